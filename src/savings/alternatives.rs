@@ -23,9 +23,9 @@ impl Stage {
             members: cost
                 .instances
                 .iter()
-                .map(|one| StageMember {
-                    hourly: one.hourly,
-                    monthly: one.monthly_exact().amount(),
+                .map(|instance| StageMember {
+                    hourly: instance.hourly,
+                    monthly: instance.monthly_exact().amount(),
                 })
                 .collect(),
         })
@@ -45,7 +45,7 @@ impl Alternatives {
     ) -> Self {
         let list = group.monthly_cost();
         let nothing = Money::zero(Currency::Usd);
-        let mut found = Self {
+        let mut alternatives = Self {
             id: group.id(),
             // Without a price there is nothing to plan, and this is not read.
             cost: cost.or(list).unwrap_or(nothing),
@@ -63,43 +63,49 @@ impl Alternatives {
             commit_after: CommitAfter::default(),
         };
         if list.is_none() {
-            return found;
+            return alternatives;
         }
-        found.end = proposals.stopping().or(proposals.release()).cloned();
+        alternatives.end = proposals.stopping().or(proposals.release()).cloned();
         let working = working.map(|part| &part.workload);
         if let Some(committing) = proposals.committing() {
-            found.commit_after = committing.after;
+            alternatives.commit_after = committing.after;
         }
-        found.billed = billed(group, working.map(|one| &**one), proposals, bought);
-        let Some((workload, today)) = working.and_then(|one| Some((one, Stage::of(one)?))) else {
-            return found;
+        alternatives.billed = billed(group, working.map(|part| &**part), proposals, bought);
+        let Some((workload, today)) = working.and_then(|part| Some((part, Stage::of(part)?)))
+        else {
+            return alternatives;
         };
         let schedule = proposals.schedule();
-        found.schedule = schedule.map(scheduled);
+        alternatives.schedule = schedule.map(scheduled);
         let rightsize = proposals.rightsize().into_iter();
-        let runner_ups = rightsize.flat_map(|found| found.runner_ups.iter());
+        let runner_ups = rightsize.flat_map(|rightsizing| rightsizing.runner_ups.iter());
         let runner_ups: Vec<Proposal> = runner_ups.cloned().map(Proposal::Rightsize).collect();
         let resizes = proposals.offers().chain(&runner_ups);
         let resizes = resizes.filter_map(|offered| resize(offered, &today, schedule));
-        found.resizes = resizes.collect();
+        alternatives.resizes = resizes.collect();
         let markets = proposals.spot().into_iter().flatten();
-        found.spot = markets
+        alternatives.spot = markets
             .map(|(name, offer)| (name.clone(), market(name, offer, workload)))
             .collect();
-        found.today = Some(today);
-        found
+        alternatives.today = Some(today);
+        alternatives
     }
 }
 
-fn scheduled(found: &Scheduling) -> ScheduleOffer {
+fn scheduled(scheduling: &Scheduling) -> ScheduleOffer {
     ScheduleOffer {
         hours: ScheduledHours {
-            on_share: Decimal::ONE - found.schedule.saved_share,
-            on: found.schedule.off_hours.iter().map(|off| !off).collect(),
+            on_share: Decimal::ONE - scheduling.schedule.saved_share,
+            on: scheduling
+                .schedule
+                .off_hours
+                .iter()
+                .map(|off| !off)
+                .collect(),
         },
-        risk: found.action.risk(),
-        detail: found.action.detail().to_owned(),
-        caveats: found.action.caveats().to_vec(),
+        risk: scheduling.action.risk(),
+        detail: scheduling.action.detail().to_owned(),
+        caveats: scheduling.action.caveats().to_vec(),
     }
 }
 
@@ -108,24 +114,24 @@ fn resize(offered: &Proposal, today: &Stage, schedule: Option<&Scheduling>) -> O
     let action = offered.action()?;
     let target = action.target()?;
     let (members, fewer, slowdown, monthly_at_todays_hours) = match offered {
-        Proposal::Rightsize(found) => {
-            let members: Vec<StageMember> = found
+        Proposal::Rightsize(rightsizing) => {
+            let members: Vec<StageMember> = rightsizing
                 .moved
                 .iter()
-                .map(|one| StageMember {
-                    hourly: one.hourly,
-                    monthly: one.monthly,
+                .map(|instance| StageMember {
+                    hourly: instance.hourly,
+                    monthly: instance.monthly,
                 })
                 .collect();
-            let moved = found.moved.iter();
-            let monthly: Decimal = moved.map(|one| one.monthly_at_todays_hours).sum();
-            let slowdown = found.projection.map_or(1.0, |there| there.slowdown);
-            (members, &found.fewer, slowdown, monthly)
+            let moved = rightsizing.moved.iter();
+            let monthly: Decimal = moved.map(|instance| instance.monthly_at_todays_hours).sum();
+            let slowdown = rightsizing.projection.map_or(1.0, |there| there.slowdown);
+            (members, &rightsizing.fewer, slowdown, monthly)
         }
-        Proposal::Share(found) => {
+        Proposal::Share(sharing) => {
             let monthly = today.monthly() - action.monthly_savings().amount();
             let share = monthly.checked_div(today.monthly())?;
-            (today.in_share(share).members, &found.fewer, 1.0, monthly)
+            (today.in_share(share).members, &sharing.fewer, 1.0, monthly)
         }
         _ => return None,
     };
@@ -133,7 +139,9 @@ fn resize(offered: &Proposal, today: &Stage, schedule: Option<&Scheduling>) -> O
         let hours = &scheduling.schedule;
         let there = match (fewer, offered) {
             (Some(fewer), _) => fewer.share_in(&hours.off_hours),
-            (None, Proposal::Rightsize(found)) => scheduling.saved_share_of(&found.moved),
+            (None, Proposal::Rightsize(rightsizing)) => {
+                scheduling.saved_share_of(&rightsizing.moved)
+            }
             (None, _) => return None,
         };
         scheduled_there(hours, there, slowdown)
@@ -226,11 +234,13 @@ fn billed(
     let ended = proposals.stop().filter(|stop| stop.action.is_some());
     let ended: BTreeSet<&ResourceId> = ended.iter().flat_map(|stop| &stop.members).collect();
     let committing = proposals.committing();
-    let sized = committing.map(|found| found.places.as_slice());
-    let term_years = committing.filter(|found| found.one_year_only).map(|_| 1);
+    let sized = committing.map(|proposal| proposal.places.as_slice());
+    let term_years = committing
+        .filter(|proposal| proposal.one_year_only)
+        .map(|_| 1);
     let place_of = |id: &ResourceId| {
         let working = working?.members.as_slice();
-        working.binary_search_by(|one| one.id.cmp(id)).ok()
+        working.binary_search_by(|member| member.id.cmp(id)).ok()
     };
     let members = group.members.iter().zip(costs);
     members

@@ -22,16 +22,20 @@ impl<'a> ExistingCommitments<'a> {
     /// one that cannot be lowered, and for one that is not in sight, which is somebody
     /// else's.
     pub(super) fn lowerable(&self, id: &str) -> Option<&'a CapacityReservation> {
-        let mut all = self.commitments.capacity_reservations.iter();
-        let found = all.find(|one| one.id == id)?;
-        found.can_be_cancelled(self.as_of).then_some(found)
+        let mut reservations = self.commitments.capacity_reservations.iter();
+        let reservation = reservations.find(|reservation| reservation.id == id)?;
+        reservation
+            .can_be_cancelled(self.as_of)
+            .then_some(reservation)
     }
 
     /// Whether reserved instances of a type are there, or begin later.
     pub(super) fn has_reserved(&self, region: &str, instance_type: &str) -> bool {
-        let mut all = self.commitments.reserved_instances.iter();
-        all.any(|one| {
-            one.end > self.as_of && one.region == region && one.instance_type == instance_type
+        let mut reservations = self.commitments.reserved_instances.iter();
+        reservations.any(|reservation| {
+            reservation.end > self.as_of
+                && reservation.region == region
+                && reservation.instance_type == instance_type
         })
     }
 

@@ -212,17 +212,18 @@ impl ReservedComparison {
         Self {
             on_demand_monthly: used.on_demand_monthly(),
             on_demand_1yr_total: used.on_demand_1yr_total(),
-            reserved_1yr_total: one_year.map(|found| found.annual_total),
-            reserved_1yr_savings: one_year.map(|found| found.annual_savings),
-            reserved_1yr_savings_pct: one_year.map(|found| found.annual_savings_pct),
-            reserved_3yr_total_annualized: three_years.map(|found| found.annual_total),
-            reserved_3yr_savings_vs_ondemand_pct: three_years.map(|found| found.annual_savings_pct),
-            break_even_utilization_1yr: one_year.map(|found| found.break_even_utilization),
-            break_even_utilization_3yr: three_years.map(|found| found.break_even_utilization),
-            break_even_month_1yr: one_year.and_then(|found| found.break_even_month),
-            break_even_month_3yr: three_years.and_then(|found| found.break_even_month),
-            reserved_1yr_billed_total: one_year.map(|found| found.billed_total),
-            reserved_3yr_billed_total: three_years.map(|found| found.billed_total),
+            reserved_1yr_total: one_year.map(|figures| figures.annual_total),
+            reserved_1yr_savings: one_year.map(|figures| figures.annual_savings),
+            reserved_1yr_savings_pct: one_year.map(|figures| figures.annual_savings_pct),
+            reserved_3yr_total_annualized: three_years.map(|figures| figures.annual_total),
+            reserved_3yr_savings_vs_ondemand_pct: three_years
+                .map(|figures| figures.annual_savings_pct),
+            break_even_utilization_1yr: one_year.map(|figures| figures.break_even_utilization),
+            break_even_utilization_3yr: three_years.map(|figures| figures.break_even_utilization),
+            break_even_month_1yr: one_year.and_then(|figures| figures.break_even_month),
+            break_even_month_3yr: three_years.and_then(|figures| figures.break_even_month),
+            reserved_1yr_billed_total: one_year.map(|figures| figures.billed_total),
+            reserved_3yr_billed_total: three_years.map(|figures| figures.billed_total),
         }
     }
 }
@@ -308,49 +309,58 @@ mod tests {
         let used = used("3.06", 8, 720);
         let one_year = figures(&used, 0, "0", "1.82");
         let three_years = figures(&used, 3, "0", "1.31");
-        let found = ReservedComparison::of(&used, Some(&one_year), Some(&three_years));
-        assert_eq!(found.on_demand_monthly, usd("17625.60"));
-        assert_eq!(found.on_demand_1yr_total, usd("211507.20"));
-        assert_eq!(found.reserved_1yr_total, Some(usd("125798.40")));
-        assert_eq!(found.reserved_1yr_savings, Some(usd("85708.80")));
+        let comparison = ReservedComparison::of(&used, Some(&one_year), Some(&three_years));
+        assert_eq!(comparison.on_demand_monthly, usd("17625.60"));
+        assert_eq!(comparison.on_demand_1yr_total, usd("211507.20"));
+        assert_eq!(comparison.reserved_1yr_total, Some(usd("125798.40")));
+        assert_eq!(comparison.reserved_1yr_savings, Some(usd("85708.80")));
         let percent = |value: Option<Decimal>| value.expect("sold").round_dp(1).to_string();
-        assert_eq!(percent(found.reserved_1yr_savings_pct), "40.5");
-        assert_eq!(found.reserved_3yr_total_annualized, Some(usd("90547.20")));
-        assert_eq!(percent(found.reserved_3yr_savings_vs_ondemand_pct), "57.2");
+        assert_eq!(percent(comparison.reserved_1yr_savings_pct), "40.5");
+        assert_eq!(
+            comparison.reserved_3yr_total_annualized,
+            Some(usd("90547.20"))
+        );
+        assert_eq!(
+            percent(comparison.reserved_3yr_savings_vs_ondemand_pct),
+            "57.2"
+        );
         // 1.82 × 8 760 × 8 and 1.31 × 26 280 × 8.
-        assert_eq!(found.reserved_1yr_billed_total, Some(usd("127545.60")));
-        assert_eq!(found.reserved_3yr_billed_total, Some(usd("275414.40")));
+        assert_eq!(comparison.reserved_1yr_billed_total, Some(usd("127545.60")));
+        assert_eq!(comparison.reserved_3yr_billed_total, Some(usd("275414.40")));
         // 3.06 × 720 × (6 × 8 + 6 × 4) = 158 630.40 and × (6 × 8 + 30 × 4) = 370 137.60.
         assert_eq!(one_year.balance_when_halved, usd("31084.80"));
         assert_eq!(three_years.balance_when_halved, usd("94723.20"));
-        assert_eq!(found.break_even_month_1yr, Some(1));
+        assert_eq!(comparison.break_even_month_1yr, Some(1));
     }
 
     #[test]
     fn one_instance_around_the_clock() {
         let used = used("3.06", 1, 730);
-        let found = figures(&used, 0, "0", "1.82");
+        let reserved = figures(&used, 0, "0", "1.82");
         assert_eq!(used.on_demand_1yr_total(), usd("26805.60"));
-        assert_eq!(found.annual_total, usd("15943.20"));
-        assert_eq!(found.annual_savings, usd("10862.40"));
-        assert_eq!(found.billed_total, found.annual_total);
+        assert_eq!(reserved.annual_total, usd("15943.20"));
+        assert_eq!(reserved.annual_savings, usd("10862.40"));
+        assert_eq!(reserved.billed_total, reserved.annual_total);
         // Half of one is none: 3.06 × 730 × 6 = 13 402.80 of use.
-        assert_eq!(found.balance_when_halved, usd("-2540.40"));
+        assert_eq!(reserved.balance_when_halved, usd("-2540.40"));
     }
 
     #[test]
     fn upfront_is_spread_over_the_years_and_paid_at_once() {
         // Published: a p4d.24xlarge, three years, partial upfront.
         let used = used("21.957642", 2, 730);
-        let found = figures(&used, 4, "114053.19", "4.339923");
+        let reserved = figures(&used, 4, "114053.19", "4.339923");
         // 114 053.19 / 26 280 = 4.339923516.
-        assert_eq!(found.effective_hourly.round_dp(5), decimal("8.67985"));
-        assert_eq!(found.break_even_utilization.round_dp(4), decimal("0.3953"));
+        assert_eq!(reserved.effective_hourly.round_dp(5), decimal("8.67985"));
+        assert_eq!(
+            reserved.break_even_utilization.round_dp(4),
+            decimal("0.3953")
+        );
         // (38 017.73 + 4.339923 × 8 760) × 2 = 2 × 76 035.45548.
-        assert_eq!(found.annual_total, usd("152070.91"));
+        assert_eq!(reserved.annual_total, usd("152070.91"));
         // Each month 16 029.07866 against 3 168.14379: 114 053.19 / 12 860.93487 = 8.87.
-        assert_eq!(found.break_even_month, Some(9));
-        assert_eq!(found.upfront_total, usd("228106.38"));
+        assert_eq!(reserved.break_even_month, Some(9));
+        assert_eq!(reserved.upfront_total, usd("228106.38"));
     }
 
     #[test]

@@ -125,11 +125,14 @@ mod tests {
             .iter()
             .zip([0.95, 0.9, 0.85, 0.8, 0.5])
         {
-            let found = Interruptions::of(Some(*band), 1, 0.0);
-            let survivors = (-found.per_hour * 730.0).exp();
+            let interruptions = Interruptions::of(Some(*band), 1, 0.0);
+            let survivors = (-interruptions.per_hour * 730.0).exp();
             assert!((survivors - left).abs() < 1e-12, "{band}: {survivors}");
-            assert_eq!(found.band_per_node_hour, Some(found.per_hour));
-            assert!(!found.is_prudence);
+            assert_eq!(
+                interruptions.band_per_node_hour,
+                Some(interruptions.per_hour)
+            );
+            assert!(!interruptions.is_prudence);
         }
     }
 
@@ -216,8 +219,8 @@ mod tests {
             let interval = seconds(interval);
             match checkpointing.interruptions_at(overhead, interval) {
                 Some(per_hour) => {
-                    let found = checkpointing.overhead(interval, per_hour);
-                    prop_assert!((found - overhead).abs() < 1e-9, "{found} {overhead}");
+                    let actual = checkpointing.overhead(interval, per_hour);
+                    prop_assert!((actual - overhead).abs() < 1e-9, "{actual} {overhead}");
                 }
                 None => prop_assert!(checkpointing.saving_share(interval) > overhead),
             }

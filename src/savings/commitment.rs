@@ -38,7 +38,7 @@ pub fn one_year_no_upfront(
     let mut saved = Decimal::ZERO;
     let mut count = 0_u32;
     let mut first: Option<(PriceKey, PriceQuote, Decimal)> = None;
-    for (place, (member, one)) in workload.members.iter().zip(&cost.instances).enumerate() {
+    for (place, (member, instance)) in workload.members.iter().zip(&cost.instances).enumerate() {
         if !workload.is_committable(place, policy) {
             continue;
         }
@@ -47,13 +47,13 @@ pub fn one_year_no_upfront(
             continue;
         };
         let fee = quote.rate.times_hours(policy.hours_per_month);
-        let saving = one.monthly_exact().amount() - fee.amount();
+        let saving = instance.monthly_exact().amount() - fee.amount();
         if fee.currency() != currency || saving <= Decimal::ZERO {
             continue;
         }
         saved += saving;
         count += 1;
-        first.get_or_insert((key, quote, one.hourly.amount()));
+        first.get_or_insert((key, quote, instance.hourly.amount()));
     }
     let (key, quote, on_demand) = first?;
     let break_even = quote.rate.amount() / on_demand;

@@ -138,7 +138,10 @@ impl Draft<'_> {
             .sum();
         let shares = members.first().filter(|_| has_helpers).map(|first| {
             let saved = Money::new(saved, self.workloads[*first].cost.currency());
-            let weights: Vec<Decimal> = weights.iter().map(|one| one.unwrap_or_default()).collect();
+            let weights: Vec<Decimal> = weights
+                .iter()
+                .map(|weight| weight.unwrap_or_default())
+                .collect();
             allocate(saved, &weights)
         });
         for (place, (member, at_list)) in members.iter().zip(at_list).enumerate() {
@@ -236,8 +239,8 @@ impl Draft<'_> {
             .iter()
             .map(|path| {
                 let stages = &path.stages;
-                let all = [&stages.today, &stages.resized].into_iter().flatten();
-                components(&self.fleet, &all.map(|slot| slot.class.clone()).collect())
+                let slots = [&stages.today, &stages.resized].into_iter().flatten();
+                components(&self.fleet, &slots.map(|slot| slot.class.clone()).collect())
             })
             .collect();
         self.sets(&own)
@@ -268,8 +271,8 @@ impl Draft<'_> {
             }
         }
         let is_touched = |components: &[usize]| {
-            let mut all = components.iter();
-            all.any(|component| self.fleet.is_touched(*component))
+            let mut indices = components.iter();
+            indices.any(|component| self.fleet.is_touched(*component))
         };
         sets.into_values()
             .filter(|(components, _)| is_touched(components))

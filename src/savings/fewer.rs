@@ -33,13 +33,13 @@ impl Fewer {
     /// `None` where nothing is known to have run.
     fn of(activity: &HourlyActivity, after: impl Fn(Decimal) -> Decimal) -> Option<Self> {
         let running: Vec<Decimal> = activity.hours().map(|hour| hour.instance_hours).collect();
-        let all: Decimal = running.iter().sum();
+        let total: Decimal = running.iter().sum();
         let after: Vec<Decimal> = running.iter().map(|hour| after(*hour)).collect();
         let hours = after.iter().zip(&running);
         let by_hour = hours.map(|(after, hour)| after.checked_div(*hour).unwrap_or(Decimal::ONE));
         Some(Self {
             by_hour: by_hour.collect(),
-            share: after.iter().sum::<Decimal>().checked_div(all)?,
+            share: after.iter().sum::<Decimal>().checked_div(total)?,
             after,
         })
     }
@@ -48,7 +48,7 @@ impl Fewer {
     pub fn share_in(&self, hours: &[bool]) -> Decimal {
         let inside = self.after.iter().zip(hours).filter(|(_, is_in)| **is_in);
         let inside: Decimal = inside.map(|(after, _)| *after).sum();
-        let all: Decimal = self.after.iter().sum();
-        inside.checked_div(all).unwrap_or_default()
+        let total: Decimal = self.after.iter().sum();
+        inside.checked_div(total).unwrap_or_default()
     }
 }

@@ -85,7 +85,7 @@ fn batch_share<'a>(
     let in_service = group.and_then(|group| group.in_service.as_deref());
     let ids = running_ids(ended.iter().copied());
     let is_own = |id: &ResourceId| ids.contains(id) || part.member(id).is_some();
-    let is_whole = in_service.is_some_and(|all| all.iter().all(is_own));
+    let is_whole = in_service.is_some_and(|served| served.iter().all(is_own));
     batch::Share::of(batch, part, running(ended.iter().copied()), is_whole)
 }
 
@@ -269,7 +269,10 @@ impl Resize<'_> {
         let setting = match self.group.instance_types.as_slice() {
             [] => format!("set the instance type in the launch template of {place} to {new}"),
             types => {
-                let change = if types.iter().any(|one| one == self.today()) {
+                let change = if types
+                    .iter()
+                    .any(|instance_type| instance_type == self.today())
+                {
                     format!("replace {} by {new}", self.today())
                 } else {
                     format!("add {new}")

@@ -141,39 +141,39 @@ mod tests {
         // 10, 10.6, 11.236, … 18.98 in the twelfth. One more pays if it runs in more than 60% of
         // twelve months, 7.2. The 13th runs in 0.62 of the fifth and all of seven; the 14th in
         // 0.38 of the sixth and all of six.
-        let found = grown_purchase(
+        let purchase = grown_purchase(
             &rates(1_000, 600),
             &usage(&[10; 24]),
             Decimal::new(6, 2),
             YEAR,
         )
         .expect("in bounds");
-        assert_eq!((found.count_today, found.count_grown), (10, 13));
+        assert_eq!((purchase.count_today, purchase.count_grown), (10, 13));
         // 10 × 12 × 730 × 0.40 whether it grows or not.
-        assert_eq!(found.today_if_flat, usd("35040.00"));
-        assert_eq!(found.today_if_grown, usd("35040.00"));
+        assert_eq!(purchase.today_if_flat, usd("35040.00"));
+        assert_eq!(purchase.today_if_grown, usd("35040.00"));
         // Three more for $0.60 that nothing uses: 3 × 12 × 730 × 0.60.
-        assert_eq!(found.lost_if_flat(), usd("15768.00"));
-        assert_eq!(found.grown_if_flat, usd("19272.00"));
+        assert_eq!(purchase.lost_if_flat(), usd("15768.00"));
+        assert_eq!(purchase.grown_if_flat, usd("19272.00"));
         // Of the three, 0, 0.6, 1.236, 1.91016, 2.6247696 and seven times 3 run: 27.3709296
         // of 36 months. 730 × (27.3709296 − 0.6 × 36).
-        assert_eq!(found.gained_if_grown(), usd("4212.78"));
+        assert_eq!(purchase.gained_if_grown(), usd("4212.78"));
     }
 
     #[test]
     fn without_growth_it_is_the_purchase_of_today() {
         let usage = usage(&[4, 4, 4, 4, 6, 6, 6, 6, 6, 5]);
-        let found = grown_purchase(&rates(1_000, 590), &usage, Decimal::ZERO, YEAR);
-        let found = found.expect("in bounds");
-        assert_eq!((found.count_today, found.count_grown), (5, 5));
+        let purchase = grown_purchase(&rates(1_000, 590), &usage, Decimal::ZERO, YEAR);
+        let purchase = purchase.expect("in bounds");
+        assert_eq!((purchase.count_today, purchase.count_grown), (5, 5));
         // 12 × 1,204.50 of the pool's own test.
-        assert_eq!(found.grown_if_flat, usd("14454.00"));
-        assert_eq!(found.lost_if_flat(), usd("0"));
+        assert_eq!(purchase.grown_if_flat, usd("14454.00"));
+        assert_eq!(purchase.lost_if_flat(), usd("0"));
     }
 
     #[test]
     fn a_fleet_that_shrinks_buys_less() {
-        let found = grown_purchase(
+        let purchase = grown_purchase(
             &rates(1_000, 600),
             &usage(&[10; 24]),
             Decimal::new(-10, 2),
@@ -182,7 +182,7 @@ mod tests {
         .expect("in bounds");
         // 10, 9, 8.1, 7.29, 6.561, 5.9049, 5.31441, 4.782969, …: the fifth runs in seven
         // months and 0.78 of the eighth, the sixth in five and 0.9049 + 0.31441.
-        assert_eq!(found.count_grown, 5);
+        assert_eq!(purchase.count_grown, 5);
         let beyond = Decimal::new(51, 2);
         assert!(grown_purchase(&rates(1_000, 600), &usage(&[10]), beyond, YEAR).is_none());
     }
@@ -197,7 +197,7 @@ mod tests {
         ) {
             let growth = Decimal::new(percent, 2);
             let pool = rates(1_000, effective);
-            let found = grown_purchase(&pool, &usage(&hourly), growth, YEAR).expect("in bounds");
+            let purchase = grown_purchase(&pool, &usage(&hourly), growth, YEAR).expect("in bounds");
             let saved = |count: u32| -> f64 {
                 let mut sum = 0.0;
                 for month in 0..12 {
@@ -208,13 +208,13 @@ mod tests {
                 }
                 sum
             };
-            let own = saved(found.count_grown);
-            prop_assert!((own - found.grown_if_grown.amount().to_f64().expect("a number")).abs() < 0.02);
+            let own = saved(purchase.count_grown);
+            prop_assert!((own - purchase.grown_if_grown.amount().to_f64().expect("a number")).abs() < 0.02);
             for count in 0..200 {
-                prop_assert!(saved(count) <= own + 0.01, "{count} instead of {}", found.count_grown);
+                prop_assert!(saved(count) <= own + 0.01, "{count} instead of {}", purchase.count_grown);
             }
-            prop_assert!(found.lost_if_flat().amount() >= Decimal::ZERO);
-            prop_assert!(found.gained_if_grown().amount() >= Decimal::ZERO);
+            prop_assert!(purchase.lost_if_flat().amount() >= Decimal::ZERO);
+            prop_assert!(purchase.gained_if_grown().amount() >= Decimal::ZERO);
         }
     }
 }

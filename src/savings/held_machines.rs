@@ -50,9 +50,12 @@ impl<'a> HeldMachines<'a> {
     /// What would stop an engineer from ending members: whose savings do not count, and whose
     /// devices are held.
     pub fn caveats(&self, members: &[Member]) -> Vec<String> {
-        let is_taken = |one: &&Member| self.is_taken_lately(&one.id);
+        let is_taken = |member: &&Member| self.is_taken_lately(&member.id);
         let (taken, others): (Vec<&Member>, Vec<&Member>) = members.iter().partition(is_taken);
-        let held: Vec<&Member> = others.into_iter().filter(|one| self.is_held(one)).collect();
+        let held: Vec<&Member> = others
+            .into_iter()
+            .filter(|member| self.is_held(member))
+            .collect();
         let mut caveats = Vec::new();
         if !taken.is_empty() {
             caveats.push(format!(
@@ -77,18 +80,18 @@ impl<'a> HeldMachines<'a> {
     pub fn drain_steps(&self, members: &[&Member]) -> Vec<String> {
         let mut steps = Vec::new();
         for scheduler in Scheduler::ALL {
-            let is_own = |one: &&&Member| {
-                let node = self.nodes.get(&one.id);
+            let is_own = |member: &&&Member| {
+                let node = self.nodes.get(&member.id);
                 let own = node.map_or(Scheduler::Kubernetes, |node| node.scheduler);
-                own == *scheduler && self.is_held(one)
+                own == *scheduler && self.is_held(member)
             };
             let held: Vec<&Member> = members.iter().filter(is_own).copied().collect();
             if held.is_empty() {
                 continue;
             }
-            let nodes = held.iter().map(|one| {
-                let node = self.nodes.get(&one.id);
-                node.map_or_else(|| one.id.to_string(), |node| node.name.clone())
+            let nodes = held.iter().map(|member| {
+                let node = self.nodes.get(&member.id);
+                node.map_or_else(|| member.id.to_string(), |node| node.name.clone())
             });
             let (nodes, holders) = (listed(nodes.collect()), self.holders(&held));
             steps.push(match scheduler {
@@ -106,7 +109,7 @@ impl<'a> HeldMachines<'a> {
 
     /// Those who hold devices of members, by name.
     pub fn holders(&self, members: &[&Member]) -> String {
-        let claims = members.iter().flat_map(|one| self.claims(&one.id));
+        let claims = members.iter().flat_map(|member| self.claims(&member.id));
         listed(claims.map(|claim| claim.holder.in_words()).collect())
     }
 
@@ -120,7 +123,7 @@ impl<'a> HeldMachines<'a> {
 }
 
 fn ids(members: &[&Member]) -> String {
-    listed(members.iter().map(|one| one.id.to_string()).collect())
+    listed(members.iter().map(|member| member.id.to_string()).collect())
 }
 
 /// Names in order, the first of many.

@@ -78,41 +78,43 @@ pub fn off_in_unused_hours(
             Schedule::suffices(&member.activity)?;
         }
     }
-    let mut found = schedule(&workload.activity, &zone.rules)?;
+    let mut schedule = schedule(&workload.activity, &zone.rules)?;
     let cost = workload.cost.as_ref().ok_or(NoSchedule::Unpriced)?;
     let saved_shares: Vec<Decimal> = match workload.members.as_slice() {
-        [_] => vec![found.saved_share],
+        [_] => vec![schedule.saved_share],
         members => members
             .iter()
-            .map(|member| found.saved_share_of(&member.activity, &zone.rules))
+            .map(|member| schedule.saved_share_of(&member.activity, &zone.rules))
             .collect(),
     };
     let costs = cost.instances.iter();
-    let costs: Vec<Decimal> = costs.map(|one| one.monthly_exact().amount()).collect();
-    found.saved_share = weighted_share(&saved_shares, &costs);
-    if found.saved_share.is_zero() {
+    let costs: Vec<Decimal> = costs
+        .map(|instance| instance.monthly_exact().amount())
+        .collect();
+    schedule.saved_share = weighted_share(&saved_shares, &costs);
+    if schedule.saved_share.is_zero() {
         return Err(NoSchedule::StoppedAlready);
     }
     let monthly = cost.compute_monthly;
     let action = Action::saving(
         ActionKind::Schedule,
         None,
-        detail(&found, &zone.name),
-        Money::new(monthly.amount() * found.saved_share, monthly.currency()),
+        detail(&schedule, &zone.name),
+        Money::new(monthly.amount() * schedule.saved_share, monthly.currency()),
         monthly,
         risk(workload),
     )
     .ok_or(NoSchedule::StoppedAlready)?;
-    let warnings = warnings(workload, &found, &zone);
+    let warnings = warnings(workload, &schedule, &zone);
     let in_group = scheduled(workload, ended);
     let of_group = in_group.iter().flat_map(|advice| advice.caveats.clone());
     Ok(Scheduling {
         zone: format!("{}, {}", zone.name, zone.basis),
         zone_name: zone.name.clone(),
         action: action.with_caveats(of_group.chain(caveats(workload)).collect()),
-        steps: steps(&found, &zone, &warnings, in_group),
+        steps: steps(&schedule, &zone, &warnings, in_group),
         warnings,
-        schedule: found,
+        schedule,
         saved_shares,
     })
 }
@@ -121,7 +123,9 @@ impl Scheduling {
     /// Share of the cost that falls into the hours off where each instance moves to what
     /// takes its place, 0–1.
     pub fn saved_share_of(&self, moved: &[MovedInstance]) -> Decimal {
-        let costs = moved.iter().map(|one| one.monthly_at_todays_hours);
+        let costs = moved
+            .iter()
+            .map(|instance| instance.monthly_at_todays_hours);
         weighted_share(&self.saved_shares, &costs.collect::<Vec<_>>())
     }
 }
@@ -137,8 +141,8 @@ fn weighted_share(shares: &[Decimal], costs: &[Decimal]) -> Decimal {
         .zip(costs)
         .map(|(share, cost)| share * cost)
         .sum();
-    let all: Decimal = costs.iter().sum();
-    saved.checked_div(all).unwrap_or_default()
+    let total: Decimal = costs.iter().sum();
+    saved.checked_div(total).unwrap_or_default()
 }
 
 /// Low where a tag declares work that no user waits for, high where requests or
@@ -176,17 +180,17 @@ fn is_scarce(workload: &Workload) -> bool {
     families.any(|scarce| instance_type.starts_with(scarce))
 }
 
-fn detail(found: &Schedule, zone: &str) -> String {
-    let saved = if found.saved_share == found.off_share {
+fn detail(schedule: &Schedule, zone: &str) -> String {
+    let saved = if schedule.saved_share == schedule.off_share {
         String::new()
     } else {
-        let percent = (found.saved_share * Decimal::ONE_HUNDRED).round_dp(1);
+        let percent = (schedule.saved_share * Decimal::ONE_HUNDRED).round_dp(1);
         format!("; {percent}% of its running time, the rest is already stopped")
     };
     format!(
         "off {} of {WEEK_HOURS} hours per week: {} ({zone}){saved}",
-        found.off_hours_per_week,
-        found.in_words()
+        schedule.off_hours_per_week,
+        schedule.in_words()
     )
 }
 
@@ -237,7 +241,7 @@ impl Zone {
     }
 }
 
-fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
+fn warnings(workload: &Workload, schedule: &Schedule, zone: &Zone) -> Vec<String> {
     let mut warnings = Vec::new();
     if workload.has_instance_store() {
         warnings.push(
@@ -251,20 +255,20 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let cut = found.active_hours_cut();
+    let cut = schedule.active_hours_cut();
     if cut > 0 {
-        let weeks = counted(found.counter_evidence.len(), "week", "weeks");
+        let weeks = counted(schedule.counter_evidence.len(), "week", "weeks");
         let cut = counted(cut, "active hour", "active hours");
         warnings.push(format!(
             "usage varies by week: schedules based on the other weeks would have cut {cut} \
              over {weeks}"
         ));
     }
-    if found.unknown_hours_per_week > 0 {
+    if schedule.unknown_hours_per_week > 0 {
         warnings.push(format!(
             "on only because of missing data: {} per week, which agents without outages would \
              free",
-            counted(found.unknown_hours_per_week, "hour", "hours")
+            counted(schedule.unknown_hours_per_week, "hour", "hours")
         ));
     }
     if let Some(name) = &zone.unknown {
@@ -276,7 +280,7 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
 }
 
 fn steps(
-    found: &Schedule,
+    schedule: &Schedule,
     zone: &Zone,
     warnings: &[String],
     in_group: Option<GroupAdvice>,
@@ -284,7 +288,7 @@ fn steps(
     let mut steps = warnings.to_vec();
     steps.push(format!(
         "off {}; time zone {}, {}",
-        found.in_words(),
+        schedule.in_words(),
         zone.name,
         zone.basis
     ));

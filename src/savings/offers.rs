@@ -31,7 +31,7 @@ pub struct Stage {
 impl Stage {
     /// Mean rate of one instance while it runs; zero without any.
     pub fn per_instance(&self) -> Decimal {
-        let rates = self.members.iter().map(|one| one.hourly.amount());
+        let rates = self.members.iter().map(|member| member.hourly.amount());
         rates
             .sum::<Decimal>()
             .checked_div(Decimal::from(self.members.len()))
@@ -40,12 +40,14 @@ impl Stage {
 
     /// All of them per month, not rounded.
     pub fn monthly(&self) -> Decimal {
-        self.members.iter().map(|one| one.monthly).sum()
+        self.members.iter().map(|member| member.monthly).sum()
     }
 
     pub(super) fn in_share(&self, share: Decimal) -> Self {
         let mut less = self.clone();
-        less.members.iter_mut().for_each(|one| one.monthly *= share);
+        less.members
+            .iter_mut()
+            .for_each(|member| member.monthly *= share);
         less
     }
 }
@@ -105,8 +107,8 @@ impl ResizeOffer {
             return self.to.clone();
         };
         let hours = self.scheduled.as_ref().unwrap_or(schedule);
-        let all = self.to.monthly();
-        let share = (self.monthly_at_todays_hours * hours.on_share).checked_div(all);
+        let total = self.to.monthly();
+        let share = (self.monthly_at_todays_hours * hours.on_share).checked_div(total);
         self.to.in_share(share.unwrap_or(Decimal::ONE))
     }
 
@@ -185,8 +187,8 @@ impl Alternatives {
         kept.schedule = kept.schedule.filter(|_| !rejects(ActionKind::Schedule));
         kept.resizes.retain(|offer| !rejects(offer.kind));
         kept.spot.retain(|_, _| !rejects(ActionKind::Spot));
-        for one in kept.billed.iter_mut().filter(|one| one.is_sized) {
-            one.is_sized = !rejects(ActionKind::Commit);
+        for member in kept.billed.iter_mut().filter(|member| member.is_sized) {
+            member.is_sized = !rejects(ActionKind::Commit);
         }
         (kept, offered)
     }
@@ -290,11 +292,19 @@ pub struct Terms<'a> {
 pub fn commitment_pools(workloads: &[Alternatives]) -> BTreeSet<CommitmentPool> {
     let mut pools = BTreeSet::new();
     for workload in workloads {
-        pools.extend(workload.billed.iter().map(|one| one.class.pool.clone()));
+        pools.extend(
+            workload
+                .billed
+                .iter()
+                .map(|member| member.class.pool.clone()),
+        );
         let moves = workload.resizes.iter().map(|offer| &offer.to);
         for to in workload.today.iter().chain(moves) {
-            let own = workload.billed.iter().filter(|one| one.place.is_some());
-            pools.extend(own.map(|one| one.class.pool.with_type(&to.instance_type)));
+            let own = workload
+                .billed
+                .iter()
+                .filter(|member| member.place.is_some());
+            pools.extend(own.map(|member| member.class.pool.with_type(&to.instance_type)));
         }
     }
     pools

@@ -69,15 +69,15 @@ pub fn free_starts<'a>(
     profile: &'a MigProfile,
     total_slices: u8,
 ) -> impl Iterator<Item = u8> + 'a {
-    let of_profile = used.iter().filter(|(other, _)| *other == profile).count();
-    let compute: u8 = used.iter().map(|(other, _)| other.compute_slices).sum();
+    let of_profile = used.iter().filter(|(placed, _)| *placed == profile).count();
+    let compute: u8 = used.iter().map(|(placed, _)| placed.compute_slices).sum();
     let is_full = of_profile >= usize::from(profile.max_instances)
         || compute + profile.compute_slices > total_slices;
     let starts = profile.placement_starts.iter().copied();
     starts.filter(move |start| {
         !is_full
-            && used.iter().all(|(other, at)| {
-                start + profile.placement_size <= *at || at + other.placement_size <= *start
+            && used.iter().all(|(placed, at)| {
+                start + profile.placement_size <= *at || at + placed.placement_size <= *start
             })
     })
 }
@@ -138,7 +138,7 @@ pub fn total_slices(profiles: &[MigProfile]) -> u8 {
 /// and profiles whose memory is not known.
 pub fn allowed_slices<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'a MigProfile> {
     let total = total_slices(profiles);
-    let mut found: Vec<&MigProfile> = profiles
+    let mut slices: Vec<&MigProfile> = profiles
         .iter()
         .filter(|profile| !profile.name.contains('+') && !profile.name.ends_with("-me"))
         .filter(|profile| profile.compute_slices < total)
@@ -150,8 +150,8 @@ pub fn allowed_slices<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'
             holds && tenant.peak_percent * share <= SHARED_TARGET_PERCENT
         })
         .collect();
-    found.sort_by_key(|profile| (profile.placement_size, profile.compute_slices));
-    found
+    slices.sort_by_key(|profile| (profile.placement_size, profile.compute_slices));
+    slices
 }
 
 /// Whether the separate peaks of a card and of one more tenant stay within the target.
@@ -212,10 +212,10 @@ pub fn pack_mig_where(
                 })
                 .flatten()
         };
-        let found = cards
+        let placed = cards
             .iter_mut()
             .find_map(|card| place(card).map(|placement| (card, placement)));
-        match found {
+        match placed {
             Some((card, placement)) => card.put(index, *tenant, Some(placement)),
             None => {
                 let mut card = SharedCard::default();

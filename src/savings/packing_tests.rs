@@ -122,9 +122,9 @@ fn no_more_than_eighty_percent_meet_on_a_card() {
 }
 
 fn some_tenants() -> impl Strategy<Value = Vec<Tenant>> {
-    let one = (0.1..45.0_f64, 0.0..100.0_f64, 0.0..1.0_f64)
+    let drawn = (0.1..45.0_f64, 0.0..100.0_f64, 0.0..1.0_f64)
         .prop_map(|(gib, p95, scale)| tenant(gib * scale, p95 * scale));
-    prop::collection::vec(one, 0..40)
+    prop::collection::vec(drawn, 0..40)
 }
 
 fn check_tenants(tenants: &[Tenant], cards: &[SharedCard]) -> Result<(), TestCaseError> {

@@ -84,18 +84,18 @@ struct Tried {
 impl Tried {
     /// Whether a move saves before anything is bought for it: a purchase does not justify leaving
     /// what commitments pay for.
-    fn saves_without_purchases(&self, all: &[Self]) -> bool {
+    fn saves_without_purchases(&self, variants: &[Self]) -> bool {
         let own = self.path.choice;
         let stays = |choice: Choice| choice.resize.is_none() && !choice.spot;
-        let is_beside = |one: &&Self| {
-            let other = one.path.choice;
+        let is_beside = |variant: &&Self| {
+            let other = variant.path.choice;
             stays(other) && (other.ends, other.schedules) == (own.ends, own.schedules)
         };
         stays(own)
-            || all
+            || variants
                 .iter()
                 .filter(is_beside)
-                .all(|one| self.unbought < one.unbought)
+                .all(|variant| self.unbought < variant.unbought)
     }
 }
 
@@ -123,7 +123,10 @@ impl<'a> Draft<'a> {
             .iter()
             .map(|workload| Path::of(workload, terms, None))
             .collect();
-        let classes: BTreeSet<Class> = workloads.iter().flat_map(|one| classes(one)).collect();
+        let classes: BTreeSet<Class> = workloads
+            .iter()
+            .flat_map(|workload| classes(workload))
+            .collect();
         let mut fleet = Fleet::of(terms.existing, classes.clone(), terms.window_hours);
         for path in &paths {
             fleet.add(&path.stages.last);
@@ -148,7 +151,7 @@ impl<'a> Draft<'a> {
         let reachable: Vec<BTreeSet<usize>> = self
             .workloads
             .iter()
-            .map(|one| components(&self.fleet, &classes(one).collect()))
+            .map(|workload| components(&self.fleet, &classes(workload).collect()))
             .collect();
         let sets = self.sets(&reachable);
         let first: Vec<(Decimal, Vec<Path>)> = sets
@@ -205,7 +208,11 @@ impl<'a> Draft<'a> {
     fn descend(&mut self, mut order: Vec<usize>) {
         order.sort_by_cached_key(|place| {
             let workload = &self.workloads[*place];
-            let seen: Vec<_> = workload.billed.iter().map(|one| one.seen.clone()).collect();
+            let seen: Vec<_> = workload
+                .billed
+                .iter()
+                .map(|member| member.seen.clone())
+                .collect();
             let today = workload.today.as_ref();
             (
                 // What commitments pay for first: it is what a stop may not end.
@@ -229,7 +236,7 @@ impl<'a> Draft<'a> {
         let workload = &self.workloads[place];
         let places = components(&self.fleet, &classes(workload).collect());
         let is_touched = places.iter().any(|place| self.fleet.is_touched(*place));
-        let is_sized = workload.billed.iter().any(|one| one.is_sized);
+        let is_sized = workload.billed.iter().any(|member| member.is_sized);
         if !is_touched && !is_sized && workload.spot.is_empty() {
             return false;
         }
@@ -258,16 +265,16 @@ impl<'a> Draft<'a> {
         let best = tried
             .iter()
             .enumerate()
-            .filter(|(_, one)| one.saves_without_purchases(&tried))
-            .min_by_key(|(variant, one)| {
+            .filter(|(_, trial)| trial.saves_without_purchases(&tried))
+            .min_by_key(|(variant, trial)| {
                 // Of equals what saves nothing is not done, and what was chosen stays.
                 let steps = if is_touched {
-                    one.path.actions.len()
+                    trial.path.actions.len()
                 } else {
                     0
                 };
-                let is_new = one.path.choice != self.paths[place].choice;
-                (one.cost, steps, is_new, *variant)
+                let is_new = trial.path.choice != self.paths[place].choice;
+                (trial.cost, steps, is_new, *variant)
             });
         let Some(best) = best.map(|(best, _)| best) else {
             self.fleet.add(&self.paths[place].stages.last);
@@ -368,15 +375,19 @@ impl<'a> Draft<'a> {
                 fleet.add(&path.stages.last);
             }
             let credit = |fleet: &Fleet| -> Decimal {
-                fleet.components().map(|one| fleet.credit(one)).sum()
+                fleet
+                    .components()
+                    .map(|component| fleet.credit(component))
+                    .sum()
             };
             let gained = cents(credit(&fleet) - credit(&self.fleet));
             if gained <= Decimal::ZERO {
                 continue;
             }
             let shares = |fleet: &Fleet| -> BTreeMap<Class, Decimal> {
-                let all = fleet.components();
-                all.flat_map(|one| fleet.open_shares(one, Layer::Paid))
+                let components = fleet.components();
+                components
+                    .flat_map(|component| fleet.open_shares(component, Layer::Paid))
                     .collect()
             };
             let (before, after) = (shares(&self.fleet), shares(&fleet));
@@ -386,8 +397,8 @@ impl<'a> Draft<'a> {
                 .map(|path| {
                     let slots = path.stages.last.iter();
                     let covered = slots.map(|slot| {
-                        let share = |all: &BTreeMap<Class, Decimal>| {
-                            all.get(&slot.class).copied().unwrap_or_default()
+                        let share = |by_class: &BTreeMap<Class, Decimal>| {
+                            by_class.get(&slot.class).copied().unwrap_or_default()
                         };
                         (share(&before) - share(&after)).max(Decimal::ZERO) * slot.monthly
                     });
@@ -532,16 +543,16 @@ fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> Commit
 
 /// What commitments may see of a workload, as it runs and as it could run.
 pub(super) fn classes(workload: &Alternatives) -> impl Iterator<Item = Class> + '_ {
-    workload.billed.iter().flat_map(|one| {
-        let moves = workload.resizes.iter().filter(|_| one.place.is_some());
-        let moved = moves.map(|offer| one.class.with_type(&offer.to.instance_type));
-        moved.chain([one.class.clone()])
+    workload.billed.iter().flat_map(|member| {
+        let moves = workload.resizes.iter().filter(|_| member.place.is_some());
+        let moved = moves.map(|offer| member.class.with_type(&offer.to.instance_type));
+        moved.chain([member.class.clone()])
     })
 }
 
 pub(super) fn components(fleet: &Fleet, classes: &BTreeSet<Class>) -> BTreeSet<usize> {
-    let all = classes.iter();
-    all.filter_map(|class| fleet.component(class)).collect()
+    let sought = classes.iter();
+    sought.filter_map(|class| fleet.component(class)).collect()
 }
 
 pub(super) fn less(money: Money, amount: Decimal) -> Money {

@@ -182,16 +182,16 @@ mod tests {
         // the second first. A dollar replaces 2, and then 1.333.
         let large = usage(3_000, 4_000, &[1, 1, 1, 1]);
         let small = usage(1_000, 2_000, &[2, 2, 0, 0]);
-        let found = pool(&[large, small]);
+        let pooled = pool(&[large, small]);
         // Levels: 2 and 5 in two hours, 3 in the others. Of four hours, the gain
         // of a dollar is 2·2 + 2·1.333 − 4 > 0 up to 2, then 4·1.333 − 4 > 0 up to
         // 3, then 2·1.333 − 4 < 0.
-        assert_eq!(found.best_commitment(), Decimal::from(3));
+        assert_eq!(pooled.best_commitment(), Decimal::from(3));
         // Four hours at 3; on demand 4 × 4 + 2 × 4 = 24, of which 2·(4 + 4/3) and
         // 2·4 are replaced: 12 + 24 − 18.667 = 17.333 in four hours.
-        let cost = found.monthly_cost(Decimal::from(3), Decimal::from(730));
+        let cost = pooled.monthly_cost(Decimal::from(3), Decimal::from(730));
         assert_eq!(cost.rounded().amount(), Decimal::new(316_333, 2));
-        let on_demand = found.monthly_cost(Decimal::ZERO, Decimal::from(730));
+        let on_demand = pooled.monthly_cost(Decimal::ZERO, Decimal::from(730));
         assert_eq!(on_demand.amount(), Decimal::from(4_380));
     }
 
@@ -272,12 +272,12 @@ mod tests {
                     usage(*plan, *on_demand, &counts[index * 40..index * 40 + hours])
                 })
                 .collect();
-            let found = pool(&types);
-            let best = found.best_commitment();
+            let pooled = pool(&types);
+            let best = pooled.best_commitment();
             let lowest = brute_force_cost(&types, hours, best);
             let month = Decimal::from(hours);
             let slack = Decimal::new(1, 12);
-            let reported = found.monthly_cost(best, month).amount();
+            let reported = pooled.monthly_cost(best, month).amount();
             prop_assert!((reported - lowest).abs() < slack, "{reported} {lowest}");
             // The levels of every hour: what its types cost, in each order of them.
             let mut levels: Vec<Decimal> = between.iter().map(|x| Decimal::new(*x, 3)).collect();

@@ -24,12 +24,12 @@ fn rate(millis: i64) -> HourlyRate {
 fn stage(instance_type: &str, count: u32, millis: i64, today: u32) -> Stage {
     let monthly = Decimal::new(millis, 3) * Decimal::from(count) * Decimal::from(730);
     // Thirds of a cent would not add up again.
-    let all = Decimal::from(today);
-    let whole = (monthly / all).round_dp(3);
+    let total = Decimal::from(today);
+    let whole = (monthly / total).round_dp(3);
     let member = |place| StageMember {
         hourly: rate(millis),
         monthly: if place == 0 {
-            monthly - whole * (all - Decimal::ONE)
+            monthly - whole * (total - Decimal::ONE)
         } else {
             whole
         },
@@ -78,17 +78,20 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
 
 /// The same instances, seen for some hours in which they ran or not; what they cost
 /// follows.
-fn seen(mut one: Alternatives, hours: &[u64]) -> Alternatives {
+fn seen(mut workload: Alternatives, hours: &[u64]) -> Alternatives {
     let share = Decimal::from(hours.iter().sum::<u64>()) / Decimal::from(hours.len());
-    one.today = one.today.map(|today| today.in_share(share));
-    let monthly = one.today.as_ref().map_or(Decimal::ZERO, Stage::monthly);
-    one.cost = Money::new(monthly, Currency::Usd).rounded();
-    one.list = one.cost;
-    for member in &mut one.billed {
+    workload.today = workload.today.map(|today| today.in_share(share));
+    let monthly = workload
+        .today
+        .as_ref()
+        .map_or(Decimal::ZERO, Stage::monthly);
+    workload.cost = Money::new(monthly, Currency::Usd).rounded();
+    workload.list = workload.cost;
+    for member in &mut workload.billed {
         member.monthly *= share;
         member.seen = hours.iter().map(|ran| ran * INSTANCE).collect();
     }
-    one
+    workload
 }
 
 fn resize(
@@ -172,13 +175,13 @@ fn savings(plan: &Plan) -> Vec<Vec<(ActionKind, String)>> {
 fn each_action_works_on_what_the_one_before_left() {
     // 2 × 4.00 $/h = 5,840. Half of the hours: 2,920. On half the size: 1,460.
     // On spot at a quarter of that rate: 365.
-    let mut one = running("big", 2, 4_000);
-    one.schedule = Some(half_off());
-    one.resizes = vec![
+    let mut workload = running("big", 2, 4_000);
+    workload.schedule = Some(half_off());
+    workload.resizes = vec![
         resize(ActionKind::Rightsize, "small", (2, 2), 2_000, Risk::Low),
         resize(ActionKind::Share, "big", (1, 2), 4_100, Risk::Medium),
     ];
-    one.spot.insert(
+    workload.spot.insert(
         "small".to_owned(),
         SpotMarket {
             hourly: rate(450),
@@ -190,7 +193,7 @@ fn each_action_works_on_what_the_one_before_left() {
     );
     let saved = |kind, amount: &str| (kind, amount.to_owned());
     assert_eq!(
-        savings(&planned(&[one.clone()], Risk::Medium, &[])),
+        savings(&planned(&[workload.clone()], Risk::Medium, &[])),
         [vec![
             saved(ActionKind::Schedule, "2920.00"),
             saved(ActionKind::Rightsize, "1460.00"),
@@ -198,7 +201,7 @@ fn each_action_works_on_what_the_one_before_left() {
         ]]
     );
     assert_eq!(
-        savings(&planned(&[one], Risk::Low, &[])),
+        savings(&planned(&[workload], Risk::Low, &[])),
         [vec![
             saved(ActionKind::Schedule, "2920.00"),
             saved(ActionKind::Rightsize, "1460.00"),
@@ -269,7 +272,10 @@ fn what_is_bought_for_a_young_member_is_paid() {
     assert_eq!(bought.usage, ConcurrentUsage::of(&n));
     // (7 − 8 × 0.6) / 4 × 730.
     assert_eq!(bought.monthly_savings, usd(40_150));
-    assert_eq!(bought.shares.iter().map(|one| one.young).sum::<u32>(), 1);
+    assert_eq!(
+        bought.shares.iter().map(|share| share.young).sum::<u32>(),
+        1
+    );
 }
 
 #[test]
@@ -295,13 +301,13 @@ fn six_boxes_up_half_of_the_time_and_one_young_buy_one() {
 fn slower_work_runs_longer_in_dollars_and_in_hours() {
     // Up in the second hour of four. On a card that takes 1.5 times as long the hour
     // becomes two: half of the month instead of a quarter.
-    let mut one = seen(running("a", 1, 1_000), &[0, 1, 0, 0]);
+    let mut workload = seen(running("a", 1, 1_000), &[0, 1, 0, 0]);
     let mut slow = resize(ActionKind::Rightsize, "b", (1, 1), 400, Risk::Low);
     slow.slowdown = 1.5;
     slow.monthly_at_todays_hours = Decimal::from(73);
     slow.to.members[0].monthly = Decimal::new(1_095, 1);
-    one.resizes = vec![slow];
-    let plan = planned(&[one], Risk::Low, &[term(150, Risk::Low)]);
+    workload.resizes = vec![slow];
+    let plan = planned(&[workload], Risk::Low, &[term(150, Risk::Low)]);
     let saved = savings(&plan).remove(0);
     // 182.50 − 109.50; then one unit in half of the hours at 150 / 400 of the price:
     // (0.5 × 0.4 − 0.15) × 730 = 36.50, but only 109.50 − 0.15 × 730 = 0 is left of it.
@@ -313,7 +319,11 @@ fn members_of_two_systems_are_two_pools_and_one_action() {
     let mut group = running("a", 2, 1_000);
     group.billed[1].class.pool.key.tenancy = crate::domain::Tenancy::Dedicated;
     let plan = planned(&[group], Risk::Medium, &[term(600, Risk::Medium)]);
-    let counts: Vec<u32> = plan.purchases.iter().map(|one| one.count).collect();
+    let counts: Vec<u32> = plan
+        .purchases
+        .iter()
+        .map(|purchase| purchase.count)
+        .collect();
     assert_eq!(counts, [1, 1]);
     assert_eq!(
         savings(&plan),
@@ -323,7 +333,7 @@ fn members_of_two_systems_are_two_pools_and_one_action() {
 
 #[test]
 fn spot_yields_to_a_cheaper_commitment() {
-    let mut one = running("a", 1, 1_000);
+    let mut workload = running("a", 1, 1_000);
     let market = |millis| SpotMarket {
         hourly: rate(millis),
         effective_hourly: rate(millis),
@@ -331,28 +341,28 @@ fn spot_yields_to_a_cheaper_commitment() {
         detail: "spot".to_owned(),
         caveats: Vec::new(),
     };
-    let kind = |one: &Alternatives| {
+    let kind = |alternatives: &Alternatives| {
         planned(
-            std::slice::from_ref(one),
+            std::slice::from_ref(alternatives),
             Risk::Medium,
             &[term(600, Risk::Medium)],
         )
         .actions[0][0]
             .kind()
     };
-    one.spot.insert("a".to_owned(), market(599));
-    assert_eq!(kind(&one), ActionKind::Spot);
-    one.spot.insert("a".to_owned(), market(601));
-    assert_eq!(kind(&one), ActionKind::Commit);
+    workload.spot.insert("a".to_owned(), market(599));
+    assert_eq!(kind(&workload), ActionKind::Spot);
+    workload.spot.insert("a".to_owned(), market(601));
+    assert_eq!(kind(&workload), ActionKind::Commit);
     // A reservation is paid in the hours in which it rests: 0.6 / (3/4) = 0.8.
-    let one = seen(one, &[1, 1, 1, 0]);
-    assert_eq!(kind(&one), ActionKind::Spot);
+    let workload = seen(workload, &[1, 1, 1, 0]);
+    assert_eq!(kind(&workload), ActionKind::Spot);
 }
 
 #[test]
 fn what_is_left_out_says_why() {
-    let mut one = running("a", 1, 1_000);
-    one.resizes = vec![
+    let mut workload = running("a", 1, 1_000);
+    workload.resizes = vec![
         resize(ActionKind::Rightsize, "b", (1, 1), 800, Risk::Low),
         resize(ActionKind::Share, "a", (1, 1), 900, Risk::Medium),
     ];
@@ -363,10 +373,10 @@ fn what_is_left_out_says_why() {
         detail: "spot".to_owned(),
         caveats: Vec::new(),
     };
-    one.spot.insert("b".to_owned(), market);
+    workload.spot.insert("b".to_owned(), market);
     let left_out = |accepted| {
         let sold = [term(600, Risk::Medium)];
-        planned(std::slice::from_ref(&one), accepted, &sold).left_out
+        planned(std::slice::from_ref(&workload), accepted, &sold).left_out
     };
     assert_eq!(
         left_out(Risk::Medium),
@@ -405,8 +415,8 @@ prop_compose! {
         spot in proptest::collection::btree_map(0_usize..3, (20_i64..6_000, risk()), 0..3),
         ends in proptest::option::weighted(0.2, risk()),
     ) -> Alternatives {
-        let mut one = running(NAMES[today], count, rates[today]);
-        one.schedule = off.map(|on| ScheduleOffer {
+        let mut alternatives = running(NAMES[today], count, rates[today]);
+        alternatives.schedule = off.map(|on| ScheduleOffer {
             hours: ScheduledHours {
                 on_share: Decimal::from(on.iter().filter(|on| **on).count())
                     / Decimal::from(HOURS),
@@ -416,14 +426,14 @@ prop_compose! {
             detail: String::new(),
             caveats: Vec::new(),
         });
-        one.resizes = resizes
+        alternatives.resizes = resizes
             .into_iter()
             .map(|(shares, to, to_count, risk)| {
                 let kind = if shares { ActionKind::Share } else { ActionKind::Rightsize };
                 resize(kind, NAMES[to], (to_count, count), rates[to], risk)
             })
             .collect();
-        one.spot = spot
+        alternatives.spot = spot
             .into_iter()
             .map(|(to, (millis, risk))| (NAMES[to].to_owned(), SpotMarket {
                 hourly: rate(millis),
@@ -433,15 +443,15 @@ prop_compose! {
                 caveats: Vec::new(),
             }))
             .collect();
-        one.end = ends.and_then(|risk| {
-            Action::saving(ActionKind::Stop, None, "", one.cost, one.cost, risk)
+        alternatives.end = ends.and_then(|risk| {
+            Action::saving(ActionKind::Stop, None, "", alternatives.cost, alternatives.cost, risk)
         });
         // What is idle as a whole has nothing that works.
-        if one.end.is_some() {
-            one.today = None;
-            one.billed.clear();
+        if alternatives.end.is_some() {
+            alternatives.today = None;
+            alternatives.billed.clear();
         }
-        one
+        alternatives
     }
 }
 

@@ -12,22 +12,26 @@ struct Outcome {
 }
 
 /// Every combination of size and market within the hours of a schedule that saves.
-fn outcomes(one: &Alternatives, accepted: Risk) -> Vec<Outcome> {
-    let cost = cents(one.cost.amount());
+fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
+    let cost = cents(workload.cost.amount());
     let nothing = |left| Outcome { left, pool: None };
-    if one.end.as_ref().is_some_and(|end| end.risk() <= accepted) {
+    if workload
+        .end
+        .as_ref()
+        .is_some_and(|end| end.risk() <= accepted)
+    {
         return vec![nothing(0)];
     }
-    let Some(today) = &one.today else {
+    let Some(today) = &workload.today else {
         return vec![nothing(cost)];
     };
-    let taken = one.schedule.as_ref().filter(|offer| {
+    let taken = workload.schedule.as_ref().filter(|offer| {
         offer.risk <= accepted && cents(today.monthly() * offer.hours.on_share) < cost
     });
     let share = taken.map_or(Decimal::ONE, |offer| offer.hours.on_share);
     let first = cents(today.monthly() * share);
     // Nothing is bought for hours that are idle, whether a schedule is taken or not.
-    let on = one.schedule.as_ref();
+    let on = workload.schedule.as_ref();
     let on = on.map_or(vec![true; HOURS], |offer| offer.hours.on.clone());
     let stay = (
         today.instance_type.clone(),
@@ -35,7 +39,10 @@ fn outcomes(one: &Alternatives, accepted: Risk) -> Vec<Outcome> {
         today.members[0].hourly,
         today.monthly(),
     );
-    let moves = one.resizes.iter().filter(|offer| offer.risk <= accepted);
+    let moves = workload
+        .resizes
+        .iter()
+        .filter(|offer| offer.risk <= accepted);
     let moves = moves.map(|offer| {
         (
             offer.to.instance_type.clone(),
@@ -60,7 +67,10 @@ fn outcomes(one: &Alternatives, accepted: Risk) -> Vec<Outcome> {
                 on.iter().map(running).collect(),
             )),
         });
-        let market = one.spot.get(&name).filter(|market| market.risk <= accepted);
+        let market = workload
+            .spot
+            .get(&name)
+            .filter(|market| market.risk <= accepted);
         if let Some(market) = market {
             let rate = market.effective_hourly.amount();
             let on_spot = cents(monthly * share * rate / hourly.amount());
@@ -95,9 +105,9 @@ fn whole(chosen: &[&Outcome], sold: &[TermOffer], accepted: Risk) -> i64 {
 }
 
 /// The cheapest of all combinations of all workloads.
-fn cheapest(all: &[Vec<Outcome>], sold: &[TermOffer], accepted: Risk) -> i64 {
+fn cheapest(fleet: &[Vec<Outcome>], sold: &[TermOffer], accepted: Risk) -> i64 {
     let mut combinations: Vec<Vec<&Outcome>> = vec![Vec::new()];
-    for outcomes in all {
+    for outcomes in fleet {
         combinations = combinations
             .into_iter()
             .flat_map(|chosen| {
@@ -141,20 +151,20 @@ proptest! {
         let sold: Vec<TermOffer> = sold.into_iter().map(|(millis, risk)| term(millis, risk)).collect();
         let plan = planned(&fleet, accepted, &sold);
         let mut left = 0;
-        for (one, actions) in fleet.iter().zip(&plan.actions) {
-            let all: i64 = actions
+        for (workload, actions) in fleet.iter().zip(&plan.actions) {
+            let saved: i64 = actions
                 .iter()
                 .map(|action| cents(action.monthly_savings().amount()))
                 .sum();
-            prop_assert!((0..=cents(one.cost.amount())).contains(&all));
-            left += cents(one.cost.amount()) - all;
+            prop_assert!((0..=cents(workload.cost.amount())).contains(&saved));
+            left += cents(workload.cost.amount()) - saved;
             let mut kinds: Vec<ActionKind> = actions.iter().map(Action::kind).collect();
             prop_assert!(kinds.is_sorted(), "in the order of the plan");
             kinds.dedup();
             prop_assert_eq!(kinds.len(), actions.len(), "one of each kind");
         }
-        let all: Vec<Vec<Outcome>> = fleet.iter().map(|one| outcomes(one, accepted)).collect();
-        let best = cheapest(&all, &sold, accepted);
+        let possible: Vec<Vec<Outcome>> = fleet.iter().map(|workload| outcomes(workload, accepted)).collect();
+        let best = cheapest(&possible, &sold, accepted);
         // A third of an instance is a third to a billionth, which may turn a half cent.
         let slack = 2 * fleet.len() as i64;
         prop_assert!(left + slack >= best, "{left} {best}");

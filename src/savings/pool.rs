@@ -407,8 +407,8 @@ mod tests {
                     cheapest = count;
                 }
                 let expected = Decimal::new(cost, 3) * scale;
-                let found = pool.monthly_cost(&usage, count, month).amount();
-                prop_assert!((found - expected).abs() < Decimal::new(1, 9), "{found} {expected}");
+                let monthly_cost = pool.monthly_cost(&usage, count, month).amount();
+                prop_assert!((monthly_cost - expected).abs() < Decimal::new(1, 9), "{monthly_cost} {expected}");
             }
             // Among equally cheap ones the smallest: the next does not exceed its
             // break-even.
@@ -434,9 +434,9 @@ mod tests {
                     / Decimal::from(hourly.len());
             }
             let usage = usage_of(&hourly);
-            let found = pool.downside_when_halved(&usage, count, term).amount();
+            let downside = pool.downside_when_halved(&usage, count, term).amount();
             let expected = (-balance).max(Decimal::ZERO);
-            prop_assert!((found - expected).abs() < Decimal::new(1, 9), "{found} {expected}");
+            prop_assert!((downside - expected).abs() < Decimal::new(1, 9), "{downside} {expected}");
         }
 
         #[test]

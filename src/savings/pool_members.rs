@@ -138,9 +138,12 @@ mod tests {
 
     #[test]
     fn a_group_that_shrinks_runs_its_share() {
-        let mut one = member(&[6, 6]);
-        one.most = INSTANCE * 6 / 10;
-        assert_eq!(tenths(&pooled_hours(&[one.clone(), one], 3)), [12, 12, 12]);
+        let mut shrinking = member(&[6, 6]);
+        shrinking.most = INSTANCE * 6 / 10;
+        assert_eq!(
+            tenths(&pooled_hours(&[shrinking.clone(), shrinking], 3)),
+            [12, 12, 12]
+        );
     }
 
     #[test]
@@ -161,16 +164,16 @@ mod tests {
             let hours = 24;
             let members: Vec<MemberHours> = members.iter().map(|seen| member(seen)).collect();
             let pool = pooled_hours(&members, hours);
-            let found: u64 = pool.iter().sum();
+            let total: u64 = pool.iter().sum();
             let expected: f64 = members
                 .iter()
-                .map(|one| {
-                    let ran: u64 = one.seen.iter().sum();
-                    ran as f64 / one.seen.len() as f64 * hours as f64
+                .map(|member| {
+                    let ran: u64 = member.seen.iter().sum();
+                    ran as f64 / member.seen.len() as f64 * hours as f64
                 })
                 .sum();
             // A billionth for each member is cut off.
-            prop_assert!((found as f64 - expected).abs() <= 8.0, "{found} {expected}");
+            prop_assert!((total as f64 - expected).abs() <= 8.0, "{total} {expected}");
         }
 
         #[test]

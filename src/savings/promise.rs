@@ -43,8 +43,8 @@ impl Purchase {
         let Instalments { upfront, hourly } = self.term.instalments;
         let currency = self.monthly_savings.currency();
         let of_all = |each: Decimal| {
-            let all = each * Decimal::from(self.count);
-            Money::new(all, currency).rounded()
+            let total = each * Decimal::from(self.count);
+            Money::new(total, currency).rounded()
         };
         let effective = self.term.effective_hourly.amount();
         Some(Promise {

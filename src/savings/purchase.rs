@@ -97,28 +97,28 @@ pub(super) struct Course<'a> {
 /// stop ends only `with_ended`.
 pub(super) fn slots(workload: &Alternatives, course: &Course<'_>, with_ended: bool) -> Vec<Slot> {
     let idle_hours = workload.schedule.as_ref().map(|offer| &offer.hours);
-    let stays = |one: &&BilledMember| with_ended || !one.is_ended;
+    let stays = |member: &&BilledMember| with_ended || !member.is_ended;
     let billed = workload.billed.iter().filter(stays);
     billed
-        .filter_map(|one| slot(one, course, idle_hours))
+        .filter_map(|member| slot(member, course, idle_hours))
         .collect()
 }
 
 /// Nothing is bought for hours that are idle, whether a schedule is taken or not.
 fn slot(
-    one: &BilledMember,
+    billed_member: &BilledMember,
     course: &Course<'_>,
     idle_hours: Option<&ScheduledHours>,
 ) -> Option<Slot> {
-    let Some(place) = one.place else {
+    let Some(place) = billed_member.place else {
         return Some(Slot {
-            class: one.class.clone(),
+            class: billed_member.class.clone(),
             hours: MemberHours {
-                seen: Arc::clone(&one.seen),
+                seen: Arc::clone(&billed_member.seen),
                 most: INSTANCE,
             },
-            monthly: one.monthly,
-            hourly: one.hourly,
+            monthly: billed_member.monthly,
+            hourly: billed_member.hourly,
             sized: None,
             most_years: None,
         });
@@ -126,9 +126,9 @@ fn slot(
     let stage = course.stage?;
     let member = stage.members.get(place)?;
     let mut seen: Arc<[u64]> = match course.schedule {
-        Some(schedule) => masked(&one.seen, &schedule.on).into(),
-        None if course.slowdown > 1.0 => stretched(&one.seen, course.slowdown).into(),
-        None => Arc::clone(&one.seen),
+        Some(schedule) => masked(&billed_member.seen, &schedule.on).into(),
+        None if course.slowdown > 1.0 => stretched(&billed_member.seen, course.slowdown).into(),
+        None => Arc::clone(&billed_member.seen),
     };
     let mut most = INSTANCE;
     if let Some(fewer) = course.fewer {
@@ -145,13 +145,17 @@ fn slot(
         None => Arc::clone(&seen),
     };
     Some(Slot {
-        class: one.class.with_type(&stage.instance_type),
+        class: billed_member.class.with_type(&stage.instance_type),
         hours: MemberHours { seen, most },
         monthly: member.monthly,
         hourly: member.hourly,
-        sized: (one.is_sized && course.most_years != Some(0))
+        sized: (billed_member.is_sized && course.most_years != Some(0))
             .then_some(MemberHours { seen: sized, most }),
-        most_years: one.most_years.into_iter().chain(course.most_years).min(),
+        most_years: billed_member
+            .most_years
+            .into_iter()
+            .chain(course.most_years)
+            .min(),
     })
 }
 

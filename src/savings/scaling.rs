@@ -170,9 +170,9 @@ fn steps_with_values(
 /// Whether an instance is a member of a workload that no stop is about.
 fn goes_on(workload: &Workload, id: &ResourceId) -> bool {
     let member = workload.member(id);
-    member.is_some_and(|one| {
-        let is_stopped = one.rest().is_some_and(UsageState::is_idle);
-        !is_stopped || one.ignored.is_some()
+    member.is_some_and(|known| {
+        let is_stopped = known.rest().is_some_and(UsageState::is_idle);
+        !is_stopped || known.ignored.is_some()
     })
 }
 
@@ -311,7 +311,7 @@ pub(super) fn suspended_step(group: &ScalingGroup) -> Option<String> {
 
 fn protected<'a>(group: &ScalingGroup, members: impl IntoIterator<Item = &'a Member>) -> usize {
     let members = members.into_iter();
-    let protected = members.filter(|one| group.protected.binary_search(&one.id).is_ok());
+    let protected = members.filter(|member| group.protected.binary_search(&member.id).is_ok());
     protected.count()
 }
 
@@ -382,13 +382,13 @@ pub fn warm_pool_step(group: &ScalingGroup) -> Option<String> {
 pub(super) fn running_ids<'a>(
     members: impl IntoIterator<Item = &'a Member>,
 ) -> BTreeSet<&'a ResourceId> {
-    let running = members.into_iter().filter(|one| one.is_running);
-    running.map(|one| &one.id).collect()
+    let running = members.into_iter().filter(|member| member.is_running);
+    running.map(|member| &member.id).collect()
 }
 
 /// How many of some members run.
 pub(super) fn running<'a>(members: impl IntoIterator<Item = &'a Member>) -> u32 {
-    let running = members.into_iter().filter(|one| one.is_running);
+    let running = members.into_iter().filter(|member| member.is_running);
     u32::try_from(running.count()).unwrap_or(u32::MAX)
 }
 

@@ -361,10 +361,10 @@ fn mean_running(hours: &[ActivityHour], zone: &TimeZone) -> [Decimal; WEEK_HOURS
 
 /// Mean running time of the off cells over that of all cells.
 fn saved_share(ran: &[Decimal; WEEK_HOURS], off: &WeekCells) -> Decimal {
-    let all: Decimal = ran.iter().sum();
+    let total: Decimal = ran.iter().sum();
     let pairs = ran.iter().zip(off);
     let saved: Decimal = pairs.filter(|(_, off)| **off).map(|(ran, _)| *ran).sum();
-    saved.checked_div(all).unwrap_or_default()
+    saved.checked_div(total).unwrap_or_default()
 }
 
 /// By week from the first hour: what a schedule built from all the others would

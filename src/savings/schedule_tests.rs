@@ -59,13 +59,16 @@ fn evaluation(hour: usize) -> Was {
 
 #[test]
 fn eight_hours_of_work_leave_a_hundred_and_sixty() {
-    let found = utc(&weeks(2, evaluation)).expect("a schedule");
-    assert_eq!(found.off_hours_per_week, 160);
-    assert_eq!(found.off_share, Decimal::from(160) / Decimal::from(168));
-    assert_eq!(found.saved_share, found.off_share);
-    assert_eq!(found.in_words(), "Tue 06:00–Fri 02:00, Fri 06:00–Tue 02:00");
-    assert_eq!(found.active_hours_cut(), 0);
-    assert_eq!(found.counter_evidence.len(), 2);
+    let schedule = utc(&weeks(2, evaluation)).expect("a schedule");
+    assert_eq!(schedule.off_hours_per_week, 160);
+    assert_eq!(schedule.off_share, Decimal::from(160) / Decimal::from(168));
+    assert_eq!(schedule.saved_share, schedule.off_share);
+    assert_eq!(
+        schedule.in_words(),
+        "Tue 06:00–Fri 02:00, Fri 06:00–Tue 02:00"
+    );
+    assert_eq!(schedule.active_hours_cut(), 0);
+    assert_eq!(schedule.counter_evidence.len(), 2);
 }
 
 #[test]
@@ -74,9 +77,9 @@ fn a_week_that_differs_is_counter_evidence_and_its_hours_stay_on() {
     // have cut them.
     let mut hours = weeks(2, evaluation);
     hours[168 + 58..168 + 61].fill(Was::Busy);
-    let found = utc(&hours).expect("a schedule");
-    assert_eq!(found.off_hours_per_week, 157);
-    let cut: Vec<usize> = found
+    let schedule = utc(&hours).expect("a schedule");
+    assert_eq!(schedule.off_hours_per_week, 157);
+    let cut: Vec<usize> = schedule
         .counter_evidence
         .iter()
         .map(|week| week.active_hours_cut)
@@ -118,9 +121,9 @@ fn unknown_is_not_off() {
     );
     let mut once = weeks(2, evaluation);
     once[80] = Was::Unknown;
-    let found = utc(&once).expect("a schedule");
-    assert_eq!(found.off_hours_per_week, 159);
-    assert_eq!(found.unknown_hours_per_week, 1);
+    let schedule = utc(&once).expect("a schedule");
+    assert_eq!(schedule.off_hours_per_week, 159);
+    assert_eq!(schedule.unknown_hours_per_week, 1);
 }
 
 #[test]
@@ -152,9 +155,12 @@ fn hours_that_are_stopped_already_save_nothing() {
         (0..=4, 18..=19) => Was::Resting,
         _ => Was::Stopped,
     };
-    let found = utc(&weeks(2, habit)).expect("a schedule");
-    assert_eq!(found.off_hours_per_week, 118);
-    assert_eq!(found.saved_share.round_dp(9), Decimal::new(166_666_667, 9));
+    let schedule = utc(&weeks(2, habit)).expect("a schedule");
+    assert_eq!(schedule.off_hours_per_week, 118);
+    assert_eq!(
+        schedule.saved_share.round_dp(9),
+        Decimal::new(166_666_667, 9)
+    );
 }
 
 #[test]
@@ -163,12 +169,18 @@ fn hours_are_those_of_the_zone() {
     // 11:30 in India, which touches five hours of the clock.
     let berlin = crate::catalog::time_zone("Europe/Berlin").expect("a zone");
     let hours = activity(&weeks(2, evaluation));
-    let found = schedule(&hours, &berlin).expect("a schedule");
-    assert_eq!(found.in_words(), "Tue 08:00–Fri 04:00, Fri 08:00–Tue 04:00");
+    let in_berlin = schedule(&hours, &berlin).expect("a schedule");
+    assert_eq!(
+        in_berlin.in_words(),
+        "Tue 08:00–Fri 04:00, Fri 08:00–Tue 04:00"
+    );
     let kolkata = crate::catalog::time_zone("Asia/Kolkata").expect("a zone");
-    let found = schedule(&hours, &kolkata).expect("a schedule");
-    assert_eq!(found.in_words(), "Tue 12:00–Fri 07:00, Fri 12:00–Tue 07:00");
-    assert_eq!(found.off_hours_per_week, 158);
+    let in_kolkata = schedule(&hours, &kolkata).expect("a schedule");
+    assert_eq!(
+        in_kolkata.in_words(),
+        "Tue 12:00–Fri 07:00, Fri 12:00–Tue 07:00"
+    );
+    assert_eq!(in_kolkata.off_hours_per_week, 158);
 }
 
 #[test]
@@ -177,9 +189,12 @@ fn an_hour_that_the_clock_skips_is_seen_too_seldom() {
     let berlin = crate::catalog::time_zone("Europe/Berlin").expect("a zone");
     let start = "2026-03-15T23:00:00Z".parse().expect("a time stamp");
     let hours = activity_from(start, &weeks(2, evaluation));
-    let found = schedule(&hours, &berlin).expect("a schedule");
-    assert!(!found.off_cells[6 * 24 + 2], "once, on the Sunday before");
-    assert!(found.off_cells[6 * 24 + 4]);
+    let in_berlin = schedule(&hours, &berlin).expect("a schedule");
+    assert!(
+        !in_berlin.off_cells[6 * 24 + 2],
+        "once, on the Sunday before"
+    );
+    assert!(in_berlin.off_cells[6 * 24 + 4]);
 }
 
 /// Counter-evidence the long way: for each active hour of a week, whether every
@@ -232,24 +247,24 @@ fn some_weeks() -> impl Strategy<Value = Vec<Was>> {
 proptest! {
     #[test]
     fn no_hour_that_was_active_or_unknown_is_cut(hours in some_weeks(), extra in 0..168_usize) {
-        let all: Vec<Was> = hours.iter().chain(&hours[..extra]).copied().collect();
-        if let Ok(found) = utc(&all) {
-            for (hour, was) in all.iter().enumerate() {
-                if found.off_cells[hour % WEEK_HOURS] {
+        let cells: Vec<Was> = hours.iter().chain(&hours[..extra]).copied().collect();
+        if let Ok(schedule) = utc(&cells) {
+            for (hour, was) in cells.iter().enumerate() {
+                if schedule.off_cells[hour % WEEK_HOURS] {
                     prop_assert!(matches!(was, Was::Resting | Was::Stopped), "{}", hour);
                 }
             }
-            let in_windows: usize = found.windows.iter().map(|window| window.hours).sum();
-            prop_assert_eq!(in_windows, found.off_hours_per_week);
-            prop_assert!(found.windows.iter().all(|window| window.hours >= 2));
-            prop_assert!(found.saved_share >= Decimal::ZERO && found.saved_share <= Decimal::ONE);
+            let in_windows: usize = schedule.windows.iter().map(|window| window.hours).sum();
+            prop_assert_eq!(in_windows, schedule.off_hours_per_week);
+            prop_assert!(schedule.windows.iter().all(|window| window.hours >= 2));
+            prop_assert!(schedule.saved_share >= Decimal::ZERO && schedule.saved_share <= Decimal::ONE);
         }
     }
 
     #[test]
     fn counter_evidence_equals_a_brute_force(hours in some_weeks()) {
-        if let Ok(found) = utc(&hours) {
-            for (week, evidence) in found.counter_evidence.iter().enumerate() {
+        if let Ok(schedule) = utc(&hours) {
+            for (week, evidence) in schedule.counter_evidence.iter().enumerate() {
                 prop_assert_eq!(evidence.active_hours_cut, cut_by_brute_force(&hours, week));
             }
         }

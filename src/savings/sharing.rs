@@ -188,9 +188,9 @@ pub fn share(
     };
     let packed = |most_latency: Option<f64>| {
         slices_of(offer).and_then(|profiles| {
-            let all = f64::from(total_slices(&profiles));
+            let total = f64::from(total_slices(&profiles));
             let is_fast = |profile: &MigProfile| {
-                let ratio = all / f64::from(profile.compute_slices.max(1));
+                let ratio = total / f64::from(profile.compute_slices.max(1));
                 most_latency.is_none_or(|most| ratio <= most)
             };
             let kept: Vec<MigProfile> = profiles.into_iter().filter(is_fast).collect();
@@ -203,7 +203,7 @@ pub fn share(
         return fast;
     }
     // Smaller slices answer later, which is worth it only where they free more.
-    let slow = packed(None).map(|found| found.at(Risk::High));
+    let slow = packed(None).map(|sharing| sharing.at(Risk::High));
     let mig = if saved(&slow) > saved(&fast) {
         slow
     } else {
@@ -227,8 +227,8 @@ pub fn share(
 }
 
 fn saved(sharing: &Result<Sharing, NoSharing>) -> Option<Decimal> {
-    let found = sharing.as_ref().ok();
-    found.map(|sharing| sharing.action.monthly_savings().amount())
+    let offered = sharing.as_ref().ok();
+    offered.map(|sharing| sharing.action.monthly_savings().amount())
 }
 
 /// The profiles of a card, with their nominal memory where no driver reported it.
@@ -423,7 +423,7 @@ impl Fleet<'_> {
             },
         )
         .ok_or(nothing_freed)?;
-        let all = f64::from(total_slices(&mig_profiles(self.offer)));
+        let total = f64::from(total_slices(&mig_profiles(self.offer)));
         let slices = cards.iter().flat_map(|card| &card.slices);
         let smallest = slices
             .filter_map(|slice| slice.placement.as_ref())
@@ -433,7 +433,7 @@ impl Fleet<'_> {
             action,
             mode,
             tenants: tenants.to_vec(),
-            latency_ratio: smallest.map(|slices| all / f64::from(slices.max(1))),
+            latency_ratio: smallest.map(|slices| total / f64::from(slices.max(1))),
             cards,
             fewer,
             steps: Vec::new(),
@@ -448,14 +448,17 @@ impl Fleet<'_> {
     /// known. Each runs whenever any of today's does, and no less than any of them.
     fn most_expensive(&self, instances: usize, together: Option<&Fewer>) -> Decimal {
         let today = &self.cost.instances;
-        let most = today.iter().map(|one| one.monthly_hours).max();
+        let most = today.iter().map(|instance| instance.monthly_hours).max();
         let share = together.and_then(|fewer| {
-            let all = Decimal::from(fewer.after.len()) * Decimal::from(instances);
-            fewer.after.iter().sum::<Decimal>().checked_div(all)
+            let total = Decimal::from(fewer.after.len()) * Decimal::from(instances);
+            fewer.after.iter().sum::<Decimal>().checked_div(total)
         });
         let hours = share.unwrap_or_default() * self.hours_per_month;
         let hours = hours.max(most.unwrap_or_default());
-        let mut rates: Vec<Decimal> = today.iter().map(|one| one.quote.rate.amount()).collect();
+        let mut rates: Vec<Decimal> = today
+            .iter()
+            .map(|instance| instance.quote.rate.amount())
+            .collect();
         rates.sort_by(|left, right| right.cmp(left));
         rates.iter().take(instances).map(|rate| rate * hours).sum()
     }
@@ -498,8 +501,8 @@ impl Fleet<'_> {
                 let placed = sharing.cards.iter().flat_map(|card| card.placements());
                 let known = mig_profiles(self.offer);
                 let is_nominal = |profile: &MigProfile| {
-                    let named = known.iter().find(|one| one.name == profile.name);
-                    named.is_some_and(|one| one.memory_mib.is_none())
+                    let named = known.iter().find(|listed| listed.name == profile.name);
+                    named.is_some_and(|listed| listed.memory_mib.is_none())
                 };
                 if placed.map(|(profile, _)| profile).any(is_nominal) {
                     steps.push(format!(

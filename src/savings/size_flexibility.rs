@@ -91,8 +91,8 @@ mod tests {
         ] {
             assert_eq!(normalized_units(name), units.parse().ok(), "{name}");
         }
-        for other in ["g4dn.metal", "xlarge", "g5.", "g5.bigxlarge", "g5.-1xlarge"] {
-            assert_eq!(normalized_units(other), None, "{other}");
+        for name in ["g4dn.metal", "xlarge", "g5.", "g5.bigxlarge", "g5.-1xlarge"] {
+            assert_eq!(normalized_units(name), None, "{name}");
         }
     }
 }

@@ -124,16 +124,16 @@ mod tests {
     fn the_saving_is_net_of_all_data_in_snapshots() {
         // 4,296 GiB at 0.08 are 343.68; in snapshots at 0.05 they are 214.80, and 128.88 is
         // left: 4,296 × 0.03.
-        let found = released(&stands("343.68", 4_296, 0), "us-east-1").expect("a price");
-        assert_eq!(found.saved, usd("128.88"));
-        assert_eq!(found.certain, usd("128.88"));
-        assert_eq!(found.snapshots, Some(usd("214.80")));
+        let saving = released(&stands("343.68", 4_296, 0), "us-east-1").expect("a price");
+        assert_eq!(saving.saved, usd("128.88"));
+        assert_eq!(saving.certain, usd("128.88"));
+        assert_eq!(saving.snapshots, Some(usd("214.80")));
         assert_eq!(
-            found.bound.as_deref(),
+            saving.bound.as_deref(),
             Some("4,296 GiB × $0.05 = $214.80/month (list price of us-east-1)")
         );
         assert_eq!(
-            found.caveat.as_deref(),
+            saving.caveat.as_deref(),
             Some(
                 "net of $214.80 per month for snapshots that keep all data: it saves more where \
                  less is kept or the volumes hold less"
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn volumes_without_a_price_are_on_neither_side() {
-        let found = released(&stands("48.00", 600, 2), "us-east-1").expect("a price");
-        assert_eq!(found.saved, usd("18.00"));
-        let caveat = found.caveat.expect("volumes");
+        let saving = released(&stands("48.00", 600, 2), "us-east-1").expect("a price");
+        assert_eq!(saving.saved, usd("18.00"));
+        let caveat = saving.caveat.expect("volumes");
         assert!(
             caveat.ends_with(
                 "; 2 volumes without a price not included, neither in the cost nor in snapshots"
@@ -153,17 +153,17 @@ mod tests {
             "{caveat}"
         );
         // An address beside them has a price.
-        let found = released(&stands("3.65", 0, 1), "us-east-1").expect("a price");
-        assert_eq!((found.saved, found.certain), (usd("3.65"), usd("3.65")));
-        assert_eq!(found.snapshots, None);
+        let saving = released(&stands("3.65", 0, 1), "us-east-1").expect("a price");
+        assert_eq!((saving.saved, saving.certain), (usd("3.65"), usd("3.65")));
+        assert_eq!(saving.snapshots, None);
     }
 
     #[test]
     fn a_snapshot_that_costs_more_than_its_volume_leaves_no_saving() {
         // 1,000 GiB of sc1 at 0.015 are 15.00, and 50.00 in snapshots.
-        let found = released(&stands("15.00", 1_000, 0), "us-east-1").expect("a price");
-        assert_eq!((found.saved, found.certain), (usd("0"), usd("0")));
-        let caveat = found.caveat.expect("volumes");
+        let saving = released(&stands("15.00", 1_000, 0), "us-east-1").expect("a price");
+        assert_eq!((saving.saved, saving.certain), (usd("0"), usd("0")));
+        let caveat = saving.caveat.expect("volumes");
         assert!(
             caveat.starts_with("saves only where less is kept") && caveat.contains("$50.00"),
             "{caveat}"
@@ -172,10 +172,10 @@ mod tests {
 
     #[test]
     fn without_a_price_of_snapshots_nothing_is_certain() {
-        let found = released(&stands("52.80", 600, 0), "eu-west-1").expect("a price");
-        assert_eq!((found.saved, found.certain), (usd("52.80"), usd("0")));
-        assert_eq!((found.snapshots, found.bound), (None, None));
-        let caveat = found.caveat.expect("volumes");
+        let saving = released(&stands("52.80", 600, 0), "eu-west-1").expect("a price");
+        assert_eq!((saving.saved, saving.certain), (usd("52.80"), usd("0")));
+        assert_eq!((saving.snapshots, saving.bound), (None, None));
+        let caveat = saving.caveat.expect("volumes");
         assert!(caveat.starts_with("saves at most this: "), "{caveat}");
         assert!(!caveat.contains('$'), "{caveat}");
     }
@@ -187,9 +187,9 @@ mod tests {
             addresses: 1,
             ..IdleStorageCosts::default()
         };
-        let found = released(&address, "eu-west-1").expect("a price");
-        assert_eq!((found.saved, found.certain), (usd("3.65"), usd("3.65")));
-        assert_eq!(found.caveat, None);
+        let saving = released(&address, "eu-west-1").expect("a price");
+        assert_eq!((saving.saved, saving.certain), (usd("3.65"), usd("3.65")));
+        assert_eq!(saving.caveat, None);
         assert_eq!(released(&IdleStorageCosts::default(), "us-east-1"), None);
     }
 }

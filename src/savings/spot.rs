@@ -81,11 +81,11 @@ mod tests {
         let none = BTreeMap::new();
         let mut book = PriceBook::default();
         let basis = |book: &PriceBook| {
-            let found = spot_price(&Prices::new(book, &none), &key).expect("a price");
+            let price = spot_price(&Prices::new(book, &none), &key).expect("a price");
             (
-                found.rate.amount().to_string(),
-                found.basis,
-                found.quotes.len(),
+                price.rate.amount().to_string(),
+                price.basis,
+                price.quotes.len(),
             )
         };
         let average = bundled(&key).rate.amount().to_string();

@@ -93,12 +93,12 @@ fn kinds_that_may_go_must_be_declared_restartable() {
 #[test]
 fn without_a_band_only_at_high_risk() {
     let at = |accepted, band| {
-        let found = spot_offer(&SpotCase {
+        let spot = spot_offer(&SpotCase {
             accepted,
             band,
             ..four_nodes()
         });
-        found.map(|offer| offer.risk)
+        spot.map(|offer| offer.risk)
     };
     let band = Some(InterruptionBand::UnderFive);
     let refused = |needed| Err(Ineligible::Risk { needed });

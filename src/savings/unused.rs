@@ -82,7 +82,7 @@ impl Unused<'_> {
             })
             .collect();
         let commitments = self.coverage.commitments.iter();
-        rows.extend(commitments.filter_map(|one| self.unused_fee(one)));
+        rows.extend(commitments.filter_map(|commitment| self.unused_fee(commitment)));
         (rows, quotes)
     }
 
@@ -102,9 +102,9 @@ impl Unused<'_> {
         &self,
         room: &Room,
     ) -> Option<(UnusedCommitment, Option<(PriceKey, PriceQuote)>)> {
-        let one = &room.reservation;
+        let reservation = &room.reservation;
         let mean = room.mean();
-        if one.capacity_block || mean.is_zero() {
+        if reservation.capacity_block || mean.is_zero() {
             return None;
         }
         let uncovered = self.coverage.uncovered_room(room);
@@ -115,11 +115,11 @@ impl Unused<'_> {
             let rate = quote.rate;
             Money::new(amount(rate.amount()), rate.currency()).rounded()
         });
-        let can_be_lowered = one.can_be_cancelled(self.as_of);
+        let can_be_lowered = reservation.can_be_cancelled(self.as_of);
         let free = mean.round_dp(2).normalize();
         let name = format!(
             "{free} of {} × {} in {}",
-            one.total, one.instance_type, one.zone
+            reservation.total, reservation.instance_type, reservation.zone
         );
         let rate = quote.as_ref().map_or_else(
             || format!("no price for {}: unpriced", room.price_key()),
@@ -149,7 +149,7 @@ impl Unused<'_> {
                 None,
                 format!(
                     "lower or cancel the capacity reservation {}: {detail}",
-                    one.id
+                    reservation.id
                 ),
                 cost,
                 cost,
@@ -165,16 +165,16 @@ impl Unused<'_> {
             Some(action.of_which_certain(certain).with_caveats(vec![caveat]))
         });
         let row = UnusedCommitment {
-            id: one.id.clone(),
+            id: reservation.id.clone(),
             kind: "capacity-reservation",
-            account: self.account(one.account.as_deref()),
+            account: self.account(reservation.account.as_deref()),
             name,
-            region: Some(one.region.clone()),
-            instance_type: Some(one.instance_type.clone()),
-            tags: one.tags.clone(),
+            region: Some(reservation.region.clone()),
+            instance_type: Some(reservation.instance_type.clone()),
+            tags: reservation.tags.clone(),
             monthly_cost,
             actions: action.into_iter().collect(),
-            committed_until: one.committed_until.filter(|_| !can_be_lowered),
+            committed_until: reservation.committed_until.filter(|_| !can_be_lowered),
             detail,
             mean_room: Some(mean),
             hours: Decimal::from(room.hours),
@@ -185,14 +185,14 @@ impl Unused<'_> {
 
     /// The fee of what is not used, with what the commitment pays for unused room:
     /// neither waste nor saved before it ends.
-    fn unused_fee(&self, one: &CommitmentUse) -> Option<UnusedCommitment> {
-        if one.end <= self.as_of {
+    fn unused_fee(&self, commitment: &CommitmentUse) -> Option<UnusedCommitment> {
+        if commitment.end <= self.as_of {
             return None;
         }
-        let unused = one.unused_monthly?;
+        let unused = commitment.unused_monthly?;
         let room = self
             .coverage
-            .room_monthly(&one.id, self.window, self.policy);
+            .room_monthly(&commitment.id, self.window, self.policy);
         let room = Money::new(room, unused.currency()).rounded();
         let cost = unused.checked_add(room).ok()?;
         if cost.amount().is_zero() {
@@ -201,7 +201,7 @@ impl Unused<'_> {
         let mut detail = format!(
             "{} of its {} per month is unused",
             unused.amount(),
-            one.monthly_cost.amount()
+            commitment.monthly_cost.amount()
         );
         if !room.amount().is_zero() {
             detail.push_str(&format!(
@@ -210,16 +210,16 @@ impl Unused<'_> {
             ));
         }
         let mut reserved = self.commitments.reserved_instances.iter();
-        let reserved = reserved.find(|own| own.id == one.id);
+        let reserved = reserved.find(|own| own.id == commitment.id);
         let mut plans = self.commitments.savings_plans.iter();
-        let plan = plans.find(|own| own.id == one.id);
+        let plan = plans.find(|own| own.id == commitment.id);
         let owner = reserved.and_then(|own| own.account.as_deref());
         let owner = owner.or(plan.and_then(|own| own.account.as_deref()));
         Some(UnusedCommitment {
-            id: one.id.clone(),
-            kind: one.kind.name(),
+            id: commitment.id.clone(),
+            kind: commitment.kind.name(),
             account: self.account(owner),
-            name: one.name.clone(),
+            name: commitment.name.clone(),
             region: reserved
                 .map(|own| own.region.clone())
                 .or_else(|| plan?.region.clone()),
@@ -227,7 +227,7 @@ impl Unused<'_> {
             tags: BTreeMap::new(),
             monthly_cost: Some(cost),
             actions: Vec::new(),
-            committed_until: Some(one.end),
+            committed_until: Some(commitment.end),
             detail,
             mean_room: None,
             hours: Decimal::from(self.window.seconds()) / Decimal::from(HOUR_SECONDS),

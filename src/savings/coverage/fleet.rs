@@ -80,17 +80,24 @@ impl Existing {
     pub(in crate::savings) fn zonal(&self) -> Vec<ZonalReservation> {
         let counts = self.counts(false);
         let own = self.commitments.reserved_instances.iter();
-        let own = own.filter(|one| one.class == OfferingClass::Standard);
-        let own = own.filter(|one| counts(one.start, one.end));
+        let own = own.filter(|reservation| reservation.class == OfferingClass::Standard);
+        let own = own.filter(|reservation| counts(reservation.start, reservation.end));
         let mut own: Vec<_> = own
-            .filter_map(|one| Some((one, one.zone.clone()?)))
+            .filter_map(|reservation| Some((reservation, reservation.zone.clone()?)))
             .collect();
-        own.sort_by_key(|(one, zone)| (&one.instance_type, zone.clone(), one.count, &one.id));
+        own.sort_by_key(|(reservation, zone)| {
+            (
+                &reservation.instance_type,
+                zone.clone(),
+                reservation.count,
+                &reservation.id,
+            )
+        });
         own.into_iter()
-            .map(|(one, zone)| ZonalReservation {
-                id: one.id.clone(),
-                region: one.region.clone(),
-                count: one.count,
+            .map(|(reservation, zone)| ZonalReservation {
+                id: reservation.id.clone(),
+                region: reservation.region.clone(),
+                count: reservation.count,
                 zone,
             })
             .collect()
@@ -100,8 +107,8 @@ impl Existing {
     pub(in crate::savings) fn for_region(&self, id: &str) -> Self {
         let mut changed = self.clone();
         let own = changed.commitments.reserved_instances.iter_mut();
-        own.filter(|one| one.id == id)
-            .for_each(|one| one.zone = None);
+        own.filter(|reservation| reservation.id == id)
+            .for_each(|reservation| reservation.zone = None);
         changed
     }
 }
@@ -243,7 +250,7 @@ impl Sums {
         }
         let mut young: Vec<&(usize, MemberHours)> = self.young.iter().collect();
         young.sort_by(|left, right| {
-            let key = |one: &(usize, MemberHours)| classes[one.0].clone();
+            let key = |entry: &(usize, MemberHours)| classes[entry.0].clone();
             (left.1.place_key(), key(left)).cmp(&(right.1.place_key(), key(right)))
         });
         for (class, member) in young {
@@ -287,8 +294,8 @@ impl Component {
         let hours = running.first().map_or(0, Vec::len);
         let refs: Vec<&[u64]> = running.iter().map(Vec::as_slice).collect();
         let applied = Applied::of(pools, &refs, hours);
-        let all = own.into_iter().zip(running).zip(applied.uncovered);
-        all.zip(applied.covered)
+        let rows = own.into_iter().zip(running).zip(applied.uncovered);
+        rows.zip(applied.covered)
             .map(|(((own, running), uncovered), covered)| {
                 let ran = instances(running.iter().sum());
                 let share = covered.checked_div(ran).unwrap_or_default();
@@ -306,9 +313,9 @@ impl Component {
     fn open_pools(&self, term: usize, years: Option<u8>) -> Vec<OpenPool> {
         let mut open: Vec<OpenPool> = Vec::new();
         let sized = &self.sized[term];
-        let all = self.classes.iter().zip(self.open(Layer::Term(term)));
+        let rows = self.classes.iter().zip(self.open(Layer::Term(term)));
         let costs = sized.monthly.iter().zip(&sized.hourly);
-        for ((class, (hours, share)), (monthly, hourly)) in all.zip(costs) {
+        for ((class, (hours, share)), (monthly, hourly)) in rows.zip(costs) {
             let Some(hourly) = hourly.filter(|_| !monthly.is_zero()) else {
                 continue;
             };
@@ -383,8 +390,8 @@ impl Fleet {
             }
             let with_members = |is_for_purchases: bool| {
                 let counts = existing.counts(is_for_purchases);
-                let all = pools(&existing.commitments, &own, counts).into_iter();
-                all.filter(|pool| !pool.members.is_empty()).collect()
+                let candidates = pools(&existing.commitments, &own, counts).into_iter();
+                candidates.filter(|pool| !pool.members.is_empty()).collect()
             };
             let mut others = vec![vec![0; hours]; set.len()];
             let mut others_monthly = vec![Decimal::ZERO; set.len()];

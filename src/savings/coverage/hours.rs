@@ -163,17 +163,17 @@ fn plan_rates(key: &PriceKey, prices: &Prices<'_>) -> BTreeMap<PriceOption, Deci
 /// The unused room of a capacity reservation as what runs in it unseen. The account is the
 /// reservation's.
 pub(super) fn room_of(room: &Room, account: Option<&str>, prices: &Prices<'_>) -> UsedInstance {
-    let one = &room.reservation;
+    let reservation = &room.reservation;
     let key = room.price_key();
     let billionths = |free: &Decimal| (*free * Decimal::from(INSTANCE)).to_u64().unwrap_or(0);
     UsedInstance {
         id: room.id(),
         account: account.unwrap_or_default().to_owned(),
-        region: one.region.clone(),
-        zone: Some(one.zone.clone()),
-        instance_type: one.instance_type.clone(),
-        operating_system: one.operating_system,
-        tenancy: one.tenancy,
+        region: reservation.region.clone(),
+        zone: Some(reservation.zone.clone()),
+        instance_type: reservation.instance_type.clone(),
+        operating_system: reservation.operating_system,
+        tenancy: reservation.tenancy,
         hours: room.hourly.iter().map(billionths).collect(),
         on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
         plan_rates: plan_rates(&key, prices),

@@ -154,7 +154,7 @@ pub struct Coverage {
 impl Coverage {
     /// What is covered of an instance.
     pub fn of(&self, id: &ResourceId) -> Option<&InstanceCoverage> {
-        self.instances.iter().find(|one| one.id == *id)
+        self.instances.iter().find(|instance| instance.id == *id)
     }
 
     /// Share of the hours of a reservation's unused room that no commitment pays for,
@@ -172,9 +172,9 @@ impl Coverage {
         let rooms = self
             .instances
             .iter()
-            .filter(|one| one.id.as_str().contains('#'));
+            .filter(|instance| instance.id.as_str().contains('#'));
         let cost: Decimal = rooms
-            .flat_map(|one| &one.parts)
+            .flat_map(|room| &room.parts)
             .filter(|part| part.commitment == commitment)
             .map(|part| part.cost.amount())
             .sum();
@@ -211,8 +211,12 @@ pub fn existing_coverage(
     }));
     let hours = hours::hours_of_window(estate);
     let covered = coverage(&instances, owned, hours, estate.as_of, policy);
-    let in_scope: BTreeSet<&ResourceId> = estate.instances.iter().map(|one| &one.id).collect();
-    instances.retain(|one| !in_scope.contains(&one.id));
+    let in_scope: BTreeSet<&ResourceId> = estate
+        .instances
+        .iter()
+        .map(|instance| &instance.id)
+        .collect();
+    instances.retain(|instance| !in_scope.contains(&instance.id));
     Coverage {
         rooms,
         others: instances,
@@ -234,7 +238,10 @@ pub fn coverage(
     let lasting = pool::pools(commitments, instances, |_, end| as_of < end);
     let (pools, queued): (Vec<Pool>, Vec<Pool>) =
         lasting.into_iter().partition(|pool| pool.start <= as_of);
-    let running: Vec<&[u64]> = instances.iter().map(|one| one.hours.as_slice()).collect();
+    let running: Vec<&[u64]> = instances
+        .iter()
+        .map(|instance| instance.hours.as_slice())
+        .collect();
     let Applied {
         tallies, uncovered, ..
     } = Applied::of(&pools, &running, hours);
@@ -255,9 +262,9 @@ pub fn coverage(
             .iter()
             .zip(covered)
             .zip(uncovered)
-            .map(|((one, parts), uncovered)| InstanceCoverage {
-                id: one.id.clone(),
-                running_hours: pool_instances(one.hours.iter().sum()),
+            .map(|((instance, parts), uncovered)| InstanceCoverage {
+                id: instance.id.clone(),
+                running_hours: pool_instances(instance.hours.iter().sum()),
                 parts,
                 uncovered,
             })
@@ -291,12 +298,16 @@ impl Applied {
     /// Hours that are alike are applied once.
     fn of(pools: &[Pool], running: &[&[u64]], hours: usize) -> Self {
         let mut tallies: Vec<Tally> = pools.iter().map(|_| Tally::default()).collect();
-        let mut uncovered: Vec<Vec<u64>> = running.iter().map(|one| one.to_vec()).collect();
+        let mut uncovered: Vec<Vec<u64>> =
+            running.iter().map(|instance| instance.to_vec()).collect();
         let mut covered = vec![Decimal::ZERO; running.len()];
         for alike in alike_hours(running, hours) {
             let weight = Decimal::from(alike.len());
-            let ran = |one: &&[u64]| one.get(alike[0]).copied().unwrap_or(0);
-            let ran: Vec<Decimal> = running.iter().map(|one| pool_instances(ran(one))).collect();
+            let ran = |instance: &&[u64]| instance.get(alike[0]).copied().unwrap_or(0);
+            let ran: Vec<Decimal> = running
+                .iter()
+                .map(|instance| pool_instances(ran(instance)))
+                .collect();
             let mut open = ran.clone();
             for (pools, tallies) in kinds(pools, &mut tallies) {
                 for of_others in [false, true] {
@@ -325,17 +336,19 @@ impl Applied {
 
 /// The hours of a window in sets in which all instances run alike.
 fn alike_hours(running: &[&[u64]], hours: usize) -> Vec<Vec<usize>> {
-    let ran = |one: &[u64], hour: usize| one.get(hour).copied().unwrap_or(0);
+    let ran = |instance: &[u64], hour: usize| instance.get(hour).copied().unwrap_or(0);
     let mut sets: BTreeMap<u64, Vec<Vec<usize>>> = BTreeMap::new();
     for hour in 0..hours {
         let mut hasher = DefaultHasher::new();
-        for one in running {
-            hasher.write_u64(ran(one, hour));
+        for instance in running {
+            hasher.write_u64(ran(instance, hour));
         }
         let sets = sets.entry(hasher.finish()).or_default();
         let is_alike = |set: &&mut Vec<usize>| {
             let first = set[0];
-            running.iter().all(|one| ran(one, first) == ran(one, hour))
+            running
+                .iter()
+                .all(|instance| ran(instance, first) == ran(instance, hour))
         };
         match sets.iter_mut().find(is_alike) {
             Some(set) => set.push(hour),
@@ -348,13 +361,13 @@ fn alike_hours(running: &[&[u64]], hours: usize) -> Vec<Vec<usize>> {
 /// Commitments of one kind at a time, with what they gave so far.
 fn kinds<'a>(pools: &'a [Pool], tallies: &'a mut [Tally]) -> Vec<(&'a [Pool], &'a mut [Tally])> {
     let mut rest = tallies;
-    let mut all = Vec::new();
+    let mut groups = Vec::new();
     for of_kind in pools.chunk_by(|left, right| left.kind == right.kind) {
         let (own, others) = std::mem::take(&mut rest).split_at_mut(of_kind.len());
-        all.push((of_kind, own));
+        groups.push((of_kind, own));
         rest = others;
     }
-    all
+    groups
 }
 
 /// What one commitment gave so far.
@@ -383,7 +396,7 @@ impl Tally {
             self.left = pool.units;
         }
         let members = pool.members.iter().zip(&mut self.given);
-        for (member, given) in members.filter(|(one, _)| one.is_of_other == of_others) {
+        for (member, given) in members.filter(|(member, _)| member.is_of_other == of_others) {
             self.eligible_hours += ran[member.instance] * weight;
             let open = &mut open[member.instance];
             if open.is_zero() || self.left.is_zero() {

@@ -64,16 +64,20 @@ pub(super) fn pools(
     counts: impl Fn(Timestamp, Timestamp) -> bool,
 ) -> Vec<Pool> {
     let reservations = commitments.reserved_instances.iter();
-    let reservations = reservations.filter(|one| counts(one.start, one.end));
-    let reservations = reservations.map(|one| {
-        let owner = commitments.ownership(one.account.as_deref());
-        (None, reserved(one, owner, instances))
+    let reservations =
+        reservations.filter(|reservation| counts(reservation.start, reservation.end));
+    let reservations = reservations.map(|reservation| {
+        let owner = commitments.ownership(reservation.account.as_deref());
+        (None, reserved(reservation, owner, instances))
     });
     let plans = commitments.savings_plans.iter();
-    let plans = plans.filter(|one| counts(one.start, one.end));
-    let plans = plans.filter_map(|one| {
-        let owner = commitments.ownership(one.account.as_deref());
-        Some((Some(one.term), plan(one, owner, instances)?))
+    let plans = plans.filter(|savings_plan| counts(savings_plan.start, savings_plan.end));
+    let plans = plans.filter_map(|savings_plan| {
+        let owner = commitments.ownership(savings_plan.account.as_deref());
+        Some((
+            Some(savings_plan.term),
+            plan(savings_plan, owner, instances)?,
+        ))
     });
     let mut pools: Vec<(Option<CommitmentTerm>, Pool)> = reservations.chain(plans).collect();
     // Plans of a longer term or more upfront have the lower rates. Of equal commitments the
@@ -117,47 +121,54 @@ pub fn normalization_factor(instance_type: &str) -> Option<Decimal> {
 
 /// The factor where one size covers another: regional, Linux, shared hardware,
 /// and a family of which the catalog knows it.
-fn flexible_factor(one: &ReservedInstances) -> Option<Decimal> {
-    let is_regional_linux = one.zone.is_none()
-        && one.operating_system == OperatingSystem::Linux
-        && one.tenancy == Tenancy::Shared;
-    let flexible = catalog::family(family_of(&one.instance_type))?.size_flexible == Some(true);
+fn flexible_factor(reservation: &ReservedInstances) -> Option<Decimal> {
+    let is_regional_linux = reservation.zone.is_none()
+        && reservation.operating_system == OperatingSystem::Linux
+        && reservation.tenancy == Tenancy::Shared;
+    let flexible =
+        catalog::family(family_of(&reservation.instance_type))?.size_flexible == Some(true);
     if is_regional_linux && flexible {
-        normalization_factor(&one.instance_type)
+        normalization_factor(&reservation.instance_type)
     } else {
         None
     }
 }
 
-fn reserved(one: &ReservedInstances, owner: Ownership<'_>, instances: &[UsedInstance]) -> Pool {
-    let factor = flexible_factor(one);
+fn reserved(
+    reservation: &ReservedInstances,
+    owner: Ownership<'_>,
+    instances: &[UsedInstance],
+) -> Pool {
+    let factor = flexible_factor(reservation);
     // Accounts name their zones each in its own way, so that a zone is known in its own
     // account only.
     let is_in_reach = |instance: &UsedInstance| {
         owner.may_cover(&instance.account)
-            && !(one.zone.is_some() && owner.is_of_other(&instance.account))
+            && !(reservation.zone.is_some() && owner.is_of_other(&instance.account))
     };
     let matches = |instance: &UsedInstance| {
         is_in_reach(instance)
-            && instance.region == one.region
-            && instance.operating_system == one.operating_system
-            && instance.tenancy == one.tenancy
-            && one
+            && instance.region == reservation.region
+            && instance.operating_system == reservation.operating_system
+            && instance.tenancy == reservation.tenancy
+            && reservation
                 .zone
                 .as_ref()
                 .is_none_or(|zone| instance.zone.as_ref() == Some(zone))
     };
     let units_of = |instance: &UsedInstance| match factor {
-        Some(_) if family_of(&instance.instance_type) == family_of(&one.instance_type) => {
+        Some(_) if family_of(&instance.instance_type) == family_of(&reservation.instance_type) => {
             normalization_factor(&instance.instance_type)
         }
-        None if instance.instance_type == one.instance_type => Some(Decimal::ONE),
+        None if instance.instance_type == reservation.instance_type => Some(Decimal::ONE),
         _ => None,
     };
     let mut members: Vec<Member> = instances
         .iter()
         .enumerate()
-        .filter(|(_, instance)| matches(instance) && !(instance.is_room && one.zone.is_some()))
+        .filter(|(_, instance)| {
+            matches(instance) && !(instance.is_room && reservation.zone.is_some())
+        })
         .filter_map(|(position, instance)| {
             Some(Member {
                 instance: position,
@@ -178,47 +189,51 @@ fn reserved(one: &ReservedInstances, owner: Ownership<'_>, instances: &[UsedInst
     });
     let per_instance = factor.unwrap_or(Decimal::ONE);
     Pool {
-        id: one.id.clone(),
-        kind: match one.zone {
+        id: reservation.id.clone(),
+        kind: match reservation.zone {
             Some(_) => CommitmentKind::ZonalReserved,
             None => CommitmentKind::RegionalReserved,
         },
         name: format!(
             "{} × {} in {}",
-            one.count,
-            one.instance_type,
-            one.zone.as_ref().unwrap_or(&one.region)
+            reservation.count,
+            reservation.instance_type,
+            reservation.zone.as_ref().unwrap_or(&reservation.region)
         ),
-        units: Decimal::from(one.count) * per_instance,
-        unit_cost: one.effective_hourly() / per_instance,
-        currency: one.currency,
+        units: Decimal::from(reservation.count) * per_instance,
+        unit_cost: reservation.effective_hourly() / per_instance,
+        currency: reservation.currency,
         members,
         unrated: Vec::new(),
-        start: one.start,
-        end: one.end,
+        start: reservation.start,
+        end: reservation.end,
     }
 }
 
 /// `None` for a plan that covers no instances.
-fn plan(one: &SavingsPlan, owner: Ownership<'_>, instances: &[UsedInstance]) -> Option<Pool> {
-    let (kind, option) = match one.kind {
+fn plan(
+    savings_plan: &SavingsPlan,
+    owner: Ownership<'_>,
+    instances: &[UsedInstance],
+) -> Option<Pool> {
+    let (kind, option) = match savings_plan.kind {
         SavingsPlanKind::Ec2Instance => (
             CommitmentKind::Ec2InstanceSavingsPlan,
-            PriceOption::Ec2InstanceSavingsPlan(one.term),
+            PriceOption::Ec2InstanceSavingsPlan(savings_plan.term),
         ),
         SavingsPlanKind::Compute => (
             CommitmentKind::ComputeSavingsPlan,
-            PriceOption::ComputeSavingsPlan(one.term),
+            PriceOption::ComputeSavingsPlan(savings_plan.term),
         ),
         SavingsPlanKind::Other => return None,
     };
     let matches = |instance: &UsedInstance| {
-        let region = one.region.as_deref();
-        let family = one.family.as_deref();
+        let region = savings_plan.region.as_deref();
+        let family = savings_plan.family.as_deref();
         owner.may_cover(&instance.account)
             && region.is_none_or(|region| region == instance.region)
             && family.is_none_or(|family| family == family_of(&instance.instance_type))
-            && Currency::of_region(&instance.region) == one.currency
+            && Currency::of_region(&instance.region) == savings_plan.currency
     };
     let mut members = Vec::new();
     let mut unrated = Vec::new();
@@ -251,24 +266,24 @@ fn plan(one: &SavingsPlan, owner: Ownership<'_>, instances: &[UsedInstance]) -> 
             instance.shown_covered(),
         )
     });
-    let pool = match (&one.region, &one.family) {
+    let pool = match (&savings_plan.region, &savings_plan.family) {
         (Some(region), Some(family)) => format!("{family} in {region}"),
         _ => "any compute".to_owned(),
     };
     Some(Pool {
-        id: one.id.clone(),
+        id: savings_plan.id.clone(),
         kind,
         name: format!(
             "{} {}/h for {pool}",
-            one.currency,
-            one.commitment_hourly.normalize()
+            savings_plan.currency,
+            savings_plan.commitment_hourly.normalize()
         ),
-        units: one.commitment_hourly,
+        units: savings_plan.commitment_hourly,
         unit_cost: Decimal::ONE,
-        currency: one.currency,
+        currency: savings_plan.currency,
         members,
         unrated,
-        start: one.start,
-        end: one.end,
+        start: savings_plan.start,
+        end: savings_plan.end,
     })
 }

@@ -20,20 +20,20 @@ fn token_by_token(
     plans: &[u32],
     hours: usize,
 ) -> Vec<Vec<usize>> {
-    let mut all = Vec::new();
+    let mut by_hour = Vec::new();
     for hour in 0..hours {
         let mut covered = vec![0_usize; instances.len()];
         // The smallest first; of equals what runs longest, and then by zone and place.
-        let place = |one: &usize| {
-            let (kind, zone, running) = &instances[*one];
+        let place = |index: &usize| {
+            let (kind, zone, running) = &instances[*index];
             let hours = running.iter().filter(|ran| **ran).count();
-            (TYPES[*kind].1, Reverse((hours, running)), *zone, *one)
+            (TYPES[*kind].1, Reverse((hours, running)), *zone, *index)
         };
         let mut give = |tokens: usize, takes: &dyn Fn(usize) -> bool| {
             for _ in 0..tokens {
                 let mut hungry: Vec<usize> = (0..instances.len())
-                    .filter(|one| instances[*one].2[hour] && takes(*one))
-                    .filter(|one| covered[*one] < TYPES[instances[*one].0].1)
+                    .filter(|index| instances[*index].2[hour] && takes(*index))
+                    .filter(|index| covered[*index] < TYPES[instances[*index].0].1)
                     .collect();
                 hungry.sort_by_key(place);
                 if let Some(next) = hungry.first() {
@@ -44,7 +44,8 @@ fn token_by_token(
         for (kind, zone, count) in reserved {
             let tokens = *count as usize * TYPES[*kind].1;
             if let Some(zone) = zone {
-                let fits = |one: usize| instances[one].0 == *kind && instances[one].1 == *zone;
+                let fits =
+                    |index: usize| instances[index].0 == *kind && instances[index].1 == *zone;
                 give(tokens, &fits);
             }
         }
@@ -57,9 +58,9 @@ fn token_by_token(
         for tokens in plans {
             give(*tokens as usize, &|_| true);
         }
-        all.push(covered);
+        by_hour.push(covered);
     }
-    all
+    by_hour
 }
 
 proptest! {
@@ -76,11 +77,11 @@ proptest! {
             .enumerate()
             .map(|(index, (kind, zone, running))| {
                 let (instance_type, tokens) = TYPES[*kind];
-                let mut one = used(&format!("i-{index}"), instance_type, running);
-                one.zone = Some(ZONES[*zone].to_owned());
-                one.on_demand_hourly = Some(Decimal::from(2 * tokens));
-                one.plan_rates.insert(PLAN, Decimal::from(tokens));
-                one
+                let mut instance = used(&format!("i-{index}"), instance_type, running);
+                instance.zone = Some(ZONES[*zone].to_owned());
+                instance.on_demand_hourly = Some(Decimal::from(2 * tokens));
+                instance.plan_rates.insert(PLAN, Decimal::from(tokens));
+                instance
             })
             .collect();
         let mine = owned(
@@ -98,16 +99,16 @@ proptest! {
                 .map(|(index, hourly)| plan(&format!("p-{index}"), "vt1", &hourly.to_string()))
                 .collect(),
         );
-        let found = covered(&fleet, &mine, 3);
+        let coverage = covered(&fleet, &mine, 3);
         let expected = token_by_token(&instances, &reservations, &plans, 3);
-        for (index, one) in found.instances.iter().enumerate() {
+        for (index, instance) in coverage.instances.iter().enumerate() {
             let tokens = Decimal::from(TYPES[instances[index].0].1);
-            for (hour, uncovered) in one.uncovered.iter().enumerate() {
+            for (hour, uncovered) in instance.uncovered.iter().enumerate() {
                 let ran = instances_of(fleet[index].hours[hour]);
                 let by_tokens = ran - Decimal::from(expected[hour][index]) / tokens;
                 prop_assert_eq!(instances_of(*uncovered), by_tokens, "{} in hour {}", index, hour);
             }
-            prop_assert_eq!(one.covered_hours() + one.uncovered_hours(), one.running_hours);
+            prop_assert_eq!(instance.covered_hours() + instance.uncovered_hours(), instance.running_hours);
         }
     }
 
@@ -122,10 +123,10 @@ proptest! {
             .iter()
             .enumerate()
             .map(|(index, (kind, running, cents))| {
-                let mut one = used(&format!("i-{index}"), TYPES[*kind].0, running);
-                one.on_demand_hourly = Some(Decimal::from(3));
-                one.plan_rates.insert(PLAN, Decimal::new(i64::from(*cents) * 3 + 1, 2));
-                one
+                let mut instance = used(&format!("i-{index}"), TYPES[*kind].0, running);
+                instance.on_demand_hourly = Some(Decimal::from(3));
+                instance.plan_rates.insert(PLAN, Decimal::new(i64::from(*cents) * 3 + 1, 2));
+                instance
             })
             .collect();
         let reservations = counts.iter().enumerate();
@@ -140,20 +141,20 @@ proptest! {
                 })
                 .collect(),
         );
-        let found = covered(&fleet, &mine, 4);
-        for one in &found.commitments {
-            let used = one.utilization.expect("its term is the window's");
+        let coverage = covered(&fleet, &mine, 4);
+        for commitment in &coverage.commitments {
+            let used = commitment.utilization.expect("its term is the window's");
             prop_assert!(used >= Decimal::ZERO && used <= Decimal::ONE, "{used}");
-            prop_assert!(one.covered_hours <= one.eligible_hours);
-            prop_assert!(one.unused_monthly.is_some_and(|money| money.amount() >= Decimal::ZERO));
+            prop_assert!(commitment.covered_hours <= commitment.eligible_hours);
+            prop_assert!(commitment.unused_monthly.is_some_and(|money| money.amount() >= Decimal::ZERO));
         }
-        for (one, instance) in found.instances.iter().zip(&fleet) {
-            for (uncovered, ran) in one.uncovered.iter().zip(&instance.hours) {
+        for (instance_coverage, instance) in coverage.instances.iter().zip(&fleet) {
+            for (uncovered, ran) in instance_coverage.uncovered.iter().zip(&instance.hours) {
                 prop_assert!(uncovered <= ran);
             }
             let rounding = Decimal::new(1, 20);
-            let sum = one.covered_hours() + one.uncovered_hours();
-            prop_assert!((sum - one.running_hours).abs() < rounding);
+            let sum = instance_coverage.covered_hours() + instance_coverage.uncovered_hours();
+            prop_assert!((sum - instance_coverage.running_hours).abs() < rounding);
         }
     }
 }

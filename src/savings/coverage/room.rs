@@ -27,15 +27,15 @@ impl Room {
         let reservations = &estate.commitments.capacity_reservations;
         reservations
             .iter()
-            .filter(|one| one.end.is_none_or(|end| end > estate.as_of))
-            .map(|one| Self::of(one, estate, measured))
+            .filter(|reservation| reservation.end.is_none_or(|end| end > estate.as_of))
+            .map(|reservation| Self::of(reservation, estate, measured))
             .collect()
     }
 
-    fn of(one: &CapacityReservation, estate: &Estate, measured: &Usages) -> Self {
+    fn of(reservation: &CapacityReservation, estate: &Estate, measured: &Usages) -> Self {
         let window = estate.window;
         let hours = (window.seconds().max(0) / HOUR_SECONDS) as usize;
-        let begins = one.start.map_or(0, |start| {
+        let begins = reservation.start.map_or(0, |start| {
             let seconds = (start.as_second() - window.start.as_second()).max(0);
             ((seconds + HOUR_SECONDS - 1) / HOUR_SECONDS) as usize
         });
@@ -43,13 +43,20 @@ impl Room {
             .instances
             .iter()
             .chain(&estate.out_of_scope)
-            .filter(|instance| instance.capacity_reservation_id.as_ref() == Some(&one.id))
+            .filter(|instance| instance.capacity_reservation_id.as_ref() == Some(&reservation.id))
             .filter(|instance| instance.launch_time <= estate.as_of)
             .collect();
         members.sort_by(|left, right| left.id.cmp(&right.id));
-        let running_now = members.iter().filter(|one| one.state.is_running()).count();
-        let is_shared = u64::from(one.total - one.available) > running_now as u64;
-        let total = Decimal::from(if is_shared { one.available } else { one.total });
+        let running_now = members
+            .iter()
+            .filter(|member| member.state.is_running())
+            .count();
+        let is_shared = u64::from(reservation.total - reservation.available) > running_now as u64;
+        let total = Decimal::from(if is_shared {
+            reservation.available
+        } else {
+            reservation.total
+        });
         let mut hourly: Vec<Decimal> = (0..hours)
             .map(|hour| if hour < begins { Decimal::ZERO } else { total })
             .collect();
@@ -64,7 +71,7 @@ impl Room {
             }
         }
         Self {
-            reservation: one.clone(),
+            reservation: reservation.clone(),
             members: members.iter().map(|member| member.id.clone()).collect(),
             hours: hours.saturating_sub(begins),
             hourly,
@@ -79,11 +86,11 @@ impl Room {
 
     /// The on-demand price of one instance of it.
     pub fn price_key(&self) -> PriceKey {
-        let one = &self.reservation;
+        let reservation = &self.reservation;
         PriceKey {
-            operating_system: one.operating_system,
-            tenancy: one.tenancy,
-            ..PriceKey::linux_on_demand(&one.region, &one.instance_type)
+            operating_system: reservation.operating_system,
+            tenancy: reservation.tenancy,
+            ..PriceKey::linux_on_demand(&reservation.region, &reservation.instance_type)
         }
     }
 

@@ -89,14 +89,17 @@ pub(super) fn covered(
 }
 
 /// How the hours of an instance are paid for.
-fn option_of(one: &InstanceCoverage) -> PurchaseOption {
-    let paid = one.committed();
+fn option_of(instance: &InstanceCoverage) -> PurchaseOption {
+    let paid = instance.committed();
     paid.map_or(PurchaseOption::OnDemand, |paid| paid.purchase_option())
 }
 
 /// Covered hours by instance.
-fn hours(found: &Coverage) -> Vec<String> {
-    let hours = found.instances.iter().map(InstanceCoverage::covered_hours);
+fn hours(coverage: &Coverage) -> Vec<String> {
+    let hours = coverage
+        .instances
+        .iter()
+        .map(InstanceCoverage::covered_hours);
     hours.map(|hours| hours.normalize().to_string()).collect()
 }
 
@@ -118,8 +121,8 @@ fn factors_are_those_of_the_published_table() {
         ("g4dn.metal", "128"),
         ("g5g.metal", "128"),
     ] {
-        let found = normalization_factor(instance_type).map(|units| units.to_string());
-        assert_eq!(found.as_deref(), Some(factor), "{instance_type}");
+        let text = normalization_factor(instance_type).map(|units| units.to_string());
+        assert_eq!(text.as_deref(), Some(factor), "{instance_type}");
     }
     for unknown in [
         "p3",
@@ -149,13 +152,13 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     let mut regional = reserved("a", "g5.xlarge", 1);
     regional.recurring_hourly = decimal("0.65");
     let plans = vec![plan("p", "g5", "0.317")];
-    let found = covered(&instances, &owned(vec![regional, zonal], plans), 4);
-    let parts: Vec<(&str, String, String)> = found
+    let coverage = covered(&instances, &owned(vec![regional, zonal], plans), 4);
+    let parts: Vec<(&str, String, String)> = coverage
         .instances
         .iter()
-        .map(|one| {
-            let [part] = one.parts.as_slice() else {
-                panic!("{:?}", one.parts)
+        .map(|instance| {
+            let [part] = instance.parts.as_slice() else {
+                panic!("{:?}", instance.parts)
             };
             let text = |number: Decimal| number.normalize().to_string();
             (
@@ -169,11 +172,11 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     let expected = [("z", "4", "2.4"), ("a", "4", "2.6"), ("p", "2", "1.268")];
     let expected = expected.map(|(id, hours, cost)| (id, hours.to_owned(), cost.to_owned()));
     assert_eq!(parts, expected);
-    let options: Vec<PurchaseOption> = found.instances.iter().map(option_of).collect();
+    let options: Vec<PurchaseOption> = coverage.instances.iter().map(option_of).collect();
     use PurchaseOption::{Mixed, Reserved};
     assert_eq!(options, [Reserved, Reserved, Mixed]);
     // (1.268 + 2 × 1.006) / 4; half of 0.634 is paid when it stops.
-    let mixed = &found.instances[2];
+    let mixed = &coverage.instances[2];
     let paid = mixed.committed().expect("half of it");
     let rate = |text, currency| HourlyRate::new(decimal(text), currency).expect("positive");
     let on_demand = |currency| paid.hourly(rate("1.006", currency));
@@ -182,10 +185,10 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     assert_eq!(paid.committed_hourly(), decimal("0.317"));
     assert_eq!(paid.parts[0].end, Some(at(1_000)));
     assert_eq!(mixed.covered_share(), Some(decimal("0.5")));
-    let kinds: Vec<(&str, CommitmentKind)> = found
+    let kinds: Vec<(&str, CommitmentKind)> = coverage
         .commitments
         .iter()
-        .map(|one| (one.id.as_str(), one.kind))
+        .map(|commitment| (commitment.id.as_str(), commitment.kind))
         .collect();
     use CommitmentKind::{Ec2InstanceSavingsPlan, RegionalReserved, ZonalReserved};
     assert_eq!(
@@ -197,15 +200,15 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
         ]
     );
     assert!(
-        found
+        coverage
             .commitments
             .iter()
-            .all(|one| one.utilization == Some(Decimal::ONE))
+            .all(|commitment| commitment.utilization == Some(Decimal::ONE))
     );
     // Three instances ran four hours each, and the region's covers one of them.
-    assert_eq!(found.commitments[1].eligible_hours, Decimal::from(12));
+    assert_eq!(coverage.commitments[1].eligible_hours, Decimal::from(12));
     let third = Decimal::ONE / Decimal::from(3);
-    assert_eq!(found.commitments[1].coverage(), Some(third));
+    assert_eq!(coverage.commitments[1].coverage(), Some(third));
 }
 
 #[test]
@@ -213,20 +216,20 @@ fn an_instance_stopped_leaves_its_coverage_to_the_next() {
     let first = used("i-1", "p4d.24xlarge", &[true, true, false, false]);
     let second = used("i-2", "p4d.24xlarge", &[false, true, true, false]);
     let mine = owned(vec![reserved("r", "p4d.24xlarge", 1)], Vec::new());
-    let found = covered(&[first, second], &mine, 4);
+    let coverage = covered(&[first, second], &mine, 4);
     // Hour 0 and 1 go to the first, hour 2 to the second, hour 3 to none.
-    assert_eq!(hours(&found), ["2", "1"]);
-    assert_eq!(found.instances[1].uncovered, [0, INSTANCE, 0, 0]);
-    let one = &found.commitments[0];
-    assert_eq!(one.utilization, Some(decimal("0.75")));
-    assert_eq!(one.coverage(), Some(decimal("0.75")));
+    assert_eq!(hours(&coverage), ["2", "1"]);
+    assert_eq!(coverage.instances[1].uncovered, [0, INSTANCE, 0, 0]);
+    let commitment = &coverage.commitments[0];
+    assert_eq!(commitment.utilization, Some(decimal("0.75")));
+    assert_eq!(commitment.coverage(), Some(decimal("0.75")));
     // 13.921094 × 730 = 10 162.39862, a quarter of it 2 540.599655.
-    assert_eq!(one.monthly_cost.amount(), decimal("10162.40"));
+    assert_eq!(commitment.monthly_cost.amount(), decimal("10162.40"));
     assert_eq!(
-        one.unused_monthly.map(Money::amount),
+        commitment.unused_monthly.map(Money::amount),
         Some(decimal("2540.60"))
     );
-    assert_eq!(one.name, "1 × p4d.24xlarge in us-east-1");
+    assert_eq!(commitment.name, "1 × p4d.24xlarge in us-east-1");
 }
 
 #[test]
@@ -237,9 +240,9 @@ fn flexible_sizes_are_covered_by_units_the_smallest_first() {
     ];
     // 48 units: 24 for the 3xlarge, 24 of 192 for the 24xlarge.
     let mine = owned(vec![reserved("r", "vt1.6xlarge", 1)], Vec::new());
-    let found = covered(&fleet, &mine, 1);
-    assert_eq!(hours(&found), ["0.125", "1"]);
-    assert_eq!(found.commitments[0].utilization, Some(Decimal::ONE));
+    let coverage = covered(&fleet, &mine, 1);
+    assert_eq!(hours(&coverage), ["0.125", "1"]);
+    assert_eq!(coverage.commitments[0].utilization, Some(Decimal::ONE));
     // A 24xlarge of 192 units covers two 3xlarge and a 6xlarge, and has 96 left.
     let fleet = [
         used("i-1", "vt1.3xlarge", &[true]),
@@ -247,16 +250,16 @@ fn flexible_sizes_are_covered_by_units_the_smallest_first() {
         used("i-3", "vt1.6xlarge", &[true]),
     ];
     let mine = owned(vec![reserved("r", "vt1.24xlarge", 1)], Vec::new());
-    let found = covered(&fleet, &mine, 1);
-    assert_eq!(hours(&found), ["1", "1", "1"]);
-    assert_eq!(found.commitments[0].utilization, Some(decimal("0.5")));
+    let coverage = covered(&fleet, &mine, 1);
+    assert_eq!(hours(&coverage), ["1", "1", "1"]);
+    assert_eq!(coverage.commitments[0].utilization, Some(decimal("0.5")));
     // Half of 13.921094 × 730, whatever the units: 5 081.19931.
     assert_eq!(
-        found.commitments[0].unused_monthly.map(Money::amount),
+        coverage.commitments[0].unused_monthly.map(Money::amount),
         Some(decimal("5081.20"))
     );
     // An eighth of an hour's rate is what the 3xlarge costs.
-    let cost = found.instances[0].parts[0].cost.amount();
+    let cost = coverage.instances[0].parts[0].cost.amount();
     assert_eq!(cost.round_dp(6), decimal("1.740137"));
 }
 
@@ -264,8 +267,8 @@ fn flexible_sizes_are_covered_by_units_the_smallest_first() {
 fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
     let hours_of = |reservation: &ReservedInstances, instance: &UsedInstance| {
         let mine = owned(vec![reservation.clone()], Vec::new());
-        let found = covered(std::slice::from_ref(instance), &mine, 1);
-        hours(&found).remove(0)
+        let coverage = covered(std::slice::from_ref(instance), &mine, 1);
+        hours(&coverage).remove(0)
     };
     let whole = reserved("r", "vt1.6xlarge", 1);
     let small = used("i-1", "vt1.3xlarge", &[true]);
@@ -341,16 +344,16 @@ fn a_commitment_counts_as_it_stands_at_the_instant() {
         of_term("b-ended", -9, 4),
         of_term("c-young", 3, 900),
     ];
-    let found = covered(&machines, &owned(mine, Vec::new()), 4);
-    assert_eq!(hours(&found), ["4", "0"]);
-    let use_of: Vec<_> = found
+    let coverage = covered(&machines, &owned(mine, Vec::new()), 4);
+    assert_eq!(hours(&coverage), ["4", "0"]);
+    let use_of: Vec<_> = coverage
         .commitments
         .iter()
-        .map(|one| {
+        .map(|commitment| {
             (
-                one.id.as_str(),
-                one.utilization,
-                one.unused_monthly.is_some(),
+                commitment.id.as_str(),
+                commitment.utilization,
+                commitment.unused_monthly.is_some(),
             )
         })
         .collect();
@@ -374,11 +377,11 @@ fn days_to_expiry_are_whole_and_never_negative() {
     let mut mine = reserved("r", "p4d.24xlarge", 1);
     mine.end = at(4 + 24 * 41 + 23);
     let days = |mine: &ReservedInstances| {
-        let found = covered(&[], &owned(vec![mine.clone()], Vec::new()), 4);
+        let coverage = covered(&[], &owned(vec![mine.clone()], Vec::new()), 4);
         // Paid for in every hour of the window, though nothing runs at all.
         (
-            found.commitments[0].days_to_expiry,
-            found.commitments[0].utilization,
+            coverage.commitments[0].days_to_expiry,
+            coverage.commitments[0].utilization,
         )
     };
     assert_eq!(days(&mine), (41, Some(Decimal::ZERO)));
@@ -397,14 +400,20 @@ fn plans_cover_what_saves_most_and_say_whose_rate_is_unknown() {
     let unknown = used("i-3", "g5.4xlarge", &[true]);
     let other_family = used("i-4", "p4d.24xlarge", &[true]);
     let fleet = [small_saving, large_saving, unknown, other_family];
-    let found = covered(&fleet, &owned(Vec::new(), vec![plan("p", "g5", "1.45")]), 1);
+    let coverage = covered(&fleet, &owned(Vec::new(), vec![plan("p", "g5", "1.45")]), 1);
     // 1.00 for the second, and 0.45 of 0.90 for the first.
-    assert_eq!(hours(&found), ["0.5", "1", "0", "0"]);
-    assert_eq!(found.commitments[0].unrated, [ResourceId::named("i-3")]);
-    assert_eq!(found.commitments[0].eligible_hours, Decimal::TWO);
-    assert_eq!(found.commitments[0].name, "USD 1.45/h for g5 in us-east-1");
-    assert_eq!(option_of(&found.instances[1]), PurchaseOption::SavingsPlan);
-    assert_eq!(option_of(&found.instances[3]), PurchaseOption::OnDemand);
+    assert_eq!(hours(&coverage), ["0.5", "1", "0", "0"]);
+    assert_eq!(coverage.commitments[0].unrated, [ResourceId::named("i-3")]);
+    assert_eq!(coverage.commitments[0].eligible_hours, Decimal::TWO);
+    assert_eq!(
+        coverage.commitments[0].name,
+        "USD 1.45/h for g5 in us-east-1"
+    );
+    assert_eq!(
+        option_of(&coverage.instances[1]),
+        PurchaseOption::SavingsPlan
+    );
+    assert_eq!(option_of(&coverage.instances[3]), PurchaseOption::OnDemand);
 }
 
 #[test]
@@ -424,13 +433,13 @@ fn what_a_compute_plan_pays_for_elsewhere_is_not_called_unused() {
     machine
         .plan_rates
         .insert(PriceOption::ComputeSavingsPlan(term), Decimal::ONE);
-    let found = covered(&[machine], &owned(Vec::new(), vec![compute, models]), 1);
-    let [one] = found.commitments.as_slice() else {
-        panic!("one plan covers instances: {:?}", found.commitments)
+    let coverage = covered(&[machine], &owned(Vec::new(), vec![compute, models]), 1);
+    let [commitment] = coverage.commitments.as_slice() else {
+        panic!("one plan covers instances: {:?}", coverage.commitments)
     };
-    assert_eq!(one.utilization, Some(decimal("0.5")));
-    assert_eq!(one.unused_monthly, None);
-    assert_eq!(one.name, "USD 2/h for any compute");
+    assert_eq!(commitment.utilization, Some(decimal("0.5")));
+    assert_eq!(commitment.unused_monthly, None);
+    assert_eq!(commitment.name, "USD 2/h for any compute");
 }
 
 /// Instances of accounts A and B that ran for two hours.
@@ -461,26 +470,26 @@ fn every_account_uses_its_own_before_those_of_others() {
     let fleet = of_two_accounts();
     let both = [("r-1", 2), ("r-2", 1)].map(|(id, count)| reserved(id, "p4d.24xlarge", count));
     let mut mine = owned(both.into(), Vec::new());
-    for (one, account) in mine.reserved_instances.iter_mut().zip(["A", "B"]) {
-        one.account = Some(account.to_owned());
+    for (reservation, account) in mine.reserved_instances.iter_mut().zip(["A", "B"]) {
+        reservation.account = Some(account.to_owned());
     }
-    let found = covered(&fleet, &mine, 2);
-    let by: Vec<&str> = found
+    let coverage = covered(&fleet, &mine, 2);
+    let by: Vec<&str> = coverage
         .instances
         .iter()
-        .map(|one| one.parts[0].commitment.as_str())
+        .map(|instance| instance.parts[0].commitment.as_str())
         .collect();
     assert_eq!(by, ["r-2", "r-1"]);
     // A plan: 4 an hour at a rate of 3 covers A's first and a third of B's.
-    let with_rate = of_two_accounts().map(|mut one| {
-        one.on_demand_hourly = Some(decimal("6"));
-        one.plan_rates.insert(PLAN, decimal("3"));
-        one
+    let with_rate = of_two_accounts().map(|mut instance| {
+        instance.on_demand_hourly = Some(decimal("6"));
+        instance.plan_rates.insert(PLAN, decimal("3"));
+        instance
     });
     let mut mine = owned(Vec::new(), vec![plan("p-1", "p4d", "4")]);
     mine.set_owner("A");
-    let found = covered(&with_rate, &mine, 2);
-    let shares: Vec<String> = hours(&found)
+    let coverage = covered(&with_rate, &mine, 2);
+    let shares: Vec<String> = hours(&coverage)
         .iter()
         .map(|hours| hours.chars().take(5).collect())
         .collect();

@@ -147,9 +147,9 @@ fn commit_after(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> Option<C
     }
     let is_used_when_on = earlier
         .schedule()
-        .filter(|found| found.action.risk() <= facts.accepted)
-        .and_then(|found| {
-            let on_share = Decimal::ONE - found.schedule.saved_share;
+        .filter(|scheduling| scheduling.action.risk() <= facts.accepted)
+        .and_then(|scheduling| {
+            let on_share = Decimal::ONE - scheduling.schedule.saved_share;
             let mean = part.workload.utilization.as_ref()?.distribution.mean;
             Some(mean / on_share.to_f64()?)
         })

@@ -37,20 +37,21 @@ pub const LEVERS: &[&dyn Lever] = &[
 ];
 
 pub fn propose(members: &Members<'_>, facts: &Facts<'_>) -> Proposals {
-    let mut found = Proposals::default();
+    let mut proposals = Proposals::default();
     let key = &members.part.workload.key;
     for lever in LEVERS {
         if lever.kind() == ActionKind::Commit {
             let is_sized = ruled_out(key, ActionKind::Rightsize).is_none();
-            found.nothing_less_would_do = is_sized && nothing_less(members.part, facts, &found);
+            proposals.nothing_less_would_do =
+                is_sized && nothing_less(members.part, facts, &proposals);
         }
         let answer = match ruled_out(key, lever.kind()) {
             Some(reason) => reason.into(),
-            None => lever.propose(members, facts, &found),
+            None => lever.propose(members, facts, &proposals),
         };
-        found.insert(lever.kind(), answer);
+        proposals.insert(lever.kind(), answer);
     }
-    found
+    proposals
 }
 
 /// Why a lever cannot be for what a provider rents out, whatever was measured.
@@ -69,7 +70,7 @@ fn ruled_out(key: &WorkloadKey, kind: ActionKind) -> Option<Refusal> {
 }
 
 /// Whether no lever for what is used too little saves, at this risk or another.
-fn nothing_less(part: &Part, facts: &Facts<'_>, found: &Proposals) -> bool {
+fn nothing_less(part: &Part, facts: &Facts<'_>, proposals: &Proposals) -> bool {
     let less = [
         ActionKind::Schedule,
         ActionKind::Rightsize,
@@ -79,6 +80,6 @@ fn nothing_less(part: &Part, facts: &Facts<'_>, found: &Proposals) -> bool {
         && part.idle.is_none()
         && part.verdict.is_low()
         && part.verdict.is_shrinkable()
-        && less.iter().all(|kind| found.offered(*kind).is_none())
+        && less.iter().all(|kind| proposals.offered(*kind).is_none())
         && nothing_less_would_do(&part.workload, &part.verdict, facts.prices, facts.policy)
 }

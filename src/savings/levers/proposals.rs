@@ -36,13 +36,13 @@ impl Proposal {
     /// counted, and where it depends on what the levers before it leave.
     pub fn action(&self) -> Option<&Action> {
         match self {
-            Self::Stop(found) => found.action.as_ref(),
+            Self::Stop(stop) => stop.action.as_ref(),
             Self::Release(action) => Some(action),
-            Self::Schedule(found) => Some(&found.action),
-            Self::Rightsize(found) => Some(&found.action),
-            Self::Share(found) => Some(&found.action),
+            Self::Schedule(scheduling) => Some(&scheduling.action),
+            Self::Rightsize(rightsizing) => Some(&rightsizing.action),
+            Self::Share(sharing) => Some(&sharing.action),
             Self::Spot(_) => None,
-            Self::Commit(found) => found.alone.as_ref().map(|alone| &alone.action),
+            Self::Commit(committing) => committing.alone.as_ref().map(|alone| &alone.action),
         }
     }
 }
@@ -57,9 +57,9 @@ impl Proposal {
             Self::Stop(stop) => stop.action = saves.then_some(action),
             _ if !saves => return None,
             Self::Release(own) => *own = action,
-            Self::Schedule(found) => found.action = action,
-            Self::Rightsize(found) => found.action = action,
-            Self::Share(found) => found.action = action,
+            Self::Schedule(scheduling) => scheduling.action = action,
+            Self::Rightsize(rightsizing) => rightsizing.action = action,
+            Self::Share(sharing) => sharing.action = action,
             Self::Spot(_) | Self::Commit(_) => {}
         }
         Some(same)
@@ -267,8 +267,8 @@ impl Answer {
 }
 
 impl From<Result<Proposal, Refusal>> for Answer {
-    fn from(found: Result<Proposal, Refusal>) -> Self {
-        match found {
+    fn from(answer: Result<Proposal, Refusal>) -> Self {
+        match answer {
             Ok(proposal) => Self {
                 offered: Some(Arc::new(proposal)),
                 ..Self::default()
@@ -306,7 +306,7 @@ impl Proposals {
             .iter()
             .zip(by_part)
             .filter(|(part, _)| part.idle.is_some())
-            .filter_map(|(_, found)| found.answer(ActionKind::Stop).cloned());
+            .filter_map(|(_, proposals)| proposals.answer(ActionKind::Stop).cloned());
         if let Some(answer) = stops.reduce(|sum, next| together(sum, next, group)) {
             whole.insert(ActionKind::Stop, answer);
         }
@@ -348,7 +348,7 @@ impl Proposals {
     /// The members to end.
     pub fn stop(&self) -> Option<&Stop> {
         match self.offered(ActionKind::Stop)? {
-            Proposal::Stop(found) => Some(found),
+            Proposal::Stop(stop) => Some(stop),
             _ => None,
         }
     }
@@ -365,7 +365,7 @@ impl Proposals {
     /// The hours off.
     pub fn schedule(&self) -> Option<&Scheduling> {
         match self.offered(ActionKind::Schedule)? {
-            Proposal::Schedule(found) => Some(found),
+            Proposal::Schedule(scheduling) => Some(scheduling),
             _ => None,
         }
     }
@@ -373,7 +373,7 @@ impl Proposals {
     /// The other type or number.
     pub fn rightsize(&self) -> Option<&Rightsizing> {
         match self.offered(ActionKind::Rightsize)? {
-            Proposal::Rightsize(found) => Some(found),
+            Proposal::Rightsize(rightsizing) => Some(rightsizing),
             _ => None,
         }
     }
@@ -381,7 +381,7 @@ impl Proposals {
     /// The shared cards.
     pub fn share(&self) -> Option<&Sharing> {
         match self.offered(ActionKind::Share)? {
-            Proposal::Share(found) => Some(found),
+            Proposal::Share(sharing) => Some(sharing),
             _ => None,
         }
     }
@@ -397,7 +397,7 @@ impl Proposals {
     /// The members that may be committed to.
     pub fn committing(&self) -> Option<&Committing> {
         match self.offered(ActionKind::Commit)? {
-            Proposal::Commit(found) => Some(found),
+            Proposal::Commit(committing) => Some(committing),
             _ => None,
         }
     }
@@ -417,12 +417,12 @@ impl Proposals {
         let Some(answer) = self.answers.get_mut(&ActionKind::Rightsize) else {
             return;
         };
-        let Some(Proposal::Rightsize(found)) = answer.offered.as_deref() else {
+        let Some(Proposal::Rightsize(rightsizing)) = answer.offered.as_deref() else {
             return;
         };
-        let mut runner_ups = found.runner_ups.iter();
-        if runner_ups.any(|other| other.action.target() == Some(target)) {
-            let chosen = found.clone().leading_to(target);
+        let mut runner_ups = rightsizing.runner_ups.iter();
+        if runner_ups.any(|runner_up| runner_up.action.target() == Some(target)) {
+            let chosen = rightsizing.clone().leading_to(target);
             let answer = Arc::make_mut(answer);
             answer.offered = Some(Arc::new(Proposal::Rightsize(chosen)));
         }

@@ -32,9 +32,9 @@ fn release(members: &Members<'_>, facts: &Facts<'_>) -> Result<Action, Refusal> 
     if monthly.amount().is_zero() {
         return Err(Refusal::NothingStands);
     }
-    let found = released(idle_storage, &workload.key.region).ok_or(Refusal::Unpriced)?;
+    let saving = released(idle_storage, &workload.key.region).ok_or(Refusal::Unpriced)?;
     let mut detail = idle_storage.priced.join("; ");
-    if let Some(bound) = &found.bound {
+    if let Some(bound) = &saving.bound {
         detail.push_str(&format!("; less snapshots of all data: {bound}"));
     }
     if !idle_storage.unpriced.is_empty() {
@@ -45,13 +45,13 @@ fn release(members: &Members<'_>, facts: &Facts<'_>) -> Result<Action, Refusal> 
         ActionKind::Release,
         None,
         detail,
-        found.saved,
+        saving.saved,
         monthly,
         Risk::Low,
     );
     let action = action.ok_or(Refusal::OnlySnapshots)?;
     Ok(action
-        .of_which_certain(found.certain)
-        .leaving_snapshots(found.snapshots)
-        .with_caveats(found.caveat.into_iter().collect()))
+        .of_which_certain(saving.certain)
+        .leaving_snapshots(saving.snapshots)
+        .with_caveats(saving.caveat.into_iter().collect()))
 }

@@ -39,39 +39,39 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
         return Err(Refusal::Held);
     }
     let today = Today::of(workload).map_err(Refusal::Missing)?;
-    let all = candidates(&today, &demand, facts.prices, facts.policy, accepted);
-    let kept = all.iter().filter(|_| facts.keeps_types);
+    let considered = candidates(&today, &demand, facts.prices, facts.policy, accepted);
+    let kept = considered.iter().filter(|_| facts.keeps_types);
     let types = kept.cloned().map(Arc::new).collect();
     let (suitable, rejected): (Vec<Considered>, Vec<Considered>) =
-        all.into_iter().partition(Considered::is_accepted);
+        considered.into_iter().partition(Considered::is_accepted);
     let mut refused: Vec<Refused> = rejected.into_iter().filter_map(rejection_of).collect();
-    let complete = |found: &mut Rightsizing| {
-        found.action = hold.with_lowering(found.action.clone());
-        let to = found.action.target();
+    let complete = |rightsizing: &mut Rightsizing| {
+        rightsizing.action = hold.with_lowering(rightsizing.action.clone());
+        let to = rightsizing.action.target();
         let in_group = to.map(|to| resized(workload, to, &ending(members, facts)));
         if let Some(advice) = in_group {
-            let caveats = [advice.caveats, found.action.caveats().to_vec()].concat();
-            found.action = found.action.clone().with_caveats(caveats);
-            found.steps.extend(advice.steps);
+            let caveats = [advice.caveats, rightsizing.action.caveats().to_vec()].concat();
+            rightsizing.action = rightsizing.action.clone().with_caveats(caveats);
+            rightsizing.steps.extend(advice.steps);
         }
     };
     let on_spot = cheapest_on_spot(workload, &suitable, facts);
     let is_tried = |name: &str| {
         on_spot.as_deref() == Some(name) || facts.bought.has_reserved(&workload.key.region, name)
     };
-    let offered = best(&today, &demand, suitable, accepted, is_tried).map(|mut found| {
-        complete(&mut found);
-        found.runner_ups.iter_mut().for_each(complete);
-        Arc::new(Proposal::Rightsize(found))
+    let offered = best(&today, &demand, suitable, accepted, is_tried).map(|mut rightsizing| {
+        complete(&mut rightsizing);
+        rightsizing.runner_ups.iter_mut().for_each(complete);
+        Arc::new(Proposal::Rightsize(rightsizing))
     });
     if offered.is_none() && refused.is_empty() {
         refused.push(Refusal::SavesNothing.into());
     }
-    let all = refused.len();
+    let refused_count = refused.len();
     // One reason against all of them is a reason against the lever.
     if offered.is_none()
         && let Some(first) = refused.first().cloned()
-        && refused.iter().all(|one| one.reason == first.reason)
+        && refused.iter().all(|refusal| refusal.reason == first.reason)
     {
         return Ok(Answer {
             refused: vec![first],
@@ -82,7 +82,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let refused = nearest(refused);
     Ok(Answer {
         offered,
-        more_refused: all - refused.len(),
+        more_refused: refused_count - refused.len(),
         refused,
         types,
     })
@@ -95,12 +95,12 @@ fn cheapest_on_spot(
     facts: &Facts<'_>,
 ) -> Option<String> {
     let suitable = suitable.iter().filter(|_| workload.restartable);
-    let on_spot = suitable.filter_map(|one| {
-        let name = &one.shape.instance_type;
+    let on_spot = suitable.filter_map(|candidate| {
+        let name = &candidate.shape.instance_type;
         let key = workload.price_key.with_type(name);
         let price = spot_price(facts.prices, &key.with_option(PriceOption::Spot))?;
-        let slower = Decimal::from_f64(one.slowdown())?;
-        let cost = price.rate.amount() * Decimal::from(one.count) * slower;
+        let slower = Decimal::from_f64(candidate.slowdown())?;
+        let cost = price.rate.amount() * Decimal::from(candidate.count) * slower;
         Some((cost, name.clone()))
     });
     on_spot.min().map(|(_, name)| name)
@@ -109,22 +109,22 @@ fn cheapest_on_spot(
 /// The nearest of them, and of those farther away the nearest for each other reason.
 fn nearest(refused: Vec<Refused>) -> Vec<Refused> {
     let mut kept: Vec<Refused> = Vec::with_capacity(NEAREST);
-    for one in refused {
-        let is_new = |known: &Refused| !known.reason.is_like(&one.reason);
+    for refusal in refused {
+        let is_new = |known: &Refused| !known.reason.is_like(&refusal.reason);
         if kept.len() < NEAREST || kept.iter().all(is_new) {
-            kept.push(one);
+            kept.push(refusal);
         }
     }
     kept.shrink_to_fit();
     kept
 }
 
-fn rejection_of(one: Considered) -> Option<Refused> {
+fn rejection_of(candidate: Considered) -> Option<Refused> {
     Some(Refused {
         candidate: Some(Target {
-            instance_type: one.shape.instance_type.clone(),
-            count: one.count,
+            instance_type: candidate.shape.instance_type.clone(),
+            count: candidate.count,
         }),
-        reason: Refusal::Type(one.rejection?),
+        reason: Refusal::Type(candidate.rejection?),
     })
 }

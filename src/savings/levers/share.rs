@@ -24,8 +24,8 @@ fn sharing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Sharing, Refusal>
     if hold == Hold::Fixed {
         return Err(Refusal::Held);
     }
-    let found = share(&part.workload, &part.verdict, facts.policy, facts.accepted);
-    let mut found = found.map_err(Refusal::Share)?;
-    found.action = hold.with_lowering(found.action);
-    Ok(found)
+    let answer = share(&part.workload, &part.verdict, facts.policy, facts.accepted);
+    let mut sharing = answer.map_err(Refusal::Share)?;
+    sharing.action = hold.with_lowering(sharing.action);
+    Ok(sharing)
 }

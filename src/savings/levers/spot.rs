@@ -79,10 +79,12 @@ fn markets(
 /// The moves that the levers before offer, then today's type.
 fn asked(stage: &Stage, earlier: &Proposals) -> Vec<SpotQuery> {
     let rightsize = earlier.rightsize().into_iter();
-    let moved = rightsize.flat_map(|found| found.runner_ups.iter().chain([found]));
-    let moved = moved.filter_map(|found| Some((&found.action, found.moved.first()?.hourly)));
-    let today = stage.members.first().map(|one| one.hourly);
-    let shared = earlier.share().map(|found| &found.action).zip(today);
+    let moved =
+        rightsize.flat_map(|rightsizing| rightsizing.runner_ups.iter().chain([rightsizing]));
+    let moved = moved
+        .filter_map(|rightsizing| Some((&rightsizing.action, rightsizing.moved.first()?.hourly)));
+    let today = stage.members.first().map(|member| member.hourly);
+    let shared = earlier.share().map(|sharing| &sharing.action).zip(today);
     let to = |(action, on_demand): (&Action, HourlyRate)| {
         Some(SpotQuery {
             to: action.target()?.clone(),

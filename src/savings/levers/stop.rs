@@ -48,7 +48,9 @@ impl Lever for StopIdle {
         };
         // Where nothing is certain enough, it offers what more risk allows.
         let stop = match stop {
-            Some(found) if found.action.is_none() && facts.accepted < Risk::Medium => {
+            Some(accepted_stop)
+                if accepted_stop.action.is_none() && facts.accepted < Risk::Medium =>
+            {
                 let more = Facts {
                     accepted: Risk::Medium,
                     ..*facts
@@ -60,8 +62,8 @@ impl Lever for StopIdle {
         let Some(stop) = stop else {
             return Refusal::Unpriced.into();
         };
-        let mut all = members.part.workload.members.iter();
-        let are_taken = all.all(|one| members.held.is_taken_lately(&one.id));
+        let mut own_members = members.part.workload.members.iter();
+        let are_taken = own_members.all(|member| members.held.is_taken_lately(&member.id));
         let refused = match &stop.action {
             Some(_) => Vec::new(),
             None if are_taken => vec![Refused::from(Refusal::TakenLately)],
@@ -136,7 +138,7 @@ fn fate<'a>(
         None => Fate::Ends(None),
         Some(id) => bought
             .lowerable(id)
-            .map_or(Fate::Held, |one| Fate::Ends(Some(one))),
+            .map_or(Fate::Held, |reservation| Fate::Ends(Some(reservation))),
     }
 }
 
@@ -199,7 +201,11 @@ fn stop(of: &Members<'_>, facts: &Facts<'_>) -> Option<Stop> {
                 .of_which_certain(money(ended.certain))
                 .with_caveats(caveats.clone())
         }),
-        members: ended.members.iter().map(|one| one.id.clone()).collect(),
+        members: ended
+            .members
+            .iter()
+            .map(|member| member.id.clone())
+            .collect(),
         caveats,
     })
 }
@@ -228,7 +234,7 @@ struct Ended<'a> {
 impl Ended<'_> {
     fn detail(&self, of: &Members<'_>) -> String {
         let names = NamedMembers(&self.members);
-        let all = of.group.members.len();
+        let group_size = of.group.members.len();
         let (verb, remains) = match of.group.key.component() {
             Some(Component::Hosting) => {
                 ("delete", "the model and the endpoint configuration remain")
@@ -236,11 +242,11 @@ impl Ended<'_> {
             Some(Component::Cluster) => ("remove from the cluster", "the cluster remains"),
             _ => ("stop", "volumes remain and are still billed"),
         };
-        let mut detail = if self.members.len() == all {
+        let mut detail = if self.members.len() == group_size {
             format!("{verb}: no GPU activity; {remains}")
         } else {
             format!(
-                "{verb} {} of {all}, which have no GPU activity: {names}; {remains}",
+                "{verb} {} of {group_size}, which have no GPU activity: {names}; {remains}",
                 self.members.len(),
             )
         };

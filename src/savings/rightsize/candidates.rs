@@ -47,7 +47,8 @@ pub struct Considered {
 impl Considered {
     /// How many times as long the work takes, at least 1.
     pub fn slowdown(&self) -> f64 {
-        self.projection.map_or(1.0, |found| found.slowdown)
+        self.projection
+            .map_or(1.0, |projection| projection.slowdown)
     }
 
     pub fn is_accepted(&self) -> bool {
@@ -60,7 +61,7 @@ impl Considered {
         let today: Decimal = self
             .moved
             .iter()
-            .map(|one| one.monthly_at_todays_hours)
+            .map(|instance| instance.monthly_at_todays_hours)
             .sum();
         today.checked_mul(Decimal::from_f64(self.slowdown())?)
     }
@@ -87,22 +88,22 @@ pub fn candidates(
         policy,
         accepted,
     };
-    let mut all: Vec<Considered> = shapes()
+    let mut considered: Vec<Considered> = shapes()
         .filter(|shape| demand.gpus_unused || shape.accelerator != AcceleratorKind::Cpu)
         .filter_map(|shape| asked.consider(shape))
         .collect();
-    all.sort_by_cached_key(|one| {
-        let monthly = one.monthly.map(Money::amount);
+    considered.sort_by_cached_key(|candidate| {
+        let monthly = candidate.monthly.map(Money::amount);
         (
-            !one.is_accepted(),
-            Reverse(one.rejection.as_ref().map(Rejection::rank)),
-            one.is_accepted().then(|| one.cost_of_work()),
+            !candidate.is_accepted(),
+            Reverse(candidate.rejection.as_ref().map(Rejection::rank)),
+            candidate.is_accepted().then(|| candidate.cost_of_work()),
             monthly.is_none(),
             monthly,
-            one.shape.instance_type.clone(),
+            candidate.shape.instance_type.clone(),
         )
     });
-    all
+    considered
 }
 
 /// Factor on the traffic of the busiest hour that a network must carry.
@@ -129,7 +130,7 @@ impl CandidateQuery<'_> {
     /// The first layout of a type that will do, else the one that is nearest to it.
     fn consider(&self, shape: &'static InstanceShape) -> Option<Considered> {
         let gpu = shape.gpu.as_ref();
-        let ratio = gpu.map(|other| ratio(self.offer, other, self.demand.bound));
+        let ratio = gpu.map(|offer| ratio(self.offer, offer, self.demand.bound));
         let known = ratio.as_ref().and_then(|ratio| ratio.as_ref().ok());
         let latency = known.map_or(1.0, |ratio| ratio.value);
         let is_today = shape.instance_type == self.today.shape.instance_type;
@@ -138,7 +139,7 @@ impl CandidateQuery<'_> {
             if is_today && count >= self.demand.instances {
                 continue;
             }
-            let mut one = Considered {
+            let mut candidate = Considered {
                 shape,
                 count,
                 spread,
@@ -151,16 +152,16 @@ impl CandidateQuery<'_> {
                 rejection: None,
                 quotes: Vec::new(),
             };
-            one.rejection = self.ask(&mut one, ratio.clone()).err();
-            if one.is_accepted() {
-                return Some(one);
+            candidate.rejection = self.ask(&mut candidate, ratio.clone()).err();
+            if candidate.is_accepted() {
+                return Some(candidate);
             }
-            let rank = |one: &Considered| one.rejection.as_ref().map(Rejection::rank);
+            let rank = |considered: &Considered| considered.rejection.as_ref().map(Rejection::rank);
             if nearest
                 .as_ref()
-                .is_none_or(|known| rank(&one) > rank(known))
+                .is_none_or(|known| rank(&candidate) > rank(known))
             {
-                nearest = Some(one);
+                nearest = Some(candidate);
             }
         }
         nearest
@@ -180,11 +181,11 @@ impl CandidateQuery<'_> {
         let same_gpu = shape
             .gpu
             .as_ref()
-            .is_some_and(|other| is_same_gpu(self.offer, other));
+            .is_some_and(|offer| is_same_gpu(self.offer, offer));
         let keeps_held = spread == Spread::Tenants
             || self.demand.gpus_held <= self.demand.gpus_active
-            || shape.gpu.as_ref().is_some_and(|other| {
-                other.share.visible_devices() >= self.demand.gpus_needed(true)
+            || shape.gpu.as_ref().is_some_and(|offer| {
+                offer.share.visible_devices() >= self.demand.gpus_needed(true)
             });
         let is_linked = self.may_lose_link(shape);
         if shape.architecture != today.architecture
@@ -208,45 +209,55 @@ impl CandidateQuery<'_> {
 
     fn ask(
         &self,
-        one: &mut Considered,
+        candidate: &mut Considered,
         ratio: Option<Result<Ratio, Rejection>>,
     ) -> Result<(), Rejection> {
-        self.ask_kind(one.shape)?;
-        let moved = Move::of(self.today, one.shape, (one.count, one.spread), self.prices)?;
-        one.hourly = Some(moved.per_instance);
-        one.moved = moved.instances(self.today, 1.0, self.policy);
-        one.monthly = Some(moved.monthly(&one.moved));
-        self.ask_architecture(one.shape)?;
-        if let Some(other) = &one.shape.gpu {
-            self.ask_gpu(one, other)?;
+        self.ask_kind(candidate.shape)?;
+        let moved = Move::of(
+            self.today,
+            candidate.shape,
+            (candidate.count, candidate.spread),
+            self.prices,
+        )?;
+        candidate.hourly = Some(moved.per_instance);
+        candidate.moved = moved.instances(self.today, 1.0, self.policy);
+        candidate.monthly = Some(moved.monthly(&candidate.moved));
+        self.ask_architecture(candidate.shape)?;
+        if let Some(other) = &candidate.shape.gpu {
+            self.ask_gpu(candidate, other)?;
         }
-        self.ask_network(one)?;
-        self.ask_host(one)?;
+        self.ask_network(candidate)?;
+        self.ask_host(candidate)?;
         if let Some(ratio) = ratio {
-            let projection = self.project(one, ratio?)?;
-            one.projection = Some(projection.shown());
-            projection.check(self.demand, self.policy, one.shares_gpus())?;
-            one.moved = moved.instances(self.today, projection.slowdown, self.policy);
+            let projection = self.project(candidate, ratio?)?;
+            candidate.projection = Some(projection.shown());
+            projection.check(self.demand, self.policy, candidate.shares_gpus())?;
+            candidate.moved = moved.instances(self.today, projection.slowdown, self.policy);
         }
-        let monthly = moved.monthly(&one.moved);
-        one.monthly = Some(monthly);
+        let monthly = moved.monthly(&candidate.moved);
+        candidate.monthly = Some(monthly);
         if monthly.amount() >= self.today.cost.compute_monthly.amount() {
             return Err(Rejection::NotCheaper);
         }
-        if self.is_unknown_market(one.shape) {
-            one.risk = Risk::High;
+        if self.is_unknown_market(candidate.shape) {
+            candidate.risk = Risk::High;
         }
-        if one.risk > self.accepted {
-            return Err(Rejection::Risk(one.risk));
+        if candidate.risk > self.accepted {
+            return Err(Rejection::Risk(candidate.risk));
         }
-        one.quotes = moved.quotes;
+        candidate.quotes = moved.quotes;
         Ok(())
     }
 
     /// Whether what runs on spot would move to a type of which nobody knows how often it is
     /// interrupted.
     fn is_unknown_market(&self, shape: &InstanceShape) -> bool {
-        let mut keys = self.today.cost.instances.iter().map(|one| &one.key);
+        let mut keys = self
+            .today
+            .cost
+            .instances
+            .iter()
+            .map(|instance| &instance.key);
         keys.any(|key| {
             let there = key.with_type(&shape.instance_type).in_zone(None);
             key.option == PriceOption::Spot && bundled_interruption_band(&there).is_none()
@@ -293,14 +304,14 @@ impl CandidateQuery<'_> {
         }
     }
 
-    fn ask_gpu(&self, one: &Considered, other: &GpuOffer) -> Result<(), Rejection> {
-        let shape = one.shape;
-        if !is_same_gpu(self.offer, other) {
-            self.ask_model(other)?;
-        } else if one.spread == Spread::Kept {
+    fn ask_gpu(&self, candidate: &Considered, offer: &GpuOffer) -> Result<(), Rejection> {
+        let shape = candidate.shape;
+        if !is_same_gpu(self.offer, offer) {
+            self.ask_model(offer)?;
+        } else if candidate.spread == Spread::Kept {
             let today = &self.today.shape;
-            let fewer = other.share.count() < self.offer.share.count();
-            let no_more = other.share == self.offer.share
+            let fewer = offer.share.count() < self.offer.share.count();
+            let no_more = offer.share == self.offer.share
                 && shape.vcpu <= today.vcpu
                 && shape.memory_mib <= today.memory_mib;
             if !(fewer || no_more) {
@@ -308,19 +319,19 @@ impl CandidateQuery<'_> {
             }
         }
         let needed = self.gpus_needed();
-        let keeps = one.spread == Spread::Kept && !one.shares_gpus();
-        if keeps && other.share.visible_devices() < needed {
+        let keeps = candidate.spread == Spread::Kept && !candidate.shares_gpus();
+        if keeps && offer.share.visible_devices() < needed {
             return Err(Rejection::Gpus { needed });
         }
-        self.ask_vram(one, other)?;
+        self.ask_vram(candidate, offer)?;
         if self.demand.needs_fp64
             && has_full_rate_fp64(&self.offer.model)
-            && !has_full_rate_fp64(&other.model)
+            && !has_full_rate_fp64(&offer.model)
         {
             return Err(Rejection::DoublePrecision);
         }
         if self.keeps_link() {
-            self.ask_nvlink(other)?;
+            self.ask_nvlink(offer)?;
         }
         if self.keeps_link() || self.keeps_network() {
             self.ask_efa(shape)?;
@@ -351,7 +362,7 @@ impl CandidateQuery<'_> {
 
     /// Whether GPUs that may work as one lose what links them.
     fn may_lose_link(&self, shape: &InstanceShape) -> bool {
-        let loses_nvlink = |other: &GpuOffer| self.ask_nvlink(other).is_err();
+        let loses_nvlink = |offer: &GpuOffer| self.ask_nvlink(offer).is_err();
         self.demand.gpus_linked.is_none()
             && (shape.gpu.as_ref().is_some_and(loses_nvlink) || self.ask_efa(shape).is_err())
     }
@@ -366,14 +377,14 @@ impl CandidateQuery<'_> {
 
     /// The network must carry the busiest hour with headroom. One that was not measured
     /// may be slower than today's, which is a risk and a step.
-    fn ask_network(&self, one: &Considered) -> Result<(), Rejection> {
+    fn ask_network(&self, candidate: &Considered) -> Result<(), Rejection> {
         let today = link_gbps(&self.today.shape.instance_type);
-        let there = link_gbps(&one.shape.instance_type);
+        let there = link_gbps(&candidate.shape.instance_type);
         let sum = self.demand.network_gbps_sum;
         let measured = self
             .demand
             .network_gbps
-            .map(|busiest| self.share(one, busiest, sum) * NETWORK_HEADROOM);
+            .map(|busiest| self.share(candidate, busiest, sum) * NETWORK_HEADROOM);
         let kept = today.filter(|_| self.keeps_network());
         let Some(needed_gbps) = measured.into_iter().chain(kept).reduce(f64::max) else {
             return Ok(());
@@ -386,17 +397,17 @@ impl CandidateQuery<'_> {
             Some(_) => Ok(()),
             None => Err(Rejection::Unknown {
                 fact: "the network bandwidth",
-                of: one.shape.instance_type.clone(),
+                of: candidate.shape.instance_type.clone(),
             }),
         }
     }
 
     /// What code for today's model takes for granted.
-    fn ask_model(&self, other: &GpuOffer) -> Result<(), Rejection> {
+    fn ask_model(&self, gpu: &GpuOffer) -> Result<(), Rejection> {
         if self.demand.encodes {
-            return Err(Rejection::unknown("the video encoder", &other.model));
+            return Err(Rejection::unknown("the video encoder", &gpu.model));
         }
-        if other.model == self.offer.model {
+        if gpu.model == self.offer.model {
             return Ok(());
         }
         let capability = |offer: &GpuOffer| {
@@ -406,21 +417,21 @@ impl CandidateQuery<'_> {
         };
         let missing = |of: &GpuOffer| Rejection::unknown("the compute capability", &of.model);
         let (today_number, today) = capability(self.offer).ok_or_else(|| missing(self.offer))?;
-        let (number, other) = capability(other).ok_or_else(|| missing(other))?;
+        let (number, other) = capability(gpu).ok_or_else(|| missing(gpu))?;
         if number < today_number {
             return Err(Rejection::ComputeCapability { today, other });
         }
         Ok(())
     }
 
-    fn ask_nvlink(&self, other: &GpuOffer) -> Result<(), Rejection> {
-        if !is_same_gpu(self.offer, other) {
+    fn ask_nvlink(&self, gpu: &GpuOffer) -> Result<(), Rejection> {
+        if !is_same_gpu(self.offer, gpu) {
             let link = |offer: &GpuOffer| {
                 gpu_spec(offer)
                     .and_then(|spec| spec.nvlink_gbps)
                     .ok_or_else(|| Rejection::unknown("NVLink", &offer.model))
             };
-            if link(self.offer)? > 0.0 && link(other)? <= 0.0 {
+            if link(self.offer)? > 0.0 && link(gpu)? <= 0.0 {
                 return Err(Rejection::NvLink);
             }
         }
@@ -441,13 +452,13 @@ impl CandidateQuery<'_> {
     /// What ran on a card runs on as many of the same. Of memory that an engine took ahead
     /// the need is not known: nothing smaller holds it for certain, and nothing larger is
     /// needed.
-    fn ask_vram(&self, one: &Considered, other: &GpuOffer) -> Result<(), Rejection> {
-        let is_alone = one.spread != Spread::Replicas && !one.shares_gpus();
-        if is_same_gpu(self.offer, other) && is_alone {
+    fn ask_vram(&self, candidate: &Considered, offer: &GpuOffer) -> Result<(), Rejection> {
+        let is_alone = candidate.spread != Spread::Replicas && !candidate.shares_gpus();
+        if is_same_gpu(self.offer, offer) && is_alone {
             return Ok(());
         }
-        let usable_mib = usable_vram_mib(self.offer, other)?;
-        let needed_mib = self.vram_mib() * f64::from(one.per_gpu);
+        let usable_mib = usable_vram_mib(self.offer, offer)?;
+        let needed_mib = self.vram_mib() * f64::from(candidate.per_gpu);
         if usable_mib as f64 >= needed_mib {
             Ok(())
         } else if self.demand.vram_is_reserved {
@@ -475,21 +486,21 @@ impl CandidateQuery<'_> {
     }
 
     /// GPUs of today whose work each of the new instances takes over.
-    fn gpus_in_use(&self, one: &Considered) -> f64 {
+    fn gpus_in_use(&self, candidate: &Considered) -> f64 {
         let needed = u64::from(self.gpus_needed());
-        let visible = one
+        let visible = candidate
             .shape
             .gpu
             .as_ref()
-            .map_or(1, |other| u64::from(other.share.visible_devices()));
-        let count = u64::from(one.count);
-        let in_use = match one.spread {
+            .map_or(1, |offer| u64::from(offer.share.visible_devices()));
+        let count = u64::from(candidate.count);
+        let in_use = match candidate.spread {
             Spread::Kept => needed,
             Spread::Tenants => {
                 let tenants = self.demand.tenants.unwrap_or_default();
                 tenants
                     .div_ceil(count)
-                    .min(visible * u64::from(one.per_gpu))
+                    .min(visible * u64::from(candidate.per_gpu))
             }
             Spread::Replicas => {
                 let spread = self.demand.gpus_active_in_all.div_ceil(count);
@@ -501,31 +512,31 @@ impl CandidateQuery<'_> {
 
     /// The larger of what the busiest machine of today needs, as far as its GPUs are taken over,
     /// and of an even share of all.
-    fn share(&self, one: &Considered, busiest: f64, sum: Option<f64>) -> f64 {
-        if one.spread.keeps_machines() {
+    fn share(&self, candidate: &Considered, busiest: f64, sum: Option<f64>) -> f64 {
+        if candidate.spread.keeps_machines() {
             return busiest;
         }
-        let taken = (self.gpus_in_use(one) / f64::from(self.gpus_needed())).min(1.0);
-        let even = sum.map_or(busiest, |sum| sum / f64::from(one.count));
+        let taken = (self.gpus_in_use(candidate) / f64::from(self.gpus_needed())).min(1.0);
+        let even = sum.map_or(busiest, |sum| sum / f64::from(candidate.count));
         (busiest * taken).max(even)
     }
 
-    fn ask_host(&self, one: &Considered) -> Result<(), Rejection> {
+    fn ask_host(&self, candidate: &Considered) -> Result<(), Rejection> {
         let today = &self.today.shape;
-        let in_use = self.gpus_in_use(one);
+        let in_use = self.gpus_in_use(candidate);
         let needed = f64::from(self.gpus_needed());
         let devices = f64::from(self.offer.share.visible_devices());
         let vcpu = match self.demand.cpu_p95 {
-            Some(busiest) => self.vcpu(self.share(one, busiest, self.demand.cpu_p95_sum)),
+            Some(busiest) => self.vcpu(self.share(candidate, busiest, self.demand.cpu_p95_sum)),
             None if self.accepted == Risk::Low => f64::from(today.vcpu),
             None => f64::from(today.vcpu) / devices * in_use,
         };
-        if f64::from(one.shape.vcpu) < vcpu {
+        if f64::from(candidate.shape.vcpu) < vcpu {
             return Err(Rejection::Vcpu { needed: vcpu });
         }
-        if let Some(percent) = cpu_baseline_percent(&one.shape.instance_type) {
+        if let Some(percent) = cpu_baseline_percent(&candidate.shape.instance_type) {
             let needed = self.demand.cpu_p95.map(|_| vcpu);
-            let baseline = f64::from(one.shape.vcpu) * f64::from(percent) / 100.0;
+            let baseline = f64::from(candidate.shape.vcpu) * f64::from(percent) / 100.0;
             if needed.is_none_or(|needed| needed >= baseline) {
                 return Err(Rejection::CpuBaseline { needed, baseline });
             }
@@ -537,38 +548,38 @@ impl CandidateQuery<'_> {
             None if self.accepted == Risk::Low => memory * in_use / needed,
             None => {
                 // What each process holds, and what one more takes while it is read.
-                let held = (f64::from(one.per_gpu) + 1.0) * self.vram_mib() + 8.0 * 1024.0;
-                let times = if one.spread == Spread::Tenants {
-                    (in_use / f64::from(one.per_gpu)).ceil()
+                let held = (f64::from(candidate.per_gpu) + 1.0) * self.vram_mib() + 8.0 * 1024.0;
+                let times = if candidate.spread == Spread::Tenants {
+                    (in_use / f64::from(candidate.per_gpu)).ceil()
                 } else {
                     1.0
                 };
                 (memory / devices * in_use).min(held * times)
             }
         };
-        if (one.shape.memory_mib as f64) < needed_mib {
+        if (candidate.shape.memory_mib as f64) < needed_mib {
             return Err(Rejection::Memory { needed_mib });
         }
         Ok(())
     }
 
     /// How busy the GPUs in use would be.
-    fn project(&self, one: &Considered, ratio: Ratio) -> Result<Projection, Rejection> {
-        let gpus = one.shape.gpu.as_ref();
-        let gpus = gpus.map_or(1, |other| other.share.visible_devices());
-        let today = match one.spread {
-            Spread::Kept if one.shares_gpus() => {
+    fn project(&self, candidate: &Considered, ratio: Ratio) -> Result<Projection, Rejection> {
+        let gpus = candidate.shape.gpu.as_ref();
+        let gpus = gpus.map_or(1, |offer| offer.share.visible_devices());
+        let today = match candidate.spread {
+            Spread::Kept if candidate.shares_gpus() => {
                 let each = f64::from(self.gpus_needed()) / f64::from(gpus);
                 self.demand.gpu_peak.map(|peak| peak * each)
             }
             Spread::Kept => self.demand.gpu_peak,
             Spread::Replicas => {
-                let all = f64::from(one.count) * f64::from(gpus);
-                self.demand.gpu_sum.map(|sum| sum / all)
+                let total = f64::from(candidate.count) * f64::from(gpus);
+                self.demand.gpu_sum.map(|sum| sum / total)
             }
             Spread::Tenants => {
                 let largest = self.demand.gpu_peak_largest;
-                largest.map(|peak| peak * f64::from(one.per_gpu))
+                largest.map(|peak| peak * f64::from(candidate.per_gpu))
             }
         };
         match today {

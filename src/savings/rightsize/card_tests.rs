@@ -6,10 +6,10 @@ use super::*;
 fn the_card_of_today_holds_what_it_holds() {
     // 65% of an A10G with a CPU at 5%: 64 × 5% × 1.2 = 3.84 vCPUs, and
     // 2 × 8 192 × 1.2 + 8 192 = 27 853 MiB of host memory, more than a g5.xlarge has.
-    let all = considered("g5.16xlarge", &demand(1, 65.0, 8_192.0), Risk::Medium);
-    assert_eq!(reason(&all, "g5.xlarge"), "memory");
+    let candidates = considered("g5.16xlarge", &demand(1, 65.0, 8_192.0), Risk::Medium);
+    assert_eq!(reason(&candidates, "g5.xlarge"), "memory");
     // 1.212 × 730 = 884.76 instead of 4.096 × 730 = 2 990.08.
-    let smaller = find(&all, "g5.2xlarge");
+    let smaller = find(&candidates, "g5.2xlarge");
     assert!(smaller.is_accepted());
     let monthly = smaller.monthly.map(|sum| sum.amount());
     assert_eq!(monthly, Some(Decimal::new(88_476, 2)));
@@ -27,27 +27,27 @@ fn memory_that_an_engine_took_says_nothing_about_the_need() {
         ..group(demand(1, 15.0, 20_700.0), 6)
     };
     // 6 × 15 / 80 = 1.125: two of the same card, and no less memory.
-    let all = considered("g5.xlarge", &engine, Risk::Medium);
-    let same = find(&all, "g5.xlarge");
+    let candidates = considered("g5.xlarge", &engine, Risk::Medium);
+    let same = find(&candidates, "g5.xlarge");
     assert!(same.is_accepted());
     assert_eq!(same.count, 2);
-    assert_eq!(reason(&all, "g6f.xlarge"), "reserved-vram");
+    assert_eq!(reason(&candidates, "g6f.xlarge"), "reserved-vram");
     // A peak that is not flat needs headroom where fewer share the load:
     // 20 700 × 1.2 = 24 840 of 23 028 MiB.
     let varying = Demand {
         vram_is_reserved: false,
         ..engine.clone()
     };
-    let all = considered("g5.xlarge", &varying, Risk::Medium);
-    assert_eq!(reason(&all, "g5.xlarge"), "vram");
+    let candidates = considered("g5.xlarge", &varying, Risk::Medium);
+    assert_eq!(reason(&candidates, "g5.xlarge"), "vram");
     // Stated at 8 GiB, it needs 9 830 MiB.
     let stated = Demand {
         vram_peak_mib: 8_192.0,
         ..varying
     };
-    let all = considered("g5.xlarge", &stated, Risk::Medium);
-    assert_eq!(reason(&all, "g5.xlarge"), "accepted");
-    assert_eq!(reason(&all, "g6f.xlarge"), "vram");
+    let candidates = considered("g5.xlarge", &stated, Risk::Medium);
+    assert_eq!(reason(&candidates, "g5.xlarge"), "accepted");
+    assert_eq!(reason(&candidates, "g6f.xlarge"), "vram");
 }
 
 fn moved_from(name: &str, demand: &Demand, accepted: Risk) -> Rightsizing {
@@ -58,8 +58,8 @@ fn moved_from(name: &str, demand: &Demand, accepted: Risk) -> Rightsizing {
         region: "us-east-1",
         activity: None,
     };
-    let all = considered(name, demand, accepted).into_iter();
-    let suitable = all.filter(Considered::is_accepted).collect();
+    let candidates = considered(name, demand, accepted).into_iter();
+    let suitable = candidates.filter(Considered::is_accepted).collect();
     best(&today, demand, suitable, accepted, |_| false).expect("a move")
 }
 
@@ -71,16 +71,20 @@ fn slower_work_is_said_and_never_above_100_percent() {
         ..demand(1, 83.3, 3_000.0)
     };
     // 83.3 × 900 / 600 = 124.95 on an A10G.
-    let found = moved_from("p3.8xlarge", &training, Risk::Medium);
-    let there = found.projection.expect("projected");
+    let rightsizing = moved_from("p3.8xlarge", &training, Risk::Medium);
+    let there = rightsizing.projection.expect("projected");
     assert_eq!(there.utilization, 100.0);
     close(there.slowdown, 1.2495);
-    let caveats = found.action.caveats().join("\n");
+    let caveats = rightsizing.action.caveats().join("\n");
     assert!(
         caveats.contains("an epoch may take up to 1.50 times as long"),
         "{caveats}"
     );
-    let words = format!("{} {}", found.action.detail(), found.steps.join(" "));
+    let words = format!(
+        "{} {}",
+        rightsizing.action.detail(),
+        rightsizing.steps.join(" ")
+    );
     assert!(
         words.contains("1.25 times") && !words.contains("124.9"),
         "{words}"
@@ -90,9 +94,9 @@ fn slower_work_is_said_and_never_above_100_percent() {
         bound: Bound::Compute,
         ..training
     };
-    let found = considered("p3.8xlarge", &compute, Risk::Medium);
+    let candidates = considered("p3.8xlarge", &compute, Risk::Medium);
     close(
-        find(&found, "g6e.xlarge")
+        find(&candidates, "g6e.xlarge")
             .projection
             .expect("projected")
             .utilization,
@@ -109,11 +113,11 @@ fn what_may_work_as_one_loses_its_link_at_high_risk_only() {
     let medium = considered("p4d.24xlarge", &unknown, Risk::Medium);
     assert_eq!(reason(&medium, "g7e.12xlarge"), "nvlink");
     // 8.286 × 730 = 6 048.78 instead of 21.957642 × 730 = 16 029.08.
-    let found = moved_from("p4d.24xlarge", &unknown, Risk::High);
-    let target = found.action.target().expect("a type");
+    let rightsizing = moved_from("p4d.24xlarge", &unknown, Risk::High);
+    let target = rightsizing.action.target().expect("a type");
     assert_eq!(target.instance_type, "g7e.12xlarge");
-    assert_eq!(found.action.risk(), Risk::High);
-    let mut caveats = found.action.caveats().iter();
+    assert_eq!(rightsizing.action.risk(), Risk::High);
+    let mut caveats = rightsizing.action.caveats().iter();
     assert!(caveats.any(|caveat| caveat.starts_with("NVLink is lost, and whether")));
     // What trains on both keeps it at every risk.
     let training = Demand {
@@ -126,12 +130,12 @@ fn what_may_work_as_one_loses_its_link_at_high_risk_only() {
 
 #[test]
 fn the_runners_up_are_of_other_families() {
-    let found = moved_from("p3.8xlarge", &demand(1, 20.0, 8_192.0), Risk::Medium);
-    let mut moves: Vec<&Rightsizing> = vec![&found];
-    moves.extend(&found.runner_ups);
+    let rightsizing = moved_from("p3.8xlarge", &demand(1, 20.0, 8_192.0), Risk::Medium);
+    let mut moves: Vec<&Rightsizing> = vec![&rightsizing];
+    moves.extend(&rightsizing.runner_ups);
     assert_eq!(moves.len(), 3);
-    let family = |one: &&Rightsizing| {
-        let target = one.action.target().expect("a type");
+    let family = |chosen: &&Rightsizing| {
+        let target = chosen.action.target().expect("a type");
         target
             .instance_type
             .split_once('.')
@@ -143,11 +147,11 @@ fn the_runners_up_are_of_other_families() {
     assert_eq!(families.len(), 3, "{families:?}");
     let saved = moves
         .iter()
-        .map(|one| one.action.monthly_savings().amount());
+        .map(|chosen| chosen.action.monthly_savings().amount());
     assert!(saved.rev().is_sorted());
     assert!(
         moves
             .iter()
-            .all(|one| !one.moved.is_empty() && !one.quotes.is_empty())
+            .all(|chosen| !chosen.moved.is_empty() && !chosen.quotes.is_empty())
     );
 }

@@ -59,13 +59,13 @@ impl CandidateQuery<'_> {
 
     /// A service may shrink until its GPUs are as busy as a service may be in its busiest
     /// period, and until its vCPUs and network hold what all use together.
-    fn replicas(&self, shape: &InstanceShape, other: &GpuOffer, ratio: &Ratio) -> Option<u32> {
+    fn replicas(&self, shape: &InstanceShape, offer: &GpuOffer, ratio: &Ratio) -> Option<u32> {
         let demand = self.demand;
-        let is_split = self.is_split(other);
+        let is_split = self.is_split(offer);
         if demand.least_instances >= demand.instances || (is_split && self.is_linked()) {
             return None;
         }
-        let gpus = f64::from(other.share.visible_devices());
+        let gpus = f64::from(offer.share.visible_devices());
         let by_gpu = demand.gpu_sum? * ratio.value / (self.policy.serving_target_percent * gpus);
         let count = self.machines(shape, by_gpu)?.max(demand.least_instances);
         (is_split || count < demand.instances).then_some(count)
@@ -73,21 +73,21 @@ impl CandidateQuery<'_> {
 
     /// What holds one tenant a GPU, and single-GPU jobs, which stay on their card, go to as many
     /// machines as they need where so many share a GPU.
-    fn tenants(&self, shape: &InstanceShape, other: &GpuOffer, per_gpu: u16) -> Option<u32> {
+    fn tenants(&self, shape: &InstanceShape, offer: &GpuOffer, per_gpu: u16) -> Option<u32> {
         let demand = self.demand;
         let serves = demand.kind == WorkloadKind::Serving;
         let is_apart = self.offer.share.visible_devices() > 1 && !self.is_linked();
-        if !is_apart || !(serves || is_same_gpu(self.offer, other)) {
+        if !is_apart || !(serves || is_same_gpu(self.offer, offer)) {
             return None;
         }
-        let places = f64::from(other.share.visible_devices()) * f64::from(per_gpu);
+        let places = f64::from(offer.share.visible_devices()) * f64::from(per_gpu);
         let by_gpu = demand.tenants? as f64 / places;
         let count = self.machines(shape, by_gpu)?.max(demand.least_machines);
-        (self.is_split(other) || count < demand.instances).then_some(count)
+        (self.is_split(offer) || count < demand.instances).then_some(count)
     }
 
     /// Tenants of a service that a GPU has room for, each as large and as busy as the largest.
-    fn most_tenants(&self, other: &GpuOffer, ratio: &Ratio) -> u16 {
+    fn most_tenants(&self, offer: &GpuOffer, ratio: &Ratio) -> u16 {
         let demand = self.demand;
         let is_apart = demand.gpus_linked == Some(false) && demand.kind == WorkloadKind::Serving;
         if !(self.may_share_gpus() && is_apart) {
@@ -95,7 +95,7 @@ impl CandidateQuery<'_> {
         }
         let by_load = demand.gpu_peak_largest.map(|peak| peak * ratio.value);
         let by_load = by_load.map(|peak| self.policy.serving_target_percent / peak);
-        let usable = usable_vram_mib(self.offer, other).ok();
+        let usable = usable_vram_mib(self.offer, offer).ok();
         let by_vram = usable.map(|mib| mib as f64 / self.vram_mib());
         let least = by_load.zip(by_vram).map(|(load, vram)| load.min(vram));
         let most = least.map_or(1.0, |least| (least + 1e-9).floor());
@@ -114,8 +114,8 @@ impl CandidateQuery<'_> {
     }
 
     /// Whether a machine has fewer GPUs than one of today uses.
-    fn is_split(&self, other: &GpuOffer) -> bool {
-        other.share.visible_devices() < self.gpus_needed()
+    fn is_split(&self, offer: &GpuOffer) -> bool {
+        offer.share.visible_devices() < self.gpus_needed()
     }
 
     /// Whether GPUs of a machine work as one, or may.
@@ -135,10 +135,10 @@ impl CandidateQuery<'_> {
     /// Whether those of a machine may share the fewer GPUs of one: whether they work as one or
     /// not, all that they hold is on it. What may be spread over cards with NVLink for their
     /// bandwidth stays on as many.
-    fn may_share_on_each(&self, other: &GpuOffer) -> bool {
+    fn may_share_on_each(&self, offer: &GpuOffer) -> bool {
         let linked = self.demand.gpus_linked;
         let is_apart = linked == Some(false) || (linked.is_none() && self.has_no_nvlink());
-        self.may_share_gpus() && self.is_split(other) && is_apart
+        self.may_share_gpus() && self.is_split(offer) && is_apart
     }
 
     fn has_no_nvlink(&self) -> bool {

@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn monthly(one: &Considered) -> Decimal {
-    one.monthly.expect("priced").amount()
+fn monthly(candidate: &Considered) -> Decimal {
+    candidate.monthly.expect("priced").amount()
 }
 
 /// Five p4d.24xlarge of a service, each GPU a replica at 6% with 10,000 MiB and the CPU at 2%.
 fn serving() -> Demand {
-    let one = Demand {
+    let lone = Demand {
         gpus_linked: Some(false),
         cpu_p95: Some(2.0),
         cpu_p95_sum: Some(2.0),
@@ -16,7 +16,7 @@ fn serving() -> Demand {
     };
     Demand {
         least_machines: 2,
-        ..group(one, 5)
+        ..group(lone, 5)
     }
 }
 
@@ -26,10 +26,10 @@ fn replicas_leave_machines_of_several_cards() {
         least_instances: 2,
         ..serving()
     };
-    let all = considered("p4d.24xlarge", &replicas, Risk::Medium);
+    let candidates = considered("p4d.24xlarge", &replicas, Risk::Medium);
     // 40 × 6% × 1 555 / 864 = 431.9% of an L40S, 5.4 of them at 80%: six. CPU takes
     // 5 × 96 × 2% × 1.2 / 4 = 2.9 machines. 6 × 1.861 × 730 = 8 151.18.
-    let split = find(&all, "g6e.xlarge");
+    let split = find(&candidates, "g6e.xlarge");
     assert_eq!((split.count, split.spread), (6, Spread::Replicas));
     assert!(split.is_accepted());
     assert_eq!(monthly(split), Decimal::new(815_118, 2));
@@ -43,8 +43,8 @@ fn replicas_leave_machines_of_several_cards() {
         gpus_linked: None,
         ..replicas
     };
-    let all = considered("p4d.24xlarge", &linked, Risk::Medium);
-    assert_eq!(reason(&all, "g6e.xlarge"), "gpus");
+    let candidates = considered("p4d.24xlarge", &linked, Risk::Medium);
+    assert_eq!(reason(&candidates, "g6e.xlarge"), "gpus");
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn each_tenant_keeps_a_card() {
         least_instances: 5,
         ..serving()
     };
-    let all = considered("p4d.24xlarge", &tenants, Risk::Medium);
+    let candidates = considered("p4d.24xlarge", &tenants, Risk::Medium);
     // 40 × 1.861 × 730 = 54 341.20 of 80 145.40.
-    let split = find(&all, "g6e.xlarge");
+    let split = find(&candidates, "g6e.xlarge");
     assert_eq!((split.count, split.spread), (40, Spread::Tenants));
     assert!(split.is_accepted());
     assert_eq!(monthly(split), Decimal::new(5_434_120, 2));
@@ -64,11 +64,11 @@ fn each_tenant_keeps_a_card() {
         gpu_peak_largest: Some(50.0),
         ..tenants.clone()
     };
-    let all = considered("p4d.24xlarge", &uneven, Risk::Medium);
-    assert_eq!(reason(&all, "g6e.xlarge"), "utilization");
+    let candidates = considered("p4d.24xlarge", &uneven, Risk::Medium);
+    assert_eq!(reason(&candidates, "g6e.xlarge"), "utilization");
     // Nothing is split where nothing may go wrong.
-    let all = considered("p4d.24xlarge", &tenants, Risk::Low);
-    assert_eq!(reason(&all, "g6e.xlarge"), "gpus");
+    let candidates = considered("p4d.24xlarge", &tenants, Risk::Low);
+    assert_eq!(reason(&candidates, "g6e.xlarge"), "gpus");
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn tenants_of_one_owner_share_cards_at_high() {
         may_share_gpus: true,
         ..serving()
     };
-    let all = considered("p4d.24xlarge", &small, Risk::High);
-    let shared = find(&all, "g6e.xlarge");
+    let candidates = considered("p4d.24xlarge", &small, Risk::High);
+    let shared = find(&candidates, "g6e.xlarge");
     assert_eq!(
         (shared.count, shared.spread, shared.per_gpu, shared.risk),
         (6, Spread::Tenants, 7, Risk::High)
@@ -99,8 +99,8 @@ fn tenants_of_one_owner_share_cards_at_high() {
         vram_peak_mib: 4_096.0,
         ..small.clone()
     };
-    let all = considered("p4d.24xlarge", &larger, Risk::High);
-    let shared = find(&all, "g6e.xlarge");
+    let candidates = considered("p4d.24xlarge", &larger, Risk::High);
+    let shared = find(&candidates, "g6e.xlarge");
     assert_eq!((shared.count, shared.per_gpu), (10, 4));
     // Several owners, and whatever is accepted below, keep a card each.
     let owners = Demand {
@@ -108,15 +108,15 @@ fn tenants_of_one_owner_share_cards_at_high() {
         ..small.clone()
     };
     for (demand, accepted) in [(owners, Risk::High), (small, Risk::Medium)] {
-        let all = considered("p4d.24xlarge", &demand, accepted);
-        assert_eq!(find(&all, "g6e.xlarge").count, 40);
+        let candidates = considered("p4d.24xlarge", &demand, accepted);
+        assert_eq!(find(&candidates, "g6e.xlarge").count, 40);
     }
 }
 
 #[test]
 fn single_gpu_jobs_are_packed_on_their_own_card() {
     // Eight p3.8xlarge, of which training uses one V100 each.
-    let one = Demand {
+    let lone = Demand {
         kind: WorkloadKind::Training,
         gpus_linked: Some(false),
         ..demand(1, 65.0, 13_312.0)
@@ -124,12 +124,12 @@ fn single_gpu_jobs_are_packed_on_their_own_card() {
     let jobs = Demand {
         least_instances: 8,
         least_machines: 2,
-        ..group(one, 8)
+        ..group(lone, 8)
     };
-    let all = considered("p3.8xlarge", &jobs, Risk::Medium);
+    let candidates = considered("p3.8xlarge", &jobs, Risk::Medium);
     // Eight GPUs are two machines: 6 × 12.24 × 730 = 53 611.20 less, though P3 is not launched
     // any more.
-    let packed = find(&all, "p3.8xlarge");
+    let packed = find(&candidates, "p3.8xlarge");
     assert_eq!((packed.count, packed.spread), (2, Spread::Tenants));
     assert!(packed.is_accepted());
     let today = cost("p3.8xlarge", 8).compute_monthly.amount();
@@ -141,8 +141,8 @@ fn single_gpu_jobs_are_packed_on_their_own_card() {
         cpu_p95_sum: Some(400.0),
         ..jobs.clone()
     };
-    let all = considered("p3.8xlarge", &busy, Risk::Medium);
-    assert_eq!(find(&all, "p3.8xlarge").count, 5);
+    let candidates = considered("p3.8xlarge", &busy, Risk::Medium);
+    assert_eq!(find(&candidates, "p3.8xlarge").count, 5);
     // GPUs that work as one stay together, and jobs are not packed on another card.
     let linked = Demand {
         gpus_active: 2,
@@ -150,13 +150,13 @@ fn single_gpu_jobs_are_packed_on_their_own_card() {
         gpus_linked: Some(true),
         ..jobs.clone()
     };
-    let all = considered("p3.8xlarge", &linked, Risk::Medium);
-    let is_there = all
+    let candidates = considered("p3.8xlarge", &linked, Risk::Medium);
+    let is_there = candidates
         .iter()
-        .any(|one| one.shape.instance_type == "p3.8xlarge");
+        .any(|candidate| candidate.shape.instance_type == "p3.8xlarge");
     assert!(!is_there);
-    let all = considered("p3.8xlarge", &jobs, Risk::Medium);
-    assert_eq!(find(&all, "g6e.12xlarge").spread, Spread::Kept);
+    let candidates = considered("p3.8xlarge", &jobs, Risk::Medium);
+    assert_eq!(find(&candidates, "g6e.12xlarge").spread, Spread::Kept);
 }
 
 #[test]
@@ -174,22 +174,22 @@ fn small_work_of_several_cards_shares_one_at_high() {
         ),
         "gpus"
     );
-    let all = considered("g5.12xlarge", &small, Risk::High);
+    let candidates = considered("g5.12xlarge", &small, Risk::High);
     // 4 × 7 168 × 1.2 = 34 406 MiB of VRAM, more than an L4 and less than an L40S has, and
     // 5 × 8 601.6 + 8 192 = 51 200 MiB of host memory. 2.24208 × 730 = 1 636.72.
-    let shared = find(&all, "g6e.2xlarge");
+    let shared = find(&candidates, "g6e.2xlarge");
     assert_eq!((shared.count, shared.spread), (1, Spread::Kept));
     assert!(shared.is_accepted());
     assert_eq!(shared.risk, Risk::High);
     assert_eq!(monthly(shared), Decimal::new(163_672, 2));
-    assert_eq!(reason(&all, "g6e.xlarge"), "memory");
-    assert_eq!(reason(&all, "g6.2xlarge"), "vram");
+    assert_eq!(reason(&candidates, "g6e.xlarge"), "memory");
+    assert_eq!(reason(&candidates, "g6.2xlarge"), "vram");
     // 4 × 12% × 600 / 864 = 33.3%.
     close(
         shared.projection.expect("projected").utilization,
         48.0 * 600.0 / 864.0,
     );
-    let cheapest = all.first().expect("some");
+    let cheapest = candidates.first().expect("some");
     assert_eq!(cheapest.shape.instance_type, "g6e.2xlarge");
     // Production has walls.
     let production = Demand {

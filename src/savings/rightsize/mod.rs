@@ -77,7 +77,7 @@ impl Rightsizing {
     /// The same with another of the moves that were tried as the first.
     #[must_use]
     pub fn leading_to(mut self, target: &Target) -> Self {
-        let leads = |one: &Self| one.action.target() == Some(target);
+        let leads = |rightsizing: &Self| rightsizing.action.target() == Some(target);
         let Some(place) = self.runner_ups.iter().position(leads) else {
             return self;
         };
@@ -85,7 +85,8 @@ impl Rightsizing {
         chosen.runner_ups = take(&mut self.runner_ups);
         chosen.suitable = take(&mut self.suitable);
         chosen.suitable_in_all = self.suitable_in_all;
-        let is_chosen = |one: &Considered| one.shape.instance_type != target.instance_type;
+        let is_chosen =
+            |candidate: &Considered| candidate.shape.instance_type != target.instance_type;
         chosen.suitable.sort_by_key(is_chosen);
         chosen.runner_ups.insert(0, self);
         chosen
@@ -104,22 +105,22 @@ pub fn best(
     let suitable_in_all = suitable.len();
     let mut families: Vec<&str> = Vec::with_capacity(TRIED);
     let mut tried: Vec<Considered> = Vec::with_capacity(TRIED);
-    for one in &suitable {
-        if tried.len() < TRIED && !families.contains(&one.shape.family()) {
-            families.push(one.shape.family());
-            tried.push(one.clone());
-        } else if tried.len() < 2 * TRIED && is_tried(&one.shape.instance_type) {
-            tried.push(one.clone());
+    for candidate in &suitable {
+        if tried.len() < TRIED && !families.contains(&candidate.shape.family()) {
+            families.push(candidate.shape.family());
+            tried.push(candidate.clone());
+        } else if tried.len() < 2 * TRIED && is_tried(&candidate.shape.instance_type) {
+            tried.push(candidate.clone());
         }
     }
     suitable.truncate(NEAREST);
     suitable.shrink_to_fit();
-    for one in &mut suitable {
-        (one.moved, one.quotes) = (Vec::new(), Vec::new());
+    for candidate in &mut suitable {
+        (candidate.moved, candidate.quotes) = (Vec::new(), Vec::new());
     }
     let mut moves = tried
         .into_iter()
-        .map(|one| moved(today, demand, one, accepted));
+        .map(|candidate| moved(today, demand, candidate, accepted));
     let first = moves.next()??;
     Some(Rightsizing {
         runner_ups: moves.flatten().collect(),
@@ -132,52 +133,52 @@ pub fn best(
 fn moved(
     today: &Today<'_>,
     demand: &Demand,
-    mut found: Considered,
+    mut candidate: Considered,
     accepted: Risk,
 ) -> Option<Rightsizing> {
-    let (moved, quotes) = (take(&mut found.moved), take(&mut found.quotes));
+    let (moved, quotes) = (take(&mut candidate.moved), take(&mut candidate.quotes));
     let cost = today.cost.compute_monthly;
-    let hourly = found.hourly?;
+    let hourly = candidate.hourly?;
     let action = Action::saving(
         ActionKind::Rightsize,
         Some(Target {
-            instance_type: found.shape.instance_type.clone(),
-            count: found.count,
+            instance_type: candidate.shape.instance_type.clone(),
+            count: candidate.count,
         }),
-        detail(today, demand, &found, hourly, accepted),
-        cost.checked_sub(found.monthly?).ok()?,
+        detail(today, demand, &candidate, hourly, accepted),
+        cost.checked_sub(candidate.monthly?).ok()?,
         cost,
-        found.risk,
+        candidate.risk,
     )?;
     Some(Rightsizing {
-        action: action.with_caveats(caveats(today, demand, &found)),
-        advice: steps::advice(today, demand, &found),
-        averaged_seconds: steps::averaged(demand, &found),
+        action: action.with_caveats(caveats(today, demand, &candidate)),
+        advice: steps::advice(today, demand, &candidate),
+        averaged_seconds: steps::averaged(demand, &candidate),
         fewer: today.activity.and_then(|activity| {
-            let machines = (demand.instances, found.count);
-            found.spread.hours(activity, machines)
+            let machines = (demand.instances, candidate.count);
+            candidate.spread.hours(activity, machines)
         }),
-        is_by_hand: found.moves_work(demand) || found.shares_gpus(),
+        is_by_hand: candidate.moves_work(demand) || candidate.shares_gpus(),
         gpus_needed: demand.gpus_needed(accepted < Risk::High),
         hourly,
         moved,
-        projection: found.projection,
+        projection: candidate.projection,
         quotes,
         runner_ups: Vec::new(),
-        steps: steps(today, demand, &found),
+        steps: steps(today, demand, &candidate),
         suitable_in_all: 1,
-        suitable: vec![found],
+        suitable: vec![candidate],
     })
 }
 
 fn detail(
     today: &Today<'_>,
     demand: &Demand,
-    found: &Considered,
+    candidate: &Considered,
     hourly: Decimal,
     accepted: Risk,
 ) -> String {
-    let of_today = if found.count != demand.instances {
+    let of_today = if candidate.count != demand.instances {
         format!("{} at ", demand.instances)
     } else {
         String::new()
@@ -185,8 +186,8 @@ fn detail(
     let currency = today.cost.compute_monthly.currency();
     let mut text = format!(
         "{} × {} at {} instead of {of_today}{}",
-        found.count,
-        found.shape.instance_type,
+        candidate.count,
+        candidate.shape.instance_type,
         per_hour(hourly, currency),
         per_hour(today.cost.per_instance(), currency),
     );
@@ -199,8 +200,8 @@ fn detail(
         ));
     }
     if let (Some(projection), Some(other)) = (
-        found.projection.filter(|_| found.is_another_card()),
-        &found.shape.gpu,
+        candidate.projection.filter(|_| candidate.is_another_card()),
+        &candidate.shape.gpu,
     ) {
         text.push_str(&if projection.slowdown > 1.0 {
             format!(

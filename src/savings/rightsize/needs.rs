@@ -137,7 +137,7 @@ impl InstanceDemand {
         workload: &Workload,
         policy: &Policy,
     ) -> Result<Self, MissingData> {
-        let mut found = Self {
+        let mut demand = Self {
             active: 0,
             held: 0,
             peak_sum: 0.0,
@@ -149,15 +149,15 @@ impl InstanceDemand {
                 .filter(|_| workload.suffices(gpu.samples, policy));
             let figures = figures.ok_or(MissingData::PerGpu)?;
             let in_use = !workload.never_uses(gpu, policy);
-            found.active += u16::from(in_use);
-            found.held += u16::from(in_use || gpu.is_allocated() != Some(false));
+            demand.active += u16::from(in_use);
+            demand.held += u16::from(in_use || gpu.is_allocated() != Some(false));
             if in_use {
                 let peak = peak(gpu, figures, workload.declared_kind());
-                found.peak_sum += peak;
-                found.peak_largest = found.peak_largest.max(peak);
+                demand.peak_sum += peak;
+                demand.peak_largest = demand.peak_largest.max(peak);
             }
         }
-        Ok(found)
+        Ok(demand)
     }
 
     /// Mean of the GPUs in use.
@@ -221,7 +221,7 @@ impl Demand {
             })
             .collect();
         let largest = |count: fn(&InstanceDemand) -> u16| instances.iter().map(count).max();
-        let gpus_active = largest(|one| one.active).unwrap_or(0);
+        let gpus_active = largest(|instance| instance.active).unwrap_or(0);
         let gpus_unused = never_uses_a_gpu(workload, policy);
         let never_worked = !workload.gpus().any(|gpu| gpu.works() == Some(true));
         let vram = workload.vram().ok_or(MissingData::Vram)?;
@@ -242,12 +242,15 @@ impl Demand {
                 u32::try_from(workload.zones().len()).unwrap_or(u32::MAX)
             },
             gpus_active,
-            gpus_held: largest(|one| one.held).unwrap_or(0),
-            gpus_active_in_all: instances.iter().map(|one| u64::from(one.active)).sum(),
+            gpus_held: largest(|instance| instance.held).unwrap_or(0),
+            gpus_active_in_all: instances
+                .iter()
+                .map(|instance| u64::from(instance.active))
+                .sum(),
             tenants: tenants(workload, policy),
             gpu_peak_largest: instances
                 .iter()
-                .map(|one| one.peak_largest)
+                .map(|instance| instance.peak_largest)
                 .reduce(f64::max)
                 .filter(|_| !never_worked || gpus_unused),
             // What was never seen working says nothing about how fast a GPU must be.
@@ -271,7 +274,7 @@ impl Demand {
             cpu_p95_sum: Some(cpu.iter().sum()),
             memory_p95_mib: memory.into_iter().flatten().reduce(f64::max),
             nodes_talk: nodes_talk(workload, network.is_some()),
-            network_gbps_sum: network.as_ref().map(|all| all.iter().sum()),
+            network_gbps_sum: network.as_ref().map(|gbps| gbps.iter().sum()),
             network_gbps: network.into_iter().flatten().reduce(f64::max),
             averaged_seconds: summary
                 .map(|summary| summary.period_seconds)
@@ -336,11 +339,11 @@ fn nodes_talk(workload: &Workload, network_is_measured: bool) -> bool {
 /// A service may shrink to so many replicas, and to one a zone that it is in, when any
 /// replica can answer for another. Everything else keeps its number.
 fn least_instances(workload: &Workload, policy: &Policy) -> u32 {
-    let all = u32::try_from(workload.instances.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(workload.instances.len()).unwrap_or(u32::MAX);
     if !is_interchangeable(workload) {
-        return all;
+        return count;
     }
-    least_replicas(workload, policy).min(all)
+    least_replicas(workload, policy).min(count)
 }
 
 /// The fewest replicas of a service: those of the policy, and one a zone in use.

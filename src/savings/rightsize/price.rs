@@ -67,15 +67,15 @@ impl Move {
         let currency = cost.hourly.currency();
         let mut quotes: Vec<(PriceKey, PriceQuote)> = Vec::with_capacity(cost.instances.len());
         let mut previous: Option<&PriceKey> = None;
-        for one in &cost.instances {
+        for instance in &cost.instances {
             let (key, quote) = match quotes.last() {
-                Some(same) if previous == Some(&one.key) => same.clone(),
+                Some(same) if previous == Some(&instance.key) => same.clone(),
                 _ => prices
-                    .find(&one.key.with_type(&to.instance_type))
+                    .find(&instance.key.with_type(&to.instance_type))
                     .map_err(|_| Rejection::Unpriced)?,
             };
-            previous = Some(&one.key);
-            if !compares(one, &key, &quote) || quote.rate.currency() != currency {
+            previous = Some(&instance.key);
+            if !compares(instance, &key, &quote) || quote.rate.currency() != currency {
                 return Err(Rejection::NotComparable);
             }
             quotes.push((key, quote));
@@ -111,8 +111,8 @@ impl Move {
         let month = policy.hours_per_month;
         let pairs = self.quotes.iter().zip(&today.cost.instances);
         pairs
-            .map(|((_, quote), one)| {
-                let hours = one.monthly_hours;
+            .map(|((_, quote), instance)| {
+                let hours = instance.monthly_hours;
                 let longer = (hours * slowdown).min(month).max(hours);
                 let rate = quote.rate.amount() * self.scale;
                 MovedInstance {
@@ -126,7 +126,7 @@ impl Move {
 
     /// All of them per month, rounded to cents.
     pub(super) fn monthly(&self, moved: &[MovedInstance]) -> Money {
-        let amount = moved.iter().map(|one| one.monthly).sum();
+        let amount = moved.iter().map(|instance| instance.monthly).sum();
         Money::new(amount, self.currency).rounded()
     }
 }

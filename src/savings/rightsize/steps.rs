@@ -58,7 +58,9 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
             None => format!("{lost}, and whether the GPUs work as one is unknown"),
         });
     }
-    let ratio = to.projection.map_or(1.0, |found| found.ratio.value);
+    let ratio = to
+        .projection
+        .map_or(1.0, |projection| projection.ratio.value);
     if ratio > 1.0 {
         let work = unit_of_work(demand.kind);
         caveats.push(format!("{work} may take up to {ratio:.2} times as long"));

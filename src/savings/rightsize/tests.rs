@@ -17,14 +17,14 @@ mod layouts;
 fn cost(name: &str, count: u32) -> WorkloadCost {
     let key = PriceKey::linux_on_demand("us-east-1", name);
     let quote = crate::catalog::bundled_quote(&key).expect("priced");
-    let one = InstanceCost {
+    let instance = InstanceCost {
         committed: None,
         hourly: quote.rate,
         key,
         quote,
         monthly_hours: Decimal::from(730),
     };
-    WorkloadCost::of(vec![one; count as usize]).expect("one currency")
+    WorkloadCost::of(vec![instance; count as usize]).expect("one currency")
 }
 
 /// One instance whose GPUs are all used, of a service with a CPU at 5%.
@@ -61,17 +61,17 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
     }
 }
 
-fn group(one: Demand, instances: u32) -> Demand {
+fn group(lone: Demand, instances: u32) -> Demand {
     let each = f64::from(instances);
     Demand {
         instances,
         least_instances: 1,
-        gpus_active_in_all: one.gpus_active_in_all * u64::from(instances),
-        tenants: one.tenants.map(|tenants| tenants * u64::from(instances)),
-        gpu_sum: one.gpu_sum.map(|sum| sum * each),
-        network_gbps_sum: one.network_gbps_sum.map(|sum| sum * each),
-        cpu_p95_sum: one.cpu_p95_sum.map(|sum| sum * each),
-        ..one
+        gpus_active_in_all: lone.gpus_active_in_all * u64::from(instances),
+        tenants: lone.tenants.map(|tenants| tenants * u64::from(instances)),
+        gpu_sum: lone.gpu_sum.map(|sum| sum * each),
+        network_gbps_sum: lone.network_gbps_sum.map(|sum| sum * each),
+        cpu_p95_sum: lone.cpu_p95_sum.map(|sum| sum * each),
+        ..lone
     }
 }
 
@@ -88,42 +88,56 @@ fn considered(name: &str, demand: &Demand, accepted: Risk) -> Vec<Considered> {
     candidates(&today, demand, &prices, &Policy::default(), accepted)
 }
 
-fn find<'a>(all: &'a [Considered], name: &str) -> &'a Considered {
-    all.iter()
-        .find(|one| one.shape.instance_type == name)
+fn find<'a>(candidates: &'a [Considered], name: &str) -> &'a Considered {
+    candidates
+        .iter()
+        .find(|candidate| candidate.shape.instance_type == name)
         .unwrap_or_else(|| panic!("{name} was not evaluated"))
 }
 
-fn reason(all: &[Considered], name: &str) -> &'static str {
-    let found = find(all, name);
-    found.rejection.as_ref().map_or("accepted", Rejection::name)
+fn reason(candidates: &[Considered], name: &str) -> &'static str {
+    let candidate = find(candidates, name);
+    candidate
+        .rejection
+        .as_ref()
+        .map_or("accepted", Rejection::name)
 }
 
-fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+fn close(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() < 1e-9, "{actual}, not {expected}");
 }
 
 #[test]
 fn the_figure_that_binds_decides_what_another_gpu_is_worth() {
     // One V100 (900 GB/s, 125 TFLOPS) at 60% on an L40S (864 GB/s, 362 TFLOPS).
-    let one = |bound| {
+    let projection_at = |bound| {
         let demand = Demand {
             bound,
             ..demand(1, 60.0, 3_000.0)
         };
-        let all = considered("p3.8xlarge", &demand, Risk::Medium);
-        find(&all, "g6e.xlarge").projection.expect("projected")
+        let candidates = considered("p3.8xlarge", &demand, Risk::Medium);
+        find(&candidates, "g6e.xlarge")
+            .projection
+            .expect("projected")
     };
-    close(one(Bound::Bandwidth).utilization, 60.0 * 900.0 / 864.0);
-    close(one(Bound::Compute).utilization, 60.0 * 125.0 / 362.0);
+    close(
+        projection_at(Bound::Bandwidth).utilization,
+        60.0 * 900.0 / 864.0,
+    );
+    close(
+        projection_at(Bound::Compute).utilization,
+        60.0 * 125.0 / 362.0,
+    );
     // The worse of both.
-    let unknown = one(Bound::Unknown);
+    let unknown = projection_at(Bound::Unknown);
     close(unknown.utilization, 62.5);
     assert_eq!(unknown.ratio.basis, RatioBasis::Bandwidth);
     // An A10G has 600 GB/s and 70 TFLOPS: 900 / 600 = 1.5, 125 / 70 = 1.786.
     let demand = demand(1, 40.0, 3_000.0);
-    let all = considered("p3.8xlarge", &demand, Risk::Medium);
-    let a10g = find(&all, "g5.xlarge").projection.expect("projected");
+    let candidates = considered("p3.8xlarge", &demand, Risk::Medium);
+    let a10g = find(&candidates, "g5.xlarge")
+        .projection
+        .expect("projected");
     assert_eq!(a10g.ratio.basis, RatioBasis::Compute);
     close(a10g.utilization, 40.0 * 125.0 / 70.0);
 }
@@ -150,9 +164,9 @@ fn a_service_keeps_room_and_a_job_may_take_a_quarter_longer() {
         WorkloadKind::Evaluation,
         WorkloadKind::Development,
     ] {
-        let all = of(kind, 83.3);
-        assert_eq!(reason(&all, "g5.xlarge"), "accepted");
-        let slowdown = find(&all, "g5.xlarge")
+        let candidates = of(kind, 83.3);
+        assert_eq!(reason(&candidates, "g5.xlarge"), "accepted");
+        let slowdown = find(&candidates, "g5.xlarge")
             .projection
             .expect("projected")
             .slowdown;
@@ -170,15 +184,15 @@ fn slow_work_is_ranked_by_what_it_costs_and_not_by_the_month() {
         bound: Bound::Bandwidth,
         ..demand(1, 83.3, 3_000.0)
     };
-    let all = considered("p3.8xlarge", &demand, Risk::Medium);
-    let work = find(&all, "g5.xlarge").cost_of_work();
+    let candidates = considered("p3.8xlarge", &demand, Risk::Medium);
+    let work = find(&candidates, "g5.xlarge").cost_of_work();
     assert_eq!(
         work.map(|work| work.round_dp(2)),
         Some(Decimal::new(91_761, 2))
     );
-    let ranked: Vec<Decimal> = all
+    let ranked: Vec<Decimal> = candidates
         .iter()
-        .filter(|one| one.is_accepted())
+        .filter(|candidate| candidate.is_accepted())
         .filter_map(Considered::cost_of_work)
         .collect();
     assert!(ranked.len() > 5 && ranked.is_sorted());
@@ -211,20 +225,20 @@ fn memory_is_what_the_driver_reports() {
 
 #[test]
 fn what_no_source_states_rejects() {
-    let all = considered("p3.8xlarge", &demand(1, 10.0, 8_192.0), Risk::Medium);
+    let candidates = considered("p3.8xlarge", &demand(1, 10.0, 8_192.0), Risk::Medium);
     // No driver figure of an RTX PRO 4500 is known; no source says whether AWS still
     // launches a dl1, which is no GPU.
-    assert_eq!(reason(&all, "g7.2xlarge"), "unknown-fact");
-    assert_eq!(reason(&all, "dl1.24xlarge"), "accelerator");
-    assert_eq!(reason(&all, "p3.2xlarge"), "not-launchable");
-    assert_eq!(reason(&all, "p2.xlarge"), "not-launchable");
-    assert_eq!(reason(&all, "g4ad.xlarge"), "accelerator");
-    assert_eq!(reason(&all, "p5e.48xlarge"), "unpriced");
-    assert_eq!(reason(&all, "trn1.2xlarge"), "accelerator");
+    assert_eq!(reason(&candidates, "g7.2xlarge"), "unknown-fact");
+    assert_eq!(reason(&candidates, "dl1.24xlarge"), "accelerator");
+    assert_eq!(reason(&candidates, "p3.2xlarge"), "not-launchable");
+    assert_eq!(reason(&candidates, "p2.xlarge"), "not-launchable");
+    assert_eq!(reason(&candidates, "g4ad.xlarge"), "accelerator");
+    assert_eq!(reason(&candidates, "p5e.48xlarge"), "unpriced");
+    assert_eq!(reason(&candidates, "trn1.2xlarge"), "accelerator");
     // A newer card may miss an older one's capability.
-    let all = considered("g6e.8xlarge", &demand(1, 10.0, 8_192.0), Risk::Medium);
-    assert_eq!(reason(&all, "g5.xlarge"), "compute-capability");
-    assert_eq!(reason(&all, "g6.xlarge"), "memory");
+    let candidates = considered("g6e.8xlarge", &demand(1, 10.0, 8_192.0), Risk::Medium);
+    assert_eq!(reason(&candidates, "g5.xlarge"), "compute-capability");
+    assert_eq!(reason(&candidates, "g6.xlarge"), "memory");
 }
 
 #[test]
@@ -245,36 +259,39 @@ fn another_cpu_architecture_is_high_risk() {
 fn gpus_that_talk_keep_nvlink_and_efa() {
     // Two A100 with NVLink and EFA.
     let talking = demand(2, 30.0, 18_432.0);
-    let all = considered("p4d.24xlarge", &talking, Risk::Medium);
-    assert_eq!(reason(&all, "g6e.12xlarge"), "nvlink");
-    assert!(all.iter().all(|one| !one.is_accepted()));
+    let candidates = considered("p4d.24xlarge", &talking, Risk::Medium);
+    assert_eq!(reason(&candidates, "g6e.12xlarge"), "nvlink");
+    assert!(candidates.iter().all(|candidate| !candidate.is_accepted()));
     let independent = Demand {
         gpus_linked: Some(false),
         ..talking.clone()
     };
-    let all = considered("p4d.24xlarge", &independent, Risk::Medium);
+    let candidates = considered("p4d.24xlarge", &independent, Risk::Medium);
     // Two machines with an L40S each, or one with two RTX PRO 6000, by bandwidth
     // 30 × 1 555 / 864 and 30 × 1 555 / 1 597.
-    assert_eq!(all[0].shape.instance_type, "g6e.2xlarge");
-    assert_eq!((all[0].count, all[0].spread), (2, Spread::Tenants));
+    assert_eq!(candidates[0].shape.instance_type, "g6e.2xlarge");
+    assert_eq!(
+        (candidates[0].count, candidates[0].spread),
+        (2, Spread::Tenants)
+    );
     for (name, bandwidth) in [("g6e.2xlarge", 864.0), ("g7e.12xlarge", 1_597.0)] {
-        let projection = find(&all, name).projection.expect("projected");
+        let projection = find(&candidates, name).projection.expect("projected");
         close(projection.utilization, 30.0 * 1_555.0 / bandwidth);
     }
     // Two A10G have no NVLink to lose, but a g5.12xlarge has EFA.
-    let all = considered("g5.48xlarge", &demand(2, 30.0, 8_000.0), Risk::Medium);
-    assert_eq!(reason(&all, "g5.12xlarge"), "accepted");
+    let candidates = considered("g5.48xlarge", &demand(2, 30.0, 8_000.0), Risk::Medium);
+    assert_eq!(reason(&candidates, "g5.12xlarge"), "accepted");
     // One GPU has no other to talk to.
-    let all = considered("p4d.24xlarge", &demand(1, 30.0, 18_432.0), Risk::Medium);
-    assert_eq!(reason(&all, "g6e.2xlarge"), "accepted");
+    let candidates = considered("p4d.24xlarge", &demand(1, 30.0, 18_432.0), Risk::Medium);
+    assert_eq!(reason(&candidates, "g6e.2xlarge"), "accepted");
 }
 
 #[test]
 fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
     // Ten replicas at 30%: 300 / 80 = 3.75.
     let ten = group(demand(1, 30.0, 20_000.0), 10);
-    let all = considered("g6e.xlarge", &ten, Risk::Medium);
-    let same = find(&all, "g6e.xlarge");
+    let candidates = considered("g6e.xlarge", &ten, Risk::Medium);
+    let same = find(&candidates, "g6e.xlarge");
     assert_eq!((same.count, same.risk), (4, Risk::Medium));
     close(same.projection.expect("projected").utilization, 75.0);
     // 4 × 1.861 × 730.
@@ -284,34 +301,35 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
     );
     // Exactly 80% is enough: 8 × 30 / 80 = 3.
     let eight = group(demand(1, 30.0, 20_000.0), 8);
-    let all = considered("g6e.xlarge", &eight, Risk::Medium);
-    assert_eq!(find(&all, "g6e.xlarge").count, 3);
+    let candidates = considered("g6e.xlarge", &eight, Risk::Medium);
+    assert_eq!(find(&candidates, "g6e.xlarge").count, 3);
     // The CPU holds it back: 10 × 50% × 1.2 are six machines' worth.
     let busy = Demand {
         cpu_p95: Some(50.0),
         cpu_p95_sum: Some(500.0),
         ..ten.clone()
     };
-    let all = considered("g6e.xlarge", &busy, Risk::Medium);
-    assert_eq!(find(&all, "g6e.xlarge").count, 6);
+    let candidates = considered("g6e.xlarge", &busy, Risk::Medium);
+    assert_eq!(find(&candidates, "g6e.xlarge").count, 6);
     // Two zones in use keep two replicas, and low risk keeps all of them.
     let two = Demand {
         least_instances: 2,
         ..group(demand(1, 5.0, 20_000.0), 10)
     };
-    let all = considered("g6e.xlarge", &two, Risk::Medium);
-    assert_eq!(find(&all, "g6e.xlarge").count, 2);
-    let all = considered("g6e.xlarge", &two, Risk::Low);
-    assert!(all.iter().all(|one| one.count == 10));
+    let candidates = considered("g6e.xlarge", &two, Risk::Medium);
+    assert_eq!(find(&candidates, "g6e.xlarge").count, 2);
+    let candidates = considered("g6e.xlarge", &two, Risk::Low);
+    assert!(candidates.iter().all(|candidate| candidate.count == 10));
     // What is no group does not shrink, and today's type alone is no move.
     let lone = Demand {
         least_instances: 10,
         ..ten
     };
-    let all = considered("g6e.xlarge", &lone, Risk::Medium);
+    let candidates = considered("g6e.xlarge", &lone, Risk::Medium);
     assert!(
-        all.iter()
-            .all(|one| one.shape.instance_type != "g6e.xlarge")
+        candidates
+            .iter()
+            .all(|candidate| candidate.shape.instance_type != "g6e.xlarge")
     );
 }
 
@@ -327,8 +345,8 @@ fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
     let medium = considered("g5.48xlarge", &holding, Risk::Medium);
     assert_eq!(reason(&medium, "g5.16xlarge"), "gpus");
     let high = considered("g5.48xlarge", &holding, Risk::High);
-    let one = find(&high, "g5.4xlarge");
-    assert!(one.is_accepted() && one.risk == Risk::High);
+    let candidate = find(&high, "g5.4xlarge");
+    assert!(candidate.is_accepted() && candidate.risk == Risk::High);
     let cost = cost("g5.48xlarge", 1);
     let today = Today {
         shape: shape("g5.48xlarge").expect("known"),
@@ -336,7 +354,7 @@ fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
         region: "us-east-1",
         activity: None,
     };
-    let steps = steps(&today, &holding, one).join("\n");
+    let steps = steps(&today, &holding, candidate).join("\n");
     assert!(
         steps.contains("hold") && steps.contains("(3 per instance)"),
         "{steps}"
@@ -348,12 +366,12 @@ fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
 
 #[test]
 fn a_cpu_type_is_looked_at_only_where_no_gpu_is_used() {
-    let is_cpu = |one: &Considered| one.shape.gpu.is_none();
+    let is_cpu = |candidate: &Considered| candidate.shape.gpu.is_none();
     let used = considered("g5.xlarge", &demand(1, 2.0, 500.0), Risk::Medium);
     assert!(
         !used
             .iter()
-            .any(|one| is_cpu(one) && one.shape.family().starts_with('c'))
+            .any(|candidate| is_cpu(candidate) && candidate.shape.family().starts_with('c'))
     );
     let unused = Demand {
         gpus_active: 0,
@@ -364,8 +382,8 @@ fn a_cpu_type_is_looked_at_only_where_no_gpu_is_used() {
         gpus_unused: true,
         ..demand(0, 0.0, 3.0)
     };
-    let all = considered("g5.xlarge", &unused, Risk::Medium);
-    let first = &all[0];
+    let candidates = considered("g5.xlarge", &unused, Risk::Medium);
+    let first = &candidates[0];
     assert!(first.is_accepted() && is_cpu(first), "{first:?}");
     // 2 × 3.6 + 8 192 MiB of host memory: more than 8 GiB.
     assert!(first.shape.memory_mib >= 16_384);
@@ -395,8 +413,8 @@ fn a_burstable_type_holds_what_stays_below_its_baseline() {
         (Some(55.0), "cpu-baseline"),
         (None, "cpu-baseline"),
     ] {
-        let all = on_cpu(cpu_p95);
-        assert_eq!(reason(&all, "t3.2xlarge"), expected, "{cpu_p95:?}");
+        let candidates = on_cpu(cpu_p95);
+        assert_eq!(reason(&candidates, "t3.2xlarge"), expected, "{cpu_p95:?}");
     }
     // 0.34 × 730 is the least of those whose vCPUs are their own.
     assert_eq!(on_cpu(Some(55.0))[0].shape.instance_type, "c6i.2xlarge");
@@ -408,9 +426,9 @@ fn the_video_encoder_of_another_card_is_not_known() {
         encodes: true,
         ..demand(1, 30.0, 4_000.0)
     };
-    let all = considered("g5.16xlarge", &media, Risk::Medium);
-    assert_eq!(reason(&all, "g6.8xlarge"), "unknown-fact");
-    assert_eq!(reason(&all, "g5.8xlarge"), "accepted");
+    let candidates = considered("g5.16xlarge", &media, Risk::Medium);
+    assert_eq!(reason(&candidates, "g6.8xlarge"), "unknown-fact");
+    assert_eq!(reason(&candidates, "g5.8xlarge"), "accepted");
 }
 
 #[test]
@@ -420,9 +438,9 @@ fn what_was_not_seen_working_moves_within_its_model_only() {
         gpu_sum: None,
         ..demand(1, 0.0, 4_000.0)
     };
-    let all = considered("g5.16xlarge", &unseen, Risk::Medium);
-    assert_eq!(reason(&all, "g6.8xlarge"), "unknown-fact");
-    assert!(all[0].shape.instance_type.starts_with("g5."));
+    let candidates = considered("g5.16xlarge", &unseen, Risk::Medium);
+    assert_eq!(reason(&candidates, "g6.8xlarge"), "unknown-fact");
+    assert!(candidates[0].shape.instance_type.starts_with("g5."));
 }
 
 const TYPES: [&str; 8] = [
@@ -454,7 +472,7 @@ fn drawn() -> impl Strategy<Value = (&'static str, Demand, Risk)> {
                 let devices = shape(name)
                     .and_then(|shape| Some(shape.gpu.as_ref()?.share.visible_devices()))
                     .expect("a GPU type");
-                let one = Demand {
+                let lone = Demand {
                     kind,
                     bound,
                     gpus_linked: Some(talk),
@@ -463,11 +481,11 @@ fn drawn() -> impl Strategy<Value = (&'static str, Demand, Risk)> {
                     memory_p95_mib: memory,
                     ..demand(gpus.min(devices), p95, vram)
                 };
-                let all = Demand {
+                let grouped = Demand {
                     least_instances: if alike { 1 } else { instances },
-                    ..group(one, instances)
+                    ..group(lone, instances)
                 };
-                (name, all, risk)
+                (name, grouped, risk)
             },
         )
 }
@@ -475,25 +493,25 @@ fn drawn() -> impl Strategy<Value = (&'static str, Demand, Risk)> {
 proptest! {
     #[test]
     fn accepted_types_hold_the_work_and_cost_less((name, demand, accepted) in drawn()) {
-        let all = considered(name, &demand, accepted);
+        let candidates = considered(name, &demand, accepted);
         let cost = cost(name, demand.instances);
         let today = shape(name).expect("known");
         let policy = Policy::default();
-        prop_assert!(all.len() > 90);
-        for one in all.iter().filter(|one| one.is_accepted()) {
-            let offer = one.shape.gpu.as_ref().expect("a GPU");
+        prop_assert!(candidates.len() > 90);
+        for candidate in candidates.iter().filter(|candidate| candidate.is_accepted()) {
+            let offer = candidate.shape.gpu.as_ref().expect("a GPU");
             let spec = crate::catalog::gpu_spec(offer);
             let usable = match offer.share {
                 GpuShare::Fraction(_) => offer.vram_mib,
                 GpuShare::Whole(_) => spec.and_then(|spec| spec.memory_mib_reported),
             };
             // What ran on a card runs on as many of the same.
-            let is_same = one.projection.expect("projected").ratio.basis == RatioBasis::SameGpu;
+            let is_same = candidate.projection.expect("projected").ratio.basis == RatioBasis::SameGpu;
             let devices = offer.share.visible_devices();
-            let in_all = u64::from(one.count) * u64::from(devices);
-            let per_gpu = match one.spread {
-                Spread::Kept if one.shares_gpus() => {
-                    prop_assert!(one.risk == Risk::High && demand.gpus_linked == Some(false));
+            let in_all = u64::from(candidate.count) * u64::from(devices);
+            let per_gpu = match candidate.spread {
+                Spread::Kept if candidate.shares_gpus() => {
+                    prop_assert!(candidate.risk == Risk::High && demand.gpus_linked == Some(false));
                     demand.gpus_active.div_ceil(devices)
                 }
                 Spread::Kept => {
@@ -507,46 +525,46 @@ proptest! {
                 }
                 Spread::Tenants => {
                     prop_assert!(demand.gpus_linked == Some(false));
-                    prop_assert!(in_all * u64::from(one.per_gpu) >= demand.gpus_active_in_all);
-                    prop_assert!(!one.shares_gpus() || one.risk == Risk::High);
-                    one.per_gpu
+                    prop_assert!(in_all * u64::from(candidate.per_gpu) >= demand.gpus_active_in_all);
+                    prop_assert!(!candidate.shares_gpus() || candidate.risk == Risk::High);
+                    candidate.per_gpu
                 }
             };
-            let is_kept = is_same && one.spread != Spread::Replicas && per_gpu == 1;
+            let is_kept = is_same && candidate.spread != Spread::Replicas && per_gpu == 1;
             let needed = demand.vram_peak_mib * 1.2 * f64::from(per_gpu);
             prop_assert!(is_kept || usable.expect("known") as f64 >= needed);
-            prop_assert!(one.monthly.expect("priced").amount() < cost.compute_monthly.amount());
-            prop_assert!(one.risk <= accepted && one.count >= 1);
-            let found = one.projection.expect("projected");
-            let moved = found.ratio.basis != RatioBasis::SameGpu;
+            prop_assert!(candidate.monthly.expect("priced").amount() < cost.compute_monthly.amount());
+            prop_assert!(candidate.risk <= accepted && candidate.count >= 1);
+            let projection = candidate.projection.expect("projected");
+            let moved = projection.ratio.basis != RatioBasis::SameGpu;
             let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
             if moved && answers {
-                prop_assert!(found.utilization <= policy.serving_target_percent);
+                prop_assert!(projection.utilization <= policy.serving_target_percent);
             }
             if moved {
-                prop_assert!(found.slowdown <= policy.slowdown_limit);
+                prop_assert!(projection.slowdown <= policy.slowdown_limit);
             }
             // Fewer instances are never busier than a service may be, and hold
             // what the CPUs of all did.
-            if one.spread == Spread::Replicas {
-                prop_assert!(found.utilization <= policy.serving_target_percent + 1e-6);
+            if candidate.spread == Spread::Replicas {
+                prop_assert!(projection.utilization <= policy.serving_target_percent + 1e-6);
             }
             let used = demand.cpu_p95_sum.expect("known") / 100.0 * f64::from(today.vcpu);
-            let offered = f64::from(one.shape.vcpu) * f64::from(one.count);
-            prop_assert!(offered + 1e-6 >= used * 1.2 || one.spread.keeps_machines());
+            let offered = f64::from(candidate.shape.vcpu) * f64::from(candidate.count);
+            prop_assert!(offered + 1e-6 >= used * 1.2 || candidate.spread.keeps_machines());
         }
     }
 
     #[test]
     fn the_order_is_one_and_total((name, demand, accepted) in drawn()) {
-        let all = considered(name, &demand, accepted);
-        prop_assert_eq!(&all, &considered(name, &demand, accepted));
-        let first_rejected = all.iter().position(|one| !one.is_accepted());
-        let last_accepted = all.iter().rposition(Considered::is_accepted);
+        let candidates = considered(name, &demand, accepted);
+        prop_assert_eq!(&candidates, &considered(name, &demand, accepted));
+        let first_rejected = candidates.iter().position(|candidate| !candidate.is_accepted());
+        let last_accepted = candidates.iter().rposition(Considered::is_accepted);
         prop_assert!(first_rejected.is_none() || last_accepted < first_rejected);
-        let mut names: Vec<&str> = all.iter().map(|one| one.shape.instance_type.as_str()).collect();
+        let mut names: Vec<&str> = candidates.iter().map(|candidate| candidate.shape.instance_type.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        prop_assert_eq!(names.len(), all.len());
+        prop_assert_eq!(names.len(), candidates.len());
     }
 }
