@@ -42,11 +42,11 @@ pub(super) fn with_cents_of_the_plan(
             own.or_default().push(place);
         }
     }
-    for one in audited {
-        let Some(places) = by_workload.get(&one.workload.id()) else {
+    for workload in audited {
+        let Some(places) = by_workload.get(&workload.workload.id()) else {
             continue;
         };
-        for action in &one.actions {
+        for action in &workload.actions {
             let answers = |place: &&usize| {
                 let finding = &findings[**place];
                 answering(finding.rule()) == Some(action.kind()) && leads_to(finding, action)
@@ -68,8 +68,8 @@ fn name_purchases(finding: &mut Finding, action: &Action, purchases: &[Purchase]
     let id = finding.workload();
     let own = purchases
         .iter()
-        .filter(|one| one.shares.iter().any(|share| share.id == id));
-    let mut terms: Vec<String> = own.map(|one| one.term.name.clone()).collect();
+        .filter(|purchase| purchase.shares.iter().any(|share| share.id == id));
+    let mut terms: Vec<String> = own.map(|purchase| purchase.term.name.clone()).collect();
     terms.dedup();
     finding.recommendation.to = terms.join("; ");
     if let Some(first) = finding.recommendation.steps.first_mut() {

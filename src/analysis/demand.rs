@@ -76,23 +76,23 @@ pub fn workload_demand(
 ) -> Result<WorkloadDemand, NoDemand> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let (groups, _, _) = EstateCommitments::groups(estate, &prices, policy);
-    let running = groups.iter().filter(|one| one.workload.key.running);
-    let mut running: Vec<&Arc<Workload>> = running.map(|one: &Grouped| &one.workload).collect();
-    running.sort_by_key(|one| one.id());
-    let found = find(&running, asked)?;
-    if found.kind == WorkloadKind::Training {
+    let running = groups.iter().filter(|group| group.workload.key.running);
+    let mut running: Vec<&Arc<Workload>> = running.map(|group: &Grouped| &group.workload).collect();
+    running.sort_by_key(|workload| workload.id());
+    let workload = find(&running, asked)?;
+    if workload.kind == WorkloadKind::Training {
         return Err(NoDemand::Training {
-            name: found.name.clone(),
+            name: workload.name.clone(),
             services: services(&running).collect(),
         });
     }
-    of_workload(estate, policy, found)
+    of_workload(estate, policy, workload)
 }
 
 /// Some services, by name where nothing else has it, else by id.
 fn services<'a>(running: &'a [&'a Arc<Workload>]) -> impl Iterator<Item = String> + 'a {
-    let all = running.iter().filter(|one| is_service(one));
-    let names = all.map(move |service| {
+    let serving = running.iter().filter(|workload| is_service(workload));
+    let names = serving.map(move |service| {
         let alike = running.iter().filter(|other| other.name == service.name);
         if alike.count() == 1 {
             service.name.clone()
@@ -111,29 +111,32 @@ fn find<'a>(
     running: &[&'a Arc<Workload>],
     asked: Option<&str>,
 ) -> Result<&'a Arc<Workload>, NoDemand> {
-    let ids = || running.iter().map(|one| one.id());
+    let ids = || running.iter().map(|workload| workload.id());
     let Some(asked) = asked else {
-        let found = running.iter().copied().filter(|one| is_service(one));
-        let found: Vec<&'a Arc<Workload>> = found.collect();
-        return match (found.as_slice(), running) {
+        let serving = running
+            .iter()
+            .copied()
+            .filter(|workload| is_service(workload));
+        let serving: Vec<&'a Arc<Workload>> = serving.collect();
+        return match (serving.as_slice(), running) {
             (_, []) => Err(NoDemand::Empty),
-            ([one], _) | ([], [one]) => Ok(*one),
+            ([only], _) | ([], [only]) => Ok(*only),
             _ => Err(NoDemand::NotNamed {
                 workloads: running.len(),
                 some: services(running).chain(ids()).take(LISTED).collect(),
             }),
         };
     };
-    let mut by_name = running.iter().filter(|one| one.name == asked);
+    let mut by_name = running.iter().filter(|workload| workload.name == asked);
     let named = by_name.next().filter(|_| by_name.next().is_none());
-    let by_id = running.iter().find(|one| one.id() == asked);
-    if let Some(found) = by_id.or(named).copied() {
-        return Ok(found);
+    let by_id = running.iter().find(|workload| workload.id() == asked);
+    if let Some(workload) = by_id.or(named).copied() {
+        return Ok(workload);
     }
-    let all: Vec<String> = ids()
-        .chain(running.iter().map(|one| one.name.clone()))
+    let known: Vec<String> = ids()
+        .chain(running.iter().map(|workload| workload.name.clone()))
         .collect();
-    let mut nearest = nearest_names(asked, all.iter().map(String::as_str));
+    let mut nearest = nearest_names(asked, known.iter().map(String::as_str));
     nearest.dedup();
     if nearest.is_empty() {
         nearest = ids().take(LISTED).collect();
@@ -159,9 +162,12 @@ fn of_workload(
     let gpus_per_instance = u32::from(offer.share.visible_devices());
     let grid = (estate.window, estate.period_seconds);
     let measured = estate.measured();
-    let instances = estate.instances.iter().map(|one| (&one.id, one));
+    let instances = estate
+        .instances
+        .iter()
+        .map(|instance| (&instance.id, instance));
     let instances: BTreeMap<&ResourceId, _> = instances.collect();
-    let mut all = Timeline::new(estate.window, estate.period_seconds);
+    let mut joint = Timeline::new(estate.window, estate.period_seconds);
     let mut is_measured = false;
     for usage in &workload.usage {
         let Some(instance) = instances.get(&usage.instance) else {
@@ -175,15 +181,15 @@ fn of_workload(
             .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
         {
             is_measured = true;
-            all.add(&timeline);
+            joint.add(&timeline);
         } else {
-            all.add_running_only(&timeline);
+            joint.add_running_only(&timeline);
         }
     }
     if !is_measured {
         return Err(NoDemand::Unmeasured { id });
     }
-    let periods: Vec<KnownPeriod> = all
+    let periods: Vec<KnownPeriod> = joint
         .loads()
         .map(|load| KnownPeriod {
             busy_gpus: load.busy_gpus,

@@ -33,7 +33,7 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
     let grid = (estate.window, estate.period_seconds);
     let mut oldest_price: Option<Date> = None;
     let mut instances = Vec::new();
-    let of_aws = |one: &&Instance| one.id.provider() == Provider::Aws;
+    let of_aws = |instance: &&Instance| instance.id.provider() == Provider::Aws;
     for instance in estate.instances.iter().filter(of_aws) {
         let shape = instance_shape(estate, &instance.instance_type);
         let offer = shape.and_then(|shape| shape.gpu.as_ref());
@@ -52,11 +52,15 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
                 rate: price.and_then(|quote| rate(instance, &quote, &paid)),
             }],
             hours: usage.of(&instance.id).hour_uses(instance, offer, grid),
-            volumes: instance.volumes.iter().map(|one| one.id.clone()).collect(),
+            volumes: instance
+                .volumes
+                .iter()
+                .map(|volume| volume.id.clone())
+                .collect(),
             addresses: instance
                 .addresses
                 .iter()
-                .map(|one| one.id.clone())
+                .map(|address| address.id.clone())
                 .collect(),
         });
     }

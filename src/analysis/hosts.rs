@@ -73,7 +73,7 @@ pub(super) fn listed_hosts<'a>(
 fn listed<'a>(host: &'a ComponentHost, machines: &[Machine<'a>]) -> ListedHost<'a> {
     let mut by_type: BTreeMap<&str, Vec<Machine<'a>>> = BTreeMap::new();
     let mut instances = Vec::new();
-    for machine in machines.iter().filter(|one| host.has(one.instance)) {
+    for machine in machines.iter().filter(|machine| host.has(machine.instance)) {
         instances.push(&machine.instance.id);
         let own = by_type.entry(machine.instance.instance_type.as_str());
         own.or_default().push(*machine);
@@ -88,8 +88,8 @@ fn listed<'a>(host: &'a ComponentHost, machines: &[Machine<'a>]) -> ListedHost<'
     ListedHost {
         host,
         instances,
-        gpus: types.iter().map(|one| one.gpus).sum(),
-        reserved: types.iter().map(|one| one.reserved).sum(),
+        gpus: types.iter().map(|of_type| of_type.gpus).sum(),
+        reserved: types.iter().map(|of_type| of_type.reserved).sum(),
         unreserved_hourly: sum(types.iter().map(OfType::unreserved_hourly)).map(Money::rounded),
     }
 }
@@ -97,7 +97,7 @@ fn listed<'a>(host: &'a ComponentHost, machines: &[Machine<'a>]) -> ListedHost<'
 /// Amounts together; absent without any, where one is, and in several currencies.
 fn sum(mut amounts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
     let first = amounts.next()??;
-    amounts.try_fold(first, |sum, one| sum.checked_add(one?).ok())
+    amounts.try_fold(first, |sum, amount| sum.checked_add(amount?).ok())
 }
 
 #[cfg(test)]
@@ -111,11 +111,11 @@ mod tests {
 
     /// An instance of an endpoint with a type of EC2 inside.
     fn instance(index: u32, instance_type: &str) -> Instance {
-        let mut one = Instance::sample("i-1", instance_type, Timestamp::UNIX_EPOCH);
+        let mut instance = Instance::sample("i-1", instance_type, Timestamp::UNIX_EPOCH);
         let native = format!("{GROUP}/{index}");
-        one.id = ResourceId::new(Provider::SageMaker, "111122223333", "us-east-1", &native);
-        one.auto_scaling_group = Some(GROUP.to_owned());
-        one
+        instance.id = ResourceId::new(Provider::SageMaker, "111122223333", "us-east-1", &native);
+        instance.auto_scaling_group = Some(GROUP.to_owned());
+        instance
     }
 
     fn machine<'a>(instance: &'a Instance, hourly: Option<&str>) -> Machine<'a> {
@@ -157,28 +157,28 @@ mod tests {
 
     #[test]
     fn what_is_not_reserved_costs_its_share_of_each_type() {
-        let all = [
+        let instances = [
             instance(0, "g5.12xlarge"),
             instance(1, "g5.xlarge"),
             instance(2, "g5.xlarge"),
         ];
         let machines = |last: Option<&'static str>| {
             [
-                machine(&all[0], Some("7")),
-                machine(&all[1], Some("1.4")),
-                machine(&all[2], last),
+                machine(&instances[0], Some("7")),
+                machine(&instances[1], Some("1.4")),
+                machine(&instances[2], last),
             ]
         };
         let some = |texts: [&str; 4]| texts.map(|text| Some(text.to_owned()));
-        let one = host(&[("g5.12xlarge", 1, Some(1)), ("g5.xlarge", 1, Some(1))]);
+        let reserved_host = host(&[("g5.12xlarge", 1, Some(1)), ("g5.xlarge", 1, Some(1))]);
         // 3 of 4 GPUs at 7, and 1 of 2 at 2.80: 5.25 + 1.40.
         let priced = machines(Some("1.4"));
-        let found = listed(&one, &priced);
-        assert_eq!(figures(&found), some(["6", "2", "4", "$6.65"]));
-        assert_eq!(found.instances.len(), 3);
+        let row = listed(&reserved_host, &priced);
+        assert_eq!(figures(&row), some(["6", "2", "4", "$6.65"]));
+        assert_eq!(row.instances.len(), 3);
         // One that has no price hides what all cost, and no number of GPUs.
         let unpriced = machines(None);
-        let [.., cost] = figures(&listed(&one, &unpriced));
+        let [.., cost] = figures(&listed(&reserved_host, &unpriced));
         assert_eq!(cost, None);
         // A part of a GPU is not known.
         let part = host(&[("g5.12xlarge", 1, None), ("g5.xlarge", 1, Some(1))]);
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(figures(&listed(&part, &priced)), expected);
         // Nothing is reserved: 7 + 2.80.
         let empty = host(&[]);
-        let found = listed(&empty, &priced);
-        assert_eq!(figures(&found), some(["6", "0", "6", "$9.80"]));
+        let row = listed(&empty, &priced);
+        assert_eq!(figures(&row), some(["6", "0", "6", "$9.80"]));
     }
 }

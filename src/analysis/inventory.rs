@@ -63,8 +63,11 @@ impl Listing<'_> {
     /// The day of the oldest list that a price was read from; absent when
     /// nothing is priced.
     pub fn oldest_seen_on(&self) -> Option<Date> {
-        let quotes = self.instances.iter().filter_map(|one| one.quote.as_ref());
-        let of_jobs = self.jobs.iter().filter_map(|one| one.seen_on);
+        let quotes = self
+            .instances
+            .iter()
+            .filter_map(|instance| instance.quote.as_ref());
+        let of_jobs = self.jobs.iter().filter_map(|job| job.seen_on);
         quotes.map(|quote| quote.seen_on).chain(of_jobs).min()
     }
 }
@@ -87,8 +90,13 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
         .map(|instance| inputs.listed(instance, &mut gaps))
         .collect();
     instances.sort_by_key(|listed| {
-        let one = listed.instance;
-        (&one.account, &one.region, &one.instance_type, &one.id)
+        let instance = listed.instance;
+        (
+            &instance.account,
+            &instance.region,
+            &instance.instance_type,
+            &instance.id,
+        )
     });
     let machines: Vec<Machine<'a>> = instances.iter().map(machine).collect();
     let hosts = listed_hosts(&estate.managed.hosts, &machines);

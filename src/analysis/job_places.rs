@@ -109,16 +109,16 @@ pub fn job_need(
         operating_system: OperatingSystem::Linux,
         sort: SortBy::Price,
     };
-    let mut found = Vec::new();
+    let mut matching = Vec::new();
     let mut other_currencies: BTreeMap<Currency, usize> = BTreeMap::new();
     for offer in compare(&question, prices) {
         let (own, others): (Vec<Rental>, Vec<Rental>) = rentals(&offer, prices)
             .into_iter()
-            .partition(|one| one.rate.currency() == currency);
+            .partition(|rental| rental.rate.currency() == currency);
         if let (true, Some(other)) = (own.is_empty(), others.first()) {
             *other_currencies.entry(other.rate.currency()).or_default() += 1;
         }
-        found.extend(own);
+        matching.extend(own);
     }
     let has_it = |(_, (_, offer)): &(usize, &(Host, GpuOffer))| {
         filter.matches(offer.model.name(), offer.vram_mib)
@@ -126,7 +126,7 @@ pub fn job_need(
     let hosts = hosts.iter().enumerate().filter(has_it);
     Need {
         name: name.to_owned(),
-        rentals: found,
+        rentals: matching,
         hosts: hosts.map(|(index, _)| index).collect(),
         other_currencies,
     }
@@ -196,12 +196,12 @@ pub fn seen_jobs(estate: &Estate) -> (Vec<SeenJob>, BTreeMap<UnplacedJob, usize>
     let mut seen = Vec::new();
     let mut unplaced: BTreeMap<UnplacedJob, usize> = BTreeMap::new();
     for job in &estate.jobs {
-        let found = match seen_job(job) {
+        let answer = match seen_job(job) {
             Ok(_) if seen.len() == MOST_JOBS => Err(UnplacedJob::TooMany),
-            found => found,
+            answer => answer,
         };
-        match found {
-            Ok(one) => seen.push(one),
+        match answer {
+            Ok(placed) => seen.push(placed),
             Err(reason) => *unplaced.entry(reason).or_default() += 1,
         }
     }

@@ -37,12 +37,12 @@ pub(super) fn listed_jobs<'a>(
     prices: &Prices<'_>,
     gaps: &mut Vec<Gap>,
 ) -> Vec<ListedJob<'a>> {
-    let mut all: Vec<ListedJob<'a>> = jobs.iter().map(|job| listed(job, prices, gaps)).collect();
-    all.sort_by_key(|one| {
-        let job = one.job;
-        (Reverse(one.total()), &job.account, &job.region, &job.name)
+    let mut rows: Vec<ListedJob<'a>> = jobs.iter().map(|job| listed(job, prices, gaps)).collect();
+    rows.sort_by_key(|row| {
+        let job = row.job;
+        (Reverse(row.total()), &job.account, &job.region, &job.name)
     });
-    all
+    rows
 }
 
 fn listed<'a>(job: &'a TrainingJob, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> ListedJob<'a> {

@@ -8,7 +8,7 @@ use crate::usage::{Estate, MachineHours, whole_hours};
 /// machine.
 pub fn machine_hours(estate: &Estate, machine: &ResourceId) -> Option<(MachineHours, Window)> {
     let mut instances = estate.instances.iter();
-    let instance = instances.find(|one| one.id == *machine)?;
+    let instance = instances.find(|instance| instance.id == *machine)?;
     let shape = instance_shape(estate, &instance.instance_type);
     let offer = shape.and_then(|shape| shape.gpu.as_ref());
     let grid = (estate.window, estate.period_seconds);

@@ -275,9 +275,10 @@ fn judge(
     let of_workloads = groups.into_iter().zip(proposals);
     let of_workloads = of_workloads.zip(offers.alternatives);
     let chosen = plan.actions.into_iter().zip(plan.left_out);
-    for (((group, found), alternatives), (actions, left_out)) in of_workloads.zip(chosen) {
+    for (((group, group_proposals), alternatives), (actions, left_out)) in of_workloads.zip(chosen)
+    {
         let mut silent = Vec::new();
-        for (part, proposals) in group.parts.iter().zip(&found.by_part) {
+        for (part, proposals) in group.parts.iter().zip(&group_proposals.by_part) {
             let (fired, lacking) = rules::run(&Subject {
                 workload: &part.workload,
                 group: &group.workload,
@@ -303,7 +304,7 @@ fn judge(
             workload,
             verdict,
             parts,
-            proposals: found.whole,
+            proposals: group_proposals.whole,
             alternatives,
             actions,
             left_out,

@@ -120,8 +120,8 @@ mod tests {
             ..ApiUsage::default()
         };
         let asked = |operation: &str, source| {
-            let found = QueriedSources::of(&api(operation), source);
-            (found.prometheus, found.aws)
+            let sources = QueriedSources::of(&api(operation), source);
+            (sources.prometheus, sources.aws)
         };
         let (kubernetes, aws) = (EstateSource::Kubernetes, EstateSource::Aws);
         assert_eq!(asked("prometheus:query_range", kubernetes), (true, false));

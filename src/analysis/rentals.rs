@@ -46,7 +46,10 @@ pub fn rentals(question: &Question, gpu: &GpuOffer, prices: &Prices<'_>) -> Rent
             let gpus = offer.gpus.as_ref();
             gpus.is_some_and(|gpus| gpus.model == gpu.model.name())
         };
-        for offer in compare(&others, prices).iter().filter(|one| is_same(one)) {
+        for offer in compare(&others, prices)
+            .iter()
+            .filter(|offer| is_same(offer))
+        {
             rentals.add(offer, false);
         }
     }

@@ -24,9 +24,9 @@ impl Audit {
         let Some(mut plan) = choices.plan(rejected, most) else {
             return;
         };
-        for one in &mut self.workloads {
-            if let Some(chosen) = plan.chosen.remove(&one.workload.id()) {
-                (one.actions, one.left_out) = chosen;
+        for audited in &mut self.workloads {
+            if let Some(chosen) = plan.chosen.remove(&audited.workload.id()) {
+                (audited.actions, audited.left_out) = chosen;
             }
         }
         (self.plan_risk, self.purchases, self.pools) = (plan.risk, plan.purchases, plan.pools);

@@ -54,9 +54,12 @@ impl ByHours<'_> {
                 .instances
                 .iter()
                 .any(|id| self.partial.contains(id))
-            && workload.usage.iter().all(|one| one.rejected.total() == 0);
+            && workload
+                .usage
+                .iter()
+                .all(|usage| usage.rejected.total() == 0);
         // Without any GPU signal, neither a verdict nor a lever that sizes is possible.
-        let is_unmeasured = workload.usage.iter().all(|one| one.signal.is_none());
+        let is_unmeasured = workload.usage.iter().all(|usage| usage.signal.is_none());
         is_whole && (is_unmeasured || self.is_seen(workload) && self.rests(workload))
     }
 
@@ -90,10 +93,11 @@ impl ByHours<'_> {
             && workload
                 .usage
                 .iter()
-                .all(|one| is_seen(one.summary.as_ref()))
+                .all(|usage| is_seen(usage.summary.as_ref()))
             && workload.visible_gpus() == Some(workload.gpus().count() as u64)
             && workload.gpus().all(|gpu| {
-                of_samples(gpu.samples) && gpu.maxima.is_some_and(|one| of_samples(one.samples))
+                of_samples(gpu.samples)
+                    && gpu.maxima.is_some_and(|maxima| of_samples(maxima.samples))
             })
     }
 
@@ -109,13 +113,16 @@ impl ByHours<'_> {
             let samples = gpu.vram.map(|vram| vram.samples);
             samples.is_some_and(|samples| self.suffices(samples.hours(), samples.coverage()))
         });
-        let summaries = workload.usage.iter().filter_map(|one| one.summary.as_ref());
+        let summaries = workload
+            .usage
+            .iter()
+            .filter_map(|usage| usage.summary.as_ref());
         never_worked
             && holds
             && workload.members.iter().all(Member::is_idle)
-            && summaries
-                .chain(&workload.utilization)
-                .all(|one| is_old(one.observed_seconds) && self.is_clear(one.distribution.mean))
+            && summaries.chain(&workload.utilization).all(|summary| {
+                is_old(summary.observed_seconds) && self.is_clear(summary.distribution.mean)
+            })
     }
 
     /// Whether a mean is on the same side of every border at either end of its margin.

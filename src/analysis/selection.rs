@@ -33,7 +33,7 @@ pub fn select_types(
     }
     let sold: BTreeSet<&str> = offers
         .iter()
-        .map(|one| one.instance_type.as_str())
+        .map(|offer| offer.instance_type.as_str())
         .collect();
     let named = |shape: &InstanceShape| question.instance_types.contains(&shape.instance_type);
     let unsold: Vec<&InstanceShape> = shapes()
@@ -62,7 +62,7 @@ pub fn select_types(
             ..unpriced(shape, filter)
         });
     }
-    offered.retain(|one| question.instance_types.is_empty() || named(one.shape));
+    offered.retain(|offer| question.instance_types.is_empty() || named(offer.shape));
     select(wanted, offered)
 }
 

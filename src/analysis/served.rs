@@ -104,18 +104,18 @@ pub fn measured_service(
     let unmeasured = || NotMeasured::Unmeasured(workload.name.clone());
     let utilization = workload.utilization.as_ref();
     let utilization = utilization
-        .filter(|found| found.signal == Signal::GpuUtilization && found.suffices(policy))
+        .filter(|summary| summary.signal == Signal::GpuUtilization && summary.suffices(policy))
         .ok_or_else(unmeasured)?;
     let running = workload.running_share.and_then(|share| share.to_f64());
     let devices = shape
         .gpu
         .as_ref()
         .map_or(0, |gpu| gpu.share.visible_devices());
-    let all = workload.instances.len() as f64 * f64::from(devices);
+    let gpus = workload.instances.len() as f64 * f64::from(devices);
     Ok(MeasuredService {
         utilized: Utilized {
             name: workload.name.clone(),
-            gpus: all * running.ok_or_else(unmeasured)?,
+            gpus: gpus * running.ok_or_else(unmeasured)?,
             mean_percent: utilization.distribution.mean,
             samples: utilization.n_samples,
         },
@@ -158,16 +158,18 @@ pub fn running_workload(
 }
 
 fn find<'a>(audit: &'a Audit, name: &str) -> Result<&'a Workload, NotMeasured> {
-    let workloads = || audit.workloads.iter().map(|one| &*one.workload);
-    if let Some(found) = workloads().find(|one| one.id() == name) {
-        return Ok(found);
+    let workloads = || audit.workloads.iter().map(|audited| &*audited.workload);
+    if let Some(workload) = workloads().find(|workload| workload.id() == name) {
+        return Ok(workload);
     }
-    let named: Vec<&Workload> = workloads().filter(|one| one.name == name).collect();
+    let named: Vec<&Workload> = workloads()
+        .filter(|workload| workload.name == name)
+        .collect();
     match named.as_slice() {
-        [one] => Ok(*one),
+        [only] => Ok(*only),
         [] => Err(NotMeasured::Unknown {
             name: name.to_owned(),
-            nearest: nearest_names(name, workloads().map(|one| one.name.as_str())),
+            nearest: nearest_names(name, workloads().map(|workload| workload.name.as_str())),
         }),
         [first, ..] => Err(NotMeasured::Several {
             name: name.to_owned(),

@@ -24,8 +24,8 @@ impl Unit {
     fn of(audited: &AuditedWorkload) -> impl Iterator<Item = Self> + '_ {
         [true, false].into_iter().filter_map(|ends| {
             let actions = || {
-                let all = audited.actions.iter();
-                all.filter(move |action| (action.kind().stage() == 0) == ends)
+                let planned = audited.actions.iter();
+                planned.filter(move |action| (action.kind().stage() == 0) == ends)
             };
             Some(Self {
                 id: audited.workload.id(),
@@ -68,7 +68,7 @@ impl Audit {
         let whole: Vec<Whole> = whole.collect();
         let wanted = cost.amount() * percent / Decimal::ONE_HUNDRED;
         let ids = self.workloads.iter();
-        let ids = ids.map(|one| (one.workload.id(), one.workload.name.as_str()));
+        let ids = ids.map(|audited| (audited.workload.id(), audited.workload.name.as_str()));
         let given = rejected_kinds(&choices.policy.rejected, &ids.collect::<Vec<_>>());
         let accepted = self.accepted;
         let mut risk = accepted;
@@ -154,7 +154,7 @@ impl Audit {
         let kinds: BTreeSet<ActionKind> = ActionKind::ALL.iter().copied().collect();
         let workloads = self.workloads.iter();
         let mut rejected: RejectedKinds = workloads
-            .map(|one| (one.workload.id(), kinds.clone()))
+            .map(|audited| (audited.workload.id(), kinds.clone()))
             .collect();
         for unit in units {
             if let Some(own) = rejected.get_mut(&unit.id) {

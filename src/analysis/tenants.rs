@@ -54,21 +54,21 @@ pub fn share_tenants(estate: &Estate, policy: &Policy, otherwise: Isolation) -> 
         otherwise,
         pods: pods(&estate.clusters.claims, estate),
     };
-    let mut found = FoundTenants::default();
+    let mut tenants = FoundTenants::default();
     for group in groups.iter().filter(|group| group.workload.key.running) {
         let whole = &group.workload;
         match group.working() {
-            _ if whole.ignored.is_some() => found.leave_out(whole, "a tag ignores it"),
-            Some(part) => search.workload(&part.workload, &mut found),
-            None => found.leave_out(whole, "it is idle: it can be stopped"),
+            _ if whole.ignored.is_some() => tenants.leave_out(whole, "a tag ignores it"),
+            Some(part) => search.workload(&part.workload, &mut tenants),
+            None => tenants.leave_out(whole, "it is idle: it can be stopped"),
         }
     }
-    found
+    tenants
         .tenants
         .sort_by(|left, right| left.tenant.name.cmp(&right.tenant.name));
-    found.left_out.sort();
-    found.left_out.dedup();
-    found
+    tenants.left_out.sort();
+    tenants.left_out.dedup();
+    tenants
 }
 
 impl FoundTenants {
@@ -99,17 +99,17 @@ fn pods<'a>(
         *count = count.saturating_add(claim.devices.count);
         *are_whole &= claim.devices.unit == DeviceUnit::Whole;
     }
-    let mut found: BTreeMap<(&ResourceId, u32), BTreeSet<Pod<'_>>> = BTreeMap::new();
-    for one in &estate.clusters.uses {
-        let pod = (one.namespace.as_str(), one.pod.as_str());
+    let mut by_gpu: BTreeMap<(&ResourceId, u32), BTreeSet<Pod<'_>>> = BTreeMap::new();
+    for usage in &estate.clusters.uses {
+        let pod = (usage.namespace.as_str(), usage.pod.as_str());
         if held.get(&pod) == Some(&(1, true)) {
-            found
-                .entry((&one.machine, one.gpu))
+            by_gpu
+                .entry((&usage.machine, usage.gpu))
                 .or_default()
                 .insert(pod);
         }
     }
-    found
+    by_gpu
 }
 
 struct Search<'a> {
@@ -121,16 +121,16 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn workload(&self, workload: &Workload, found: &mut FoundTenants) {
+    fn workload(&self, workload: &Workload, tenants: &mut FoundTenants) {
         let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
         let Some(offer) = offer else {
-            return found.leave_out(workload, "its type has no known GPU");
+            return tenants.leave_out(workload, "its type has no known GPU");
         };
         if workload.key.component().is_some() {
-            return found.leave_out(workload, "SageMaker runs its host");
+            return tenants.leave_out(workload, "SageMaker runs its host");
         }
         if workload.rests_on_runs().is_some() {
-            return found.leave_out(workload, "only profiled runs were measured");
+            return tenants.leave_out(workload, "only profiled runs were measured");
         }
         let holds = holds_tenants(workload);
         let mut is_refused = false;
@@ -140,7 +140,7 @@ impl Search<'_> {
                 let pod = self.pod_of(gpu);
                 // Nothing is on it, so that it keeps nobody from sharing the others.
                 if gpu.is_allocated() == Some(false) {
-                    found.left_out.extend(pod.map(|_| NoTenant {
+                    tenants.left_out.extend(pod.map(|_| NoTenant {
                         name: self.name(workload, gpu, pod),
                         reason: "its GPU is idle: it can be released".to_owned(),
                     }));
@@ -148,10 +148,10 @@ impl Search<'_> {
                 }
                 if let (Err(error), None) = (&holds, pod) {
                     if !is_refused {
-                        found.leave_out(workload, error.to_string());
+                        tenants.leave_out(workload, error.to_string());
                     }
                     is_refused = true;
-                    found.with_others.insert(gpu.instance.clone());
+                    tenants.with_others.insert(gpu.instance.clone());
                     continue;
                 }
                 let name = self.name(workload, gpu, pod);
@@ -159,7 +159,7 @@ impl Search<'_> {
                     Ok(figures) => {
                         let hours = hours.get_or_insert_with(|| self.hours(workload, usage));
                         let peak = figures.peak_percent;
-                        found.tenants.push(FoundTenant {
+                        tenants.tenants.push(FoundTenant {
                             tenant: ShareTenant {
                                 name,
                                 owner: owner(workload, pod),
@@ -167,7 +167,7 @@ impl Search<'_> {
                                 vram_peak_mib: figures.vram_needed_mib / self.policy.vram_headroom,
                                 peak_percent: Some(peak),
                                 // More are refused, whatever their hours are.
-                                hours: if found.tenants.len() < MOST_TENANTS {
+                                hours: if tenants.tenants.len() < MOST_TENANTS {
                                     bounded(hours, peak)
                                 } else {
                                     Vec::new()
@@ -181,8 +181,8 @@ impl Search<'_> {
                         });
                     }
                     Err(error) => {
-                        found.with_others.insert(gpu.instance.clone());
-                        found.left_out.push(NoTenant {
+                        tenants.with_others.insert(gpu.instance.clone());
+                        tenants.left_out.push(NoTenant {
                             name,
                             reason: error.to_string(),
                         });
@@ -190,7 +190,7 @@ impl Search<'_> {
                 }
             }
             if usage.gpus.is_empty() {
-                found.leave_out(workload, "utilization of each GPU was not measured");
+                tenants.leave_out(workload, "utilization of each GPU was not measured");
             }
         }
     }
@@ -231,7 +231,7 @@ impl Search<'_> {
     /// of them did at most.
     fn hours(&self, workload: &Workload, usage: &InstanceUsage) -> Vec<Option<f64>> {
         let mut instances = self.estate.instances.iter();
-        let instance = instances.find(|one| one.id == usage.instance);
+        let instance = instances.find(|instance| instance.id == usage.instance);
         let is_utilization = usage
             .signal
             .is_some_and(|(signal, _)| signal == Signal::GpuUtilization);

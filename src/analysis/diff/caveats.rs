@@ -34,7 +34,7 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
         let before: BTreeSet<&String> = before.iter().collect();
         let after: BTreeSet<&String> = after.iter().collect();
         let only = |left: &BTreeSet<&String>, right: &BTreeSet<&String>| {
-            let names: Vec<&str> = left.difference(right).map(|one| one.as_str()).collect();
+            let names: Vec<&str> = left.difference(right).map(|name| name.as_str()).collect();
             names.join(", ")
         };
         for (when, names) in [

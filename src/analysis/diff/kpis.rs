@@ -52,22 +52,22 @@ pub(super) fn kpi_deltas(old: &PastAudit, new: &PastAudit) -> Vec<KpiDelta> {
 
 /// What was counted on either side, by name and unit.
 pub(super) fn unit_deltas<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnitCostDelta<'a>> {
-    let mut all: BTreeMap<(&str, &str), UnitCostDelta<'a>> = BTreeMap::new();
+    let mut deltas: BTreeMap<(&str, &str), UnitCostDelta<'a>> = BTreeMap::new();
     for (audit, is_new) in [(old, false), (new, true)] {
-        for one in &audit.unit_costs {
-            let key = (one.name.as_str(), one.unit.as_str());
+        for unit_cost in &audit.unit_costs {
+            let key = (unit_cost.name.as_str(), unit_cost.unit.as_str());
             let nothing = UnitCostDelta {
-                one,
+                one: unit_cost,
                 old: None,
                 new: None,
             };
-            let delta = all.entry(key).or_insert(nothing);
+            let delta = deltas.entry(key).or_insert(nothing);
             if is_new {
-                (delta.one, delta.new) = (one, one.price);
+                (delta.one, delta.new) = (unit_cost, unit_cost.price);
             } else {
-                delta.old = one.price;
+                delta.old = unit_cost.price;
             }
         }
     }
-    all.into_values().collect()
+    deltas.into_values().collect()
 }

@@ -154,19 +154,27 @@ impl<'a> AuditDiff<'a> {
             .collect();
         let now: BTreeSet<&str> = pairs.iter().map(|(_, right)| right.id.as_str()).collect();
         let mut added: Vec<&PastWorkload> = new.workloads.iter().collect();
-        added.retain(|one| !now.contains(one.id.as_str()));
+        added.retain(|workload| !now.contains(workload.id.as_str()));
         let mut removed: Vec<&PastWorkload> = old.workloads.iter().collect();
-        removed.retain(|one| !before.contains_key(one.id.as_str()));
+        removed.retain(|workload| !before.contains_key(workload.id.as_str()));
         for list in [&mut added, &mut removed] {
-            list.sort_by_key(|one| (Reverse(one.monthly_cost.map(Money::amount)), &one.id));
+            list.sort_by_key(|workload| {
+                (
+                    Reverse(workload.monthly_cost.map(Money::amount)),
+                    &workload.id,
+                )
+            });
         }
         let mut changed: Vec<WorkloadChange<'_>> = pairs
             .iter()
             .filter_map(|(left, right)| change(left, right))
             .collect();
-        changed.sort_by_key(|one| {
-            let cost = one.monthly_cost().change();
-            (Reverse(cost.map(|cost| cost.amount().abs())), &one.old.id)
+        changed.sort_by_key(|change| {
+            let cost = change.monthly_cost().change();
+            (
+                Reverse(cost.map(|cost| cost.amount().abs())),
+                &change.old.id,
+            )
         });
         let findings = Findings::of(old, new, &before);
         let delta = |of: fn(&PastAudit) -> Option<Money>| Delta {
@@ -199,28 +207,36 @@ impl<'a> AuditDiff<'a> {
     /// wherever everything is priced in one currency.
     pub fn sum_of_rows(&self) -> Option<Money> {
         let zero = Money::zero(self.new.totals.currency);
-        let added = self.added.iter().map(|one| one.monthly_cost);
-        let changed = self.changed.iter().map(|one| one.monthly_cost().change());
-        let unused = self.unused.iter().map(|one| one.monthly_cost.change());
+        let added = self.added.iter().map(|workload| workload.monthly_cost);
+        let changed = self
+            .changed
+            .iter()
+            .map(|change| change.monthly_cost().change());
+        let unused = self
+            .unused
+            .iter()
+            .map(|change| change.monthly_cost.change());
         let gained = added
             .chain(changed)
             .chain(unused)
             .try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
         let mut removed = self.removed.iter();
-        removed.try_fold(gained, |sum, one| sum.checked_sub(one.monthly_cost?).ok())
+        removed.try_fold(gained, |sum, workload| {
+            sum.checked_sub(workload.monthly_cost?).ok()
+        })
     }
 }
 
 /// What is unused before and now, by id; of what is the same on both sides nothing is reported.
 fn unused<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnusedChange<'a>> {
     let by_id = |audit: &'a PastAudit| -> BTreeMap<&'a str, &'a PastUnused> {
-        let all = audit.unused.iter();
-        all.map(|one| (one.id.as_str(), one)).collect()
+        let rows = audit.unused.iter();
+        rows.map(|row| (row.id.as_str(), row)).collect()
     };
     let (before, now) = (by_id(old), by_id(new));
     let ids: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
     let cost = |side: Option<&&PastUnused>, other: Option<&&PastUnused>| match side {
-        Some(one) => one.monthly_cost,
+        Some(row) => row.monthly_cost,
         None => Some(Money::zero(other?.monthly_cost?.currency())),
     };
     let mut changes: Vec<UnusedChange<'_>> = ids
@@ -231,15 +247,18 @@ fn unused<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnusedChange<'a>> {
                 old: cost(left, right),
                 new: cost(right, left),
             };
-            let one = right.or(left)?;
-            (monthly_cost.old != monthly_cost.new).then_some(UnusedChange { one, monthly_cost })
+            let row = right.or(left)?;
+            (monthly_cost.old != monthly_cost.new).then_some(UnusedChange {
+                one: row,
+                monthly_cost,
+            })
         })
         .collect();
-    changes.sort_by_key(|one| {
-        let change = one.monthly_cost.change();
+    changes.sort_by_key(|changed| {
+        let change = changed.monthly_cost.change();
         (
             Reverse(change.map(|change| change.amount().abs())),
-            &one.one.id,
+            &changed.one.id,
         )
     });
     changes
@@ -256,10 +275,17 @@ fn change<'a>(old: &'a PastWorkload, new: &'a PastWorkload) -> Option<WorkloadCh
             });
         }
     };
-    let state = |one: &PastWorkload| if one.running { "running" } else { "stopped" }.to_owned();
-    let count = |one: &PastWorkload| one.instances.len().to_string();
-    let cost = |one: &PastWorkload| {
-        one.monthly_cost.map_or("unpriced".to_owned(), |cost| {
+    let state = |workload: &PastWorkload| {
+        if workload.running {
+            "running"
+        } else {
+            "stopped"
+        }
+        .to_owned()
+    };
+    let count = |workload: &PastWorkload| workload.instances.len().to_string();
+    let cost = |workload: &PastWorkload| {
+        workload.monthly_cost.map_or("unpriced".to_owned(), |cost| {
             format!("{:.2} {}", cost.rounded().amount(), cost.currency())
         })
     };
@@ -301,23 +327,23 @@ impl<'a> Findings<'a> {
         let workloads: BTreeMap<&str, &PastWorkload> = old
             .workloads
             .iter()
-            .map(|one| (one.id.as_str(), one))
+            .map(|workload| (workload.id.as_str(), workload))
             .collect();
         let key_now = |finding: &'a PastFinding| {
             let now = now_of.get(finding.workload.as_str());
-            let workload = now.map_or(finding.workload.as_str(), |one| one.id.as_str());
+            let workload = now.map_or(finding.workload.as_str(), |workload| workload.id.as_str());
             (finding.rule.as_str(), workload)
         };
         let stands: BTreeSet<(&str, &str)> = new
             .findings
             .iter()
-            .map(|one| (one.rule.as_str(), one.workload.as_str()))
+            .map(|finding| (finding.rule.as_str(), finding.workload.as_str()))
             .collect();
         let stood: BTreeSet<(&str, &str)> = old.findings.iter().map(key_now).collect();
         let mut gone: Vec<GoneFinding<'_>> = old
             .findings
             .iter()
-            .filter(|one| !stands.contains(&key_now(one)))
+            .filter(|finding| !stands.contains(&key_now(finding)))
             .map(|finding| {
                 let before = workloads.get(finding.workload.as_str()).copied();
                 let now = now_of.get(finding.workload.as_str()).copied();
@@ -334,14 +360,14 @@ impl<'a> Findings<'a> {
             })
             .collect();
         // Stable: of equal savings, the order of their audit.
-        let order = |one: &PastFinding| Reverse(one.monthly_savings.map(Money::amount));
-        gone.sort_by_key(|one| order(one.finding));
+        let order = |finding: &PastFinding| Reverse(finding.monthly_savings.map(Money::amount));
+        gone.sort_by_key(|row| order(row.finding));
         let mut appeared: Vec<&PastFinding> = new
             .findings
             .iter()
-            .filter(|one| !stood.contains(&(one.rule.as_str(), one.workload.as_str())))
+            .filter(|finding| !stood.contains(&(finding.rule.as_str(), finding.workload.as_str())))
             .collect();
-        appeared.sort_by_key(|one| order(one));
+        appeared.sort_by_key(|finding| order(finding));
         Self {
             kept: (old.findings.len() - gone.len()) as u64,
             gone,
@@ -355,7 +381,7 @@ impl<'a> Findings<'a> {
         let ids: BTreeSet<&str> = self
             .gone
             .iter()
-            .map(|one| one.finding.workload.as_str())
+            .map(|row| row.finding.workload.as_str())
             .collect();
         let mut known = ids.iter().filter_map(|id| self.workloads.get_key_value(id));
         known.try_fold(Money::zero(currency), |sum, (id, before)| {

@@ -37,10 +37,10 @@ impl Pairing {
         let places: BTreeMap<&str, usize> = new
             .iter()
             .enumerate()
-            .map(|(index, one)| (one.id.as_str(), index))
+            .map(|(index, workload)| (workload.id.as_str(), index))
             .collect();
-        for (index, one) in old.iter().enumerate() {
-            if let Some(place) = places.get(one.id.as_str()) {
+        for (index, workload) in old.iter().enumerate() {
+            if let Some(place) = places.get(workload.id.as_str()) {
                 self.add(index, *place);
             }
         }
@@ -48,14 +48,14 @@ impl Pairing {
 
     fn by_instances(&mut self, old: &[PastWorkload], new: &[PastWorkload]) {
         let mut holders: BTreeMap<&str, usize> = BTreeMap::new();
-        for (index, one) in new.iter().enumerate() {
-            for instance in &one.instances {
+        for (index, workload) in new.iter().enumerate() {
+            for instance in &workload.instances {
                 holders.insert(instance, index);
             }
         }
         let mut shared: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        for (index, one) in old.iter().enumerate() {
-            for instance in &one.instances {
+        for (index, workload) in old.iter().enumerate() {
+            for instance in &workload.instances {
                 if let Some(holder) = holders.get(instance.as_str()) {
                     *shared.entry((index, *holder)).or_default() += 1;
                 }
@@ -87,21 +87,24 @@ impl Pairing {
 type Identity<'a> = (Provider, &'a str, &'a str, &'a str);
 
 /// The groups that are not paired yet, unless two of them have the same name.
-fn alone(all: &[PastWorkload], is_paired: impl Fn(usize) -> bool) -> BTreeMap<Identity<'_>, usize> {
-    let mut found: BTreeMap<Identity<'_>, Option<usize>> = BTreeMap::new();
-    for (index, one) in all.iter().enumerate() {
+fn alone(
+    workloads: &[PastWorkload],
+    is_paired: impl Fn(usize) -> bool,
+) -> BTreeMap<Identity<'_>, usize> {
+    let mut by_identity: BTreeMap<Identity<'_>, Option<usize>> = BTreeMap::new();
+    for (index, workload) in workloads.iter().enumerate() {
         if is_paired(index) {
             continue;
         }
         // An instance alone is itself and no other.
-        if let Some((provider, group)) = group(&one.id) {
-            found
-                .entry((provider, &one.account, &one.region, group))
+        if let Some((provider, group)) = group(&workload.id) {
+            by_identity
+                .entry((provider, &workload.account, &workload.region, group))
                 .and_modify(|known| *known = None)
                 .or_insert(Some(index));
         }
     }
-    found
+    by_identity
         .into_iter()
         .filter_map(|(identity, index)| Some((identity, index?)))
         .collect()
@@ -131,7 +134,10 @@ mod tests {
             account: "1".to_owned(),
             region: "r".to_owned(),
             kind: String::new(),
-            instances: instances.iter().map(|one| (*one).to_owned()).collect(),
+            instances: instances
+                .iter()
+                .map(|instance| (*instance).to_owned())
+                .collect(),
             instance_type: String::new(),
             running: !id.ends_with("/stopped"),
             purchase_option: String::new(),

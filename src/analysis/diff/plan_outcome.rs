@@ -69,8 +69,8 @@ impl PlanOutcome {
             let Some((cost, planned)) = promised(sides, old.totals.currency) else {
                 continue;
             };
-            let now = new.unused.iter().find(|one| one.id == before.id);
-            let left = now.map_or(Some(zero), |one| one.monthly_cost)?;
+            let now = new.unused.iter().find(|row| row.id == before.id);
+            let left = now.map_or(Some(zero), |row| row.monthly_cost)?;
             outcome.planned = outcome.planned.checked_add(planned).ok()?;
             outcome.saved = outcome
                 .saved

@@ -80,11 +80,17 @@ impl<'a> Facts<'a> {
         }
         Self {
             estate,
-            instances: estate.instances.iter().map(|one| (&one.id, one)).collect(),
+            instances: estate
+                .instances
+                .iter()
+                .map(|instance| (&instance.id, instance))
+                .collect(),
             nodes: nodes.map(|node| (&node.machine, node)).collect(),
             held: HeldMachines::of(&estate.clusters, estate.window.end, policy),
             claims,
-            reservations: reservations.map(|one| (one.id.as_str(), one)).collect(),
+            reservations: reservations
+                .map(|reservation| (reservation.id.as_str(), reservation))
+                .collect(),
             findings,
             planned,
         }
@@ -106,7 +112,7 @@ impl<'a> Facts<'a> {
         let mut instance_type = workload.key.instance_type.as_str();
         let id = workload.id();
         let is_selected = |kind: ActionKind| choice.has(kind, &[&workload.name, &id]);
-        let mut found = Vec::new();
+        let mut fixes = Vec::new();
         for (place, action) in audited.actions.iter().enumerate() {
             let kind = action.kind();
             // What is bought is bought for all workloads of a pool at once.
@@ -117,9 +123,9 @@ impl<'a> Facts<'a> {
             let changed = if kind == ActionKind::Stop {
                 stopped(workload, &ended)
             } else {
-                let found = audited.proposals.rightsize();
-                let is_by_hand =
-                    kind == ActionKind::Rightsize && found.is_some_and(|found| found.is_by_hand);
+                let offered = audited.proposals.rightsize();
+                let is_by_hand = kind == ActionKind::Rightsize
+                    && offered.is_some_and(|rightsizing| rightsizing.is_by_hand);
                 sizes = sizes.filter(|_| !is_by_hand);
                 let after = sizes.map(|sizes| (sizes, resized(sizes, action)));
                 sizes = after.map(|(_, after)| after);
@@ -148,9 +154,9 @@ impl<'a> Facts<'a> {
                 after: later.filter(|kind| is_selected(*kind)).collect(),
             };
             let advice = self.advice(audited, kind, &ended);
-            found.push(fix(action, FixTarget::Workload(Box::new(target)), advice));
+            fixes.push(fix(action, FixTarget::Workload(Box::new(target)), advice));
         }
-        found
+        fixes
     }
 
     /// The members that an action is about.
@@ -180,10 +186,10 @@ impl<'a> Facts<'a> {
 
     /// What made the pods on the nodes among some members.
     fn owners(&self, members: &[MemberFix<'a>]) -> Vec<(&'a str, &'a Owner)> {
-        let nodes = members.iter().filter(|one| one.node.is_some());
-        let claims = nodes.flat_map(|one| {
+        let nodes = members.iter().filter(|member| member.node.is_some());
+        let claims = nodes.flat_map(|member| {
             self.claims
-                .get(&one.member.id)
+                .get(&member.member.id)
                 .into_iter()
                 .flatten()
                 .copied()
@@ -205,8 +211,8 @@ impl<'a> Facts<'a> {
     ) -> Vec<Lowered<'a>> {
         let mut by_id: BTreeMap<&str, u32> = BTreeMap::new();
         let leaves = matches!(kind, ActionKind::Stop | ActionKind::Rightsize);
-        for one in members.iter().filter(|_| leaves) {
-            if let Some(id) = one.member.capacity_reservation.as_deref() {
+        for member in members.iter().filter(|_| leaves) {
+            if let Some(id) = member.member.capacity_reservation.as_deref() {
                 *by_id.entry(id).or_insert(0) += 1;
             }
         }
@@ -215,7 +221,9 @@ impl<'a> Facts<'a> {
             let is_open = reservation.can_be_cancelled(self.estate.as_of);
             is_open.then_some((reservation, number))
         });
-        known.map(|(one, number)| room.lower(one, number)).collect()
+        known
+            .map(|(reservation, number)| room.lower(reservation, number))
+            .collect()
     }
 
     /// The resources of a Terraform plan that are these members or their group.
@@ -233,12 +241,14 @@ impl<'a> Facts<'a> {
         };
         let is_group = |resource: &&PlannedResource| resource.resource_type == GROUP_RESOURCE;
         let named = |name: &str| {
-            let found = self.planned.get(name).into_iter().flatten().copied();
-            found.filter(is_here).collect::<Vec<_>>()
+            let resources = self.planned.get(name).into_iter().flatten().copied();
+            resources.filter(is_here).collect::<Vec<_>>()
         };
         let of_group = group.map_or(Vec::new(), |group| named(group.name));
         let of_group = of_group.into_iter().filter(is_group);
-        let of_members = members.iter().flat_map(|one| named(one.member.id.native()));
+        let of_members = members
+            .iter()
+            .flat_map(|member| named(member.member.id.native()));
         let of_members = of_members.filter(|resource| !is_group(resource));
         of_group.chain(of_members).collect()
     }
@@ -263,9 +273,13 @@ impl<'a> Facts<'a> {
                 }
             },
             ActionKind::Release => Some(self.said(audited, &["stopped-with-storage"])),
-            ActionKind::Schedule => proposals.schedule().map(|found| found.steps.clone()),
-            ActionKind::Rightsize => proposals.rightsize().map(|found| found.steps.clone()),
-            ActionKind::Share => proposals.share().map(|found| found.steps.clone()),
+            ActionKind::Schedule => proposals
+                .schedule()
+                .map(|scheduling| scheduling.steps.clone()),
+            ActionKind::Rightsize => proposals
+                .rightsize()
+                .map(|rightsizing| rightsizing.steps.clone()),
+            ActionKind::Share => proposals.share().map(|sharing| sharing.steps.clone()),
             ActionKind::Spot | ActionKind::Commit => None,
         };
         steps.unwrap_or_default()
@@ -292,7 +306,7 @@ fn ended(audited: &AuditedWorkload) -> Vec<&Member> {
     let stop = audited.proposals.stop();
     let ids = stop.map_or(&[][..], |stop| stop.members.as_slice());
     let members = audited.workload.members.iter();
-    let ended = members.filter(|one| ids.binary_search(&one.id).is_ok());
+    let ended = members.filter(|member| ids.binary_search(&member.id).is_ok());
     ended.collect()
 }
 
@@ -339,7 +353,7 @@ fn group<'a>(
         });
     }
     let mut names = members.iter();
-    let name = names.find_map(|one| one.instance.auto_scaling_group.as_deref())?;
+    let name = names.find_map(|member| member.instance.auto_scaling_group.as_deref())?;
     Some(GroupFix {
         name,
         settings: None,

@@ -28,11 +28,13 @@ pub fn fixes<'a>(
 ) -> Vec<Fix<'a>> {
     let facts = Facts::of(audit, estate, terraform, policy);
     let mut room = Room::default();
-    let mut found = Vec::new();
+    let mut fixes = Vec::new();
     let chosen = audit.workloads.iter();
-    let chosen: Vec<&AuditedWorkload> = chosen.filter(|one| choice.names(&one.workload)).collect();
+    let chosen: Vec<&AuditedWorkload> = chosen
+        .filter(|audited| choice.names(&audited.workload))
+        .collect();
     for &audited in &chosen {
-        found.extend(facts.of_workload(audited, choice, &mut room));
+        fixes.extend(facts.of_workload(audited, choice, &mut room));
     }
     for row in &audit.unused {
         let is_chosen = choice.has(ActionKind::Release, &[&row.id]) && choice.has_name(&row.id);
@@ -42,25 +44,29 @@ pub fn fixes<'a>(
                 reservation: facts.reservations.get(row.id.as_str()).copied(),
                 is_lowered_before: room.is_lowered(&row.id),
             };
-            found.push(fix(action, FixTarget::Reservation(target), Vec::new()));
+            fixes.push(fix(action, FixTarget::Reservation(target), Vec::new()));
         }
     }
-    let chosen: BTreeSet<String> = chosen.iter().map(|one| one.workload.id()).collect();
+    let chosen: BTreeSet<String> = chosen.iter().map(|audited| audited.workload.id()).collect();
     let changes = audit.scope_changes.iter();
     let changes = changes.filter(|change| change.workloads.iter().any(|id| chosen.contains(id)));
     let purchases = audit.purchases.iter();
-    let purchases =
-        purchases.filter(|purchase| purchase.shares.iter().any(|one| chosen.contains(&one.id)));
+    let purchases = purchases.filter(|purchase| {
+        purchase
+            .shares
+            .iter()
+            .any(|share| chosen.contains(&share.id))
+    });
     let commitments = changes.map(rescoped).chain(purchases.map(bought));
-    found.extend(commitments.filter(|fix| choice.has(fix.kind, &[fix.name(), &fix.subject()])));
+    fixes.extend(commitments.filter(|fix| choice.has(fix.kind, &[fix.name(), &fix.subject()])));
     // Room of a reservation is released after the machines in it have stopped, and purchases have
     // the order of the plan.
     let saved = |fix: &Fix<'_>| {
         let is_by_savings = matches!(fix.kind.stage(), 1..=3);
         is_by_savings.then_some(fix.monthly_savings.amount())
     };
-    found.sort_by_cached_key(|fix| (fix.kind.stage(), Reverse(saved(fix))));
-    found
+    fixes.sort_by_cached_key(|fix| (fix.kind.stage(), Reverse(saved(fix))));
+    fixes
 }
 
 fn rescoped(change: &ScopeChange) -> Fix<'_> {

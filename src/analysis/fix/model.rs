@@ -61,7 +61,8 @@ impl FixChoice {
     /// Every name that may be chosen.
     pub fn known(audit: &Audit) -> impl Iterator<Item = String> {
         let workloads = audit.workloads.iter();
-        let workloads = workloads.flat_map(|one| [one.workload.name.clone(), one.workload.id()]);
+        let workloads =
+            workloads.flat_map(|audited| [audited.workload.name.clone(), audited.workload.id()]);
         let unused = audit.unused.iter().map(|row| row.id.clone());
         workloads.chain(unused)
     }
@@ -102,15 +103,15 @@ impl Fix<'_> {
     /// The ID of the workload, the reservation or the purchase that it is about.
     pub(super) fn subject(&self) -> String {
         match &self.target {
-            FixTarget::Workload(one) => one.audited.workload.id(),
-            FixTarget::Reservation(one) => one.row.id.clone(),
+            FixTarget::Workload(workload) => workload.audited.workload.id(),
+            FixTarget::Reservation(reservation) => reservation.row.id.clone(),
             FixTarget::Scope(change) => change.id.clone(),
-            FixTarget::Purchase(one) => {
-                let key = &one.key;
-                let account = one.account.as_deref().unwrap_or("any-account");
+            FixTarget::Purchase(purchase) => {
+                let key = &purchase.key;
+                let account = purchase.account.as_deref().unwrap_or("any-account");
                 format!(
                     "{}/{}/{}/{}/{}/{account}",
-                    one.term.option,
+                    purchase.term.option,
                     key.instance_type,
                     key.region,
                     key.operating_system,
@@ -123,22 +124,24 @@ impl Fix<'_> {
     /// What it is about: a workload, a capacity reservation, or what is bought.
     pub fn name(&self) -> &str {
         match &self.target {
-            FixTarget::Workload(one) => &one.audited.workload.name,
-            FixTarget::Reservation(one) => &one.row.id,
+            FixTarget::Workload(workload) => &workload.audited.workload.name,
+            FixTarget::Reservation(reservation) => &reservation.row.id,
             FixTarget::Scope(change) => &change.id,
-            FixTarget::Purchase(one) => &one.key.instance_type,
+            FixTarget::Purchase(purchase) => &purchase.key.instance_type,
         }
     }
 
     /// The ids of the workloads that it is about.
     pub fn workloads(&self) -> Vec<String> {
         match &self.target {
-            FixTarget::Workload(one) => vec![one.audited.workload.id()],
+            FixTarget::Workload(workload) => vec![workload.audited.workload.id()],
             FixTarget::Reservation(_) => Vec::new(),
             FixTarget::Scope(change) => change.workloads.clone(),
-            FixTarget::Purchase(purchase) => {
-                purchase.shares.iter().map(|one| one.id.clone()).collect()
-            }
+            FixTarget::Purchase(purchase) => purchase
+                .shares
+                .iter()
+                .map(|share| share.id.clone())
+                .collect(),
         }
     }
 }

@@ -78,10 +78,10 @@ impl Baseline {
             findings: then
                 .findings
                 .iter()
-                .map(|one| (one.id.clone(), one.monthly_savings))
+                .map(|finding| (finding.id.clone(), finding.monthly_savings))
                 .collect(),
             workloads: workloads
-                .map(|one| (one.id.clone(), PastWorkload::of(one)))
+                .map(|workload| (workload.id.clone(), PastWorkload::of(workload)))
                 .collect(),
             unused: then.unused.clone(),
             gaps: past

@@ -325,8 +325,8 @@ pub(super) fn open_silences<'a>(
 /// reported as rest.
 fn seems_idle(part: &Part) -> bool {
     let rests = part.verdict.state.is_some_and(UsageState::rests);
-    let is_quiet = |one: &InstanceUsage| {
-        let mut gpus = one.gpus.iter();
+    let is_quiet = |usage: &InstanceUsage| {
+        let mut gpus = usage.gpus.iter();
         gpus.all(|gpu| gpu.is_active() != Some(true))
     };
     !rests && part.workload.usage.iter().any(is_quiet)

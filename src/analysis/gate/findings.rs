@@ -182,8 +182,9 @@ const RULES_OF_LEVERS: [(&str, ActionKind); 2] = [
 /// Rules whose lever was not evaluated for want of a measurement, each with its gap.
 fn unevaluated(audit: &Audit) -> impl Iterator<Item = (&'static str, &Gap)> {
     let workloads = audit.workloads.iter();
-    let by_id: BTreeMap<String, &AuditedWorkload> =
-        workloads.map(|one| (one.workload.id(), one)).collect();
+    let by_id: BTreeMap<String, &AuditedWorkload> = workloads
+        .map(|audited| (audited.workload.id(), audited))
+        .collect();
     audit.gaps.iter().flat_map(move |gap| {
         let cause = gap.cause.as_deref().map(Cause::kind);
         let is_lever = cause == Some(CauseKind::NotMeasured);
@@ -236,7 +237,9 @@ pub(super) fn price_age(
     as_of: Timestamp,
 ) -> Option<RuleEvaluation> {
     let workloads = &audit.workloads;
-    let is_unpriced = workloads.iter().any(|one| one.workload.unpriced.is_some());
+    let is_unpriced = workloads
+        .iter()
+        .any(|audited| audited.workload.unpriced.is_some());
     let oldest = audit.prices.oldest_seen_on();
     let mut judged = age_of_prices(oldest, is_unpriced, policy, as_of)?;
     // What was not read may rest on an older one.

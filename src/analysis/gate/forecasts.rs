@@ -64,9 +64,9 @@ fn judge(
         return judge.done();
     };
     let currency = budget.monthly_limit.currency();
-    let all = Ledger::in_currency(history.days.clone(), &history.runs, as_of, currency);
+    let recorded = Ledger::in_currency(history.days.clone(), &history.runs, as_of, currency);
     let inside = |row: &WorkloadDay| budget.scope.holds(&row.account, &row.region, &row.tags);
-    let ledger = all.only(inside);
+    let ledger = recorded.only(inside);
     let spent = spent_in(&ledger, month);
     if spent.amount() > budget.monthly_limit.amount() {
         judge.observed(format!("{spent} so far"));
@@ -140,24 +140,24 @@ fn unread(
     (month, state_day): (Span, Date),
     scope: &Scope,
 ) -> BTreeMap<(GapSubject, String), Date> {
-    let mut found = BTreeMap::new();
+    let mut dates = BTreeMap::new();
     let days = ledger.days();
     for (day, read) in days.filter(|(day, _)| month.holds(*day) || *day == state_day) {
         let gaps = read.unread().iter().filter(|gap| concerns(gap, scope));
         // Runs of several scopes may say the same.
-        found.extend(gaps.map(|gap| ((gap.what.clone(), gap.place.clone()), day)));
+        dates.extend(gaps.map(|gap| ((gap.what.clone(), gap.place.clone()), day)));
         let is_unasked = day == state_day;
         match scope {
             Scope::Account(account) if is_unasked && !read.reads_account(account) => {
-                found.insert((GapSubject::Account, account.clone()), day);
+                dates.insert((GapSubject::Account, account.clone()), day);
             }
             Scope::Region(region) if is_unasked && !read.reads_region(region) => {
-                found.insert((GapSubject::Region, region.clone()), day);
+                dates.insert((GapSubject::Region, region.clone()), day);
             }
             _ => {}
         }
     }
-    found
+    dates
 }
 
 /// Whether what could not be read may be in a scope. The place of a region may have its
@@ -292,14 +292,16 @@ mod tests {
         history: Option<&SpendHistory>,
         tonight: i64,
     ) -> (Option<String>, Vec<String>, Vec<String>) {
-        let all = budgets(policy, history, night(tonight));
-        assert_eq!(all.len(), 1);
-        let violations = all[0].violations.iter();
-        let missing = all[0].missing_data.iter();
+        let evaluations = budgets(policy, history, night(tonight));
+        assert_eq!(evaluations.len(), 1);
+        let violations = evaluations[0].violations.iter();
+        let missing = evaluations[0].missing_data.iter();
         (
-            all[0].check.observed.clone(),
-            violations.map(|one| one.violation.title.clone()).collect(),
-            missing.map(|one| one.reason.clone()).collect(),
+            evaluations[0].check.observed.clone(),
+            violations
+                .map(|violation| violation.violation.title.clone())
+                .collect(),
+            missing.map(|gap| gap.reason.clone()).collect(),
         )
     }
 
@@ -381,10 +383,20 @@ mod tests {
             monthly_limit: Money::new(decimal("2999.99"), Currency::Cny),
             ..both.budgets[0].clone()
         });
-        let all = budgets(&both, Some(&nights), night(10));
-        assert!(all.iter().all(|one| one.missing_data.is_empty()));
+        let evaluations = budgets(&both, Some(&nights), night(10));
+        assert!(
+            evaluations
+                .iter()
+                .all(|evaluation| evaluation.missing_data.is_empty())
+        );
         // 30 × 100 yuan.
-        assert_eq!([all[0].violations.len(), all[1].violations.len()], [0, 1]);
+        assert_eq!(
+            [
+                evaluations[0].violations.len(),
+                evaluations[1].violations.len()
+            ],
+            [0, 1]
+        );
         let tag = Scope::Tag {
             key: "team".to_owned(),
             value: "other".to_owned(),

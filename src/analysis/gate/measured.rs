@@ -64,7 +64,11 @@ fn judge_kind(
     if let Some(lowest) = means.iter().copied().reduce(f64::min) {
         let decimals = decimals_apart(lowest, least);
         judge.observed(format!("lowest mean {lowest:.decimals$}%"));
-    } else if audit.workloads.iter().all(|one| one.workload.kind != kind) {
+    } else if audit
+        .workloads
+        .iter()
+        .all(|audited| audited.workload.kind != kind)
+    {
         judge.observed(format!("no {kind} workload"));
     }
     // What declares a kind that cannot be read may be of this one.

@@ -54,15 +54,15 @@ pub fn gate(
     judged.extend(names::places(audit, policy, baseline));
     judged.extend(findings::price_age(audit, policy, as_of));
     judged.extend(findings::forbidden(audit, policy, baseline));
-    judged.sort_by_key(|one| line_of(&one.check.place));
+    judged.sort_by_key(|evaluation| line_of(&evaluation.check.place));
 
-    let all = audit.workloads.iter().map(|one| &one.workload);
+    let workloads = audit.workloads.iter().map(|audited| &audited.workload);
     let unused = audit
         .unused
         .iter()
-        .map(|one| (one.id.clone(), one.name.clone()));
-    let names = all
-        .map(|one| (one.id(), one.name.clone()))
+        .map(|row| (row.id.clone(), row.name.clone()));
+    let names = workloads
+        .map(|workload| (workload.id(), workload.name.clone()))
         .chain(unused)
         .collect();
     let mut settled = suppress::settle(judged, policy, baseline, as_of, names);
@@ -71,7 +71,7 @@ pub fn gate(
     }
     settled.notices.extend(empty_scopes(audit, policy));
     settled.notices.extend(ignored(audit, policy));
-    let keys = || audit.workloads.iter().map(|one| &one.workload.key);
+    let keys = || audit.workloads.iter().map(|audited| &audited.workload.key);
     settled.notices.extend(spelling::unlisted(
         policy,
         &keys().map(|key| key.instance_type.as_str()).collect(),

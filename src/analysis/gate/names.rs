@@ -37,7 +37,7 @@ fn judge_tag(
         let workload = &audited.workload;
         let entries: Vec<Entry<'_>> = entries_of(audited).collect();
         let lacking = || entries.iter().filter(|entry| !has_value(entry, key));
-        let (all, lacks) = (entries.len(), lacking().count());
+        let (entry_count, lacks) = (entries.len(), lacking().count());
         if lacks == 0 {
             continue;
         }
@@ -50,7 +50,7 @@ fn judge_tag(
         } else {
             "tag missing"
         };
-        let title = match (all, observed) {
+        let title = match (entry_count, observed) {
             (1, "empty") => {
                 format!(
                     "{} has an empty value for the required tag {key}",
@@ -59,7 +59,7 @@ fn judge_tag(
             }
             (1, _) => format!("{} is missing the required tag {key}", called(audited)),
             _ => format!(
-                "{lacks} of {all} instances of {} have no value for the required tag {key}",
+                "{lacks} of {entry_count} instances of {} have no value for the required tag {key}",
                 called(audited)
             ),
         };
@@ -73,7 +73,7 @@ fn judge_tag(
         let words = tag_words(key, title, observed, sum(lacking()));
         judge.violated_by(audited, Severity::Warning, words, past(known));
     }
-    let rooms = audit.unused.iter().filter(|one| one.mean_room.is_some());
+    let rooms = audit.unused.iter().filter(|row| row.mean_room.is_some());
     for room in rooms.clone() {
         let value = room.tags.get(key).map(|value| value.trim());
         if value.is_some_and(|value| !value.is_empty()) {
@@ -87,8 +87,11 @@ fn judge_tag(
     }
     let missing = judge.count();
     let total = audit.workloads.len() + rooms.count();
-    let all = counted(total, "workload", "workloads");
-    judge.observed(format!("{} of {all} with it", total - missing - unknown));
+    let workloads = counted(total, "workload", "workloads");
+    judge.observed(format!(
+        "{} of {workloads} with it",
+        total - missing - unknown
+    ));
     let rests_on = [Hidden::Tags, Hidden::Commitments];
     unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
     judge.done()
@@ -101,7 +104,7 @@ fn has_value(entry: &Entry<'_>, key: &str) -> bool {
 /// What they cost per month; absent where nothing of it is priced.
 fn sum<'a, 'b: 'a>(entries: impl Iterator<Item = &'a Entry<'b>>) -> Option<Money> {
     let amounts = entries.filter_map(|entry| entry.monthly);
-    amounts.reduce(|sum, one| sum.checked_add(one).unwrap_or(sum))
+    amounts.reduce(|sum, amount| sum.checked_add(amount).unwrap_or(sum))
 }
 
 fn tag_words(key: &str, title: String, observed: &str, monthly: Option<Money>) -> Words {
@@ -116,13 +119,13 @@ fn tag_words(key: &str, title: String, observed: &str, monthly: Option<Money>) -
     }
 }
 
-fn called_unused(one: &UnusedCommitment) -> String {
-    format!("{} ({})", one.name, one.id)
+fn called_unused(row: &UnusedCommitment) -> String {
+    format!("{} ({})", row.name, row.id)
 }
 
 /// Whether an earlier audit paid for it too.
-fn has_unused(baseline: Option<&Baseline>, one: &UnusedCommitment) -> bool {
-    baseline.is_some_and(|baseline| baseline.unused.iter().any(|past| past.id == one.id))
+fn has_unused(baseline: Option<&Baseline>, row: &UnusedCommitment) -> bool {
+    baseline.is_some_and(|baseline| baseline.unused.iter().any(|past| past.id == row.id))
 }
 
 /// Which types and regions may be used.
@@ -140,7 +143,7 @@ pub(super) fn places(
             noun: "instance type",
             allowance: &policy.types,
             name: |audited| &audited.workload.key.instance_type,
-            of_unused: |one| one.instance_type.as_ref(),
+            of_unused: |row| row.instance_type.as_ref(),
             step: |audited| format!("{} shows suitable types", explain(audited)),
         },
     );
@@ -153,7 +156,7 @@ pub(super) fn places(
             noun: "region",
             allowance: &policy.regions,
             name: |audited| &audited.workload.key.region,
-            of_unused: |one| one.region.as_ref(),
+            of_unused: |row| row.region.as_ref(),
             step: |_| "move it to an allowed region, or allow this region".to_owned(),
         },
     );
@@ -198,25 +201,25 @@ fn judge_names(
         judge.violated_by(audited, Severity::Warning, words, past(known));
     }
     let unused = audit.unused.iter();
-    let unused = unused.filter_map(|one| Some((one, (asked.of_unused)(one)?)));
-    for (one, name) in unused.clone() {
+    let unused = unused.filter_map(|row| Some((row, (asked.of_unused)(row)?)));
+    for (row, name) in unused.clone() {
         let Some(refusal) = asked.allowance.refusal(name) else {
             continue;
         };
-        let called = called_unused(one);
+        let called = called_unused(row);
         let title = format!(
             "{called} pays for unused capacity of the {} {name}",
             asked.noun
         );
-        let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&one.id));
-        let words = refused(refusal, name, title, one.monthly_cost, step);
-        let past = past(has_unused(baseline, one));
-        judge.violated_by_id(one.id.clone(), &one.name, Severity::Warning, words, past);
+        let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&row.id));
+        let words = refused(refusal, name, title, row.monthly_cost, step);
+        let past = past(has_unused(baseline, row));
+        judge.violated_by_id(row.id.clone(), &row.name, Severity::Warning, words, past);
     }
     let refused = judge.count();
     let total = audit.workloads.len() + unused.count();
-    let all = counted(total, "workload", "workloads");
-    judge.observed(format!("{} of {all} allowed", total - refused));
+    let workloads = counted(total, "workload", "workloads");
+    judge.observed(format!("{} of {workloads} allowed", total - refused));
     unseen(audit, &[Hidden::Commitments]).for_each(|gap| judge.missing_data(gap));
     Some(judge.done())
 }

@@ -37,7 +37,7 @@ pub fn gate_plan(
     let mut policy = policy.clone();
     policy
         .suppressions
-        .retain(|one| JUDGED.contains(&one.rule.as_str()));
+        .retain(|suppression| JUDGED.contains(&suppression.rule.as_str()));
     let gate = PlanGate {
         plan,
         policy: &policy,
@@ -60,9 +60,11 @@ pub fn gate_plan(
     // about any rule.
     let of_all = [GapSubject::Plan, GapSubject::LaunchTemplate];
     for gap in plan.gaps.iter().filter(|gap| of_all.contains(&gap.what)) {
-        evaluations.iter_mut().for_each(|one| one.lacks(gap));
+        evaluations
+            .iter_mut()
+            .for_each(|evaluation| evaluation.lacks(gap));
     }
-    evaluations.sort_by_key(|one| line_of(&one.check.place));
+    evaluations.sort_by_key(|evaluation| line_of(&evaluation.check.place));
 
     let mut settled = suppress::settle(
         evaluations,
@@ -72,7 +74,7 @@ pub fn gate_plan(
         std::collections::BTreeMap::new(),
     );
     // A suppression may be about another plan, or about what runs today.
-    let is_needed = |one: &Violation| one.rule != policy_rule::UNMATCHED_SUPPRESSION;
+    let is_needed = |violation: &Violation| violation.rule != policy_rule::UNMATCHED_SUPPRESSION;
     settled.violations.retain(is_needed);
     settled.notices.retain(is_needed);
     settled.notices.extend(gate.unlisted());
@@ -351,8 +353,8 @@ impl PlanGate<'_> {
     /// Denied names that nothing has.
     fn unlisted(&self) -> Vec<Violation> {
         let instances = || self.left().map(|(_, side)| &side.instances);
-        let types = instances().flat_map(|one| &one.types);
-        let regions = instances().filter_map(|one| one.region.as_ref().ok());
+        let types = instances().flat_map(|planned| &planned.types);
+        let regions = instances().filter_map(|planned| planned.region.as_ref().ok());
         spelling::unlisted(
             self.policy,
             &types.map(String::as_str).collect(),

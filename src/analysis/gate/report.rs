@@ -145,7 +145,7 @@ pub(super) const SAME_ESTATE: &str = "{estate}";
 impl GateReport {
     /// Adds data that every rule needs: what passed, passed without it.
     pub fn lack(&mut self, gap: &Gap) {
-        let mut rules: Vec<String> = self.checks.iter().map(|one| one.rule.clone()).collect();
+        let mut rules: Vec<String> = self.checks.iter().map(|check| check.rule.clone()).collect();
         rules.sort();
         rules.dedup();
         self.missing_data.push(MissingData {
@@ -168,9 +168,9 @@ impl GateReport {
     /// Completes the commands of its steps with the flags that lead to the same estate,
     /// each with a blank before it.
     pub fn name_estate(&mut self, flags: &str) {
-        let suppressed = self.suppressed.iter_mut().map(|one| &mut one.violation);
-        let all = self.violations.iter_mut().chain(&mut self.notices);
-        for violation in all.chain(suppressed) {
+        let suppressed = self.suppressed.iter_mut().map(|row| &mut row.violation);
+        let violations = self.violations.iter_mut().chain(&mut self.notices);
+        for violation in violations.chain(suppressed) {
             for step in &mut violation.steps {
                 *step = step.replacen(SAME_ESTATE, flags, 1);
             }

@@ -109,10 +109,10 @@ fn family(instance_type: &str) -> Option<&str> {
 /// Whether a pattern has the form of a type's name, or of all types of a family:
 /// `p9.48xlarge`, `p9.*`, `p9*` or `p9?.48xlarge`.
 fn may_be_type(pattern: &str) -> bool {
-    let one = pattern.replace('?', "9");
-    let family = one.strip_suffix('*');
+    let filled = pattern.replace('?', "9");
+    let family = filled.strip_suffix('*');
     let family = family.map(|family| family.strip_suffix('.').unwrap_or(family));
-    let name = family.map_or(one.clone(), |family| format!("{family}.large"));
+    let name = family.map_or(filled.clone(), |family| format!("{family}.large"));
     has_form_of_type(&name.replace('*', ""))
 }
 

@@ -156,9 +156,9 @@ fn within<'a>(audit: &'a Audit, scope: &'a Scope) -> impl Iterator<Item = Entry<
 fn unpriced_entry(entry: &Entry<'_>) -> Vec<Gap> {
     match entry.subject {
         EntrySubject::Member(audited, _) => unpriced(audited),
-        EntrySubject::Unused(one) if one.monthly_cost.is_none() => {
-            let cause = Cause::of(CauseKind::UnusedUnpriced, [&one.name, &one.detail]);
-            vec![Gap::of(GapSubject::Price, &one.id, cause)]
+        EntrySubject::Unused(row) if row.monthly_cost.is_none() => {
+            let cause = Cause::of(CauseKind::UnusedUnpriced, [&row.name, &row.detail]);
+            vec![Gap::of(GapSubject::Price, &row.id, cause)]
         }
         EntrySubject::Unused(_) => Vec::new(),
     }
@@ -313,8 +313,8 @@ fn shown_over(share: Decimal, limit: Decimal) -> Decimal {
 fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -> bool) {
     judge.lacks_if_accepted();
     let workloads = || {
-        let all = audit.workloads.iter();
-        all.filter(|audited| audited.workload.ignored.is_none())
+        let rows = audit.workloads.iter();
+        rows.filter(|audited| audited.workload.ignored.is_none())
     };
     let currency = audit.totals.currency;
     // What was not measured wastes at most what it costs.

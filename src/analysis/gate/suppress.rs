@@ -29,7 +29,7 @@ impl Settled {
         sort(&mut self.violations);
         sort(&mut self.notices);
         self.suppressed
-            .sort_by_cached_key(|one| order(&one.violation));
+            .sort_by_cached_key(|suppressed| order(&suppressed.violation));
         let outcome = if !self.violations.is_empty() {
             GateOutcome::Violated
         } else if !self.missing_data.is_empty() {
@@ -109,9 +109,9 @@ struct Settling<'a> {
 /// their pattern begins with: of a large file, only those that may match a name are tried.
 fn valid(policy: &GatePolicy, today: Date) -> BTreeMap<(&str, &str), Vec<usize>> {
     let mut valid: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for (at, one) in policy.suppressions.iter().enumerate() {
-        if one.expires >= today {
-            let key = (one.rule.as_str(), one.workload.start());
+    for (at, suppression) in policy.suppressions.iter().enumerate() {
+        if suppression.expires >= today {
+            let key = (suppression.rule.as_str(), suppression.workload.start());
             valid.entry(key).or_default().push(at);
         }
     }
@@ -243,30 +243,30 @@ impl Settling<'_> {
         names: &[Option<&str>],
         monthly: Option<Money>,
     ) -> Option<Suppression> {
-        let all = &self.policy.suppressions;
+        let suppressions = &self.policy.suppressions;
         let covering = names.iter().flatten().flat_map(|name| {
             let ends = (0..=name.len()).filter(|end| name.is_char_boundary(*end));
             let starts = ends.filter_map(|end| self.valid.get(&(rule, &name[..end])));
             let places = starts.flatten().copied();
-            places.filter(|at| all[*at].workload.matches(name))
+            places.filter(|at| suppressions[*at].workload.matches(name))
         });
-        let at = covering.min_by_key(|at| (!all[*at].holds(monthly), *at))?;
+        let at = covering.min_by_key(|at| (!suppressions[*at].holds(monthly), *at))?;
         self.used.insert(at);
         Some(self.policy.suppressions[at].clone())
     }
 
     /// Suppressions that ended, and those that cover nothing.
     fn stale(&mut self) {
-        for (at, one) in self.policy.suppressions.iter().enumerate() {
-            if one.expires < self.today {
-                let violation = self.expired(one);
+        for (at, suppression) in self.policy.suppressions.iter().enumerate() {
+            if suppression.expires < self.today {
+                let violation = self.expired(suppression);
                 if self.policy.accepts_expired {
                     self.settled.notices.push(violation);
                 } else {
                     self.settled.violations.push(violation);
                 }
             } else if !self.used.contains(&at) {
-                let violation = self.unmatched(one);
+                let violation = self.unmatched(suppression);
                 if self.policy.refuses_unmatched {
                     self.settled.violations.push(violation);
                 } else {
@@ -276,28 +276,32 @@ impl Settling<'_> {
         }
     }
 
-    fn expired(&self, one: &Suppression) -> Violation {
+    fn expired(&self, suppression: &Suppression) -> Violation {
         Violation {
             rule: policy_rule::EXPIRED_SUPPRESSION.to_owned(),
             severity: Severity::Warning,
-            scope: one.workload.to_string(),
+            scope: suppression.workload.to_string(),
             workload: None,
             title: format!(
                 "the suppression of {} for {} by {} expired on {}: {}",
-                one.rule, one.workload, one.owner, one.expires, one.reason
+                suppression.rule,
+                suppression.workload,
+                suppression.owner,
+                suppression.expires,
+                suppression.reason
             ),
-            observed: format!("expired on {}", one.expires),
+            observed: format!("expired on {}", suppression.expires),
             limit: "unexpired suppressions".to_owned(),
             monthly: None,
-            place: place(self.policy, one.line),
+            place: place(self.policy, suppression.line),
             fingerprint: format!(
                 "{}:{}:{}",
                 policy_rule::EXPIRED_SUPPRESSION,
-                one.rule,
-                one.workload
+                suppression.rule,
+                suppression.workload
             ),
             steps: vec![
-                format!("ask {} whether it is still needed", one.owner),
+                format!("ask {} whether it is still needed", suppression.owner),
                 "set a new expiry date, or remove it".to_owned(),
             ],
             baseline_state: None,
@@ -305,25 +309,25 @@ impl Settling<'_> {
         }
     }
 
-    fn unmatched(&self, one: &Suppression) -> Violation {
+    fn unmatched(&self, suppression: &Suppression) -> Violation {
         Violation {
             rule: policy_rule::UNMATCHED_SUPPRESSION.to_owned(),
             severity: Severity::Info,
-            scope: one.workload.to_string(),
+            scope: suppression.workload.to_string(),
             workload: None,
             title: format!(
                 "the suppression of {} for {} by {} matches nothing",
-                one.rule, one.workload, one.owner
+                suppression.rule, suppression.workload, suppression.owner
             ),
             observed: "matches nothing".to_owned(),
             limit: "suppressions in use".to_owned(),
             monthly: None,
-            place: place(self.policy, one.line),
+            place: place(self.policy, suppression.line),
             fingerprint: format!(
                 "{}:{}:{}",
                 policy_rule::UNMATCHED_SUPPRESSION,
-                one.rule,
-                one.workload
+                suppression.rule,
+                suppression.workload
             ),
             steps: vec!["remove it, or fix its rule and workload".to_owned()],
             baseline_state: None,
@@ -447,8 +451,10 @@ mod tests {
             settled: Settled::default(),
         };
         let place = |name: &&str| {
-            let found = settling.suppression("idle-gpu", &[None, Some(name)], None)?;
-            suppressions.iter().position(|one| *one == found)
+            let suppression = settling.suppression("idle-gpu", &[None, Some(name)], None)?;
+            suppressions
+                .iter()
+                .position(|candidate| *candidate == suppression)
         };
         names.iter().map(place).collect()
     }
@@ -456,7 +462,7 @@ mod tests {
     #[test]
     fn the_first_that_covers_a_name_is_found_by_what_it_begins_with() {
         let expired = date(2026, 11, 19);
-        let all = vec![
+        let suppressions = vec![
             one("idle-gpu", "modèle-?", expired),
             one("other-rule", "*", TODAY),
             one("idle-gpu", "modèle-a", TODAY),
@@ -466,7 +472,7 @@ mod tests {
         ];
         let names = ["modèle-a", "modèle-b", "model", "mo", "x-z", "mod-z", ""];
         assert_eq!(
-            covering(all, &names),
+            covering(suppressions, &names),
             [Some(2), Some(3), Some(3), None, Some(5), Some(3), None]
         );
     }
@@ -475,9 +481,9 @@ mod tests {
     fn many_suppressions_of_many_names_take_no_product_of_both() {
         // Each name tries the one suppression that begins as it does, of 200,000.
         let names: Vec<String> = (0..200_000).map(|at| format!("w{at:06}")).collect();
-        let all = names.iter().map(|name| one("idle-gpu", name, TODAY));
+        let suppressions = names.iter().map(|name| one("idle-gpu", name, TODAY));
         let policy = GatePolicy {
-            suppressions: all.collect(),
+            suppressions: suppressions.collect(),
             ..GatePolicy::default()
         };
         let valid = valid(&policy, TODAY);

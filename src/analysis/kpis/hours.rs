@@ -77,8 +77,8 @@ impl GpuUse {
             self.hours.idle += hours * activity.idle_share;
             let instances = workload.cost.as_ref().map(|cost| &cost.instances);
             let cost = instances
-                .and_then(|all| all.get(place))
-                .map(|one| one.monthly());
+                .and_then(|costs| costs.get(place))
+                .map(|instance| instance.monthly());
             let cost = cost.filter(|cost| cost.currency() == self.currency);
             let amount = cost.and_then(|cost| cost.amount().to_f64());
             if let Some((cost, amount)) = cost.zip(amount) {
@@ -175,7 +175,10 @@ fn activity(
     if signal != Signal::GpuUtilization || workload.rests_on_runs().is_some() {
         return None;
     }
-    let summary = usage.summary.as_ref().filter(|one| one.suffices(policy))?;
+    let summary = usage
+        .summary
+        .as_ref()
+        .filter(|summary| summary.suffices(policy))?;
     let idle = usage.gpus.iter().map(|gpu| idle_share(gpu, policy));
     let idle: Vec<f64> = idle.collect::<Option<_>>()?;
     (idle.len() == visible_gpus && visible_gpus > 0).then(|| Activity {
@@ -197,5 +200,8 @@ fn idle_share(gpu: &GpuUsage, policy: &Policy) -> Option<f64> {
 /// How long each instance that was launched in the window waited for its first work, where
 /// that is known.
 pub fn waits_for_work(workload: &Workload) -> impl Iterator<Item = SignedDuration> + '_ {
-    workload.members.iter().filter_map(|one| one.first_work)
+    workload
+        .members
+        .iter()
+        .filter_map(|member| member.first_work)
 }

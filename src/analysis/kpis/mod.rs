@@ -42,18 +42,20 @@ impl Kpis {
         let jobs = jobs::ended(jobs, prices);
         let mut fleet = GpuUse::new(currency);
         let mut waits = Vec::new();
-        for one in audited {
-            fleet.add(&one.workload, policy);
-            let hours = waits_for_work(&one.workload).map(|wait| wait.as_secs_f64() / 3_600.0);
+        for workload in audited {
+            fleet.add(&workload.workload, policy);
+            let hours = waits_for_work(&workload.workload).map(|wait| wait.as_secs_f64() / 3_600.0);
             waits.extend(hours);
         }
         waits.sort_by(f64::total_cmp);
         let wait = quantile(&waits, 0.5).and_then(KpiValue::measured);
-        let all = fleet.values().into_iter();
-        let all = all.chain(jobs::values(&jobs, currency));
-        let all = all.chain([(Kpi::TimeToFirstWork, wait)]);
+        let values = fleet.values().into_iter();
+        let values = values.chain(jobs::values(&jobs, currency));
+        let values = values.chain([(Kpi::TimeToFirstWork, wait)]);
         Self {
-            values: all.filter_map(|(kpi, value)| Some((kpi, value?))).collect(),
+            values: values
+                .filter_map(|(kpi, value)| Some((kpi, value?)))
+                .collect(),
             jobs,
             unit_costs: Vec::new(),
         }

@@ -16,7 +16,7 @@ pub(in crate::analysis) fn planned_utilization_percent(
 ) -> Option<f64> {
     let parts = workloads
         .iter()
-        .filter_map(|one| planned_hours(one, policy));
+        .filter_map(|audited| planned_hours(audited, policy));
     let (useful, left) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     (left > 0.0).then(|| 100.0 * useful / left)
 }

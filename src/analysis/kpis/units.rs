@@ -29,12 +29,13 @@ pub fn unit_costs(
 ) -> Result<Vec<UnitCost>, UnitError> {
     let of_one = |units: &WorkUnits| {
         let name = units.name.as_str();
-        let has_name =
-            |one: &&AuditedWorkload| one.workload.name == name || one.workload.id() == name;
+        let has_name = |audited: &&AuditedWorkload| {
+            audited.workload.name == name || audited.workload.id() == name
+        };
         let own: Vec<&AuditedWorkload> = workloads.iter().filter(has_name).collect();
         let its_jobs: Vec<&JobCost> = jobs.iter().filter(|job| job.name == name).collect();
         let cost = if !own.is_empty() {
-            let monthly = sum(own.iter().map(|one| one.workload.monthly_cost()));
+            let monthly = sum(own.iter().map(|audited| audited.workload.monthly_cost()));
             let seconds = units
                 .window
                 .unwrap_or(SignedDuration::from_secs(window.seconds()));
@@ -60,8 +61,8 @@ pub fn unit_costs(
 /// What a time costs of something that costs so much per month, in cents.
 fn for_time(monthly: Money, time: SignedDuration, policy: &Policy) -> Option<Money> {
     let hours = Decimal::from(time.as_secs()).checked_div(Decimal::from(HOUR_SECONDS))?;
-    let all = monthly.amount().checked_mul(hours)?;
-    let amount = all.checked_div(policy.hours_per_month)?;
+    let product = monthly.amount().checked_mul(hours)?;
+    let amount = product.checked_div(policy.hours_per_month)?;
     Some(Money::new(amount, monthly.currency()).rounded())
 }
 
@@ -72,7 +73,9 @@ fn sum(mut parts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
 }
 
 fn unknown(name: &str, workloads: &[AuditedWorkload], jobs: &[JobCost]) -> UnitError {
-    let names = workloads.iter().map(|one| one.workload.name.as_str());
+    let names = workloads
+        .iter()
+        .map(|audited| audited.workload.name.as_str());
     let names = names.chain(jobs.iter().map(|job| job.name.as_str()));
     let mut nearest = nearest_names(name, names);
     nearest.dedup();

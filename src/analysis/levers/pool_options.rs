@@ -186,10 +186,10 @@ fn instances_option(
     let count = rates.best_count(usage);
     let amount = Decimal::from(count);
     let currency = quote.rate.currency();
-    let one = instalments(&quote, term);
+    let per_instance = instalments(&quote, term);
     let paid = Instalments {
-        upfront: one.upfront * amount,
-        hourly: one.hourly * amount,
+        upfront: per_instance.upfront * amount,
+        hourly: per_instance.hourly * amount,
     };
     let month = Decimal::from(BILLED_HOURS_PER_MONTH);
     let hourly = quote.rate.amount() * amount;

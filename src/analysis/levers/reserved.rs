@@ -143,7 +143,7 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
             .coverage()
             .instances
             .iter()
-            .map(|one| (&one.id, one))
+            .map(|instance| (&instance.id, instance))
             .collect(),
         window: estate.window,
         policy,
@@ -157,7 +157,10 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
         as_of: estate.as_of,
         window: estate.window,
         is_today: true,
-        instances: groups.iter().map(|one| one.workload.instances.len()).sum(),
+        instances: groups
+            .iter()
+            .map(|group| group.workload.instances.len())
+            .sum(),
         reserved,
         families,
         commitments: owned.coverage().commitments.clone(),
@@ -273,16 +276,17 @@ impl Fleet<'_> {
 
 /// The capacity reservations that have not ended, with what their free room costs.
 fn capacity(estate: &Estate, unused: &[UnusedCommitment]) -> Vec<CapacityUse> {
-    let all = &estate.commitments.capacity_reservations;
-    all.iter()
-        .filter(|one| one.end.is_none_or(|end| end > estate.as_of))
-        .map(|one| CapacityUse {
+    let reservations = &estate.commitments.capacity_reservations;
+    reservations
+        .iter()
+        .filter(|reservation| reservation.end.is_none_or(|end| end > estate.as_of))
+        .map(|reservation| CapacityUse {
             unused_monthly: unused
                 .iter()
-                .find(|row| row.id == one.id)
+                .find(|row| row.id == reservation.id)
                 .and_then(|row| row.monthly_cost)
                 .filter(|cost| !cost.amount().is_zero()),
-            reservation: one.clone(),
+            reservation: reservation.clone(),
         })
         .collect()
 }

@@ -102,7 +102,9 @@ impl Sized {
 
     fn place_of(&self, action: &Action) -> Option<usize> {
         let to = action.target()?;
-        self.candidates.iter().position(|one| one.is_at(to))
+        self.candidates
+            .iter()
+            .position(|candidate| candidate.is_at(to))
     }
 
     /// Says of a move what the lever says, which knows the group of the workload too.
@@ -125,14 +127,14 @@ impl Sized {
     pub fn accepted(&self) -> impl Iterator<Item = &Candidate> {
         self.candidates
             .iter()
-            .filter(|one| one.considered.is_accepted())
+            .filter(|candidate| candidate.considered.is_accepted())
     }
 
     /// The types that will not.
     pub fn rejected(&self) -> impl Iterator<Item = &Candidate> {
         self.candidates
             .iter()
-            .filter(|one| !one.considered.is_accepted())
+            .filter(|candidate| !candidate.considered.is_accepted())
     }
 }
 
@@ -172,7 +174,7 @@ fn outcome(
     let answer = audited.proposals.answer(ActionKind::Rightsize);
     let is_committed = |answer: &&Answer| {
         let mut refused = answer.refused.iter();
-        refused.any(|one| one.reason == Refusal::Committed)
+        refused.any(|refusal| refusal.reason == Refusal::Committed)
     };
     let types = answer
         .filter(|answer| !is_committed(answer))
@@ -184,8 +186,10 @@ fn outcome(
     let demand = Demand::of(workload, policy).map_err(|missing_data| missing_data.to_string())?;
     let mut sized = Sized::beside(&today, demand, types.iter().cloned());
     let offered = audited.proposals.rightsize().into_iter();
-    for one in offered.flat_map(|found| once(found).chain(&found.runner_ups)) {
-        sized.caution(&one.action);
+    for rightsizing in
+        offered.flat_map(|rightsizing| once(rightsizing).chain(&rightsizing.runner_ups))
+    {
+        sized.caution(&rightsizing.action);
     }
     let mut actions = audited.actions.iter();
     if let Some(action) = actions.find(|action| action.kind() == ActionKind::Rightsize) {
@@ -209,7 +213,7 @@ fn left_alone(audited: &AuditedWorkload, workload: &Workload) -> String {
     }
     let answer = audited.proposals.answer(ActionKind::Rightsize);
     let refused = answer.and_then(|answer| answer.refused.first());
-    match refused.map(|one| &one.reason) {
+    match refused.map(|refusal| &refusal.reason) {
         Some(Refusal::Stopped) => "stopped".to_owned(),
         Some(Refusal::OwnHardware) => "own hardware".to_owned(),
         Some(Refusal::TypesNotCompared) if !verdict.is_idle() => {

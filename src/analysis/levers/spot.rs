@@ -124,7 +124,7 @@ pub fn planned_spot(audit: &Audit, estate: &Estate, policy: &Policy) -> SpotRepo
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let assessments = audit.workloads.iter();
     let mut assessments: Vec<SpotAssessment> = assessments
-        .map(|one| planned(one, audit.accepted, &prices, policy))
+        .map(|audited| planned(audited, audit.accepted, &prices, policy))
         .collect();
     sort(&mut assessments);
     SpotReport {
@@ -136,48 +136,49 @@ pub fn planned_spot(audit: &Audit, estate: &Estate, policy: &Policy) -> SpotRepo
 }
 
 fn planned(
-    one: &AuditedWorkload,
+    audited: &AuditedWorkload,
     accepted: Risk,
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> SpotAssessment {
-    let workload = &one.workload;
+    let workload = &audited.workload;
     let job = |count: usize| job(workload, count, Checkpointing::default(), accepted, policy);
-    let Some(stage) = one.alternatives.left_by(&one.actions) else {
-        let mut found = assess_workload(workload, job(workload.instances.len()), prices, policy);
-        found.naive_monthly_savings = None;
-        found.effective_monthly_savings = None;
-        found.eligibility = Err(not_to_be_moved(workload).unwrap_or_else(|| stays(one)));
-        return found;
+    let Some(stage) = audited.alternatives.left_by(&audited.actions) else {
+        let mut assessment =
+            assess_workload(workload, job(workload.instances.len()), prices, policy);
+        assessment.naive_monthly_savings = None;
+        assessment.effective_monthly_savings = None;
+        assessment.eligibility = Err(not_to_be_moved(workload).unwrap_or_else(|| stays(audited)));
+        return assessment;
     };
     let count = stage.count as usize;
     let hours = stage.monthly().checked_div(stage.per_instance());
     let key = workload.price_key.with_type(&stage.instance_type);
     let job = job(count);
-    let mut found = assess(&key, job, count, hours.unwrap_or_default(), prices, policy);
-    found.workload = Some(assessed(workload));
-    let mut actions = one.actions.iter();
+    let mut assessment = assess(&key, job, count, hours.unwrap_or_default(), prices, policy);
+    assessment.workload = Some(assessed(workload));
+    let mut actions = audited.actions.iter();
     let Some(action) = actions.find(|action| action.kind() == ActionKind::Spot) else {
         let reason = not_to_be_moved(workload)
-            .or(found.eligibility.err())
-            .unwrap_or_else(|| stays(one));
-        found.eligibility = Err(reason);
-        return found;
+            .or(assessment.eligibility.err())
+            .unwrap_or_else(|| stays(audited));
+        assessment.eligibility = Err(reason);
+        return assessment;
     };
-    let mut markets = one.proposals.spot().into_iter().flatten();
+    let mut markets = audited.proposals.spot().into_iter().flatten();
     let market = markets.find(|(name, _)| **name == stage.instance_type);
     if let Some((_, offer)) = market {
-        found.figures = Some(offer.figures.clone());
+        assessment.figures = Some(offer.figures.clone());
     }
-    found.effective_monthly_savings = Some(action.monthly_savings());
-    found.eligibility = Ok(action.risk());
-    found.caveats = action.caveats().to_vec();
-    found
+    assessment.effective_monthly_savings = Some(action.monthly_savings());
+    assessment.eligibility = Ok(action.risk());
+    assessment.caveats = action.caveats().to_vec();
+    assessment
 }
 
 /// Why the plan leaves what could move where it is.
-fn stays(one: &AuditedWorkload) -> String {
-    match one.left_out.get(&ActionKind::Spot) {
+fn stays(audited: &AuditedWorkload) -> String {
+    match audited.left_out.get(&ActionKind::Spot) {
         Some(SkipReason::Risk(risk)) => format!("it needs `--risk {risk}`"),
         Some(SkipReason::Instead(kind)) => {
             format!("the plan takes {kind} instead, which costs less")
@@ -185,7 +186,7 @@ fn stays(one: &AuditedWorkload) -> String {
         Some(SkipReason::SavesNothing) => "it saves nothing after the other actions".to_owned(),
         Some(SkipReason::Rejected) => "the policy rejects it".to_owned(),
         Some(SkipReason::Target) => "less risky actions reach the target".to_owned(),
-        None => match one.actions.first() {
+        None => match audited.actions.first() {
             Some(action) => format!("the plan leaves nothing to move: {}", action.kind()),
             None => "the plan leaves it as it is".to_owned(),
         },
@@ -213,12 +214,12 @@ fn job(
 /// Those that move by effective saving, largest first; the others after them, by cost; then
 /// by id.
 fn sort(assessments: &mut [SpotAssessment]) {
-    assessments.sort_by_cached_key(|one| {
+    assessments.sort_by_cached_key(|assessment| {
         let amount = |money: Option<Money>| std::cmp::Reverse(money.map(Money::amount));
-        let saved = one.effective_monthly_savings;
-        let workload = one.workload.as_ref();
+        let saved = assessment.effective_monthly_savings;
+        let workload = assessment.workload.as_ref();
         (
-            amount(saved.filter(|_| one.eligibility.is_ok())),
+            amount(saved.filter(|_| assessment.eligibility.is_ok())),
             amount(workload.and_then(|workload| workload.monthly_cost)),
             workload.map(|workload| workload.id.clone()),
         )
@@ -266,16 +267,16 @@ fn assess_workload(
     let hours: Decimal = hours.map(|instance| instance.monthly_hours).sum();
     let key = &workload.price_key;
     let count = workload.instances.len();
-    let mut found = assess(key, job, count, hours, prices, policy);
+    let mut assessment = assess(key, job, count, hours, prices, policy);
     if workload.cost.is_none() {
-        found.naive_monthly_savings = None;
-        found.effective_monthly_savings = None;
+        assessment.naive_monthly_savings = None;
+        assessment.effective_monthly_savings = None;
     }
     if let Some(reason) = not_to_be_moved(workload) {
-        found.eligibility = Err(reason);
+        assessment.eligibility = Err(reason);
     }
-    found.workload = Some(assessed(workload));
-    found
+    assessment.workload = Some(assessed(workload));
+    assessment
 }
 
 fn assessed(workload: &Workload) -> AssessedWorkload {

@@ -40,8 +40,8 @@ impl PastAudit {
     }
 }
 
-fn workload(one: &AuditedWorkload) -> PastWorkload {
-    let workload = &one.workload;
+fn workload(audited: &AuditedWorkload) -> PastWorkload {
+    let workload = &audited.workload;
     let key = &workload.key;
     let measured = workload.utilization.as_ref();
     PastWorkload {
@@ -56,32 +56,32 @@ fn workload(one: &AuditedWorkload) -> PastWorkload {
         purchase_option: key.purchase_option.name().to_owned(),
         tags: workload.tags.clone(),
         monthly_cost: workload.monthly_cost(),
-        planned_monthly_cost: one.planned_monthly_cost(),
-        lost_work: one.actions.iter().find_map(Action::lost_work),
-        snapshots: one.actions.iter().find_map(Action::snapshots),
-        classification: one.verdict.classification.name().to_owned(),
+        planned_monthly_cost: audited.planned_monthly_cost(),
+        lost_work: audited.actions.iter().find_map(Action::lost_work),
+        snapshots: audited.actions.iter().find_map(Action::snapshots),
+        classification: audited.verdict.classification.name().to_owned(),
         signal: measured.map(|summary| summary.signal.name().to_owned()),
         mean_percent: measured.map(|summary| summary.distribution.mean),
     }
 }
 
-fn unit_cost(one: &UnitCost) -> PastUnitCost {
+fn unit_cost(unit_cost: &UnitCost) -> PastUnitCost {
     PastUnitCost {
-        name: one.name.clone(),
-        unit: one.unit.clone(),
-        per: one.per(),
-        price: one.price(),
+        name: unit_cost.name.clone(),
+        unit: unit_cost.unit.clone(),
+        per: unit_cost.per(),
+        price: unit_cost.price(),
     }
 }
 
-fn unused(one: &UnusedCommitment) -> PastUnused {
+fn unused(row: &UnusedCommitment) -> PastUnused {
     PastUnused {
-        id: one.id.clone(),
-        name: one.name.clone(),
-        account: one.account.clone(),
-        region: one.region.clone(),
-        monthly_cost: one.monthly_cost,
-        planned_monthly_cost: one.planned_monthly_cost(),
+        id: row.id.clone(),
+        name: row.name.clone(),
+        account: row.account.clone(),
+        region: row.region.clone(),
+        monthly_cost: row.monthly_cost,
+        planned_monthly_cost: row.planned_monthly_cost(),
     }
 }
 

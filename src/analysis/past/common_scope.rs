@@ -25,12 +25,12 @@ impl<'a> CommonScope<'a> {
     pub fn of(old: &'a PastAudit, new: &'a PastAudit) -> Result<Self, String> {
         let unread = || [old, new].into_iter().flat_map(|audit| &audit.gaps);
         let unread = || unread().filter_map(|gap| gap.unread());
-        let regions = unread().filter_map(|one| match one {
+        let regions = unread().filter_map(|place| match place {
             Unread::Region(region) => Some(region),
             Unread::Instance(_) => None,
         });
         let instances: BTreeSet<&str> = unread()
-            .filter_map(|one| match one {
+            .filter_map(|place| match place {
                 Unread::Instance(id) => Some(id),
                 Unread::Region(_) => None,
             })
@@ -38,11 +38,21 @@ impl<'a> CommonScope<'a> {
         let is_unread = |id: &String| instances.contains(id.as_str());
         let workloads = old.workloads.iter().chain(&new.workloads);
         let common = Self {
-            accounts: Names::of(old, new, |audit| &audit.accounts, |one| &one.account),
-            regions: Names::of(old, new, |audit| &audit.regions, |one| &one.region),
+            accounts: Names::of(
+                old,
+                new,
+                |audit| &audit.accounts,
+                |workload| &workload.account,
+            ),
+            regions: Names::of(
+                old,
+                new,
+                |audit| &audit.regions,
+                |workload| &workload.region,
+            ),
             unread_regions: regions.collect(),
             partly_read: workloads
-                .filter(|one| one.instances.iter().any(is_unread))
+                .filter(|workload| workload.instances.iter().any(is_unread))
                 .map(key)
                 .collect(),
         };
@@ -71,21 +81,21 @@ impl<'a> CommonScope<'a> {
         self.regions.both(region) && !self.unread_regions.contains(region)
     }
 
-    fn has_workload(&self, one: &PastWorkload) -> bool {
-        self.accounts.both(&one.account)
-            && self.has_region(&one.region)
-            && !self.partly_read.contains(&key(one))
+    fn has_workload(&self, workload: &PastWorkload) -> bool {
+        self.accounts.both(&workload.account)
+            && self.has_region(&workload.region)
+            && !self.partly_read.contains(&key(workload))
     }
 
     /// What holds everywhere pays for instances of every region, so that how much of it is
     /// unused depends on all of them.
-    fn has_unused(&self, one: &PastUnused) -> bool {
-        let in_accounts = match &one.account {
+    fn has_unused(&self, row: &PastUnused) -> bool {
+        let in_accounts = match &row.account {
             Some(account) => self.accounts.both(account),
             None => true,
         };
         in_accounts
-            && match &one.region {
+            && match &row.region {
                 Some(region) => self.has_region(region),
                 None => self.has_same_regions(),
             }
@@ -95,23 +105,24 @@ impl<'a> CommonScope<'a> {
     /// rows where anything is left out; what was certain waste is not known then.
     pub fn part_of(&self, audit: &PastAudit) -> PastAudit {
         let mut part = audit.clone();
-        part.workloads.retain(|one| self.has_workload(one));
-        part.unused.retain(|one| self.has_unused(one));
+        part.workloads
+            .retain(|workload| self.has_workload(workload));
+        part.unused.retain(|row| self.has_unused(row));
         let workloads = audit.workloads.len() - part.workloads.len();
         if workloads == 0 && part.unused.len() == audit.unused.len() {
             return part;
         }
-        let workload_ids = part.workloads.iter().map(|one| &one.id);
+        let workload_ids = part.workloads.iter().map(|workload| &workload.id);
         let kept: BTreeSet<&String> = workload_ids
-            .chain(part.unused.iter().map(|one| &one.id))
+            .chain(part.unused.iter().map(|row| &row.id))
             .collect();
-        let all = audit.workloads.iter().map(|one| &one.id);
-        let left_out: BTreeSet<&String> = all
-            .chain(audit.unused.iter().map(|one| &one.id))
+        let ids = audit.workloads.iter().map(|workload| &workload.id);
+        let left_out: BTreeSet<&String> = ids
+            .chain(audit.unused.iter().map(|row| &row.id))
             .filter(|id| !kept.contains(id))
             .collect();
         part.findings
-            .retain(|one| !left_out.contains(&one.workload));
+            .retain(|finding| !left_out.contains(&finding.workload));
         part.left_out_workloads = workloads as u64;
         // They are those of the whole fleet.
         part.kpis.clear();
@@ -121,15 +132,15 @@ impl<'a> CommonScope<'a> {
 }
 
 /// By which the two name a workload whose instances they read in part.
-fn key(one: &PastWorkload) -> [&str; 3] {
-    [&one.account, &one.region, &one.name]
+fn key(workload: &PastWorkload) -> [&str; 3] {
+    [&workload.account, &workload.region, &workload.name]
 }
 
 fn listed(filters: &[TagFilter]) -> String {
     if filters.is_empty() {
         return "none".to_owned();
     }
-    let filters: Vec<String> = filters.iter().map(|one| format!("`{one}`")).collect();
+    let filters: Vec<String> = filters.iter().map(|filter| format!("`{filter}`")).collect();
     filters.join(" ")
 }
 
@@ -137,9 +148,9 @@ fn listed(filters: &[TagFilter]) -> String {
 fn totals(part: &PastAudit) -> PastTotals {
     let currency = part.totals.currency;
     let rows = part.workloads.iter();
-    let rows = rows.map(|one| (one.monthly_cost, one.planned_monthly_cost));
+    let rows = rows.map(|workload| (workload.monthly_cost, workload.planned_monthly_cost));
     let unused = part.unused.iter();
-    let rows = rows.chain(unused.map(|one| (one.monthly_cost, one.planned_monthly_cost)));
+    let rows = rows.chain(unused.map(|row| (row.monthly_cost, row.planned_monthly_cost)));
     let in_currency = |amount: &Money| amount.currency() == currency;
     let rows: Vec<(Option<Money>, Option<Money>)> = rows
         .map(|(cost, planned)| (cost.filter(in_currency), planned.filter(in_currency)))
@@ -152,7 +163,7 @@ fn totals(part: &PastAudit) -> PastTotals {
     let unpriced = part
         .workloads
         .iter()
-        .filter(|one| one.monthly_cost.is_none());
+        .filter(|workload| workload.monthly_cost.is_none());
     PastTotals {
         monthly_cost,
         planned_monthly_cost,
@@ -160,7 +171,9 @@ fn totals(part: &PastAudit) -> PastTotals {
             .zip(planned_monthly_cost)
             .and_then(|(cost, planned)| cost.checked_sub(planned).ok()),
         monthly_waste: None,
-        unpriced_instances: unpriced.map(|one| one.instances.len() as u64).sum(),
+        unpriced_instances: unpriced
+            .map(|workload| workload.instances.len() as u64)
+            .sum(),
         ..part.totals
     }
 }

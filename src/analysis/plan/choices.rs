@@ -47,7 +47,10 @@ impl Choices {
                 best
             }
         })?;
-        let ids = offers.alternatives.iter().map(|one| one.id.clone());
+        let ids = offers
+            .alternatives
+            .iter()
+            .map(|alternatives| alternatives.id.clone());
         let chosen = plan.actions.into_iter().zip(plan.left_out);
         Some(Replanned {
             risk,

@@ -12,10 +12,10 @@ pub(in crate::analysis) fn machine_facts<'a>(
     clusters: &Clusters,
     bought: &ExistingCommitments<'_>,
 ) -> BTreeMap<&'a ResourceId, MachineFacts<'a>> {
-    let nodes: BTreeSet<&ResourceId> = clusters.nodes.iter().map(|one| &one.machine).collect();
+    let nodes: BTreeSet<&ResourceId> = clusters.nodes.iter().map(|node| &node.machine).collect();
     let mut machines = BTreeMap::new();
-    for one in audited {
-        let workload = &*one.workload;
+    for row in audited {
+        let workload = &*row.workload;
         let costs = workload.cost.as_ref().map(|cost| cost.instances.as_slice());
         for (place, member) in workload.members.iter().enumerate() {
             if !nodes.contains(&member.id) {

@@ -79,16 +79,17 @@ impl<'a> EstateCommitments<'a> {
     /// What is paid for, by instance.
     pub(in crate::analysis) fn paid_hours(&self) -> PaidHours {
         let covered = self.coverage.instances.iter();
-        let covered = covered.filter_map(|one| Some((one.id.clone(), one.committed()?)));
+        let covered =
+            covered.filter_map(|instance| Some((instance.id.clone(), instance.committed()?)));
         covered.chain(self.block_hours()).collect()
     }
 
     /// What is paid for instances in Capacity Blocks, whatever runs in them.
     fn block_hours(&self) -> impl Iterator<Item = (ResourceId, CommittedHours)> + '_ {
         let instances = self.estate.instances.iter();
-        instances.filter_map(|one| {
-            let hours = block_hours(one, self.estate, self.prices)?;
-            Some((one.id.clone(), hours))
+        instances.filter_map(|instance| {
+            let hours = block_hours(instance, self.estate, self.prices)?;
+            Some((instance.id.clone(), hours))
         })
     }
 
@@ -173,8 +174,8 @@ impl<'a> EstateCommitments<'a> {
             as_of: self.estate.as_of,
         };
         let (rows, quotes) = unused.rows();
-        for found in quotes {
-            prices_used.insert(found);
+        for quote in quotes {
+            prices_used.insert(quote);
         }
         rows
     }

@@ -171,7 +171,7 @@ impl Offers {
     fn ask(&self, plan: &mut Plan) {
         let moves = self.alternatives.iter().zip(&plan.actions);
         let moves: Vec<bool> = moves
-            .map(|(one, actions)| is_reshaped(one, actions))
+            .map(|(alternatives, actions)| is_reshaped(alternatives, actions))
             .collect();
         let asked = |place: usize| {
             let ends = self.running[place].ends.then_some(UNTIL_WHEN);
@@ -192,9 +192,12 @@ impl Offers {
         }
         for purchase in &mut plan.purchases {
             let about = |is_about: &dyn Fn(usize) -> bool, what: &str| {
-                let shares = purchase.shares.iter().filter(|one| is_about(one.workload));
+                let shares = purchase
+                    .shares
+                    .iter()
+                    .filter(|share| is_about(share.workload));
                 let names: Vec<&str> = shares
-                    .map(|one| self.running[one.workload].name.as_str())
+                    .map(|share| self.running[share.workload].name.as_str())
                     .collect();
                 (!names.is_empty()).then(|| format!("{}: {what}", few(&names)))
             };
@@ -239,7 +242,7 @@ struct RunsOn {
 impl RunsOn {
     fn of(workload: &Workload, proposals: &Proposals) -> Self {
         let is_declared = workload.kind_basis == KindBasis::Declared;
-        let is_open = workload.members.iter().any(|one| one.until.is_none());
+        let is_open = workload.members.iter().any(|member| member.until.is_none());
         let ends = matches!(
             workload.kind,
             WorkloadKind::Training | WorkloadKind::Batch | WorkloadKind::Evaluation
@@ -249,16 +252,16 @@ impl RunsOn {
             ends: is_declared && is_open && ends,
             is_oversized: proposals
                 .committing()
-                .is_some_and(|found| found.one_year_only),
+                .is_some_and(|committing| committing.one_year_only),
         }
     }
 }
 
 /// Whether actions change what a workload runs on: it shares GPUs, is split or packed, or
 /// moves to another GPU model.
-fn is_reshaped(one: &Alternatives, actions: &[Action]) -> bool {
+fn is_reshaped(alternatives: &Alternatives, actions: &[Action]) -> bool {
     let model = |name: &str| Some(&catalog::shape(name)?.gpu.as_ref()?.model);
-    let Some(today) = &one.today else {
+    let Some(today) = &alternatives.today else {
         return false;
     };
     actions.iter().any(|action| match action.kind() {
@@ -291,22 +294,22 @@ impl Planner<'_> {
             .par_iter()
             .zip(billed)
             .map(|(group, billed)| {
-                let found = GroupProposals::of(group, &facts, self.held);
+                let proposals = GroupProposals::of(group, &facts, self.held);
                 let own = Alternatives::of(
                     &group.workload,
                     group.working(),
                     *billed,
-                    &found.whole,
+                    &proposals.whole,
                     bought.commitments,
                 );
-                let gaps = found.gaps(&group.workload);
+                let gaps = proposals.gaps(&group.workload);
                 WORK.advance(1);
-                (found, (own, gaps))
+                (proposals, (own, gaps))
             })
             .unzip();
         let mut prices_used = PriceUse::default();
-        for (group, found) in groups.iter().zip(&proposals) {
-            prices_used.record(&group.workload, &found.whole);
+        for (group, own_proposals) in groups.iter().zip(&proposals) {
+            prices_used.record(&group.workload, &own_proposals.whole);
         }
         let pools = commitment_pools(&alternatives);
         let existing = self.owned.existing(&pools);
@@ -323,7 +326,7 @@ impl Planner<'_> {
             running: groups
                 .iter()
                 .zip(&proposals)
-                .map(|(group, found)| RunsOn::of(&group.workload, &found.whole))
+                .map(|(group, own_proposals)| RunsOn::of(&group.workload, &own_proposals.whole))
                 .collect(),
             alternatives,
             sold,
@@ -333,7 +336,9 @@ impl Planner<'_> {
             window_hours: self.window_hours(),
         };
         let ids = groups.iter().map(|group| &group.workload);
-        let ids: Vec<(String, &str)> = ids.map(|one| (one.id(), one.name.as_str())).collect();
+        let ids: Vec<(String, &str)> = ids
+            .map(|workload| (workload.id(), workload.name.as_str()))
+            .collect();
         let composed = offers.plan(&rejected_kinds(&self.policy.rejected, &ids));
         for (proposals, actions) in proposals.iter_mut().zip(&composed.actions) {
             let kind = ActionKind::Rightsize;
@@ -342,7 +347,7 @@ impl Planner<'_> {
                 let of_parts = proposals.by_part.iter_mut();
                 of_parts
                     .chain([&mut proposals.whole])
-                    .for_each(|one| one.lead_to(target));
+                    .for_each(|part| part.lead_to(target));
             }
         }
         let taken = composed.alone.iter().zip(&composed.actions);
@@ -351,8 +356,8 @@ impl Planner<'_> {
         }
         for purchase in &composed.purchases {
             let key = purchase.key.with_option(purchase.term.option);
-            if let Ok(found) = self.prices.find(&key) {
-                prices_used.insert(found);
+            if let Ok(priced) = self.prices.find(&key) {
+                prices_used.insert(priced);
             }
         }
         Planned {
@@ -384,8 +389,10 @@ pub(in crate::analysis) fn rejected_kinds(
     }
     let ids: BTreeSet<String> = workloads.iter().map(|(id, _)| id.clone()).collect();
     for (id, name) in workloads {
-        let own = policy.iter().filter(|one| one.is_about(id, name, &ids));
-        let kinds: BTreeSet<ActionKind> = own.map(|one| one.action).collect();
+        let own = policy
+            .iter()
+            .filter(|rejection| rejection.is_about(id, name, &ids));
+        let kinds: BTreeSet<ActionKind> = own.map(|rejection| rejection.action).collect();
         if !kinds.is_empty() {
             rejected.insert(id.clone(), kinds);
         }
@@ -412,7 +419,7 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
 /// known whether their dollars come.
 fn doubt(workload: &Workload, bought: ExistingCommitments<'_>) -> Option<String> {
     let mut members = workload.members.iter();
-    members.find_map(|one| bought.doubt(workload, one))
+    members.find_map(|member| bought.doubt(workload, member))
 }
 
 #[cfg(test)]

@@ -22,10 +22,15 @@ pub(super) fn of_plan(
 ) -> Vec<RecordedAction> {
     let workloads = audit.workloads.iter();
     workloads
-        .flat_map(|one| {
-            let baseline = baseline(one, facts, hours_per_month);
-            one.actions.iter().filter_map(move |action| {
-                Some(recorded(&one.workload, action, baseline.clone()?, audit))
+        .flat_map(|audited| {
+            let baseline = baseline(audited, facts, hours_per_month);
+            audited.actions.iter().filter_map(move |action| {
+                Some(recorded(
+                    &audited.workload,
+                    action,
+                    baseline.clone()?,
+                    audit,
+                ))
             })
         })
         .collect()
@@ -57,11 +62,11 @@ fn recorded(
 
 /// How a workload runs; absent of one without a price.
 fn baseline(
-    one: &AuditedWorkload,
+    audited: &AuditedWorkload,
     facts: &DayFacts,
     hours_per_month: Decimal,
 ) -> Option<ActionBaseline> {
-    let workload = &one.workload;
+    let workload = &audited.workload;
     if !workload.key.running {
         return of_storage(workload, hours_per_month);
     }
@@ -79,13 +84,17 @@ fn baseline(
     let (hours_daily, hourly) = match daily.filter(|daily| !daily.is_zero()) {
         Some(daily) => (daily, effective.checked_div(hours)?),
         None => {
-            let monthly: Decimal = cost.instances.iter().map(|one| one.monthly_hours).sum();
+            let monthly: Decimal = cost
+                .instances
+                .iter()
+                .map(|instance| instance.monthly_hours)
+                .sum();
             let daily = (monthly * HOURS_OF_A_DAY).checked_div(hours_per_month)?;
             (daily, cost.per_instance())
         }
     };
     let members = workload.members.iter();
-    let mut prices = members.filter_map(|one| facts.of_instance(&one.id)?.list);
+    let mut prices = members.filter_map(|member| facts.of_instance(&member.id)?.list);
     Some(ActionBaseline {
         instance_type: workload.key.instance_type.clone(),
         hours_daily: kept(hours_daily),
@@ -110,36 +119,38 @@ fn of_storage(workload: &Workload, hours_per_month: Decimal) -> Option<ActionBas
 
 /// The actions about commitments that are not used, each with the hours of their last row.
 pub(super) fn of_unused(audit: &Audit, rows: &[WorkloadDay]) -> Vec<RecordedAction> {
-    let all = audit.unused.iter();
-    all.flat_map(|one| {
-        let mut own = rows.iter().rev();
-        let last = own.find(|row| row.kind == CostKind::Unused && row.workload == one.id);
-        one.actions.iter().filter_map(move |action| {
-            let last = last?;
-            let effective = last.effective?;
-            let hourly = effective.amount().checked_div(last.hours)?;
-            Some(RecordedAction {
-                action_id: action_id(&one.id, action.kind(), action.target()),
-                account: last.account.clone(),
-                region: last.region.clone(),
-                workload: one.id.clone(),
-                job: one.id.clone(),
-                name: one.name.clone(),
-                kind: action.kind(),
-                target: action.target().cloned(),
-                expected_monthly: action.monthly_savings(),
-                baseline: ActionBaseline {
-                    instance_type: String::new(),
-                    hours_daily: last.hours,
-                    gpu_hours_daily: None,
-                    effective_hourly: kept_money(hourly, effective.currency()),
-                    price: None,
-                },
-                risk: action.risk(),
-                first_seen: audit.as_of,
-                last_seen: audit.as_of,
+    let unused = audit.unused.iter();
+    unused
+        .flat_map(|commitment| {
+            let mut own = rows.iter().rev();
+            let last =
+                own.find(|row| row.kind == CostKind::Unused && row.workload == commitment.id);
+            commitment.actions.iter().filter_map(move |action| {
+                let last = last?;
+                let effective = last.effective?;
+                let hourly = effective.amount().checked_div(last.hours)?;
+                Some(RecordedAction {
+                    action_id: action_id(&commitment.id, action.kind(), action.target()),
+                    account: last.account.clone(),
+                    region: last.region.clone(),
+                    workload: commitment.id.clone(),
+                    job: commitment.id.clone(),
+                    name: commitment.name.clone(),
+                    kind: action.kind(),
+                    target: action.target().cloned(),
+                    expected_monthly: action.monthly_savings(),
+                    baseline: ActionBaseline {
+                        instance_type: String::new(),
+                        hours_daily: last.hours,
+                        gpu_hours_daily: None,
+                        effective_hourly: kept_money(hourly, effective.currency()),
+                        price: None,
+                    },
+                    risk: action.risk(),
+                    first_seen: audit.as_of,
+                    last_seen: audit.as_of,
+                })
             })
         })
-    })
-    .collect()
+        .collect()
 }

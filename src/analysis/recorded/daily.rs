@@ -39,7 +39,7 @@ fn sum_of(audit: &Audit, day: Date, rows: &[WorkloadDay]) -> DayCost {
     let (mut cost, mut unused) = (Decimal::ZERO, Decimal::ZERO);
     let mut unknown_rows = 0;
     for row in rows {
-        let amount = row.effective.filter(|one| one.currency() == currency);
+        let amount = row.effective.filter(|amount| amount.currency() == currency);
         let Some(amount) = amount else {
             unknown_rows += 1;
             continue;

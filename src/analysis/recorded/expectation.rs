@@ -206,8 +206,9 @@ impl<'a> RecordedExpectation<'a> {
 
 /// Whether a run has read a region of an account.
 fn reads(run: &RecordedRun, account: &str, region: &str) -> bool {
-    let is_named =
-        |names: &[String], name: &str| names.is_empty() || names.iter().any(|one| one == name);
+    let is_named = |names: &[String], name: &str| {
+        names.is_empty() || names.iter().any(|listed| listed == name)
+    };
     let hides = |gap: &PastGap| match gap.what {
         GapSubject::Regions => true,
         GapSubject::Account => gap.place == account || gap.place.is_empty(),
@@ -263,7 +264,7 @@ mod tests {
             scope: String::new(),
             source: "aws".to_owned(),
             accounts: vec!["1".to_owned()],
-            regions: regions.iter().map(|one| (*one).to_owned()).collect(),
+            regions: regions.iter().map(|region| (*region).to_owned()).collect(),
             tag_filters: Vec::new(),
             days: days.iter().map(|number| day(*number)).collect(),
             totals: PastTotals {
@@ -319,27 +320,27 @@ mod tests {
             run("2026-11-06T03:00:00Z", east, &[2, 5]),
             limited,
         ];
-        let mut found = RecordedExpectation::new(&runs, |_| true).expect("days");
-        assert_eq!(found.wanted(), BTreeSet::from([0, 1, 2]));
+        let mut expectation = RecordedExpectation::new(&runs, |_| true).expect("days");
+        assert_eq!(expectation.wanted(), BTreeSet::from([0, 1, 2]));
         // The second to the fifth, without the third.
-        assert_eq!(found.days_missing(), 1);
-        let mut add = |run, begin, price| found.add(run, hour(begin, price)).expect("few");
+        assert_eq!(expectation.days_missing(), 1);
+        let mut add = |run, begin, price| expectation.add(run, hour(begin, price)).expect("few");
         add(0, "2026-11-02T03:00:00Z", 30);
         add(1, "2026-11-02T05:00:00Z", 20);
         add(2, "2026-11-02T07:00:00Z", 99);
         add(2, "2026-11-04T00:00:00Z", 20);
         add(1, "2026-11-05T23:00:00Z", 10);
-        let expected = found.expected();
+        let expected = expectation.expected();
         assert_eq!(expected.hours.seconds(), 4 * DAY_SECONDS);
         assert!(
             expected.is_selection,
             "of the fourth, tags limit what is known"
         );
-        let [one] = expected.instances.as_slice() else {
+        let [instance] = expected.instances.as_slice() else {
             panic!("{:?}", expected.instances);
         };
-        let ran: Vec<usize> = (0..one.hours.len())
-            .filter(|place| one.hours[*place].ran > 0)
+        let ran: Vec<usize> = (0..instance.hours.len())
+            .filter(|place| instance.hours[*place].ran > 0)
             .collect();
         assert_eq!(ran, [5, 48, 95]);
         let used = HourUse {
@@ -349,8 +350,8 @@ mod tests {
             // 900 seconds at 5,000 hundredths of a percent.
             useful: 4_500_000,
         };
-        assert_eq!(one.hours[5], used);
-        let rates = one.rates.iter();
+        assert_eq!(instance.hours[5], used);
+        let rates = instance.rates.iter();
         let rates: Vec<(usize, Option<Decimal>)> = rates
             .map(|since| (since.hour, since.rate.map(|rate| rate.price)))
             .collect();
@@ -373,11 +374,11 @@ mod tests {
             cause: None,
         });
         let runs = [gone];
-        let mut found = RecordedExpectation::new(&runs, |_| true).expect("a day");
-        found
+        let mut expectation = RecordedExpectation::new(&runs, |_| true).expect("a day");
+        expectation
             .add(0, hour("2026-11-02T03:00:00Z", 1))
             .expect("left out");
-        let expected = found.expected();
+        let expected = expectation.expected();
         assert!(expected.instances.is_empty());
         assert_eq!(expected.unread["1"]["us-east-1"].len(), 24);
         assert!(RecordedExpectation::new(&runs, |_| false).is_none());

@@ -49,7 +49,7 @@ impl DayFacts {
         let grid = (estate.window, estate.period_seconds);
         let until = read_at.checked_sub(CLOSES_AFTER);
         let until = until.unwrap_or(Timestamp::MIN);
-        let mut found = Self::default();
+        let mut facts = Self::default();
         let mut days = BTreeSet::new();
         if estate.instances.is_empty() {
             // That nothing runs is a fact of these days.
@@ -73,11 +73,11 @@ impl DayFacts {
             }
             days.extend(loads.keys().copied());
             let days = InstanceDays::of(instance, loads, estate, &prices);
-            found.instances.insert(instance.id.clone(), days);
+            facts.instances.insert(instance.id.clone(), days);
         }
-        found.days = days.into_iter().collect();
-        found.hours = hours_of(estate, policy, &found.days);
-        found
+        facts.days = days.into_iter().collect();
+        facts.hours = hours_of(estate, policy, &facts.days);
+        facts
     }
 
     /// The days, ascending.

@@ -34,8 +34,8 @@ pub(super) fn hours_of(estate: &Estate, policy: &Policy, days: &[Date]) -> Vec<I
     hours
 }
 
-fn key(one: &InstanceHour) -> (&str, &str, &str, Timestamp) {
-    (&one.account, &one.region, &one.instance, one.hour)
+fn key(hour: &InstanceHour) -> (&str, &str, &str, Timestamp) {
+    (&hour.account, &hour.region, &hour.instance, hour.hour)
 }
 
 fn hour_of(

@@ -162,8 +162,8 @@ fn sum_of(
     gpus: Option<Decimal>,
     currency: Currency,
 ) -> Sum {
-    let all = hours(load.instance_seconds);
-    let hours = all * paid.share;
+    let ran_hours = hours(load.instance_seconds);
+    let hours = ran_hours * paid.share;
     let gpu_hours = gpus.map(|gpus| hours * gpus);
     let seconds = load.gpu_seconds;
     // A fraction of a GPU is one that the guest sees: shares are those of what it sees.
@@ -182,7 +182,7 @@ fn sum_of(
         gpu_hours,
         list: list.map(|rate| rate.amount() * hours),
         contracted: contracted.map(|rate| rate.amount() * hours),
-        effective: paid.hourly.map(|hourly| hourly * all),
+        effective: paid.hourly.map(|hourly| hourly * ran_hours),
         useful_gpu_hours: measured.and_then(|_| of(load.useful_gpu_seconds)),
         idle_gpu_hours: load.idle_gpu_seconds.and_then(|idle| of(idle as f64)),
         unmeasured_gpu_hours: unmeasured,
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_of_one_is_known_of_none_but_what_was_measured() {
-        let one = |number: i64, known: bool| {
+        let sample = |number: i64, known: bool| {
             let number = Decimal::from(number);
             let known = known.then_some(number);
             Sum {
@@ -218,8 +218,8 @@ mod tests {
                 unmeasured_gpu_hours: Some(number),
             }
         };
-        let mut sum = one(1, true);
-        sum.add(&one(2, false));
+        let mut sum = sample(1, true);
+        sum.add(&sample(2, false));
         assert_eq!((sum.hours, sum.gpu_hours), (3.into(), Some(3.into())));
         assert_eq!(
             (sum.list, sum.contracted, sum.effective),
@@ -227,7 +227,7 @@ mod tests {
         );
         assert_eq!(sum.useful_gpu_hours, Some(Decimal::ONE));
         assert_eq!(sum.idle_gpu_hours, Some(Decimal::ONE));
-        sum.add(&one(4, true));
+        sum.add(&sample(4, true));
         assert_eq!((sum.list, sum.useful_gpu_hours), (None, Some(5.into())));
     }
 }

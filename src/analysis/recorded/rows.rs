@@ -31,18 +31,18 @@ impl Rows<'_> {
     pub(super) fn of(&self, days: &[Date]) -> Vec<WorkloadDay> {
         let mut rows = Vec::new();
         for day in days {
-            for one in &self.audit.workloads {
-                rows.extend(self.compute(one, *day));
-                rows.extend(self.idle_storage(one, *day));
+            for audited in &self.audit.workloads {
+                rows.extend(self.compute(audited, *day));
+                rows.extend(self.idle_storage(audited, *day));
             }
             let unused = self.audit.unused.iter();
-            rows.extend(unused.filter_map(|one| self.unused(one, *day)));
+            rows.extend(unused.filter_map(|row| self.unused(row, *day)));
         }
         rows
     }
 
-    fn compute(&self, one: &AuditedWorkload, day: Date) -> Vec<WorkloadDay> {
-        let workload = &one.workload;
+    fn compute(&self, audited: &AuditedWorkload, day: Date) -> Vec<WorkloadDay> {
+        let workload = &audited.workload;
         let currency = currency_of(workload);
         let parts = of_day(workload, self.facts, day, currency);
         let price = self.price(workload, currency);
@@ -71,14 +71,18 @@ impl Rows<'_> {
 
     /// Volumes and addresses of what has ended, for the hours of the day in which it did not
     /// run, from when it was first seen.
-    fn idle_storage(&self, one: &AuditedWorkload, day: Date) -> Option<WorkloadDay> {
-        let workload = &one.workload;
+    fn idle_storage(&self, audited: &AuditedWorkload, day: Date) -> Option<WorkloadDay> {
+        let workload = &audited.workload;
         let monthly = workload.idle_storage.monthly?;
         if workload.key.running || monthly.amount().is_zero() {
             return None;
         }
         let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        let seen = workload.members.iter().map(|one| one.first_seen).min()?;
+        let seen = workload
+            .members
+            .iter()
+            .map(|member| member.first_seen)
+            .min()?;
         let before = hours_between(begin, seen).clamp(Decimal::ZERO, HOURS_OF_A_DAY);
         let parts = of_day(workload, self.facts, day, monthly.currency());
         let ran: Decimal = parts.values().map(|sum| sum.hours).sum();
@@ -93,16 +97,16 @@ impl Rows<'_> {
     }
 
     /// What a commitment cost that was not used, on a day on which it was paid for.
-    fn unused(&self, one: &UnusedCommitment, day: Date) -> Option<WorkloadDay> {
-        let monthly = one.monthly_cost?;
+    fn unused(&self, row: &UnusedCommitment, day: Date) -> Option<WorkloadDay> {
+        let monthly = row.monthly_cost?;
         let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
         // It is paid for in the last of the hours of the window.
         let from_end = hours_between(begin, self.audit.window.end);
-        let paid = (one.hours - (from_end - HOURS_OF_A_DAY)).min(HOURS_OF_A_DAY);
+        let paid = (row.hours - (from_end - HOURS_OF_A_DAY)).min(HOURS_OF_A_DAY);
         if paid <= Decimal::ZERO || monthly.amount().is_zero() {
             return None;
         }
-        let commitment = CommitmentKind::from_name(one.kind);
+        let commitment = CommitmentKind::from_name(row.kind);
         let option = match commitment {
             Some(kind) if kind.is_reserved() => PurchaseOption::Reserved,
             Some(_) => PurchaseOption::SavingsPlan,
@@ -112,19 +116,19 @@ impl Rows<'_> {
             run_id: self.run_id.to_owned(),
             day,
             provider: Provider::Aws,
-            account: one.account.clone().unwrap_or_default(),
-            region: one.region.clone().unwrap_or_default(),
-            workload: one.id.clone(),
-            job: one.id.clone(),
-            name: one.name.clone(),
+            account: row.account.clone().unwrap_or_default(),
+            region: row.region.clone().unwrap_or_default(),
+            workload: row.id.clone(),
+            job: row.id.clone(),
+            name: row.name.clone(),
             tags: BTreeMap::new(),
             kind: CostKind::Unused,
             instance_type: String::new(),
             gpus_per_instance: None,
             option,
-            commitment: Some(one.id.clone()),
-            committed_until: one.committed_until.and_then(first_day_after),
-            hours: kept(one.mean_room.unwrap_or(Decimal::ONE) * paid),
+            commitment: Some(row.id.clone()),
+            committed_until: row.committed_until.and_then(first_day_after),
+            hours: kept(row.mean_room.unwrap_or(Decimal::ONE) * paid),
             gpu_hours: None,
             list: None,
             contracted: None,
@@ -172,7 +176,7 @@ impl Rows<'_> {
     /// The public price of its instances, which are of one type in one region.
     fn price(&self, workload: &Workload, currency: Currency) -> Option<DatedPrice> {
         let mut members = workload.members.iter();
-        let price = members.find_map(|one| self.facts.of_instance(&one.id)?.list);
+        let price = members.find_map(|member| self.facts.of_instance(&member.id)?.list);
         price.filter(|price| price.hourly.currency() == currency)
     }
 

@@ -69,8 +69,8 @@ impl StoredAudit {
     pub fn leave_out(&mut self, kept: &BTreeSet<Date>) {
         self.run.days.retain(|day| !kept.contains(day));
         self.rows.retain(|row| !kept.contains(&row.day));
-        self.hours.retain(|one| {
-            let day = one.hour.to_zoned(TimeZone::UTC).date();
+        self.hours.retain(|hour| {
+            let day = hour.hour.to_zoned(TimeZone::UTC).date();
             !kept.contains(&day)
         });
     }

@@ -155,10 +155,15 @@ impl<'a> RunDiff<'a> {
         }
         let number =
             |of: fn(&PastRun) -> Option<f64>| [old, new].map(|run| of(run).map(RunValue::Number));
-        let all = Some(noise_percent);
-        let of_same_work = all.filter(|_| did_same && ended_well);
-        let of_judged = all.filter(|_| old.is_judged && new.is_judged);
-        add(RunFigureKind::Mfu, None, number(|run| run.mfu_percent), all);
+        let noise = Some(noise_percent);
+        let of_same_work = noise.filter(|_| did_same && ended_well);
+        let of_judged = noise.filter(|_| old.is_judged && new.is_judged);
+        add(
+            RunFigureKind::Mfu,
+            None,
+            number(|run| run.mfu_percent),
+            noise,
+        );
         add(
             RunFigureKind::Duration,
             None,
@@ -183,7 +188,7 @@ impl<'a> RunDiff<'a> {
             RunFigureKind::VramPeak,
             None,
             number(|run| run.vram_peak_gib),
-            all,
+            noise,
         );
         Self {
             old,
@@ -333,7 +338,7 @@ mod tests {
     }
 
     fn verdict(diff: &RunDiff<'_>, kind: RunFigureKind) -> Option<&'static str> {
-        let figure = diff.figures.iter().find(|one| one.kind == kind);
+        let figure = diff.figures.iter().find(|figure| figure.kind == kind);
         figure.expect("listed").verdict.map(RunVerdict::name)
     }
 
@@ -343,8 +348,8 @@ mod tests {
         let (old, new) = (run(3_600.0, "1", 1_000.0), run(1_800.0, "3", 1_000.0));
         let diff = RunDiff::of(&old, &new, 8.0);
         let figure = |kind| {
-            let mut all = diff.figures.iter();
-            all.find(|one| one.kind == kind).expect("listed")
+            let mut figures = diff.figures.iter();
+            figures.find(|figure| figure.kind == kind).expect("listed")
         };
         let speed = figure(RunFigureKind::UnitsPerHour);
         assert_eq!(speed.old, Some(RunValue::Number(1_000.0)));
@@ -368,9 +373,13 @@ mod tests {
         let (old, new) = (tokens(500e6), tokens(1_000e6));
         let diff = RunDiff::of(&old, &new, 8.0);
         let values = |kind| {
-            let mut all = diff.figures.iter();
-            let one = all.find(|one| one.kind == kind).expect("listed");
-            (one.kind.per(one.unit.as_deref()), one.old, one.new)
+            let mut figures = diff.figures.iter();
+            let figure = figures.find(|figure| figure.kind == kind).expect("listed");
+            (
+                figure.kind.per(figure.unit.as_deref()),
+                figure.old,
+                figure.new,
+            )
         };
         let dollars = |text: &str| {
             let amount = text.parse().expect("a decimal");
@@ -444,7 +453,7 @@ mod tests {
         assert!(
             diff.figures
                 .iter()
-                .all(|one| one.change_percent.is_none_or(f64::is_finite))
+                .all(|figure| figure.change_percent.is_none_or(f64::is_finite))
         );
         assert_eq!(verdict(&diff, RunFigureKind::Cost), None);
         assert_eq!(verdict(&diff, RunFigureKind::Duration), None);

@@ -58,12 +58,12 @@ impl RunCost {
         policy: &Policy,
         accepted: Risk,
     ) -> Result<Self, NoPrice> {
-        let one = instance_cost(&host.key, prices, policy)?;
-        let rate = one.quote.rate;
+        let instance = instance_cost(&host.key, prices, policy)?;
+        let rate = instance.quote.rate;
         let today = WorkloadCost {
             hourly: rate,
-            compute_monthly: rate.times_hours(one.monthly_hours).rounded(),
-            instances: vec![one],
+            compute_monthly: rate.times_hours(instance.monthly_hours).rounded(),
+            instances: vec![instance],
         };
         let sizing = demand(profile, host).map(|demand| {
             let of_today = Today {

@@ -74,8 +74,8 @@ fn another_model(gpus: &[GpuIdentity], offer: &GpuOffer) -> Option<String> {
 /// The model of a GPU, where its name is one: a driver that does not know a card
 /// says `Graphics Device`, and a log may have any words.
 fn model(gpu: &GpuIdentity) -> Option<GpuModel> {
-    let found = GpuModel::from_driver_name(gpu.name.as_deref()?);
-    let is_model = match &found {
+    let model = GpuModel::from_driver_name(gpu.name.as_deref()?);
+    let is_model = match &model {
         GpuModel::Other(name) => {
             let name = name.to_ascii_lowercase();
             let is_word = name.starts_with("gpu") || name.starts_with("grid");
@@ -83,7 +83,7 @@ fn model(gpu: &GpuIdentity) -> Option<GpuModel> {
         }
         _ => true,
     };
-    is_model.then_some(found)
+    is_model.then_some(model)
 }
 
 /// Memory of a GPU that was seen, and what it would be on the type, in MiB.
@@ -200,12 +200,12 @@ mod tests {
 
     #[test]
     fn fewer_gpus_are_reported_and_no_contradiction() {
-        let one = [gpu("NVIDIA A10G", 23_028.0)];
+        let one_gpu = [gpu("NVIDIA A10G", 23_028.0)];
         let four = shape("g5.12xlarge").expect("it is in the catalog");
-        assert_eq!(contradictions(&one, four), Vec::<String>::new());
-        assert_eq!(unnamed_gpus(&one, four), Some((1, 4)));
-        let all = [(); 4].map(|()| gpu("NVIDIA A10G", 23_028.0));
-        assert_eq!(unnamed_gpus(&all, four), None);
+        assert_eq!(contradictions(&one_gpu, four), Vec::<String>::new());
+        assert_eq!(unnamed_gpus(&one_gpu, four), Some((1, 4)));
+        let four_gpus = [(); 4].map(|()| gpu("NVIDIA A10G", 23_028.0));
+        assert_eq!(unnamed_gpus(&four_gpus, four), None);
         assert_eq!(unnamed_gpus(&[], four), None);
     }
 }

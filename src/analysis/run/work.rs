@@ -58,7 +58,13 @@ impl RunWork {
     pub fn of(profile: &RunProfile, rate: Option<HourlyRate>, facts: StepFacts) -> Option<Self> {
         let counted = profile.end.units.iter();
         let mut units: Vec<(String, Decimal, f64)> = counted
-            .map(|one| (one.unit.clone(), Decimal::from(one.count), one.count as f64))
+            .map(|unit_count| {
+                (
+                    unit_count.unit.clone(),
+                    Decimal::from(unit_count.count),
+                    unit_count.count as f64,
+                )
+            })
             .collect();
         let steps = steps(profile);
         if let Some((steps, tokens)) = steps.zip(facts.tokens)
@@ -75,7 +81,9 @@ impl RunWork {
         let energy = profile.energy_j();
         let units = units.into_iter().map(|(unit, count, number)| UnitWork {
             per_second: (seconds > 0.0).then(|| number / seconds),
-            energy_j: energy.filter(|_| number > 0.0).map(|all| all / number),
+            energy_j: energy
+                .filter(|_| number > 0.0)
+                .map(|joules| joules / number),
             cost: UnitCost {
                 name: profile.facts.instance_type.clone().unwrap_or_default(),
                 unit,
@@ -102,7 +110,9 @@ const TOKENS: &str = "tokens";
 
 fn steps(profile: &RunProfile) -> Option<u64> {
     let mut units = profile.end.units.iter();
-    units.find(|one| one.unit == STEPS).map(|one| one.count)
+    units
+        .find(|unit_count| unit_count.unit == STEPS)
+        .map(|unit_count| unit_count.count)
 }
 
 impl Mfu {

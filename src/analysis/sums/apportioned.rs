@@ -52,8 +52,8 @@ mod tests {
             ("0.00", &["1", "2"], &["0.00", "0.00"]),
             ("5.00", &["0", "0.5"], &["0.00", "5.00"]),
         ] {
-            let found = apportioned(total.parse().expect("a decimal"), &decimals(weights));
-            assert_eq!(found, decimals(parts), "{total} by {weights:?}");
+            let amounts = apportioned(total.parse().expect("a decimal"), &decimals(weights));
+            assert_eq!(amounts, decimals(parts), "{total} by {weights:?}");
         }
     }
 }

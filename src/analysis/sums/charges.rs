@@ -103,14 +103,14 @@ pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
     audit
         .workloads
         .iter()
-        .flat_map(|one| {
-            let parts = if one.workload.key.running {
-                running(&one.workload)
+        .flat_map(|audited| {
+            let parts = if audited.workload.key.running {
+                running(&audited.workload)
             } else {
-                idle_storage(&one.workload, window_hours, hours_per_month)
+                idle_storage(&audited.workload, window_hours, hours_per_month)
             };
             parts.map_or(Vec::new(), |(currency, parts)| {
-                rounded((one, audit.window), currency, parts)
+                rounded((audited, audit.window), currency, parts)
             })
         })
         .collect()
@@ -120,20 +120,20 @@ pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
 /// [`charges`], these sum to the cost of the window.
 pub fn unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<UnusedCharge<'_>> {
     let unused = audit.unused.iter();
-    let charge = |one| unused_charge((one, audit.window), hours_per_month);
+    let charge = |row| unused_charge((row, audit.window), hours_per_month);
     unused.filter_map(charge).collect()
 }
 
 fn unused_charge(
-    (one, period): (&UnusedCommitment, Window),
+    (row, period): (&UnusedCommitment, Window),
     hours_per_month: Decimal,
 ) -> Option<UnusedCharge<'_>> {
-    let monthly = one.monthly_cost?;
-    let share = one.hours.checked_div(hours_per_month)?;
+    let monthly = row.monthly_cost?;
+    let share = row.hours.checked_div(hours_per_month)?;
     let effective = Money::new(monthly.amount() * share, monthly.currency()).rounded();
-    let hours = one.mean_room.map(|mean| mean * one.hours);
+    let hours = row.mean_room.map(|mean| mean * row.hours);
     (!effective.amount().is_zero()).then(|| UnusedCharge {
-        one,
+        one: row,
         period,
         hours,
         billed: if hours.is_some() {
@@ -198,18 +198,18 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> 
     let Some(paid) = &instance.committed else {
         return vec![at_price(Decimal::ONE)];
     };
-    let covered = paid.parts.iter().map(|one| {
-        let kind = match one.option {
+    let covered = paid.parts.iter().map(|covered_part| {
+        let kind = match covered_part.option {
             PurchaseOption::SavingsPlan => ChargeKind::SavingsPlan,
             PurchaseOption::CapacityBlock => ChargeKind::CapacityBlock,
             _ => ChargeKind::Reserved,
         };
         let amounts = Amounts {
-            hours: hours * one.share,
+            hours: hours * covered_part.share,
             // It is spread over every hour that the instance runs.
-            effective: one.hourly.amount() * hours,
+            effective: covered_part.hourly.amount() * hours,
         };
-        (part(kind, Some(one.commitment.clone())), amounts)
+        (part(kind, Some(covered_part.commitment.clone())), amounts)
     });
     covered.chain([at_price(paid.uncovered_share)]).collect()
 }
@@ -236,7 +236,7 @@ fn idle_storage(
 }
 
 fn rounded(
-    (one, period): (&AuditedWorkload, Window),
+    (audited, period): (&AuditedWorkload, Window),
     currency: Currency,
     parts: BTreeMap<Part, Amounts>,
 ) -> Vec<Charge<'_>> {
@@ -246,7 +246,7 @@ fn rounded(
         .values()
         .map(|part| cents(part.effective).amount())
         .collect();
-    let summary = one.workload.utilization.as_ref();
+    let summary = audited.workload.utilization.as_ref();
     let mean_percent = summary.and_then(|summary| Decimal::from_f64(summary.distribution.mean));
     let left = cents(exact).amount() - amounts.iter().sum::<Decimal>();
     if let Some(largest) = amounts.iter_mut().max() {
@@ -260,7 +260,7 @@ fn rounded(
             let is_covered = part.commitment.is_some();
             let at_price = part.unit_price.map(|price| cents(price * sums.hours));
             Charge {
-                one,
+                one: audited,
                 instance: None,
                 period,
                 kind: part.kind,
@@ -275,7 +275,7 @@ fn rounded(
                 } else {
                     effective
                 },
-                split: CostSplit::of(one, effective),
+                split: CostSplit::of(audited, effective),
                 mean_percent,
                 effective,
             }

@@ -127,8 +127,8 @@ fn by_day<'a>(window: Window) -> Vec<Slice<'a>> {
 }
 
 fn by_instance_and_day<'a>(charge: &Charge<'a>, days: &RunDays, window: Window) -> Vec<Slice<'a>> {
-    let one = charge.one;
-    let workload = &one.workload;
+    let audited = charge.one;
+    let workload = &audited.workload;
     let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
     let members = workload.usage.iter().zip(&workload.instances);
     let mut slices = Vec::new();
@@ -139,7 +139,7 @@ fn by_instance_and_day<'a>(charge: &Charge<'a>, days: &RunDays, window: Window) 
         }
         let loads = days.of_instance(id).iter();
         let ran: Vec<&DayLoad> = loads.filter(|load| load.instance_seconds > 0).collect();
-        let all: u64 = ran.iter().map(|load| load.instance_seconds).sum();
+        let total: u64 = ran.iter().map(|load| load.instance_seconds).sum();
         let slice = |period, share: Decimal, load| Slice {
             instance: Some(id),
             period,
@@ -152,7 +152,7 @@ fn by_instance_and_day<'a>(charge: &Charge<'a>, days: &RunDays, window: Window) 
             slices.push(slice(window, Decimal::ONE, None));
         }
         for load in ran {
-            let share = Decimal::from(load.instance_seconds) / Decimal::from(all);
+            let share = Decimal::from(load.instance_seconds) / Decimal::from(total);
             let period = part_of(load.day, window).unwrap_or(window);
             slices.push(slice(period, share, Some(*load)));
         }

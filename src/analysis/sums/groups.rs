@@ -35,8 +35,8 @@ named_key! {
 
 impl GroupKey {
     /// Its value for a workload; absent when it has none.
-    fn value(&self, one: &AuditedWorkload) -> Option<String> {
-        let workload = &one.workload;
+    fn value(&self, audited: &AuditedWorkload) -> Option<String> {
+        let workload = &audited.workload;
         let key = &workload.key;
         match self {
             // That of a node that only its cluster shows is not known.
@@ -45,7 +45,7 @@ impl GroupKey {
             Self::Type => Some(key.instance_type.clone()),
             Self::Kind => Some(workload.kind.name().to_owned()),
             Self::Class if !key.running => Some("stopped".to_owned()),
-            Self::Class => Some(one.verdict.classification.name().to_owned()),
+            Self::Class => Some(audited.verdict.classification.name().to_owned()),
             Self::PurchaseOption => Some(key.purchase_option.name().to_owned()),
             Self::Gpu => {
                 let offer = workload.shape.as_ref()?.gpu.as_ref()?;
@@ -88,10 +88,10 @@ impl GroupSums {
     }
 
     /// What is paid for and does not run is idle, and belongs to no workload.
-    fn add_unused(&mut self, one: &UnusedCommitment, cost: Money) {
+    fn add_unused(&mut self, row: &UnusedCommitment, cost: Money) {
         let zero = Money::zero(cost.currency());
         let saved = |amount: fn(&Action) -> Money| {
-            let amounts = one.actions.iter().map(|action| amount(action).amount());
+            let amounts = row.actions.iter().map(|action| amount(action).amount());
             Money::new(amounts.sum(), cost.currency())
         };
         for (sum, part) in [
@@ -146,20 +146,20 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     /// A workload by the values of its machines: most have the same, and then it is whole.
     fn all_of(
-        one: &'a AuditedWorkload,
+        audited: &'a AuditedWorkload,
         keys: &[GroupKey],
         currency: Currency,
     ) -> BTreeMap<Vec<Option<String>>, Self> {
         let mut parts: BTreeMap<Vec<Option<String>>, Self> = BTreeMap::new();
-        let number = one.workload.instances.len().max(1) as u64;
-        for entry in entries_of(one) {
+        let number = audited.workload.instances.len().max(1) as u64;
+        for entry in entries_of(audited) {
             let value = |key: &GroupKey| match key {
                 GroupKey::Tag(name) => entry.tag(name).map(str::to_owned),
-                key => key.value(one),
+                key => key.value(audited),
             };
             let part = parts.entry(keys.iter().map(value).collect());
             let part = part.or_insert(Self {
-                one,
+                one: audited,
                 instances: 0,
                 gpus: 0,
                 cost: None,
@@ -167,12 +167,13 @@ impl<'a> Part<'a> {
                 wasted: Decimal::ZERO,
             });
             part.instances += 1;
-            part.gpus += one.workload.running_gpus() / number;
+            part.gpus += audited.workload.running_gpus() / number;
             let cost = entry.monthly.filter(|cost| cost.currency() == currency);
             part.cost = plus(part.cost, cost);
         }
         let sum = |amount: fn(&Action) -> Money| -> Decimal {
-            one.actions
+            audited
+                .actions
                 .iter()
                 .map(|action| amount(action).amount())
                 .sum()
@@ -213,35 +214,35 @@ impl Groups {
     pub fn of(audit: &Audit, keys: &[GroupKey]) -> Self {
         let mut sums: BTreeMap<Vec<Option<String>>, GroupSums> = BTreeMap::new();
         let mut total = GroupSums::default();
-        for one in &audit.workloads {
-            for (values, part) in Part::all_of(one, keys, audit.totals.currency) {
+        for audited in &audit.workloads {
+            for (values, part) in Part::all_of(audited, keys, audit.totals.currency) {
                 total.add(&part);
                 sums.entry(values).or_default().add(&part);
             }
         }
         // A workload of several rows is one.
-        let is_summed = |one: &&AuditedWorkload| {
-            let cost = one.workload.monthly_cost();
+        let is_summed = |audited: &&AuditedWorkload| {
+            let cost = audited.workload.monthly_cost();
             cost.is_some_and(|cost| cost.currency() == audit.totals.currency)
         };
         total.workloads = audit.workloads.len() as u64;
         let summed = audit.workloads.iter().filter(is_summed).count() as u64;
         total.unpriced_workloads = total.workloads - summed;
-        for one in &audit.unused {
-            let cost = one.monthly_cost;
+        for row in &audit.unused {
+            let cost = row.monthly_cost;
             let Some(cost) = cost.filter(|cost| cost.currency() == audit.totals.currency) else {
                 continue;
             };
             let value = |key: &GroupKey| match key {
-                GroupKey::Account => one.account.clone(),
-                GroupKey::Region => one.region.clone(),
-                GroupKey::Type => one.instance_type.clone(),
-                GroupKey::Tag(name) => one.tags.get(name).cloned(),
+                GroupKey::Account => row.account.clone(),
+                GroupKey::Region => row.region.clone(),
+                GroupKey::Type => row.instance_type.clone(),
+                GroupKey::Tag(name) => row.tags.get(name).cloned(),
                 _ => None,
             };
             let values = keys.iter().map(value).collect();
-            sums.entry(values).or_default().add_unused(one, cost);
-            total.add_unused(one, cost);
+            sums.entry(values).or_default().add_unused(row, cost);
+            total.add_unused(row, cost);
         }
         let mut rows: Vec<GroupRow> = sums
             .into_iter()

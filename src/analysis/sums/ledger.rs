@@ -27,67 +27,67 @@ impl<'a> Entry<'a> {
     /// The id of its workload, or its own.
     pub fn id(&self) -> String {
         match self.subject {
-            EntrySubject::Member(one, _) => one.workload.id(),
-            EntrySubject::Unused(one) => one.id.clone(),
+            EntrySubject::Member(audited, _) => audited.workload.id(),
+            EntrySubject::Unused(row) => row.id.clone(),
         }
     }
 
     /// The account that it belongs to; absent where that is not known.
     pub fn account(&self) -> Option<&'a str> {
         match self.subject {
-            EntrySubject::Member(one, _) => Some(one.workload.key.account.as_str()),
-            EntrySubject::Unused(one) => one.account.as_deref(),
+            EntrySubject::Member(audited, _) => Some(audited.workload.key.account.as_str()),
+            EntrySubject::Unused(row) => row.account.as_deref(),
         }
     }
 
     /// The region; absent for what holds everywhere.
     pub fn region(&self) -> Option<&'a str> {
         match self.subject {
-            EntrySubject::Member(one, _) => Some(one.workload.key.region.as_str()),
-            EntrySubject::Unused(one) => one.region.as_deref(),
+            EntrySubject::Member(audited, _) => Some(audited.workload.key.region.as_str()),
+            EntrySubject::Unused(row) => row.region.as_deref(),
         }
     }
 
     /// Its own value of a tag, whatever the others of its workload say.
     pub fn tag(&self, key: &str) -> Option<&'a str> {
         let value = match self.subject {
-            EntrySubject::Member(one, member) => {
+            EntrySubject::Member(audited, member) => {
                 let own = member.own_tags.get(key);
-                own.or_else(|| one.workload.tags.get(key))
+                own.or_else(|| audited.workload.tags.get(key))
             }
-            EntrySubject::Unused(one) => one.tags.get(key),
+            EntrySubject::Unused(row) => row.tags.get(key),
         };
         value.map(String::as_str)
     }
 }
 
 /// The entries of a workload, one for each of its machines in their order.
-pub fn entries_of(one: &AuditedWorkload) -> impl Iterator<Item = Entry<'_>> {
-    let workload = &one.workload;
+pub fn entries_of(audited: &AuditedWorkload) -> impl Iterator<Item = Entry<'_>> {
+    let workload = &audited.workload;
     let monthly: Vec<Option<Money>> = match (&workload.cost, workload.idle_storage.monthly) {
         (Some(cost), _) if workload.key.running => {
-            let all = cost.instances.iter();
-            all.map(|one| Some(one.monthly())).collect()
+            let instances = cost.instances.iter();
+            instances.map(|instance| Some(instance.monthly())).collect()
         }
-        (_, Some(all)) if !workload.key.running => {
-            let shares = apportioned(all.amount(), &workload.idle_storage.by_instance);
-            let of_one = |amount| Some(Money::new(amount, all.currency()));
+        (_, Some(storage)) if !workload.key.running => {
+            let shares = apportioned(storage.amount(), &workload.idle_storage.by_instance);
+            let of_one = |amount| Some(Money::new(amount, storage.currency()));
             shares.into_iter().map(of_one).collect()
         }
         _ => vec![None; workload.members.len()],
     };
     let members = workload.members.iter().zip(monthly);
     members.map(move |(member, monthly)| Entry {
-        subject: EntrySubject::Member(one, member),
+        subject: EntrySubject::Member(audited, member),
         monthly,
     })
 }
 
 /// Every entry of an audit.
 pub fn ledger(audit: &Audit) -> impl Iterator<Item = Entry<'_>> {
-    let unused = audit.unused.iter().map(|one| Entry {
-        subject: EntrySubject::Unused(one),
-        monthly: one.monthly_cost,
+    let unused = audit.unused.iter().map(|row| Entry {
+        subject: EntrySubject::Unused(row),
+        monthly: row.monthly_cost,
     });
     audit.workloads.iter().flat_map(entries_of).chain(unused)
 }

@@ -101,10 +101,10 @@ fn is_same_pod(left: &Claim, right: &Claim) -> bool {
 /// names the pod, the mean of the node counts if the pod has all of it.
 fn mean_of(claim: &Claim, on_node: &OnNode<'_>, is_of_one_pod: bool) -> Option<Decimal> {
     let holder = &claim.holder;
-    let is_own = |one: &&&DeviceUse| {
-        one.n_samples > 0
-            && one.namespace == holder.namespace
-            && Some(&one.pod) == holder.pod.as_ref()
+    let is_own = |usage: &&&DeviceUse| {
+        usage.n_samples > 0
+            && usage.namespace == holder.namespace
+            && Some(&usage.pod) == holder.pod.as_ref()
     };
     let own: Vec<&DeviceUse> = on_node.uses.iter().filter(is_own).copied().collect();
     if own.is_empty() {
@@ -116,14 +116,14 @@ fn mean_of(claim: &Claim, on_node: &OnNode<'_>, is_of_one_pod: bool) -> Option<D
         .filter(|other| is_same_pod(other, claim) && other.devices.unit == DeviceUnit::Whole)
         .map(|other| u64::from(other.devices.count))
         .sum();
-    let measured: BTreeSet<u32> = own.iter().map(|one| one.gpu).collect();
+    let measured: BTreeSet<u32> = own.iter().map(|usage| usage.gpu).collect();
     if (measured.len() as u64) < whole {
         return None;
     }
-    let samples: f64 = own.iter().map(|one| one.n_samples as f64).sum();
+    let samples: f64 = own.iter().map(|usage| usage.n_samples as f64).sum();
     let sum: f64 = own
         .iter()
-        .map(|one| one.mean_percent * one.n_samples as f64)
+        .map(|usage| usage.mean_percent * usage.n_samples as f64)
         .sum();
     share_of_percent(sum / samples)
 }

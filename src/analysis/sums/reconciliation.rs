@@ -81,7 +81,7 @@ impl Reconciliation {
     /// Of an audit, with what the instances of its estate cost on demand.
     pub fn of(audit: &Audit, prices: &ListPrices) -> Self {
         let workloads = audit.workloads.iter();
-        let workloads = workloads.filter_map(|one| of_workload(one, prices));
+        let workloads = workloads.filter_map(|audited| of_workload(audited, prices));
         let unused = audit.unused.iter().filter_map(of_unused);
         let rows: Vec<ReconciledRow> = workloads.chain(unused).collect();
         let currency = audit.totals.currency;
@@ -97,8 +97,8 @@ impl Reconciliation {
     }
 }
 
-fn of_workload(one: &AuditedWorkload, prices: &ListPrices) -> Option<ReconciledRow> {
-    let workload = &one.workload;
+fn of_workload(audited: &AuditedWorkload, prices: &ListPrices) -> Option<ReconciledRow> {
+    let workload = &audited.workload;
     let cost = workload.monthly_cost()?;
     let mut steps = CostSteps {
         cost: cost.amount(),
@@ -152,13 +152,13 @@ fn monthly(instance: &InstanceCost, rate: Option<HourlyRate>) -> Option<Decimal>
     Some(month.rounded().amount())
 }
 
-fn of_unused(one: &UnusedCommitment) -> Option<ReconciledRow> {
-    let cost = one.monthly_cost?;
+fn of_unused(row: &UnusedCommitment) -> Option<ReconciledRow> {
+    let cost = row.monthly_cost?;
     Some(ReconciledRow {
-        id: one.id.clone(),
-        name: one.name.clone(),
-        account: one.account.clone(),
-        region: one.region.clone(),
+        id: row.id.clone(),
+        name: row.name.clone(),
+        account: row.account.clone(),
+        region: row.region.clone(),
         instance_type: None,
         currency: cost.currency(),
         steps: CostSteps {

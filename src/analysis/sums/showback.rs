@@ -113,18 +113,18 @@ impl Showback {
     pub fn of(audit: &Audit, clusters: &Clusters, keys: &[ClaimKey]) -> Self {
         let mut ledger = Ledger::new(keys);
         let mut nodes = on_nodes(clusters);
-        for one in &audit.workloads {
-            if one.workload.key.running {
-                ledger.add_running(audit, one, &mut nodes);
+        for audited in &audit.workloads {
+            if audited.workload.key.running {
+                ledger.add_running(audit, audited, &mut nodes);
             } else {
-                for id in &one.workload.instances {
+                for id in &audited.workload.instances {
                     nodes.remove(id);
                 }
-                let cost = one.workload.monthly_cost();
+                let cost = audited.workload.monthly_cost();
                 ledger.add_elsewhere(cost.filter(|cost| is_summed(audit, *cost)));
             }
         }
-        let unused = audit.unused.iter().filter_map(|one| one.monthly_cost);
+        let unused = audit.unused.iter().filter_map(|row| row.monthly_cost);
         for cost in unused.filter(|cost| is_summed(audit, *cost)) {
             ledger.add_elsewhere(Some(cost));
         }
@@ -157,9 +157,9 @@ fn on_nodes(clusters: &Clusters) -> Nodes<'_> {
             on_node.claims.push(claim);
         }
     }
-    for one in &clusters.uses {
-        if let Some((_, on_node)) = nodes.get_mut(&one.machine) {
-            on_node.uses.push(one);
+    for usage in &clusters.uses {
+        if let Some((_, on_node)) = nodes.get_mut(&usage.machine) {
+            on_node.uses.push(usage);
         }
     }
     nodes
@@ -167,15 +167,15 @@ fn on_nodes(clusters: &Clusters) -> Nodes<'_> {
 
 /// Mean GPU utilization of one instance, 0–1; absent when it does not suffice for a
 /// verdict on the members that behave like it.
-fn mean_of(one: &AuditedWorkload, usage: &InstanceUsage) -> Option<Decimal> {
-    let mut parts = one.parts.iter();
+fn mean_of(audited: &AuditedWorkload, usage: &InstanceUsage) -> Option<Decimal> {
+    let mut parts = audited.parts.iter();
     let part = parts.find(|part| {
         part.workload
             .instances
             .binary_search(&usage.instance)
             .is_ok()
     });
-    let verdict = part.map_or(&one.verdict, |part| &part.verdict);
+    let verdict = part.map_or(&audited.verdict, |part| &part.verdict);
     let summary = usage.summary.as_ref()?;
     let is_judged = verdict.classification != Classification::InsufficientData
         && summary.signal == Signal::GpuUtilization;
@@ -218,8 +218,8 @@ impl<'a> Ledger<'a> {
 
     /// Notes what each of its instances that is a node costs, and how it was used. The
     /// cost of a workload is the sum of these, so nothing is divided among instances.
-    fn add_running(&mut self, audit: &Audit, one: &AuditedWorkload, nodes: &mut Nodes<'a>) {
-        let workload = &one.workload;
+    fn add_running(&mut self, audit: &Audit, audited: &AuditedWorkload, nodes: &mut Nodes<'a>) {
+        let workload = &audited.workload;
         let costs = workload.cost.as_ref().map(|cost| &cost.instances);
         for (place, id) in workload.instances.iter().enumerate() {
             let cost = costs
@@ -231,11 +231,11 @@ impl<'a> Ledger<'a> {
             match nodes.get_mut(id) {
                 Some((_, on_node)) => {
                     on_node.cost = cost;
-                    on_node.uses.retain(|one| {
-                        let mut own = gpus().filter(|gpu| u32::from(gpu.index) == one.gpu);
+                    on_node.uses.retain(|device_use| {
+                        let mut own = gpus().filter(|gpu| u32::from(gpu.index) == device_use.gpu);
                         own.all(|gpu| gpu.contradiction.is_none())
                     });
-                    on_node.mean = usage.and_then(|usage| mean_of(one, usage));
+                    on_node.mean = usage.and_then(|usage| mean_of(audited, usage));
                 }
                 None => self.add_elsewhere(cost),
             }

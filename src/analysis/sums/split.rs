@@ -22,11 +22,11 @@ impl CostSplit {
     /// Splits a cost of a workload, in whole cents, as its own is split. The mean
     /// GPU utilization counts, of the instances that reported it, and only when
     /// that is enough for a verdict: power is not utilization.
-    pub fn of(one: &AuditedWorkload, cost: Money) -> Self {
-        if !one.workload.key.running {
+    pub fn of(audited: &AuditedWorkload, cost: Money) -> Self {
+        if !audited.workload.key.running {
             return Self::of_storage(cost);
         }
-        Self::by_use(cost, mean_share(one).zip(measured_share(one)))
+        Self::by_use(cost, mean_share(audited).zip(measured_share(audited)))
     }
 
     fn nothing(cost: Money) -> Self {
@@ -72,11 +72,11 @@ impl CostSplit {
 }
 
 /// Mean GPU utilization, 0–1; absent when it is not known well enough.
-fn mean_share(one: &AuditedWorkload) -> Option<Decimal> {
-    if one.verdict.classification == Classification::InsufficientData {
+fn mean_share(audited: &AuditedWorkload) -> Option<Decimal> {
+    if audited.verdict.classification == Classification::InsufficientData {
         return None;
     }
-    let summary = one.workload.utilization.as_ref()?;
+    let summary = audited.workload.utilization.as_ref()?;
     if summary.signal != Signal::GpuUtilization {
         return None;
     }
@@ -91,13 +91,13 @@ pub(super) fn share_of_percent(percent: f64) -> Option<Decimal> {
 
 /// The share of its cost that instances with a GPU signal have, 0–1; absent when
 /// that is nothing.
-fn measured_share(one: &AuditedWorkload) -> Option<Decimal> {
-    let workload = &one.workload;
+fn measured_share(audited: &AuditedWorkload) -> Option<Decimal> {
+    let workload = &audited.workload;
     let costs = &workload.cost.as_ref()?.instances;
     let monthly = |index: usize| {
         costs
             .get(index)
-            .map_or(Decimal::ZERO, |one| one.monthly().amount())
+            .map_or(Decimal::ZERO, |instance| instance.monthly().amount())
     };
     let total: Decimal = (0..costs.len()).map(monthly).sum();
     let measured: Decimal = workload

@@ -108,8 +108,10 @@ impl Totals {
         unused: &[UnusedCommitment],
         gaps: &mut Vec<Gap>,
     ) -> Self {
-        let of_workloads = audited.iter().filter_map(|one| one.workload.monthly_cost());
-        let of_unused = unused.iter().filter_map(|one| one.monthly_cost);
+        let of_workloads = audited
+            .iter()
+            .filter_map(|workload| workload.workload.monthly_cost());
+        let of_unused = unused.iter().filter_map(|row| row.monthly_cost);
         let mut currencies = of_workloads.chain(of_unused).map(Money::currency);
         let currency = match currencies.next() {
             Some(first) if currencies.all(|other| other == first) => first,
@@ -135,29 +137,29 @@ impl Totals {
             unpriced_instances: 0,
             ignored_workloads: 0,
         };
-        for one in audited {
-            totals.add(one, gaps);
+        for workload in audited {
+            totals.add(workload, gaps);
         }
-        for one in unused {
-            totals.add_unused(one, gaps);
+        for row in unused {
+            totals.add_unused(row, gaps);
         }
         totals
     }
 
-    fn add_unused(&mut self, one: &UnusedCommitment, gaps: &mut Vec<Gap>) {
-        let Some(cost) = one.monthly_cost else {
-            let cause = Cause::of(CauseKind::UnusedUnpriced, [&one.name, &one.detail]);
-            gaps.push(Gap::of(GapSubject::Price, &one.id, cause));
+    fn add_unused(&mut self, row: &UnusedCommitment, gaps: &mut Vec<Gap>) {
+        let Some(cost) = row.monthly_cost else {
+            let cause = Cause::of(CauseKind::UnusedUnpriced, [&row.name, &row.detail]);
+            gaps.push(Gap::of(GapSubject::Price, &row.id, cause));
             return;
         };
-        if !self.is_in_currency(&one.id, cost, gaps) {
+        if !self.is_in_currency(&row.id, cost, gaps) {
             return;
         }
         self.unused_monthly_cost = plus(self.unused_monthly_cost, Some(cost));
-        if one.committed_until.is_some() {
+        if row.committed_until.is_some() {
             self.committed_monthly_cost = plus(self.committed_monthly_cost, Some(cost));
         }
-        self.add_money(cost, one.planned_monthly_cost(), &one.actions);
+        self.add_money(cost, row.planned_monthly_cost(), &row.actions);
     }
 
     /// Adds a cost with what the plan does about it.
@@ -179,21 +181,21 @@ impl Totals {
         self.monthly_optimization = plus(self.monthly_optimization, money(optimization));
     }
 
-    fn add(&mut self, one: &AuditedWorkload, gaps: &mut Vec<Gap>) {
-        let cost = one
+    fn add(&mut self, audited: &AuditedWorkload, gaps: &mut Vec<Gap>) {
+        let cost = audited
             .workload
             .monthly_cost()
-            .filter(|cost| self.is_in_currency(&one.workload.id(), *cost, gaps));
-        self.count(one, cost);
+            .filter(|cost| self.is_in_currency(&audited.workload.id(), *cost, gaps));
+        self.count(audited, cost);
         let Some(cost) = cost else {
             return;
         };
-        let committed_cost = one
+        let committed_cost = audited
             .workload
             .committed_cost()
             .map(|committed_cost| committed_cost.monthly);
         self.committed_monthly_cost = plus(self.committed_monthly_cost, committed_cost);
-        self.add_money(cost, one.planned_monthly_cost(), &one.actions);
+        self.add_money(cost, audited.planned_monthly_cost(), &audited.actions);
     }
 
     fn is_in_currency(&self, id: &str, cost: Money, gaps: &mut Vec<Gap>) -> bool {
@@ -206,10 +208,10 @@ impl Totals {
         false
     }
 
-    fn count(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
-        let workload = &one.workload;
+    fn count(&mut self, audited: &AuditedWorkload, cost: Option<Money>) {
+        let workload = &audited.workload;
         let instances = workload.instances.len() as u64;
-        let class = one.verdict.classification;
+        let class = audited.verdict.classification;
         self.instances += instances;
         self.stopped_instances += workload.stopped_now();
         self.gpus += workload.running_gpus();
@@ -253,14 +255,14 @@ pub struct Funnel {
 impl Funnel {
     pub(in crate::analysis) fn of(audited: &[AuditedWorkload]) -> Self {
         let mut funnel = Self::default();
-        for one in audited {
-            let total = one.workload.running_gpus();
+        for workload in audited {
+            let total = workload.workload.running_gpus();
             if total == 0 {
                 continue;
             }
             funnel.total_gpus += total;
             let mut measured = 0;
-            for gpu in one.workload.gpus() {
+            for gpu in workload.workload.gpus() {
                 // Of a card with MIG, memory may be all that is reported.
                 let is_allocated = gpu.is_allocated();
                 funnel.allocated_gpus += u64::from(is_allocated == Some(true));
@@ -287,8 +289,9 @@ pub struct PriceUse {
 impl PriceUse {
     pub(in crate::analysis) fn record(&mut self, workload: &Workload, proposals: &Proposals) {
         let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
-        for one in costs.filter(|one| one.uses_price()) {
-            self.quotes.insert(one.key.clone(), one.quote.clone());
+        for instance in costs.filter(|instance| instance.uses_price()) {
+            self.quotes
+                .insert(instance.key.clone(), instance.quote.clone());
         }
         for (resource, quote) in &workload.idle_storage.quotes {
             let key = (workload.key.region.clone(), *resource);
@@ -296,13 +299,14 @@ impl PriceUse {
         }
         let moved = proposals.rightsize().into_iter();
         let markets = proposals.spot().into_iter().flatten();
-        let moved = moved.flat_map(|found| &found.quotes);
+        let moved = moved.flat_map(|rightsizing| &rightsizing.quotes);
         let spot = markets.flat_map(|(_, offer)| &offer.figures.spot.quotes);
         for (key, quote) in moved.chain(spot) {
             self.quotes.insert(key.clone(), quote.clone());
         }
-        if let Some(found) = proposals.commit() {
-            self.quotes.insert(found.key.clone(), found.quote.clone());
+        if let Some(commitment) = proposals.commit() {
+            self.quotes
+                .insert(commitment.key.clone(), commitment.quote.clone());
         }
     }
 

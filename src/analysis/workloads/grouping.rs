@@ -93,8 +93,8 @@ pub(in crate::analysis) fn group(
         .into_par_iter()
         .fold(nothing, |mut sum, (key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
-            let found = gather.workload(key, &instances, &mut sum.1, &mut sum.2);
-            sum.0.push(found);
+            let grouped = gather.workload(key, &instances, &mut sum.1, &mut sum.2);
+            sum.0.push(grouped);
             WORK.advance(1);
             sum
         })
@@ -105,8 +105,8 @@ pub(in crate::analysis) fn group(
             sum
         });
     gaps.extend(own_gaps);
-    let peers = |one: &Grouped| {
-        let key = &one.workload.key;
+    let peers = |group: &Grouped| {
+        let key = &group.workload.key;
         (
             key.provider,
             key.account.clone(),
@@ -115,13 +115,14 @@ pub(in crate::analysis) fn group(
         )
     };
     // What stalls may wait for the member that coordinates it.
-    let works = |one: &&Grouped| {
+    let works = |group: &&Grouped| {
         let is_stalled = |part: &Part| part.idle == Some(UsageState::Stalled);
-        one.workload.key.running && (one.working().is_some() || one.parts.iter().any(is_stalled))
+        group.workload.key.running
+            && (group.working().is_some() || group.parts.iter().any(is_stalled))
     };
     let working: BTreeSet<_> = workloads.iter().filter(works).map(peers).collect();
-    for one in &mut workloads {
-        one.has_working_peers = working.contains(&peers(one));
+    for group in &mut workloads {
+        group.has_working_peers = working.contains(&peers(group));
     }
     (workloads, week, gaps)
 }
@@ -146,13 +147,13 @@ struct Gather<'a> {
 
 /// Opinions by the instances that they are about.
 fn advised(opinions: &[AwsOpinion]) -> BTreeMap<&ResourceId, Vec<&AwsOpinion>> {
-    let mut all: BTreeMap<&ResourceId, Vec<&AwsOpinion>> = BTreeMap::new();
-    for one in opinions {
-        for instance in &one.instances {
-            all.entry(instance).or_default().push(one);
+    let mut by_instance: BTreeMap<&ResourceId, Vec<&AwsOpinion>> = BTreeMap::new();
+    for opinion in opinions {
+        for instance in &opinion.instances {
+            by_instance.entry(instance).or_default().push(opinion);
         }
     }
-    all
+    by_instance
 }
 
 /// Everything that was measured of a group.
@@ -213,21 +214,21 @@ impl<'a> Gather<'a> {
             let cause = Cause::of(CauseKind::TypeUnknown, [&key.instance_type]);
             gaps.push(Gap::of(GapSubject::InstanceType, &id, cause));
         }
-        let found = self.measure(instances, shape.as_ref(), week);
+        let measured = self.measure(instances, shape.as_ref(), week);
         let tags = common_tags(instances);
         let name = name(&key.group, instances);
         let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
         let running = key.running;
-        let (cost, unpriced) = match running.then(|| self.cost(instances, &found.usage)) {
+        let (cost, unpriced) = match running.then(|| self.cost(instances, &measured.usage)) {
             Some(Ok(cost)) => (Some(cost), None),
             Some(Err(unpriced)) => (None, Some(unpriced)),
             None => (None, None),
         };
         if running {
-            usage_gaps(&id, &found.usage, gaps);
+            usage_gaps(&id, &measured.usage, gaps);
             outage_gaps(
-                (&id, &found.usage),
-                found.utilization.as_ref(),
+                (&id, &measured.usage),
+                measured.utilization.as_ref(),
                 (self.policy, self.estate.window.end),
                 gaps,
             );
@@ -244,8 +245,8 @@ impl<'a> Gather<'a> {
         }
         let members: Vec<Member> = instances
             .iter()
-            .zip(found.states.iter().zip(found.activities))
-            .zip(found.first_work)
+            .zip(measured.states.iter().zip(measured.activities))
+            .zip(measured.first_work)
             .map(|((instance, (verdict, activity)), first_work)| Member {
                 id: instance.id.clone(),
                 zone: instance.zone.clone(),
@@ -298,18 +299,18 @@ impl<'a> Gather<'a> {
             cost,
             unpriced,
             idle_storage,
-            running_share: running_share(&found.usage),
-            utilization: found.utilization,
+            running_share: running_share(&measured.usage),
+            utilization: measured.utilization,
             profile: None,
-            activity: found.activity,
-            usage: found.usage,
+            activity: measured.activity,
+            usage: measured.usage,
             shape,
             key,
         };
         self.profiles.stand_in(&mut workload, instances);
         let workload = Arc::new(workload);
-        let verdict = self.judge(&workload, found.states);
-        let parts = found
+        let verdict = self.judge(&workload, measured.states);
+        let parts = measured
             .parts
             .parts(&workload, &verdict, self.policy, self.estate.as_of);
         Grouped {
@@ -322,7 +323,9 @@ impl<'a> Gather<'a> {
 
     /// What AWS advises about some instances, once about each.
     fn opinions(&self, instances: &[&Instance]) -> Vec<AwsOpinion> {
-        let about = instances.iter().filter_map(|one| self.advised.get(&one.id));
+        let about = instances
+            .iter()
+            .filter_map(|instance| self.advised.get(&instance.id));
         let mut about: Vec<&AwsOpinion> = about.flatten().copied().collect();
         about.sort_by(|left, right| left.key().cmp(&right.key()));
         about.dedup();
@@ -332,15 +335,15 @@ impl<'a> Gather<'a> {
     /// The settings of the Auto Scaling group that some instances are in.
     fn scaling_group(&self, instances: &[&Instance]) -> Option<Arc<ScalingGroup>> {
         let first = instances.first()?;
-        let mut all = self.estate.scaling_groups.iter();
-        all.find(|group| group.has(first)).cloned().map(Arc::new)
+        let mut groups = self.estate.scaling_groups.iter();
+        groups.find(|group| group.has(first)).cloned().map(Arc::new)
     }
 
     /// What inference components reserve of some instances.
     fn component_host(&self, instances: &[&Instance]) -> Option<Arc<ComponentHost>> {
         let first = instances.first()?;
-        let mut all = self.estate.managed.hosts.iter();
-        all.find(|host| host.has(first)).cloned().map(Arc::new)
+        let mut hosts = self.estate.managed.hosts.iter();
+        hosts.find(|host| host.has(first)).cloned().map(Arc::new)
     }
 
     /// The verdict on a group: its class over all GPUs, its state from the members.
@@ -359,7 +362,7 @@ impl<'a> Gather<'a> {
         if members.len() == 1 || verdict.classification == Classification::InsufficientData {
             return verdict;
         }
-        let states: Vec<Option<UsageState>> = members.iter().map(|one| one.state).collect();
+        let states: Vec<Option<UsageState>> = members.iter().map(|member| member.state).collect();
         let rests = |state: &Option<UsageState>| state.is_some_and(UsageState::rests);
         if states.iter().all(rests) {
             // The most cautious of them; each part says its own.
@@ -372,8 +375,11 @@ impl<'a> Gather<'a> {
             verdict.state = cautious
                 .find(|state| states.contains(&Some(*state)))
                 .or(Some(UsageState::Idle));
-            verdict.confidence = members.iter().filter_map(|one| one.confidence).min();
-            let busy: Option<Vec<f64>> = members.iter().map(|one| one.busy_cpu_percent).collect();
+            verdict.confidence = members.iter().filter_map(|member| member.confidence).min();
+            let busy: Option<Vec<f64>> = members
+                .iter()
+                .map(|member| member.busy_cpu_percent)
+                .collect();
             verdict.busy_cpu_percent = busy.into_iter().flatten().reduce(f64::min);
         } else if states.iter().all(Option::is_none) {
             verdict.state = None;
@@ -399,8 +405,8 @@ impl<'a> Gather<'a> {
     ) -> MeasuredGroup {
         let (window, period) = (self.estate.window, self.estate.period_seconds);
         let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
-        let mut all = PartSum::new(window, period);
-        let mut found = MeasuredGroup {
+        let mut total = PartSum::new(window, period);
+        let mut gathered = MeasuredGroup {
             usage: Vec::with_capacity(instances.len()),
             states: Vec::with_capacity(instances.len()),
             activities: Vec::with_capacity(instances.len()),
@@ -426,23 +432,23 @@ impl<'a> Gather<'a> {
             let kind = signal.map(|(signal, _)| signal);
             let hours = timeline.activity(kind, instance.first_seen());
             let first_work = timeline.first_work(kind, instance.first_seen());
-            found.first_work.push(first_work);
-            all.add(&timeline, signal, instance.first_seen());
+            gathered.first_work.push(first_work);
+            total.add(&timeline, signal, instance.first_seen());
             if ignored(instance).is_none() {
-                found
+                gathered
                     .parts
                     .add(verdict.rest(), &timeline, signal, instance.first_seen());
             }
-            found.activities.push(hours);
-            found.states.push(verdict);
-            found.usage.push(measured);
+            gathered.activities.push(hours);
+            gathered.states.push(verdict);
+            gathered.usage.push(measured);
         }
-        if all.is_of_utilization() {
-            week.add(&all.timeline());
+        if total.is_of_utilization() {
+            week.add(&total.timeline());
         }
-        let (utilization, activity) = all.figures();
+        let (utilization, activity) = total.figures();
         // Of one alone the hours are held once.
-        let activity = found
+        let activity = gathered
             .activities
             .first()
             .filter(|own| **own == activity)
@@ -451,7 +457,7 @@ impl<'a> Gather<'a> {
         MeasuredGroup {
             utilization,
             activity,
-            ..found
+            ..gathered
         }
     }
 
@@ -498,7 +504,7 @@ fn ignored(instance: &Instance) -> Option<String> {
 fn has_several_owners(instances: &[&Instance]) -> bool {
     let owners = instances
         .iter()
-        .map(|one| tag_value(&one.tags, &OWNER_TAGS));
+        .map(|instance| tag_value(&instance.tags, &OWNER_TAGS));
     owners.collect::<BTreeSet<_>>().len() > 1
 }
 
@@ -527,7 +533,7 @@ fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
     // What forbids holds for all where one member says it.
     let mut said = instances
         .iter()
-        .filter_map(|one| tag_value(&one.tags, &[GPUS_TAG]));
+        .filter_map(|instance| tag_value(&instance.tags, &[GPUS_TAG]));
     if said.any(|value| value.trim().eq_ignore_ascii_case(LINKED)) {
         common.retain(|key, _| !key.eq_ignore_ascii_case(GPUS_TAG));
         common.insert(GPUS_TAG.to_owned(), LINKED.to_owned());

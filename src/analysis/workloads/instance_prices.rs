@@ -17,8 +17,8 @@ pub(super) fn instance_price(
     instance: &Instance,
     prices: &Prices<'_>,
 ) -> Result<(PriceKey, PriceQuote), Unpriced> {
-    if let Some(found) = block_price(instance, prices) {
-        return Ok(found);
+    if let Some(price) = block_price(instance, prices) {
+        return Ok(price);
     }
     let key = instance.price_key().ok_or_else(|| committed(instance))?;
     let kind = match key.provider {
@@ -36,8 +36,8 @@ pub(in crate::analysis) fn block_price(
     instance: &Instance,
     prices: &Prices<'_>,
 ) -> Option<(PriceKey, PriceQuote)> {
-    let found = prices.find(&instance.block_key()?).ok()?;
-    (found.1.origin == PriceOrigin::User).then_some(found)
+    let price = prices.find(&instance.block_key()?).ok()?;
+    (price.1.origin == PriceOrigin::User).then_some(price)
 }
 
 /// What pays for the hours of an instance in a Capacity Block, whether it runs or not.
@@ -49,8 +49,9 @@ pub(in crate::analysis) fn block_hours(
     let (_, quote) = block_price(instance, prices)?;
     let reservation = instance.capacity_reservation_id.as_ref();
     let id = instance.capacity_block_id.as_ref().or(reservation);
-    let mut all = estate.commitments.capacity_reservations.iter();
-    let held = all.find(|one| Some(&one.id) == reservation || Some(&one.id) == id);
+    let mut reservations = estate.commitments.capacity_reservations.iter();
+    let held = reservations
+        .find(|candidate| Some(&candidate.id) == reservation || Some(&candidate.id) == id);
     Some(CommittedHours {
         uncovered_share: Decimal::ZERO,
         parts: vec![CommittedPart {
@@ -58,7 +59,7 @@ pub(in crate::analysis) fn block_hours(
             option: PurchaseOption::CapacityBlock,
             share: Decimal::ONE,
             hourly: quote.rate.times_hours(Decimal::ONE),
-            end: held.and_then(|one| one.end),
+            end: held.and_then(|block| block.end),
         }],
     })
 }

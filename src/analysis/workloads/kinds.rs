@@ -136,12 +136,12 @@ static DECLARATIONS: [Declaration; 8] = [
 pub(super) fn unreadable(workload: &str, instances: &[&Instance]) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for (subject, tag, is_readable) in &DECLARATIONS {
-        let has_other = |one: &&&Instance| {
-            tag_value(&one.tags, &[tag]).is_some_and(|value| !is_readable(value))
+        let has_other = |instance: &&&Instance| {
+            tag_value(&instance.tags, &[tag]).is_some_and(|value| !is_readable(value))
         };
-        let found: Vec<&&Instance> = instances.iter().filter(has_other).collect();
-        if let Some(first) = found.first() {
-            let count = found.len().to_string();
+        let declaring: Vec<&&Instance> = instances.iter().filter(has_other).collect();
+        if let Some(first) = declaring.first() {
+            let count = declaring.len().to_string();
             let details = [*tag, count.as_str(), first.id.as_str()];
             let cause = Cause::of(CauseKind::TagNotReadable, details);
             gaps.push(Gap::of(subject.clone(), workload, cause));
@@ -214,8 +214,8 @@ mod tests {
         // 8,760 hours after noon of 2026-11-01 are noon of 2027-11-01.
         let as_of: Timestamp = "2026-11-01T12:00:00Z".parse().expect("a time");
         let years = |day: &str| {
-            let found = until(&tags(&[("gpucost:until", day)]), as_of)?;
-            Some(found.years)
+            let term = until(&tags(&[("gpucost:until", day)]), as_of)?;
+            Some(term.years)
         };
         assert_eq!(years("2027-11-01"), Some(1));
         assert_eq!(years("2027-10-31"), Some(0));

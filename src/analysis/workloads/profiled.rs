@@ -34,9 +34,9 @@ impl<'a> Profiles<'a> {
             runs.entry(&run.instance).or_default().push(run);
         }
         let mut series: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        let of_runs = |one: &&Series| one.source == SeriesSource::Profile;
-        for one in estate.metrics.iter().filter(of_runs) {
-            series.entry(&one.instance).or_default().push(one);
+        let of_runs = |metric: &&Series| metric.source == SeriesSource::Profile;
+        for metric in estate.metrics.iter().filter(of_runs) {
+            series.entry(&metric.instance).or_default().push(metric);
         }
         Self {
             estate,
@@ -65,8 +65,8 @@ impl<'a> Profiles<'a> {
     /// The runs of an instance that the window holds.
     fn in_window(&self, instance: &Instance) -> impl Iterator<Item = &'a ProfiledRun> {
         let (window, period) = (self.estate.window, self.estate.period_seconds);
-        let all = self.runs.get(&instance.id).into_iter().flatten().copied();
-        all.filter(move |run| run.is_inside(window, period))
+        let runs = self.runs.get(&instance.id).into_iter().flatten().copied();
+        runs.filter(move |run| run.is_inside(window, period))
     }
 
     /// Those among them that may be judged: of a complete command, with as many
@@ -93,17 +93,17 @@ impl<'a> Profiles<'a> {
         offer: Option<&GpuOffer>,
     ) -> (InstanceUsage, Timeline) {
         let usage = self.measured.of(&instance.id);
-        let mut found = usage.measure(instance, offer, self.grid());
+        let mut measured = usage.measure(instance, offer, self.grid());
         let of_runs = self.series_of(instance);
-        if !of_runs.is_empty() && !self.is_enough(&found.0, true) {
-            let (usage, timeline) = &found;
+        if !of_runs.is_empty() && !self.is_enough(&measured.0, true) {
+            let (usage, timeline) = &measured;
             let profiled = usage.by_profile(timeline, instance, offer, of_runs);
             if self.is_enough(&profiled.0, false) {
-                found = profiled;
+                measured = profiled;
             }
         }
-        self.add_host(&mut found.0, instance);
-        found
+        self.add_host(&mut measured.0, instance);
+        measured
     }
 
     /// Whether an instance by itself delivers enough for a verdict. Power of the
@@ -138,7 +138,9 @@ impl<'a> Profiles<'a> {
     /// Judges a running workload over complete runs where everything else is too
     /// little, or says why its runs are too little as well.
     pub fn stand_in(&self, workload: &mut Workload, instances: &[&Instance]) {
-        let has_runs = instances.iter().any(|one| self.runs.contains_key(&one.id));
+        let has_runs = instances
+            .iter()
+            .any(|instance| self.runs.contains_key(&instance.id));
         if !has_runs || !workload.key.running {
             return;
         }
@@ -212,9 +214,9 @@ impl<'a> Profiles<'a> {
     /// # Errors
     /// With what is wrong with the runs of the first that has none.
     fn ask_runs(&self, instances: &[&Instance]) -> Result<(), String> {
-        let lacking = |one: &&&Instance| self.complete(one).is_empty();
+        let lacking = |instance: &&&Instance| self.complete(instance).is_empty();
         let without = instances.iter().filter(lacking).count();
-        let profiled = |one: &&&Instance| self.runs.contains_key(&one.id);
+        let profiled = |instance: &&&Instance| self.runs.contains_key(&instance.id);
         let Some(first) = instances.iter().filter(lacking).find(profiled) else {
             return if without == 0 {
                 Ok(())

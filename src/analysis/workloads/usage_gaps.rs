@@ -16,24 +16,32 @@ pub(super) fn outage_gaps(
 ) {
     let is_said = utilization.is_some_and(|summary| summary.outage.forbids(policy));
     let of_gpus = |samples: fn(&InstanceUsage) -> Vec<Samples>| -> Outage {
-        let all = usage.iter().flat_map(samples).map(|samples| samples.outage);
-        all.filter(|outage| outage.forbids(policy))
+        let outages = usage.iter().flat_map(samples).map(|samples| samples.outage);
+        outages
+            .filter(|outage| outage.forbids(policy))
             .fold(Outage::default(), Outage::plus)
     };
-    let utilization = of_gpus(|one| {
-        let gpus = one.gpus.iter();
+    let utilization = of_gpus(|instance| {
+        let gpus = instance.gpus.iter();
         gpus.flat_map(|gpu| [Some(gpu.samples), gpu.maxima.map(|maxima| maxima.samples)])
             .flatten()
             .collect()
     });
-    let vram = of_gpus(|one| {
-        one.gpus
+    let vram = of_gpus(|instance| {
+        instance
+            .gpus
             .iter()
             .filter_map(|gpu| Some(gpu.vram?.samples))
             .collect()
     });
-    let cpu = of_gpus(|one| one.cpu_samples.into_iter().collect());
-    let network = of_gpus(|one| one.network.iter().map(|network| network.samples).collect());
+    let cpu = of_gpus(|instance| instance.cpu_samples.into_iter().collect());
+    let network = of_gpus(|instance| {
+        instance
+            .network
+            .iter()
+            .map(|network| network.samples)
+            .collect()
+    });
     let facts = [
         (GapSubject::GpuUtilization, utilization),
         (GapSubject::VramUse, vram),
