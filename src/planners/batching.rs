@@ -121,9 +121,9 @@ pub fn batching(request: BatchingRequest) -> Result<Batching, BatchingError> {
         .collect();
     let objective = request.objective_seconds.unwrap_or(f64::INFINITY);
     let holding = choices.iter().enumerate();
-    let holding = holding.filter(|(_, one)| one.longest_seconds() <= objective);
+    let holding = holding.filter(|(_, choice)| choice.longest_seconds() <= objective);
     let best = holding.min_by(|(_, left), (_, right)| {
-        let size = |one: &BatchChoice| (one.machines, one.servers, microseconds(one));
+        let size = |choice: &BatchChoice| (choice.machines, choice.servers, microseconds(choice));
         // A batch that may grow takes bursts at the same cost.
         let by_load = || left.load.total_cmp(&right.load);
         size(left).cmp(&size(right)).then_with(by_load)
@@ -148,10 +148,10 @@ fn missed(choices: &[BatchChoice], objective_seconds: f64) -> BatchingError {
     let shortest = choices
         .iter()
         .min_by(|left, right| left.longest_seconds().total_cmp(&right.longest_seconds()));
-    shortest.map_or(BatchingError::Many, |one| BatchingError::Objective {
+    shortest.map_or(BatchingError::Many, |choice| BatchingError::Objective {
         objective_seconds,
-        shortest_seconds: one.longest_seconds(),
-        limit: one.limit,
+        shortest_seconds: choice.longest_seconds(),
+        limit: choice.limit,
     })
 }
 

@@ -38,27 +38,27 @@ const CURVE: [(u32, f64); 3] = [(1, 35.0), (8, 210.0), (32, 520.0)];
 ///   38.095 + 7 / 24 × (61.538 − 38.095) = 44.933 ms.
 #[test]
 fn waiting_makes_batches_and_batches_save_servers() {
-    let found = batching(request(&CURVE, 300.0, 0.05)).expect("an answer");
-    let servers: Vec<(u32, u32)> = found
+    let answer = batching(request(&CURVE, 300.0, 0.05)).expect("an answer");
+    let servers: Vec<(u32, u32)> = answer
         .choices
         .iter()
-        .map(|one| (one.limit, one.servers))
+        .map(|choice| (choice.limit, choice.servers))
         .collect();
     // Up to 4: 4 take 28.571 + 3 / 7 × 9.524 = 32.653 ms, 122.5 a second:
     // 300 / 98 = 3.06, so 4. Up to 2: 29.932 ms, 66.8 a second: 300 / 53.5 = 5.6, so 6.
     assert_eq!(servers, [(1, 11), (2, 6), (4, 4), (8, 2), (16, 2), (32, 1)]);
-    let eight = &found.choices[3];
+    let eight = &answer.choices[3];
     assert!((eight.batch - 7.5).abs() < 1e-9);
     assert!((eight.service_seconds - 0.037_415).abs() < 1e-6);
     assert!((eight.load - 0.714_286).abs() < 1e-6);
     assert!((eight.longest_seconds() - 0.087_415).abs() < 1e-6);
     assert!((eight.mean_seconds() - 0.062_415).abs() < 1e-6);
-    assert_eq!(found.best, 5);
-    assert!((found.choices[5].longest_seconds() - 0.094_933).abs() < 1e-6);
+    assert_eq!(answer.best, 5);
+    assert!((answer.choices[5].longest_seconds() - 0.094_933).abs() < 1e-6);
     let text = |money: Option<Money>| money.map(|money| money.amount().to_string());
     // 2 × 1.006 × 730, and 2.012 / 1.08 million.
-    assert_eq!(text(found.monthly(eight)).as_deref(), Some("1468.76"));
-    assert_eq!(text(found.per_million(eight)).as_deref(), Some("1.8630"));
+    assert_eq!(text(answer.monthly(eight)).as_deref(), Some("1468.76"));
+    assert_eq!(text(answer.per_million(eight)).as_deref(), Some("1.8630"));
 }
 
 /// Without waiting, one server with 300 a second collects what arrives while it works:
@@ -66,12 +66,12 @@ fn waiting_makes_batches_and_batches_save_servers() {
 /// 38.095 + 4.85 / 24 × 23.443 = 42.83 ms, in which 300 × 0.04283 = 12.85 arrive.
 #[test]
 fn batches_grow_while_a_server_works() {
-    let found = batching(request(&CURVE, 300.0, 0.0)).expect("an answer");
-    let one = &found.choices[5];
-    assert_eq!((one.limit, one.servers), (32, 1));
-    assert!((one.batch - 12.849_741).abs() < 1e-5, "{}", one.batch);
-    assert!((one.wait_seconds - 0.042_832).abs() < 1e-6);
-    assert!((one.longest_seconds() - 0.085_665).abs() < 1e-6);
+    let answer = batching(request(&CURVE, 300.0, 0.0)).expect("an answer");
+    let choice = &answer.choices[5];
+    assert_eq!((choice.limit, choice.servers), (32, 1));
+    assert!((choice.batch - 12.849_741).abs() < 1e-5, "{}", choice.batch);
+    assert!((choice.wait_seconds - 0.042_832).abs() < 1e-6);
+    assert!((choice.longest_seconds() - 0.085_665).abs() < 1e-6);
 }
 
 /// With 100 ms, 30 arrive at one server: 38.095 + 22 / 24 × 23.443 = 59.585 ms.
@@ -103,9 +103,9 @@ fn an_objective_costs_servers() {
 /// idle and the batch is full or its first request has waited long enough.
 #[test]
 fn a_server_that_is_simulated_does_the_same() {
-    let simulated = |asked: &BatchingRequest, one: &BatchChoice| -> (f64, f64) {
-        let gap = f64::from(one.servers) / asked.requests_per_second;
-        let limit = one.limit as usize;
+    let simulated = |asked: &BatchingRequest, choice: &BatchChoice| -> (f64, f64) {
+        let gap = f64::from(choice.servers) / asked.requests_per_second;
+        let limit = choice.limit as usize;
         let arrivals: Vec<f64> = (0..20_000).map(|index| f64::from(index) * gap).collect();
         let (mut next, mut free) = (0, 0.0_f64);
         let (mut batches, mut longest) = (0.0, 0.0_f64);
@@ -126,14 +126,14 @@ fn a_server_that_is_simulated_does_the_same() {
     for rate in [20.0, 90.0, 300.0, 2_000.0] {
         for wait in [0.0, 0.005, 0.05, 0.2] {
             let asked = request(&CURVE, rate, wait);
-            let found = batching(asked.clone()).expect("an answer");
-            for one in &found.choices {
-                let (batch, longest) = simulated(&asked, one);
-                let about = format!("{rate} {wait} {one:?}: {batch} {longest}");
+            let answer = batching(asked.clone()).expect("an answer");
+            for choice in &answer.choices {
+                let (batch, longest) = simulated(&asked, choice);
+                let about = format!("{rate} {wait} {choice:?}: {batch} {longest}");
                 // Requests are whole: a batch may have one more than flows in.
-                assert!((batch - one.batch).abs() <= 1.0 + 1e-6, "{about}");
-                let one_more = asked.curve.seconds(one.batch + 1.0) - one.service_seconds;
-                let most = one.longest_seconds() + 2.0 * one_more;
+                assert!((batch - choice.batch).abs() <= 1.0 + 1e-6, "{about}");
+                let one_more = asked.curve.seconds(choice.batch + 1.0) - choice.service_seconds;
+                let most = choice.longest_seconds() + 2.0 * one_more;
                 assert!(longest <= most + 1e-6, "{about}");
                 compared += 1;
             }
@@ -146,9 +146,9 @@ fn a_server_that_is_simulated_does_the_same() {
 fn servers_fill_instances_and_are_bounded() {
     let mut asked = request(&CURVE, 300.0, 0.0);
     asked.machine.servers = 4;
-    let found = batching(asked).expect("an answer");
-    let one = &found.choices[0];
-    assert_eq!((one.servers, one.machines), (11, 3));
+    let answer = batching(asked).expect("an answer");
+    let choice = &answer.choices[0];
+    assert_eq!((choice.servers, choice.machines), (11, 3));
     let endless = batching(request(&CURVE, 1e9, 0.0));
     assert_eq!(endless, Err(BatchingError::Many));
 }
@@ -159,20 +159,20 @@ fn servers_fill_instances_and_are_bounded() {
 /// load is 90 of 122.5, 210, 348.5 or 520.
 #[test]
 fn of_equal_limits_that_with_the_lowest_load_is_taken() {
-    let found = batching(request(&CURVE, 90.0, 0.0)).expect("an answer");
-    let alone: Vec<(u32, String, String)> = found
+    let answer = batching(request(&CURVE, 90.0, 0.0)).expect("an answer");
+    let alone: Vec<(u32, String, String)> = answer
         .choices
         .iter()
-        .filter(|one| one.servers == 1)
-        .map(|one| {
-            let longest = format!("{:.3}", one.longest_seconds() * 1e3);
-            (one.limit, longest, format!("{:.1}", one.load * 100.0))
+        .filter(|choice| choice.servers == 1)
+        .map(|choice| {
+            let longest = format!("{:.3}", choice.longest_seconds() * 1e3);
+            (choice.limit, longest, format!("{:.1}", choice.load * 100.0))
         })
         .collect();
     let expected = [(4, "73.5"), (8, "42.9"), (16, "25.8"), (32, "17.3")];
     let expected = expected.map(|(limit, load)| (limit, "62.016".to_owned(), load.to_owned()));
     assert_eq!(alone, expected);
-    assert_eq!(found.choices[found.best].limit, 32);
+    assert_eq!(answer.choices[answer.best].limit, 32);
 }
 
 /// What requests at one server take where they arrive at random, as a simulation of each.
@@ -184,9 +184,9 @@ struct AtRandom {
 
 /// Gaps between requests are exponential. An idle server starts a batch that is full or whose
 /// first request has waited long enough, a busy one as soon as it is free.
-fn at_random(asked: &BatchingRequest, one: &BatchChoice, seed: u64) -> AtRandom {
+fn at_random(asked: &BatchingRequest, choice: &BatchChoice, seed: u64) -> AtRandom {
     let mut random = fastrand::Rng::with_seed(seed);
-    let rate = asked.requests_per_second / f64::from(one.servers);
+    let rate = asked.requests_per_second / f64::from(choice.servers);
     let mut clock = 0.0;
     let arrivals: Vec<f64> = (0..200_000)
         .map(|_| {
@@ -194,7 +194,7 @@ fn at_random(asked: &BatchingRequest, one: &BatchChoice, seed: u64) -> AtRandom 
             clock
         })
         .collect();
-    let limit = one.limit as usize;
+    let limit = choice.limit as usize;
     let (mut next, mut batches, mut free) = (0, 0.0, 0.0_f64);
     let mut taken = Vec::new();
     while next + limit < arrivals.len() {
@@ -229,11 +229,11 @@ fn random_arrivals_queue_where_batches_are_full() {
         (90.0, 0.0, 4, 62.0, [2.8, 52.0, 83.9, 106.0], true),
     ] {
         let asked = request(&CURVE, rate, wait);
-        let found = batching(asked.clone()).expect("an answer");
-        let one = found.choices.iter().find(|one| one.limit == limit);
-        let one = one.expect("a limit");
-        assert!((one.longest_seconds() * 1e3 - computed).abs() < 0.06);
-        let simulated = at_random(&asked, one, 7);
+        let answer = batching(asked.clone()).expect("an answer");
+        let choice = answer.choices.iter().find(|choice| choice.limit == limit);
+        let choice = choice.expect("a limit");
+        assert!((choice.longest_seconds() * 1e3 - computed).abs() < 0.06);
+        let simulated = at_random(&asked, choice, 7);
         let [half, most, nearly_all] = simulated.at_most.map(|seconds| seconds * 1e3);
         let figures = [simulated.mean_batch, half, most, nearly_all];
         for (figure, stated) in figures.into_iter().zip(stated) {

@@ -140,8 +140,11 @@ mod tests {
             (32.0, 61.538),
             (64.0, 123.077),
         ] {
-            let found = curve.seconds(batch) * 1e3;
-            assert!((found - milliseconds).abs() < 0.001, "{batch}: {found}");
+            let computed = curve.seconds(batch) * 1e3;
+            assert!(
+                (computed - milliseconds).abs() < 0.001,
+                "{batch}: {computed}"
+            );
         }
         assert!((curve.items_per_second(32.0) - 520.0).abs() < 1e-9);
     }
@@ -151,9 +154,9 @@ mod tests {
         let curve = curve(&[(2, 40.0), (4, 40.0), (16, 100.0), (17, 400.0)]).expect("it rises");
         let mut before = 0.0;
         for step in 1..=400 {
-            let found = curve.items_per_second(f64::from(step) / 20.0);
-            assert!(found >= before - 1e-9, "{step}");
-            before = found;
+            let throughput = curve.items_per_second(f64::from(step) / 20.0);
+            assert!(throughput >= before - 1e-9, "{step}");
+            before = throughput;
         }
     }
 

@@ -235,7 +235,7 @@ impl ModelQuery {
     /// [`ModelError`] when it is not known enough, or cannot exist.
     pub fn model(&self) -> Result<Model, ModelError> {
         let named = self.name.as_deref().map(published).transpose()?;
-        let params = named.map(|found| found.params).or(self.params);
+        let params = named.map(|published| published.params).or(self.params);
         let params = params.ok_or(ModelError::Nothing)?;
         let is_mixture = self.active_params.is_some();
         let nearest = named.unwrap_or_else(|| nearest_in_size(params, is_mixture));
@@ -254,9 +254,9 @@ impl ModelQuery {
             (None, _) => return Err(ModelError::Shape { params, nearest }),
         };
         let [layers, heads, kv_heads, head_dim] = shape;
-        let active = named.map(|found| found.active_params);
+        let active = named.map(|published| published.active_params);
         let model = Model {
-            name: named.map(|found| found.name),
+            name: named.map(|published| published.name),
             params,
             active_params: self.active_params.or(active).unwrap_or(params),
             embedding_params: near.map_or(0, |near| near.embedding_params).min(params),
@@ -271,33 +271,33 @@ impl ModelQuery {
 }
 
 fn published(name: &str) -> Result<Published, ModelError> {
-    let found = PUBLISHED
+    let answer = PUBLISHED
         .into_iter()
-        .find(|one| plain_name(one.name) == plain_name(name));
-    found.ok_or_else(|| ModelError::Name {
+        .find(|published| plain_name(published.name) == plain_name(name));
+    answer.ok_or_else(|| ModelError::Name {
         name: name.to_owned(),
-        nearest: nearest_names(name, PUBLISHED.iter().map(|one| one.name)),
+        nearest: nearest_names(name, PUBLISHED.iter().map(|published| published.name)),
     })
 }
 
 /// The published model of the same kind that is nearest in size, by ratio.
 fn nearest_in_size(params: u64, is_mixture: bool) -> Published {
-    let distance = |one: &Published| (params as f64 / one.params as f64).ln().abs();
+    let distance = |published: &Published| (params as f64 / published.params as f64).ln().abs();
     let mut of_kind = PUBLISHED
         .into_iter()
-        .filter(|one| (one.active_params < one.params) == is_mixture);
+        .filter(|published| (published.active_params < published.params) == is_mixture);
     let first = of_kind.next().unwrap_or(PUBLISHED[0]);
-    of_kind.fold(first, |best, one| {
-        if distance(&one) < distance(&best) {
-            one
+    of_kind.fold(first, |best, published| {
+        if distance(&published) < distance(&best) {
+            published
         } else {
             best
         }
     })
 }
 
-fn is_near(params: u64, other: u64) -> bool {
-    let ratio = params as f64 / other as f64;
+fn is_near(params: u64, known: u64) -> bool {
+    let ratio = params as f64 / known as f64;
     (1.0 / NEAR..=NEAR).contains(&ratio)
 }
 

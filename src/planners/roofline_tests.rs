@@ -274,22 +274,30 @@ fn errors_against_published_measurements_are_those_of_the_page() {
         (vec![&TENSORRT_LINKED[..]], [12.0, 50.6, -31.8, 223.8]),
         (vec![&NIM[..]], [4.0, -14.4, -14.7, -14.2]),
     ] {
-        let found = errors(&pages);
-        let last = found.len() - 1;
-        let summary = [found.len() as f64, median(&found), found[0], found[last]];
-        for (one, stated) in summary.iter().zip(stated) {
-            assert!((one - stated).abs() < 0.06, "{summary:?}, stated {stated}");
+        let computed = errors(&pages);
+        let last = computed.len() - 1;
+        let summary = [
+            computed.len() as f64,
+            median(&computed),
+            computed[0],
+            computed[last],
+        ];
+        for (figure, stated) in summary.iter().zip(stated) {
+            assert!(
+                (figure - stated).abs() < 0.06,
+                "{summary:?}, stated {stated}"
+            );
         }
     }
-    let all = errors(&[
+    let pooled = errors(&[
         &LMDEPLOY[..],
         &TENSORRT_ONE[..],
         &TENSORRT_LINKED[..],
         &NIM[..],
     ]);
-    let mut sizes: Vec<f64> = all.iter().map(|error| error.abs()).collect();
+    let mut sizes: Vec<f64> = pooled.iter().map(|error| error.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    assert_eq!(all.len(), 70);
+    assert_eq!(pooled.len(), 70);
     assert!((median(&sizes) - 11.4).abs() < 0.06, "{}", median(&sizes));
     assert!(
         (sizes[63] - 49.5).abs() < 0.06,

@@ -62,28 +62,33 @@ impl Demand {
                 periods: periods.len(),
             });
         }
-        let known = |one: &KnownPeriod| one.busy_gpus.filter(|gpus| gpus.is_finite());
+        let known = |period: &KnownPeriod| period.busy_gpus.filter(|gpus| gpus.is_finite());
         let mut last = periods.iter().find_map(known).ok_or(DemandError::Unknown)?;
         let mut gpus = Vec::with_capacity(periods.len());
-        for one in periods {
-            last = known(one).unwrap_or(last).max(0.0);
+        for period in periods {
+            last = known(period).unwrap_or(last).max(0.0);
             gpus.push(last);
         }
-        let ran: Option<Vec<u32>> = periods.iter().map(|one| one.instances).collect();
-        let is_saturated = |one: &KnownPeriod, instances: u32| {
+        let ran: Option<Vec<u32>> = periods.iter().map(|period| period.instances).collect();
+        let is_saturated = |period: &KnownPeriod, instances: u32| {
             let up = f64::from(instances) * f64::from(gpus_per_instance);
-            up > 0.0 && known(one).is_some_and(|busy| busy >= up * SATURATED_SHARE)
+            up > 0.0 && known(period).is_some_and(|busy| busy >= up * SATURATED_SHARE)
         };
         let saturated = |ran: &Vec<u32>| {
             let pairs = periods.iter().zip(ran);
-            pairs.filter(|(one, ran)| is_saturated(one, **ran)).count()
+            pairs
+                .filter(|(period, ran)| is_saturated(period, **ran))
+                .count()
         };
         Ok(Self {
             start,
             period_seconds: period_seconds.max(1),
             saturated_periods: ran.as_ref().map(saturated),
             ran,
-            unknown_periods: periods.iter().filter(|one| known(one).is_none()).count(),
+            unknown_periods: periods
+                .iter()
+                .filter(|period| known(period).is_none())
+                .count(),
             gpus,
         })
     }

@@ -177,7 +177,7 @@ pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, PolicyError> {
             }
         })
         .collect();
-    let mut found = Autoscale {
+    let mut answer = Autoscale {
         today,
         replay: of(&request.policy),
         hindsight,
@@ -186,9 +186,9 @@ pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, PolicyError> {
         others,
         request,
     };
-    found.cheapest = cheapest(&found);
-    found.risk = risk(&found);
-    Ok(found)
+    answer.cheapest = cheapest(&answer);
+    answer.risk = risk(&answer);
+    Ok(answer)
 }
 
 /// Targets to compare.
@@ -210,22 +210,22 @@ fn triggers(asked: Trigger) -> Vec<Trigger> {
 }
 
 /// By dollars; without prices, by the paid time.
-fn cheapest(found: &Autoscale) -> Option<usize> {
-    let accepted = found.others.iter().enumerate();
-    let accepted = accepted.filter(|(_, one)| found.is_accepted(&one.replay));
+fn cheapest(answer: &Autoscale) -> Option<usize> {
+    let accepted = answer.others.iter().enumerate();
+    let accepted = accepted.filter(|(_, alternative)| answer.is_accepted(&alternative.replay));
     accepted
-        .min_by_key(|(index, one)| {
-            let replay = &one.replay;
+        .min_by_key(|(index, alternative)| {
+            let replay = &alternative.replay;
             let paid = replay.on_demand_seconds + replay.spot_seconds;
-            let cost = found.cost(replay).map(Money::amount);
+            let cost = answer.cost(replay).map(Money::amount);
             (cost.is_none(), cost, paid, *index)
         })
         .map(|(index, _)| index)
 }
 
-fn risk(found: &Autoscale) -> Option<SpotRisk> {
-    let request = &found.request;
-    let hours = found.replay.spot_seconds as f64 / HOUR_SECONDS as f64;
+fn risk(answer: &Autoscale) -> Option<SpotRisk> {
+    let request = &answer.request;
+    let hours = answer.replay.spot_seconds as f64 / HOUR_SECONDS as f64;
     let band = request.prices.band.map(|(band, _)| band);
     let rate = Interruptions::of(band, 1, request.least_interruptions_per_day);
     let expected = rate.per_hour * hours;

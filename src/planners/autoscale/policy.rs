@@ -185,7 +185,10 @@ impl ScalingPolicy {
         let local = self.time_zone.1.to_datetime(at);
         let day = local.date().weekday().to_monday_zero_offset() as usize;
         let minute = local.hour() as u16 * 60 + local.minute() as u16;
-        let open = self.windows.iter().filter(|one| one.holds(day, minute));
-        open.map(|one| one.min).fold(self.min, u32::max)
+        let open = self
+            .windows
+            .iter()
+            .filter(|window| window.holds(day, minute));
+        open.map(|window| window.min).fold(self.min, u32::max)
     }
 }

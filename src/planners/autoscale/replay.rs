@@ -44,8 +44,8 @@ impl Replay {
     }
 
     fn percent(&self, part: f64) -> Option<f64> {
-        let all = self.demand_gpu_seconds;
-        (all > 0.0).then(|| (part / all * 100.0).clamp(0.0, 100.0))
+        let total = self.demand_gpu_seconds;
+        (total > 0.0).then(|| (part / total * 100.0).clamp(0.0, 100.0))
     }
 
     /// Mean utilization of what was paid for, percent.
@@ -70,19 +70,19 @@ pub(super) fn fixed(
     gpus_per_instance: u32,
     spot: &SpotShare,
 ) -> Replay {
-    let mut found = Replay::default();
+    let mut replay = Replay::default();
     let seconds = demand.period_seconds;
     let mut before = None;
     for (gpus, instances) in demand.gpus.iter().zip(instances) {
-        found.pay(instances, seconds, spot);
-        found.launches += u64::from(instances.saturating_sub(before.unwrap_or(instances)));
+        replay.pay(instances, seconds, spot);
+        replay.launches += u64::from(instances.saturating_sub(before.unwrap_or(instances)));
         before = Some(instances);
         let excess = (gpus - f64::from(instances) * f64::from(gpus_per_instance)).max(0.0);
-        found.demand_gpu_seconds += gpus * seconds as f64;
-        found.unserved_gpu_seconds += excess * seconds as f64;
+        replay.demand_gpu_seconds += gpus * seconds as f64;
+        replay.unserved_gpu_seconds += excess * seconds as f64;
     }
-    found.unserved_without_spot_gpu_seconds = found.unserved_gpu_seconds;
-    found
+    replay.unserved_without_spot_gpu_seconds = replay.unserved_gpu_seconds;
+    replay
 }
 
 /// Replays a policy. It begins with as many instances as it wants for the first period.
@@ -117,8 +117,8 @@ pub(super) fn replay(
 fn late_work(demand: &Demand, served: &[f64], late_periods: usize, seconds: f64) -> f64 {
     let done: Vec<f64> = served
         .iter()
-        .scan(0.0, |sum, one| {
-            *sum += one;
+        .scan(0.0, |sum, gpu_seconds| {
+            *sum += gpu_seconds;
             Some(*sum)
         })
         .collect();
@@ -207,17 +207,17 @@ impl<'a> Fleet<'a> {
             self.wanted.pop_front();
         }
         let largest = self.wanted.front().map_or(0, |(_, number)| *number);
-        let all = self.all();
-        let wanted = self.last_wanted.max(largest.min(all));
+        let total = self.all();
+        let wanted = self.last_wanted.max(largest.min(total));
         let wanted = self.policy.within_limits(wanted, at);
-        if wanted > all {
-            let launched = wanted - all;
+        if wanted > total {
+            let launched = wanted - total;
             self.found.launches += u64::from(launched);
             self.starting
                 .push_back((second + self.policy.start_up_seconds, launched));
             self.arrive(second);
         } else {
-            self.end(all - wanted);
+            self.end(total - wanted);
         }
     }
 
@@ -249,8 +249,8 @@ impl<'a> Fleet<'a> {
     /// Serves a period, in pieces between which instances begin to serve.
     fn serve(&mut self, from: i64, gpus: f64) {
         let to = from + self.period;
-        let all = self.all();
-        self.found.pay(all, self.period, &self.policy.spot);
+        let total = self.all();
+        self.found.pay(total, self.period, &self.policy.spot);
         self.found.demand_gpu_seconds += gpus * self.period as f64;
         let is_queue = matches!(self.policy.trigger, Trigger::Queue { .. });
         let (mut served, mut capacity) = (0.0, 0.0);

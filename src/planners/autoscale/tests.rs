@@ -71,10 +71,10 @@ fn request(demand: Demand, policy: ScalingPolicy) -> AutoscaleRequest {
     }
 }
 
-fn near(found: f64, expected: f64) {
+fn near(actual: f64, expected: f64) {
     assert!(
-        (found - expected).abs() < 1e-9,
-        "{found}, expected {expected}"
+        (actual - expected).abs() < 1e-9,
+        "{actual}, expected {expected}"
     );
 }
 
@@ -86,8 +86,8 @@ fn near(found: f64, expected: f64) {
 /// From 08:00 to 08:15, 2 of 6 GPUs were missing: 0.5 of 88 GPU hours.
 #[test]
 fn a_day_with_three_levels_by_hand() {
-    let found = autoscale(request(three_levels(Some(10)), policy(60.0))).expect("a policy");
-    let replay = found.replay;
+    let answer = autoscale(request(three_levels(Some(10)), policy(60.0))).expect("a policy");
+    let replay = answer.replay;
     assert_eq!(replay.on_demand_seconds, 152 * 3_600);
     assert_eq!((replay.spot_seconds, replay.launches), (0, 6));
     assert_eq!(replay.most_instances, 10);
@@ -97,13 +97,13 @@ fn a_day_with_three_levels_by_hand() {
         replay.unserved_percent().expect("demand"),
         0.5 / 88.0 * 100.0,
     );
-    let today = found.today.expect("10 instances all day");
+    let today = answer.today.expect("10 instances all day");
     assert_eq!(today.on_demand_seconds, 240 * 3_600);
-    assert_eq!(found.hindsight.on_demand_seconds, 88 * 3_600);
-    near(found.hindsight.unserved_gpu_seconds, 0.0);
+    assert_eq!(answer.hindsight.on_demand_seconds, 88 * 3_600);
+    near(answer.hindsight.unserved_gpu_seconds, 0.0);
     // At 40%, 5 instances for 2 GPUs leave one of 6 without a GPU for 15 minutes: 0.28%.
     // At 30% there are 7.
-    let cheapest = &found.others[found.cheapest.expect("one of them")];
+    let cheapest = &answer.others[answer.cheapest.expect("one of them")];
     let thirty = Trigger::Utilization {
         target_percent: 30.0,
     };
@@ -116,14 +116,14 @@ fn a_day_with_three_levels_by_hand() {
 fn a_window_starts_instances_before_they_are_needed() {
     let mut early = policy(60.0);
     early.windows = vec![ScheduleWindow::parse("mon-fri@07:45-16:00=10").expect("a window")];
-    let found = autoscale(request(three_levels(None), early.clone())).expect("a policy");
-    assert_eq!(found.replay.on_demand_seconds * 100, 15_475 * 3_600);
-    near(found.replay.unserved_gpu_seconds, 0.0);
-    assert_eq!(found.today, None);
+    let answer = autoscale(request(three_levels(None), early.clone())).expect("a policy");
+    assert_eq!(answer.replay.on_demand_seconds * 100, 15_475 * 3_600);
+    near(answer.replay.unserved_gpu_seconds, 0.0);
+    assert_eq!(answer.today, None);
     // On the other days it is shut.
     early.windows = vec![ScheduleWindow::parse("sat,sun@07:45-16:00=10").expect("a window")];
-    let found = autoscale(request(three_levels(None), early)).expect("a policy");
-    assert_eq!(found.replay.on_demand_seconds, 152 * 3_600);
+    let answer = autoscale(request(three_levels(None), early)).expect("a policy");
+    assert_eq!(answer.replay.on_demand_seconds, 152 * 3_600);
 }
 
 /// Of 4, 7, 10 and 5 instances, 3, 5, 6 and 4 are on demand: 2, and half of the rest,
@@ -136,13 +136,13 @@ fn spot_beside_a_base_on_demand() {
         on_demand_base: 2,
         spot_percent: 50.0,
     };
-    let found = autoscale(request(three_levels(None), mixed)).expect("a policy");
-    let replay = found.replay;
+    let answer = autoscale(request(three_levels(None), mixed)).expect("a policy");
+    let replay = answer.replay;
     assert_eq!(replay.on_demand_seconds, 104 * 3_600);
     assert_eq!(replay.spot_seconds, 48 * 3_600);
     near(replay.unserved_without_spot_gpu_seconds, 3_600.0);
     // Once a day and instance, each for the ten minutes of a start.
-    let risk = found.risk.expect("spot");
+    let risk = answer.risk.expect("spot");
     near(risk.expected, 2.0);
     near(risk.lost_gpu_hours, 2.0 / 6.0);
 }
@@ -153,14 +153,14 @@ fn on_demand_is_rounded_up_as_a_group_does() {
         on_demand_base: 1,
         spot_percent: 50.0,
     };
-    let of = |share: SpotShare| [0, 1, 2, 3, 4].map(|all| share.on_demand(all));
+    let of = |share: SpotShare| [0, 1, 2, 3, 4].map(|total| share.on_demand(total));
     assert_eq!(of(half), [0, 1, 2, 2, 3]);
     assert_eq!(of(SpotShare::NONE), [0, 1, 2, 3, 4]);
-    let all = SpotShare {
+    let all_spot = SpotShare {
         on_demand_base: 0,
         spot_percent: 100.0,
     };
-    assert_eq!(of(all), [0; 5]);
+    assert_eq!(of(all_spot), [0; 5]);
 }
 
 /// One GPU serves a request in 100 s, and an instance may have two. In the second period
@@ -176,13 +176,13 @@ fn a_queue_shows_all_that_waits() {
     (queue.cool_down_seconds, queue.start_up_seconds) = (0, 0);
     let demand = demand_of(&known(&[1.0, 3.0, 1.0, 1.0]), 1);
     let mut asked = request(demand, queue);
-    let found = autoscale(asked.clone()).expect("a policy");
+    let answer = autoscale(asked.clone()).expect("a policy");
     // 1 + 1 + 4 + 2 periods.
-    assert_eq!(found.replay.on_demand_seconds, 8 * PERIOD);
-    near(found.replay.unserved_gpu_seconds, 0.0);
+    assert_eq!(answer.replay.on_demand_seconds, 8 * PERIOD);
+    near(answer.replay.unserved_gpu_seconds, 0.0);
     asked.late_after_seconds = 0;
-    let found = autoscale(asked).expect("a policy");
-    near(found.replay.unserved_gpu_seconds, 600.0);
+    let answer = autoscale(asked).expect("a policy");
+    near(answer.replay.unserved_gpu_seconds, 600.0);
 }
 
 /// One GPU does 3 of 300 GPU hours, however long is waited: what is left waits at the end.
@@ -197,9 +197,9 @@ fn what_still_waits_at_the_end_is_late() {
     let demand = demand_of(&known(&[100.0; 36]), 1);
     let mut asked = request(demand, queue);
     asked.late_after_seconds = 3 * 3_600;
-    let found = autoscale(asked).expect("a policy");
-    near(found.replay.unserved_gpu_seconds, 297.0 * 3_600.0);
-    assert!(!found.is_accepted(&found.replay));
+    let answer = autoscale(asked).expect("a policy");
+    near(answer.replay.unserved_gpu_seconds, 297.0 * 3_600.0);
+    assert!(!answer.is_accepted(&answer.replay));
 }
 
 /// Ten instances for a day: spot seconds, and without a spot price no cost.
@@ -207,13 +207,13 @@ fn what_still_waits_at_the_end_is_late() {
 fn a_fleet_on_spot_is_not_priced_on_demand() {
     let mut asked = request(three_levels(Some(10)), policy(60.0));
     asked.subject.purchase_option = Some(PurchaseOption::Spot);
-    let found = autoscale(asked).expect("a policy");
-    let today = found.today.expect("known");
+    let answer = autoscale(asked).expect("a policy");
+    let today = answer.today.expect("known");
     assert_eq!(
         (today.on_demand_seconds, today.spot_seconds),
         (0, 240 * 3_600)
     );
-    assert_eq!(found.cost(&today), None);
+    assert_eq!(answer.cost(&today), None);
 }
 
 #[test]
@@ -221,11 +221,11 @@ fn nothing_runs_at_zero_and_the_first_request_starts_one() {
     let mut to_zero = policy(50.0);
     (to_zero.min, to_zero.cool_down_seconds) = (0, 300);
     let demand = demand_of(&known(&[1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]), 1);
-    let found = autoscale(request(demand, to_zero)).expect("a policy");
+    let answer = autoscale(request(demand, to_zero)).expect("a policy");
     // 2 up for the first two periods; at zero for three. One is launched after the fifth,
     // serves from the eighth, and is paid for from its launch.
-    assert_eq!(found.replay.on_demand_seconds, (2 + 2 + 3) * PERIOD);
-    near(found.replay.unserved_gpu_seconds, 3.0 * 300.0);
+    assert_eq!(answer.replay.on_demand_seconds, (2 + 2 + 3) * PERIOD);
+    near(answer.replay.unserved_gpu_seconds, 3.0 * 300.0);
 }
 
 /// A simulation apart: one minute after the other, instances in a list, with the minute
@@ -249,10 +249,10 @@ fn by_the_minute(gpus: &[f64], each: u32, policy: &ScalingPolicy) -> (i64, f64) 
             .max()
             .expect("the last");
         let last = wanted.last().expect("one").1;
-        let all = ready.len() as i64;
-        let number = last.max(largest.min(all));
+        let total = ready.len() as i64;
+        let number = last.max(largest.min(total));
         let number = number.clamp(policy.min.into(), policy.max.into());
-        for _ in all..number {
+        for _ in total..number {
             ready.push(now + policy.start_up_seconds / 60);
         }
         ready.truncate(number as usize);
@@ -300,9 +300,9 @@ fn a_simulation_by_the_minute_agrees() {
         let (paid, unserved) = by_the_minute(&gpus, each, &policy);
         let mut asked = request(demand_of(&known(&gpus), each), policy.clone());
         asked.gpus_per_instance = each;
-        let found = autoscale(asked).expect("a policy").replay;
-        assert_eq!(found.on_demand_seconds, paid, "{gpus:?} {each} {policy:?}");
-        let off = (found.unserved_gpu_seconds - unserved).abs();
+        let replay = autoscale(asked).expect("a policy").replay;
+        assert_eq!(replay.on_demand_seconds, paid, "{gpus:?} {each} {policy:?}");
+        let off = (replay.unserved_gpu_seconds - unserved).abs();
         assert!(
             off <= 1e-6 * unserved.max(1.0),
             "{gpus:?} {each} {policy:?}"
@@ -316,14 +316,14 @@ fn hindsight_is_the_least_that_serves_everything() {
     let mut asked = request(demand, policy(60.0));
     asked.gpus_per_instance = 4;
     asked.policy.min = 0;
-    let found = autoscale(asked.clone()).expect("a policy");
+    let answer = autoscale(asked.clone()).expect("a policy");
     // 0 + 1 + 1 + 2 + 2.
-    assert_eq!(found.hindsight.on_demand_seconds, 6 * PERIOD);
-    near(found.hindsight.unserved_gpu_seconds, 0.0);
+    assert_eq!(answer.hindsight.on_demand_seconds, 6 * PERIOD);
+    near(answer.hindsight.unserved_gpu_seconds, 0.0);
     // One stays up without demand.
     asked.policy.min = 1;
-    let found = autoscale(asked).expect("a policy");
-    assert_eq!(found.hindsight.on_demand_seconds, 7 * PERIOD);
+    let answer = autoscale(asked).expect("a policy");
+    assert_eq!(answer.hindsight.on_demand_seconds, 7 * PERIOD);
 }
 
 /// At most 3: 2 × 8 h + 3 × 8 h + 3 × 8 h = 64 h, and 3 GPUs of work find none for 8 h. With
@@ -333,23 +333,23 @@ fn hindsight_is_the_least_that_serves_everything() {
 fn hindsight_keeps_the_limits_of_the_policy() {
     let mut asked = request(three_levels(None), policy(60.0));
     asked.policy.max = 3;
-    let found = autoscale(asked.clone()).expect("a policy");
-    assert_eq!(found.hindsight.on_demand_seconds, 64 * 3_600);
-    near(found.hindsight.unserved_gpu_seconds, 24.0 * 3_600.0);
+    let answer = autoscale(asked.clone()).expect("a policy");
+    assert_eq!(answer.hindsight.on_demand_seconds, 64 * 3_600);
+    near(answer.hindsight.unserved_gpu_seconds, 24.0 * 3_600.0);
     asked.policy.max = 5;
     let window = ScheduleWindow::parse("mon@20:00-24:00=5").expect("a window");
     asked.policy.windows = vec![window];
-    let found = autoscale(asked.clone()).expect("a policy");
+    let answer = autoscale(asked.clone()).expect("a policy");
     // 2 × 8 h + 5 × 8 h + 3 × 4 h + 5 × 4 h.
-    assert_eq!(found.hindsight.on_demand_seconds, 88 * 3_600);
+    assert_eq!(answer.hindsight.on_demand_seconds, 88 * 3_600);
     (asked.policy.max, asked.policy.windows) = (3, Vec::new());
     asked.policy.spot = SpotShare {
         on_demand_base: 1,
         spot_percent: 50.0,
     };
-    let found = autoscale(asked).expect("a policy");
-    assert_eq!(found.hindsight.on_demand_seconds, 48 * 3_600);
-    assert_eq!(found.hindsight.spot_seconds, 16 * 3_600);
+    let answer = autoscale(asked).expect("a policy");
+    assert_eq!(answer.hindsight.on_demand_seconds, 48 * 3_600);
+    assert_eq!(answer.hindsight.spot_seconds, 16 * 3_600);
 }
 
 /// Five models on GPUs of 40,960 MiB: 30,000 and 10,000 fill the first, 25,000 and 15,000
@@ -385,12 +385,12 @@ fn samples_stand_for_what_follows_them() {
         (at(10), 1.0),
         (at(75), 3.0),
     ];
-    let found = Demand::of_samples(&samples, Some(2), 4).expect("a record");
-    assert_eq!(found.gpus[..3], [2.0, 6.0, 1.0]);
-    assert_eq!(found.periods(), 27);
-    assert_eq!(found.unknown_periods, 1);
-    assert_eq!(found.gpus[14..], [[1.0].as_slice(), &[3.0; 12]].concat());
-    assert_eq!(found.saturated_periods, Some(0));
+    let demand = Demand::of_samples(&samples, Some(2), 4).expect("a record");
+    assert_eq!(demand.gpus[..3], [2.0, 6.0, 1.0]);
+    assert_eq!(demand.periods(), 27);
+    assert_eq!(demand.unknown_periods, 1);
+    assert_eq!(demand.gpus[14..], [[1.0].as_slice(), &[3.0; 12]].concat());
+    assert_eq!(demand.saturated_periods, Some(0));
     assert_eq!(
         Demand::of_samples(&samples[..1], None, 1),
         Err(DemandError::OneInstant)
@@ -408,8 +408,8 @@ fn what_is_saturated_is_counted() {
         instances: Some(2),
     };
     // 95% of 8 GPUs are 7.6.
-    let found = demand_of(&[of(7.5), of(7.6), of(8.0)], 4);
-    assert_eq!(found.saturated_periods, Some(2));
+    let demand = demand_of(&[of(7.5), of(7.6), of(8.0)], 4);
+    assert_eq!(demand.saturated_periods, Some(2));
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl RequestCounts {
         (period, peak): (Option<i64>, PeakOf),
     ) -> Result<Self, CountsError> {
         let name = name.to_owned();
-        let times = counts.iter().map(|one| one.at_milliseconds);
+        let times = counts.iter().map(|count| count.at_milliseconds);
         let gaps = times.clone().zip(times.skip(1));
         let gaps: Vec<i64> = gaps.map(|(before, after)| after - before).collect();
         let period = period.or_else(|| gaps.iter().copied().min());
@@ -82,7 +82,7 @@ impl RequestCounts {
             });
         }
         let of_all = gaps.iter().map(|gap| gap / period - 1).sum::<i64>();
-        let mut sorted: Vec<f64> = counts.iter().map(|one| one.requests).collect();
+        let mut sorted: Vec<f64> = counts.iter().map(|count| count.requests).collect();
         sorted.sort_by(f64::total_cmp);
         let total: f64 = sorted.iter().sum();
         let max = sorted.last().copied().unwrap_or_default();
@@ -112,10 +112,10 @@ impl RequestCounts {
     /// When no count is in it.
     pub fn mean_within(&self, from: i64, to: i64, of: &str) -> Result<f64, CountsError> {
         let within = self.counts.iter();
-        let within = within.filter(|one| (from..=to).contains(&one.at_milliseconds));
+        let within = within.filter(|count| (from..=to).contains(&count.at_milliseconds));
         let (mut requests, mut periods) = (0.0, 0_u64);
-        for one in within {
-            requests += one.requests;
+        for count in within {
+            requests += count.requests;
             periods += 1;
         }
         if periods == 0 {
@@ -146,17 +146,21 @@ fn nearest_rank(sorted: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn counts(all: &[(i64, f64)]) -> Vec<CountedRequests> {
-        let one = |(seconds, requests): &(i64, f64)| CountedRequests {
+    fn counts(pairs: &[(i64, f64)]) -> Vec<CountedRequests> {
+        let counted = |(seconds, requests): &(i64, f64)| CountedRequests {
             at_milliseconds: seconds * 1_000,
             requests: *requests,
         };
-        all.iter().map(one).collect()
+        pairs.iter().map(counted).collect()
     }
 
-    fn of(all: &[(i64, f64)], period: Option<i64>, peak: PeakOf) -> Result<RequestCounts, String> {
-        let found = RequestCounts::new("counts.json", counts(all), (period, peak));
-        found.map_err(|error| error.to_string())
+    fn of(
+        pairs: &[(i64, f64)],
+        period: Option<i64>,
+        peak: PeakOf,
+    ) -> Result<RequestCounts, String> {
+        let answer = RequestCounts::new("counts.json", counts(pairs), (period, peak));
+        answer.map_err(|error| error.to_string())
     }
 
     /// 200 minutes with 60 requests each, of which two have 600 and one has 1 200: p99 is the
@@ -164,30 +168,30 @@ mod tests {
     /// and the mean is (197 × 60 + 2 × 600 + 1 200) / 200 / 60 = 1.185.
     #[test]
     fn the_peak_is_that_of_a_period() {
-        let mut all: Vec<(i64, f64)> = (0..200).map(|minute| (minute * 60, 60.0)).collect();
-        (all[10].1, all[50].1, all[51].1) = (600.0, 1_200.0, 600.0);
-        let found = of(&all, None, PeakOf::P99).expect("a rate");
-        assert_eq!((found.period_seconds, found.peak_per_second), (60.0, 10.0));
-        assert_eq!(found.max_per_second, 20.0);
-        assert!((found.mean_per_second - 1.185).abs() < 1e-12);
-        assert_eq!((found.periods, found.missing), (200, 0));
-        let most = of(&all, None, PeakOf::Max).expect("a rate");
+        let mut pairs: Vec<(i64, f64)> = (0..200).map(|minute| (minute * 60, 60.0)).collect();
+        (pairs[10].1, pairs[50].1, pairs[51].1) = (600.0, 1_200.0, 600.0);
+        let rate = of(&pairs, None, PeakOf::P99).expect("a rate");
+        assert_eq!((rate.period_seconds, rate.peak_per_second), (60.0, 10.0));
+        assert_eq!(rate.max_per_second, 20.0);
+        assert!((rate.mean_per_second - 1.185).abs() < 1e-12);
+        assert_eq!((rate.periods, rate.missing), (200, 0));
+        let most = of(&pairs, None, PeakOf::Max).expect("a rate");
         assert_eq!(most.peak_per_second, 20.0);
         // Of fewer than 100, p99 is the largest.
-        let few = of(&all[..99], None, PeakOf::P99).expect("a rate");
+        let few = of(&pairs[..99], None, PeakOf::P99).expect("a rate");
         assert_eq!(few.peak_per_second, 20.0);
     }
 
     #[test]
     fn periods_without_a_count_are_missing_and_not_zero() {
-        let all = [(0, 60.0), (60, 120.0), (240, 180.0)];
-        let found = of(&all, None, PeakOf::Max).expect("a rate");
+        let pairs = [(0, 60.0), (60, 120.0), (240, 180.0)];
+        let rate = of(&pairs, None, PeakOf::Max).expect("a rate");
         // (1 + 2 + 3) / 3, and not / 5.
-        assert_eq!(found.mean_per_second, 2.0);
-        assert_eq!((found.periods, found.missing), (3, 2));
-        assert!((found.lasted_hours() - 5.0 / 60.0).abs() < 1e-12);
+        assert_eq!(rate.mean_per_second, 2.0);
+        assert_eq!((rate.periods, rate.missing), (3, 2));
+        assert!((rate.lasted_hours() - 5.0 / 60.0).abs() < 1e-12);
         // The first two of them: (1 + 2) / 2.
-        let within = |from, to| found.mean_within(from, to, "the run");
+        let within = |from, to| rate.mean_within(from, to, "the run");
         assert_eq!(within(0, 60_000), Ok(1.5));
         let none = within(61_000, 200_000).expect_err("none");
         assert_eq!(none.to_string(), "counts.json has no period within the run");
@@ -195,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_period_that_is_not_known_is_not_guessed() {
-        let one = [(60, 600.0)];
+        let lone = [(60, 600.0)];
         let expected = "counts.json has one count, and nothing says how long its period is";
-        assert_eq!(of(&one, None, PeakOf::P99), Err(expected.to_owned()));
-        let stated = of(&one, Some(60_000), PeakOf::P99).expect("a rate");
+        assert_eq!(of(&lone, None, PeakOf::P99), Err(expected.to_owned()));
+        let stated = of(&lone, Some(60_000), PeakOf::P99).expect("a rate");
         assert_eq!(stated.peak_per_second, 10.0);
         // 120 and 180 are of a grid of 60, which none of them shows.
         let sparse = [(0, 60.0), (120, 60.0), (300, 60.0)];
@@ -215,12 +219,12 @@ mod tests {
 
     #[test]
     fn no_requests_are_no_rate() {
-        let mut all: Vec<(i64, f64)> = (0..200).map(|minute| (minute * 60, 0.0)).collect();
+        let mut pairs: Vec<(i64, f64)> = (0..200).map(|minute| (minute * 60, 0.0)).collect();
         let expected = "counts.json: p99 of its counts is 0";
-        assert_eq!(of(&all, None, PeakOf::P99), Err(expected.to_owned()));
-        all[7].1 = 6.0;
-        assert_eq!(of(&all, None, PeakOf::P99), Err(expected.to_owned()));
-        let most = of(&all, None, PeakOf::Max).expect("a rate");
+        assert_eq!(of(&pairs, None, PeakOf::P99), Err(expected.to_owned()));
+        pairs[7].1 = 6.0;
+        assert_eq!(of(&pairs, None, PeakOf::P99), Err(expected.to_owned()));
+        let most = of(&pairs, None, PeakOf::Max).expect("a rate");
         assert_eq!(most.peak_per_second, 0.1);
     }
 }

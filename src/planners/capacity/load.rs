@@ -176,7 +176,9 @@ impl Load<'_> {
             ("the batch", f64::from(self.gpu.batch)),
             ("the target utilization", self.target_percent),
         ];
-        let objective = self.objective.map(|one| ("the objective", one.seconds));
+        let objective = self
+            .objective
+            .map(|objective| ("the objective", objective.seconds));
         for (what, value) in positive.into_iter().chain(objective) {
             if !value.is_finite() || value <= 0.0 {
                 return Err(CapacityError::NotAboveZero { what, value });

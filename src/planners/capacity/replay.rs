@@ -86,7 +86,10 @@ impl Recording {
         let arrivals: Option<Vec<Arrival>> = requests.iter().map(arrival).collect();
         let arrivals = arrivals.ok_or(CapacityError::NoWork)?;
         let number = requests.len() as f64;
-        let seconds: f64 = arrivals.iter().map(|one| one.service_seconds).sum();
+        let seconds: f64 = arrivals
+            .iter()
+            .map(|recorded| recorded.service_seconds)
+            .sum();
         let tokens = |request: &RecordedRequest| match request.work {
             RecordedWork::Tokens { prompt, generated } => Some(prompt + generated),
             _ => None,
@@ -139,9 +142,9 @@ pub(super) struct Replay<'a> {
 
 impl Replay<'_> {
     fn arrivals(&self) -> impl Iterator<Item = Arrival> {
-        self.recording.arrivals.iter().map(move |one| Arrival {
-            at_seconds: one.at_seconds * self.stretch,
-            service_seconds: one.service_seconds * self.slowdown,
+        self.recording.arrivals.iter().map(move |arrival| Arrival {
+            at_seconds: arrival.at_seconds * self.stretch,
+            service_seconds: arrival.service_seconds * self.slowdown,
         })
     }
 
@@ -151,16 +154,16 @@ impl Replay<'_> {
         // When each server in use is free. The bits of numbers from zero on are in the
         // order of the numbers.
         let mut free: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
-        self.arrivals().map(move |one| {
+        self.arrivals().map(move |arrival| {
             let earliest = if free.len() < servers {
                 0.0
             } else {
                 let next = free.pop();
                 next.map_or(0.0, |Reverse(bits)| f64::from_bits(bits))
             };
-            let ends = one.at_seconds.max(earliest) + one.service_seconds;
+            let ends = arrival.at_seconds.max(earliest) + arrival.service_seconds;
             free.push(Reverse(ends.to_bits()));
-            ends - one.at_seconds
+            ends - arrival.at_seconds
         })
     }
 
@@ -168,14 +171,14 @@ impl Replay<'_> {
     fn most_at_once(&self) -> usize {
         let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
         let mut most = 0;
-        for one in self.arrivals() {
+        for arrival in self.arrivals() {
             while ends
                 .peek()
-                .is_some_and(|Reverse(bits)| f64::from_bits(*bits) <= one.at_seconds)
+                .is_some_and(|Reverse(bits)| f64::from_bits(*bits) <= arrival.at_seconds)
             {
                 ends.pop();
             }
-            let end = one.at_seconds + one.service_seconds;
+            let end = arrival.at_seconds + arrival.service_seconds;
             ends.push(Reverse(end.to_bits()));
             most = most.max(ends.len());
         }
@@ -203,8 +206,8 @@ impl Replay<'_> {
     pub(super) fn latency(&self, servers: usize, objective: Objective) -> (f64, f64) {
         let mut waited = 0_usize;
         let mut sojourns = Vec::with_capacity(self.recording.count());
-        for (took, one) in self.sojourns(servers).zip(self.arrivals()) {
-            waited += usize::from(took > one.service_seconds + SAME_SECONDS);
+        for (took, arrival) in self.sojourns(servers).zip(self.arrivals()) {
+            waited += usize::from(took > arrival.service_seconds + SAME_SECONDS);
             sojourns.push(took);
         }
         let share = waited as f64 / self.recording.count() as f64;
@@ -213,7 +216,10 @@ impl Replay<'_> {
 
     /// The percentile of the time on a GPU alone, in seconds.
     pub(super) fn floor_seconds(&self, objective: Objective) -> f64 {
-        let service = self.arrivals().map(|one| one.service_seconds).collect();
+        let service = self
+            .arrivals()
+            .map(|arrival| arrival.service_seconds)
+            .collect();
         self.nearest_rank(service, objective)
     }
 

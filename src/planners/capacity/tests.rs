@@ -10,8 +10,8 @@ const ONE_ZONE: Zones = Zones {
     survive: 0,
 };
 
-fn close(found: f64, expected: f64, within: f64) {
-    assert!((found - expected).abs() <= within, "{found} {expected}");
+fn close(actual: f64, expected: f64, within: f64) {
+    assert!((actual - expected).abs() <= within, "{actual} {expected}");
 }
 
 /// Steele, Lea and Flood's SplitMix64: the same numbers at every run.
@@ -50,12 +50,12 @@ fn p(percentile: f64, seconds: f64) -> Option<Objective> {
     })
 }
 
-fn seconds_each(all: &[(f64, f64)]) -> Vec<RecordedRequest> {
+fn seconds_each(pairs: &[(f64, f64)]) -> Vec<RecordedRequest> {
     let request = |(at_seconds, seconds): &(f64, f64)| RecordedRequest {
         at_seconds: *at_seconds,
         work: RecordedWork::Seconds(*seconds),
     };
-    all.iter().map(request).collect()
+    pairs.iter().map(request).collect()
 }
 
 fn replayed(recording: &Recording, batch: u32, objective: Option<Objective>) -> Load<'_> {
@@ -117,9 +117,9 @@ fn waits_follow_erlangs_formula() {
     close(tail(three), 0.077_171_090_968, 1e-9);
     close(tail(of(4).expect("it keeps up")), 0.035_290_514_110, 1e-9);
     // One server: the time is exponential with μ − λ.
-    let one = Queue::new(0.7, 1.0, 1).expect("it keeps up");
+    let queue = Queue::new(0.7, 1.0, 1).expect("it keeps up");
     close(
-        one.sojourn_tail(2.0, ServiceTimes::Exponential),
+        queue.sojourn_tail(2.0, ServiceTimes::Exponential),
         (-0.6_f64).exp(),
         1e-12,
     );
@@ -236,7 +236,7 @@ fn one_by_one(requests: &[(f64, f64)], servers: usize) -> Vec<f64> {
         let arrival = requests.get(next).map(|request| request.0);
         let now = match (end, arrival) {
             (Some((end, done)), arrival) if arrival.is_none_or(|at| end <= at) => {
-                working.retain(|(_, one)| *one != done);
+                working.retain(|(_, number)| *number != done);
                 took[done] = end - requests[done].0;
                 end
             }
@@ -295,11 +295,11 @@ fn the_replay_agrees_with_one_event_after_the_other() {
                     close(latency.seconds, took[71], 1e-9);
                 }
                 (Err(CapacityError::BelowFloor { floor_seconds, .. }), None) => {
-                    let mut alone: Vec<f64> = requests.iter().map(|one| one.1).collect();
+                    let mut alone: Vec<f64> = requests.iter().map(|request| request.1).collect();
                     alone.sort_by(f64::total_cmp);
                     close(floor_seconds, alone[71], 1e-9);
                 }
-                (found, expected) => panic!("case {case}: {found:?} {expected:?}"),
+                (answer, expected) => panic!("case {case}: {answer:?} {expected:?}"),
             }
         }
     }
@@ -353,8 +353,12 @@ fn work_follows_from_tokens() {
 #[test]
 fn zones_that_remain_hold_what_is_needed() {
     let fleet = |gpus, count, survive, each| {
-        let found = Fleet::of(gpus, Zones { count, survive }, each);
-        (found.gpus_per_zone, found.instances_per_zone, found.gpus)
+        let computed = Fleet::of(gpus, Zones { count, survive }, each);
+        (
+            computed.gpus_per_zone,
+            computed.instances_per_zone,
+            computed.gpus,
+        )
     };
     // Four GPUs on the two of three zones that remain: two in each.
     assert_eq!(fleet(4, 3, 1, 1), (2, 2, 6));
@@ -390,10 +394,10 @@ fn measured_gpus_show_what_one_serves() {
 fn questions_without_an_answer_say_why() {
     let gpu = Throughput::of_rate(10.0, 1);
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let found = random(rate, gpu).need(1.0);
+        let answer = random(rate, gpu).need(1.0);
         assert!(
-            matches!(found, Err(CapacityError::NotAboveZero { .. })),
-            "{rate}: {found:?}"
+            matches!(answer, Err(CapacityError::NotAboveZero { .. })),
+            "{rate}: {answer:?}"
         );
     }
     // A mean of 0.1 s is exceeded threefold by one of twenty: ln 20 = 2.9957.
@@ -426,7 +430,7 @@ fn questions_without_an_answer_say_why() {
     };
     assert!(most.need(1.0).is_ok(), "the bound itself is evaluated");
 
-    let recording = |all: &[(f64, f64)]| Recording::new(&seconds_each(all), WorkOf::Recorded);
+    let recording = |pairs: &[(f64, f64)]| Recording::new(&seconds_each(pairs), WorkOf::Recorded);
     assert_eq!(recording(&[]), Err(CapacityError::NoRate));
     assert_eq!(recording(&[(1.0, 1.0)]), Err(CapacityError::NoRate));
     assert_eq!(
@@ -437,8 +441,8 @@ fn questions_without_an_answer_say_why() {
         at_seconds,
         work: RecordedWork::Unstated,
     });
-    let found = Recording::new(&unstated, WorkOf::Recorded);
-    assert_eq!(found, Err(CapacityError::NoWork));
+    let answer = Recording::new(&unstated, WorkOf::Recorded);
+    assert_eq!(answer, Err(CapacityError::NoWork));
 }
 
 /// Types bound each other's needs: each has those that it has alone.
@@ -482,10 +486,10 @@ fn types_together_need_what_each_needs_alone() {
                 key: &key,
             }),
         };
-        let found = capacity(question).expect("an answer");
+        let answer = capacity(question).expect("an answer");
         let mut slowdowns = BTreeMap::new();
-        for one in &found.candidates {
-            match &one.fits {
+        for candidate in &answer.candidates {
+            match &candidate.fits {
                 Ok(fits) => {
                     assert_eq!(load.need(fits.ratio.value), Ok(fits.need));
                     slowdowns.insert(fits.ratio.value.to_bits(), fits.need.gpus);
@@ -539,11 +543,16 @@ fn types_cost_what_their_instances_cost() {
             key: &key,
         }),
     };
-    let found = capacity(question).expect("an answer");
-    let names: Vec<(&str, bool)> = found
+    let answer = capacity(question).expect("an answer");
+    let names: Vec<(&str, bool)> = answer
         .candidates
         .iter()
-        .map(|one| (one.shape.instance_type.as_str(), one.fits.is_ok()))
+        .map(|candidate| {
+            (
+                candidate.shape.instance_type.as_str(),
+                candidate.fits.is_ok(),
+            )
+        })
         .collect();
     assert_eq!(
         names,
@@ -555,7 +564,7 @@ fn types_cost_what_their_instances_cost() {
             ("g4dn.xlarge", false),
         ]
     );
-    let fits = |place: usize| found.candidates[place].fits.as_ref().expect("it fits");
+    let fits = |place: usize| answer.candidates[place].fits.as_ref().expect("it fits");
     let money = |place: usize| {
         let cost = fits(place).cost.expect("priced");
         let requests = cost.per_million_requests.expect("in range");
@@ -589,9 +598,9 @@ fn types_cost_what_their_instances_cost() {
     assert_eq!((fits(2).fleet.instances, fits(2).fleet.gpus), (1, 4));
     assert_eq!(money(2).1, "$4,140.56");
     // Radeon; and 18,000 of 15,360 MiB.
-    assert_eq!(found.candidates[3].fits, Err(Refusal::Vendor));
+    assert_eq!(answer.candidates[3].fits, Err(Refusal::Vendor));
     assert_eq!(
-        found.candidates[4].fits,
+        answer.candidates[4].fits,
         Err(Refusal::Vram {
             needed_mib: 18_000.0,
             usable_mib: 15_360

@@ -107,11 +107,11 @@ impl Types<'_> {
                 fits: self.fits(shape, &mut needs),
             })
             .collect();
-        candidates.sort_by_cached_key(|one| {
-            let fits = one.fits.as_ref().ok();
+        candidates.sort_by_cached_key(|candidate| {
+            let fits = candidate.fits.as_ref().ok();
             let cost = fits.and_then(|fits| fits.cost);
             let monthly = cost.map(|cost| (cost.monthly.currency(), cost.monthly.amount()));
-            let name = one.shape.instance_type.clone();
+            let name = candidate.shape.instance_type.clone();
             (fits.is_none(), monthly.is_none(), monthly, name)
         });
         candidates
@@ -125,7 +125,11 @@ impl Types<'_> {
             return Err(Refusal::Vendor);
         }
         let measured = self.measured.architecture;
-        if measured.is_some_and(|today| shape.architecture.is_some_and(|one| one != today)) {
+        if measured.is_some_and(|today| {
+            shape
+                .architecture
+                .is_some_and(|architecture| architecture != today)
+        }) {
             return Err(Refusal::Architecture);
         }
         if !is_launchable(&key) {
@@ -178,13 +182,18 @@ impl Needs<'_, '_> {
         if let Some(known) = self.known.get(&bits) {
             return known.clone();
         }
-        let found = |(_, need): (&u64, &Result<Need, CapacityError>)| {
+        let gpus_of = |(_, need): (&u64, &Result<Need, CapacityError>)| {
             let need = need.as_ref().ok()?;
             Some(need.gpus)
         };
         let within = Between {
-            least: self.known.range(..bits).rev().find_map(found).unwrap_or(1),
-            most: self.known.range(bits..).find_map(found),
+            least: self
+                .known
+                .range(..bits)
+                .rev()
+                .find_map(gpus_of)
+                .unwrap_or(1),
+            most: self.known.range(bits..).find_map(gpus_of),
         };
         let need = self.service.load.need_within(slowdown, within);
         self.known.insert(bits, need.clone());

@@ -100,25 +100,25 @@ pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> 
     let least_gpus = least_gpus(&own, &rentals);
     let mut priced: Vec<PricedRental> = rentals
         .into_iter()
-        .map(|one| price(&own, one, least_gpus))
+        .map(|rental| price(&own, rental, least_gpus))
         .collect();
-    priced.sort_by_cached_key(|one| {
+    priced.sort_by_cached_key(|rental| {
         let Rental {
             provider,
             region,
             machine,
             paying,
             ..
-        } = &one.rental;
+        } = &rental.rental;
         let place = (provider.clone(), region.clone(), machine.clone());
-        (!one.is_alike, one.total.amount(), place, *paying)
+        (!rental.is_alike, rental.total.amount(), place, *paying)
     });
     let of_asked = priced
         .iter()
         .enumerate()
-        .filter(|(_, one)| one.rental.is_asked);
+        .filter(|(_, rental)| rental.rental.is_asked);
     let asked = of_asked
-        .min_by_key(|(_, one)| one.rental.paying)
+        .min_by_key(|(_, rental)| rental.rental.paying)
         .map_or(0, |(place, _)| place);
     let (Some(reference), Some(cheapest)) = (priced.get(asked), priced.first()) else {
         return Err(BadOwn::NoRental);
@@ -168,8 +168,8 @@ fn check(own: &Own) -> Result<(), BadOwn> {
 /// GPUs that a machine has at least to be one of its kind: those of the own server, unless
 /// the machine that was asked about has fewer.
 fn least_gpus(own: &Own, rentals: &[Rental]) -> u32 {
-    let asked = rentals.iter().filter(|one| one.is_asked);
-    let of_asked = asked.map(|one| one.machine_gpus).min();
+    let asked = rentals.iter().filter(|rental| rental.is_asked);
+    let of_asked = asked.map(|rental| rental.machine_gpus).min();
     of_asked.unwrap_or(u32::MAX).min(own.gpus.into())
 }
 

@@ -54,35 +54,38 @@ fn amount(money: Money) -> String {
 
 #[test]
 fn the_worked_example_of_the_page() {
-    let found = rent_or_buy(own(), p5()).expect("a server");
+    let answer = rent_or_buy(own(), p5()).expect("a server");
     // 270,000 × 1.05.
-    assert_eq!(amount(found.outlay), "$283,500.00");
+    assert_eq!(amount(answer.outlay), "$283,500.00");
     // 8 kW × 730 h × 1.54 × 0.0806 = 724.88; 8 h × 43.52 = 348.16; 1,500 for the rack.
-    let monthly: Vec<String> = found
+    let monthly: Vec<String> = answer
         .parts
         .iter()
         .map(|part| part.monthly.round_dp(2).normalize().to_string())
         .collect();
     assert_eq!(monthly, ["0", "0", "724.88", "1500", "348.16", "0", "0"]);
-    assert_eq!(amount(found.monthly), "$2,573.04");
+    assert_eq!(amount(answer.monthly), "$2,573.04");
     // 283,500 + 48 × 2,573.04 - 27,000.
-    assert_eq!(amount(found.total), "$380,005.92");
-    let sum: Decimal = found.parts.iter().map(|part| part.total).sum();
-    assert_eq!(sum, found.total.amount(), "parts sum to the cent");
-    let asked = found.asked().expect("a rental");
+    assert_eq!(amount(answer.total), "$380,005.92");
+    let sum: Decimal = answer.parts.iter().map(|part| part.total).sum();
+    assert_eq!(sum, answer.total.amount(), "parts sum to the cent");
+    let asked = answer.asked().expect("a rental");
     // 55.04 × 730 × 80%.
     assert_eq!(amount(asked.monthly), "$32,143.36");
     // 283,500 / (32,143.36 - 2,573.04) = 9.59.
     assert_eq!(asked.break_even_month, Some(10));
     assert_eq!(amount(asked.saved_by_owning), "$1,162,875.36");
-    let cheapest = found.cheapest().expect("a rental");
+    let cheapest = answer.cheapest().expect("a rental");
     assert_eq!(cheapest.rental.paying, Paying::Reserved3yr);
     // 23.777295 × 730 hours, used or not; 283,500 / (17,357.43 - 2,573.04) = 19.18.
     assert_eq!(amount(cheapest.monthly), "$17,357.43");
     assert_eq!(cheapest.break_even_month, Some(20));
     // 730 × 48 × 80% × 8 = 224,256 GPU hours.
     let useful = |money: Option<Money>| money.map(|money| money.amount().round_dp(4).to_string());
-    assert_eq!(useful(found.per_useful_gpu_hour).as_deref(), Some("1.6945"));
+    assert_eq!(
+        useful(answer.per_useful_gpu_hour).as_deref(),
+        Some("1.6945")
+    );
     assert_eq!(
         useful(asked.per_useful_gpu_hour).map(|text| text.trim_end_matches('0').to_owned()),
         Some("6.88".to_owned())
@@ -91,11 +94,12 @@ fn the_worked_example_of_the_page() {
 
 #[test]
 fn each_input_moves_the_month_as_worked_out_by_hand() {
-    let found = rent_or_buy(own(), p5()).expect("a server");
+    let answer = rent_or_buy(own(), p5()).expect("a server");
     let months = |input: Input| {
-        let mut all = found.sensitivity.iter();
-        all.find(|one| one.input == input)
-            .map(|one| one.asked_months)
+        let mut inputs = answer.sensitivity.iter();
+        inputs
+            .find(|row| row.input == input)
+            .map(|row| row.asked_months)
     };
     // 226,800 and 340,200 / 29,570.32 = 7.67 and 11.50.
     assert_eq!(months(Input::Purchase), Some([Some(8), Some(12)]));
@@ -154,15 +158,15 @@ fn the_month_is_that_of_a_spreadsheet() {
             per_gpu_hour: price,
             ..rental(paying, "1")
         };
-        let found = rent_or_buy(own.clone(), vec![rented]).expect("a server");
-        let asked = found.asked().expect("a rental");
+        let answer = rent_or_buy(own.clone(), vec![rented]).expect("a server");
+        let asked = answer.asked().expect("a rental");
         let rent = asked.monthly.amount();
         let expected =
-            month_by_month(&own, found.monthly.amount(), rent).filter(|_| !rent.is_zero());
+            month_by_month(&own, answer.monthly.amount(), rent).filter(|_| !rent.is_zero());
         assert_eq!(asked.break_even_month, expected, "{own:?} {rent}");
         paid_off += usize::from(expected.is_some());
         never += usize::from(expected.is_none());
-        at_the_end += usize::from(expected == Some(found.own.months()));
+        at_the_end += usize::from(expected == Some(answer.own.months()));
     }
     assert!(paid_off > 200 && never > 200 && at_the_end > 10);
 }
@@ -173,12 +177,12 @@ fn what_is_never_used_never_pays_off() {
         utilization_percent: Decimal::ZERO,
         ..own()
     };
-    let found = rent_or_buy(idle, vec![rental(Paying::OnDemand, "6.88")]).expect("a server");
-    let asked = found.asked().expect("a rental");
+    let answer = rent_or_buy(idle, vec![rental(Paying::OnDemand, "6.88")]).expect("a server");
+    let asked = answer.asked().expect("a rental");
     assert_eq!(asked.break_even_month, None);
     assert_eq!(asked.per_useful_gpu_hour, None);
-    assert_eq!(found.per_useful_gpu_hour, None);
-    let mut turned = found.sensitivity.iter().flat_map(|one| one.asked_months);
+    assert_eq!(answer.per_useful_gpu_hour, None);
+    let mut turned = answer.sensitivity.iter().flat_map(|row| row.asked_months);
     assert!(turned.all(|month| month.is_none()));
 }
 
@@ -216,8 +220,8 @@ fn machines_are_rented_as_a_whole() {
             utilization_percent: Decimal::ONE_HUNDRED,
             ..own()
         };
-        let found = rent_or_buy(server, p5()).expect("a server");
-        let asked = found.asked().expect("a rental");
+        let answer = rent_or_buy(server, p5()).expect("a server");
+        let asked = answer.asked().expect("a rental");
         let expected = decimal("5022.40") * Decimal::from(billed);
         assert_eq!(asked.monthly.amount(), expected, "{gpus}");
     }
@@ -235,15 +239,15 @@ fn several_small_machines_are_not_the_cheapest_server() {
         is_asked: false,
         ..rental(Paying::OnDemand, "1.49")
     };
-    let mut all = p5();
-    all.push(single.clone());
-    let found = rent_or_buy(own(), all.clone()).expect("a server");
-    let order: Vec<(&str, bool, u32)> = found
+    let mut rentals = p5();
+    rentals.push(single.clone());
+    let answer = rent_or_buy(own(), rentals.clone()).expect("a server");
+    let order: Vec<(&str, bool, u32)> = answer
         .rentals
         .iter()
-        .map(|one| {
-            let machines = one.rental.machines(&found.own);
-            (one.rental.machine.as_str(), one.is_alike, machines)
+        .map(|rental| {
+            let machines = rental.rental.machines(&answer.own);
+            (rental.rental.machine.as_str(), rental.is_alike, machines)
         })
         .collect();
     assert_eq!(
@@ -254,18 +258,25 @@ fn several_small_machines_are_not_the_cheapest_server() {
             ("NVIDIA H100 SXM5", false, 8)
         ]
     );
-    assert_eq!(amount(found.rentals[2].total), "$334,141.44");
-    let cheapest = found.cheapest().expect("a rental");
+    assert_eq!(amount(answer.rentals[2].total), "$334,141.44");
+    let cheapest = answer.cheapest().expect("a rental");
     assert_eq!(cheapest.rental.paying, Paying::Reserved3yr);
-    let against = |found: &RentOrBuy| -> Vec<[Option<u32>; 2]> {
-        let all = found.sensitivity.iter();
-        all.map(|one| one.cheapest_months).collect()
+    let against = |comparison: &RentOrBuy| -> Vec<[Option<u32>; 2]> {
+        let inputs = comparison.sensitivity.iter();
+        inputs.map(|row| row.cheapest_months).collect()
     };
     let without = rent_or_buy(own(), p5()).expect("a server");
-    assert_eq!(against(&found), against(&without), "of the p5.48xlarge too");
+    assert_eq!(
+        against(&answer),
+        against(&without),
+        "of the p5.48xlarge too"
+    );
     // A server with one GPU is like a machine with one.
     let small = Own { gpus: 1, ..own() };
-    let found = rent_or_buy(small, all).expect("a server");
-    assert!(found.rentals.iter().all(|one| one.is_alike));
-    assert_eq!(found.cheapest().map(|one| &one.rental), Some(&single));
+    let answer = rent_or_buy(small, rentals).expect("a server");
+    assert!(answer.rentals.iter().all(|rental| rental.is_alike));
+    assert_eq!(
+        answer.cheapest().map(|rental| &rental.rental),
+        Some(&single)
+    );
 }

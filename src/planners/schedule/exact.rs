@@ -20,7 +20,7 @@ pub(super) fn best(
     let cheapest = (0..request.jobs.len())
         .map(|index| {
             let ways = left.ways(request, options, index).into_iter();
-            ways.map(|one| one.total()).min().unwrap_or_default()
+            ways.map(|way| way.total()).min().unwrap_or_default()
         })
         .collect();
     let mut search = Search {
@@ -47,7 +47,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn go_on(&mut self, left: &Left, placed: &mut Vec<Placement>) {
         let jobs = &self.request.jobs;
-        let is_placed = |index: &usize| placed.iter().any(|one| one.job == *index);
+        let is_placed = |index: &usize| placed.iter().any(|placement| placement.job == *index);
         let open: Vec<usize> = (0..jobs.len()).filter(|index| !is_placed(index)).collect();
         let so_far = JobPlan {
             placements: placed.clone(),
@@ -63,7 +63,7 @@ impl Search<'_> {
         }
         for index in open {
             let mut ways = left.ways(self.request, self.options, index);
-            ways.sort_by_key(|one| (one.is_late, one.total(), one.end()));
+            ways.sort_by_key(|way| (way.is_late, way.total(), way.end()));
             for way in ways {
                 if self.trials >= MOST_TRIALS {
                     return;

@@ -74,7 +74,9 @@ impl FreeGpus {
 
     /// The step that a second is in.
     fn place(&self, second: i64) -> Place {
-        let blocks = self.blocks.partition_point(|one| one.starts_at() <= second);
+        let blocks = self
+            .blocks
+            .partition_point(|block| block.starts_at() <= second);
         let block = blocks.saturating_sub(1);
         let steps = &self.blocks[block].steps;
         let before = steps.partition_point(|(at, _)| *at <= second);
@@ -87,20 +89,20 @@ impl FreeGpus {
 
     /// The first step from one on that has so many GPUs, or that does not.
     fn next(&self, (block, step): Place, gpus: u32, has_them: bool) -> Option<Place> {
-        let has_none = |one: &Block| {
+        let has_none = |candidate: &Block| {
             if has_them {
-                one.most < gpus
+                candidate.most < gpus
             } else {
-                one.least >= gpus
+                candidate.least >= gpus
             }
         };
         let rest = self.blocks.iter().enumerate().skip(block);
-        let mut rest = rest.filter(|(_, one)| !has_none(one));
-        rest.find_map(|(index, one)| {
+        let mut rest = rest.filter(|(_, candidate)| !has_none(candidate));
+        rest.find_map(|(index, candidate)| {
             let from = if index == block { step } else { 0 };
-            let mut steps = one.steps[from..].iter();
-            let found = steps.position(|(_, free)| (*free >= gpus) == has_them)?;
-            Some((index, from + found))
+            let mut steps = candidate.steps[from..].iter();
+            let offset = steps.position(|(_, free)| (*free >= gpus) == has_them)?;
+            Some((index, from + offset))
         })
     }
 
@@ -245,8 +247,8 @@ mod tests {
             let last = second.max(self.0.len() as i64);
             let mut starts = second..=last;
             starts.find(|start| {
-                let mut all = *start..start + seconds;
-                all.all(|at| self.free(at) >= gpus)
+                let mut span = *start..start + seconds;
+                span.all(|at| self.free(at) >= gpus)
             })
         }
 
@@ -296,19 +298,19 @@ mod tests {
             for _ in 0..600 {
                 let (second, gpus) = (random.i64(0..LAST + 20), random.u32(1..=8));
                 let length = random.i64(1..=40);
-                let found = free.earliest(second, length, gpus);
-                assert_eq!(found, seconds.earliest(second, length, gpus));
+                let start = free.earliest(second, length, gpus);
+                assert_eq!(start, seconds.earliest(second, length, gpus));
                 let restart = random.i64(0..=5);
-                let found = free.pieces(second, length, restart, gpus);
-                assert_eq!(found, seconds.pieces(second, length, restart, gpus));
+                let pieces = free.pieces(second, length, restart, gpus);
+                assert_eq!(pieces, seconds.pieces(second, length, restart, gpus));
                 // Single seconds, so that there are more steps than a block has.
                 let at = random.i64(0..LAST - 4);
                 let span = (at, at + random.i64(1..=4));
-                let most = (span.0..span.1).map(|one| seconds.free(one)).min();
+                let most = (span.0..span.1).map(|each| seconds.free(each)).min();
                 let taken = random.u32(0..=most.expect("a second").min(2));
                 free.take(span, taken);
-                for one in span.0..span.1 {
-                    seconds.0[one as usize] -= taken;
+                for each in span.0..span.1 {
+                    seconds.0[each as usize] -= taken;
                 }
             }
             assert!(free.blocks.len() > 2, "{}", free.blocks.len());

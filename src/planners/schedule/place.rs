@@ -71,8 +71,15 @@ impl Options {
                 .collect();
             check_rentings(request, job, &own)?;
             let most = request.most_gpus.unwrap_or(u32::MAX);
-            own.retain(|one| one.gpus <= most);
-            own.sort_by_key(|one| (one.total(), one.seconds, one.gpus, one.rental));
+            own.retain(|renting| renting.gpus <= most);
+            own.sort_by_key(|renting| {
+                (
+                    renting.total(),
+                    renting.seconds,
+                    renting.gpus,
+                    renting.rental,
+                )
+            });
             rentings.push(own);
         }
         Ok(Self { rentings })
@@ -97,8 +104,8 @@ fn check_rentings(
     job: &Job,
     own: &[Renting],
 ) -> Result<(), ScheduleError> {
-    let least = own.iter().filter(|one| one.spot.is_none());
-    let Some(least) = least.map(|one| one.gpus).min() else {
+    let least = own.iter().filter(|renting| renting.spot.is_none());
+    let Some(least) = least.map(|renting| renting.gpus).min() else {
         return Err(ScheduleError::no_machine(request, job));
     };
     match request.most_gpus {
@@ -114,20 +121,24 @@ fn check_rentings(
 /// One machine that has all GPUs; several of the largest only where none has.
 fn shortlist_of(request: &ScheduleRequest, (need, gpus): (usize, u32)) -> Shortlist {
     let rentals = &request.needs[need].rentals;
-    let largest = rentals.iter().map(|one| one.gpus).max().unwrap_or(0);
+    let largest = rentals.iter().map(|rental| rental.gpus).max().unwrap_or(0);
     // By region and offer: price of all machines, their GPUs, the rental, their number.
     let mut best: BTreeMap<(&str, bool), (Decimal, u32, usize, u32)> = BTreeMap::new();
-    for (index, one) in rentals.iter().enumerate().filter(|(_, one)| one.gpus > 0) {
-        if one.gpus < gpus.min(largest) {
+    for (index, rental) in rentals
+        .iter()
+        .enumerate()
+        .filter(|(_, rental)| rental.gpus > 0)
+    {
+        if rental.gpus < gpus.min(largest) {
             continue;
         }
-        let machines = gpus.div_ceil(one.gpus);
-        let hourly = one.rate.amount() * Decimal::from(machines);
-        let all = machines.saturating_mul(one.gpus);
-        let found = (hourly, all, index, machines);
-        let known = best.entry((one.region.as_str(), one.is_spot));
-        let known = known.or_insert(found);
-        *known = (*known).min(found);
+        let machines = gpus.div_ceil(rental.gpus);
+        let hourly = rental.rate.amount() * Decimal::from(machines);
+        let total = machines.saturating_mul(rental.gpus);
+        let offer = (hourly, total, index, machines);
+        let known = best.entry((rental.region.as_str(), rental.is_spot));
+        let known = known.or_insert(offer);
+        *known = (*known).min(offer);
     }
     let best = best.into_values();
     best.map(|(_, _, index, machines)| (index, machines))
@@ -135,24 +146,24 @@ fn shortlist_of(request: &ScheduleRequest, (need, gpus): (usize, u32)) -> Shortl
 }
 
 fn renting(request: &ScheduleRequest, job: &Job, rental: usize, machines: u32) -> Option<Renting> {
-    let one = &request.needs[job.need].rentals[rental];
-    let (spot, risk) = if one.is_spot {
-        spot(request, job, one, machines).map(|(spot, risk)| (Some(spot), Some(risk)))?
+    let offer = &request.needs[job.need].rentals[rental];
+    let (spot, risk) = if offer.is_spot {
+        spot(request, job, offer, machines).map(|(spot, risk)| (Some(spot), Some(risk)))?
     } else {
         (None, None)
     };
     let seconds = spot.map_or(job.seconds, |spot| spot.seconds);
     let hours = Decimal::from(seconds) / Decimal::from(HOUR_SECONDS);
-    let cost = one.rate.amount() * Decimal::from(machines) * hours;
+    let cost = offer.rate.amount() * Decimal::from(machines) * hours;
     Some(Renting {
         rental,
         machines,
-        gpus: machines.saturating_mul(one.gpus),
+        gpus: machines.saturating_mul(offer.gpus),
         seconds,
         spot,
         risk,
         cost: cost.round_dp(6),
-        transfer: transfer(request, job, &one.region),
+        transfer: transfer(request, job, &offer.region),
     })
 }
 
@@ -160,13 +171,13 @@ fn renting(request: &ScheduleRequest, job: &Job, rental: usize, machines: u32) -
 fn spot(
     request: &ScheduleRequest,
     job: &Job,
-    one: &Rental,
+    rental: &Rental,
     machines: u32,
 ) -> Option<(Spot, SpotRisk)> {
     if !job.is_restartable {
         return None;
     }
-    let rate = Interruptions::of(one.band, machines, request.least_interruptions_per_day);
+    let rate = Interruptions::of(rental.band, machines, request.least_interruptions_per_day);
     let interval = request.checkpointing.kept_interval(rate.per_hour);
     let overhead = request.checkpointing.overhead(interval, rate.per_hour);
     let seconds = (job.seconds as f64 / (1.0 - overhead)).ceil();
@@ -175,7 +186,7 @@ fn spot(
     }
     let saving = request.checkpointing.saving_share(interval);
     let spot = Spot {
-        band: one.band,
+        band: rental.band,
         overhead_percent: overhead * 100.0,
         seconds: seconds as i64,
     };

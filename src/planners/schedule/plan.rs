@@ -67,16 +67,19 @@ pub struct JobPlan {
 
 impl JobPlan {
     pub(super) fn of(mut placements: Vec<Placement>) -> Self {
-        placements.sort_by_key(|one| one.job);
+        placements.sort_by_key(|placement| placement.job);
         Self { placements }
     }
 
     pub fn compute(&self) -> Decimal {
-        self.placements.iter().map(|one| one.cost).sum()
+        self.placements.iter().map(|placement| placement.cost).sum()
     }
 
     pub fn transfer(&self) -> Decimal {
-        self.placements.iter().map(|one| one.transfer).sum()
+        self.placements
+            .iter()
+            .map(|placement| placement.transfer)
+            .sum()
     }
 
     /// Compute and transfer.
@@ -86,12 +89,18 @@ impl JobPlan {
 
     /// Jobs that end after their deadline, or are too likely to.
     pub fn late(&self) -> usize {
-        self.placements.iter().filter(|one| one.is_late).count()
+        self.placements
+            .iter()
+            .filter(|placement| placement.is_late)
+            .count()
     }
 
     /// The highest probability of a job that interruptions make it miss its deadline, 0–1.
     pub fn most_likely_miss(&self) -> Option<f64> {
-        let known = self.placements.iter().filter_map(|one| one.miss);
+        let known = self
+            .placements
+            .iter()
+            .filter_map(|placement| placement.miss);
         known.reduce(f64::max)
     }
 
@@ -104,7 +113,7 @@ impl JobPlan {
 
     /// Sum over the jobs of the time from release to start.
     pub fn waited_seconds(&self, jobs: &[Job]) -> i64 {
-        let waited = |one: &Placement| one.start() - jobs[one.job].release;
+        let waited = |placement: &Placement| placement.start() - jobs[placement.job].release;
         self.placements.iter().map(waited).sum()
     }
 
@@ -158,30 +167,30 @@ impl Left {
     }
 
     /// A job on rented machines, not before a second.
-    pub fn rented(&self, job: (usize, &Job), one: &Renting, from: i64) -> Option<Placement> {
+    pub fn rented(&self, job: (usize, &Job), renting: &Renting, from: i64) -> Option<Placement> {
         let (index, job) = job;
         let from = from.max(job.release);
         let start = match &self.rented {
-            Some(free) => free.earliest(from, one.seconds, one.gpus)?,
+            Some(free) => free.earliest(from, renting.seconds, renting.gpus)?,
             None => from,
         };
-        let spans = vec![(start, start.saturating_add(one.seconds))];
-        let miss = one.risk.zip(job.deadline);
+        let spans = vec![(start, start.saturating_add(renting.seconds))];
+        let miss = renting.risk.zip(job.deadline);
         let miss = miss
             .map(|(risk, deadline)| risk.takes_longer_than(deadline.saturating_sub(start) as f64));
         let is_risky = miss.is_some_and(|miss| miss * 100.0 > MOST_MISS_PERCENT);
         Some(Placement {
             job: index,
             place: Where::Rental {
-                rental: one.rental,
-                machines: one.machines,
-                spot: one.spot,
+                rental: renting.rental,
+                machines: renting.machines,
+                spot: renting.spot,
             },
             miss,
             is_late: is_risky || is_late(job, &spans),
             spans,
-            cost: one.cost,
-            transfer: one.transfer,
+            cost: renting.cost,
+            transfer: renting.transfer,
         })
     }
 
@@ -219,15 +228,17 @@ impl Left {
         // Where one starts depends on its GPUs and its length alone.
         let mut starts: BTreeMap<(u32, i64), Option<i64>> = BTreeMap::new();
         let rentings = options.rentings[index].iter();
-        let rented = rentings.filter_map(|one| {
-            let start = starts.entry((one.gpus, one.seconds)).or_insert_with(|| {
-                let free = self.rented.as_ref();
-                free.map_or(Some(job.release), |free| {
-                    free.earliest(job.release, one.seconds, one.gpus)
-                })
-            });
+        let rented = rentings.filter_map(|renting| {
+            let start = starts
+                .entry((renting.gpus, renting.seconds))
+                .or_insert_with(|| {
+                    let free = self.rented.as_ref();
+                    free.map_or(Some(job.release), |free| {
+                        free.earliest(job.release, renting.seconds, renting.gpus)
+                    })
+                });
             let start = (*start)?;
-            self.rented((index, job), one, start)
+            self.rented((index, job), renting, start)
         });
         on_hosts.chain(rented).collect()
     }
@@ -250,9 +261,9 @@ pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPl
     let mut placements = Vec::with_capacity(order.len());
     for index in order {
         let ways = left.ways(request, options, index);
-        let in_time = ways.iter().filter(|one| !one.is_late);
-        let cheapest = in_time.min_by_key(|one| (one.total(), one.end()));
-        let first = || ways.iter().min_by_key(|one| (one.end(), one.total()));
+        let in_time = ways.iter().filter(|way| !way.is_late);
+        let cheapest = in_time.min_by_key(|way| (way.total(), way.end()));
+        let first = || ways.iter().min_by_key(|way| (way.end(), way.total()));
         // Each job has machines on demand, and these find a start.
         let Some(chosen) = cheapest.or_else(first) else {
             continue;
@@ -282,12 +293,12 @@ pub(super) fn first_come(
         let rentals = &request.needs[job.need].rentals;
         let region = job.data_region.as_ref().unwrap_or(&request.home_region);
         let on_demand = options.rentings[index].iter();
-        let on_demand = on_demand.filter(|one| one.spot.is_none());
-        let chosen = on_demand.min_by_key(|one| {
-            let is_there = rentals[one.rental].region == *region;
-            (Reverse(is_there), one.total(), one.rental)
+        let on_demand = on_demand.filter(|renting| renting.spot.is_none());
+        let chosen = on_demand.min_by_key(|renting| {
+            let is_there = rentals[renting.rental].region == *region;
+            (Reverse(is_there), renting.total(), renting.rental)
         });
-        let placed = chosen.and_then(|one| left.rented((index, job), one, from));
+        let placed = chosen.and_then(|renting| left.rented((index, job), renting, from));
         let placed = placed.ok_or_else(|| ScheduleError::no_machine(request, job))?;
         left.take(request, &placed);
         from = placed.start();

@@ -99,10 +99,10 @@ fn normal_tail(deviations: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(found: f64, expected: f64, within: f64) {
+    fn near(actual: f64, expected: f64, within: f64) {
         assert!(
-            (found - expected).abs() <= within,
-            "{found}, expected {expected}"
+            (actual - expected).abs() <= within,
+            "{actual}, expected {expected}"
         );
     }
 
@@ -192,11 +192,11 @@ mod tests {
             (100.0, 105.0),
         ] {
             let expected = simulated(hours, deadline, 40_000);
-            let found = of_hours(hours).takes_longer_than(deadline * 3_600.0);
+            let computed = of_hours(hours).takes_longer_than(deadline * 3_600.0);
             // A little too much rather than too little.
             assert!(
-                (-0.01..0.03).contains(&(found - expected)),
-                "{hours} by {deadline}: {found}, simulated {expected}"
+                (-0.01..0.03).contains(&(computed - expected)),
+                "{hours} by {deadline}: {computed}, simulated {expected}"
             );
         }
         near(of_hours(10.0).takes_longer_than(43_200.0), 0.006_365, 1e-6);

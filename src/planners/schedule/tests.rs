@@ -80,10 +80,10 @@ fn a_worked_example() {
     sweep.is_restartable = true;
     let jobs = vec![sweep, job("fit", 1, 4, Some(6)), job("test", 1, 4, Some(8))];
     let hosts = vec![host(1, &[(0, 6), (24, 30)])];
-    let found = schedule_jobs(request(jobs, vec![rental(HOME, 1, 100, false)], hosts));
-    let found = found.expect("a plan");
-    let [sweep, fit, test] = found.planned.placements.as_slice() else {
-        panic!("{found:?}");
+    let answer = schedule_jobs(request(jobs, vec![rental(HOME, 1, 100, false)], hosts));
+    let answer = answer.expect("a plan");
+    let [sweep, fit, test] = answer.planned.placements.as_slice() else {
+        panic!("{answer:?}");
     };
     assert_eq!(
         (fit.place, fit.spans.as_slice()),
@@ -95,13 +95,13 @@ fn a_worked_example() {
         sweep.spans,
         [(4 * HOUR, 6 * HOUR), (24 * HOUR, 25 * HOUR + 300)]
     );
-    assert_eq!(found.planned.cost(), dollars("4"));
-    assert_eq!(found.first_come.cost(), dollars("11"));
-    assert_eq!((found.planned.late(), found.first_come.late()), (0, 0));
-    let jobs = &found.request.jobs;
-    assert_eq!(found.planned.makespan_seconds(jobs), 25 * HOUR + 300);
-    assert_eq!(found.first_come.makespan_seconds(jobs), 4 * HOUR);
-    let (best, is_whole) = found.best.as_ref().expect("three jobs");
+    assert_eq!(answer.planned.cost(), dollars("4"));
+    assert_eq!(answer.first_come.cost(), dollars("11"));
+    assert_eq!((answer.planned.late(), answer.first_come.late()), (0, 0));
+    let jobs = &answer.request.jobs;
+    assert_eq!(answer.planned.makespan_seconds(jobs), 25 * HOUR + 300);
+    assert_eq!(answer.first_come.makespan_seconds(jobs), 4 * HOUR);
+    let (best, is_whole) = answer.best.as_ref().expect("three jobs");
     assert!(is_whole);
     assert_eq!(best.cost(), dollars("4"));
 }
@@ -112,10 +112,10 @@ fn a_worked_example() {
 fn every_order_beats_the_list_where_it_is_short_sighted() {
     let jobs = vec![job("short", 1, 1, Some(5)), job("long", 1, 6, Some(6))];
     let hosts = vec![host(1, &[(0, 6)])];
-    let found = schedule_jobs(request(jobs, vec![rental(HOME, 1, 100, false)], hosts));
-    let found = found.expect("a plan");
-    assert_eq!(found.planned.cost(), dollars("6"));
-    let (best, is_whole) = found.best.expect("two jobs");
+    let answer = schedule_jobs(request(jobs, vec![rental(HOME, 1, 100, false)], hosts));
+    let answer = answer.expect("a plan");
+    assert_eq!(answer.planned.cost(), dollars("6"));
+    let (best, is_whole) = answer.best.expect("two jobs");
     assert_eq!((best.cost(), is_whole), (dollars("1"), true));
 }
 
@@ -133,11 +133,11 @@ fn data_that_leaves_its_region_is_paid_for() {
         let mut train = job("train", 1, 8, None);
         train.data_region = Some(HOME.to_owned());
         train.data_gb = Decimal::from(gb);
-        let found = schedule_jobs(request(vec![train], rentals(), Vec::new())).expect("a plan");
-        assert_eq!(found.planned.cost(), dollars(cost));
-        assert_eq!(found.planned.transfer(), dollars(transfer));
+        let answer = schedule_jobs(request(vec![train], rentals(), Vec::new())).expect("a plan");
+        assert_eq!(answer.planned.cost(), dollars(cost));
+        assert_eq!(answer.planned.transfer(), dollars(transfer));
         // At once it runs where its data is.
-        assert_eq!(found.first_come.cost(), dollars("8"));
+        assert_eq!(answer.first_come.cost(), dollars("8"));
     }
 }
 
@@ -148,27 +148,30 @@ fn data_that_leaves_its_region_is_paid_for() {
 fn only_what_restarts_runs_on_spot() {
     let rentals = || vec![rental(HOME, 1, 100, false), rental(HOME, 1, 40, true)];
     let mut train = job("train", 1, 10, Some(12));
-    let found = schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
-    assert_eq!(found.planned.cost(), dollars("10"));
-    assert_eq!(found.planned.most_likely_miss(), None);
+    let answer =
+        schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
+    assert_eq!(answer.planned.cost(), dollars("10"));
+    assert_eq!(answer.planned.most_likely_miss(), None);
     train.is_restartable = true;
-    let found = schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
-    let one = &found.planned.placements[0];
+    let answer =
+        schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
+    let placement = &answer.planned.placements[0];
     // A second program adds up what each number of interruptions leaves.
-    let miss = one.miss.expect("spot, with a deadline");
+    let miss = placement.miss.expect("spot, with a deadline");
     assert!((miss - 0.006_365).abs() < 1e-6, "{miss}");
-    assert_eq!(one.end(), 37_529);
-    assert_eq!(found.planned.cost().round_dp(4), dollars("4.1699"));
-    assert_eq!(found.first_come.cost(), dollars("10"));
+    assert_eq!(placement.end(), 37_529);
+    assert_eq!(answer.planned.cost().round_dp(4), dollars("4.1699"));
+    assert_eq!(answer.first_come.cost(), dollars("10"));
     // It is expected to end by 10:25:29, and misses 11 h in 11% of all cases.
     train.deadline = Some(11 * HOUR);
-    let found = schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
-    assert_eq!(found.planned.cost(), dollars("10"));
-    assert_eq!(found.planned.late(), 0);
+    let answer =
+        schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
+    assert_eq!(answer.planned.cost(), dollars("10"));
+    assert_eq!(answer.planned.late(), 0);
     // The longer time on spot would miss this deadline.
     train.deadline = Some(10 * HOUR);
-    let found = schedule_jobs(request(vec![train], rentals(), Vec::new())).expect("a plan");
-    assert_eq!(found.planned.cost(), dollars("10"));
+    let answer = schedule_jobs(request(vec![train], rentals(), Vec::new())).expect("a plan");
+    assert_eq!(answer.planned.cost(), dollars("10"));
 }
 
 #[test]
@@ -190,16 +193,18 @@ fn the_limit_makes_jobs_wait() {
     ];
     let mut asked = request(jobs, vec![rental(HOME, 1, 100, false)], Vec::new());
     asked.most_gpus = Some(2);
-    let found = schedule_jobs(asked.clone()).expect("a plan");
+    let answer = schedule_jobs(asked.clone()).expect("a plan");
     // c from 0, a from 0, b from 4.
     let starts = |plan: &JobPlan| {
-        let all = plan.placements.iter();
-        all.map(|one| one.start() / HOUR).collect::<Vec<_>>()
+        let placements = plan.placements.iter();
+        placements
+            .map(|placement| placement.start() / HOUR)
+            .collect::<Vec<_>>()
     };
-    assert_eq!(starts(&found.planned), [0, 4, 0]);
+    assert_eq!(starts(&answer.planned), [0, 4, 0]);
     // a from 0, b from 4, c after b.
-    assert_eq!(starts(&found.first_come), [0, 4, 6]);
-    assert_eq!(found.first_come.late(), 1);
+    assert_eq!(starts(&answer.first_come), [0, 4, 6]);
+    assert_eq!(answer.first_come.late(), 1);
     asked.most_gpus = Some(1);
     let refused = schedule_jobs(asked).expect_err("b takes two");
     assert!(matches!(
@@ -319,9 +324,9 @@ fn no_order_is_better_than_brute_force_finds() {
                 let release = random.i64(0..=3);
                 let slack = random.i64(0..=6);
                 let deadline = random.bool().then_some(release + hours + slack);
-                let mut one = job(&index.to_string(), random.u32(1..=2), hours, deadline);
-                one.release = release * HOUR;
-                one
+                let mut job = job(&index.to_string(), random.u32(1..=2), hours, deadline);
+                job.release = release * HOUR;
+                job
             })
             .collect();
         let idle: Vec<u32> = (0..LAST_HOUR)
@@ -331,11 +336,11 @@ fn no_order_is_better_than_brute_force_finds() {
         let mut asked = request(jobs, vec![rental(HOME, 1, 100, false)], hosts);
         asked.most_gpus = Some(2);
         let brute = BruteForce::best(&asked, idle);
-        let found = schedule_jobs(asked.clone()).expect("a plan");
-        let (best, is_whole) = found.best.expect("few jobs");
+        let answer = schedule_jobs(asked.clone()).expect("a plan");
+        let (best, is_whole) = answer.best.expect("few jobs");
         let cost = |plan: &JobPlan| (plan.late(), plan.cost());
         let brute = (brute.0, Decimal::from(brute.1));
-        assert!(cost(&found.planned) >= cost(&best), "{asked:?}");
+        assert!(cost(&answer.planned) >= cost(&best), "{asked:?}");
         assert!(is_whole, "{asked:?}");
         assert_eq!(cost(&best), brute, "{asked:?}");
     }

@@ -182,18 +182,20 @@ impl Selection {
     /// The types that hold the model in a type of numbers, cheapest first.
     pub fn of(&self, dtype: Dtype) -> impl Iterator<Item = &SelectedType> {
         let fits = self.fits.iter();
-        fits.filter(move |one| one.dtype() == Some(dtype))
+        fits.filter(move |selected| selected.dtype() == Some(dtype))
     }
 
     /// Reasons with how many types they keep out, nearest first.
     pub fn reasons(&self) -> Vec<ReasonCount<'_>> {
         let mut reasons: Vec<ReasonCount<'_>> = Vec::new();
-        for one in &self.refused {
+        for refused in &self.refused {
             match reasons.last_mut() {
-                Some(last) if last.nearest.reason.name() == one.reason.name() => last.count += 1,
+                Some(last) if last.nearest.reason.name() == refused.reason.name() => {
+                    last.count += 1
+                }
                 _ => reasons.push(ReasonCount {
                     count: 1,
-                    nearest: one,
+                    nearest: refused,
                 }),
             }
         }
@@ -205,24 +207,31 @@ impl Selection {
 pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
     let mut fits = Vec::new();
     let mut refused = Vec::new();
-    for one in offered {
-        match wanted.judge(&one) {
+    for offer in offered {
+        match wanted.judge(&offer) {
             Ok(evaluation) => {
                 let evaluation = evaluation.into_iter();
-                fits.extend(evaluation.map(|evaluation| wanted.selected(one.clone(), evaluation)));
+                fits.extend(
+                    evaluation.map(|evaluation| wanted.selected(offer.clone(), evaluation)),
+                );
             }
             Err(reason) => refused.push(RefusedType {
-                offered: one,
+                offered: offer,
                 reason,
             }),
         }
     }
     fits.sort_by(|left, right| {
-        let key = |one: &SelectedType| {
-            let (rate, dtype) = (one.rate, one.dtype());
+        let key = |selected: &SelectedType| {
+            let (rate, dtype) = (selected.rate, selected.dtype());
             let mut dtypes = wanted.models.iter().map(|served| Some(served.dtype));
-            let preferred = dtypes.position(|one| one == dtype);
-            (!one.is_checked(), preferred, rate.currency(), rate.amount())
+            let preferred = dtypes.position(|candidate| candidate == dtype);
+            (
+                !selected.is_checked(),
+                preferred,
+                rate.currency(),
+                rate.amount(),
+            )
         };
         key(left)
             .cmp(&key(right))
@@ -237,7 +246,7 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
 }
 
 fn nearer(left: &RefusedType, right: &RefusedType) -> Ordering {
-    let price = |one: &RefusedType| one.offered.on_demand_amount();
+    let price = |refused: &RefusedType| refused.offered.on_demand_amount();
     left.reason
         .nearer(&right.reason)
         .then_with(|| price(left).is_none().cmp(&price(right).is_none()))
@@ -260,13 +269,13 @@ impl Wanted {
 
     /// What speaks for a type, once for each type of numbers in which it holds the model; or
     /// against it, in the one that comes nearest.
-    fn judge(&self, one: &OfferedType) -> Result<Vec<TypeEvaluation>, Refusal> {
+    fn judge(&self, offered: &OfferedType) -> Result<Vec<TypeEvaluation>, Refusal> {
         if self.models.is_empty() {
-            return Ok(vec![self.judge_in(one, None)?]);
+            return Ok(vec![self.judge_in(offered, None)?]);
         }
         let (mut held, mut refused) = (Vec::new(), Vec::new());
         for served in &self.models {
-            match self.judge_in(one, Some(served)) {
+            match self.judge_in(offered, Some(served)) {
                 Ok(evaluation) => held.push(evaluation),
                 Err(reason) => refused.push(reason),
             }
@@ -281,32 +290,32 @@ impl Wanted {
     /// The way to pay for a type, its rate, and how it holds a model.
     fn judge_in(
         &self,
-        one: &OfferedType,
+        offered: &OfferedType,
         served: Option<&ServedModel>,
     ) -> Result<TypeEvaluation, Refusal> {
         let mut layout = None;
-        if one.is_cpu() {
+        if offered.is_cpu() {
             // A model is computed on GPUs alone.
             let needed = self.vcpu_without_gpu.filter(|_| served.is_none());
             let needed = needed.ok_or(Refusal::NoGpu)?;
-            if is_burstable(one.shape) {
+            if is_burstable(offered.shape) {
                 return Err(Refusal::Unknown {
                     fact: "the CPU share that a burstable type sustains",
                 });
             }
-            self.ask_architecture(one.shape)?;
-            self.ask_host(one.shape, needed)?;
+            self.ask_architecture(offered.shape)?;
+            self.ask_host(offered.shape, needed)?;
         } else {
-            self.ask_accelerator(one)?;
-            self.ask_architecture(one.shape)?;
-            layout = self.ask_gpus(one.shape, served)?;
-            Self::ask_memory(one.shape, self.memory_mib)?;
+            self.ask_accelerator(offered)?;
+            self.ask_architecture(offered.shape)?;
+            layout = self.ask_gpus(offered.shape, served)?;
+            Self::ask_memory(offered.shape, self.memory_mib)?;
             if let Some(needed) = self.vcpu {
-                Self::ask_vcpu(one.shape, needed)?;
+                Self::ask_vcpu(offered.shape, needed)?;
             }
-            Self::ask_launchable(one.shape)?;
+            Self::ask_launchable(offered.shape)?;
         }
-        let (paying, rate) = self.pay(one)?;
+        let (paying, rate) = self.pay(offered)?;
         self.ask_budget(paying, rate)?;
         Ok(TypeEvaluation {
             paying,
@@ -325,13 +334,17 @@ impl Wanted {
         Self::ask_vcpu(shape, self.vcpu.map_or(needed, |any| any.max(needed)))
     }
 
-    fn ask_accelerator(&self, one: &OfferedType) -> Result<(), Refusal> {
-        let vendor = one.shape.gpu.as_ref().and_then(|gpu| gpu.model.vendor());
-        let is_cuda = one.shape.accelerator == AcceleratorKind::Gpu && vendor == Some("NVIDIA");
+    fn ask_accelerator(&self, offered: &OfferedType) -> Result<(), Refusal> {
+        let vendor = offered
+            .shape
+            .gpu
+            .as_ref()
+            .and_then(|gpu| gpu.model.vendor());
+        let is_cuda = offered.shape.accelerator == AcceleratorKind::Gpu && vendor == Some("NVIDIA");
         if !is_cuda && !self.names_accelerator {
             return Err(Refusal::Accelerator);
         }
-        if one.is_asked {
+        if offered.is_asked {
             Ok(())
         } else {
             Err(Refusal::OtherGpu)
@@ -437,18 +450,18 @@ impl Wanted {
     }
 
     /// The way to pay that was asked for; else spot where it suits, else on-demand.
-    fn pay(&self, one: &OfferedType) -> Result<(Paying, HourlyRate), Refusal> {
-        if one.region.is_none() {
+    fn pay(&self, offered: &OfferedType) -> Result<(Paying, HourlyRate), Refusal> {
+        if offered.region.is_none() {
             return Err(Refusal::NotOffered);
         }
         let paying = match self.paying {
             Some(asked) => asked,
-            None if one.spot_suits && one.spot.is_some() => Paying::Spot,
+            None if offered.spot_suits && offered.spot.is_some() => Paying::Spot,
             None => Paying::OnDemand,
         };
-        let quote = one.quote(paying).ok_or(Refusal::NoPrice {
+        let quote = offered.quote(paying).ok_or(Refusal::NoPrice {
             paying,
-            is_sold_in_blocks: one.capacity_block.is_some(),
+            is_sold_in_blocks: offered.capacity_block.is_some(),
         })?;
         Ok((paying, quote.rate))
     }

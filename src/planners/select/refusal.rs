@@ -90,7 +90,7 @@ impl Refusal {
 
     /// The one that came nearer first: the later reason, then what misses by less.
     pub(super) fn nearer(&self, other: &Self) -> Ordering {
-        let missing = |one: &Self| one.shortfall().unwrap_or_default();
+        let missing = |refusal: &Self| refusal.shortfall().unwrap_or_default();
         let by_rank = other.rank().cmp(&self.rank());
         by_rank.then_with(|| missing(self).total_cmp(&missing(other)))
     }

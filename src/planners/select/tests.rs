@@ -59,13 +59,16 @@ fn offered(name: &str, on_demand: &str, spot: Option<&str>) -> OfferedType {
 
 fn names(selection: &Selection) -> Vec<&str> {
     let fits = selection.fits.iter();
-    fits.map(|one| one.offered.shape.instance_type.as_str())
+    fits.map(|selected| selected.offered.shape.instance_type.as_str())
         .collect()
 }
 
-fn reason(wanted: Wanted, one: OfferedType) -> Option<String> {
-    let found = select(wanted, vec![one]);
-    found.refused.first().map(|one| one.reason.to_string())
+fn reason(wanted: Wanted, offered: OfferedType) -> Option<String> {
+    let selection = select(wanted, vec![offered]);
+    selection
+        .refused
+        .first()
+        .map(|refused| refused.reason.to_string())
 }
 
 #[test]
@@ -74,21 +77,21 @@ fn what_fits_is_ranked_by_the_price_that_suits() {
         spot_suits: true,
         ..offered("p5.4xlarge", "6.88", Some("1.5"))
     };
-    let all = || {
+    let offers = || {
         vec![
             spot.clone(),
             offered("g6e.xlarge", "1.861", Some("0.1")),
             offered("g5.xlarge", "1.006", None),
         ]
     };
-    let found = select(wanted(), all());
-    assert_eq!(names(&found), ["p5.4xlarge", "g6e.xlarge"]);
-    assert_eq!(found.fits[0].paying, Paying::Spot);
+    let selection = select(wanted(), offers());
+    assert_eq!(names(&selection), ["p5.4xlarge", "g6e.xlarge"]);
+    assert_eq!(selection.fits[0].paying, Paying::Spot);
     // 1.5 × 730 and 1.861 × 730.
-    let months: Vec<String> = found
+    let months: Vec<String> = selection
         .fits
         .iter()
-        .map(|one| one.monthly.to_string())
+        .map(|selected| selected.monthly.to_string())
         .collect();
     assert_eq!(months, ["$1,095.00", "$1,358.53"]);
     let on_demand = Wanted {
@@ -96,7 +99,7 @@ fn what_fits_is_ranked_by_the_price_that_suits() {
         ..wanted()
     };
     assert_eq!(
-        names(&select(on_demand, all())),
+        names(&select(on_demand, offers())),
         ["g6e.xlarge", "p5.4xlarge"]
     );
 }
@@ -107,7 +110,7 @@ fn commitments_bill_every_hour_of_the_month() {
         reserved_1yr: Some(quote("1.17243")),
         ..offered("g6e.xlarge", "1.861", None)
     };
-    let found = select(
+    let selection = select(
         Wanted {
             paying: Some(Paying::Reserved1yr),
             hours: Decimal::from(100),
@@ -116,14 +119,17 @@ fn commitments_bill_every_hour_of_the_month() {
         vec![reserved, offered("g6e.2xlarge", "2.24208", None)],
     );
     // 1.17243 × 730.
-    assert_eq!(found.fits[0].monthly.to_string(), "$855.87");
-    assert_eq!(found.refused[0].reason.to_string(), "no reserved-1yr price");
+    assert_eq!(selection.fits[0].monthly.to_string(), "$855.87");
+    assert_eq!(
+        selection.refused[0].reason.to_string(),
+        "no reserved-1yr price"
+    );
 }
 
 #[test]
 fn every_need_has_its_reason() {
-    let one = || offered("g6e.xlarge", "1.861", None);
-    assert_eq!(reason(wanted(), one()), None);
+    let offer = || offered("g6e.xlarge", "1.861", None);
+    assert_eq!(reason(wanted(), offer()), None);
     let cases: [(Wanted, &str); 10] = [
         (
             Wanted {
@@ -203,7 +209,7 @@ fn every_need_has_its_reason() {
         ),
     ];
     for (wanted, expected) in cases {
-        assert_eq!(reason(wanted, one()).as_deref(), Some(expected));
+        assert_eq!(reason(wanted, offer()).as_deref(), Some(expected));
     }
     let old = offered("p3.2xlarge", "3.06", None);
     let small = Wanted {
@@ -216,7 +222,7 @@ fn every_need_has_its_reason() {
     );
     let elsewhere = OfferedType {
         region: None,
-        ..one()
+        ..offer()
     };
     assert_eq!(
         reason(small.clone(), elsewhere).as_deref(),
@@ -243,7 +249,7 @@ fn cpu_types_compete_where_the_work_is_small() {
         rate_per_second: Some(Decimal::TWO),
         ..wanted()
     };
-    let found = select(
+    let selection = select(
         small,
         vec![
             offered("g4dn.xlarge", "0.526", None),
@@ -251,17 +257,17 @@ fn cpu_types_compete_where_the_work_is_small() {
             offered("t3.large", "0.0832", None),
         ],
     );
-    assert_eq!(names(&found), ["c7i.large", "g4dn.xlarge"]);
-    let prices: Vec<String> = found
+    assert_eq!(names(&selection), ["c7i.large", "g4dn.xlarge"]);
+    let prices: Vec<String> = selection
         .fits
         .iter()
-        .filter_map(|one| one.per_thousand_requests)
+        .filter_map(|selected| selected.per_thousand_requests)
         .map(|price| price.amount().round_dp(6).to_string())
         .collect();
     // 0.08925 and 0.526 / 7,200 × 1,000: the four vCPUs of a g4dn.xlarge serve 0.25 as well.
     assert_eq!(prices, ["0.012396", "0.073056"]);
     assert_eq!(
-        found.refused[0].reason.to_string(),
+        selection.refused[0].reason.to_string(),
         "the CPU share that a burstable type sustains is unknown"
     );
 }
@@ -277,7 +283,7 @@ fn a_rate_that_was_not_checked_is_not_served() {
         rate_per_second: Some(Decimal::TEN),
         ..wanted()
     };
-    let all = || {
+    let offers = || {
         vec![
             offered("g4dn.xlarge", "0.526", None),
             offered("p4d.24xlarge", "21.957642", None),
@@ -287,8 +293,9 @@ fn a_rate_that_was_not_checked_is_not_served() {
     };
     let judged = |selection: &Selection| -> Vec<(String, bool)> {
         let fits = selection.fits.iter();
-        let name = |one: &SelectedType| one.offered.shape.instance_type.clone();
-        fits.map(|one| (name(one), one.is_checked())).collect()
+        let name = |selected: &SelectedType| selected.offered.shape.instance_type.clone();
+        fits.map(|selected| (name(selected), selected.is_checked()))
+            .collect()
     };
     let expected = |served: &[&str], unknown: &[&str]| -> Vec<(String, bool)> {
         let served = served.iter().map(|name| ((*name).to_owned(), true));
@@ -296,23 +303,23 @@ fn a_rate_that_was_not_checked_is_not_served() {
         served.chain(unknown).collect()
     };
     // A g6e.48xlarge has 192 vCPUs: it would serve them without its GPUs.
-    let found = select(busy(None), all());
+    let selection = select(busy(None), offers());
     assert_eq!(
-        judged(&found),
+        judged(&selection),
         expected(
             &["m7i.48xlarge", "g6e.48xlarge"],
             &["g4dn.xlarge", "p4d.24xlarge"]
         )
     );
-    let price = |place: usize| found.fits[place].per_thousand_requests;
+    let price = |place: usize| selection.fits[place].per_thousand_requests;
     // 9.6768 / 36,000 × 1,000.
     let amount = price(0).map(|money: Money| money.amount().round_dp(4).to_string());
     assert_eq!(amount.as_deref(), Some("0.2688"));
     assert_eq!((price(2), price(3)), (None, None));
     // 1 TiB of host memory: an m7i.48xlarge has 768 GiB.
-    let found = select(busy(Some(1_048_576.0)), all());
+    let selection = select(busy(Some(1_048_576.0)), offers());
     assert_eq!(
-        judged(&found),
+        judged(&selection),
         expected(&["g6e.48xlarge"], &["p4d.24xlarge"])
     );
 }
@@ -359,8 +366,12 @@ fn another_currency_is_nearer_than_another_architecture() {
         },
         ..wanted()
     };
-    let found = select(over, vec![yuan("g5g.xlarge"), yuan("g5.xlarge")]);
-    let reasons: Vec<&str> = found.refused.iter().map(|one| one.reason.name()).collect();
+    let selection = select(over, vec![yuan("g5g.xlarge"), yuan("g5.xlarge")]);
+    let reasons: Vec<&str> = selection
+        .refused
+        .iter()
+        .map(|refused| refused.reason.name())
+        .collect();
     assert_eq!(reasons, ["currency", "architecture"]);
 }
 
@@ -373,7 +384,7 @@ fn reasons_are_counted_with_the_nearest_first() {
         },
         ..wanted()
     };
-    let found = select(
+    let selection = select(
         over,
         vec![
             offered("g5.xlarge", "1.006", None),
@@ -382,12 +393,12 @@ fn reasons_are_counted_with_the_nearest_first() {
             offered("g4dn.xlarge", "0.526", None),
         ],
     );
-    let reasons: Vec<(usize, &str, &str)> = found
+    let reasons: Vec<(usize, &str, &str)> = selection
         .reasons()
         .iter()
-        .map(|one| {
-            let name = one.nearest.offered.shape.instance_type.as_str();
-            (one.count, one.nearest.reason.name(), name)
+        .map(|reason| {
+            let name = reason.nearest.offered.shape.instance_type.as_str();
+            (reason.count, reason.nearest.reason.name(), name)
         })
         .collect();
     // An A10G misses 40 GiB by less than a T4.

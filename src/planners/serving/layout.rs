@@ -293,6 +293,6 @@ impl Layouts<'_> {
 
 /// Types of numbers below so many bytes, the largest first.
 fn smaller_than(bytes: f64) -> impl Iterator<Item = Dtype> {
-    let all = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
-    all.filter(move |dtype| dtype.bytes() < bytes)
+    let dtypes = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
+    dtypes.filter(move |dtype| dtype.bytes() < bytes)
 }

@@ -36,11 +36,11 @@ pub struct ComputedMemory {
 /// whether it fits or not. Empty for a type without NVIDIA GPUs.
 pub fn computed_memory(models: &[ServedModel], instance_type: &str) -> Vec<ComputedMemory> {
     let mut computed = Vec::new();
-    let Some(found) = shape(instance_type) else {
+    let Some(instance) = shape(instance_type) else {
         return computed;
     };
     for served in models {
-        let Ok(card) = Card::of(found, served.dtype) else {
+        let Ok(card) = Card::of(instance, served.dtype) else {
             continue;
         };
         let layouts = Layouts {

@@ -52,27 +52,30 @@ fn reason(served: &ServedModel, name: &str) -> ServingRefusal {
 #[test]
 fn one_card_by_hand() {
     let model = served(published("llama-3.1-8b"), Dtype::Fp16, 4);
-    let one = model.on(of("g6e.xlarge")).expect("it fits");
-    assert_eq!((one.gpus_each, one.copies, one.holds), (1, 1, 20));
+    let layout = model.on(of("g6e.xlarge")).expect("it fits");
+    assert_eq!((layout.gpus_each, layout.copies, layout.holds), (1, 1, 20));
     assert!(
-        (one.needed_mib - 25_752.6).abs() < 0.1,
+        (layout.needed_mib - 25_752.6).abs() < 0.1,
         "{}",
-        one.needed_mib
+        layout.needed_mib
     );
-    assert!((one.pace.prefill_seconds - 1.1931).abs() < 1e-4);
-    assert!((one.pace.step_seconds - 0.034_334).abs() < 1e-6);
-    assert!((one.tokens_per_second - 115.524).abs() < 0.01);
+    assert!((layout.pace.prefill_seconds - 1.1931).abs() < 1e-4);
+    assert!((layout.pace.step_seconds - 0.034_334).abs() < 1e-6);
+    assert!((layout.tokens_per_second - 115.524).abs() < 0.01);
     let rate = HourlyRate::new(Decimal::new(1_861, 3), Currency::Usd).expect("a rate");
     let text = |money: Option<Money>| money.map(|money| money.amount().round_dp(3).to_string());
     assert_eq!(
-        text(one.per_million(rate, &model.terms)).as_deref(),
+        text(layout.per_million(rate, &model.terms)).as_deref(),
         Some("4.475")
     );
     let half = ServingTerms {
         utilization: 0.5,
         ..model.terms.clone()
     };
-    assert_eq!(text(one.per_million(rate, &half)).as_deref(), Some("8.950"));
+    assert_eq!(
+        text(layout.per_million(rate, &half)).as_deref(),
+        Some("8.950")
+    );
     // Of two hours that are paid, one is used.
     let hour = |terms: &ServingTerms| text(terms.hourly_of_use(rate));
     assert_eq!(hour(&model.terms).as_deref(), Some("1.861"));
@@ -127,8 +130,8 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
         ("llama-2-13b", Dtype::Int4, 7),
     ] {
         let asked = served(published(model), dtype, sequences);
-        for one in shapes() {
-            let Ok(held) = asked.on(one) else {
+        for machine in shapes() {
+            let Ok(held) = asked.on(machine) else {
                 continue;
             };
             let groups = [1, 2, 4, 8].into_iter().filter(|gpus| {
@@ -140,7 +143,7 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
                 .filter_map(|gpus| simulated(&asked, &held.card, gpus))
                 .fold(0.0, f64::max);
             let off = (held.tokens_per_second / best - 1.0).abs();
-            assert!(off < 0.001, "{model} on {}: {off}", one.instance_type);
+            assert!(off < 0.001, "{model} on {}: {off}", machine.instance_type);
             compared += 1;
         }
     }
@@ -162,7 +165,7 @@ fn as_many_sequences_fit_as_it_says_and_no_more() {
         let mut holds = 1;
         for _ in 0..8 {
             match model(holds).on(of(name)) {
-                Ok(found) if found.holds > holds => holds = found.holds,
+                Ok(layout) if layout.holds > holds => holds = layout.holds,
                 Ok(_) => break,
                 Err(error) => panic!("{name} holds {holds}: {error}"),
             }
@@ -216,8 +219,8 @@ fn what_a_card_does_not_compute_is_read_in_16_bits_or_refused() {
         reason(&small(Dtype::Bf16), "g4dn.xlarge").to_string(),
         "T4 does not run bf16"
     );
-    for other in ["g4ad.xlarge", "trn1.2xlarge"] {
-        assert_eq!(reason(&small(Dtype::Fp16), other), ServingRefusal::Vendor);
+    for name in ["g4ad.xlarge", "trn1.2xlarge"] {
+        assert_eq!(reason(&small(Dtype::Fp16), name), ServingRefusal::Vendor);
     }
     assert!(matches!(
         reason(&small(Dtype::Fp16), "g7.2xlarge"),

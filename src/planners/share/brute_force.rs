@@ -18,11 +18,11 @@ const PROFILES: [(u32, u32, f64, usize, &[u32]); 5] = [
 ];
 
 fn sum_at_worst(tenants: &[&ShareTenant]) -> f64 {
-    let hours = tenants.iter().map(|one| one.hours.len()).max();
+    let hours = tenants.iter().map(|tenant| tenant.hours.len()).max();
     let at = |hour: usize| -> f64 {
-        let own = |one: &&ShareTenant| {
-            let known = one.hours.get(hour).copied();
-            known.or(one.peak_percent)
+        let own = |tenant: &&ShareTenant| {
+            let known = tenant.hours.get(hour).copied();
+            known.or(tenant.peak_percent)
         };
         tenants.iter().filter_map(own).sum()
     };
@@ -30,14 +30,14 @@ fn sum_at_worst(tenants: &[&ShareTenant]) -> f64 {
 }
 
 fn on_slices(tenants: &[&ShareTenant], taken: u32, compute: u32, used: [usize; 5]) -> bool {
-    let Some((one, rest)) = tenants.split_first() else {
+    let Some((first, rest)) = tenants.split_first() else {
         return true;
     };
     PROFILES.iter().enumerate().any(|(kind, profile)| {
         let (slices, size, mib, most, starts) = *profile;
         let too_slow = |peak: f64| peak * 7.0 > 80.0 * f64::from(slices);
-        if one.vram_peak_mib * 1.2 > mib
-            || one.peak_percent.is_some_and(too_slow)
+        if first.vram_peak_mib * 1.2 > mib
+            || first.peak_percent.is_some_and(too_slow)
             || compute + slices > 7
             || used[kind] == most
         {
@@ -57,10 +57,10 @@ const MOST_ON_CARD: usize = 7;
 
 /// Every choice of at most so many of each kind.
 fn choices(most: &[usize]) -> Vec<Vec<usize>> {
-    most.iter().fold(vec![Vec::new()], |all, most| {
-        let longer = all.iter().flat_map(|one| {
+    most.iter().fold(vec![Vec::new()], |combinations, most| {
+        let longer = combinations.iter().flat_map(|combination| {
             let counts = 0..=*most;
-            counts.map(move |count| [one.as_slice(), &[count]].concat())
+            counts.map(move |count| [combination.as_slice(), &[count]].concat())
         });
         longer.collect()
     })
@@ -76,8 +76,8 @@ fn fewest_of(
     let Some(first) = left.iter().position(|count| *count > 0) else {
         return 0;
     };
-    if let Some(found) = known.get(left) {
-        return *found;
+    if let Some(number) = known.get(left) {
+        return *number;
     }
     let mut best = usize::MAX;
     // One of the first kind that is left is on some card.
@@ -114,17 +114,17 @@ fn with_mig_of_kinds(kinds: &[(ShareTenant, usize)]) -> usize {
 
 /// The fewest cards of any division in which every group of more than one fits.
 fn fewest(tenants: &[ShareTenant], fits: impl Fn(&[&ShareTenant]) -> bool) -> usize {
-    let all = (1_usize << tenants.len()) - 1;
+    let everyone = (1_usize << tenants.len()) - 1;
     let group = |mask: usize| -> Vec<&ShareTenant> {
         let numbered = tenants.iter().enumerate();
         let chosen = numbered.filter(|(place, _)| (mask >> place) & 1 == 1);
         chosen.map(|(_, tenant)| tenant).collect()
     };
-    let is_card: Vec<bool> = (0..=all)
+    let is_card: Vec<bool> = (0..=everyone)
         .map(|mask| mask.count_ones() == 1 || fits(&group(mask)))
         .collect();
-    let mut least = vec![0; all + 1];
-    for mask in 1..=all {
+    let mut least = vec![0; everyone + 1];
+    for mask in 1..=everyone {
         let mut best = usize::MAX;
         let mut part = mask;
         while part > 0 {
@@ -135,7 +135,7 @@ fn fewest(tenants: &[ShareTenant], fits: impl Fn(&[&ShareTenant]) -> bool) -> us
         }
         least[mask] = best;
     }
-    least[all]
+    least[everyone]
 }
 
 fn with_mig(tenants: &[ShareTenant]) -> usize {
@@ -146,7 +146,7 @@ fn with_mig(tenants: &[ShareTenant]) -> usize {
 
 fn with_mps(tenants: &[ShareTenant], card_mib: f64) -> usize {
     fewest(tenants, |group| {
-        let mib: f64 = group.iter().map(|one| one.vram_peak_mib * 1.2).sum();
+        let mib: f64 = group.iter().map(|tenant| tenant.vram_peak_mib * 1.2).sum();
         sum_at_worst(group) <= 80.0 && mib <= card_mib
     })
 }
@@ -154,9 +154,9 @@ fn with_mps(tenants: &[ShareTenant], card_mib: f64) -> usize {
 /// Tenants with whole percentages and MiB, so that sums are exact in any order.
 fn some_tenants(most: usize) -> impl Strategy<Value = Vec<ShareTenant>> {
     let hours = prop::collection::vec(0..=100_u32, 3);
-    let one = (1..=15_u32, 0..=48_u32, proptest::option::of(hours));
-    prop::collection::vec(one, 1..=most).prop_map(|all| {
-        let numbered = all.into_iter().enumerate();
+    let drawn = (1..=15_u32, 0..=48_u32, proptest::option::of(hours));
+    prop::collection::vec(drawn, 1..=most).prop_map(|rows| {
+        let numbered = rows.into_iter().enumerate();
         let tenants = numbered.map(|(number, (gib, peak, hours))| ShareTenant {
             hours: hours
                 .unwrap_or_default()
@@ -185,8 +185,8 @@ fn check_rules(plan: &SharePlan, packing: &Packing) -> Result<(), TestCaseError>
         .flat_map(|card| card.tenants.iter().map(|slice| slice.tenant))
         .collect();
     placed.sort_unstable();
-    let all: Vec<usize> = (0..plan.question.tenants.len()).collect();
-    prop_assert_eq!(placed, all);
+    let places: Vec<usize> = (0..plan.question.tenants.len()).collect();
+    prop_assert_eq!(placed, places);
     prop_assert!(packing.least_cards() <= packing.cards());
     for card in packing.lots.iter().flat_map(|lot| &lot.cards) {
         prop_assert!(card.peak_percent <= card.separate_percent);
@@ -194,7 +194,11 @@ fn check_rules(plan: &SharePlan, packing: &Packing) -> Result<(), TestCaseError>
             prop_assert!(card.peak_percent <= Some(80.0));
         }
         let mut taken = 0_u32;
-        for (profile, at) in card.tenants.iter().filter_map(|one| one.placement.as_ref()) {
+        for (profile, at) in card
+            .tenants
+            .iter()
+            .filter_map(|tenant| tenant.placement.as_ref())
+        {
             let mask = ((1_u32 << profile.placement_size) - 1) << at;
             prop_assert_eq!(taken & mask, 0);
             taken |= mask;
@@ -210,13 +214,13 @@ fn kinds() -> impl Strategy<Value = Vec<(ShareTenant, usize)>> {
     let tenants = prop::collection::vec(any::<prop::sample::Index>(), 8..=12);
     (kinds, tenants).prop_map(|(kinds, tenants)| {
         let mut counts = vec![0; kinds.len()];
-        for one in tenants {
-            counts[one.index(kinds.len())] += 1;
+        for chosen in tenants {
+            counts[chosen.index(kinds.len())] += 1;
         }
         let kinds = kinds.into_iter().map(|(gib, peak)| {
             let peak = Some(f64::from(peak));
-            let one = tenant("kind", f64::from(gib * 1_000), peak);
-            of(Isolation::Trusted, "search", one)
+            let lone = tenant("kind", f64::from(gib * 1_000), peak);
+            of(Isolation::Trusted, "search", lone)
         });
         kinds.zip(counts).collect()
     })
@@ -224,10 +228,10 @@ fn kinds() -> impl Strategy<Value = Vec<(ShareTenant, usize)>> {
 
 /// Every tenant of some kinds, under a name of its own.
 fn each_of(kinds: &[(ShareTenant, usize)]) -> Vec<ShareTenant> {
-    let all = kinds
+    let tenants = kinds
         .iter()
         .flat_map(|(kind, count)| std::iter::repeat_n(kind, *count));
-    let numbered = all.enumerate().map(|(number, kind)| ShareTenant {
+    let numbered = tenants.enumerate().map(|(number, kind)| ShareTenant {
         name: format!("t{number}"),
         ..kind.clone()
     });
@@ -254,8 +258,8 @@ proptest! {
 #[test]
 fn twelve_tenants_on_slices_by_hand() {
     let kind = |mib: f64, peak: f64| {
-        let one = tenant("kind", mib, Some(peak));
-        (of(Isolation::Trusted, "search", one), 4)
+        let lone = tenant("kind", mib, Some(peak));
+        (of(Isolation::Trusted, "search", lone), 4)
     };
     let kinds = [kind(12_000.0, 5.0), kind(8_000.0, 20.0), kind(3_000.0, 5.0)];
     assert_eq!(with_mig_of_kinds(&kinds), 4);
@@ -283,8 +287,8 @@ proptest! {
     #[test]
     fn the_bound_for_many_tenants_is_one(tenants in some_tenants(40)) {
         let plan = planned(question("p4d.24xlarge", tenants));
-        for one in &plan.methods {
-            if let Ok(packing) = &one.outcome {
+        for method in &plan.methods {
+            if let Ok(packing) = &method.outcome {
                 check_rules(&plan, packing)?;
             }
         }
@@ -296,8 +300,8 @@ fn with_peaks(peaks: &[u32]) -> Vec<ShareTenant> {
     let numbered = peaks.iter().enumerate();
     numbered
         .map(|(number, peak)| {
-            let one = tenant(&format!("t{number}"), 4_000.0, Some(f64::from(*peak)));
-            of(Isolation::Trusted, "search", one)
+            let lone = tenant(&format!("t{number}"), 4_000.0, Some(f64::from(*peak)));
+            of(Isolation::Trusted, "search", lone)
         })
         .collect()
 }
@@ -308,9 +312,9 @@ fn twelve_tenants_are_searched_to_the_end() {
     // 12. Four are enough: 45 + 21 + 14, 37 + 31 + 12, 36 + 22 + 21, 26 + 16 + 13.
     let tenants = with_peaks(&[45, 37, 36, 31, 26, 22, 21, 21, 16, 14, 13, 12]);
     let question = question("g5.xlarge", tenants.clone());
-    let needs = |one: &ShareTenant| crate::savings::Tenant {
-        vram_needed_mib: question.vram_needed_mib(one),
-        peak_percent: one.peak_percent.expect("known"),
+    let needs = |tenant: &ShareTenant| crate::savings::Tenant {
+        vram_needed_mib: question.vram_needed_mib(tenant),
+        peak_percent: tenant.peak_percent.expect("known"),
     };
     let needs: Vec<crate::savings::Tenant> = tenants.iter().map(needs).collect();
     let card_mib = question.on.card_mib;

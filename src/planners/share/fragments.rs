@@ -30,9 +30,9 @@ impl Fragments {
     pub(super) fn of(
         used: &[(&MigProfile, u8)],
         of_tenants: &[&MigProfile],
-        all: &[MigProfile],
+        known: &[MigProfile],
     ) -> Self {
-        let total = total_slices(all);
+        let total = total_slices(known);
         let compute: u8 = used.iter().map(|(profile, _)| profile.compute_slices).sum();
         let is_taken = |slice: u8| {
             let mut placed = used.iter();
@@ -45,7 +45,7 @@ impl Fragments {
                 starts.any(|start| (start..start + profile.placement_size).contains(&slice))
             })
         };
-        let free: Vec<u8> = (0..memory_slices(all))
+        let free: Vec<u8> = (0..memory_slices(known))
             .filter(|slice| !is_taken(*slice))
             .collect();
         let usable = free.iter().filter(|slice| is_usable(**slice)).count();

@@ -19,8 +19,8 @@ impl<'a> Loads<'a> {
 
     /// Whether the peak of every one is known.
     pub(super) fn are_known(self, tenants: &[usize]) -> bool {
-        let mut all = tenants.iter();
-        all.all(|tenant| self.peak(*tenant).is_some())
+        let mut places = tenants.iter();
+        places.all(|tenant| self.peak(*tenant).is_some())
     }
 
     /// The sum of the separate peaks that are known, percent.

@@ -143,23 +143,23 @@ impl<'a> Waiting<'a> {
     }
 
     pub(super) fn pack(self) -> Lot {
-        let found = self.greedy();
-        let volume = self.volume().min(found.len());
+        let greedy = self.greedy();
+        let volume = self.volume().min(greedy.len());
         let (placed, least_cards) = if self.members.len() <= MOST_EXACT {
-            match fewest_cards(&self, &self.order(), (volume, found.len())) {
+            match fewest_cards(&self, &self.order(), (volume, greedy.len())) {
                 Fewest::Cards(cards) => {
                     let cards: Placed = cards.iter().map(|card| self.arranged(card)).collect();
                     let least = cards.len();
                     (cards, least)
                 }
                 Fewest::NoFewer => {
-                    let least = found.len();
-                    (found, least)
+                    let least = greedy.len();
+                    (greedy, least)
                 }
-                Fewest::Unfinished => (found, volume),
+                Fewest::Unfinished => (greedy, volume),
             }
         } else {
-            (found, volume)
+            (greedy, volume)
         };
         let mut cards: Vec<PackedCard> = placed.into_iter().map(|card| self.card(card)).collect();
         let mut mode = self.mode;
@@ -319,14 +319,14 @@ impl Rules for Waiting<'_> {
         if on_card.len() >= self.most() || !self.meet(on_card.iter().copied(), next) {
             return false;
         }
-        let all = on_card.iter().copied().chain([next]);
+        let places = on_card.iter().copied().chain([next]);
         if self.mode == CardMode::Mig {
             let profiles: Option<Vec<&MigProfile>> =
-                all.map(|place| self.smallest[place]).collect();
+                places.map(|place| self.smallest[place]).collect();
             let total = total_slices(self.profiles);
-            return profiles.is_some_and(|all| place_together(&all, total).is_some());
+            return profiles.is_some_and(|known| place_together(&known, total).is_some());
         }
-        let vram_mib: f64 = all.map(|place| self.needs[place].vram_needed_mib).sum();
+        let vram_mib: f64 = places.map(|place| self.needs[place].vram_needed_mib).sum();
         vram_mib <= self.question.on.card_mib
     }
 

@@ -132,13 +132,13 @@ impl SharePlan {
                 monthly,
             }
         });
-        let is_less = |one: &SmallerFleet<'_>| {
-            let monthly = one.monthly;
+        let is_less = |fleet: &SmallerFleet<'_>| {
+            let monthly = fleet.monthly;
             monthly.currency() == paid.currency() && monthly.amount() < paid.amount()
         };
-        fleets.filter(is_less).min_by_key(|one| {
-            let on = one.on;
-            (one.monthly.amount(), &on.instance_type)
+        fleets.filter(is_less).min_by_key(|fleet| {
+            let on = fleet.on;
+            (fleet.monthly.amount(), &on.instance_type)
         })
     }
 
@@ -151,9 +151,9 @@ impl SharePlan {
     /// The way that takes the fewest instances, of these the one with most isolation: cards
     /// that stay empty on an instance save nothing. Absent where none is open.
     pub fn chosen(&self) -> Option<(Method, &Packing)> {
-        let open = self.methods.iter().filter_map(|one| {
-            let packing = one.outcome.as_ref().ok()?;
-            Some((one.method, packing))
+        let open = self.methods.iter().filter_map(|row| {
+            let packing = row.outcome.as_ref().ok()?;
+            Some((row.method, packing))
         });
         open.min_by_key(|(method, packing)| (packing.instances, *method))
     }
@@ -199,10 +199,10 @@ fn lots(
     question: &ShareQuestion,
     slices: &Result<Vec<MigProfile>, NoMethod>,
 ) -> Result<Lots, NoMethod> {
-    let all = || 0..question.tenants.len();
+    let everyone = || 0..question.tenants.len();
     match method {
         Method::Mig => match slices {
-            Ok(_) => Ok(Lots::from([((CardMode::Mig, None), all().collect())])),
+            Ok(_) => Ok(Lots::from([((CardMode::Mig, None), everyone().collect())])),
             Err(error) => Err(error.clone()),
         },
         Method::Mps => by_owner(question, CardMode::Mps, Isolation::Trusted),
@@ -218,7 +218,7 @@ fn lots(
                 Err(_) => CardMode::Whole,
             };
             let mut lots = Lots::new();
-            for index in all() {
+            for index in everyone() {
                 let tenant = &question.tenants[index];
                 let mode = match (tenant.isolation, tenant.peak_percent) {
                     (Isolation::Production, _) | (_, None) => isolated,
@@ -315,8 +315,11 @@ fn monthly(question: &ShareQuestion, instances: usize) -> Option<Money> {
 }
 
 fn cost_of(question: &ShareQuestion, rate: HourlyRate, instances: usize) -> Money {
-    let one = rate.times_hours(question.hours_per_month).rounded();
-    Money::new(one.amount() * Decimal::from(instances), one.currency())
+    let instance_cost = rate.times_hours(question.hours_per_month).rounded();
+    Money::new(
+        instance_cost.amount() * Decimal::from(instances),
+        instance_cost.currency(),
+    )
 }
 
 fn today_monthly(question: &ShareQuestion) -> Option<Money> {

@@ -62,7 +62,7 @@ pub(super) fn planned(question: ShareQuestion) -> SharePlan {
 pub(super) fn outcome(plan: &SharePlan, method: Method) -> &Result<Packing, NoMethod> {
     let mut methods = plan.methods.iter();
     &methods
-        .find(|one| one.method == method)
+        .find(|row| row.method == method)
         .expect("every method")
         .outcome
 }
@@ -91,7 +91,7 @@ fn two_models_of_ten_gib_share_an_a100() {
     assert_eq!((packing.instances, plan.alone_instances), (3, 5));
     assert_eq!(slices(&packing.lots[0])[0], ["3g.20gb:0", "3g.20gb:4"]);
     // 21.957642 × 730 = 16 029.07866, rounded 16 029.08; times 3 and 5.
-    let money = |amount: Option<crate::domain::Money>| amount.map(|one| one.to_string());
+    let money = |amount: Option<crate::domain::Money>| amount.map(|money| money.to_string());
     assert_eq!(money(packing.monthly).as_deref(), Some("$48,087.24"));
     assert_eq!(money(plan.alone_monthly).as_deref(), Some("$80,145.40"));
     // Two 3g.20gb take all eight memory slices, and six of seven compute slices.
@@ -116,7 +116,7 @@ fn two_models_of_ten_gib_share_an_a100() {
 #[test]
 fn slices_that_no_tenant_can_use_are_stranded() {
     // One 3g.20gb leaves memory slices 4–7 and four compute slices: a second fits.
-    let one = planned(question("p4d.24xlarge", models(1, 10_240.0, 33.0)));
+    let lone = planned(question("p4d.24xlarge", models(1, 10_240.0, 33.0)));
     let card = |plan: &SharePlan| {
         let (_, packing) = plan.chosen().expect("MIG");
         packing.lots[0].cards[0].fragments.expect("slices")
@@ -126,7 +126,7 @@ fn slices_that_no_tenant_can_use_are_stranded() {
         memory_free,
         memory_stranded,
     };
-    assert_eq!(card(&one), free(4, 4, 0));
+    assert_eq!(card(&lone), free(4, 4, 0));
     // 38% need a 4g.20gb (38 × 7 / 3 = 88.7; 38 × 7 / 4 = 66.5), and there is one of those a
     // card: memory slices 4–7 are free, and no 4g.20gb begins there.
     let large = planned(question("p4d.24xlarge", models(1, 10_240.0, 38.0)));
@@ -261,15 +261,15 @@ fn what_is_saved_is_against_the_instances_of_today() {
         asked.today = Some(run(5, 0));
         let plan = planned(asked.clone());
         let (_, packing) = plan.chosen().expect("MIG");
-        let found = plan.saved(packing).expect("priced").amount();
-        assert_eq!(found.to_string(), saved);
+        let saving = plan.saved(packing).expect("priced").amount();
+        assert_eq!(saving.to_string(), saved);
         assert_eq!(plan.instances_before(), 5);
         // One card each would take as many spare ones.
         asked.today = None;
         let plan = planned(asked.clone());
         let (_, packing) = plan.chosen().expect("MIG");
-        let found = plan.saved(packing).expect("priced").amount();
-        assert_eq!(found.to_string(), "32058.16");
+        let saving = plan.saved(packing).expect("priced").amount();
+        assert_eq!(saving.to_string(), "32058.16");
     }
     // An instance with other work stays, and one without a price has none.
     asked.today = Some(run(5, 1));
@@ -288,8 +288,9 @@ fn what_is_saved_is_against_the_instances_of_today() {
 #[test]
 fn isolation_is_not_given_up_for_empty_cards() {
     let trusted = |count: usize| -> Vec<ShareTenant> {
-        let all = models(count, 10_240.0, 20.0).into_iter();
-        all.map(|one| of(Isolation::Trusted, "search", one))
+        let tenants = models(count, 10_240.0, 20.0).into_iter();
+        tenants
+            .map(|tenant| of(Isolation::Trusted, "search", tenant))
             .collect()
     };
     let mut asked = question("p5.48xlarge", trusted(12));
