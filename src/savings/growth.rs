@@ -209,9 +209,15 @@ mod tests {
                 sum
             };
             let own = saved(purchase.count_grown);
-            prop_assert!((own - purchase.grown_if_grown.amount().to_f64().expect("a number")).abs() < 0.02);
+            prop_assert!(
+                (own - purchase.grown_if_grown.amount().to_f64().expect("a number")).abs() < 0.02
+            );
             for count in 0..200 {
-                prop_assert!(saved(count) <= own + 0.01, "{count} instead of {}", purchase.count_grown);
+                prop_assert!(
+                    saved(count) <= own + 0.01,
+                    "{count} instead of {}",
+                    purchase.count_grown
+                );
             }
             prop_assert!(purchase.lost_if_flat().amount() >= Decimal::ZERO);
             prop_assert!(purchase.gained_if_grown().amount() >= Decimal::ZERO);

@@ -163,7 +163,10 @@ proptest! {
             kinds.dedup();
             prop_assert_eq!(kinds.len(), actions.len(), "one of each kind");
         }
-        let possible: Vec<Vec<Outcome>> = fleet.iter().map(|workload| outcomes(workload, accepted)).collect();
+        let possible: Vec<Vec<Outcome>> = fleet
+            .iter()
+            .map(|workload| outcomes(workload, accepted))
+            .collect();
         let best = cheapest(&possible, &sold, accepted);
         // A third of an instance is a third to a billionth, which may turn a half cent.
         let slack = 2 * fleet.len() as i64;

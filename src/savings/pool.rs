@@ -408,7 +408,10 @@ mod tests {
                 }
                 let expected = Decimal::new(cost, 3) * scale;
                 let monthly_cost = pool.monthly_cost(&usage, count, month).amount();
-                prop_assert!((monthly_cost - expected).abs() < Decimal::new(1, 9), "{monthly_cost} {expected}");
+                prop_assert!(
+                    (monthly_cost - expected).abs() < Decimal::new(1, 9),
+                    "{monthly_cost} {expected}"
+                );
             }
             // Among equally cheap ones the smallest: the next does not exceed its
             // break-even.

@@ -257,7 +257,9 @@ proptest! {
             let in_windows: usize = schedule.windows.iter().map(|window| window.hours).sum();
             prop_assert_eq!(in_windows, schedule.off_hours_per_week);
             prop_assert!(schedule.windows.iter().all(|window| window.hours >= 2));
-            prop_assert!(schedule.saved_share >= Decimal::ZERO && schedule.saved_share <= Decimal::ONE);
+            prop_assert!(
+                schedule.saved_share >= Decimal::ZERO && schedule.saved_share <= Decimal::ONE
+            );
         }
     }
 

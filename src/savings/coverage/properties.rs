@@ -108,7 +108,10 @@ proptest! {
                 let by_tokens = ran - Decimal::from(expected[hour][index]) / tokens;
                 prop_assert_eq!(instances_of(*uncovered), by_tokens, "{} in hour {}", index, hour);
             }
-            prop_assert_eq!(instance.covered_hours() + instance.uncovered_hours(), instance.running_hours);
+            prop_assert_eq!(
+                instance.covered_hours() + instance.uncovered_hours(),
+                instance.running_hours
+            );
         }
     }
 
@@ -146,7 +149,9 @@ proptest! {
             let used = commitment.utilization.expect("its term is the window's");
             prop_assert!(used >= Decimal::ZERO && used <= Decimal::ONE, "{used}");
             prop_assert!(commitment.covered_hours <= commitment.eligible_hours);
-            prop_assert!(commitment.unused_monthly.is_some_and(|money| money.amount() >= Decimal::ZERO));
+            prop_assert!(
+                commitment.unused_monthly.is_some_and(|money| money.amount() >= Decimal::ZERO)
+            );
         }
         for (instance_coverage, instance) in coverage.instances.iter().zip(&fleet) {
             for (uncovered, ran) in instance_coverage.uncovered.iter().zip(&instance.hours) {

@@ -506,7 +506,8 @@ proptest! {
                 GpuShare::Whole(_) => spec.and_then(|spec| spec.memory_mib_reported),
             };
             // What ran on a card runs on as many of the same.
-            let is_same = candidate.projection.expect("projected").ratio.basis == RatioBasis::SameGpu;
+            let is_same =
+                candidate.projection.expect("projected").ratio.basis == RatioBasis::SameGpu;
             let devices = offer.share.visible_devices();
             let in_all = u64::from(candidate.count) * u64::from(devices);
             let per_gpu = match candidate.spread {
@@ -525,7 +526,9 @@ proptest! {
                 }
                 Spread::Tenants => {
                     prop_assert!(demand.gpus_linked == Some(false));
-                    prop_assert!(in_all * u64::from(candidate.per_gpu) >= demand.gpus_active_in_all);
+                    prop_assert!(
+                        in_all * u64::from(candidate.per_gpu) >= demand.gpus_active_in_all
+                    );
                     prop_assert!(!candidate.shares_gpus() || candidate.risk == Risk::High);
                     candidate.per_gpu
                 }
@@ -533,7 +536,9 @@ proptest! {
             let is_kept = is_same && candidate.spread != Spread::Replicas && per_gpu == 1;
             let needed = demand.vram_peak_mib * 1.2 * f64::from(per_gpu);
             prop_assert!(is_kept || usable.expect("known") as f64 >= needed);
-            prop_assert!(candidate.monthly.expect("priced").amount() < cost.compute_monthly.amount());
+            prop_assert!(
+                candidate.monthly.expect("priced").amount() < cost.compute_monthly.amount()
+            );
             prop_assert!(candidate.risk <= accepted && candidate.count >= 1);
             let projection = candidate.projection.expect("projected");
             let moved = projection.ratio.basis != RatioBasis::SameGpu;
@@ -562,7 +567,10 @@ proptest! {
         let first_rejected = candidates.iter().position(|candidate| !candidate.is_accepted());
         let last_accepted = candidates.iter().rposition(Considered::is_accepted);
         prop_assert!(first_rejected.is_none() || last_accepted < first_rejected);
-        let mut names: Vec<&str> = candidates.iter().map(|candidate| candidate.shape.instance_type.as_str()).collect();
+        let mut names: Vec<&str> = candidates
+            .iter()
+            .map(|candidate| candidate.shape.instance_type.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
         prop_assert_eq!(names.len(), candidates.len());
