@@ -87,8 +87,9 @@ proptest! {
         let exact = distribution(values).expect("some");
         let utilization = run.gpus[0].utilization.expect("measured");
         for (found, exact) in [
-            (utilization.mean, exact.mean), (utilization.p50, exact.p50), (utilization.p95, exact.p95),
-            (utilization.p99, exact.p99), (utilization.max, exact.max),
+            (utilization.mean, exact.mean), (utilization.p50, exact.p50),
+            (utilization.p95, exact.p95), (utilization.p99, exact.p99),
+            (utilization.max, exact.max),
         ] {
             prop_assert!((found - exact).abs() < 1e-9, "{} {}", found, exact);
         }
