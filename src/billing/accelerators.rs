@@ -60,10 +60,10 @@ mod tests {
 
     #[test]
     fn machines_of_every_provider_are_known() {
-        let all = Accelerators::default();
+        let accelerators = Accelerators::default();
         let count = |name: &str| {
-            let found = all.of(name)?;
-            Some(found.count.map(|count| count.to_string()))
+            let accelerated = accelerators.of(name)?;
+            Some(accelerated.count.map(|count| count.to_string()))
         };
         let some = |count: &str| Some(Some(count.to_owned()));
         assert_eq!(count("p5.48xlarge"), some("8"));

@@ -56,15 +56,15 @@ impl CurrencyBill {
 
     /// Sums over instances with accelerators.
     pub fn of_instances(&self) -> CostSums {
-        let costs = self.instances.iter().map(|one| one.parts.total());
+        let costs = self.instances.iter().map(|instance| instance.parts.total());
         merged(costs, CostSums::merge)
     }
 
     /// Hours and costs of instances with accelerators by how they are paid for.
     pub fn parts(&self) -> Parts {
         let mut parts = Parts::default();
-        for one in &self.types {
-            parts.merge(&one.parts);
+        for type_cost in &self.types {
+            parts.merge(&type_cost.parts);
         }
         parts
     }
@@ -72,8 +72,14 @@ impl CurrencyBill {
     /// What of all commitments was used, and what was not.
     pub fn used_and_unused(&self) -> (Tally, Tally) {
         let commitments = || self.commitments.iter();
-        let used = merged(commitments().map(|one| one.used), Tally::merge);
-        let unused = merged(commitments().map(|one| one.unused), Tally::merge);
+        let used = merged(
+            commitments().map(|commitment| commitment.used),
+            Tally::merge,
+        );
+        let unused = merged(
+            commitments().map(|commitment| commitment.unused),
+            Tally::merge,
+        );
         (used, unused)
     }
 
@@ -86,8 +92,8 @@ impl CurrencyBill {
     /// What of the effective cost has no value of the key that it is grouped by: of
     /// instances with accelerators, and of everything.
     pub fn unallocated(&self) -> (Tally, Tally) {
-        let without = self.groups.iter().find(|one| one.value.is_none());
-        let without = without.map(|one| (one.instances, one.all));
+        let without = self.groups.iter().find(|group| group.value.is_none());
+        let without = without.map(|group| (group.instances, group.all));
         without.unwrap_or_default()
     }
 }
@@ -236,7 +242,7 @@ fn utilization_percent(used: &Tally, unused: &Tally) -> Option<Decimal> {
     if used.absent() + unused.absent() > 0 {
         return None;
     }
-    let [used, unused] = [used, unused].map(|one| one.sum().unwrap_or_default());
+    let [used, unused] = [used, unused].map(|tally| tally.sum().unwrap_or_default());
     share(used, used + unused)
 }
 

@@ -95,7 +95,7 @@ impl Portion {
     }
 
     fn each(self, other: Self, of: impl Fn(Decimal, Decimal) -> Decimal) -> Self {
-        let both = |one: Option<Decimal>, other: Option<Decimal>| Some(of(one?, other?));
+        let both = |left: Option<Decimal>, right: Option<Decimal>| Some(of(left?, right?));
         Self {
             hours: both(self.hours, other.hours),
             effective: both(self.effective, other.effective),
@@ -115,13 +115,13 @@ impl Portion {
 impl Comparer {
     pub(super) fn new(expected: Expected) -> Self {
         let instances = || expected.instances.iter().enumerate();
-        let attached = |(place, one): (usize, &ExpectedInstance)| {
-            let ids = one.volumes.iter().chain(&one.addresses);
+        let attached = |(place, instance): (usize, &ExpectedInstance)| {
+            let ids = instance.volumes.iter().chain(&instance.addresses);
             ids.map(|id| (id.clone(), place)).collect::<Vec<_>>()
         };
         Self {
             places: instances()
-                .map(|(place, one)| (one.id.clone(), place))
+                .map(|(place, instance)| (instance.id.clone(), place))
                 .collect(),
             owners: instances().flat_map(attached).collect(),
             accounts: BTreeSet::new(),
@@ -184,7 +184,10 @@ impl Comparer {
         }
         let known = line.resource.as_ref().and_then(|id| self.places.get(id));
         let is_own = |place: usize| {
-            let owner = expected.instances.get(place).map(|one| &one.account);
+            let owner = expected
+                .instances
+                .get(place)
+                .map(|instance| &instance.account);
             line.account.is_none() || line.account.as_ref() == owner
         };
         if let Some(place) = known.copied().filter(|place| is_own(*place)) {
@@ -292,15 +295,15 @@ impl Comparer {
             }
             let nothing = OpenInstance::default();
             let billed = billed.unwrap_or(&nothing);
-            let (found, parts) = self.compared(instance, currency, billed, begin);
-            audit += found.audit.unwrap_or_default();
+            let (compared, parts) = self.compared(instance, currency, billed, begin);
+            audit += compared.audit.unwrap_or_default();
             for (reason, part) in parts {
                 differences.entry(reason).or_default().add(part);
             }
-            instances.push(found);
+            instances.push(compared);
         }
         differences.retain(|_, part| *part != DifferencePart::default());
-        instances.sort_by_key(|one| Reverse(one.difference().abs()));
+        instances.sort_by_key(|instance| Reverse(instance.difference().abs()));
         Comparison {
             hours: self.expected.hours,
             bill: open.bill,
@@ -365,7 +368,7 @@ impl Comparer {
             *differences.entry(reason.name()).or_default() += part.cost;
         }
         let stated: Decimal = billed.stretches.iter().map(|open| open.stated.cost).sum();
-        let found = ComparedInstance {
+        let compared = ComparedInstance {
             account: instance.account.clone(),
             id: instance.id.clone(),
             region: instance.region.clone(),
@@ -377,7 +380,7 @@ impl Comparer {
             differences,
             used: billed.used,
         };
-        (found, parts)
+        (compared, parts)
     }
 
     /// Why an hour that an instance was seen running is not on the bill.

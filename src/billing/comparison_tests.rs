@@ -69,9 +69,10 @@ fn compared(
 /// The differences of a bill, with hours and cost as text.
 fn differences(bill: &CurrencyBill) -> Vec<(DifferenceReason, String, String)> {
     let comparison = bill.comparison.as_ref().expect("an audit");
-    let all = comparison.differences.iter();
+    let differences = comparison.differences.iter();
     let text = |number: Decimal| number.normalize().to_string();
-    all.map(|(reason, part)| (*reason, text(part.hours), text(part.cost)))
+    differences
+        .map(|(reason, part)| (*reason, text(part.hours), text(part.cost)))
         .collect()
 }
 
@@ -244,8 +245,8 @@ fn what_is_billed_by_the_day_is_divided_up_among_hours_that_ran() {
     let mut day = billed(0, "2");
     day.period = Some(expected(Vec::new()).hours);
     let bill = compared([day], vec![seen("i-0a", [12, 0, 12, 0], "28.8", "28.8")]);
-    let found = differences(&bill);
-    assert!(found.is_empty(), "{found:?}");
+    let differences = differences(&bill);
+    assert!(differences.is_empty(), "{differences:?}");
 }
 
 #[test]
@@ -338,19 +339,19 @@ proptest! {
     ) {
         let ids: BTreeMap<String, ExpectedInstance> = instances
             .into_iter()
-            .map(|one| (one.id.clone(), one))
+            .map(|instance| (instance.id.clone(), instance))
             .collect();
         let bill = compared(lines, ids.into_values().collect());
         let comparison = bill.comparison.as_ref().expect("an audit");
         let named: Decimal = comparison.differences.values().map(|part| part.cost).sum();
         prop_assert_eq!(named, comparison.bill - comparison.audit);
         prop_assert_eq!(comparison.bill, bill.total().effective.sum().unwrap_or_default());
-        for one in &comparison.instances {
-            let named: Decimal = one.differences.values().sum();
-            prop_assert_eq!(named, one.difference());
-            let used = one.used;
+        for instance in &comparison.instances {
+            let named: Decimal = instance.differences.values().sum();
+            prop_assert_eq!(named, instance.difference());
+            let used = instance.used;
             let parts = used.useful + used.spare + used.idle + used.unmeasured;
-            prop_assert_eq!((used.cost, parts), (one.bill, one.bill));
+            prop_assert_eq!((used.cost, parts), (instance.bill, instance.bill));
         }
         let used = comparison.used().cost;
         prop_assert_eq!(used, bill.of_instances().effective.sum().unwrap_or_default());
@@ -358,8 +359,8 @@ proptest! {
         let seen: Decimal = comparison
             .instances
             .iter()
-            .filter(|one| one.audit.is_some())
-            .map(|one| one.seen_hours * decimal("25.123456789"))
+            .filter(|instance| instance.audit.is_some())
+            .map(|instance| instance.seen_hours * decimal("25.123456789"))
             .sum();
         prop_assert!((seen - comparison.audit).abs() < decimal("0.000000001"));
     }

@@ -363,12 +363,12 @@ impl Sums {
         let unused_reservations = instances_of(self.unused_reservations);
         let kinds = self.kinds.into_iter();
         let mut commitments: Vec<CommitmentUse> = self.commitments.into_values().collect();
-        commitments.sort_by_key(|one| Reverse(one.unused.sum()));
+        commitments.sort_by_key(|commitment| Reverse(commitment.unused.sum()));
         let mut pods: Vec<PodCost> = self.pods.into_values().collect();
         pods.retain(PodCost::has_accelerators);
-        pods.sort_by_key(|one| Reverse(one.total()));
+        pods.sort_by_key(|pod| Reverse(pod.total()));
         let mut groups: Vec<GroupCost> = self.groups.into_values().collect();
-        groups.sort_by_key(|one| Reverse(one.all.sum()));
+        groups.sort_by_key(|group| Reverse(group.all.sum()));
         CurrencyBill {
             currency,
             kinds: kinds
@@ -427,9 +427,9 @@ fn instances_of(machines: BTreeMap<InstanceKey, (Accelerated, Parts)>) -> Vec<In
             ..InstanceCost::default()
         }
     };
-    let mut all: Vec<InstanceCost> = machines.map(one).collect();
-    all.sort_by_key(|one| Reverse(one.parts.total().effective.sum()));
-    all
+    let mut instances: Vec<InstanceCost> = machines.map(one).collect();
+    instances.sort_by_key(|instance| Reverse(instance.parts.total().effective.sum()));
+    instances
 }
 
 /// With the data transfer, volumes and addresses of each. Those of an instance that changed its
@@ -438,33 +438,37 @@ fn instances(
     machines: BTreeMap<InstanceKey, (Accelerated, Parts)>,
     beside: &BTreeMap<ResourceKey, Beside>,
 ) -> Vec<InstanceCost> {
-    let mut all = instances_of(machines);
+    let mut instances = instances_of(machines);
     let mut seen = BTreeSet::new();
-    for one in &mut all {
-        let Some(id) = one.id.clone() else {
+    for instance in &mut instances {
+        let Some(id) = instance.id.clone() else {
             continue;
         };
-        let key = (one.account.clone(), id);
+        let key = (instance.account.clone(), id);
         if let Some(costs) = beside.get(&key)
             && seen.insert(key)
         {
-            one.transfer = costs.transfer.sum();
-            one.volumes = costs.volumes.sum();
-            one.addresses = costs.addresses.sum();
+            instance.transfer = costs.transfer.sum();
+            instance.volumes = costs.volumes.sum();
+            instance.addresses = costs.addresses.sum();
         }
     }
-    all
+    instances
 }
 
 /// What instances cost that pods have parts of, and what of that is divided up.
 fn divided(instances: &[InstanceCost], parents: &BTreeMap<String, Tally>) -> Divided {
     let mut divided = Divided::default();
     let mut seen = BTreeSet::new();
-    for one in instances {
-        let Some((id, parts)) = one.id.as_ref().and_then(|id| parents.get_key_value(id)) else {
+    for instance in instances {
+        let Some((id, parts)) = instance
+            .id
+            .as_ref()
+            .and_then(|id| parents.get_key_value(id))
+        else {
             continue;
         };
-        divided.cost.merge(one.parts.total().effective);
+        divided.cost.merge(instance.parts.total().effective);
         if seen.insert(id) {
             divided.allocated.merge(*parts);
         }
@@ -475,30 +479,31 @@ fn divided(instances: &[InstanceCost], parents: &BTreeMap<String, Tally>) -> Div
 /// Sums by region and type, in that order.
 fn types(instances: &[InstanceCost]) -> Vec<TypeCost> {
     let mut types: BTreeMap<(Option<&str>, &str), TypeCost> = BTreeMap::new();
-    for one in instances {
-        let key = (one.region.as_deref(), one.instance_type.as_str());
+    for instance in instances {
+        let key = (instance.region.as_deref(), instance.instance_type.as_str());
         let new = || TypeCost {
-            region: one.region.clone(),
-            instance_type: one.instance_type.clone(),
-            gpus: one.gpus,
+            region: instance.region.clone(),
+            instance_type: instance.instance_type.clone(),
+            gpus: instance.gpus,
             ..TypeCost::default()
         };
         let sums = types.entry(key).or_insert_with(new);
         sums.instances += 1;
-        sums.parts.merge(&one.parts);
+        sums.parts.merge(&instance.parts);
     }
     types.into_values().collect()
 }
 
 /// Providers whose effective costs are all whole, and whose billed costs mostly are not.
 fn rounded(rounding: BTreeMap<Option<Provider>, Rounding>) -> Vec<RoundedCosts> {
-    let all = rounding.into_iter();
+    let by_provider = rounding.into_iter();
     let is_rounded = |sums: &Rounding| {
         sums.lines >= LEAST_ROUNDED
             && sums.whole == sums.lines
             && sums.billed_in_parts * 2 > sums.lines
     };
-    all.filter(|(_, sums)| is_rounded(sums))
+    by_provider
+        .filter(|(_, sums)| is_rounded(sums))
         .map(|(provider, sums)| RoundedCosts {
             provider,
             lines: sums.lines,

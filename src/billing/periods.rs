@@ -40,8 +40,8 @@ pub(super) fn shares(period: Window, hours: Window, uses: &[HourUse]) -> Vec<Sha
         let ran = uses.get(*hour).map_or(0, |hour| hour.ran);
         seconds * i64::from(ran)
     };
-    let has_run = inside.iter().any(|one| ran(one) > 0);
-    let weight = |one: &(usize, i64)| if has_run { ran(one) } else { one.1 };
+    let has_run = inside.iter().any(|part| ran(part) > 0);
+    let weight = |part: &(usize, i64)| if has_run { ran(part) } else { part.1 };
     let weights = Decimal::from(inside.iter().map(weight).sum::<i64>());
     let of = |part: Decimal, whole: Decimal| part.checked_div(whole).unwrap_or_default();
     let of_period = |seconds: i64| of(Decimal::from(seconds), Decimal::from(end - start));
@@ -51,10 +51,10 @@ pub(super) fn shares(period: Window, hours: Window, uses: &[HourUse]) -> Vec<Sha
         share: of_period(outside),
     });
     let share_inside = of_period(seconds);
-    let parts = inside.iter().filter(|one| weight(one) > 0);
-    let parts = parts.map(|one| Share {
-        hour: Some(one.0),
-        share: of(share_inside * Decimal::from(weight(one)), weights),
+    let parts = inside.iter().filter(|part| weight(part) > 0);
+    let parts = parts.map(|part| Share {
+        hour: Some(part.0),
+        share: of(share_inside * Decimal::from(weight(part)), weights),
     });
     outside.into_iter().chain(parts).collect()
 }
@@ -82,8 +82,9 @@ mod tests {
 
     fn found(period: Window, ran: &[u16]) -> Vec<(Option<usize>, String)> {
         let known = hours(10, 10 + ran.len() as i64);
-        let all = shares(period, known, &uses(ran)).into_iter();
-        all.map(|one| (one.hour, one.share.round_dp(4).normalize().to_string()))
+        let shares = shares(period, known, &uses(ran)).into_iter();
+        shares
+            .map(|share| (share.hour, share.share.round_dp(4).normalize().to_string()))
             .collect()
     }
 

@@ -107,8 +107,9 @@ impl Rates {
     }
 
     pub(super) fn derived(self, currency: Currency) -> Vec<DerivedRate> {
-        let all = self.0.into_iter();
-        all.map(|(key, sums)| derived(key, &sums, currency))
+        let rates = self.0.into_iter();
+        rates
+            .map(|(key, sums)| derived(key, &sums, currency))
             .collect()
     }
 }

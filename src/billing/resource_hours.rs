@@ -185,12 +185,12 @@ mod tests {
         assert_eq!(bill.month, Date::constant(2026, 10, 1));
         assert_eq!(bill.payer, "111122223333");
         // Without the copy: the tax without a resource, and two instances.
-        let found: Vec<(&str, u64)> = bill
+        let counts: Vec<(&str, u64)> = bill
             .rows
             .iter()
             .map(|row| (row.resource.as_str(), row.lines))
             .collect();
-        assert_eq!(found, [("", 1), ("i-0a", 2), ("i-0b", 1)]);
+        assert_eq!(counts, [("", 1), ("i-0a", 2), ("i-0b", 1)]);
         let row = &bill.rows[1];
         assert_eq!((row.seconds, row.is_in_hours), (Some(3_600), true));
         // 1 + 0.5 hours at 28.8 each line, of which one states no effective cost.
@@ -207,13 +207,13 @@ mod tests {
         month.billing_month = Some(Date::constant(2026, 11, 1));
         timed.billing_month = None;
         let bills = kept([on_demand(), payer, month, timed.clone()]).expect("small");
-        let found: Vec<(i8, &str, usize)> = bills
+        let figures: Vec<(i8, &str, usize)> = bills
             .iter()
-            .map(|one| (one.month.month(), one.payer.as_str(), one.rows.len()))
+            .map(|bill| (bill.month.month(), bill.payer.as_str(), bill.rows.len()))
             .collect();
         let first = "111122223333";
         assert_eq!(
-            found,
+            figures,
             [(10, first, 1), (10, "222233334444", 1), (11, first, 1)]
         );
         timed.period = None;

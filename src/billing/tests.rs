@@ -168,10 +168,10 @@ fn what_has_no_tag_is_unallocated() {
         covered(),
         other(LineKind::Commitment, "5", "25"),
     ]);
-    let (instances, all) = bill.unallocated();
+    let (instances, total) = bill.unallocated();
     assert_eq!(instances.sum(), some("20"));
-    assert_eq!(all.sum(), some("25"));
-    let search = bill.groups.iter().find(|one| one.value.is_some());
+    assert_eq!(total.sum(), some("25"));
+    let search = bill.groups.iter().find(|group| group.value.is_some());
     let search = search.expect("a team");
     assert_eq!(search.instances.sum(), some("28.8"));
     // One hour of eight GPUs.
@@ -186,7 +186,7 @@ fn currencies_do_not_add_up() {
     let sums: Vec<(Currency, Option<Decimal>)> = bill
         .currencies
         .iter()
-        .map(|one| (one.currency, one.total().effective.sum()))
+        .map(|of_currency| (of_currency.currency, of_currency.total().effective.sum()))
         .collect();
     assert_eq!(
         sums,
@@ -353,12 +353,12 @@ proptest! {
         let total = bill.total();
         prop_assert_eq!(total.effective.sum().unwrap_or_default(), effective);
         prop_assert_eq!(total.billed.sum().unwrap_or_default(), billed);
-        let of_groups: Decimal = bill.groups.iter().filter_map(|one| one.all.sum()).sum();
+        let of_groups: Decimal = bill.groups.iter().filter_map(|group| group.all.sum()).sum();
         prop_assert_eq!(of_groups, effective);
         let of_types: Decimal = bill
             .types
             .iter()
-            .filter_map(|one| one.parts.total().effective.sum())
+            .filter_map(|type_cost| type_cost.parts.total().effective.sum())
             .sum();
         prop_assert_eq!(of_types, bill.of_instances().effective.sum().unwrap_or_default());
         let backwards = usd(lines.into_iter().rev());

@@ -56,7 +56,11 @@ impl<'a> Days<'a> {
 
     /// Reads what the history knows of some machines.
     pub async fn prepare(&self, machines: &[Instance]) {
-        let days: BTreeSet<Date> = self.stretches.iter().filter_map(|one| one.day).collect();
+        let days: BTreeSet<Date> = self
+            .stretches
+            .iter()
+            .filter_map(|stretch| stretch.day)
+            .collect();
         self.history.prepare(&days, machines).await;
     }
 
@@ -64,9 +68,9 @@ impl<'a> Days<'a> {
     /// over are kept, with what the history knows.
     pub async fn complete(self, missing: Missing) -> Gathered<Usages> {
         let asked = self.asked.into_inner();
-        let mut all = Gathered::<Vec<(Window, Usages)>>::default();
-        let found = missing.stretches.into_iter();
-        let mut found: BTreeMap<Timestamp, Usages> = found
+        let mut gathered = Gathered::<Vec<(Window, Usages)>>::default();
+        let stretches = missing.stretches.into_iter();
+        let mut by_start: BTreeMap<Timestamp, Usages> = stretches
             .map(|(stretch, usages)| (stretch.start, usages))
             .collect();
         let (window, period_seconds) = self.grid;
@@ -75,27 +79,27 @@ impl<'a> Days<'a> {
             day,
         } in self.stretches
         {
-            let mut usages = found.remove(&stretch.start).unwrap_or_default();
+            let mut usages = by_start.remove(&stretch.start).unwrap_or_default();
             if let Some(day) = day {
-                let new = asked.values().filter(|one| {
-                    let is_read = !missing.unread.contains(&one.machine.instance);
-                    is_read && !one.known.contains(&day)
+                let new = asked.values().filter(|query| {
+                    let is_read = !missing.unread.contains(&query.machine.instance);
+                    is_read && !query.known.contains(&day)
                 });
                 let kept = new.filter_map(|DayQuery { machine, .. }| {
                     Some((machine, usages.of(&machine.instance).kept()?))
                 });
                 self.history.record(day, kept).await;
-                let known = asked.values().filter(|one| one.known.contains(&day));
-                let known: Vec<StoredMachine> = known.map(|one| one.machine.clone()).collect();
-                let found = read(self.history, day, &known).await;
-                all.gaps.extend(found.gaps);
-                usages.merge(found.value, stretch, period_seconds);
+                let known = asked.values().filter(|query| query.known.contains(&day));
+                let known: Vec<StoredMachine> = known.map(|query| query.machine.clone()).collect();
+                let stored = read(self.history, day, &known).await;
+                gathered.gaps.extend(stored.gaps);
+                usages.merge(stored.value, stretch, period_seconds);
             }
-            all.value.push((stretch, usages));
+            gathered.value.push((stretch, usages));
         }
         Gathered {
-            value: Usages::joined(all.value, window, period_seconds),
-            gaps: all.gaps,
+            value: Usages::joined(gathered.value, window, period_seconds),
+            gaps: gathered.gaps,
         }
     }
 }
@@ -112,8 +116,8 @@ impl Known for Days<'_> {
         let days = self.stretches.iter().filter_map(|stretch| stretch.day);
         let known: BTreeSet<Date> = days.filter(|day| self.history.holds(*day, &key)).collect();
         let missing = self.stretches.iter();
-        let missing = missing.filter(|one| one.day.is_none_or(|day| !known.contains(&day)));
-        let missing = missing.map(|one| one.window).collect();
+        let missing = missing.filter(|stretch| stretch.day.is_none_or(|day| !known.contains(&day)));
+        let missing = missing.map(|stretch| stretch.window).collect();
         let asked = DayQuery {
             machine: key,
             known,
@@ -132,7 +136,10 @@ async fn read(history: &History, day: Date, known: &[StoredMachine]) -> Gathered
     match history.read(day, known).await {
         Ok(usages) => Gathered::whole(usages),
         Err(error) => {
-            let regions: BTreeSet<&str> = known.iter().map(|one| one.region.as_str()).collect();
+            let regions: BTreeSet<&str> = known
+                .iter()
+                .map(|machine| machine.region.as_str())
+                .collect();
             let gaps = regions.into_iter().map(|region| {
                 let cause = Cause::of(CauseKind::HistoryNotRead, [&error.to_string()]);
                 Gap::of(GapSubject::Metrics, region, cause)
@@ -152,7 +159,7 @@ pub(super) fn stretches((window, period_seconds): Grid, until: Timestamp) -> Vec
     let is_on_grid = DAY_SECONDS % i64::from(period_seconds.max(1)) == 0;
     let days = (until.as_second() - first).div_euclid(DAY_SECONDS);
     let last = first + DAY_SECONDS * if is_on_grid { days.max(0) } else { 0 };
-    let mut all = Vec::new();
+    let mut stretches = Vec::new();
     let mut begin = window.start;
     let mut push = |end: i64, is_day: bool| {
         let end = Timestamp::from_second(end)
@@ -161,7 +168,7 @@ pub(super) fn stretches((window, period_seconds): Grid, until: Timestamp) -> Vec
         if begin < end {
             let day = is_day.then(|| begin.to_zoned(TimeZone::UTC).date());
             let window = Window { start: begin, end };
-            all.push(Stretch { window, day });
+            stretches.push(Stretch { window, day });
             begin = end;
         }
     };
@@ -174,7 +181,7 @@ pub(super) fn stretches((window, period_seconds): Grid, until: Timestamp) -> Vec
         push(midnight, true);
     }
     push(window.end.as_second(), false);
-    all
+    stretches
 }
 
 #[cfg(test)]
@@ -188,18 +195,25 @@ mod tests {
     /// Each stretch by its beginning, with whether it is a day that is over.
     fn parts(start: &str, end: &str, until: &str) -> Vec<(String, bool)> {
         let (start, end) = (at(start), at(end));
-        let all = stretches((Window { start, end }, 300), at(until));
-        assert_eq!(all.first().map(|one| one.window.start), Some(start));
-        assert_eq!(all.last().map(|one| one.window.end), Some(end));
-        for pair in all.windows(2) {
+        let stretches = stretches((Window { start, end }, 300), at(until));
+        assert_eq!(
+            stretches.first().map(|stretch| stretch.window.start),
+            Some(start)
+        );
+        assert_eq!(
+            stretches.last().map(|stretch| stretch.window.end),
+            Some(end)
+        );
+        for pair in stretches.windows(2) {
             assert_eq!(pair[0].window.end, pair[1].window.start);
         }
-        for one in &all {
-            let is_day = one.day.is_some();
-            assert!(!is_day || one.window.seconds() == DAY_SECONDS);
+        for stretch in &stretches {
+            let is_day = stretch.day.is_some();
+            assert!(!is_day || stretch.window.seconds() == DAY_SECONDS);
         }
-        all.iter()
-            .map(|one| (one.window.start.to_string(), one.day.is_some()))
+        stretches
+            .iter()
+            .map(|stretch| (stretch.window.start.to_string(), stretch.day.is_some()))
             .collect()
     }
 

@@ -41,7 +41,7 @@ pub(super) async fn complete(
     estate
         .clusters
         .uses
-        .retain(|one| !is_replaced(&one.machine));
+        .retain(|used| !is_replaced(&used.machine));
     if let Some(recorder) = &mut recorder {
         for id in &fine {
             let what = if partial.contains(id) {
@@ -74,9 +74,9 @@ pub(super) async fn complete(
     let mut plans: Vec<Planned<'_>> = planned(questions, &mut gaps).await;
     // Both details of a region, or of a server, are asked for in the same turns.
     plans.dedup_by(|later, kept| kept.takes_over(later));
-    let found = measured(plans, (window, period_seconds), recorder).await;
-    gaps.extend(found.gaps);
-    let Measured { usage, uses, .. } = found.value;
+    let answer = measured(plans, (window, period_seconds), recorder).await;
+    gaps.extend(answer.gaps);
+    let Measured { usage, uses, .. } = answer.value;
     estate.usage.merge(usage, window, period_seconds);
     estate.clusters.uses.extend(uses);
     estate.clusters.sort();
@@ -111,17 +111,17 @@ fn again<'a>(
         let sources: Vec<&'a dyn MetricSource> = vec![server.metrics.as_ref()];
         (None, sources, None)
     });
-    let mut all = Vec::new();
+    let mut queries = Vec::new();
     for (place, sources, own) in of_homes.chain(of_servers) {
         for (detail, is_partial) in [(Detail::Full, true), (Detail::Grid, false)] {
-            let instances = estate.instances.iter().filter(|one| {
-                own.is_none_or(|own| own.contains(&one.id))
-                    && fine.contains(&one.id)
-                    && partial.contains(&one.id) == is_partial
+            let instances = estate.instances.iter().filter(|instance| {
+                own.is_none_or(|own| own.contains(&instance.id))
+                    && fine.contains(&instance.id)
+                    && partial.contains(&instance.id) == is_partial
             });
             let instances: Vec<Instance> = instances.cloned().collect();
             if !instances.is_empty() {
-                all.push(RepeatedQuery {
+                queries.push(RepeatedQuery {
                     place,
                     sources: sources.clone(),
                     detail,
@@ -130,5 +130,5 @@ fn again<'a>(
             }
         }
     }
-    all
+    queries
 }

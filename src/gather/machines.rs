@@ -15,10 +15,10 @@ pub(super) type Region<'a> = (Option<Provider>, &'a str);
 /// to the list meanwhile. Where two differ, it is the newer one whatever the order of the
 /// pages, and a gap.
 pub(super) fn once(found: &mut Found, region: &str) -> Vec<Gap> {
-    let newest = |one: &Instance| (one.launch_time, one.state.is_running());
-    let instances = distinct(&mut found.instances, |one| one.id.clone(), newest);
-    let latest = |one: &TrainingPlan| (one.end, one.in_use);
-    let plans = distinct(&mut found.managed.plans, |one| one.id.clone(), latest);
+    let newest = |instance: &Instance| (instance.launch_time, instance.state.is_running());
+    let instances = distinct(&mut found.instances, |instance| instance.id.clone(), newest);
+    let latest = |plan: &TrainingPlan| (plan.end, plan.in_use);
+    let plans = distinct(&mut found.managed.plans, |plan| plan.id.clone(), latest);
     let twice =
         |what: GapSubject, place: &str| Gap::of(what, place, Cause::of(CauseKind::ListedTwice, []));
     let instances = instances.iter();
@@ -35,32 +35,33 @@ pub(super) fn once(found: &mut Found, region: &str) -> Vec<Gap> {
 /// highest rank, and of several of the same rank the one whose fields are last in order. Gives
 /// the keys of those that differ.
 fn distinct<T: Debug + PartialEq, K: Ord + Clone, R: Ord>(
-    all: &mut Vec<T>,
+    values: &mut Vec<T>,
     key: impl Fn(&T) -> K,
     rank: impl Fn(&T) -> R,
 ) -> BTreeSet<K> {
     let mut places: BTreeMap<K, usize> = BTreeMap::new();
-    let mut kept: Vec<T> = Vec::with_capacity(all.len());
+    let mut kept: Vec<T> = Vec::with_capacity(values.len());
     let mut differing = BTreeSet::new();
-    for one in std::mem::take(all) {
-        match places.entry(key(&one)) {
+    for value in std::mem::take(values) {
+        match places.entry(key(&value)) {
             Entry::Vacant(free) => {
                 free.insert(kept.len());
-                kept.push(one);
+                kept.push(value);
             }
             Entry::Occupied(taken) => {
-                let Some(other) = kept.get_mut(*taken.get()).filter(|other| **other != one) else {
+                let Some(other) = kept.get_mut(*taken.get()).filter(|other| **other != value)
+                else {
                     continue;
                 };
                 differing.insert(taken.key().clone());
-                let order = |one: &T| (rank(one), format!("{one:?}"));
-                if order(&one) > order(other) {
-                    *other = one;
+                let order = |value: &T| (rank(value), format!("{value:?}"));
+                if order(&value) > order(other) {
+                    *other = value;
                 }
             }
         }
     }
-    *all = kept;
+    *values = kept;
     differing
 }
 
@@ -69,7 +70,7 @@ fn distinct<T: Debug + PartialEq, K: Ord + Clone, R: Ord>(
 /// its region was read, is a gap.
 pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
     let is_cluster = |(provider, _): &Region<'_>| provider.is_none();
-    let own = places.iter().filter(|(one, _)| !is_cluster(one));
+    let own = places.iter().filter(|(region, _)| !is_cluster(region));
     let regions = own
         .clone()
         .filter_map(|((provider, name), _)| Some(((*provider)?, (*name).to_owned())));
@@ -77,32 +78,32 @@ pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
     let types = own.clone().flat_map(|(_, found)| found.shapes.keys());
     let types: BTreeSet<String> = types.cloned().collect();
     let shown = own.flat_map(|(_, found)| &found.instances);
-    let shown: BTreeSet<ResourceId> = shown.map(|one| one.id.clone()).collect();
+    let shown: BTreeSet<ResourceId> = shown.map(|instance| instance.id.clone()).collect();
     let hyperpod = shown.iter();
     let hyperpod = hyperpod.filter_map(|id| Some((id.hyperpod_node()?, id)));
     let hyperpod: BTreeMap<&str, &ResourceId> = hyperpod.collect();
 
     let mut gaps = Vec::new();
     let mut labels: BTreeMap<ResourceId, BTreeMap<String, String>> = BTreeMap::new();
-    for (_, found) in places.iter_mut().filter(|(one, _)| is_cluster(one)) {
+    for (_, found) in places.iter_mut().filter(|(region, _)| is_cluster(region)) {
         name_nodes(found, &hyperpod);
         // What the provider says of a type is more than what labels do.
         found.shapes.retain(|name, _| !types.contains(name));
-        found.instances.retain(|one| {
-            if shown.contains(&one.id) {
-                labels.insert(one.id.clone(), one.tags.clone());
+        found.instances.retain(|instance| {
+            if shown.contains(&instance.id) {
+                labels.insert(instance.id.clone(), instance.tags.clone());
                 return false;
             }
             // Own hardware may stand in a region of the same name.
-            let is_read = regions.contains(&(one.id.provider(), one.region.clone()));
+            let is_read = regions.contains(&(instance.id.provider(), instance.region.clone()));
             if is_read {
-                let cause = Cause::of(CauseKind::NodeNotShown, [&one.region]);
-                gaps.push(Gap::of(GapSubject::Instance, one.id.as_str(), cause));
+                let cause = Cause::of(CauseKind::NodeNotShown, [&instance.region]);
+                gaps.push(Gap::of(GapSubject::Instance, instance.id.as_str(), cause));
             }
             !is_read
         });
     }
-    for (_, found) in places.iter_mut().filter(|(one, _)| !is_cluster(one)) {
+    for (_, found) in places.iter_mut().filter(|(region, _)| !is_cluster(region)) {
         for instance in &mut found.instances {
             for (key, value) in labels.remove(&instance.id).into_iter().flatten() {
                 instance.tags.entry(key).or_insert(value);
@@ -114,13 +115,16 @@ pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
 
 /// Gives nodes of HyperPod, of which a cluster does not know all of the id, the one that
 /// SageMaker shows.
-fn name_nodes(found: &mut Found, shown: &BTreeMap<&str, &ResourceId>) {
-    let own = found.instances.iter_mut().map(|one| &mut one.id);
-    let clusters = &mut found.clusters;
-    let of_nodes = clusters.nodes.iter_mut().map(|one| &mut one.machine);
+fn name_nodes(cluster: &mut Found, shown: &BTreeMap<&str, &ResourceId>) {
+    let own = cluster
+        .instances
+        .iter_mut()
+        .map(|instance| &mut instance.id);
+    let clusters = &mut cluster.clusters;
+    let of_nodes = clusters.nodes.iter_mut().map(|node| &mut node.machine);
     let of_claims = clusters.claims.iter_mut();
-    let of_claims = of_claims.filter_map(|one| one.machine.as_mut());
-    let of_uses = clusters.uses.iter_mut().map(|one| &mut one.machine);
+    let of_claims = of_claims.filter_map(|claim| claim.machine.as_mut());
+    let of_uses = clusters.uses.iter_mut().map(|used| &mut used.machine);
     for id in own.chain(of_nodes).chain(of_claims).chain(of_uses) {
         let known = id.hyperpod_node().and_then(|node| shown.get(node));
         if let Some(known) = known.map(|known| (*known).clone()) {
@@ -206,7 +210,7 @@ mod tests {
         assert!(eks.instances.is_empty());
         assert_eq!(sagemaker.instances[0].tags["team"], "ml");
         let nodes = eks.clusters.nodes.iter();
-        let machines: Vec<&str> = nodes.map(|one| one.machine.as_str()).collect();
+        let machines: Vec<&str> = nodes.map(|node| node.machine.as_str()).collect();
         assert_eq!(machines, [in_cluster, "sagemaker//us-east-1/i-6"]);
         let [gap] = gaps.as_slice() else {
             panic!("{gaps:?}");
@@ -233,15 +237,15 @@ mod tests {
             first,
         ];
         for _ in 0..2 {
-            let mut found = Found {
+            let mut listing = Found {
                 instances: pages.clone(),
                 ..Found::default()
             };
-            let gaps = once(&mut found, "us-east-1");
-            found
+            let gaps = once(&mut listing, "us-east-1");
+            listing
                 .instances
                 .sort_by(|left, right| left.id.cmp(&right.id));
-            assert_eq!(found.instances, [restarted.clone(), same.clone()]);
+            assert_eq!(listing.instances, [restarted.clone(), same.clone()]);
             let [gap] = gaps.as_slice() else {
                 panic!("{gaps:?}");
             };
@@ -255,12 +259,12 @@ mod tests {
     fn of_copies_of_one_age_the_same_one_stays_in_any_order() {
         let tagged = |value: &str| instance("i-1", "r", Lifecycle::Spot, &[("a", value)]);
         let kept = |pages: [Instance; 2]| {
-            let mut found = Found {
+            let mut listing = Found {
                 instances: pages.into(),
                 ..Found::default()
             };
-            assert_eq!(once(&mut found, "r").len(), 1);
-            found.instances
+            assert_eq!(once(&mut listing, "r").len(), 1);
+            listing.instances
         };
         let one = kept([tagged("1"), tagged("2")]);
         assert_eq!(one.len(), 1);
@@ -289,7 +293,10 @@ mod tests {
     }
 
     fn cluster(machines: Vec<Instance>) -> Found {
-        let nodes = machines.iter().map(|one| node(one.id.as_str())).collect();
+        let nodes = machines
+            .iter()
+            .map(|machine| node(machine.id.as_str()))
+            .collect();
         Found {
             clusters: Clusters {
                 nodes,
@@ -328,8 +335,8 @@ mod tests {
         ]);
 
         let ids = |found: &Found| -> Vec<String> {
-            let all = found.instances.iter();
-            all.map(|one| one.id.to_string()).collect()
+            let instances = found.instances.iter();
+            instances.map(|instance| instance.id.to_string()).collect()
         };
         assert_eq!(ids(&ec2), ["i-1", "i-9"]);
         assert_eq!((ids(&east).len(), ids(&west)), (0, vec!["i-3".to_owned()]));

@@ -177,19 +177,27 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, found: Readings, recorder: Option<&mut Recorder>) {
-        match found {
+    fn add(&mut self, readings: Readings, recorder: Option<&mut Recorder>) {
+        match readings {
             Readings::Series(series) => {
-                series.iter().for_each(|one| self.usage.add(one));
+                series
+                    .iter()
+                    .for_each(|each_series| self.usage.add(each_series));
                 if let Some(recorder) = recorder {
-                    series.iter().for_each(|one| recorder.add(one));
+                    series
+                        .iter()
+                        .for_each(|each_series| recorder.add(each_series));
                 }
             }
             Readings::Hours { series, partial } => {
                 self.partial.extend(partial);
-                series.iter().for_each(|one| self.usage.add(one));
+                series
+                    .iter()
+                    .for_each(|each_series| self.usage.add(each_series));
                 if let Some(recorder) = recorder {
-                    series.iter().for_each(|one| recorder.add_for_now(one));
+                    series
+                        .iter()
+                        .for_each(|each_series| recorder.add_for_now(each_series));
                 }
             }
             Readings::Stretches { stretches, unread } => {
@@ -199,7 +207,7 @@ impl Sums {
                     let sum = self.stretches.entry(stretch.start);
                     let new = || (stretch, UsageBuilder::new(stretch, period_seconds));
                     let (_, sum) = sum.or_insert_with(new);
-                    series.iter().for_each(|one| sum.add(one));
+                    series.iter().for_each(|each_series| sum.add(each_series));
                 }
             }
             Readings::Usage(found) => {
@@ -220,7 +228,9 @@ impl Sums {
             partial: self.partial,
             uses: self.uses,
             missing: Missing {
-                stretches: stretches.map(|(one, sum)| (one, sum.finish())).collect(),
+                stretches: stretches
+                    .map(|(stretch, sum)| (stretch, sum.finish()))
+                    .collect(),
                 unread: self.unread,
             },
         }

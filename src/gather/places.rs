@@ -27,7 +27,7 @@ impl Place<'_> {
 /// Every region of every account, in order.
 pub(super) fn places(accounts: &[Account]) -> Vec<Place<'_>> {
     let several = are_several(accounts);
-    let all = accounts.iter().flat_map(|account| {
+    let places = accounts.iter().flat_map(|account| {
         let connections = account.connections.iter();
         connections.map(move |connection| Place {
             connection,
@@ -38,7 +38,7 @@ pub(super) fn places(accounts: &[Account]) -> Vec<Place<'_>> {
             },
         })
     });
-    all.collect()
+    places.collect()
 }
 
 /// Gaps of an account as a whole, with its id where there are several.

@@ -169,7 +169,10 @@ fn commitments() -> impl Iterator<Item = PriceOption> {
 /// when nothing but the catalog was to be asked.
 pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> Vec<Gap> {
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for instance in instances.iter().filter(|one| one.state.is_running()) {
+    for instance in instances
+        .iter()
+        .filter(|instance| instance.state.is_running())
+    {
         let key = instance.price_key().map(|key| key.in_zone(None));
         if key.is_some_and(|key| book.get(&key).is_err()) {
             let types = missing.entry(&instance.region).or_default();

@@ -12,8 +12,8 @@ fn spot(instance_type: &str) -> Instance {
 
 #[test]
 fn the_spot_market_is_asked_for_the_types_that_spot_could_move_to() {
-    let found = spot_types(&[spot("g5.4xlarge")], &BTreeMap::new());
-    let types = &found[&OperatingSystem::Linux];
+    let by_system = spot_types(&[spot("g5.4xlarge")], &BTreeMap::new());
+    let types = &by_system[&OperatingSystem::Linux];
     assert_eq!(*types, ["g5.2xlarge", "g5.4xlarge", "g5.xlarge"]);
 }
 
@@ -38,13 +38,13 @@ fn offline_names_what_the_book_lacks() {
     let instances = [spot("g5.xlarge"), licensed, unknown];
     add_known_prices(&mut book, &PriceBook::default(), &instances);
     let gaps = prices_not_asked_for(&book, &instances);
-    let found: Vec<_> = gaps
+    let causes: Vec<_> = gaps
         .iter()
         .map(|gap| (gap.place.as_str(), gap.reason.as_str()))
         .collect();
     let reason = |names| format!("not requested, and the bundled catalog has none for {names}");
     assert_eq!(
-        found,
+        causes,
         [
             ("eu-west-1", reason("zz9.huge").as_str()),
             ("us-east-1", reason("g5.xlarge").as_str())
@@ -112,9 +112,17 @@ fn the_price_list_is_asked_for_all_that_could_take_a_running_instances_place() {
     assert_eq!(linux.instance_types.len(), 104 + 1);
     assert!(linux.instance_types.is_sorted());
     for name in ["dl1.24xlarge", "g5.xlarge", "p5.48xlarge", "zz9.huge"] {
-        assert!(linux.instance_types.iter().any(|one| one == name), "{name}");
+        assert!(
+            linux.instance_types.iter().any(|listed| listed == name),
+            "{name}"
+        );
     }
-    assert!(!linux.instance_types.iter().any(|one| one == "c6i.4xlarge"));
+    assert!(
+        !linux
+            .instance_types
+            .iter()
+            .any(|listed| listed == "c6i.4xlarge")
+    );
     assert_eq!(windows.operating_system, OperatingSystem::Windows);
     assert_eq!(windows.instance_types, ["g4dn.xlarge"]);
 }

@@ -35,7 +35,9 @@ impl<'a> QuoteQuery<'a> {
         dates: (Window, Date),
     ) -> Option<Self> {
         let source = place.connection.prices.as_deref()?;
-        let runs_spot = |one: &Instance| one.lifecycle == Lifecycle::Spot && one.state.is_running();
+        let runs_spot = |instance: &Instance| {
+            instance.lifecycle == Lifecycle::Spot && instance.state.is_running()
+        };
         Some(Self {
             place,
             source,
@@ -62,85 +64,85 @@ impl<'a> QuoteQuery<'a> {
 /// The prices of all regions; what could not be read becomes gaps.
 pub(super) async fn quotes(all: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     let mut by_region: BTreeMap<(Option<Provider>, &str), Vec<QuoteQuery<'_>>> = BTreeMap::new();
-    for one in all {
+    for query in all {
         let Connection {
             provider, region, ..
-        } = one.place.connection;
+        } = query.place.connection;
         let region = (*provider, region.as_str());
-        by_region.entry(region).or_default().push(one);
+        by_region.entry(region).or_default().push(query);
     }
     let mut answers = stream::iter(by_region.into_values())
         .map(of_region)
         .buffered(AT_ONCE);
-    let mut found = Gathered::<PriceBook>::default();
+    let mut gathered = Gathered::<PriceBook>::default();
     while let Some(answer) = answers.next().await {
-        found.value.add(&answer.value);
-        found.gaps.extend(answer.gaps);
+        gathered.value.add(&answer.value);
+        gathered.gaps.extend(answer.gaps);
     }
-    found
+    gathered
 }
 
 /// The prices of one region for all accounts in it.
 async fn of_region(asks: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
-    if let [one] = asks.as_slice() {
-        let answer = one.source.quotes(&one.ask).await;
+    if let [query] = asks.as_slice() {
+        let answer = query.source.quotes(&query.ask).await;
         return Gathered {
             value: answer.value,
-            gaps: one.place.named(answer.gaps),
+            gaps: query.place.named(answer.gaps),
         };
     }
-    let mut found = listed(&asks).await;
-    let of_spot = asks.iter().filter(|one| !one.ask.spot.is_empty());
+    let mut gathered = listed(&asks).await;
+    let of_spot = asks.iter().filter(|query| !query.ask.spot.is_empty());
     let mut answers = stream::iter(of_spot).map(spot).buffered(AT_ONCE);
-    while let Some((one, answer)) = answers.next().await {
-        let differs = one.runs_spot && differ(&found.value, &answer.value);
+    while let Some((query, answer)) = answers.next().await {
+        let differs = query.runs_spot && differ(&gathered.value, &answer.value);
         if differs {
             let cause = Cause::of(CauseKind::ZonesDiffer, []);
-            let name = one.place.name.as_str();
-            found
+            let name = query.place.name.as_str();
+            gathered
                 .gaps
                 .push(Gap::of(GapSubject::SpotPrices, name, cause));
         }
-        found.value.add_missing(answer.value);
-        found.gaps.extend(one.place.named(answer.gaps));
+        gathered.value.add_missing(answer.value);
+        gathered.gaps.extend(query.place.named(answer.gaps));
     }
-    found
+    gathered
 }
 
 /// List prices, from the first account that may read them.
 async fn listed(asks: &[QuoteQuery<'_>]) -> Gathered<PriceBook> {
-    let mut found = Gathered::<PriceBook>::default();
+    let mut gathered = Gathered::<PriceBook>::default();
     let Some(first) = asks.first() else {
-        return found;
+        return gathered;
     };
-    let mut all = PriceQuery {
+    let mut merged = PriceQuery {
         on_demand: Vec::new(),
         spot: BTreeMap::new(),
         storage: Vec::new(),
         ..first.ask.clone()
     };
-    for one in asks {
-        add(&mut all, &one.ask);
+    for query in asks {
+        add(&mut merged, &query.ask);
     }
-    for one in asks {
-        let answer = one.source.quotes(&all).await;
-        found.value.add_missing(answer.value);
-        found.gaps = one.place.named(answer.gaps);
+    for query in asks {
+        let answer = query.source.quotes(&merged).await;
+        gathered.value.add_missing(answer.value);
+        gathered.gaps = query.place.named(answer.gaps);
         let is_unread =
             |gap: &Gap| matches!(gap.what, GapSubject::LivePrices | GapSubject::StoragePrices);
-        if !found.gaps.iter().any(is_unread) {
+        if !gathered.gaps.iter().any(is_unread) {
             break;
         }
     }
-    found
+    gathered
 }
 
 /// Adds the list prices that another ask wants.
-fn add(all: &mut PriceQuery, other: &PriceQuery) {
+fn add(merged: &mut PriceQuery, other: &PriceQuery) {
     for wanted in &other.on_demand {
         let key = (wanted.operating_system, wanted.tenancy);
-        let mut known = all.on_demand.iter_mut();
-        match known.find(|one| (one.operating_system, one.tenancy) == key) {
+        let mut known = merged.on_demand.iter_mut();
+        match known.find(|listed| (listed.operating_system, listed.tenancy) == key) {
             Some(one) => {
                 one.in_use.extend(wanted.in_use.iter().cloned());
                 one.instance_types
@@ -148,23 +150,23 @@ fn add(all: &mut PriceQuery, other: &PriceQuery) {
                 one.instance_types.sort();
                 one.instance_types.dedup();
             }
-            None => all.on_demand.push(wanted.clone()),
+            None => merged.on_demand.push(wanted.clone()),
         }
     }
-    all.storage.extend_from_slice(&other.storage);
-    all.storage.sort();
-    all.storage.dedup();
+    merged.storage.extend_from_slice(&other.storage);
+    merged.storage.sort();
+    merged.storage.dedup();
 }
 
 /// Spot prices as an account sees them.
-async fn spot<'a, 'b>(one: &'b QuoteQuery<'a>) -> (&'b QuoteQuery<'a>, Gathered<PriceBook>) {
+async fn spot<'a, 'b>(query: &'b QuoteQuery<'a>) -> (&'b QuoteQuery<'a>, Gathered<PriceBook>) {
     let ask = PriceQuery {
         on_demand: Vec::new(),
         storage: Vec::new(),
-        ..one.ask.clone()
+        ..query.ask.clone()
     };
-    let answer = one.source.quotes(&ask).await;
-    (one, answer)
+    let answer = query.source.quotes(&ask).await;
+    (query, answer)
 }
 
 /// Whether the same zone has two prices.
@@ -207,27 +209,27 @@ mod tests {
 
     #[test]
     fn accounts_of_a_region_ask_for_each_price_once() {
-        let mut all = ask(&["a", "c"], &["c"], &[StorageResource::Gp3]);
+        let mut merged = ask(&["a", "c"], &["c"], &[StorageResource::Gp3]);
         let other = ask(
             &["b", "c"],
             &["b"],
             &[StorageResource::Gp2, StorageResource::Gp3],
         );
-        add(&mut all, &other);
-        let [wanted] = all.on_demand.as_slice() else {
-            panic!("{all:?}");
+        add(&mut merged, &other);
+        let [wanted] = merged.on_demand.as_slice() else {
+            panic!("{merged:?}");
         };
         assert_eq!(wanted.instance_types, ["a", "b", "c"]);
         let in_use: BTreeSet<String> = ["b", "c"].map(str::to_owned).into();
         assert_eq!(wanted.in_use, in_use);
-        assert_eq!(all.storage, [StorageResource::Gp2, StorageResource::Gp3]);
+        assert_eq!(merged.storage, [StorageResource::Gp2, StorageResource::Gp3]);
         let windows = WantedPrices {
             operating_system: OperatingSystem::Windows,
             ..wanted.clone()
         };
         let mut of_windows = other;
         of_windows.on_demand = vec![windows];
-        add(&mut all, &of_windows);
-        assert_eq!(all.on_demand.len(), 2);
+        add(&mut merged, &of_windows);
+        assert_eq!(merged.on_demand.len(), 2);
     }
 }

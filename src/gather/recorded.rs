@@ -35,9 +35,12 @@ pub fn add_cluster(estate: &mut Estate, cluster: Gathered<Found>) {
 
     let only = &nodes.instances;
     add_known_prices(&mut estate.prices, &PriceBook::default(), only);
-    let names = only.iter().map(|one| &one.account);
+    let names = only.iter().map(|instance| &instance.account);
     estate.accounts = with(&estate.accounts, names.filter(|id| !id.is_empty()));
-    estate.regions = with(&estate.regions, only.iter().map(|one| &one.region));
+    estate.regions = with(
+        &estate.regions,
+        only.iter().map(|instance| &instance.region),
+    );
     estate.instances = own.instances;
     estate.instances.extend(nodes.instances);
     estate
@@ -55,6 +58,6 @@ pub fn add_cluster(estate: &mut Estate, cluster: Gathered<Found>) {
 
 /// Names with some more, ascending.
 fn with<'a>(names: &'a [String], more: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let all: BTreeSet<&String> = names.iter().chain(more).collect();
-    all.into_iter().cloned().collect()
+    let joined: BTreeSet<&String> = names.iter().chain(more).collect();
+    joined.into_iter().cloned().collect()
 }

@@ -82,9 +82,9 @@ impl<'a> RolledUp<'a> {
         let wanted: Vec<Date> = whole_days(window).into_iter().map(|(day, _)| day).collect();
         history.prepare_rollups(&wanted, machines).await;
         let of_day = |day: Date| -> Vec<StoredMachine> {
-            let found = machines.iter();
-            found
-                .filter_map(|one| history.rollup_of(day, one))
+            let listed = machines.iter();
+            listed
+                .filter_map(|machine| history.rollup_of(day, machine))
                 .collect()
         };
         let days = wanted.iter().map(|day| (*day, of_day(*day)));
@@ -123,9 +123,9 @@ impl<'a> RolledUp<'a> {
             let machines = self.days.get(&day).into_iter().flatten();
             // A file that cannot be used is missing in its own region alone.
             let mut regions: BTreeMap<(&str, &str), Vec<StoredMachine>> = BTreeMap::new();
-            for one in machines {
-                let region = regions.entry((one.account.as_str(), one.region.as_str()));
-                region.or_default().push(one.clone());
+            for machine in machines {
+                let region = regions.entry((machine.account.as_str(), machine.region.as_str()));
+                region.or_default().push(machine.clone());
             }
             for known in regions.values() {
                 match self.history.read(day, known).await {
@@ -143,8 +143,8 @@ impl<'a> RolledUp<'a> {
             };
             estate.gaps.retain(|gap| !was_not_asked(gap));
         }
-        let found = Usages::joined(parts, window, ROLLUP_PERIOD_SECONDS);
-        estate.usage.fill(found, window, ROLLUP_PERIOD_SECONDS);
+        let usages = Usages::joined(parts, window, ROLLUP_PERIOD_SECONDS);
+        estate.usage.fill(usages, window, ROLLUP_PERIOD_SECONDS);
         estate.gaps.append(&mut self.gaps);
         estate.gaps.sort();
         estate.gaps.dedup();
@@ -158,24 +158,26 @@ impl<'a> RolledUp<'a> {
             .days
             .keys()
             .flat_map(covered)
-            .map(|one| &one.instance)
+            .map(|machine| &machine.instance)
             .collect();
         let mut missing: BTreeMap<&str, Vec<Date>> = BTreeMap::new();
         for (day, stretch) in whole_days(window) {
-            let there: BTreeSet<&ResourceId> = covered(&day).map(|one| &one.instance).collect();
-            let is_of = |one: &&Instance| there.contains(&one.id);
+            let there: BTreeSet<&ResourceId> =
+                covered(&day).map(|machine| &machine.instance).collect();
+            let is_of = |instance: &&Instance| there.contains(&instance.id);
             let with: BTreeSet<&str> = machines
                 .iter()
                 .filter(is_of)
-                .map(|one| one.region.as_str())
+                .map(|instance| instance.region.as_str())
                 .collect();
-            let without = machines.iter().filter(|one| {
-                known.contains(&one.id)
-                    && !with.contains(one.region.as_str())
-                    && one.first_seen() < stretch.end
-                    && one.stopped_at().is_none_or(|at| at > stretch.start)
+            let without = machines.iter().filter(|instance| {
+                known.contains(&instance.id)
+                    && !with.contains(instance.region.as_str())
+                    && instance.first_seen() < stretch.end
+                    && instance.stopped_at().is_none_or(|at| at > stretch.start)
             });
-            let without: BTreeSet<&str> = without.map(|one| one.region.as_str()).collect();
+            let without: BTreeSet<&str> =
+                without.map(|instance| instance.region.as_str()).collect();
             for region in without {
                 missing.entry(region).or_default().push(day);
             }
@@ -207,9 +209,9 @@ fn not_read(error: &HistoryError) -> Gap {
 
 /// Machines of the roll-ups that the inventory does not have.
 fn strangers(history: &History, machines: &[Instance]) -> Option<Gap> {
-    let known: BTreeSet<&ResourceId> = machines.iter().map(|one| &one.id).collect();
-    let all = history.rolled_up();
-    let mut strangers = all.iter().filter(|id| !known.contains(id));
+    let known: BTreeSet<&ResourceId> = machines.iter().map(|instance| &instance.id).collect();
+    let rolled_up = history.rolled_up();
+    let mut strangers = rolled_up.iter().filter(|id| !known.contains(id));
     let first = strangers.next()?;
     let count = 1 + strangers.count();
     let cause = Cause::of(

@@ -110,24 +110,25 @@ struct Fleet<'a> {
 }
 
 impl<'a> Fleet<'a> {
-    fn add(&mut self, place: &'a Place<'a>, found: Found) {
+    fn add(&mut self, place: &'a Place<'a>, of_place: Found) {
         let first = self.found.instances.len();
-        self.found.instances.extend(found.instances);
-        self.found.shapes.extend(found.shapes);
-        self.found.clusters.add(found.clusters);
+        self.found.instances.extend(of_place.instances);
+        self.found.shapes.extend(of_place.shapes);
+        self.found.clusters.add(of_place.clusters);
         self.mig_instances = self.found.clusters.mig_instances();
-        self.found.scaling_groups.extend(found.scaling_groups);
-        self.found.managed.add(found.managed);
+        self.found.scaling_groups.extend(of_place.scaling_groups);
+        self.found.managed.add(of_place.managed);
         let range = first..self.found.instances.len();
         self.regions.push((place, range));
     }
 
     /// GPUs of everything that may have run in a window, as far as their types are known.
     fn gpus(&self, window: Window) -> u64 {
-        let may_have_run = |one: &&Instance| one.stopped_at().is_none_or(|at| at > window.start);
+        let may_have_run =
+            |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
         let instances = self.found.instances.iter().filter(may_have_run);
-        let offers = instances.filter_map(|one| {
-            let shape = known_shape(&self.found.shapes, &one.instance_type)?;
+        let offers = instances.filter_map(|instance| {
+            let shape = known_shape(&self.found.shapes, &instance.instance_type)?;
             shape.gpu.as_ref()
         });
         offers
@@ -138,14 +139,19 @@ impl<'a> Fleet<'a> {
     /// Each region that has instances, with these.
     fn inhabited(&self) -> impl Iterator<Item = (&'a Place<'a>, &[Instance])> {
         let regions = self.regions.iter();
-        let all = regions.map(|(place, own)| (*place, &self.found.instances[own.clone()]));
-        all.filter(|(_, instances)| !instances.is_empty())
+        let places = regions.map(|(place, own)| (*place, &self.found.instances[own.clone()]));
+        places.filter(|(_, instances)| !instances.is_empty())
     }
 
     /// The same, with the instances by id.
     fn homes(&self) -> Vec<Home<'a>> {
         self.inhabited()
-            .map(|(place, own)| (place, own.iter().map(|one| one.id.clone()).collect()))
+            .map(|(place, own)| {
+                (
+                    place,
+                    own.iter().map(|instance| instance.id.clone()).collect(),
+                )
+            })
             .collect()
     }
 }
@@ -168,7 +174,7 @@ pub async fn gather(
     progress: &dyn Fn(&str),
 ) -> Result<Estate, GatherError> {
     let places = places(accounts);
-    let of_regions = places.iter().flat_map(|one| &one.connection.metrics);
+    let of_regions = places.iter().flat_map(|place| &place.connection.metrics);
     let sources = of_regions.chain(servers.iter().map(|server| &server.metrics));
     let sources: Vec<_> = sources.collect();
     let periods = sources.iter();
@@ -327,7 +333,7 @@ fn account_ids(accounts: &[Account], instances: &[Instance]) -> Vec<String> {
 
 /// Every region, once, ascending.
 fn region_names(places: &[Place<'_>]) -> Vec<String> {
-    let names = places.iter().map(|one| &one.connection.region);
+    let names = places.iter().map(|place| &place.connection.region);
     // A cluster of which no machine is known is in no region.
     let names = names.filter(|name| !name.is_empty()).cloned();
     let names: BTreeSet<String> = names.collect();
@@ -442,9 +448,9 @@ async fn asked<'a>(
         let sources = place.connection.metrics.iter();
         sources.map(move |source| (Some(place), source.as_ref(), ask(instances)))
     });
-    let all = &fleet.found.instances;
-    let of_fleet = servers.iter().filter(|_| !all.is_empty());
-    let of_fleet = of_fleet.map(|server| (None, server.metrics.as_ref(), ask(all)));
+    let instances = &fleet.found.instances;
+    let of_fleet = servers.iter().filter(|_| !instances.is_empty());
+    let of_fleet = of_fleet.map(|server| (None, server.metrics.as_ref(), ask(instances)));
     planned(of_regions.chain(of_fleet), gaps).await
 }
 
@@ -490,18 +496,18 @@ async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsAdvice>> {
     let asked = accounts.iter().filter_map(|account| {
         let source = account.opinions.as_ref()?;
         Some(async move {
-            let mut found = source.opinions().await;
-            found.gaps = of_account(account, accounts, found.gaps);
-            found
+            let mut answer = source.opinions().await;
+            answer.gaps = of_account(account, accounts, answer.gaps);
+            answer
         })
     });
     let answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
-    let mut all = Gathered::<Vec<AwsAdvice>>::default();
+    let mut gathered = Gathered::<Vec<AwsAdvice>>::default();
     for found in answers.collect::<Vec<_>>().await {
-        all.value.extend(found.value);
-        all.gaps.extend(found.gaps);
+        gathered.value.extend(found.value);
+        gathered.gaps.extend(found.gaps);
     }
-    all
+    gathered
 }
 
 /// What the accounts committed to in every region, those without instances
@@ -511,17 +517,17 @@ async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commit
     let of_regions = regions.filter_map(|(place, _)| {
         let source = place.connection.commitments.as_ref()?;
         Some(async move {
-            let mut found = source.commitments().await;
-            found.gaps = place.named(found.gaps);
-            found
+            let mut answer = source.commitments().await;
+            answer.gaps = place.named(answer.gaps);
+            answer
         })
     });
     let of_accounts = accounts.iter().filter_map(|account| {
         let source = account.commitments.as_ref()?;
         Some(async move {
-            let mut found = source.commitments().await;
-            found.gaps = of_account(account, accounts, found.gaps);
-            found
+            let mut answer = source.commitments().await;
+            answer.gaps = of_account(account, accounts, answer.gaps);
+            answer
         })
     });
     let of_regions = stream::iter(of_regions).buffered(PLACES_AT_ONCE);
@@ -530,10 +536,10 @@ async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commit
         of_regions.collect::<Vec<_>>(),
         of_accounts.collect::<Vec<_>>()
     );
-    let mut all = Gathered::<Commitments>::default();
+    let mut gathered = Gathered::<Commitments>::default();
     for found in of_regions.into_iter().chain(of_accounts) {
-        all.value.add(found.value);
-        all.gaps.extend(found.gaps);
+        gathered.value.add(found.value);
+        gathered.gaps.extend(found.gaps);
     }
-    all
+    gathered
 }

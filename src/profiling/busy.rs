@@ -113,11 +113,11 @@ mod tests {
             busy.add(&facts, &sample);
         }
         let first = started.as_second();
-        let found: Vec<(i64, f64)> = busy
+        let minutes: Vec<(i64, f64)> = busy
             .minutes()
             .iter()
             .map(|(at, gpus)| (at.as_second() - first, *gpus))
             .collect();
-        assert_eq!(found, [(0, 1.0), (120, 2.0)]);
+        assert_eq!(minutes, [(0, 1.0), (120, 2.0)]);
     }
 }

@@ -89,8 +89,8 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
         );
     };
     if signals.readings < FEWEST_READINGS {
-        let (found, needed) = (signals.readings, FEWEST_READINGS);
-        let reason = format!("{found} readings are too few, {needed} needed");
+        let (readings, needed) = (signals.readings, FEWEST_READINGS);
+        let reason = format!("{readings} readings are too few, {needed} needed");
         return Diagnosis::unknown(Some(tier), vec![ENOUGH_READINGS], reason);
     }
     let mut undecided = Undecided::default();

@@ -55,14 +55,19 @@ fn judged(signals: Signals) -> Diagnosis {
 
 #[track_caller]
 fn assert_is(signals: Signals, bottleneck: Bottleneck, tier: Tier, confidence: Confidence) {
-    let found = judged(signals);
-    assert_eq!(found.bottleneck, bottleneck, "{}", found.reason);
+    let diagnosis = judged(signals);
+    assert_eq!(diagnosis.bottleneck, bottleneck, "{}", diagnosis.reason);
     assert_eq!(
-        (found.tier, found.confidence),
+        (diagnosis.tier, diagnosis.confidence),
         (Some(tier), Some(confidence))
     );
-    assert!(!found.evidence.is_empty() && found.missing.is_empty());
-    assert!(found.evidence.iter().all(crate::profiling::rules::holds));
+    assert!(!diagnosis.evidence.is_empty() && diagnosis.missing.is_empty());
+    assert!(
+        diagnosis
+            .evidence
+            .iter()
+            .all(crate::profiling::rules::holds)
+    );
 }
 
 #[track_caller]
@@ -82,11 +87,15 @@ fn guessed(signals: Signals, bottleneck: Bottleneck, tier: Tier) {
 
 #[track_caller]
 fn assert_unknown(signals: Signals, missing: &[&str]) {
-    let found = judged(signals);
-    assert_eq!(found.bottleneck, Unknown, "{}", found.reason);
-    assert_eq!(found.missing, missing, "{}", found.reason);
-    assert_eq!(found.confidence, None);
-    assert!(found.evidence.is_empty() && found.advice.is_empty() && !found.reason.is_empty());
+    let diagnosis = judged(signals);
+    assert_eq!(diagnosis.bottleneck, Unknown, "{}", diagnosis.reason);
+    assert_eq!(diagnosis.missing, missing, "{}", diagnosis.reason);
+    assert_eq!(diagnosis.confidence, None);
+    assert!(
+        diagnosis.evidence.is_empty()
+            && diagnosis.advice.is_empty()
+            && !diagnosis.reason.is_empty()
+    );
 }
 
 /// The same with something changed.

@@ -224,8 +224,8 @@ impl GpuSoFar {
         }
         self.has_more_processes = true;
         // The command's own processes stay, then those that hold most.
-        let weight = |one: &ProcessSeen| (one.is_of_command, one.vram_peak_mib);
-        if let Some(least) = list.iter_mut().min_by_key(|one| weight(one))
+        let weight = |listed: &ProcessSeen| (listed.is_of_command, listed.vram_peak_mib);
+        if let Some(least) = list.iter_mut().min_by_key(|listed| weight(listed))
             && weight(least) < weight(&seen)
         {
             *least = seen;

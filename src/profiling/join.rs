@@ -39,16 +39,16 @@ type SeriesKey = (ResourceId, u16, Metric, Statistic);
 /// has already is replaced.
 pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
     profiles.sort_by(|left, right| {
-        let began = |one: &NamedProfile| (one.profiled.facts.started, one.profiled.end);
+        let began = |profile: &NamedProfile| (profile.profiled.facts.started, profile.profiled.end);
         began(left)
             .cmp(&began(right))
             .then(left.name.cmp(&right.name))
     });
-    let mut found = Vec::with_capacity(profiles.len());
+    let mut placed = Vec::with_capacity(profiles.len());
     let homes = homes(&profiles, &estate.instances);
     for (named, home) in profiles.into_iter().zip(homes) {
         match home {
-            Ok(home) => found.push((home, named)),
+            Ok(home) => placed.push((home, named)),
             Err(cause) => estate
                 .gaps
                 .push(Gap::of(GapSubject::ProfileData, named.name, cause)),
@@ -71,16 +71,16 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
         points.insert(key, (series.joined_by, timed(&series.points)));
         false
     });
-    for (home, named) in found {
+    for (home, named) in placed {
         estate.gaps.extend(outside_gap(&named));
         let instance = home.instance.id.clone();
         let profiled = named.profiled;
-        for one in &profiled.points {
-            let gpu = home.indices.get(&one.gpu).copied().unwrap_or(one.gpu);
-            let key = (instance.clone(), gpu, one.metric, one.statistic);
-            let (by, all) = points.entry(key).or_insert((home.joined_by, Vec::new()));
+        for series in &profiled.points {
+            let gpu = home.indices.get(&series.gpu).copied().unwrap_or(series.gpu);
+            let key = (instance.clone(), gpu, series.metric, series.statistic);
+            let (by, values) = points.entry(key).or_insert((home.joined_by, Vec::new()));
             *by = home.joined_by;
-            all.extend(&one.points);
+            values.extend(&series.points);
         }
         let run = ProfiledRun {
             instance,
@@ -238,10 +238,10 @@ fn by_name<'a>(
     let host = facts.hostname.as_deref().filter(|host| !host.is_empty());
     let (instance, joined_by) = match (&facts.instance_id, host) {
         (Some(id), _) => {
-            let found = directory
+            let instance = directory
                 .by_id(id)
                 .ok_or_else(|| Cause::of(CauseKind::ProfileOfOther, [id]))?;
-            (found, JoinedBy::InstanceId)
+            (instance, JoinedBy::InstanceId)
         }
         (None, None) => {
             return Err(Cause::of(CauseKind::ProfileWithoutHost, []));
@@ -294,7 +294,9 @@ fn by_host<'a>(
 ) -> HostMatch<'a> {
     match (directory.by_host(host), region) {
         (HostMatch::Several, Some(region)) => {
-            let there = instances.iter().filter(|one| one.region == region);
+            let there = instances
+                .iter()
+                .filter(|instance| instance.region == region);
             Directory::of(there).by_host(host)
         }
         (found, _) => found,

@@ -35,36 +35,39 @@ fn run(samples: u32, first: f64, second: f64, lost_from: u32, is_back_from: u32)
 #[test]
 fn work_counts_for_the_time_in_which_it_was_done() {
     // 12 samples of 50% are more work than 6 at 90%.
-    let found = run(12, 50.0, 90.0, 6, 12);
-    assert_eq!(found.gpus[1].diagnosis.bottleneck, Bottleneck::Unknown);
-    assert_eq!(found.diagnosis.bottleneck, Bottleneck::Input);
+    let profile = run(12, 50.0, 90.0, 6, 12);
+    assert_eq!(profile.gpus[1].diagnosis.bottleneck, Bottleneck::Unknown);
+    assert_eq!(profile.diagnosis.bottleneck, Bottleneck::Input);
     // With 8 at 90% the second did more: 720 to 600.
-    let found = run(12, 50.0, 90.0, 8, 12);
-    assert_eq!(found.diagnosis, found.gpus[1].diagnosis);
+    let profile = run(12, 50.0, 90.0, 8, 12);
+    assert_eq!(profile.diagnosis, profile.gpus[1].diagnosis);
 }
 
 #[test]
 fn a_gpu_with_too_few_readings_does_not_speak_for_the_host() {
     // It did more in its two samples, 200 to 180, and how is not known.
-    let found = run(6, 30.0, 100.0, 2, 6);
-    assert!(found.gpus[1].diagnosis.reason.contains("too few"));
-    assert_eq!(found.diagnosis, found.gpus[0].diagnosis);
+    let profile = run(6, 30.0, 100.0, 2, 6);
+    assert!(profile.gpus[1].diagnosis.reason.contains("too few"));
+    assert_eq!(profile.diagnosis, profile.gpus[0].diagnosis);
     // Nor does one that nothing runs on.
-    let found = run(6, 0.0, 0.0, 2, 6);
-    assert_eq!(found.diagnosis.bottleneck, Bottleneck::Idle);
+    let profile = run(6, 0.0, 0.0, 2, 6);
+    assert_eq!(profile.diagnosis.bottleneck, Bottleneck::Idle);
     // Where no GPU has enough, that is what is said.
-    let found = run(3, 30.0, 100.0, 2, 3);
-    assert!(found.diagnosis.reason.contains("too few"));
+    let profile = run(3, 30.0, 100.0, 2, 3);
+    assert!(profile.diagnosis.reason.contains("too few"));
 }
 
 #[test]
 fn a_gpu_that_is_gone_most_of_the_time_has_no_verdict_of_its_own() {
-    let found = run(20, 50.0, 90.0, 6, 20);
+    let profile = run(20, 50.0, 90.0, 6, 20);
     assert_eq!(
-        found.gpus[1].verdict.reason,
+        profile.gpus[1].verdict.reason,
         "30.0% of the samples reported this GPU, 50% needed"
     );
-    assert_eq!(found.verdict.classification, Classification::Underutilized);
+    assert_eq!(
+        profile.verdict.classification,
+        Classification::Underutilized
+    );
 }
 
 #[test]
@@ -86,14 +89,14 @@ fn a_divided_gpu_does_not_speak_for_slices_with_too_few_readings() {
         let gpus = vec![read(reading(0.0, 4_000.0)), read(works)];
         profiler.add(&sample(f64::from(at), gpus));
     }
-    let found = finish(profiler, 3.0);
-    assert_eq!(found.diagnosis.reason, "3 readings are too few, 5 needed");
+    let profile = finish(profiler, 3.0);
+    assert_eq!(profile.diagnosis.reason, "3 readings are too few, 5 needed");
 }
 
 #[test]
 fn a_loss_and_the_errors_that_came_with_it_are_alerts() {
-    let found = run(30, 50.0, 90.0, 10, 20);
-    let alerts: Vec<_> = found
+    let profile = run(30, 50.0, 90.0, 10, 20);
+    let alerts: Vec<_> = profile
         .alerts
         .iter()
         .map(|alert| (alert.kind, alert.gpu, alert.began_seconds))
@@ -105,11 +108,11 @@ fn a_loss_and_the_errors_that_came_with_it_are_alerts() {
             (AlertKind::Lost, Some(1), 10.0)
         ]
     );
-    let row = &found.gpus[1];
+    let row = &profile.gpus[1];
     assert_eq!((row.xids[0].xid, row.xid_count), (79, 1));
-    assert_eq!(found.alerts[0].worst, 79.0);
+    assert_eq!(profile.alerts[0].worst, 79.0);
     // Samples at 10 to 19 s had no answer; it was back at 20 s.
-    let lost = found.alerts[1];
+    let lost = profile.alerts[1];
     assert_eq!((lost.worst, lost.ended_seconds), (10.0, Some(20.0)));
     assert_eq!((lost.episodes, lost.total_seconds), (1, 9.0));
     // To the end: it is in force.

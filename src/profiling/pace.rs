@@ -146,11 +146,11 @@ impl Spacing {
     /// The mean step, without those that are gaps beside the one in the middle of all:
     /// in a log of whole seconds samples 1.45 s apart are steps of 1 s and 2 s.
     fn usual_seconds(&self) -> Option<f64> {
-        let all: u64 = self.steps.values().map(|steps| steps.count).sum();
+        let total: u64 = self.steps.values().map(|steps| steps.count).sum();
         let mut before = 0;
         let middle = self.steps.values().find(|steps| {
             before += steps.count;
-            before * 2 >= all
+            before * 2 >= total
         })?;
         let most = (middle.mean() * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS);
         let usual = self.steps.values().filter(|steps| steps.mean() <= most);

@@ -121,7 +121,7 @@ impl Periods {
 
     /// The points, by GPU, metric and statistic.
     pub fn points(&self) -> Vec<PeriodPoints> {
-        let mut found = Vec::new();
+        let mut rows = Vec::new();
         for ((gpu, metric), bins) in &self.bins {
             let averages: fn(&Bin) -> f64 = |bin| bin.sum / f64::from(bin.readings);
             let maxima: fn(&Bin) -> f64 = |bin| bin.largest;
@@ -133,7 +133,7 @@ impl Periods {
                     let second = self.window.start.as_second() + offset;
                     Some((Timestamp::from_second(second).ok()?, figure(bin)))
                 });
-                found.push(PeriodPoints {
+                rows.push(PeriodPoints {
                     gpu: *gpu,
                     metric: *metric,
                     statistic,
@@ -141,7 +141,7 @@ impl Periods {
                 });
             }
         }
-        found
+        rows
     }
 }
 
@@ -238,15 +238,14 @@ mod tests {
     }
 
     fn values(
-        found: &[PeriodPoints],
+        rows: &[PeriodPoints],
         gpu: u16,
         metric: Metric,
         statistic: Statistic,
     ) -> Vec<(i64, f64)> {
-        found
-            .iter()
-            .filter(|one| (one.gpu, one.metric, one.statistic) == (gpu, metric, statistic))
-            .flat_map(|one| &one.points)
+        rows.iter()
+            .filter(|row| (row.gpu, row.metric, row.statistic) == (gpu, metric, statistic))
+            .flat_map(|row| &row.points)
             .map(|(time, value)| (time.as_second(), *value))
             .collect()
     }
@@ -271,17 +270,17 @@ mod tests {
                 after: 2
             }
         );
-        let found = periods.points();
+        let points = periods.points();
         assert_eq!(
-            values(&found, 0, BUSY, Statistic::Average),
+            values(&points, 0, BUSY, Statistic::Average),
             [(3_000, 25.0), (3_300, 100.0), (4_200, 7.0)]
         );
         assert_eq!(
-            values(&found, 0, BUSY, Statistic::Maximum),
+            values(&points, 0, BUSY, Statistic::Maximum),
             [(3_000, 40.0), (3_300, 100.0), (4_200, 7.0)]
         );
         // Lost is not idle.
-        assert_eq!(values(&found, 1, BUSY, Statistic::Average), [(3_000, 0.0)]);
+        assert_eq!(values(&points, 1, BUSY, Statistic::Average), [(3_000, 0.0)]);
     }
 
     #[test]
@@ -295,16 +294,16 @@ mod tests {
             ..GpuReading::default()
         };
         periods.add(at(3_000), &[GpuSample::Read(Box::new(reading))]);
-        let found = periods.points();
-        let metrics: Vec<Metric> = found.iter().map(|one| one.metric).collect();
+        let points = periods.points();
+        let metrics: Vec<Metric> = points.iter().map(|row| row.metric).collect();
         assert!(!metrics.contains(&BUSY) && !metrics.contains(&Metric::GpuPowerDraw));
         assert_eq!(
-            values(&found, 0, Metric::GpuMemoryUsed, Statistic::Maximum),
+            values(&points, 0, Metric::GpuMemoryUsed, Statistic::Maximum),
             [(3_000, 512.0)]
         );
         // An encoder that works has a session.
         assert_eq!(
-            values(&found, 0, Metric::GpuEncoderSessions, Statistic::Maximum),
+            values(&points, 0, Metric::GpuEncoderSessions, Statistic::Maximum),
             [(3_000, 1.0)]
         );
     }
@@ -336,9 +335,9 @@ mod tests {
         };
         let sample = GpuSample::Read(Box::new(reading));
         periods.add(at(3_000), &[sample.clone(), sample]);
-        let found = periods.points();
-        assert!(found.iter().all(|one| one.metric == Metric::GpuMemoryUsed));
-        assert_eq!(found.len(), 2);
+        let points = periods.points();
+        assert!(points.iter().all(|row| row.metric == Metric::GpuMemoryUsed));
+        assert_eq!(points.len(), 2);
     }
 
     #[test]

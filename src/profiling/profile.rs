@@ -250,7 +250,7 @@ impl RunProfile {
             .iter()
             .filter_map(|gpu| Some((gpu, gpu.vram_used_mib?.max)));
         reported
-            .max_by(|(_, one), (_, other)| one.total_cmp(other))
+            .max_by(|(_, left), (_, right)| left.total_cmp(right))
             .map(|(gpu, _)| gpu)
     }
 

@@ -83,12 +83,12 @@ impl Reducer {
     /// Mean over the whole GPUs of one sample; absent when fewer than half of them
     /// reported.
     fn mean(&self, gpus: &[GpuSample]) -> Option<f64> {
-        let (mut sum, mut reported, mut all) = (0.0, 0_u32, 0_u32);
+        let (mut sum, mut reported, mut total) = (0.0, 0_u32, 0_u32);
         for (gpu, sample) in self.facts.gpus.iter().zip(gpus) {
             if gpu.mig.is_some() {
                 continue;
             }
-            all += 1;
+            total += 1;
             let is_divided = gpu.is_mig_enabled == Some(true);
             let reading = sample.reading().filter(|_| !is_divided);
             if let Some((percent, _)) = reading.and_then(utilization) {
@@ -96,7 +96,7 @@ impl Reducer {
                 reported += 1;
             }
         }
-        (reported > 0 && reported * 2 >= all).then(|| sum / f64::from(reported))
+        (reported > 0 && reported * 2 >= total).then(|| sum / f64::from(reported))
     }
 
     /// What it comes to. `end` is absent of a run that was cut short.
@@ -167,10 +167,10 @@ mod tests {
             gpus: Vec::new(),
             host: crate::domain::HostReading::default(),
         });
-        let found = reducer.finish(None);
-        assert_eq!(found.end.as_second() - start.as_second(), 90);
-        assert!(!found.covers_a_command);
-        assert_eq!(found.gpu_mean_percent, None);
-        assert_eq!(found.samples, 1);
+        let profile = reducer.finish(None);
+        assert_eq!(profile.end.as_second() - start.as_second(), 90);
+        assert!(!profile.covers_a_command);
+        assert_eq!(profile.gpu_mean_percent, None);
+        assert_eq!(profile.samples, 1);
     }
 }

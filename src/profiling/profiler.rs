@@ -61,10 +61,10 @@ pub struct Profiler {
 }
 
 /// Orders what is known by size, and after what is not.
-fn known_first(one: Option<f64>, other: Option<f64>) -> Ordering {
-    match (one, other) {
-        (Some(one), Some(other)) => one.total_cmp(&other),
-        (one, other) => one.is_some().cmp(&other.is_some()),
+fn known_first(left: Option<f64>, right: Option<f64>) -> Ordering {
+    match (left, right) {
+        (Some(left), Some(right)) => left.total_cmp(&right),
+        (left, right) => left.is_some().cmp(&right.is_some()),
     }
 }
 
@@ -293,8 +293,8 @@ impl Profiler {
             same.filter_map(|(gpu, _)| gpu.work()).sum()
         };
         let used = || rows().filter(|(gpu, _)| gpu.is_used() == Some(true));
-        let heaviest = used().max_by(|(a, one), (b, other)| {
-            let by_class = of_class(one.bottleneck).total_cmp(&of_class(other.bottleneck));
+        let heaviest = used().max_by(|(a, left), (b, right)| {
+            let by_class = of_class(left.bottleneck).total_cmp(&of_class(right.bottleneck));
             by_class.then_with(|| known_first(a.work(), b.work()))
         });
         let fullest = || {

@@ -85,10 +85,11 @@ proptest! {
         let values: Vec<f64> = percents.into_iter().map(f64::from).collect();
         let run = run_of(values.iter().copied());
         let exact = distribution(values).expect("some");
-        let found = run.gpus[0].utilization.expect("measured");
+        let utilization = run.gpus[0].utilization.expect("measured");
         for (found, exact) in [
-            (found.mean, exact.mean), (found.p50, exact.p50), (found.p95, exact.p95),
-            (found.p99, exact.p99), (found.max, exact.max),
+            (utilization.mean, exact.mean), (utilization.p50, exact.p50),
+            (utilization.p95, exact.p95), (utilization.p99, exact.p99),
+            (utilization.max, exact.max),
         ] {
             prop_assert!((found - exact).abs() < 1e-9, "{} {}", found, exact);
         }

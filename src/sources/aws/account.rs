@@ -148,7 +148,10 @@ impl Ec2 {
         let mut listed = inventory(clients).await?;
         idle_storage_resources(clients, &mut listed).await;
         let mut gaps = listed.gaps;
-        let types = listed.instances.iter().map(|one| one.instance_type.clone());
+        let types = listed
+            .instances
+            .iter()
+            .map(|instance| instance.instance_type.clone());
         let types: BTreeSet<String> = types.collect();
         let types: Vec<String> = types.into_iter().collect();
         let answer = if types.is_empty() {
@@ -173,9 +176,9 @@ impl Ec2 {
             gaps.extend(asked.await);
         }
         let clusters = if self.reads_ecs {
-            let found = claimed(clients, &listed.instances).await;
-            gaps.extend(found.gaps);
-            found.value
+            let gathered = claimed(clients, &listed.instances).await;
+            gaps.extend(gathered.gaps);
+            gathered.value
         } else {
             Clusters::default()
         };

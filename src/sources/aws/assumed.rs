@@ -107,8 +107,8 @@ impl ProvideCredentials for AssumedRole {
         Self: 'a,
     {
         future::ProvideCredentials::new(async move {
-            let found = self.credentials().await;
-            found.map_err(CredentialsError::provider_error)
+            let answer = self.credentials().await;
+            answer.map_err(CredentialsError::provider_error)
         })
     }
 }
@@ -157,8 +157,8 @@ mod tests {
         ] {
             let credentials = Credentials::new("key", "secret", None, None, "tests");
             let lease = Lease::of(credentials, expires, received);
-            let found = (lease.renew_at, lease.ends_at);
-            assert_eq!(found, (after(renew_at), after(ends_at)), "{expires:?}");
+            let times = (lease.renew_at, lease.ends_at);
+            assert_eq!(times, (after(renew_at), after(ends_at)), "{expires:?}");
         }
     }
 }

@@ -77,7 +77,7 @@ impl Environment {
         let own = self.compute_environment_name.as_str();
         let tagged = members
             .iter()
-            .find_map(|one| one.tags.get(BatchEnvironment::TAG));
+            .find_map(|member| member.tags.get(BatchEnvironment::TAG));
         if let Some(name) = tagged {
             return name == own;
         }
@@ -118,7 +118,7 @@ impl Queue {
         let mut order = self.compute_environment_order.iter();
         let arn = Some(environment.compute_environment_arn.as_str());
         self.state.as_deref() != Some("DISABLED")
-            && order.any(|one| one.compute_environment.as_deref() == arn)
+            && order.any(|entry| entry.compute_environment.as_deref() == arn)
     }
 }
 
@@ -140,19 +140,19 @@ pub(super) async fn attach_environments(
         Ok(found) => found,
         Err(error) => return vec![gap(error)],
     };
-    let found: Vec<Option<&Environment>> = groups
+    let makers: Vec<Option<&Environment>> = groups
         .iter()
         .map(|group| maker(group, instances, &environments))
         .collect();
-    if found.iter().all(Option::is_none) {
+    if makers.iter().all(Option::is_none) {
         return Vec::new();
     }
     let (queues, gaps) = match queues(clients).await {
         Ok(queues) => (Some(queues), Vec::new()),
         Err(error) => (None, vec![gap(error)]),
     };
-    for (group, environment) in groups.iter_mut().zip(found) {
-        group.batch = environment.and_then(|one| one.settings(queues.as_deref()));
+    for (group, environment) in groups.iter_mut().zip(makers) {
+        group.batch = environment.and_then(|maker| maker.settings(queues.as_deref()));
     }
     gaps
 }
@@ -163,27 +163,30 @@ fn maker<'a>(
     instances: &[Instance],
     environments: &'a [Environment],
 ) -> Option<&'a Environment> {
-    let members: Vec<&Instance> = instances.iter().filter(|one| group.has(one)).collect();
+    let members: Vec<&Instance> = instances
+        .iter()
+        .filter(|instance| group.has(instance))
+        .collect();
     environments
         .iter()
-        .filter(|one| one.made(group, &members))
-        .max_by_key(|one| one.compute_environment_name.len())
+        .filter(|environment| environment.made(group, &members))
+        .max_by_key(|environment| environment.compute_environment_name.len())
 }
 
 async fn environments(clients: &RegionClients) -> Result<Vec<Environment>, SourceError> {
     let RegionClients {
         session, region, ..
     } = clients;
-    let mut found = Vec::new();
+    let mut environments = Vec::new();
     let mut pages = Pages::of(ENVIRONMENTS);
     loop {
         let body = body(&pages);
         let page: Environments = session
             .ask(&BATCH, region, "DescribeComputeEnvironments", &body)
             .await?;
-        found.extend(page.compute_environments);
+        environments.extend(page.compute_environments);
         if !pages.follow(page.next_token.as_deref())? {
-            return Ok(found);
+            return Ok(environments);
         }
     }
 }
@@ -192,16 +195,16 @@ async fn queues(clients: &RegionClients) -> Result<Vec<Queue>, SourceError> {
     let RegionClients {
         session, region, ..
     } = clients;
-    let mut found = Vec::new();
+    let mut queues = Vec::new();
     let mut pages = Pages::of(QUEUES);
     loop {
         let body = body(&pages);
         let page: Queues = session
             .ask(&BATCH, region, "DescribeJobQueues", &body)
             .await?;
-        found.extend(page.job_queues);
+        queues.extend(page.job_queues);
         if !pages.follow(page.next_token.as_deref())? {
-            return Ok(found);
+            return Ok(queues);
         }
     }
 }
@@ -240,10 +243,10 @@ mod tests {
 
     #[test]
     fn a_group_belongs_to_the_environment_whose_whole_name_it_has() {
-        let all = ["train", "train-asg-x", "serve"].map(|name| environment(name, "EC2"));
+        let environments = ["train", "train-asg-x", "serve"].map(|name| environment(name, "EC2"));
         let made_by = |name: &str| {
-            let found = maker(&group(name), &[], &all);
-            found.map(|one| one.compute_environment_name.as_str())
+            let owner = maker(&group(name), &[], &environments);
+            owner.map(|environment| environment.compute_environment_name.as_str())
         };
         assert_eq!(made_by("AWSBatch-train-asg-640012bd"), Some("train"));
         assert_eq!(made_by("AWSBatch-train-asg-x-asg-1"), Some("train-asg-x"));
@@ -271,8 +274,8 @@ mod tests {
             is_spot: false,
             queues: Some(vec!["a".to_owned(), "b".to_owned()]),
         };
-        let found = environment("train", "EC2").settings(Some(&queues.job_queues));
-        assert_eq!(found, Some(expected.clone()));
+        let settings = environment("train", "EC2").settings(Some(&queues.job_queues));
+        assert_eq!(settings, Some(expected.clone()));
         let unread = BatchEnvironment {
             is_spot: true,
             queues: None,

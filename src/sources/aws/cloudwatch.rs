@@ -28,7 +28,7 @@ pub(super) struct CloudWatch {
 impl CloudWatch {
     async fn calls<'a>(&'a self, ask: MetricRequest<'a>) -> Gathered<MetricCalls<'a>> {
         let mut gaps = Vec::new();
-        let found = match discover(&self.clients, &self.agent_namespace).await {
+        let discovered = match discover(&self.clients, &self.agent_namespace).await {
             Ok(found) => found,
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
@@ -69,7 +69,7 @@ impl CloudWatch {
             instances,
             window,
             visible,
-            &found,
+            &discovered,
             &self.agent_namespace,
             period_seconds,
         );
@@ -205,11 +205,11 @@ impl MetricSource for CloudWatch {
 }
 
 /// The series of hours, and the machines of which they are not whole.
-fn hours(batch: Vec<MetricQuery>, found: Fetched, window: Window) -> Readings {
+fn hours(batch: Vec<MetricQuery>, fetched: Fetched, window: Window) -> Readings {
     let mut partial = BTreeSet::new();
     let (mut queries, mut measured) = (Vec::new(), Vec::new());
-    for (place, (query, raw)) in batch.into_iter().zip(found.values).enumerate() {
-        if found.failed.contains_key(&place) {
+    for (place, (query, raw)) in batch.into_iter().zip(fetched.values).enumerate() {
+        if fetched.failed.contains_key(&place) {
             partial.insert(query.instance);
         } else if !query.counts_readings {
             queries.push(query);
@@ -300,7 +300,7 @@ mod tests {
         ];
         let at = Timestamp::from_second(0).expect("in range");
         let (seven, sixty) = (vec![(at, 7.0)], vec![(at, 60.0)]);
-        let found = Fetched {
+        let fetched = Fetched {
             values: vec![
                 seven.clone(),
                 sixty.clone(),
@@ -314,10 +314,13 @@ mod tests {
                 (5, "InternalError".to_owned()),
             ]),
         };
-        let Readings::Hours { series, partial } = hours(batch, found, minutes(60)) else {
+        let Readings::Hours { series, partial } = hours(batch, fetched, minutes(60)) else {
             panic!("not hours");
         };
-        let measured: Vec<&str> = series.iter().map(|one| one.instance.as_str()).collect();
+        let measured: Vec<&str> = series
+            .iter()
+            .map(|each_series| each_series.instance.as_str())
+            .collect();
         assert_eq!(measured, ["i-1", "i-3"]);
         let again: Vec<&str> = partial.iter().map(ResourceId::as_str).collect();
         assert_eq!(again, ["i-2", "i-3"]);

@@ -78,15 +78,15 @@ pub async fn savings_plans(session: &Session, account: &str) -> (Commitments, Ve
 type Found<T> = Result<(Vec<T>, Vec<Gap>), SourceError>;
 
 /// Separates what was read from what could not be.
-fn sorted<T>(all: impl Iterator<Item = Result<T, Gap>>) -> (Vec<T>, Vec<Gap>) {
-    let (mut found, mut gaps) = (Vec::new(), Vec::new());
-    for one in all {
-        match one {
-            Ok(one) => found.push(one),
+fn sorted<T>(results: impl Iterator<Item = Result<T, Gap>>) -> (Vec<T>, Vec<Gap>) {
+    let (mut items, mut gaps) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(item) => items.push(item),
             Err(gap) => gaps.push(gap),
         }
     }
-    (found, gaps)
+    (items, gaps)
 }
 
 fn unreadable(id: &str, field: &str) -> Gap {
@@ -109,11 +109,12 @@ async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
         answer
             .reserved_instances()
             .iter()
-            .filter(|one| {
-                one.instance_type()
+            .filter(|reservation| {
+                reservation
+                    .instance_type()
                     .is_some_and(|name| is_accelerated(name.as_str()))
             })
-            .map(|one| reserved_instances(one, &clients.region)),
+            .map(|reservation| reserved_instances(reservation, &clients.region)),
     ))
 }
 
@@ -123,61 +124,67 @@ fn is_accelerated(instance_type: &str) -> bool {
         .any(|pattern| instance_type.starts_with(pattern.trim_end_matches('*')))
 }
 
-fn reserved_instances(found: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
-    let id = found.reserved_instances_id().unwrap_or("unknown id");
+fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
+    let id = reservation.reserved_instances_id().unwrap_or("unknown id");
     let missing_data = |what: &'static str| move || unreadable(id, what);
-    let hourly: Option<Decimal> = found
+    let hourly: Option<Decimal> = reservation
         .recurring_charges()
         .iter()
         .filter(|charge| charge.frequency() == Some(&RecurringChargeFrequency::Hourly))
         .map(|charge| decimal(charge.amount()?))
         .sum();
-    let usage = found.usage_price().map_or(Some(Decimal::ZERO), decimal);
+    let usage = reservation
+        .usage_price()
+        .map_or(Some(Decimal::ZERO), decimal);
     Ok(ReservedInstances {
         id: id.to_owned(),
         account: None,
         region: region.to_owned(),
-        zone: text(found.availability_zone()),
-        instance_type: found
+        zone: text(reservation.availability_zone()),
+        instance_type: reservation
             .instance_type()
             .map(|name| name.as_str().to_owned())
             .ok_or_else(missing_data("type"))?,
         operating_system: system(
-            found
+            reservation
                 .product_description()
                 .map(|product| product.as_str())
                 .ok_or_else(missing_data("platform"))?,
         ),
-        tenancy: tenancy(found.instance_tenancy().map(|tenancy| tenancy.as_str())),
-        count: found
+        tenancy: tenancy(
+            reservation
+                .instance_tenancy()
+                .map(|tenancy| tenancy.as_str()),
+        ),
+        count: reservation
             .instance_count()
             .and_then(|count| u32::try_from(count).ok())
             .ok_or_else(missing_data("number of instances"))?,
-        class: found
+        class: reservation
             .offering_class()
             .map_or(Some(OfferingClass::Standard), |class| {
                 OfferingClass::from_name(class.as_str())
             })
             .ok_or_else(missing_data("class"))?,
-        payment: found
+        payment: reservation
             .offering_type()
             .and_then(|payment| payment_option(payment.as_str()))
             .ok_or_else(missing_data("payment option"))?,
-        start: found
+        start: reservation
             .start()
             .and_then(timestamp)
             .ok_or_else(missing_data("start"))?,
-        end: found
+        end: reservation
             .end()
             .and_then(timestamp)
             .ok_or_else(missing_data("end"))?,
-        currency: found
+        currency: reservation
             .currency_code()
             .map_or(Some(Currency::of_region(region)), |code| {
                 Currency::from_code(code.as_str())
             })
             .ok_or_else(missing_data("currency"))?,
-        upfront: found
+        upfront: reservation
             .fixed_price()
             .map_or(Some(Decimal::ZERO), decimal)
             .ok_or_else(missing_data("fixed price"))?,
@@ -189,7 +196,7 @@ fn reserved_instances(found: &Ec2Reserved, region: &str) -> Result<ReservedInsta
 }
 
 async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReservation> {
-    let mut all = Vec::new();
+    let mut reservations = Vec::new();
     let mut pages = Pages::of(CAPACITY);
     loop {
         clients.ec2_turn().await;
@@ -203,56 +210,62 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .session
             .patient(CAPACITY, || request.clone().send())
             .await?;
-        all.extend(
+        reservations.extend(
             page.capacity_reservations()
                 .iter()
                 // One that is shared with this account is billed to its owner.
-                .filter(|one| one.owner_id().is_none_or(|owner| owner == account))
-                .filter(|one| one.instance_type().is_some_and(is_accelerated))
-                .map(|one| capacity_reservation(one, &clients.region)),
+                .filter(|reservation| reservation.owner_id().is_none_or(|owner| owner == account))
+                .filter(|reservation| reservation.instance_type().is_some_and(is_accelerated))
+                .map(|reservation| capacity_reservation(reservation, &clients.region)),
         );
         if !pages.follow(page.next_token())? {
-            return Ok(sorted(all.into_iter()));
+            return Ok(sorted(reservations.into_iter()));
         }
     }
 }
 
-fn capacity_reservation(found: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
-    let id = found.capacity_reservation_id().unwrap_or("unknown id");
+fn capacity_reservation(
+    reservation: &Ec2Capacity,
+    region: &str,
+) -> Result<CapacityReservation, Gap> {
+    let id = reservation
+        .capacity_reservation_id()
+        .unwrap_or("unknown id");
     let missing_data = |what: &'static str| move || unreadable(id, what);
     let number = |count: Option<i32>| count.and_then(|count| u32::try_from(count).ok());
-    let total = number(found.total_instance_count()).ok_or_else(missing_data("total"))?;
+    let total = number(reservation.total_instance_count()).ok_or_else(missing_data("total"))?;
     Ok(CapacityReservation {
         id: id.to_owned(),
         account: None,
         region: region.to_owned(),
-        zone: text(found.availability_zone()).ok_or_else(missing_data("zone"))?,
-        instance_type: text(found.instance_type()).ok_or_else(missing_data("type"))?,
+        zone: text(reservation.availability_zone()).ok_or_else(missing_data("zone"))?,
+        instance_type: text(reservation.instance_type()).ok_or_else(missing_data("type"))?,
         operating_system: system(
-            found
+            reservation
                 .instance_platform()
                 .map(|platform| platform.as_str())
                 .ok_or_else(missing_data("platform"))?,
         ),
-        tenancy: tenancy(found.tenancy().map(|tenancy| tenancy.as_str())),
+        tenancy: tenancy(reservation.tenancy().map(|tenancy| tenancy.as_str())),
         total,
-        available: number(found.available_instance_count())
+        available: number(reservation.available_instance_count())
             .filter(|available| *available <= total)
             .ok_or_else(missing_data("available count"))?,
-        capacity_block: found.reservation_type() == Some(&CapacityReservationType::CapacityBlock),
-        start: found.start_date().and_then(timestamp),
-        committed_until: found
+        capacity_block: reservation.reservation_type()
+            == Some(&CapacityReservationType::CapacityBlock),
+        start: reservation.start_date().and_then(timestamp),
+        committed_until: reservation
             .commitment_info()
             .and_then(|info| info.commitment_end_date())
             .and_then(timestamp),
-        end: found.end_date().and_then(timestamp),
-        tags: tags(found.tags()),
+        end: reservation.end_date().and_then(timestamp),
+        tags: tags(reservation.tags()),
     })
 }
 
 async fn plans(session: &Session) -> Found<SavingsPlan> {
     let client = session.savings_plans();
-    let mut all = Vec::new();
+    let mut plans = Vec::new();
     let mut pages = Pages::of(PLANS);
     loop {
         session.savings_plans_turn().await;
@@ -263,24 +276,24 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
             .max_results(PAGE_SIZE)
             .set_next_token(pages.token());
         let page = session.patient(PLANS, || request.clone().send()).await?;
-        all.extend(page.savings_plans().iter().map(savings_plan));
+        plans.extend(page.savings_plans().iter().map(savings_plan));
         if !pages.follow(page.next_token())? {
-            return Ok(sorted(all.into_iter()));
+            return Ok(sorted(plans.into_iter()));
         }
     }
 }
 
-fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
-    let id = found.savings_plan_id().unwrap_or("unknown id");
+fn savings_plan(plan: &Plan) -> Result<SavingsPlan, Gap> {
+    let id = plan.savings_plan_id().unwrap_or("unknown id");
     let missing_data = |what: &'static str| move || unreadable(id, what);
     let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
-    let kind = match found.savings_plan_type() {
+    let kind = match plan.savings_plan_type() {
         Some(SavingsPlanType::Ec2Instance) => SavingsPlanKind::Ec2Instance,
         Some(SavingsPlanType::Compute) => SavingsPlanKind::Compute,
         Some(_) => SavingsPlanKind::Other,
         None => return Err(unreadable(id, "type")),
     };
-    let years = match found.term_duration_in_seconds() / SECONDS_PER_YEAR {
+    let years = match plan.term_duration_in_seconds() / SECONDS_PER_YEAR {
         1 => 1,
         3 => 3,
         _ => return Err(unreadable(id, "term")),
@@ -294,25 +307,25 @@ fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
         id: id.to_owned(),
         account: None,
         kind,
-        region: of_family(found.region(), "region")?,
-        family: of_family(found.ec2_instance_family(), "family")?,
-        currency: found
+        region: of_family(plan.region(), "region")?,
+        family: of_family(plan.ec2_instance_family(), "family")?,
+        currency: plan
             .currency()
             .and_then(|code| Currency::from_code(code.as_str()))
             .ok_or_else(missing_data("currency"))?,
-        commitment_hourly: found
+        commitment_hourly: plan
             .commitment()
             .and_then(|amount| amount.parse().ok())
             .ok_or_else(missing_data("commitment"))?,
         term: CommitmentTerm {
             years,
-            payment: found
+            payment: plan
                 .payment_option()
                 .and_then(|payment| payment_option(payment.as_str()))
                 .ok_or_else(missing_data("payment option"))?,
         },
-        start: time(found.start()).ok_or_else(missing_data("start"))?,
-        end: time(found.end()).ok_or_else(missing_data("end"))?,
+        start: time(plan.start()).ok_or_else(missing_data("start"))?,
+        end: time(plan.end()).ok_or_else(missing_data("end"))?,
     })
 }
 

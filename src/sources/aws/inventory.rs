@@ -163,18 +163,18 @@ pub(super) fn filter(name: &str, values: &[&str]) -> Filter {
         .build()
 }
 
-fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance, Gap> {
-    let id = found.instance_id().unwrap_or("unknown id");
+fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Instance, Gap> {
+    let id = instance.instance_id().unwrap_or("unknown id");
     let unreadable = |field: &str| {
         let cause = Cause::of(CauseKind::InstanceNotReadable, [field]);
         Gap::of(GapSubject::Instance, id, cause)
     };
-    let state_name = found
+    let state_name = instance
         .state()
         .and_then(|state| state.name())
         .map(|name| name.as_str());
-    let tags = tags(found.tags());
-    let placement = found.placement();
+    let tags = tags(instance.tags());
+    let placement = instance.placement();
     Ok(Instance {
         id: ResourceId::new(Provider::Aws, account, region, id),
         account: account.to_owned(),
@@ -182,20 +182,20 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
         zone: placement
             .and_then(|placement| placement.availability_zone())
             .map(str::to_owned),
-        instance_type: found
+        instance_type: instance
             .instance_type()
             .map(|name| name.as_str().to_owned())
             .ok_or_else(|| unreadable("type"))?,
         state: state_name
             .and_then(InstanceState::from_name)
             .ok_or_else(|| unreadable("state"))?,
-        lifecycle: lifecycle(found).ok_or_else(|| unreadable("lifecycle"))?,
-        capacity_reservation_id: text(found.capacity_reservation_id()),
-        capacity_block_id: text(found.capacity_block_id()),
+        lifecycle: lifecycle(instance).ok_or_else(|| unreadable("lifecycle"))?,
+        capacity_reservation_id: text(instance.capacity_reservation_id()),
+        capacity_block_id: text(instance.capacity_block_id()),
         operating_system: OperatingSystem::from_ec2(
-            found.usage_operation().filter(|text| !text.is_empty()),
-            found.platform_details().filter(|text| !text.is_empty()),
-            found.platform().map(|platform| platform.as_str()),
+            instance.usage_operation().filter(|text| !text.is_empty()),
+            instance.platform_details().filter(|text| !text.is_empty()),
+            instance.platform().map(|platform| platform.as_str()),
         ),
         tenancy: match placement
             .and_then(|placement| placement.tenancy())
@@ -205,15 +205,15 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
             Some("host") => Tenancy::Host,
             _ => Tenancy::Shared,
         },
-        launch_time: found
+        launch_time: instance
             .launch_time()
             .and_then(timestamp)
             .ok_or_else(|| unreadable("launch time"))?,
-        attached_time: primary_attachment(found),
-        state_transition_reason: text(found.state_transition_reason()),
+        attached_time: primary_attachment(instance),
+        state_transition_reason: text(instance.state_transition_reason()),
         auto_scaling_group: tags.get("aws:autoscaling:groupName").cloned(),
-        private_dns_name: text(found.private_dns_name()),
-        volumes: found
+        private_dns_name: text(instance.private_dns_name()),
+        volumes: instance
             .block_device_mappings()
             .iter()
             .filter_map(|mapping| mapping.ebs()?.volume_id())
@@ -229,8 +229,9 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
 }
 
 pub(super) fn tags(all: &[Tag]) -> BTreeMap<String, String> {
-    let all = all.iter();
-    all.filter_map(|tag| Some((tag.key()?.to_owned(), tag.value().unwrap_or("").to_owned())))
+    let listed = all.iter();
+    listed
+        .filter_map(|tag| Some((tag.key()?.to_owned(), tag.value().unwrap_or("").to_owned())))
         .collect()
 }
 
@@ -238,15 +239,15 @@ pub(super) fn text(value: Option<&str>) -> Option<String> {
     value.filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
-fn lifecycle(found: &Ec2Instance) -> Option<Lifecycle> {
-    match found.instance_lifecycle() {
+fn lifecycle(instance: &Ec2Instance) -> Option<Lifecycle> {
+    match instance.instance_lifecycle() {
         None => Some(Lifecycle::OnDemand),
         Some(name) => Lifecycle::from_name(name.as_str()),
     }
 }
 
-fn primary_attachment(found: &Ec2Instance) -> Option<jiff::Timestamp> {
-    found
+fn primary_attachment(instance: &Ec2Instance) -> Option<jiff::Timestamp> {
+    instance
         .network_interfaces()
         .iter()
         .filter_map(|interface| interface.attachment())
@@ -357,7 +358,7 @@ async fn addresses(
     clients: &RegionClients,
     instance_ids: &[String],
 ) -> Result<Vec<(String, String)>, SourceError> {
-    let mut found = Vec::new();
+    let mut addresses = Vec::new();
     for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
         clients.ec2_turn().await;
         let request = clients.ec2.describe_addresses().filters(
@@ -375,9 +376,9 @@ async fn addresses(
                 address.instance_id(),
                 address.allocation_id().or(address.public_ip()),
             ) {
-                found.push((instance.to_owned(), id.to_owned()));
+                addresses.push((instance.to_owned(), id.to_owned()));
             }
         }
     }
-    Ok(found)
+    Ok(addresses)
 }

@@ -320,22 +320,22 @@ pub fn in_detail(queries: Vec<MetricQuery>, detail: Detail) -> Vec<MetricQuery> 
 /// A query beside what tells whether its hours are whole, and beside the largest reading of
 /// CPU, which the average of an hour hides.
 fn with_counts(query: MetricQuery) -> Vec<MetricQuery> {
-    let mut all = Vec::with_capacity(3);
+    let mut queries = Vec::with_capacity(3);
     let decides = query.metric.is_on_grid() || query.metric == Metric::GpuMemoryUsed;
     if decides && query.statistic == Statistic::Average {
-        all.push(MetricQuery {
+        queries.push(MetricQuery {
             counts_readings: true,
             ..query.clone()
         });
         if query.metric == Metric::CpuUtilization {
-            all.push(MetricQuery {
+            queries.push(MetricQuery {
                 statistic: Statistic::Maximum,
                 ..query.clone()
             });
         }
     }
-    all.push(query);
-    all
+    queries.push(query);
+    queries
 }
 
 /// Splits queries so that each call fits one page: at most 500 queries and

@@ -258,7 +258,7 @@ fn points(gpus: u16, detail: Detail) -> i64 {
         .flat_map(|gpu| {
             let index = gpu.to_string();
             let dimensions = [("InstanceId", "i-1"), ("index", index.as_str())];
-            [Metric::GpuUtilization, Metric::GpuMemoryUsed].map(|one| found(one, &dimensions))
+            [Metric::GpuUtilization, Metric::GpuMemoryUsed].map(|metric| found(metric, &dimensions))
         })
         .collect();
     let period_seconds = if detail == Detail::Hours { 3_600 } else { 300 };

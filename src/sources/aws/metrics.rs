@@ -157,7 +157,7 @@ pub async fn discover(
         (agent_namespace, Metric::GpuMemoryUsed),
         (EC2_NAMESPACE, Metric::GpuPowerUtilization),
     ];
-    let mut found = Vec::new();
+    let mut discovered = Vec::new();
     // The agent publishes all metrics of a GPU under the same ones.
     let mut known: BTreeSet<Dimensions> = BTreeSet::new();
     for (namespace, metric) in wanted {
@@ -185,14 +185,14 @@ pub async fn discover(
                         own
                     }
                 };
-                found.push(DiscoveredMetric { metric, dimensions });
+                discovered.push(DiscoveredMetric { metric, dimensions });
             }
             if !pages.follow(page.next_token())? {
                 break;
             }
         }
     }
-    Ok(found)
+    Ok(discovered)
 }
 
 /// Values of up to 500 queries.
@@ -205,7 +205,7 @@ pub async fn fetch(
     window: Window,
 ) -> Result<Fetched, SourceError> {
     clients.metrics_asked(queries.len());
-    let mut found = Fetched::of(queries.len());
+    let mut fetched = Fetched::of(queries.len());
     let mut pages = Pages::of(GET_METRIC_DATA).with_room(most_points(queries, window));
     loop {
         clients.cloudwatch_turn().await;
@@ -230,11 +230,11 @@ pub async fn fetch(
                 .and_then(|number| number.parse::<usize>().ok());
             if let Some(index) = index.filter(|index| *index < queries.len()) {
                 pages.take(result.timestamps().len())?;
-                found.add(index, result);
+                fetched.add(index, result);
             }
         }
         if !pages.follow(page.next_token())? {
-            return Ok(found.finished());
+            return Ok(fetched.finished());
         }
     }
 }
@@ -293,24 +293,24 @@ mod tests {
     #[test]
     fn a_query_without_its_last_page_is_a_gap_and_not_a_shorter_series() {
         let partial = || Some(StatusCode::PartialData);
-        let mut found = Fetched::of(4);
+        let mut fetched = Fetched::of(4);
         // Two pages, of which the second ends the series.
-        found.add(0, &page(partial(), &[0, 300]));
-        found.add(0, &page(Some(StatusCode::Complete), &[600]));
+        fetched.add(0, &page(partial(), &[0, 300]));
+        fetched.add(0, &page(Some(StatusCode::Complete), &[600]));
         // The second page does not come.
-        found.add(1, &page(partial(), &[0, 300]));
+        fetched.add(1, &page(partial(), &[0, 300]));
         // Complete without any value: it was read. Query 3 is on no page.
-        found.add(2, &page(Some(StatusCode::Complete), &[]));
-        let found = found.finished();
-        let points: Vec<usize> = found.values.iter().map(Vec::len).collect();
+        fetched.add(2, &page(Some(StatusCode::Complete), &[]));
+        let fetched = fetched.finished();
+        let points: Vec<usize> = fetched.values.iter().map(Vec::len).collect();
         assert_eq!(points, [3, 0, 0, 0]);
-        let failed: Vec<(usize, &str)> = found
+        let failed: Vec<(usize, &str)> = fetched
             .failed
             .iter()
             .map(|(place, status)| (*place, status.as_str()))
             .collect();
         assert_eq!(failed, [(1, "PartialData"), (3, "not answered")]);
-        let gaps = found.gaps("eu-west-1");
+        let gaps = fetched.gaps("eu-west-1");
         let reasons: Vec<&str> = gaps.iter().map(|gap| gap.reason.as_str()).collect();
         let expected = [
             "cloudwatch:GetMetricData: PartialData; 1 series are missing",
@@ -321,26 +321,26 @@ mod tests {
 
     #[test]
     fn a_query_that_fails_by_itself_is_a_gap_and_not_an_empty_series() {
-        let mut found = Fetched::of(6);
+        let mut fetched = Fetched::of(6);
         let complete = || Some(StatusCode::Complete);
         let failed = || Some(StatusCode::InternalError);
-        found.add(0, &page(complete(), &[0, 300]));
-        found.add(1, &page(None, &[0]));
-        found.add(2, &page(failed(), &[0]));
+        fetched.add(0, &page(complete(), &[0, 300]));
+        fetched.add(1, &page(None, &[0]));
+        fetched.add(2, &page(failed(), &[0]));
         // The next page may have what the first one could not read.
-        found.add(3, &page(failed(), &[]));
-        found.add(3, &page(complete(), &[0, 300]));
-        found.add(4, &page(Some(StatusCode::PartialData), &[0]));
-        found.add(4, &page(failed(), &[300]));
-        found.add(5, &page(Some(StatusCode::Forbidden), &[]));
+        fetched.add(3, &page(failed(), &[]));
+        fetched.add(3, &page(complete(), &[0, 300]));
+        fetched.add(4, &page(Some(StatusCode::PartialData), &[0]));
+        fetched.add(4, &page(failed(), &[300]));
+        fetched.add(5, &page(Some(StatusCode::Forbidden), &[]));
         // Not asked for.
-        found.add(6, &page(failed(), &[0]));
-        let found = found.finished();
-        let points: Vec<usize> = found.values.iter().map(Vec::len).collect();
+        fetched.add(6, &page(failed(), &[0]));
+        let fetched = fetched.finished();
+        let points: Vec<usize> = fetched.values.iter().map(Vec::len).collect();
         assert_eq!(points, [2, 1, 0, 2, 0, 0]);
-        let failed: Vec<usize> = found.failed.keys().copied().collect();
+        let failed: Vec<usize> = fetched.failed.keys().copied().collect();
         assert_eq!(failed, [2, 4, 5]);
-        let gaps = found.gaps("eu-west-1");
+        let gaps = fetched.gaps("eu-west-1");
         let gaps = gaps
             .iter()
             .map(|gap| (gap.place.as_str(), gap.reason.as_str()));

@@ -84,7 +84,7 @@ struct Page {
 }
 
 async fn listed(session: &Session) -> Result<Vec<AwsAdvice>, SourceError> {
-    let mut all = Vec::new();
+    let mut recommendations = Vec::new();
     let mut pages = Pages::of(LIST);
     loop {
         let mut body = json!({
@@ -97,9 +97,9 @@ async fn listed(session: &Session) -> Result<Vec<AwsAdvice>, SourceError> {
         let page: Page = session
             .ask(&HUB, REGION, "ListRecommendations", &body)
             .await?;
-        all.extend(page.items.into_iter().filter_map(advice));
+        recommendations.extend(page.items.into_iter().filter_map(advice));
         if !pages.follow(page.next_token.as_deref())? {
-            return Ok(all);
+            return Ok(recommendations);
         }
     }
 }
@@ -155,8 +155,8 @@ mod tests {
         page.items.into_iter().filter_map(advice).collect()
     }
 
-    fn about(found: &AdvisedResource) -> String {
-        match found {
+    fn about(resource: &AdvisedResource) -> String {
+        match resource {
             AdvisedResource::Instance(id) => id.to_string(),
             AdvisedResource::AutoScalingGroup {
                 account,
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn recommendations_about_instances_and_groups_are_kept() {
-        let found = read(
+        let recommendations = read(
             r#"{"items": [
                 {"resourceId": "i-1", "currentResourceType": "Ec2Instance",
                  "actionType": "Rightsize", "recommendedResourceSummary": "g5.xlarge",
@@ -194,11 +194,18 @@ mod tests {
                  "actionType": "Rightsize"}
             ]}"#,
         );
-        let rows: Vec<(String, String, Option<String>, Option<String>)> = found
+        let rows: Vec<(String, String, Option<String>, Option<String>)> = recommendations
             .into_iter()
-            .map(|one| {
-                let savings = one.monthly_savings.map(|money| money.amount().to_string());
-                (about(&one.about), one.action, one.to, savings)
+            .map(|recommendation| {
+                let savings = recommendation
+                    .monthly_savings
+                    .map(|money| money.amount().to_string());
+                (
+                    about(&recommendation.about),
+                    recommendation.action,
+                    recommendation.to,
+                    savings,
+                )
             })
             .collect();
         let text = |text: &str| Some(text.to_owned());

@@ -148,12 +148,12 @@ async fn wanted_accounts(
     }
     progress("accounts of the organization");
     let listed = listed_accounts(session).await?;
-    let (found, skipped) = chosen(&listed, &named, own);
+    let (accounts, skipped) = chosen(&listed, &named, own);
     progress(&format!(
         "{} accounts of the organization, {skipped} not active",
-        found.value.len()
+        accounts.value.len()
     ));
-    Ok(found)
+    Ok(accounts)
 }
 
 /// An account as its organization lists it.
@@ -183,7 +183,7 @@ struct Page {
 /// Every account of the organization; pages may be empty before the last.
 async fn listed_accounts(session: &Session) -> Result<Vec<Listed>, SourceError> {
     let region = organizations_region(session.home_region());
-    let mut all = Vec::new();
+    let mut accounts = Vec::new();
     let mut pages = Pages::of(LIST);
     loop {
         let mut body = json!({ "MaxResults": ACCOUNTS_ON_A_PAGE });
@@ -193,12 +193,16 @@ async fn listed_accounts(session: &Session) -> Result<Vec<Listed>, SourceError> 
         let page: Page = session
             .ask(&ORGANIZATIONS, region, "ListAccounts", &body)
             .await?;
-        if !page.accounts.iter().all(|one| is_account_id(&one.id)) {
+        if !page
+            .accounts
+            .iter()
+            .all(|account| is_account_id(&account.id))
+        {
             return Err(session.unreadable(LIST, BAD_ID));
         }
-        all.extend(page.accounts);
+        accounts.extend(page.accounts);
         if !pages.follow(page.next_token.as_deref())? {
-            return Ok(all);
+            return Ok(accounts);
         }
     }
 }
@@ -215,14 +219,14 @@ fn chosen(
     let is_wanted = |id: &str| named.is_empty() || named.contains(id);
     let mut active: BTreeSet<&str> = BTreeSet::new();
     let mut unclear: BTreeMap<&str, &str> = BTreeMap::new();
-    for one in listed {
-        match one.state() {
+    for account in listed {
+        match account.state() {
             Some(ACTIVE) => {
-                active.insert(&one.id);
+                active.insert(&account.id);
             }
             Some(state) if NOT_ACTIVE.contains(&state) => {}
             state => {
-                unclear.insert(&one.id, state.unwrap_or_default());
+                unclear.insert(&account.id, state.unwrap_or_default());
             }
         }
     }
@@ -256,18 +260,18 @@ mod tests {
         serde_json::from_str(text).expect("a page")
     }
 
-    fn names(all: &[&str]) -> BTreeSet<String> {
-        all.iter().map(|id| (*id).to_owned()).collect()
+    fn names(ids: &[&str]) -> BTreeSet<String> {
+        ids.iter().map(|id| (*id).to_owned()).collect()
     }
 
-    fn causes(found: &Gathered<Vec<String>>) -> Vec<(&str, &str)> {
+    fn causes(accounts: &Gathered<Vec<String>>) -> Vec<(&str, &str)> {
         assert!(
-            found
+            accounts
                 .gaps
                 .iter()
                 .all(|gap| gap.hides() == Hidden::Instances)
         );
-        let gaps = found.gaps.iter();
+        let gaps = accounts.gaps.iter();
         gaps.map(|gap| (gap.place.as_str(), gap.reason.as_str()))
             .collect()
     }
@@ -285,10 +289,10 @@ mod tests {
             ]}"#,
         );
         assert_eq!(page.next_token, None);
-        let (all, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
-        assert_eq!(all.value, ["1", "3"]);
+        let (accounts, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        assert_eq!(accounts.value, ["1", "3"]);
         assert_eq!(skipped, 4);
-        assert_eq!(all.gaps, []);
+        assert_eq!(accounts.gaps, []);
         let (some, _) = chosen(&page.accounts, &names(&["3", "4"]), "1");
         assert_eq!(some.value, ["3"]);
         let missing = "the organization has no active account with this ID; it is omitted";
@@ -304,12 +308,12 @@ mod tests {
                 {"Id": "3"}
             ]}"#,
         );
-        let (all, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
-        assert_eq!(all.value, ["1"]);
+        let (accounts, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        assert_eq!(accounts.value, ["1"]);
         assert_eq!(skipped, 2);
         let limited = "its state is unknown: ACTIVE_LIMITED; it is omitted";
         let none = "its state is unknown; it is omitted";
-        assert_eq!(causes(&all), [("2", limited), ("3", none)]);
+        assert_eq!(causes(&accounts), [("2", limited), ("3", none)]);
         let (some, _) = chosen(&page.accounts, &names(&["1", "3"]), "1");
         assert_eq!(some.value, ["1"]);
         assert_eq!(causes(&some), [("3", none)]);
@@ -322,9 +326,9 @@ mod tests {
                    active, so that others may be missing too";
         let (empty, _) = chosen(&[], &BTreeSet::new(), "1");
         assert_eq!((empty.value.len(), causes(&empty)), (0, vec![("1", own)]));
-        let (all, _) = chosen(&page.accounts, &BTreeSet::new(), "1");
-        assert_eq!(all.value, ["2"]);
-        assert_eq!(causes(&all), [("1", own)]);
+        let (accounts, _) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        assert_eq!(accounts.value, ["2"]);
+        assert_eq!(causes(&accounts), [("1", own)]);
         // Whoever is named is there.
         let (some, _) = chosen(&page.accounts, &names(&["2"]), "1");
         assert_eq!(some.gaps, []);

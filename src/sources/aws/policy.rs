@@ -50,8 +50,8 @@ pub const ORG_ACTIONS: &[&str] = &["organizations:ListAccounts", "sts:AssumeRole
 
 /// An action of a service, if one of the policies allows it.
 pub(super) fn known_action(service: &str, operation: &str) -> Option<&'static str> {
-    let mut all = ACTIONS.iter().chain(ORG_ACTIONS).copied();
-    all.find(|action| action.split_once(':') == Some((service, operation)))
+    let mut actions = ACTIONS.iter().chain(ORG_ACTIONS).copied();
+    actions.find(|action| action.split_once(':') == Some((service, operation)))
 }
 
 fn read_only() -> Value {
@@ -225,14 +225,14 @@ pub fn organization_policy(trusted: &Trusted, role: &Role, external_id: Option<&
             }
         }
     });
-    let all = json!({
+    let documents = json!({
         "caller_policy": caller,
         "member_policy": read_only(),
         "member_role": name,
         "member_trust_policy": trust,
         "stack_set_template": template
     });
-    format!("{all:#}\n")
+    format!("{documents:#}\n")
 }
 
 #[cfg(test)]
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn principals_are_accounts_or_arns_without_wildcards() {
-        let arn = |text| Trusted::named(text).map(|one| one.arn);
+        let arn = |text| Trusted::named(text).map(|trusted| trusted.arn);
         assert_eq!(
             arn("111122223333").as_deref(),
             Some("arn:aws:iam::111122223333:root")
@@ -273,18 +273,24 @@ mod tests {
         let trusted = Trusted::named("111122223333").expect("an account");
         let role = Role::named("audit/Reader").expect("a role");
         let text = organization_policy(&trusted, &role, Some("a-word"));
-        let all: Value = serde_json::from_str(&text).expect("JSON");
-        let trust = &all["member_trust_policy"]["Statement"][0];
+        let documents: Value = serde_json::from_str(&text).expect("JSON");
+        let trust = &documents["member_trust_policy"]["Statement"][0];
         assert_eq!(trust["Principal"]["AWS"], "arn:aws:iam::111122223333:root");
         assert_eq!(
             trust["Condition"]["StringEquals"]["sts:ExternalId"],
             "a-word"
         );
-        let roles = &all["caller_policy"]["Statement"][1];
+        let roles = &documents["caller_policy"]["Statement"][1];
         assert_eq!(roles["Resource"], "arn:aws:iam::*:role/audit/Reader");
-        let made = &all["stack_set_template"]["Resources"]["GpucostRole"]["Properties"];
-        assert_eq!(made["AssumeRolePolicyDocument"], all["member_trust_policy"]);
-        assert_eq!(made["Policies"][0]["PolicyDocument"], all["member_policy"]);
+        let made = &documents["stack_set_template"]["Resources"]["GpucostRole"]["Properties"];
+        assert_eq!(
+            made["AssumeRolePolicyDocument"],
+            documents["member_trust_policy"]
+        );
+        assert_eq!(
+            made["Policies"][0]["PolicyDocument"],
+            documents["member_policy"]
+        );
         assert_eq!(
             (&made["RoleName"], &made["Path"]),
             (&json!("Reader"), &json!("/audit/"))

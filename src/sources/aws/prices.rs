@@ -72,7 +72,7 @@ pub async fn on_demand_prices(
         // A dedicated host is billed by the host, not by the instance.
         Tenancy::Host => return Ok(Vec::new()),
     };
-    let mut found = Vec::new();
+    let mut prices = Vec::new();
     for types in wanted.instance_types.chunks(TYPES_AT_ONCE) {
         let filters = vec![
             filter(FilterType::AnyOf, "instanceType", &types.join(",")),
@@ -92,10 +92,10 @@ pub async fn on_demand_prices(
                 tenancy: wanted.tenancy,
                 ..PriceKey::linux_on_demand(&wanted.region, name)
             };
-            found.extend(quotes(&product, &key, read_on));
+            prices.extend(quotes(&product, &key, read_on));
         }
     }
-    Ok(found)
+    Ok(prices)
 }
 
 /// Prices of volume types and public addresses in a region.
@@ -107,7 +107,7 @@ pub async fn storage_prices(
     region: &str,
     resources: &[StorageResource],
 ) -> Result<Vec<(StorageResource, StorageQuote)>, SourceError> {
-    let mut found = Vec::new();
+    let mut prices = Vec::new();
     for resource in resources {
         let (service, filters) = match resource {
             StorageResource::PublicIpv4 => (
@@ -134,10 +134,10 @@ pub async fn storage_prices(
                 effective_date,
                 source: "pricing:GetProducts".to_owned(),
             };
-            found.push((*resource, quote));
+            prices.push((*resource, quote));
         }
     }
-    Ok(found)
+    Ok(prices)
 }
 
 const PRODUCTS: &str = "pricing:GetProducts";
@@ -154,7 +154,7 @@ pub(super) async fn products(
         SourceError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region)
     })?;
     let client = session.pricing(endpoint);
-    let mut found = Vec::new();
+    let mut products = Vec::new();
     let mut pages = Pages::of(PRODUCTS);
     loop {
         session.pricing_turn(endpoint).await;
@@ -165,13 +165,13 @@ pub(super) async fn products(
             .set_filters(Some(filters.clone()))
             .set_next_token(pages.token());
         let page = session.patient(PRODUCTS, || request.clone().send()).await?;
-        found.extend(
+        products.extend(
             page.price_list()
                 .iter()
                 .filter_map(|text| serde_json::from_str(text).ok()),
         );
         if !pages.follow(page.next_token())? {
-            return Ok(found);
+            return Ok(products);
         }
     }
 }

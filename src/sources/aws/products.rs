@@ -15,14 +15,14 @@ pub(super) fn quotes(
     key: &PriceKey,
     read_on: Date,
 ) -> Vec<(PriceKey, PriceQuote)> {
-    let mut found = Vec::new();
+    let mut quotes = Vec::new();
     for term in terms(product, "OnDemand") {
         let rate = term_dimensions(term)
             .find(|dimension| dimension["unit"] == "Hrs")
             .and_then(price_per_unit)
             .and_then(|(amount, currency)| HourlyRate::new(amount, currency));
         if let Some(rate) = rate {
-            found.push((key.clone(), quote(rate, None, term, read_on)));
+            quotes.push((key.clone(), quote(rate, None, term, read_on)));
         }
     }
     for term in terms(product, "Reserved") {
@@ -30,10 +30,10 @@ pub(super) fn quotes(
             && let Some(rate) = HourlyRate::new(instalments.effective_hourly(sold), currency)
         {
             let key = key.with_option(PriceOption::Reserved(sold));
-            found.push((key, quote(rate, Some(instalments), term, read_on)));
+            quotes.push((key, quote(rate, Some(instalments), term, read_on)));
         }
     }
-    found
+    quotes
 }
 
 fn quote(
@@ -161,8 +161,8 @@ mod tests {
     fn upfront_is_spread_over_the_term_and_convertible_left_out() {
         let key = PriceKey::linux_on_demand("us-east-1", "p3.2xlarge");
         let read_on = jiff::civil::date(2026, 11, 20);
-        let found = quotes(&product(), &key, read_on);
-        let figures: Vec<(String, String)> = found
+        let quotes = quotes(&product(), &key, read_on);
+        let figures: Vec<(String, String)> = quotes
             .iter()
             .map(|(key, quote)| (key.option.to_string(), quote.rate.amount().to_string()))
             .collect();
@@ -171,14 +171,14 @@ mod tests {
             figures,
             expected.map(|(option, rate)| (option.to_owned(), rate.to_owned()))
         );
-        assert_eq!(found[0].1.effective_date, jiff::civil::date(2026, 7, 1));
-        assert_eq!(found[1].1.effective_date, read_on);
-        assert_eq!(found[0].1.instalments, None);
+        assert_eq!(quotes[0].1.effective_date, jiff::civil::date(2026, 7, 1));
+        assert_eq!(quotes[1].1.effective_date, read_on);
+        assert_eq!(quotes[0].1.instalments, None);
         let instalments = Instalments {
             upfront: Decimal::from(8_760),
             hourly: Decimal::ONE,
         };
-        assert_eq!(found[1].1.instalments, Some(instalments));
+        assert_eq!(quotes[1].1.instalments, Some(instalments));
     }
 
     #[test]
@@ -187,9 +187,9 @@ mod tests {
         product["terms"]["OnDemand"]["A.B"]["priceDimensions"]["A.B.C"]["pricePerUnit"]["USD"] =
             json!("0.0000000000");
         let key = PriceKey::linux_on_demand("us-east-1", "p3.2xlarge");
-        let found = quotes(&product, &key, jiff::civil::date(2026, 11, 20));
+        let quotes = quotes(&product, &key, jiff::civil::date(2026, 11, 20));
         assert!(
-            found
+            quotes
                 .iter()
                 .all(|(key, _)| key.option != PriceOption::OnDemand)
         );

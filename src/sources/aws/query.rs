@@ -69,9 +69,9 @@ mod tests {
                     <Error><Type>Sender</Type><Code>AccessDenied</Code>\
                     <Message>not &lt;allowed&gt;</Message></Error>\
                     <RequestId>r-1</RequestId></ErrorResponse>";
-        let found = refusal(body.as_bytes());
+        let parts = refusal(body.as_bytes());
         let expected = ("AccessDenied".to_owned(), Some("not <allowed>".to_owned()));
-        assert_eq!(found, Some(expected));
+        assert_eq!(parts, Some(expected));
         for other in [
             "",
             "{}",
@@ -89,11 +89,11 @@ mod tests {
         let answer = "<a><b> <member>1</member> <other>2</other> <member>3</member> </b></a>";
         let document = parsed(answer).expect("XML");
         let root = document.root_element();
-        let found = |path: &[&'static str]| -> Vec<String> {
-            let texts = members(root, path).filter_map(|one| text(one, &[]));
+        let texts_of = |path: &[&'static str]| -> Vec<String> {
+            let texts = members(root, path).filter_map(|member| text(member, &[]));
             texts.map(str::to_owned).collect()
         };
-        assert_eq!(found(&["b"]), ["1", "3"]);
-        assert_eq!(found(&["c", "d"]), Vec::<String>::new());
+        assert_eq!(texts_of(&["b"]), ["1", "3"]);
+        assert_eq!(texts_of(&["c", "d"]), Vec::<String>::new());
     }
 }

@@ -41,7 +41,7 @@ pub async fn savings_plan_rates(
         ));
     }
     let client = session.savings_plans();
-    let mut found = Vec::new();
+    let mut rates = Vec::new();
     let mut pages = Pages::of(ACTION);
     loop {
         session.savings_plans_turn().await;
@@ -64,13 +64,13 @@ pub async fn savings_plan_rates(
             .max_results(RATES_AT_ONCE)
             .set_next_token(pages.token());
         let page = session.patient(ACTION, || request.clone().send()).await?;
-        found.extend(
+        rates.extend(
             page.search_results()
                 .iter()
                 .filter_map(|rate| quote(rate, region, read_on)),
         );
         if !pages.follow(page.next_token())? {
-            return Ok(found);
+            return Ok(rates);
         }
     }
 }

@@ -37,14 +37,14 @@ pub(super) async fn scaling_groups(
             names.insert(name);
         }
     }
-    let mut found = Vec::new();
+    let mut groups = Vec::new();
     for (account, names) in by_account {
         let names: Vec<&str> = names.into_iter().collect();
         for some in names.chunks(NAMES_AT_ONCE) {
-            found.extend(described(clients, account, some).await?);
+            groups.extend(described(clients, account, some).await?);
         }
     }
-    Ok(found)
+    Ok(groups)
 }
 
 /// The groups of some names.
@@ -56,7 +56,7 @@ async fn described(
     let RegionClients {
         session, region, ..
     } = clients;
-    let mut found = Vec::new();
+    let mut groups = Vec::new();
     let mut pages = Pages::of(GROUPS).with_room(names.len());
     loop {
         let fields = fields(names, pages.token());
@@ -66,9 +66,9 @@ async fn described(
         let page =
             page(&answer, account, region).map_err(|why| session.unreadable(GROUPS, &why))?;
         pages.take(page.groups.len())?;
-        found.extend(page.groups);
+        groups.extend(page.groups);
         if !pages.follow(page.next_token.as_deref())? {
-            return Ok(found);
+            return Ok(groups);
         }
     }
 }
@@ -97,7 +97,7 @@ fn page(answer: &str, account: &str, region: &str) -> Result<Page, String> {
     let root = document.root_element();
     let result = at(root, &["DescribeAutoScalingGroupsResult"]).ok_or("it has no result")?;
     let groups = members(result, &["AutoScalingGroups"]);
-    let groups = groups.map(|one| group(one, account, region));
+    let groups = groups.map(|node| group(node, account, region));
     Ok(Page {
         groups: groups
             .collect::<Option<_>>()
@@ -123,16 +123,16 @@ fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup
         .flat_map(|policy| members(policy, &["LaunchTemplate", "Overrides"]))
         .collect();
     let weights = overrides.iter();
-    let mut weights = weights.filter_map(|one| value::<u32>(*one, &["WeightedCapacity"]));
+    let mut weights = weights.filter_map(|entry| value::<u32>(*entry, &["WeightedCapacity"]));
     let counts = text(node, &["DesiredCapacityType"]).unwrap_or("units");
     let types = overrides.iter();
-    let types = types.filter_map(|one| owned(*one, &["InstanceType"]));
+    let types = types.filter_map(|entry| owned(*entry, &["InstanceType"]));
     let suspended = members(node, &["SuspendedProcesses"]);
-    let suspended = suspended.filter_map(|one| owned(one, &["ProcessName"]));
+    let suspended = suspended.filter_map(|process| owned(process, &["ProcessName"]));
     let suspended: BTreeSet<String> = suspended.collect();
     let protected = members(node, &["Instances"])
-        .filter(|one| value(*one, &["ProtectedFromScaleIn"]) == Some(true))
-        .filter_map(|one| text(one, &["InstanceId"]).map(ResourceId::named));
+        .filter(|instance| value(*instance, &["ProtectedFromScaleIn"]) == Some(true))
+        .filter_map(|instance| text(instance, &["InstanceId"]).map(ResourceId::named));
     let protected: BTreeSet<ResourceId> = protected.collect();
     Some(ScalingGroup {
         name: owned(node, &["AutoScalingGroupName"])?,
@@ -163,9 +163,11 @@ fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup
 /// The instances that a group's desired capacity counts. Those that start, end or are in
 /// standby are in the same list.
 fn in_service(group: Node<'_, '_>) -> Vec<ResourceId> {
-    let all = members(group, &["Instances"]);
-    let all = all.filter(|one| text(*one, &["LifecycleState"]) == Some("InService"));
-    let ids = all.filter_map(|one| text(one, &["InstanceId"]).map(ResourceId::named));
+    let instances = members(group, &["Instances"]);
+    let instances =
+        instances.filter(|instance| text(*instance, &["LifecycleState"]) == Some("InService"));
+    let ids =
+        instances.filter_map(|instance| text(instance, &["InstanceId"]).map(ResourceId::named));
     let ids: BTreeSet<ResourceId> = ids.collect();
     ids.into_iter().collect()
 }

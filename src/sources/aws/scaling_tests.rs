@@ -64,7 +64,7 @@ fn every_setting_is_read() {
                 <member><ProcessName>Launch</ProcessName></member></SuspendedProcesses>\
                 <WarmPoolConfiguration><MinSize>2</MinSize><PoolState>Stopped</PoolState>\
                 </WarmPoolConfiguration><WarmPoolSize>3</WarmPoolSize>";
-    let found = only(&format!(
+    let group = only(&format!(
         "<member><AutoScalingGroupName>trainers</AutoScalingGroupName>{SIZES}{mixed}{rest}\
          </member>"
     ));
@@ -83,7 +83,7 @@ fn every_setting_is_read() {
         in_service: Some(vec![ResourceId::named("i-1"), ResourceId::named("i-2")]),
         ..ScalingGroup::sample()
     };
-    assert_eq!(found, expected);
+    assert_eq!(group, expected);
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn pages_end_and_what_is_not_one_is_refused() {
 
 #[test]
 fn the_form_numbers_its_names() {
-    let found = fields(&["a", "b c"], Some("t".to_owned()));
-    let found: Vec<(&str, &str)> = found
+    let form = fields(&["a", "b c"], Some("t".to_owned()));
+    let pairs: Vec<(&str, &str)> = form
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
@@ -152,5 +152,5 @@ fn the_form_numbers_its_names() {
         ("MaxRecords", "50"),
         ("NextToken", "t"),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(pairs, expected);
 }

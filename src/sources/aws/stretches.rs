@@ -32,7 +32,7 @@ pub(super) fn runs(
             continue;
         };
         let missing = known.missing(instance, &name_of(&own));
-        for stretches in missing.chunk_by(|one, next| one.end == next.start) {
+        for stretches in missing.chunk_by(|stretch, next| stretch.end == next.start) {
             let window = whole(stretches);
             let run = runs
                 .entry((window.start, window.end))
@@ -139,9 +139,9 @@ mod tests {
     impl Known for SecondDay {
         fn missing(&self, machine: &Instance, asked: &str) -> Vec<Window> {
             self.0.borrow_mut().push(asked.to_owned());
-            let all = [stretch(1, 2), stretch(2, 3), stretch(3, 4)];
+            let stretches = [stretch(1, 2), stretch(2, 3), stretch(3, 4)];
             let is_old = machine.id.as_str() == "i-old";
-            let missing = all.into_iter().enumerate();
+            let missing = stretches.into_iter().enumerate();
             missing
                 .filter(|(place, _)| !(is_old && *place == 1))
                 .map(|(_, stretch)| stretch)
@@ -159,16 +159,16 @@ mod tests {
         ];
         let known = SecondDay::default();
         let runs = runs(queries, &instances, &known);
-        let found: Vec<(Window, usize, Vec<String>)> = runs
+        let asked: Vec<(Window, usize, Vec<String>)> = runs
             .iter()
             .map(|run| {
-                let names = run.queries.iter().map(|one| one.instance.to_string());
+                let names = run.queries.iter().map(|query| query.instance.to_string());
                 (whole(&run.stretches), run.stretches.len(), names.collect())
             })
             .collect();
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(
-            found,
+            asked,
             [
                 (stretch(1, 2), 1, names(&["i-old", "i-old"])),
                 (stretch(1, 4), 3, names(&["i-new"])),

@@ -216,12 +216,12 @@ mod tests {
 
         let seconds = "\u{feff}at_seconds,service_seconds\n10,0.5\n10,0.25\n12.5,1\n";
         let requests = parse(seconds).expect("valid");
-        let all: Vec<(f64, RecordedWork)> = requests
+        let rows: Vec<(f64, RecordedWork)> = requests
             .iter()
-            .map(|one| (one.at_seconds, one.work))
+            .map(|request| (request.at_seconds, request.work))
             .collect();
         assert_eq!(
-            all,
+            rows,
             [
                 (0.0, RecordedWork::Seconds(0.5)),
                 (0.0, RecordedWork::Seconds(0.25)),
@@ -261,8 +261,8 @@ mod tests {
             ),
             ("timestamp,path\n1\n", 2, "1 cells instead of 2"),
         ] {
-            let (found, message) = parse(text).expect_err(text);
-            assert_eq!(found, line, "{text}: {message}");
+            let (at_line, message) = parse(text).expect_err(text);
+            assert_eq!(at_line, line, "{text}: {message}");
             assert!(message.contains(says), "{text}: {message}");
         }
     }

@@ -146,7 +146,7 @@ fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
     let header: Vec<String> = header.iter().map(str::to_ascii_lowercase).collect();
     check_header(&header).map_err(|message| (1, message))?;
-    let mut found: Vec<JobRequest> = Vec::new();
+    let mut jobs: Vec<JobRequest> = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     let mut lines = Lines::of(text);
     for record in reader.records() {
@@ -157,19 +157,19 @@ fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
             record: &record,
         };
         let job = cells.job(line).map_err(|message| (line, message))?;
-        if found.len() == MOST_JOBS {
+        if jobs.len() == MOST_JOBS {
             return Err((line, format!("more than {MOST_JOBS} jobs")));
         }
         if !names.insert(job.name.clone()) {
             let name = quoted(&job.name);
             return Err((line, format!("the job {name} is a duplicate")));
         }
-        found.push(job);
+        jobs.push(job);
     }
-    if found.is_empty() {
+    if jobs.is_empty() {
         return Err((1, "it has no jobs below its header".to_owned()));
     }
-    Ok(found)
+    Ok(jobs)
 }
 
 fn check_header(header: &[String]) -> Result<(), String> {
@@ -187,7 +187,7 @@ fn check_header(header: &[String]) -> Result<(), String> {
         return Err(format!("unknown column {unknown}; did you mean {near}?"));
     }
     for name in JOB_COLUMNS {
-        let times = header.iter().filter(|one| *one == name).count();
+        let times = header.iter().filter(|column| *column == name).count();
         if times > 1 {
             return Err(format!("the column `{name}` is a duplicate"));
         }
@@ -341,8 +341,8 @@ mod tests {
                 "`time` and `time` mean the same",
             ),
         ] {
-            let (found, message) = demand(text).expect_err(text);
-            assert_eq!(found, line, "{text}: {message}");
+            let (at_line, message) = demand(text).expect_err(text);
+            assert_eq!(at_line, line, "{text}: {message}");
             assert!(message.contains(says), "{text}: {message}");
         }
     }
@@ -352,14 +352,17 @@ mod tests {
         let text = "name,gpu,gpus,hours,deadline,restartable,data_region,data_gb,release\n\
                     fit,A100:80GB,8,1.5,36h,yes,us-east-1,500,\n\
                     test,T4,1,0.0001,2026-11-03T00:00:00Z,,,,2h\n";
-        let found = jobs(text).expect("valid");
-        assert_eq!(found.len(), 2);
-        assert_eq!((found[0].seconds(), found[1].seconds()), (5_400, 1));
-        assert_eq!(found[0].deadline, Some(Moment::After { seconds: 129_600 }));
-        assert_eq!(found[1].release.map(|one| one.second(100)), Some(7_300));
-        assert!(found[0].is_restartable && !found[1].is_restartable);
-        assert_eq!(found[0].data_region.as_deref(), Some("us-east-1"));
-        assert_eq!((found[0].line, found[1].line), (2, 3));
+        let jobs = jobs(text).expect("valid");
+        assert_eq!(jobs.len(), 2);
+        assert_eq!((jobs[0].seconds(), jobs[1].seconds()), (5_400, 1));
+        assert_eq!(jobs[0].deadline, Some(Moment::After { seconds: 129_600 }));
+        assert_eq!(
+            jobs[1].release.map(|moment| moment.second(100)),
+            Some(7_300)
+        );
+        assert!(jobs[0].is_restartable && !jobs[1].is_restartable);
+        assert_eq!(jobs[0].data_region.as_deref(), Some("us-east-1"));
+        assert_eq!((jobs[0].line, jobs[1].line), (2, 3));
     }
 
     #[test]
@@ -382,8 +385,8 @@ mod tests {
             (row("a,T4,1,1,,maybe"), 2, "neither yes nor no"),
             (row("a,T4,1,1,,\na,T4,1,1,,"), 3, "a duplicate"),
         ] {
-            let (found, message) = jobs(&text).expect_err(&text);
-            assert_eq!(found, line, "{text}: {message}");
+            let (at_line, message) = jobs(&text).expect_err(&text);
+            assert_eq!(at_line, line, "{text}: {message}");
             assert!(message.contains(says), "{text}: {message}");
         }
     }

@@ -85,10 +85,10 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
             });
         }
         Some(found) if !REPORT_VERSIONS.contains(&found.get().trim_matches('"')) => {
-            let found = found.get().trim_matches('"').chars().take(40).collect();
+            let version = found.get().trim_matches('"').chars().take(40).collect();
             return Err(ReportError::Newer {
                 path: path_of_error(),
-                found,
+                found: version,
             });
         }
         // Without a version it is malformed, and the whole says so below.
@@ -309,11 +309,11 @@ fn price(
 
 /// The key figures that this program knows.
 fn kpis(
-    found: BTreeMap<String, Option<Number>>,
+    numbers: BTreeMap<String, Option<Number>>,
     currency: Currency,
 ) -> Result<BTreeMap<Kpi, KpiValue>, InvalidValue> {
     let mut known = BTreeMap::new();
-    for (name, number) in found {
+    for (name, number) in numbers {
         let Some(kpi) = Kpi::from_name(&name) else {
             continue;
         };
@@ -355,16 +355,19 @@ impl Report {
             .collect::<Result<_, _>>()?;
         let currencies: BTreeMap<String, Currency> = workloads
             .iter()
-            .map(|one| {
-                let of_region = Currency::of_region(&one.region);
-                let currency = one.monthly_cost.map_or(of_region, Money::currency);
-                (one.id.clone(), currency)
+            .map(|workload| {
+                let of_region = Currency::of_region(&workload.region);
+                let currency = workload.monthly_cost.map_or(of_region, Money::currency);
+                (workload.id.clone(), currency)
             })
             .collect();
-        let unit_costs = self.unit_costs.into_iter().map(|one| one.past(currency));
+        let unit_costs = self
+            .unit_costs
+            .into_iter()
+            .map(|unit_cost| unit_cost.past(currency));
         let unused = self.unused_commitments.into_iter();
         let unused = unused
-            .map(|one| one.past(currency))
+            .map(|commitment| commitment.past(currency))
             .collect::<Result<_, _>>()?;
         let findings = self.findings.into_iter().map(|finding| {
             let currency = currencies.get(&finding.workload).copied();

@@ -238,7 +238,12 @@ impl AnswerWire {
     fn counts(self) -> Result<Vec<CountedRequests>, String> {
         let by_time = match (self.metrics, self.data) {
             (Some(AtMost(metrics)), None) => of_cloudwatch(metrics)?,
-            (None, Some(data)) if self.status.as_deref().is_none_or(|one| one == "success") => {
+            (None, Some(data))
+                if self
+                    .status
+                    .as_deref()
+                    .is_none_or(|status| status == "success") =>
+            {
                 of_prometheus(data)?
             }
             (None, _) if self.status.is_some() => {
@@ -272,7 +277,7 @@ impl AnswerWire {
 
 /// The pages of one metric, in any order of time.
 fn of_cloudwatch(metrics: Vec<MetricWire>) -> Result<BTreeMap<i64, f64>, String> {
-    let ids: BTreeSet<&str> = metrics.iter().map(|one| one.id.as_str()).collect();
+    let ids: BTreeSet<&str> = metrics.iter().map(|metric| metric.id.as_str()).collect();
     if ids.len() > 1 {
         let named: Vec<String> = ids.iter().take(3).map(|id| quoted(id)).collect();
         return Err(format!(
@@ -282,7 +287,9 @@ fn of_cloudwatch(metrics: Vec<MetricWire>) -> Result<BTreeMap<i64, f64>, String>
         ));
     }
     // Pages before the last are parts by their nature.
-    let status = metrics.last().and_then(|one| one.status_code.as_deref());
+    let status = metrics
+        .last()
+        .and_then(|metric| metric.status_code.as_deref());
     if let Some(status) = status.filter(|status| *status != "Complete") {
         return Err(format!("the status of the metric is {}", quoted(status)));
     }

@@ -109,7 +109,7 @@ impl Report {
         };
         let units = units
             .into_iter()
-            .filter_map(|one| Some((one.unit, one.count?)));
+            .filter_map(|unit| Some((unit.unit, unit.count?)));
         let units: Vec<(String, f64)> = units.collect();
         for (_, count) in &units {
             bounded("work.units", Some(*count), MOST)?;

@@ -123,7 +123,7 @@ fn rows<T, K: Ord>(
         .from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
     let places = places(header, columns).map_err(|message| (1, message))?;
-    let mut all: Vec<T> = Vec::new();
+    let mut rows: Vec<T> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     let mut lines = Lines::of(text);
     for record in reader.records() {
@@ -136,12 +136,12 @@ fn rows<T, K: Ord>(
             let [name, unit, ..] = cells;
             return Err((line, format!("{unit} of `{name}` is a duplicate")));
         }
-        if all.len() == columns.most {
+        if rows.len() == columns.most {
             return Err((line, format!("more than {} rows", columns.most)));
         }
-        all.push(one);
+        rows.push(one);
     }
-    Ok(all)
+    Ok(rows)
 }
 
 /// Where each column is.
@@ -251,13 +251,13 @@ mod tests {
     #[test]
     fn units_are_read_with_and_without_a_window() {
         let text = "unit,name,count\ntokens,chat,4.8e9\n";
-        let found = parse(text).expect("valid");
-        assert_eq!(found[0].count, Decimal::from(4_800_000_000_u64));
-        assert_eq!(found[0].window, None);
+        let units = parse(text).expect("valid");
+        assert_eq!(units[0].count, Decimal::from(4_800_000_000_u64));
+        assert_eq!(units[0].window, None);
         let text = "name,unit,count,window\nfit,epoch,90,\nchat,requests,0.5,24h\n";
-        let found = parse(text).expect("valid");
-        assert_eq!(found[0].window, None);
-        assert_eq!(found[1].window, parse_duration("1d").ok());
+        let units = parse(text).expect("valid");
+        assert_eq!(units[0].window, None);
+        assert_eq!(units[1].window, parse_duration("1d").ok());
     }
 
     #[test]
@@ -301,9 +301,9 @@ mod tests {
     #[test]
     fn units_of_days_have_a_date_each() {
         let text = "date,name,unit,count\n2026-11-01,chat,tokens,5\n2026-11-02,chat,tokens,7\n";
-        let found = parse_dated(text).expect("valid");
-        assert_eq!(found[1].day, jiff::civil::date(2026, 11, 2));
-        assert_eq!(found[1].units.count, Decimal::from(7));
+        let days = parse_dated(text).expect("valid");
+        assert_eq!(days[1].day, jiff::civil::date(2026, 11, 2));
+        assert_eq!(days[1].units.count, Decimal::from(7));
         for (text, line, says) in [
             ("name,unit,count\n", 1, "missing column `date`"),
             ("name,unit,count,window\n", 1, "unknown column `window`"),

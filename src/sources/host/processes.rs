@@ -35,14 +35,14 @@ impl HostSource {
                 children.entry(parent).or_default().push(child);
             }
         }
-        let mut found = BTreeSet::new();
+        let mut pids = BTreeSet::new();
         let mut waiting = Vec::from_iter(is_there.then_some(pid));
         while let Some(next) = waiting.pop() {
-            if found.insert(next) {
+            if pids.insert(next) {
                 waiting.extend(children.remove(&next).unwrap_or_default());
             }
         }
-        found
+        pids
     }
 
     /// Whether a process is `ancestor` or was started by it, directly or not.

@@ -33,9 +33,9 @@ fn after(folder: &TempDir, changed: &[(&str, &str)]) -> HostReading {
     source.read(SECOND)
 }
 
-fn assert_near(found: Option<f64>, expected: f64) {
-    let found = found.expect("a figure");
-    assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
+fn assert_near(figure: Option<f64>, expected: f64) {
+    let figure = figure.expect("a figure");
+    assert!((figure - expected).abs() < 1e-9, "{figure} for {expected}");
 }
 
 #[test]

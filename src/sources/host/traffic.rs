@@ -35,7 +35,7 @@ pub(super) struct Rates {
 /// a container) all but the loopback.
 pub(super) fn network(proc: &Path) -> Traffic {
     let listing = text(&proc.join("net/dev")).unwrap_or_default();
-    let all: Traffic = listing
+    let interfaces: Traffic = listing
         .lines()
         .filter_map(|line| {
             let (name, counters) = line.rsplit_once(':')?;
@@ -47,18 +47,18 @@ pub(super) fn network(proc: &Path) -> Traffic {
         })
         .collect();
     let classes = proc.join("self/root/sys/class/net");
-    let real: Traffic = all
+    let real: Traffic = interfaces
         .iter()
         .filter(|(name, _)| classes.join(name).join("device").exists())
         .map(|(name, counters)| (name.clone(), *counters))
         .collect();
-    if real.is_empty() { all } else { real }
+    if real.is_empty() { interfaces } else { real }
 }
 
 /// Whole disks.
 pub(super) fn disks(proc: &Path) -> Traffic {
     let listing = text(&proc.join("diskstats")).unwrap_or_default();
-    let all: Traffic = listing
+    let devices: Traffic = listing
         .lines()
         .filter_map(|line| {
             let mut fields = line.split_ascii_whitespace().skip(2);
@@ -73,8 +73,9 @@ pub(super) fn disks(proc: &Path) -> Traffic {
             is_disk.then(|| (name.to_owned(), counters))
         })
         .collect();
-    all.iter()
-        .filter(|(name, _)| !all.keys().any(|disk| is_partition_of(name, disk)))
+    devices
+        .iter()
+        .filter(|(name, _)| !devices.keys().any(|disk| is_partition_of(name, disk)))
         .map(|(name, counters)| (name.clone(), *counters))
         .collect()
 }

@@ -37,10 +37,10 @@ struct Objects {
 }
 
 impl Objects {
-    fn of(all: Vec<Object>) -> Self {
+    fn of(listed: Vec<Object>) -> Self {
         let mut objects = Self::default();
         let (mut slices, mut claims) = (BTreeMap::new(), BTreeMap::new());
-        for object in all {
+        for object in listed {
             match object {
                 Object::Node(node) => {
                     objects.nodes.insert(node.metadata.name.clone(), *node);
@@ -122,18 +122,18 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
 
     let holding: BTreeSet<_> = claims
         .iter()
-        .filter_map(|one| one.machine.clone())
+        .filter_map(|claim| claim.machine.clone())
         .collect();
     let mut nodes: Vec<Described> = nodes.into_values().collect();
-    nodes.retain(|one| one.is_accelerated || holding.contains(&one.node.machine));
+    nodes.retain(|described| described.is_accelerated || holding.contains(&described.node.machine));
     gaps.extend(remove_repeated(&mut nodes));
     tell_types_apart(&mut nodes);
     let mut value = Found::default();
     value.clusters.claims = claims;
-    for one in nodes {
-        value.shapes.extend(one.named_shape());
-        value.instances.push(one.instance);
-        value.clusters.nodes.push(one.node);
+    for described in nodes {
+        value.shapes.extend(described.named_shape());
+        value.instances.push(described.instance);
+        value.clusters.nodes.push(described.node);
     }
     Gathered { value, gaps }
 }
@@ -155,13 +155,13 @@ fn claims<'a>(
     let mut claims = Vec::new();
     let mut missing = BTreeSet::new();
     let mut allocated = BTreeSet::new();
-    for one in held {
-        let Some(node) = nodes.get(one.node) else {
-            missing.insert(one.node);
+    for held_devices in held {
+        let Some(node) = nodes.get(held_devices.node) else {
+            missing.insert(held_devices.node);
             continue;
         };
-        let (holder, pod) = holder_of(one.claim, objects, &mut holders);
-        let metadata = &one.claim.metadata;
+        let (holder, pod) = holder_of(held_devices.claim, objects, &mut holders);
+        let metadata = &held_devices.claim.metadata;
         let created = metadata.creation_timestamp.map(|time| time.0);
         if let Some(pod) = &holder.pod {
             allocated.insert((holder.namespace.clone(), pod.clone()));
@@ -169,9 +169,9 @@ fn claims<'a>(
         claims.push(Claim {
             holder,
             devices: Devices {
-                resource: one.driver.to_owned(),
-                unit: one.unit.clone(),
-                count: one.count,
+                resource: held_devices.driver.to_owned(),
+                unit: held_devices.unit.clone(),
+                count: held_devices.count,
             },
             state: ClaimState::Running,
             since: pod.and_then(pods::since).or(created),
@@ -198,8 +198,10 @@ fn claims<'a>(
                 holder: holders.pod(pod),
                 devices: Devices {
                     resource: resource.to_owned(),
-                    unit: node
-                        .map_or_else(|| usual_unit(resource, nodes), |one| one.unit(resource)),
+                    unit: node.map_or_else(
+                        || usual_unit(resource, nodes),
+                        |described| described.unit(resource),
+                    ),
                     count,
                 },
                 state: match node {
@@ -207,19 +209,19 @@ fn claims<'a>(
                     None => ClaimState::Pending,
                 },
                 since: pods::since(pod),
-                machine: node.map(|one| one.node.machine.clone()),
+                machine: node.map(|described| described.node.machine.clone()),
             });
         }
     }
-    claims.extend(waiting.devices.iter().map(|one| Claim {
-        holder: holders.pod(one.pod),
+    claims.extend(waiting.devices.iter().map(|request| Claim {
+        holder: holders.pod(request.pod),
         devices: Devices {
-            resource: one.driver.to_owned(),
+            resource: request.driver.to_owned(),
             unit: DeviceUnit::Whole,
-            count: one.count,
+            count: request.count,
         },
         state: ClaimState::Pending,
-        since: pods::since(one.pod),
+        since: pods::since(request.pod),
         machine: None,
     }));
     (claims, missing)
@@ -295,19 +297,21 @@ fn count_pods(
 fn has_all_namespaces(objects: &Objects) -> bool {
     let names = objects.pods.keys();
     let namespaces: BTreeSet<&str> = names.map(|(namespace, _)| namespace.as_str()).collect();
-    let mut all = namespaces.iter();
-    namespaces.len() > 1 && all.any(|one| *one == SYSTEM || one.starts_with(SYSTEM_OF_OPENSHIFT))
+    let mut listed = namespaces.iter();
+    namespaces.len() > 1
+        && listed
+            .any(|namespace| *namespace == SYSTEM || namespace.starts_with(SYSTEM_OF_OPENSHIFT))
 }
 
 /// Leaves one node of a machine: it is paid for once.
 fn remove_repeated(nodes: &mut Vec<Described>) -> Vec<Gap> {
     let (mut machines, mut gaps) = (BTreeSet::new(), Vec::new());
-    nodes.retain(|one| {
-        let machine = &one.node.machine;
+    nodes.retain(|described| {
+        let machine = &described.node.machine;
         let is_first = machines.insert(machine.clone());
         if !is_first {
             let cause = Cause::of(CauseKind::NodeRepeated, [machine.as_str()]);
-            gaps.push(Gap::of(GapSubject::Instance, &one.node.name, cause));
+            gaps.push(Gap::of(GapSubject::Instance, &described.node.name, cause));
         }
         is_first
     });
@@ -318,8 +322,8 @@ fn remove_repeated(nodes: &mut Vec<Described>) -> Vec<Gap> {
 fn tell_types_apart(nodes: &mut [Described]) {
     let mut offers: BTreeMap<String, Option<GpuOffer>> = BTreeMap::new();
     let mut several = BTreeSet::new();
-    for one in nodes.iter() {
-        let Some((name, shape)) = one.named_shape() else {
+    for described in nodes.iter() {
+        let Some((name, shape)) = described.named_shape() else {
             continue;
         };
         let first = offers
@@ -329,9 +333,9 @@ fn tell_types_apart(nodes: &mut [Described]) {
             several.insert(name);
         }
     }
-    for one in nodes {
-        if several.contains(&one.instance.instance_type) {
-            one.name_type_by_devices();
+    for described in nodes {
+        if several.contains(&described.instance.instance_type) {
+            described.name_type_by_devices();
         }
     }
 }

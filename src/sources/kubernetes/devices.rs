@@ -58,8 +58,8 @@ struct Attribute {
 impl Device {
     /// A text that its driver says of it, whether the name has the driver's domain or not.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        let all = self.attributes.iter().chain(&self.basic.attributes);
-        let mut named = all.filter(|(key, _)| {
+        let attributes = self.attributes.iter().chain(&self.basic.attributes);
+        let mut named = attributes.filter(|(key, _)| {
             let plain = key
                 .rsplit_once('/')
                 .map_or(key.as_str(), |(_, plain)| plain);

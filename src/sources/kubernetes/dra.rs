@@ -45,16 +45,21 @@ impl Listed {
     /// Of every pool its newest generation, unless slices of that are missing.
     pub(super) fn of(slices: &[SliceObject]) -> Self {
         let mut pools: BTreeMap<(&str, &str), Vec<&SliceObject>> = BTreeMap::new();
-        for slice in slices.iter().filter(|one| is_accelerator(&one.spec.driver)) {
+        for slice in slices
+            .iter()
+            .filter(|slice| is_accelerator(&slice.spec.driver))
+        {
             let key = (slice.spec.driver.as_str(), slice.spec.pool.name.as_str());
             pools.entry(key).or_default().push(slice);
         }
         let mut listed = Self::default();
         for all in pools.into_values() {
-            let newest = all.iter().map(|one| one.spec.pool.generation).max();
-            let of_newest = |one: &&&SliceObject| Some(one.spec.pool.generation) == newest;
+            let newest = all.iter().map(|slice| slice.spec.pool.generation).max();
+            let of_newest = |slice: &&&SliceObject| Some(slice.spec.pool.generation) == newest;
             let newest: Vec<&SliceObject> = all.iter().filter(of_newest).copied().collect();
-            let whole = newest.first().map(|one| one.spec.pool.resource_slice_count);
+            let whole = newest
+                .first()
+                .map(|slice| slice.spec.pool.resource_slice_count);
             if whole.is_some_and(|whole| newest.len() as u64 >= whole) {
                 newest.into_iter().for_each(|slice| listed.add(slice));
             }
@@ -138,9 +143,9 @@ pub(super) struct Unlisted<'a> {
 
 /// Pods that use what a claim holds, by name; they are in its namespace.
 pub(super) fn consumers(claim: &DeviceClaimObject) -> impl Iterator<Item = &str> {
-    let all = claim.status.reserved_for.0.iter();
-    let pods = all.filter(|one| one.resource == "pods");
-    pods.map(|one| one.name.as_str())
+    let users = claim.status.reserved_for.0.iter();
+    let pods = users.filter(|user| user.resource == "pods");
+    pods.map(|user| user.name.as_str())
 }
 
 /// What claims hold, and the devices that they hold and no slice describes.
@@ -149,34 +154,34 @@ pub(super) fn held<'a>(
     listed: &'a Listed,
 ) -> (Vec<Held<'a>>, Vec<Unlisted<'a>>) {
     let results = |claim: &'a DeviceClaimObject| {
-        let all = claim.status.allocation.devices.results.0.iter();
-        all.filter(|one| is_accelerator(&one.driver) && !one.admin_access)
+        let devices = claim.status.allocation.devices.results.0.iter();
+        devices.filter(|device| is_accelerator(&device.driver) && !device.admin_access)
     };
     let key = |driver: &str, pool: &str, device: &str| -> Key {
         (driver.to_owned(), pool.to_owned(), device.to_owned())
     };
     let mut sharers: BTreeMap<Key, u32> = BTreeMap::new();
-    for one in claims.iter().flat_map(results) {
+    for device in claims.iter().flat_map(results) {
         *sharers
-            .entry(key(&one.driver, &one.pool, &one.device))
+            .entry(key(&device.driver, &device.pool, &device.device))
             .or_default() += 1;
     }
-    let (mut all, mut unlisted) = (Vec::new(), Vec::new());
+    let (mut held, mut unlisted) = (Vec::new(), Vec::new());
     for claim in claims {
         let mut counts: BTreeMap<(&str, &str, DeviceUnit), u32> = BTreeMap::new();
-        for one in results(claim) {
-            let key = key(&one.driver, &one.pool, &one.device);
+        for device in results(claim) {
+            let key = key(&device.driver, &device.pool, &device.device);
             let Some(known) = listed.devices.get(&key) else {
-                let pool = one.pool.as_str();
+                let pool = device.pool.as_str();
                 unlisted.push(Unlisted { claim, pool });
                 continue;
             };
             let unit = shared(&known.unit, sharers[&key]);
             *counts
-                .entry((known.node.as_str(), one.driver.as_str(), unit))
+                .entry((known.node.as_str(), device.driver.as_str(), unit))
                 .or_default() += 1;
         }
-        all.extend(
+        held.extend(
             counts
                 .into_iter()
                 .map(|((node, driver, unit), count)| Held {
@@ -188,7 +193,7 @@ pub(super) fn held<'a>(
                 }),
         );
     }
-    (all, unlisted)
+    (held, unlisted)
 }
 
 /// What one of several claims of a device has of it.
@@ -216,12 +221,12 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn objects(all: &Value) -> (Vec<SliceObject>, Vec<DeviceClaimObject>) {
-        let list = json!({"kind": "List", "items": all}).to_string();
-        let Document(all) = serde_json::from_str(&list).expect("objects");
+    fn objects(items: &Value) -> (Vec<SliceObject>, Vec<DeviceClaimObject>) {
+        let list = json!({"kind": "List", "items": items}).to_string();
+        let Document(objects) = serde_json::from_str(&list).expect("objects");
         let (mut slices, mut claims) = (Vec::new(), Vec::new());
-        for one in all {
-            match one {
+        for object in objects {
+            match object {
                 Object::Slice(slice) => slices.push(slice),
                 Object::DeviceClaim(claim) => claims.push(claim),
                 other => panic!("{other:?}"),
@@ -294,13 +299,17 @@ mod tests {
         ]));
         let listed = Listed::of(&slices);
         let (held, unlisted) = held(&claims, &listed);
-        let pools: Vec<&str> = unlisted.iter().map(|one| one.pool).collect();
+        let pools: Vec<&str> = unlisted.iter().map(|device| device.pool).collect();
         assert_eq!(pools, ["p"]);
         let physical: Vec<(String, u32)> = held
             .iter()
-            .map(|one| {
-                let physical = one.unit.physical(one.count).round_dp(6).normalize();
-                (physical.to_string(), one.count)
+            .map(|held_devices| {
+                let physical = held_devices
+                    .unit
+                    .physical(held_devices.count)
+                    .round_dp(6)
+                    .normalize();
+                (physical.to_string(), held_devices.count)
             })
             .collect();
         let expected = [("0.5", 1), ("0.428571", 1), ("0.5", 1)];

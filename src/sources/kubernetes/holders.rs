@@ -56,7 +56,7 @@ impl<'a> Holders<'a> {
                 cpu_millicores,
                 memory_mib: memory_bytes.div_ceil(1 << 20),
                 is_bound: self.is_bound(pod),
-                has_local_data: volumes.iter().any(|one| one.is_local()),
+                has_local_data: volumes.iter().any(|volume| volume.is_local()),
             }),
         }
     }
@@ -101,7 +101,7 @@ impl<'a> Holders<'a> {
                 .topology_spread_constraints
                 .0
                 .iter()
-                .any(|one| one.is_required());
+                .any(|constraint| constraint.is_required());
         let Some(node) = self.nodes.get(&spec.node_name).filter(|_| !is_kept) else {
             return is_kept;
         };
@@ -122,16 +122,21 @@ impl<'a> Holders<'a> {
 /// Whether a pod listens on a port of its node: another node may have given that away.
 fn has_host_port(spec: &PodSpec) -> bool {
     let containers = spec.containers.0.iter();
-    let mut all = containers.chain(&spec.init_containers.0);
-    all.any(Container::has_host_port)
+    let mut all_containers = containers.chain(&spec.init_containers.0);
+    all_containers.any(Container::has_host_port)
 }
 
 /// Whether a node meets what a pod asks of it, and the pod what the node asks.
 fn admits(node: &NodeObject, spec: &PodSpec) -> bool {
     let labels = &node.metadata.labels;
     let mut selected = spec.node_selector.iter();
-    let is_tolerated = |taint: &Taint| spec.tolerations.0.iter().any(|one| one.tolerates(taint));
-    let mut taints = node.spec.taints.0.iter().filter(|one| one.is_lasting());
+    let is_tolerated = |taint: &Taint| {
+        spec.tolerations
+            .0
+            .iter()
+            .any(|toleration| toleration.tolerates(taint))
+    };
+    let mut taints = node.spec.taints.0.iter().filter(|taint| taint.is_lasting());
     selected.all(|(key, value)| labels.get(key) == Some(value))
         && spec.affinity.admits(&node.metadata.name, labels)
         && taints.all(is_tolerated)
@@ -174,11 +179,11 @@ mod tests {
         pod["spec"]["nodeName"] = json!("a");
         pod["metadata"]["name"] = json!("p");
         pod["metadata"]["namespace"] = json!("search");
-        let all = json!({"kind": "List", "items": [node("a", &json!({})), node("b", b), pod]});
-        let Document(all) = serde_json::from_str(&all.to_string()).expect("objects");
+        let list = json!({"kind": "List", "items": [node("a", &json!({})), node("b", b), pod]});
+        let Document(objects) = serde_json::from_str(&list.to_string()).expect("objects");
         let (mut nodes, mut pods) = (BTreeMap::new(), Vec::new());
-        for one in all {
-            match one {
+        for object in objects {
+            match object {
                 Object::Node(node) => {
                     nodes.insert(node.metadata.name.clone(), *node);
                 }
@@ -204,7 +209,7 @@ mod tests {
     fn labels_of_a_namespace_stand_in_for_those_that_a_pod_has_not() {
         let labels = json!({"team": "platform", "app": "web"});
         let holder = held(&json!({"metadata": {"labels": labels}}), &json!({}));
-        let found: Vec<(&str, &str)> = holder
+        let pairs: Vec<(&str, &str)> = holder
             .labels
             .iter()
             .map(|(key, value)| (key.as_str(), value.as_str()))
@@ -215,7 +220,7 @@ mod tests {
             ("example.com/kubernetes.io", "x"),
             ("team", "platform"),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(pairs, expected);
     }
 
     #[test]

@@ -46,14 +46,16 @@ pub enum KubectlError {
 /// # Errors
 /// When one cannot be read, or all have no node.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Object>, KubectlError> {
-    let mut all = Vec::new();
+    let mut listed = Vec::new();
     for path in paths {
-        all.extend(objects(path)?);
+        listed.extend(objects(path)?);
     }
-    let has_node = all.iter().any(|one| matches!(one, Object::Node(_)));
+    let has_node = listed
+        .iter()
+        .any(|object| matches!(object, Object::Node(_)));
     match paths.first() {
         Some(path) if !has_node => Err(KubectlError::NoNodes { path: path.clone() }),
-        _ => Ok(all),
+        _ => Ok(listed),
     }
 }
 

@@ -56,8 +56,11 @@ pub fn read_kubectl(paths: &[PathBuf]) -> Result<Gathered<Found>, KubectlError> 
 /// A cluster as a place that was read already, with a connection for each region of its
 /// machines. Whose account a machine is in, the machine says.
 pub fn account(reading: Reading) -> Account {
-    let Reading { found, usage } = reading;
-    let Gathered { value, gaps } = found;
+    let Reading {
+        found: cluster,
+        usage,
+    } = reading;
+    let Gathered { value, gaps } = cluster;
     let mut regions: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
     for instance in value.instances {
         let region = instance.region.clone();
@@ -70,7 +73,7 @@ pub fn account(reading: Reading) -> Account {
     // What waits, and what is missing, is of no region; it is reported once.
     let mut of_none = Some((value.clusters.claims.clone(), gaps));
     let connections = regions.into_iter().map(|(region, instances)| {
-        let machines: BTreeSet<_> = instances.iter().map(|one| &one.id).collect();
+        let machines: BTreeSet<_> = instances.iter().map(|instance| &instance.id).collect();
         let nodes = value.clusters.nodes.iter();
         let nodes = nodes
             .filter(|node| machines.contains(&node.machine))
@@ -84,9 +87,13 @@ pub fn account(reading: Reading) -> Account {
                 .is_some_and(|id| machines.contains(id))
         });
         let mut claims: Vec<_> = claims.cloned().collect();
-        let (all, gaps) = of_none.take().unwrap_or_default();
-        claims.extend(all.into_iter().filter(|claim| claim.machine.is_none()));
-        let found = Found {
+        let (all_claims, gaps) = of_none.take().unwrap_or_default();
+        claims.extend(
+            all_claims
+                .into_iter()
+                .filter(|claim| claim.machine.is_none()),
+        );
+        let of_region = Found {
             shapes: value.shapes.clone(),
             clusters: Clusters {
                 nodes,
@@ -100,7 +107,10 @@ pub fn account(reading: Reading) -> Account {
         Connection {
             provider: None,
             region,
-            inventory: Box::new(Recorded(Gathered { value: found, gaps })),
+            inventory: Box::new(Recorded(Gathered {
+                value: of_region,
+                gaps,
+            })),
             metrics: Vec::new(),
             jobs: None,
             prices: None,

@@ -147,8 +147,8 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
         price_class: price_class(labels),
         pool: pool(labels).map(|(name, _)| name.to_owned()),
         pool_maker: pool(labels).map(|(_, maker)| maker),
-        cpu_millicores: amount(object, "cpu", |one| one.in_units(1_000)),
-        memory_mib: amount(object, "memory", |one| one.in_units(1) >> 20),
+        cpu_millicores: amount(object, "cpu", |quantity| quantity.in_units(1_000)),
+        memory_mib: amount(object, "memory", |quantity| quantity.in_units(1) >> 20),
         pods: None,
         cpu_only_pods: None,
         is_ready: is_ready(object),
@@ -297,13 +297,13 @@ fn price_class(labels: &Labels) -> Option<Lifecycle> {
 }
 
 fn is_ready(object: &NodeObject) -> Option<bool> {
-    let mut all = object.status.conditions.0.iter();
-    let ready = all.find(|one| one.kind == "Ready")?;
+    let mut conditions = object.status.conditions.0.iter();
+    let ready = conditions.find(|condition| condition.kind == "Ready")?;
     Some(ready.status == "True")
 }
 
 fn amount(object: &NodeObject, name: &str, units: impl Fn(Quantity) -> u64) -> NodeAmount {
-    let of = |all: &Amounts| all.get(name).map_or(0, |one| units(*one));
+    let of = |all: &Amounts| all.get(name).map_or(0, |quantity| units(*quantity));
     NodeAmount {
         capacity: of(&object.status.capacity),
         allocatable: of(&object.status.allocatable),
@@ -335,7 +335,7 @@ fn devices(
             };
             (name.clone(), one)
         })
-        .filter(|(_, one)| one.capacity > 0)
+        .filter(|(_, devices)| devices.capacity > 0)
         .collect();
     let offered = match physical {
         Some(physical) => without_stale(offered, physical),
@@ -360,20 +360,22 @@ fn without_stale(
     mut offered: BTreeMap<String, NodeDevices>,
     physical: Decimal,
 ) -> BTreeMap<String, NodeDevices> {
-    let is_slice = |one: &&NodeDevices| matches!(one.unit, DeviceUnit::Slice { .. });
+    let is_slice = |devices: &&NodeDevices| matches!(devices.unit, DeviceUnit::Slice { .. });
     let slices = offered.values().filter(is_slice);
-    let divided: Decimal = slices.map(|one| one.unit.physical(one.capacity)).sum();
+    let divided: Decimal = slices
+        .map(|devices| devices.unit.physical(devices.capacity))
+        .sum();
     if !divided.is_zero() {
         let room = (physical - divided).floor().to_u32().unwrap_or(0);
         let whole = offered
             .values_mut()
-            .filter(|one| one.unit == DeviceUnit::Whole);
-        for one in whole {
-            one.capacity = one.capacity.min(room);
-            one.allocatable = one.allocatable.min(room);
+            .filter(|devices| devices.unit == DeviceUnit::Whole);
+        for devices in whole {
+            devices.capacity = devices.capacity.min(room);
+            devices.allocatable = devices.allocatable.min(room);
         }
     }
-    offered.retain(|_, one| one.capacity > 0);
+    offered.retain(|_, devices| devices.capacity > 0);
     offered
 }
 
@@ -393,13 +395,13 @@ fn own_shape(
         vram_mib: known.vram_mib,
     });
     let labels = &object.metadata.labels;
-    let cores = amount(object, "cpu", |one| one.in_units(1));
+    let cores = amount(object, "cpu", |quantity| quantity.in_units(1));
     InstanceShape {
         instance_type: String::new(),
         accelerator: kind.unwrap_or(AcceleratorKind::Gpu),
         gpu,
         vcpu: u32::try_from(cores.capacity).unwrap_or(u32::MAX),
-        memory_mib: amount(object, "memory", |one| one.in_units(1) >> 20).capacity,
+        memory_mib: amount(object, "memory", |quantity| quantity.in_units(1) >> 20).capacity,
         architecture: match label(labels, &["kubernetes.io/arch"]) {
             Some("amd64") => Some(Architecture::X86_64),
             Some("arm64") => Some(Architecture::Arm64),
@@ -476,7 +478,8 @@ mod tests {
         };
         let whole = |whole, sevenths, physical: u32| {
             let left = without_stale(offered(whole, sevenths), Decimal::from(physical));
-            left.get("nvidia.com/gpu").map(|one| one.allocatable)
+            left.get("nvidia.com/gpu")
+                .map(|devices| devices.allocatable)
         };
         // Fourteen sevenths are both cards, and eight leave no whole one.
         assert_eq!(whole(2, 14, 2), None);

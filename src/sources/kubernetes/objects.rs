@@ -369,7 +369,7 @@ impl<'de> Deserialize<'de> for Document {
             status: wire.status,
         };
         one.object()
-            .map(|one| Self(vec![one]))
+            .map(|object| Self(vec![object]))
             .map_err(D::Error::custom)
     }
 }

@@ -40,8 +40,8 @@ impl Makers {
 }
 
 fn controller(references: &Parts<OwnerReference>) -> Option<Owner> {
-    let mut all = references.0.iter();
-    let one = all.find(|one| one.controller)?;
+    let mut owners = references.0.iter();
+    let one = owners.find(|owner| owner.controller)?;
     Some(Owner {
         kind: one.kind.clone(),
         name: one.name.clone(),

@@ -126,15 +126,18 @@ impl Affinity {
     /// Whether it depends on which pods are beside it.
     pub(super) fn is_of_pods(&self) -> bool {
         let both = [&self.pod_affinity, &self.pod_anti_affinity];
-        both.iter().any(|one| !one.required.0.is_empty())
+        both.iter().any(|affinity| !affinity.required.0.is_empty())
     }
 }
 
 impl NodeTerm {
     fn is_met(&self, name: &str, labels: &Labels) -> bool {
         let (expressions, fields) = (&self.match_expressions.0, &self.match_fields.0);
-        let of_label = |one: &Requirement| one.is_met(labels.get(&one.key).map(String::as_str));
-        let of_field = |one: &Requirement| one.key == NAME && one.is_met(Some(name));
+        let of_label = |requirement: &Requirement| {
+            requirement.is_met(labels.get(&requirement.key).map(String::as_str))
+        };
+        let of_field =
+            |requirement: &Requirement| requirement.key == NAME && requirement.is_met(Some(name));
         // A term that asks for nothing is met by no node.
         (!expressions.is_empty() || !fields.is_empty())
             && expressions.iter().all(of_label)
@@ -144,7 +147,7 @@ impl NodeTerm {
 
 impl Requirement {
     fn is_met(&self, value: Option<&str>) -> bool {
-        let is_listed = value.is_some_and(|value| self.values.0.iter().any(|one| one == value));
+        let is_listed = value.is_some_and(|value| self.values.0.iter().any(|known| known == value));
         let numbers = || -> Option<(i64, i64)> {
             let bound = self.values.0.first()?;
             Some((value?.parse().ok()?, bound.parse().ok()?))
@@ -191,7 +194,7 @@ struct EmptyDir {
 impl Volume {
     /// Whether what is in it is on the disk of the node.
     pub(super) fn is_local(&self) -> bool {
-        let of_disk = |one: &EmptyDir| one.medium != "Memory";
+        let of_disk = |directory: &EmptyDir| directory.medium != "Memory";
         self.host_path.is_some() || self.empty_dir.as_ref().is_some_and(of_disk)
     }
 }

@@ -65,8 +65,9 @@ fn uses_device_claims(pod: &PodObject) -> bool {
 
 /// Devices that a pod asks for, by resource; none of which is zero.
 pub(super) fn devices(pod: &PodObject) -> BTreeMap<&str, u32> {
-    let all = requested(pod, |name| kind_of(name).is_some()).into_iter();
-    all.map(|(name, count)| (name, u32::try_from(count).unwrap_or(u32::MAX)))
+    let counts = requested(pod, |name| kind_of(name).is_some()).into_iter();
+    counts
+        .map(|(name, count)| (name, u32::try_from(count).unwrap_or(u32::MAX)))
         .collect()
 }
 
@@ -78,9 +79,9 @@ pub(super) fn foreign(pod: &PodObject) -> Vec<&str> {
 /// How much a pod asks for of some resources, by their names; none of which is zero.
 fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str, u64> {
     let containers = pod.spec.containers.0.iter();
-    let all = containers.chain(&pod.spec.init_containers.0);
-    let names = all.flat_map(|one| {
-        let Requests { requests, limits } = &one.resources;
+    let all_containers = containers.chain(&pod.spec.init_containers.0);
+    let names = all_containers.flat_map(|container| {
+        let Requests { requests, limits } = &container.resources;
         requests.keys().chain(limits.keys())
     });
     let names: BTreeSet<&str> = names.map(String::as_str).collect();
@@ -88,7 +89,9 @@ fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str,
     asked
         .filter_map(|name| {
             let count = effective(&pod.spec, |requests| {
-                requests.get(name).map_or(0, |one| one.in_units(1))
+                requests
+                    .get(name)
+                    .map_or(0, |quantity| quantity.in_units(1))
             });
             (count > 0).then_some((name, count))
         })
@@ -97,17 +100,20 @@ fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str,
 
 /// What a pod requests beside devices: thousandths of a core, and bytes of memory.
 pub(super) fn host_requests(spec: &PodSpec) -> (u64, u64) {
-    let cpu_millicores = amount(spec, "cpu", |one| one.in_units(1_000));
+    let cpu_millicores = amount(spec, "cpu", |quantity| quantity.in_units(1_000));
     (
         cpu_millicores,
-        amount(spec, "memory", |one| one.in_units(1)),
+        amount(spec, "memory", |quantity| quantity.in_units(1)),
     )
 }
 
 /// CPU or memory: what the pod states for all of its containers, else what they add up to,
 /// with what it takes beside them.
 fn amount(spec: &PodSpec, name: &str, units: impl Fn(Quantity) -> u64) -> u64 {
-    let beside = spec.overhead.get(name).map_or(0, |one| units(*one));
+    let beside = spec
+        .overhead
+        .get(name)
+        .map_or(0, |quantity| units(*quantity));
     let of = |requests: &Requests| requests.get(name).map(&units);
     let inside = of(&spec.resources)
         .unwrap_or_else(|| effective(spec, |requests| of(requests).unwrap_or_default()));
@@ -115,11 +121,11 @@ fn amount(spec: &PodSpec, name: &str, units: impl Fn(Quantity) -> u64) -> u64 {
 }
 
 fn effective(spec: &PodSpec, amount: impl Fn(&Requests) -> u64) -> u64 {
-    let of = |one: &Container| amount(&one.resources);
+    let of = |container: &Container| amount(&container.resources);
     let containers: Vec<u64> = spec.containers.0.iter().map(of).collect();
-    let init = spec.init_containers.0.iter().map(|one| InitRequest {
-        amount: of(one),
-        is_sidecar: one.restart_policy == "Always",
+    let init = spec.init_containers.0.iter().map(|container| InitRequest {
+        amount: of(container),
+        is_sidecar: container.restart_policy == "Always",
     });
     let init: Vec<InitRequest> = init.collect();
     effective_request(&containers, &init)
@@ -140,8 +146,8 @@ mod tests {
 
     fn pod(spec: &Value) -> PodObject {
         let text = json!({"kind": "Pod", "spec": spec}).to_string();
-        let Document(mut all) = serde_json::from_str(&text).expect("a pod");
-        match all.pop() {
+        let Document(mut objects) = serde_json::from_str(&text).expect("a pod");
+        match objects.pop() {
             Some(Object::Pod(pod)) => *pod,
             other => panic!("{other:?}"),
         }
@@ -169,8 +175,8 @@ mod tests {
     fn pods_of_a_daemon_set_and_static_pods_belong_to_their_node() {
         let of = |metadata: Value| {
             let text = json!({"kind": "Pod", "metadata": metadata}).to_string();
-            let Document(all) = serde_json::from_str(&text).expect("a pod");
-            match all.as_slice() {
+            let Document(objects) = serde_json::from_str(&text).expect("a pod");
+            match objects.as_slice() {
                 [Object::Pod(pod)] => is_tied(pod, &Makers::default()),
                 other => panic!("{other:?}"),
             }

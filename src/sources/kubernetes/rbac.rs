@@ -132,12 +132,12 @@ pub fn cluster_role() -> String {
          metadata:\n  name: {NAME}\n\
          rules:\n"
     );
-    for of_group in RESOURCES.chunk_by(|one, next| one.group == next.group) {
+    for of_group in RESOURCES.chunk_by(|resource, next| resource.group == next.group) {
         let names: Vec<String> = of_group
             .iter()
-            .map(|one| format!("\"{}\"", one.name))
+            .map(|resource| format!("\"{}\"", resource.name))
             .collect();
-        let group = of_group.first().map_or("", |one| one.group);
+        let group = of_group.first().map_or("", |resource| resource.group);
         // Writing to a string does not fail.
         let _ = write!(
             text,

@@ -65,8 +65,8 @@ pub(super) fn slices_of(profile: &str) -> Option<u8> {
 }
 
 pub(super) fn label<'a>(labels: &'a Labels, names: &[&str]) -> Option<&'a str> {
-    let found = names.iter().find_map(|name| labels.get(*name));
-    found.map(String::as_str).filter(|value| !value.is_empty())
+    let text = names.iter().find_map(|name| labels.get(*name));
+    text.map(String::as_str).filter(|value| !value.is_empty())
 }
 
 fn number(labels: &Labels, names: &[&str]) -> Option<u32> {
@@ -191,7 +191,7 @@ impl Labelled {
             None if plain == NVIDIA_GPU => self.single.as_deref(),
             profile => profile,
         };
-        if let Some((profile, slices)) = profile.and_then(|one| Some((one, slices_of(one)?))) {
+        if let Some((profile, slices)) = profile.and_then(|name| Some((name, slices_of(name)?))) {
             return DeviceUnit::Slice {
                 profile: profile.to_owned(),
                 slices,
@@ -228,7 +228,11 @@ fn parts(offered: u64, physical: Decimal) -> Option<DeviceUnit> {
 pub(super) fn is_second_name(resource: &str, capacity: &Amounts) -> bool {
     let place = NEURON.iter().position(|name| *name == resource);
     let earlier = place.map_or(&[][..], |place| &NEURON[..place]);
-    let is_offered = |name: &&str| capacity.get(*name).is_some_and(|one| one.in_units(1) > 0);
+    let is_offered = |name: &&str| {
+        capacity
+            .get(*name)
+            .is_some_and(|quantity| quantity.in_units(1) > 0)
+    };
     earlier.iter().any(is_offered)
 }
 
@@ -239,14 +243,19 @@ pub(super) fn unit_by_name(resource: &str) -> DeviceUnit {
 
 /// Physical devices that what a node offers amounts to, rounded up.
 pub(super) fn offered_devices(devices: &BTreeMap<String, NodeDevices>) -> Option<Decimal> {
-    let has_whole = devices.values().any(|one| one.unit == DeviceUnit::Whole);
-    let is_slice = |one: &NodeDevices| matches!(one.unit, DeviceUnit::Slice { .. });
+    let has_whole = devices
+        .values()
+        .any(|node_devices| node_devices.unit == DeviceUnit::Whole);
+    let is_slice =
+        |node_devices: &NodeDevices| matches!(node_devices.unit, DeviceUnit::Slice { .. });
     if has_whole && devices.values().any(is_slice) {
         // The whole ones may be what was offered before the same cards were divided.
         return None;
     }
     let offered = devices.values();
-    let offered: Decimal = offered.map(|one| one.unit.physical(one.capacity)).sum();
+    let offered: Decimal = offered
+        .map(|node_devices| node_devices.unit.physical(node_devices.capacity))
+        .sum();
     Some(offered.round_dp(6).ceil()).filter(|count| *count > Decimal::ZERO)
 }
 
@@ -288,10 +297,15 @@ fn mig_facts(model: Option<&GpuModel>, product: Option<&str>, profile: Option<&s
             share: GpuShare::Whole(1),
             vram_mib: Some(gigabytes.parse::<u64>().ok()?.checked_mul(1_024)?),
         };
-        let all = mig_profiles(&offer);
-        let own = all.iter().find(|one| Some(one.name.as_str()) == profile)?;
+        let profiles = mig_profiles(&offer);
+        let own = profiles
+            .iter()
+            .find(|mig_profile| Some(mig_profile.name.as_str()) == profile)?;
         Some(MigFacts {
-            of: all.iter().map(|one| one.compute_slices).max()?,
+            of: profiles
+                .iter()
+                .map(|mig_profile| mig_profile.compute_slices)
+                .max()?,
             most: u32::from(own.max_instances).max(1),
         })
     };
@@ -332,26 +346,26 @@ mod tests {
 
     #[test]
     fn replicas_are_of_one_device_whether_they_are_renamed_or_not() {
-        let all = labels(&[
+        let labels = labels(&[
             ("nvidia.com/gpu.count", "8"),
             ("nvidia.com/gpu.product", "Tesla-T4-SHARED"),
             ("nvidia.com/gpu.replicas", "10"),
             ("nvidia.com/gpu.sharing-strategy", "time-slicing"),
         ]);
-        let known = Labelled::of(&all);
+        let known = Labelled::of(&labels);
         assert_eq!(
             (known.count, known.product.as_deref()),
             (Some(8), Some("Tesla-T4"))
         );
         let replica = DeviceUnit::Replica { per_device: 10 };
         let capacity = amounts(&[("nvidia.com/gpu", "80")]);
-        let unit = known.unit(NVIDIA_GPU, &all, &capacity, Some(Decimal::from(8)));
+        let unit = known.unit(NVIDIA_GPU, &labels, &capacity, Some(Decimal::from(8)));
         assert_eq!(unit, replica);
         let capacity = amounts(&[("nvidia.com/gpu", "0"), ("nvidia.com/gpu.shared", "80")]);
-        let unit = known.unit("nvidia.com/gpu.shared", &all, &capacity, None);
+        let unit = known.unit("nvidia.com/gpu.shared", &labels, &capacity, None);
         assert_eq!(unit, replica);
         assert_eq!(
-            known.unit(NVIDIA_GPU, &all, &capacity, None),
+            known.unit(NVIDIA_GPU, &labels, &capacity, None),
             DeviceUnit::Whole
         );
     }
@@ -392,13 +406,13 @@ mod tests {
             ("NVIDIA-A100-SXM4-40GB-MIG-1g.10gb", "32", 8),
             ("NVIDIA-A30-MIG-2g.12gb", "4", 2),
         ] {
-            let all = node(product, count);
-            let known = Labelled::of(&all);
+            let labels = node(product, count);
+            let known = Labelled::of(&labels);
             assert_eq!(known.count, Some(cards), "{product}");
             assert_eq!(known.vram_mib, None, "{product}");
         }
-        let all = node("NVIDIA-A100-SXM4-40GB-MIG-3g.20gb", "2");
-        let unit = Labelled::of(&all).unit(NVIDIA_GPU, &all, &Amounts::new(), None);
+        let labels = node("NVIDIA-A100-SXM4-40GB-MIG-3g.20gb", "2");
+        let unit = Labelled::of(&labels).unit(NVIDIA_GPU, &labels, &Amounts::new(), None);
         let half = DeviceUnit::Slice {
             profile: "3g.20gb".to_owned(),
             slices: 3,
@@ -407,8 +421,8 @@ mod tests {
         };
         assert_eq!(unit, half);
         // Not divided after all.
-        let all = node("NVIDIA-A100-SXM4-40GB", "8");
-        assert_eq!(Labelled::of(&all).count, Some(8));
+        let labels = node("NVIDIA-A100-SXM4-40GB", "8");
+        assert_eq!(Labelled::of(&labels).count, Some(8));
     }
 
     #[test]

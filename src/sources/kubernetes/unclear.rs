@@ -36,8 +36,8 @@ impl<'a> Unclear<'a> {
             let cause = Cause::of(CauseKind::DevicesNotListed, [count.as_str()]);
             unclear.causes.push(cause);
         }
-        for one in unlisted {
-            unclear.nodes.extend(nodes_of(one, nodes, pods));
+        for device in unlisted {
+            unclear.nodes.extend(nodes_of(device, nodes, pods));
         }
         let unread = unread(pods, claims);
         if !unread.is_empty() {
@@ -63,22 +63,22 @@ impl<'a> Unclear<'a> {
 /// Resources that may stand for accelerators, by the nodes that offer them, or of which a
 /// pod asks for them.
 fn foreign<'a>(nodes: &'a Nodes, pods: &'a Pods) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
-    let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut by_node: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, node) in nodes {
         let capacity = node.status.capacity.iter();
         let offered =
             capacity.filter(|(resource, amount)| amount.in_units(1) > 0 && is_foreign(resource));
         for (resource, _) in offered {
-            all.entry(name).or_default().insert(resource);
+            by_node.entry(name).or_default().insert(resource);
         }
     }
     for pod in pods.values().filter(|pod| is_running(pod)) {
         for resource in pods::foreign(pod) {
-            let node = all.entry(&pod.spec.node_name).or_default();
+            let node = by_node.entry(&pod.spec.node_name).or_default();
             node.insert(resource);
         }
     }
-    all
+    by_node
 }
 
 fn is_running(pod: &PodObject) -> bool {
@@ -87,19 +87,19 @@ fn is_running(pod: &PodObject) -> bool {
 
 /// Where a device may be that no slice describes: on the nodes of the pods that use it, and
 /// on the one that its pool is named for. On any node where neither tells.
-fn nodes_of<'a>(one: &Unlisted<'_>, nodes: &'a Nodes, pods: &'a Pods) -> BTreeSet<&'a str> {
-    let namespace = &one.claim.metadata.namespace;
-    let using = dra::consumers(one.claim)
+fn nodes_of<'a>(unlisted: &Unlisted<'_>, nodes: &'a Nodes, pods: &'a Pods) -> BTreeSet<&'a str> {
+    let namespace = &unlisted.claim.metadata.namespace;
+    let using = dra::consumers(unlisted.claim)
         .filter_map(|pod| pods.get(&(namespace.clone(), pod.to_owned())))
         .map(|pod| pod.spec.node_name.as_str());
-    let of_pool = nodes.get_key_value(one.pool);
+    let of_pool = nodes.get_key_value(unlisted.pool);
     let of_pool = of_pool.map(|(name, _)| name.as_str());
-    let found = using.chain(of_pool).filter(|name| !name.is_empty());
-    let found: BTreeSet<&str> = found.collect();
-    if found.is_empty() {
+    let names = using.chain(of_pool).filter(|name| !name.is_empty());
+    let names: BTreeSet<&str> = names.collect();
+    if names.is_empty() {
         return nodes.keys().map(String::as_str).collect();
     }
-    found
+    names
 }
 
 /// Nodes with a pod that has claims of devices of which not all were read: allocated, and
@@ -107,7 +107,7 @@ fn nodes_of<'a>(one: &Unlisted<'_>, nodes: &'a Nodes, pods: &'a Pods) -> BTreeSe
 fn unread<'a>(pods: &'a Pods, claims: &[DeviceClaimObject]) -> BTreeSet<&'a str> {
     let mut read: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let is_allocated =
-        |one: &&DeviceClaimObject| !one.status.allocation.devices.results.0.is_empty();
+        |claim: &&DeviceClaimObject| !claim.status.allocation.devices.results.0.is_empty();
     for claim in claims.iter().filter(is_allocated) {
         for pod in dra::consumers(claim) {
             let name = (claim.metadata.namespace.as_str(), pod);

@@ -114,8 +114,8 @@ mod tests {
             ("12e3", "12000"),
             ("5E-1", "0.5"),
         ] {
-            let found = Quantity::parse(text).map(|one| one.0.normalize().to_string());
-            assert_eq!(found.as_deref(), Some(amount), "{text}");
+            let parsed = Quantity::parse(text).map(|quantity| quantity.0.normalize().to_string());
+            assert_eq!(parsed.as_deref(), Some(amount), "{text}");
         }
         for text in ["", "-1", "much", "1 Gi", "1Gib", "1e99", "1e", "Gi", "1i"] {
             assert!(Quantity::parse(text).is_none(), "{text}");

@@ -92,8 +92,8 @@ fn name_of<'a>(own: &'a PodClaim, pod: &'a PodObject) -> &'a str {
         return &own.resource_claim_name;
     }
     let mut made = pod.status.resource_claim_statuses.0.iter();
-    let made = made.find(|one| one.name == own.name);
-    made.map_or("", |one| one.resource_claim_name.as_str())
+    let made = made.find(|status| status.name == own.name);
+    made.map_or("", |status| status.resource_claim_name.as_str())
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -108,18 +108,23 @@ enum RequestedDevices {
 /// What a request asks for: of alternatives the fewest devices, because these are enough.
 fn asked(request: &DeviceRequest) -> RequestedDevices {
     let alternatives = request.alternatives();
-    if alternatives.iter().all(|one| one.admin_access) {
+    if alternatives
+        .iter()
+        .all(|alternative| alternative.admin_access)
+    {
         return RequestedDevices::Nothing;
     }
-    let known = alternatives.iter().filter_map(|one| {
-        let driver = driver_of_class(&one.device_class_name)?;
-        Some((one.count()?, driver))
+    let known = alternatives.iter().filter_map(|alternative| {
+        let driver = driver_of_class(&alternative.device_class_name)?;
+        Some((alternative.count()?, driver))
     });
     match known.min() {
         Some((count, driver)) => RequestedDevices::Devices(driver, count),
         None => {
             let first = alternatives.into_iter().next();
-            RequestedDevices::Unclear(first.map_or_else(String::new, |one| one.device_class_name))
+            RequestedDevices::Unclear(
+                first.map_or_else(String::new, |alternative| alternative.device_class_name),
+            )
         }
     }
 }

@@ -26,8 +26,8 @@ impl FineReader {
             Err(NvmlError::NotFound | NvmlError::NoData) => {
                 // Nothing newer, or the wall clock, which stamps samples, was set
                 // back: then what is new has an old stamp until the clock has caught up.
-                let all = newer(device, 0).unwrap_or_default();
-                self.follow_the_clock(&all);
+                let samples = newer(device, 0).unwrap_or_default();
+                self.follow_the_clock(&samples);
                 return Vec::new();
             }
             answer => answer,

@@ -49,7 +49,7 @@ impl ProcessUse {
             match device.process_utilization_stats(last) {
                 Ok(samples) => Ok(samples
                     .iter()
-                    .map(|one| (one.pid, one.timestamp, one.sm_util))
+                    .map(|sample| (sample.pid, sample.timestamp, sample.sm_util))
                     .collect::<Vec<_>>()),
                 // Nothing is newer.
                 Err(NvmlError::NotFound | NvmlError::NoData) => Ok(Vec::new()),

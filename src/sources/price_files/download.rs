@@ -143,8 +143,8 @@ impl Downloads {
             return Err(refusal);
         }
         let header = |name: &str| response.headers().get(name);
-        let is_packed =
-            header("content-encoding").is_some_and(|one| one.eq_ignore_ascii_case("gzip"));
+        let is_packed = header("content-encoding")
+            .is_some_and(|encoding| encoding.eq_ignore_ascii_case("gzip"));
         let changed_on = header("last-modified").and_then(day_of);
         let mut file = tempfile::tempfile_in(&self.folder).map_err(kept)?;
         let mut body = pin!(response.into_body());

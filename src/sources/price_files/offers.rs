@@ -129,7 +129,7 @@ impl PriceList<'_> {
         let (columns, width) = columns.ok_or("it has no line with the names of its columns")?;
         let published = published.ok_or("it does not say when it was published")?;
         let seen_on: Date = published.min(self.read_on);
-        let mut found = Found::default();
+        let mut offers = Found::default();
         let mut row = 0_u64;
         while next(&mut cells)? {
             row += 1;
@@ -141,9 +141,9 @@ impl PriceList<'_> {
                 columns: &columns,
                 cells: &cells,
             };
-            self.add(&cells, seen_on, &mut found).map_err(at_row)?;
+            self.add(&cells, seen_on, &mut offers).map_err(at_row)?;
         }
-        self.finished(found, seen_on)
+        self.finished(offers, seen_on)
     }
 
     /// Where each column is.
@@ -164,7 +164,7 @@ impl PriceList<'_> {
     }
 
     /// Takes over the price of a row, where it is one that is wanted.
-    fn add(&self, row: &Row<'_>, seen_on: Date, found: &mut Found) -> Result<(), String> {
+    fn add(&self, row: &Row<'_>, seen_on: Date, offers: &mut Found) -> Result<(), String> {
         let Some(key) = self.key(row) else {
             return Ok(());
         };
@@ -176,7 +176,7 @@ impl PriceList<'_> {
                 self.region
             ));
         }
-        if found.prices.len() + found.sold.len() > MOST_PRICES {
+        if offers.prices.len() + offers.sold.len() > MOST_PRICES {
             return Err("more prices than any region has".to_owned());
         }
         let amount = row.amount()?;
@@ -188,11 +188,11 @@ impl PriceList<'_> {
                     let rate = HourlyRate::new(amount, expected)
                         .ok_or_else(|| format!("`{amount}` is not a price of an hour"))?;
                     let quote = self.quote((rate, None), effective_date, seen_on);
-                    found.insert(key, quote);
+                    offers.insert(key, quote);
                 }
                 Ok(())
             }
-            "Reserved" => reserved(row, (key, amount, effective_date), found),
+            "Reserved" => reserved(row, (key, amount, effective_date), offers),
             _ => Ok(()),
         }
     }
@@ -226,11 +226,11 @@ impl PriceList<'_> {
     /// Every price, with both parts of what is sold ahead.
     fn finished(
         &self,
-        mut found: Found,
+        mut offers: Found,
         seen_on: Date,
     ) -> Result<Vec<(PriceKey, PriceQuote)>, String> {
         let currency = Currency::of_region(self.region);
-        for ((sku, _), sold) in std::mem::take(&mut found.sold) {
+        for ((sku, _), sold) in std::mem::take(&mut offers.sold) {
             let parts = match (sold.term.payment, sold.upfront, sold.hourly) {
                 (PaymentOption::NoUpfront, None, Some(hourly)) => (Decimal::ZERO, hourly),
                 (PaymentOption::AllUpfront, Some(upfront), None) => (upfront, Decimal::ZERO),
@@ -251,9 +251,9 @@ impl PriceList<'_> {
             let rate = HourlyRate::new(effective, currency)
                 .ok_or_else(|| format!("`{effective}` is not a price of {}", sold.key))?;
             let quote = self.quote((rate, Some(instalments)), sold.effective_date, seen_on);
-            found.insert(sold.key, quote);
+            offers.insert(sold.key, quote);
         }
-        let prices = found.prices.into_iter();
+        let prices = offers.prices.into_iter();
         Ok(prices
             .filter_map(|(key, quote)| Some((key, quote?)))
             .collect())
@@ -294,7 +294,7 @@ impl Found {
 fn reserved(
     row: &Row<'_>,
     (key, amount, effective_date): (PriceKey, Decimal, Date),
-    found: &mut Found,
+    offers: &mut Found,
 ) -> Result<(), String> {
     let years = match row.get("LeaseContractLength") {
         "1yr" => 1,
@@ -315,7 +315,7 @@ fn reserved(
         row.get("SKU").to_owned(),
         row.get("OfferTermCode").to_owned(),
     );
-    let sold = found.sold.entry(offer).or_insert_with(|| Sold {
+    let sold = offers.sold.entry(offer).or_insert_with(|| Sold {
         key: key.with_option(PriceOption::Reserved(term)),
         term,
         upfront: None,

@@ -50,8 +50,8 @@ fn row(changes: &[(&str, &str)]) -> String {
         ("Region Code", "us-east-1"),
     ];
     let cell = |name: &&str| {
-        let mut all = changes.iter().chain(&usual);
-        let value = all.find(|(known, _)| known == name);
+        let mut columns = changes.iter().chain(&usual);
+        let value = columns.find(|(known, _)| known == name);
         format!("\"{}\"", value.map_or("", |(_, value)| *value))
     };
     HEADER.iter().map(cell).collect::<Vec<_>>().join(",")
@@ -97,9 +97,9 @@ fn read(rows: &[String]) -> Result<Vec<(PriceKey, PriceQuote)>, String> {
 }
 
 /// What was found, in words.
-fn words(found: &[(PriceKey, PriceQuote)]) -> Vec<String> {
+fn words(prices: &[(PriceKey, PriceQuote)]) -> Vec<String> {
     let one = |(key, quote): &(PriceKey, PriceQuote)| format!("{key} {}", quote.rate.amount());
-    found.iter().map(one).collect()
+    prices.iter().map(one).collect()
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn both_parts_of_a_commitment_are_spread_over_its_term() {
     let partial = ["T1", "1yr", "Partial Upfront"];
     let all = ["T2", "3yr", "All Upfront"];
     let none = ["T3", "1yr", "No Upfront"];
-    let found = read(&[
+    let prices = read(&[
         row(&[]),
         sold(partial, "Hrs", "0.3000000000"),
         sold(partial, "Quantity", "2628"),
@@ -123,8 +123,8 @@ fn both_parts_of_a_commitment_are_spread_over_its_term() {
         "g5.xlarge us-east-1 linux shared reserved-1yr-partial-upfront 0.60",
         "g5.xlarge us-east-1 linux shared reserved-3yr-all-upfront 0.40",
     ];
-    assert_eq!(words(&found), expected);
-    let quote = &found[0].1;
+    assert_eq!(words(&prices), expected);
+    let quote = &prices[0].1;
     assert_eq!(quote.effective_date, date(2026, 11, 1));
     assert_eq!(quote.seen_on, date(2026, 11, 18), "the day of the list");
 }
@@ -132,14 +132,14 @@ fn both_parts_of_a_commitment_are_spread_over_its_term() {
 #[test]
 fn rows_that_share_a_name_and_not_a_price_are_left_out() {
     let other = |changes: &[(&str, &str)]| {
-        let all: Vec<_> = [("SKU", "B2"), ("PricePerUnit", "9.9900000000")]
+        let cells: Vec<_> = [("SKU", "B2"), ("PricePerUnit", "9.9900000000")]
             .iter()
             .chain(changes)
             .copied()
             .collect();
-        row(&all)
+        row(&cells)
     };
-    let found = read(&[
+    let prices = read(&[
         row(&[]),
         other(&[("MarketOption", "CapacityBlock")]),
         other(&[("CapacityStatus", "UnusedCapacityReservation")]),
@@ -158,7 +158,7 @@ fn rows_that_share_a_name_and_not_a_price_are_left_out() {
         "g5.xlarge us-east-1 linux shared on-demand 1.006",
         "g5.xlarge us-east-1 sles shared on-demand 1.131",
     ];
-    assert_eq!(words(&found), expected);
+    assert_eq!(words(&prices), expected);
     // Of two prices neither is taken.
     let twice = [row(&[]), other(&[]), row(&[])];
     assert!(read(&twice).expect("a list").is_empty());
@@ -210,6 +210,6 @@ fn a_list_that_is_not_whole_or_not_as_before_is_refused() {
 #[test]
 fn a_list_of_the_future_is_of_today() {
     let text = file(&[row(&[])]).replace("2026-11-18T", "9999-12-31T");
-    let found = read_in("us-east-1", &text).expect("a list");
-    assert_eq!(found[0].1.seen_on, date(2026, 11, 23));
+    let prices = read_in("us-east-1", &text).expect("a list");
+    assert_eq!(prices[0].1.seen_on, date(2026, 11, 23));
 }

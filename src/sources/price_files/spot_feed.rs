@@ -76,7 +76,7 @@ pub(super) fn read(
     if feed.config.rate != "perhr" {
         return Err("its prices are not by the hour".to_owned());
     }
-    let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    let mut by_region: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for listed in feed.config.regions {
         let old = OLD_NAMES.iter().find(|(old, _)| *old == listed.region);
         let region = old.map_or(listed.region.as_str(), |(_, name)| name);
@@ -87,9 +87,12 @@ pub(super) fn read(
             values.filter_map(move |value| price(region, &size.size, value, seen_on))
         });
         let prices: Vec<_> = prices.collect();
-        found.entry(region.to_owned()).or_default().extend(prices);
+        by_region
+            .entry(region.to_owned())
+            .or_default()
+            .extend(prices);
     }
-    Ok(found)
+    Ok(by_region)
 }
 
 fn price(
@@ -105,7 +108,8 @@ fn price(
     };
     let amount: Decimal = value.prices.get(Currency::Usd.code())?.parse().ok()?;
     // Where another currency is billed, a price in dollars is not one that is paid.
-    let currency = Some(Currency::of_region(region)).filter(|one| *one == Currency::Usd)?;
+    let currency =
+        Some(Currency::of_region(region)).filter(|currency| *currency == Currency::Usd)?;
     let key = PriceKey {
         operating_system,
         option: PriceOption::Spot,
@@ -130,8 +134,8 @@ mod tests {
 
     fn prices(text: &str) -> Result<Vec<String>, String> {
         let types = BTreeSet::from(["g5.xlarge".to_owned()]);
-        let found = read(text.as_bytes(), &types, date(2026, 11, 18))?;
-        let quotes = found.into_values().flatten();
+        let prices = read(text.as_bytes(), &types, date(2026, 11, 18))?;
+        let quotes = prices.into_values().flatten();
         Ok(quotes
             .map(|(key, quote)| format!("{key} {} {}", quote.rate.amount(), quote.seen_on))
             .collect())
@@ -152,12 +156,12 @@ mod tests {
 
     #[test]
     fn prices_of_what_is_wanted_are_found_under_both_names_of_a_region() {
-        let found = prices(FEED).expect("a feed");
+        let prices = prices(FEED).expect("a feed");
         let expected = [
             "g5.xlarge eu-west-1 windows shared spot 0.9 2026-11-18",
             "g5.xlarge us-east-1 linux shared spot 0.421 2026-11-18",
         ];
-        assert_eq!(found, expected);
+        assert_eq!(prices, expected);
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn a_server_that_is_gone_is_asked_once() {
         };
         let (failures, _) = asked(&server, &["a", "b", "c", "d"], 1, &mut sizes);
         assert_eq!(server.queries().len(), queries, "{kind}");
-        let hosts: Vec<usize> = failures.iter().map(|one| one.hosts.len()).collect();
+        let hosts: Vec<usize> = failures.iter().map(|failure| failure.hosts.len()).collect();
         assert_eq!(hosts, [4], "{kind}");
     }
 }

@@ -251,7 +251,8 @@ impl Prover {
     async fn credentials(&self) -> Result<Credentials, SourceError> {
         let mut held = self.credentials.lock().await;
         let until = SystemTime::now() + EXPIRY_MARGIN;
-        let is_valid = |one: &&Credentials| one.expiry().is_none_or(|expiry| expiry > until);
+        let is_valid =
+            |credentials: &&Credentials| credentials.expiry().is_none_or(|expiry| expiry > until);
         if let Some(credentials) = held.as_ref().filter(is_valid) {
             return Ok(credentials.clone());
         }

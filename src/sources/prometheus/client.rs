@@ -149,9 +149,11 @@ impl Client {
         matchers: &[String],
         window: Window,
     ) -> Result<Vec<Labels>, SourceError> {
-        let form = matchers.iter().fold(Form::new(self.is_open), |form, one| {
-            form.with("match[]", one)
-        });
+        let form = matchers
+            .iter()
+            .fold(Form::new(self.is_open), |form, matcher| {
+                form.with("match[]", matcher)
+            });
         let data: SeriesData = self.asked(SERIES, form.within(window)).await?;
         Ok(data.labels())
     }

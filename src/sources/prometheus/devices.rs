@@ -392,8 +392,8 @@ pub(super) fn compute_slices(profile: &str) -> Option<u8> {
 /// it is of GPUs that are not partitioned.
 fn is_partition(labels: &Labels) -> bool {
     let is = |name: &str, whole: &[&str]| {
-        let found = find(labels, &[name]);
-        found.is_none_or(|(_, value)| whole.iter().any(|one| value.eq_ignore_ascii_case(one)))
+        let label = find(labels, &[name]);
+        label.is_none_or(|(_, value)| whole.iter().any(|word| value.eq_ignore_ascii_case(word)))
     };
     !is("gpu_partition_id", &["0", "na"]) || !is("gpu_compute_partition_type", &["spx", "na"])
 }

@@ -5,13 +5,13 @@ use crate::sources::prometheus::scenes::{labels, machine};
 /// Takes series of metrics by their names, on two machines.
 fn taken<'a>(instances: &'a [Instance], series: &[(&str, &str)]) -> Discovery<'a> {
     let map = MetricMap::builtin();
-    let mut found = Discovery::of(Hosts::of(instances, &[]));
+    let mut discovery = Discovery::of(Hosts::of(instances, &[]));
     for (name, text) in series {
         let row = map.rows.iter().position(|row| row.name == *name);
         let row = row.expect("a metric of the map");
-        found.take(row, &map.rows[row], &labels(text));
+        discovery.take(row, &map.rows[row], &labels(text));
     }
-    found
+    discovery
 }
 
 fn machines() -> Vec<Instance> {
@@ -32,7 +32,7 @@ fn scope(host: &str, device: &[&str]) -> Scope {
 #[test]
 fn pods_come_and_go_and_a_gpu_stays() {
     let instances = machines();
-    let found = taken(
+    let discovery = taken(
         &instances,
         &[
             (
@@ -53,14 +53,14 @@ fn pods_come_and_go_and_a_gpu_stays() {
             ),
         ],
     );
-    let scopes: Vec<&Scope> = found.groups.keys().map(|(_, scope)| scope).collect();
+    let scopes: Vec<&Scope> = discovery.groups.keys().map(|(_, scope)| scope).collect();
     let expected = [
         scope("Hostname", &["gpu", "UUID"]),
         scope("hostname", &["gpu", "UUID"]),
         scope("hostname", &["gpu", "uuid"]),
     ];
     assert_eq!(scopes, expected.iter().collect::<Vec<_>>());
-    let seen: Vec<&Seen> = found
+    let seen: Vec<&Seen> = discovery
         .groups
         .values()
         .flat_map(|group| group.hosts.values())
@@ -68,7 +68,7 @@ fn pods_come_and_go_and_a_gpu_stays() {
         .collect();
     let series: Vec<(u32, bool)> = seen
         .iter()
-        .map(|one| (one.series, one.is_virtual))
+        .map(|sighting| (sighting.series, sighting.is_virtual))
         .collect();
     assert_eq!(series, [(2, false), (1, false), (1, true)]);
     assert_eq!(
@@ -79,21 +79,21 @@ fn pods_come_and_go_and_a_gpu_stays() {
             core: None,
         }
     );
-    assert_eq!(found.gaps("prom"), []);
+    assert_eq!(discovery.gaps("prom"), []);
 }
 
 #[test]
 fn slices_are_of_the_gpu_whose_uuid_they_have() {
     let instances = machines();
     let slice = r#"hostname="ip-10-0-0-1",gpu="0",UUID="GPU-a",modelName="NVIDIA A30",GPU_I_ID="3",GPU_I_PROFILE="2g.12gb""#;
-    let found = taken(
+    let discovery = taken(
         &instances,
         &[
             ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", slice),
             ("DCGM_FI_DEV_POWER_USAGE", slice),
         ],
     );
-    let groups: Vec<&Group<'_>> = found.groups.values().collect();
+    let groups: Vec<&Group<'_>> = discovery.groups.values().collect();
     let labels = ["GPU_I_ID", "GPU_I_PROFILE"].map(str::to_owned);
     assert_eq!(groups[0].slice_labels, BTreeSet::from(labels));
     let seen = groups[0].hosts["ip-10-0-0-1"].devices.values().next();
@@ -113,7 +113,7 @@ fn slices_are_of_the_gpu_whose_uuid_they_have() {
 #[test]
 fn labels_of_other_exporters_are_found_in_any_case() {
     let instances = machines();
-    let found = taken(
+    let discovery = taken(
         &instances,
         &[
             (
@@ -135,7 +135,7 @@ fn labels_of_other_exporters_are_found_in_any_case() {
         ],
     );
     type Numbers<'a> = BTreeMap<(&'a str, Vec<&'a str>), (Index, Option<u16>)>;
-    let found: Numbers<'_> = found
+    let numbers: Numbers<'_> = discovery
         .groups
         .iter()
         .flat_map(|((_, scope), group)| {
@@ -161,7 +161,7 @@ fn labels_of_other_exporters_are_found_in_any_case() {
             (Index::Absent, Some(3)),
         ),
     ];
-    assert_eq!(found, BTreeMap::from(expected));
+    assert_eq!(numbers, BTreeMap::from(expected));
 }
 
 #[test]

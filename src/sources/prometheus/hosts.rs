@@ -56,8 +56,8 @@ pub(super) fn host_name(labels: &Labels) -> &str {
         &HOST_LABELS,
         &ADDRESS_LABELS,
     ];
-    let found = names.into_iter().find_map(|names| find(labels, names));
-    found.map_or("(no host)", |(_, value)| value)
+    let label = names.into_iter().find_map(|names| find(labels, names));
+    label.map_or("(no host)", |(_, value)| value)
 }
 
 impl<'a> Hosts<'a> {
@@ -138,10 +138,10 @@ impl<'a> Hosts<'a> {
         let Some(ids) = of(cluster).or_else(|| of(None)) else {
             return HostMatch::None;
         };
-        let mut found = ids.iter().filter_map(|id| self.by_provider_id(id));
+        let mut machines = ids.iter().filter_map(|id| self.by_provider_id(id));
         // Ids in other forms name machines that are known by their host names.
         let is_exact = |id: &String| id.starts_with("aws://") || id.starts_with("gce://");
-        match (found.next(), found.next()) {
+        match (machines.next(), machines.next()) {
             (Some(instance), None) => HostMatch::One(instance),
             (None, _) if !ids.iter().any(is_exact) => HostMatch::None,
             _ => HostMatch::Several,
@@ -185,11 +185,11 @@ impl<'a> Hosts<'a> {
         if is_of_kubernetes(labels) {
             return None;
         }
-        let found = match self.directory.by_address(host) {
+        let matched = match self.directory.by_address(host) {
             HostMatch::None => self.directory.by_host_of_any_region(host),
             found => found,
         };
-        match found {
+        match matched {
             HostMatch::One(instance) => Some((instance, JoinedBy::Address)),
             HostMatch::Several | HostMatch::None => None,
         }

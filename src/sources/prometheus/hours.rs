@@ -49,7 +49,7 @@ pub(super) async fn read_hours<A: Ask>(
         let mut grids = Grids::new();
         let of_metric = || {
             let requests = chunk.requests.iter();
-            requests.filter(move |one| one.metric == metric)
+            requests.filter(move |request| request.metric == metric)
         };
         for request in of_metric() {
             for (form, hosts) in forms(request, statistic) {
@@ -192,19 +192,19 @@ fn of_gpu<'g, 'a>(grids: &'g Grids<'a>, device: DeviceKey<'a>) -> Option<&'g [Ce
 
 /// Whether each hour with samples has one value and some samples in each of its periods.
 fn is_whole(values: &[Cell], counts: &[Cell], window: Window) -> bool {
-    let mut found = Vec::new();
+    let mut hours = Vec::new();
     for (hour, (value, count)) in (0_i64..).zip(values.iter().zip(counts)) {
         match (value.rows, count.rows) {
             (0, 0) => {}
             (1, 1) => {
                 let after = SignedDuration::from_hours(hour);
                 let start = window.start.checked_add(after).unwrap_or(window.end);
-                found.push((start, count.sum));
+                hours.push((start, count.sum));
             }
             _ => return false,
         }
     }
-    are_whole(&found, window)
+    are_whole(&hours, window)
 }
 
 #[cfg(test)]

@@ -75,14 +75,14 @@ fn instance(instance_type: &str) -> [Instance; 1] {
 /// What to ask for a machine with series of utilization and memory.
 fn chunk<'a>(instances: &'a [Instance], text: &str) -> Chunk<'a> {
     let map = MetricMap::builtin();
-    let mut found = Discovery::of(Hosts::of(instances, &[]));
+    let mut discovery = Discovery::of(Hosts::of(instances, &[]));
     for name in ["DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED"] {
         let place = map.rows.iter().position(|row| row.name == name);
         let place = place.expect("a metric of the map");
-        found.take(place, &map.rows[place], &labels(text));
+        discovery.take(place, &map.rows[place], &labels(text));
     }
     let grid = (days(2), HOUR_SECONDS);
-    let planned = plan(&map, found, &BTreeMap::new(), grid, "prom");
+    let planned = plan(&map, discovery, &BTreeMap::new(), grid, "prom");
     let mut chunks = planned.chunks.into_iter();
     chunks.next().expect("a chunk")
 }
@@ -94,9 +94,9 @@ fn by_hours(server: &Server, chunk: &Chunk<'_>) -> (Vec<Series>, bool) {
     let Readings::Hours { series, partial } = answer.value else {
         panic!("hours alone");
     };
-    let all: Vec<&str> = partial.iter().map(ResourceId::as_str).collect();
-    assert!(all.is_empty() || all == ["i-1"], "{all:?}");
-    (series, !all.is_empty())
+    let ids: Vec<&str> = partial.iter().map(ResourceId::as_str).collect();
+    assert!(ids.is_empty() || ids == ["i-1"], "{ids:?}");
+    (series, !ids.is_empty())
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn an_hour_has_the_mean_and_the_maximum_of_its_periods() {
     let server = server(whole(), 1);
     let (hours, is_partial) = by_hours(&server, &chunk);
     assert!(!is_partial);
-    let steps: Vec<u32> = server.asked.borrow().iter().map(|one| one.3).collect();
+    let steps: Vec<u32> = server.asked.borrow().iter().map(|query| query.3).collect();
     // Mean, count and maximum, of utilization and of memory.
     assert_eq!(steps, [3_600; 6]);
     assert_eq!(
@@ -177,7 +177,9 @@ fn several_rows_and_another_machine_before_make_an_hour_partial() {
         assert_eq!(is_partial, expected, "{since}");
         let hours = if since < START + 3_600 { 48 } else { 47 };
         assert!(
-            series.iter().all(|one| one.points.len() == hours),
+            series
+                .iter()
+                .all(|each_series| each_series.points.len() == hours),
             "{since}"
         );
     }

@@ -14,8 +14,8 @@ pub(super) fn find_all<'l>(
             .find(|(own, value)| own.eq_ignore_ascii_case(name) && !value.is_empty())
             .map(|(own, value)| (own.as_str(), value.as_str()))
     };
-    let found: Vec<_> = names.iter().filter_map(of_name).collect();
-    found.into_iter()
+    let pairs: Vec<_> = names.iter().filter_map(of_name).collect();
+    pairs.into_iter()
 }
 
 /// The first of them.
@@ -69,7 +69,7 @@ pub(super) enum PodOf {
 /// Whose a series is. A pod without its namespace may be any of several.
 pub(super) fn pod_of(labels: &Labels) -> Option<PodOf> {
     let names = POD_LABELS.iter().enumerate();
-    let mut found = names.filter_map(|(place, (namespace, pod))| {
+    let mut pods = names.filter_map(|(place, (namespace, pod))| {
         let (namespace, _) = find(labels, &[*namespace])?;
         let (pod, name) = find(labels, &[*pod])?;
         let labels = PodLabels {
@@ -79,7 +79,7 @@ pub(super) fn pod_of(labels: &Labels) -> Option<PodOf> {
         };
         Some((labels, name))
     });
-    let (of, name) = found.next()?;
+    let (of, name) = pods.next()?;
     let container = find(labels, &["container"]).map_or(name, |(_, container)| container);
     let is_own = of.place == TARGET && EXPORTERS.iter().any(|own| container.contains(own));
     Some(if is_own {

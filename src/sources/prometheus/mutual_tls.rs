@@ -121,12 +121,12 @@ fn verifying(
 pub(super) fn certificates(
     (file, pem): (&Path, &str),
 ) -> Result<Vec<CertificateDer<'static>>, String> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-    let found = found.map_err(|_| named(file, INVALID_CERTIFICATE))?;
-    if found.is_empty() {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    let certificates = certificates.map_err(|_| named(file, INVALID_CERTIFICATE))?;
+    if certificates.is_empty() {
         return Err(named(file, "it has no PEM certificates"));
     }
-    Ok(found)
+    Ok(certificates)
 }
 
 pub(super) const INVALID_CERTIFICATE: &str = "a certificate in it is invalid";

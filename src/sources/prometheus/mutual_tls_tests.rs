@@ -69,8 +69,8 @@ impl Drop for Tls {
 fn serve() -> (String, Receiver<Received>) {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut authorities = RootCertStore::empty();
-    for one in chain("ca.pem") {
-        authorities.add(one).expect("an authority");
+    for certificate in chain("ca.pem") {
+        authorities.add(certificate).expect("an authority");
     }
     let verifier =
         WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(&provider));

@@ -15,25 +15,29 @@ fn numbered(
     let map = MetricMap::builtin();
     let row = map.rows.iter().position(|row| row.name == metric);
     let row = row.expect("a metric of the map");
-    let mut found = Discovery::of(Hosts::of(&instances, &[]));
+    let mut discovery = Discovery::of(Hosts::of(&instances, &[]));
     for text in series {
         let text = format!(r#"{text},instance="10.0.0.1:9835""#);
-        found.take(row, &map.rows[row], &labels(&text));
+        discovery.take(row, &map.rows[row], &labels(&text));
     }
     for text in infos {
-        found.take_gpu_info(&labels(&format!(r#"{text},instance="10.0.0.1:9835""#)));
+        discovery.take_gpu_info(&labels(&format!(r#"{text},instance="10.0.0.1:9835""#)));
     }
     let shapes = BTreeMap::new();
     let offer_of = |instance: &Instance| -> Option<&GpuOffer> {
         known_shape(&shapes, &instance.instance_type)?.gpu.as_ref()
     };
-    let numbers = numbers(&found, offer_of);
-    let mut all = Vec::new();
-    for host in found.groups.values().flat_map(|group| group.hosts.values()) {
+    let numbers = numbers(&discovery, offer_of);
+    let mut gpus = Vec::new();
+    for host in discovery
+        .groups
+        .values()
+        .flat_map(|group| group.hosts.values())
+    {
         let ids = host.devices.values().map(|seen| &seen.id);
-        all.extend(ids.map(|id| numbers[host.machine].of(id)));
+        gpus.extend(ids.map(|id| numbers[host.machine].of(id)));
     }
-    all
+    gpus
 }
 
 const RATIO: &str = "nvidia_smi_utilization_gpu_ratio";

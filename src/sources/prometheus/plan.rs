@@ -190,14 +190,18 @@ fn note_unseen<'a>(
             .map(u32::from)
             .sum();
         let has_room = compute < u32::from(division.card_slices);
-        let all = offered.and_then(|offered| offered.get(*machine)).copied();
-        let (all, seen) = (
-            all.unwrap_or(0) as usize,
+        let count = offered.and_then(|offered| offered.get(*machine)).copied();
+        let (count, seen) = (
+            count.unwrap_or(0) as usize,
             seen.get(*machine).copied().unwrap_or(0),
         );
-        if has_room && !division.slices.is_empty() && all > seen {
+        if has_room && !division.slices.is_empty() && count > seen {
             let is_first = counted.insert(*machine);
-            division.unseen = Some(if is_first { (all - seen, all) } else { (0, 0) });
+            division.unseen = Some(if is_first {
+                (count - seen, count)
+            } else {
+                (0, 0)
+            });
         }
     }
 }
@@ -205,15 +209,15 @@ fn note_unseen<'a>(
 /// What to ask, each with its chunk.
 fn requests<'a>(
     map: &MetricMap,
-    found: &Discovery<'a>,
+    discovery: &Discovery<'a>,
     (numbers, choices): (
         &BTreeMap<&'a ResourceId, Numbers>,
         &BTreeMap<DeviceKey<'a>, Choices>,
     ),
     place: &Places<'a>,
 ) -> Vec<(usize, Request<'a>)> {
-    let mut all = Vec::new();
-    for ((row, scope), group) in &found.groups {
+    let mut requests = Vec::new();
+    for ((row, scope), group) in &discovery.groups {
         // By chunk, and by whether it is for a sum.
         let mut of_group: BTreeMap<(usize, bool), Request<'a>> = BTreeMap::new();
         for (host, series) in &group.hosts {
@@ -237,23 +241,23 @@ fn requests<'a>(
                 }
             }
         }
-        all.extend(
+        requests.extend(
             of_group
                 .into_iter()
                 .map(|((chunk, _), request)| (chunk, request)),
         );
     }
-    all
+    requests
 }
 
 /// The GPUs that series were found of, with what could not be assigned to any.
 fn devices<'a>(
-    found: &Discovery<'a>,
+    discovery: &Discovery<'a>,
     numbers: &BTreeMap<&'a ResourceId, Numbers>,
 ) -> (BTreeMap<DeviceKey<'a>, Device>, Unusable) {
     let mut devices: BTreeMap<DeviceKey<'a>, Device> = BTreeMap::new();
     let mut unassigned = Unusable::default();
-    for ((row, _), group) in &found.groups {
+    for ((row, _), group) in &discovery.groups {
         for (host, series) in &group.hosts {
             for seen in series.devices.values() {
                 let numbers = numbers.get(series.machine);
@@ -263,7 +267,7 @@ fn devices<'a>(
                 };
                 let device = devices.entry((series.machine, number)).or_default();
                 device.add(*row, seen, |slice| {
-                    found.compute_of(series.machine, seen, slice)
+                    discovery.compute_of(series.machine, seen, slice)
                 });
             }
         }
@@ -326,11 +330,11 @@ impl Division {
 /// Which rows stand for what of a GPU. Rows of one metric are never added up with those
 /// of another that says the same thing.
 fn choices(map: &MetricMap, device: &Device) -> Choices {
-    let all = |quantity: Quantity, of: &BTreeSet<usize>| -> Vec<usize> {
+    let rows_of = |quantity: Quantity, of: &BTreeSet<usize>| -> Vec<usize> {
         let is_of = |row: &usize| map.rows[*row].quantity == quantity;
         of.iter().copied().filter(is_of).collect()
     };
-    let first = |quantity, of: &BTreeSet<usize>| all(quantity, of).first().copied();
+    let first = |quantity, of: &BTreeSet<usize>| rows_of(quantity, of).first().copied();
     let Device { whole, by_core, .. } = device;
     let slices = &device.division.slices;
     let is_divided = !slices.is_empty();
@@ -344,7 +348,10 @@ fn choices(map: &MetricMap, device: &Device) -> Choices {
     let used = first(Quantity::MemoryUsed, whole);
     let used_parts = first(Quantity::MemoryUsed, &device.sliced)
         .or_else(|| first(Quantity::MemoryUsed, by_core))
-        .map_or_else(|| all(Quantity::MemoryUsedPart, by_core), |row| vec![row]);
+        .map_or_else(
+            || rows_of(Quantity::MemoryUsedPart, by_core),
+            |row| vec![row],
+        );
     // The memory of slices is not that of the card, which the catalog has.
     let total = if is_divided {
         Total::Unknown
@@ -497,7 +504,7 @@ type Places<'a> = BTreeMap<&'a ResourceId, usize>;
 
 /// Machines in chunks of at most so many rows, and in which chunk each is.
 fn chunks<'a>(
-    found: &Discovery<'a>,
+    discovery: &Discovery<'a>,
     devices: BTreeMap<DeviceKey<'a>, Device>,
     rows: usize,
 ) -> (Vec<Chunk<'a>>, Places<'a>) {
@@ -509,7 +516,7 @@ fn chunks<'a>(
     }
     let mut left = 0;
     for (id, weight) in weights {
-        let Some(machine) = found.machines.get(id) else {
+        let Some(machine) = discovery.machines.get(id) else {
             continue;
         };
         if chunks.is_empty() || weight > left {

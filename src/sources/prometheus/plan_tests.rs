@@ -6,13 +6,13 @@ use crate::sources::prometheus::scenes::{days, labels, machine, ten_minutes};
 /// Plans for machines of a type, from series of metrics by their names.
 fn planned<'a>(instances: &'a [Instance], series: &[(&str, String)], window: Window) -> Plan<'a> {
     let map = MetricMap::builtin();
-    let mut found = Discovery::of(Hosts::of(instances, &[]));
+    let mut discovery = Discovery::of(Hosts::of(instances, &[]));
     for (name, text) in series {
         let row = map.rows.iter().position(|row| row.name == *name);
         let row = row.expect("a metric of the map");
-        found.take(row, &map.rows[row], &labels(text));
+        discovery.take(row, &map.rows[row], &labels(text));
     }
-    plan(&map, found, &BTreeMap::new(), (window, 300), "prom")
+    plan(&map, discovery, &BTreeMap::new(), (window, 300), "prom")
 }
 
 fn machines(count: usize, instance_type: &str) -> Vec<Instance> {
@@ -92,8 +92,8 @@ fn the_engine_stands_in_for_utilization_and_a_sum_for_the_memory() {
     let of = |name: &str, metric: Metric| -> Vec<&str> {
         let it = requests
             .iter()
-            .find(|one| one.mapped.name == name && one.metric == metric);
-        let hosts = it.into_iter().flat_map(|one| one.hosts.keys());
+            .find(|request| request.mapped.name == name && request.metric == metric);
+        let hosts = it.into_iter().flat_map(|request| request.hosts.keys());
         hosts.map(String::as_str).collect()
     };
     let (first, second) = ("ip-10-0-0-0", "ip-10-0-0-1");
@@ -109,7 +109,7 @@ fn the_engine_stands_in_for_utilization_and_a_sum_for_the_memory() {
     assert_eq!(of("DCGM_FI_DEV_FB_USED", Metric::GpuMemoryTotal), [first]);
     let sum = requests
         .iter()
-        .find(|one| one.metric == Metric::GpuMemoryTotal);
+        .find(|request| request.metric == Metric::GpuMemoryTotal);
     assert_eq!(
         sum.expect("a sum").rest,
         ["DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"]
@@ -133,7 +133,7 @@ fn a_divided_card_is_measured_by_its_slices_or_not_at_all() {
     let requests = &plan.chunks[0].requests;
     let names: Vec<(&str, Vec<&String>)> = requests
         .iter()
-        .map(|one| (one.mapped.name.as_str(), one.hosts.keys().collect()))
+        .map(|request| (request.mapped.name.as_str(), request.hosts.keys().collect()))
         .collect();
     let (first, second) = ("ip-10-0-0-0".to_owned(), "ip-10-0-0-1".to_owned());
     assert_eq!(
@@ -185,8 +185,8 @@ fn instances_without_any_series_leave_cards_with_room_for_them_unmeasured() {
             ((&id, 3), device(&[])),
         ]);
         note_unseen(Some(&BTreeMap::from([(id.clone(), offered)])), &mut devices);
-        let found = devices.values().map(|device| device.division.unseen);
-        found.collect::<Vec<_>>()
+        let unseen = devices.values().map(|device| device.division.unseen);
+        unseen.collect::<Vec<_>>()
     };
     // Four have series. Of six, two are somewhere on the cards with room.
     assert_eq!(unseen(6), [Some((2, 6)), None, Some((0, 0)), None]);

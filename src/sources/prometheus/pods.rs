@@ -109,8 +109,8 @@ pub(super) async fn uses<A: Ask>(
 
 /// The requests for utilization, each with its place.
 fn of_utilization<'c, 'a>(chunk: &'c Chunk<'a>) -> impl Iterator<Item = (usize, &'c Request<'a>)> {
-    let all = chunk.requests.iter().enumerate();
-    all.filter(|(_, request)| request.metric == Metric::GpuUtilization)
+    let requests = chunk.requests.iter().enumerate();
+    requests.filter(|(_, request)| request.metric == Metric::GpuUtilization)
 }
 
 /// The hosts of a request whose series name pods, by what one query can ask for.
@@ -143,14 +143,14 @@ fn groups<'r>(
 /// a machine came, another may have had its name or its address. Whole days or hours are
 /// few different queries.
 fn seconds_of(machine: &Machine<'_>, window: Window) -> Option<i64> {
-    let all = window.seconds();
+    let seconds = window.seconds();
     let first_seen = machine.instance.first_seen();
     let is_certain = matches!(
         machine.joined_by,
         JoinedBy::InstanceId | JoinedBy::ProviderId
     );
     if is_certain || first_seen <= window.start {
-        return (all > 0).then_some(all);
+        return (seconds > 0).then_some(seconds);
     }
     let own = window.end.as_second() - first_seen.as_second();
     let unit = if own < DAY_SECONDS {

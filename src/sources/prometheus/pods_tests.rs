@@ -16,13 +16,13 @@ const UTILIZATION: &str = "DCGM_FI_DEV_GPU_UTIL";
 /// What to ask for one machine with these series.
 fn chunk<'a>(instances: &'a [Instance], series: &[(&str, &str)], window: Window) -> Chunk<'a> {
     let map = MetricMap::builtin();
-    let mut found = Discovery::of(Hosts::of(instances, &[]));
+    let mut discovery = Discovery::of(Hosts::of(instances, &[]));
     for (name, text) in series {
         let place = map.rows.iter().position(|row| row.name == *name);
         let place = place.expect("a metric of the map");
-        found.take(place, &map.rows[place], &labels(text));
+        discovery.take(place, &map.rows[place], &labels(text));
     }
-    let planned = plan(&map, found, &BTreeMap::new(), (window, 300), SERVER);
+    let planned = plan(&map, discovery, &BTreeMap::new(), (window, 300), SERVER);
     let mut chunks = planned.chunks.into_iter();
     let only = chunks.next().expect("a chunk");
     assert_eq!(chunks.next(), None);
@@ -33,7 +33,7 @@ fn chunk<'a>(instances: &'a [Instance], series: &[(&str, &str)], window: Window)
 /// mean and largest.
 fn answering(by: &'static str, rows: &'static [(&'static str, f64, f64, f64)]) -> Server {
     let answers = move |query: &str, _: Timestamp, end: Timestamp| {
-        let found = rows.iter().map(|(text, samples, mean, largest)| {
+        let answered = rows.iter().map(|(text, samples, mean, largest)| {
             let value = match query {
                 query if query.contains(") / sum by") || query.contains("avg_over") => *mean,
                 query if query.contains("count_over_time") => *samples,
@@ -43,7 +43,7 @@ fn answering(by: &'static str, rows: &'static [(&'static str, f64, f64, f64)]) -
         });
         let is_of_pods = query.contains(by);
         Ok(if is_of_pods {
-            found.collect()
+            answered.collect()
         } else {
             // Twenty samples of ten minutes.
             let (text, ..) = rows[0];
@@ -108,10 +108,10 @@ fn pods_that_follow_each_other_have_their_own_figures() {
             ),
         ],
     );
-    let (found, gaps) = read_uses(&server, &chunk, ten_minutes());
+    let (uses, gaps) = read_uses(&server, &chunk, ten_minutes());
     assert_eq!(gaps, []);
     let expected = [used("p1", 12, 50.0, 90.0), used("p2", 8, 25.0, 30.0)];
-    assert_eq!(found, expected);
+    assert_eq!(uses, expected);
     let by = "by (hostname, gpu, exported_namespace, exported_pod)";
     let of = r#"DCGM_FI_DEV_GPU_UTIL{hostname=~"ip-10-0-0-1",exported_pod!=""}[10m]"#;
     assert_eq!(
@@ -145,10 +145,10 @@ fn the_slices_of_a_pod_take_part_by_their_compute() {
         "namespace, pod",
         &[(LARGE, 20.0, 0.7, 1.0), (SMALL, 20.0, 0.35, 0.5)],
     );
-    let (found, gaps) = read_uses(&server, &chunk, ten_minutes());
+    let (uses, gaps) = read_uses(&server, &chunk, ten_minutes());
     assert_eq!(gaps, []);
     // (3 × 70% + 1 × 35%) / 4; both were held for the same ten minutes.
-    assert_eq!(found, [used("p1", 20, 61.25, 100.0)]);
+    assert_eq!(uses, [used("p1", 20, 61.25, 100.0)]);
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn rows_of_one_time_are_never_added_up() {
             80.0,
         )],
     );
-    let (found, _) = read_uses(&server, &chunk, ten_minutes());
-    assert_eq!(found, [used("p1", 20, 40.0, 80.0)]);
+    let (uses, _) = read_uses(&server, &chunk, ten_minutes());
+    assert_eq!(uses, [used("p1", 20, 40.0, 80.0)]);
     for query in server.queries() {
         assert!(query.starts_with("max by"), "{query}");
     }
@@ -213,8 +213,8 @@ fn what_names_no_holder_and_what_is_no_percentage_is_left_out() {
             ),
         ],
     );
-    let (found, gaps) = read_uses(&server, &named, ten_minutes());
-    assert_eq!(found, [used("p1", 20, 40.0, 80.0)]);
+    let (uses, gaps) = read_uses(&server, &named, ten_minutes());
+    assert_eq!(uses, [used("p1", 20, 40.0, 80.0)]);
     let [gap] = &gaps[..] else {
         panic!("{gaps:?}");
     };
@@ -238,8 +238,8 @@ fn pods_that_cannot_be_read_leave_the_machine_as_it_is() {
         Ok(vec![row(r#"hostname="ip-10-0-0-1",gpu="0""#, &points)])
     };
     let server = Server::of(&[], Box::new(answers));
-    let (found, gaps) = read_uses(&server, &chunk, ten_minutes());
-    assert_eq!(found, []);
+    let (uses, gaps) = read_uses(&server, &chunk, ten_minutes());
+    assert_eq!(uses, []);
     let [gap] = &gaps[..] else {
         panic!("{gaps:?}");
     };

@@ -186,9 +186,9 @@ pub(super) fn selector(name: &str, matchers: &[String]) -> String {
             _ => format!("{name}{{{}}}", matchers.join(",")),
         };
     }
-    let mut all = vec![format!("__name__={}", quoted(name))];
-    all.extend(matchers.iter().cloned());
-    format!("{{{}}}", all.join(","))
+    let mut terms = vec![format!("__name__={}", quoted(name))];
+    terms.extend(matchers.iter().cloned());
+    format!("{{{}}}", terms.join(","))
 }
 
 /// A label's name, in quotes where it is not of the old alphabet: CloudWatch has

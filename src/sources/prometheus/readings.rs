@@ -111,7 +111,10 @@ pub(super) async fn read<A: Ask>(
         }
         let span = Span::of(window, period_seconds.max(at_least));
         let mut grids = Grids::new();
-        let of_metric = chunk.requests.iter().filter(|one| one.metric == metric);
+        let of_metric = chunk
+            .requests
+            .iter()
+            .filter(|request| request.metric == metric);
         for request in of_metric {
             reading
                 .ask(asker, request, statistic, span, &mut grids)
@@ -141,8 +144,8 @@ impl Reading {
     ) {
         let ended = self.failed.iter().find(|(error, _)| ends_all(error));
         if let Some((error, _)) = ended.cloned() {
-            let all = request.hosts.keys().map(String::as_str);
-            self.failed.push((error, missing(request, all)));
+            let hosts = request.hosts.keys().map(String::as_str);
+            self.failed.push((error, missing(request, hosts)));
             return;
         }
         for (form, hosts) in forms(request, statistic) {
@@ -202,8 +205,8 @@ impl Reading {
         });
         let mut gaps: Vec<Gap> = failed.chain(warned).collect();
         if let (missing @ 1.., all) = self.unmeasured {
-            let [missing, all] = [missing, all].map(|count| count.to_string());
-            let cause = Cause::of(CauseKind::SlicesUnmeasured, [&missing, &all]);
+            let [missing, total] = [missing, all].map(|count| count.to_string());
+            let cause = Cause::of(CauseKind::SlicesUnmeasured, [&missing, &total]);
             gaps.push(gap(cause));
         }
         self.sparse.sort_unstable();
@@ -254,10 +257,10 @@ fn unmeasured_slices(
     if division.unseen.is_some() {
         return division.unseen;
     }
-    let all = division.slices.keys().map(|slice| slice.number.as_str());
-    let all: BTreeSet<&str> = all.collect();
-    let missing = all.difference(&measured).count();
-    (missing > 0 && !measured.is_empty()).then_some((missing, all.len()))
+    let slices = division.slices.keys().map(|slice| slice.number.as_str());
+    let slices: BTreeSet<&str> = slices.collect();
+    let missing = slices.difference(&measured).count();
+    (missing > 0 && !measured.is_empty()).then_some((missing, slices.len()))
 }
 
 /// How long in a window another machine had the name and the address of this one.
@@ -450,8 +453,8 @@ fn of_slices_or_cores(
         Part::Slice(slice) => division.slices.get(slice).copied().flatten(),
         Part::Gpu | Part::Core(..) => None,
     };
-    let all = values.iter().filter_map(|(part, _)| compute(part));
-    let sum: u32 = all.map(u32::from).sum();
+    let sizes = values.iter().filter_map(|(part, _)| compute(part));
+    let sum: u32 = sizes.map(u32::from).sum();
     if sum > u32::from(division.card_slices) {
         // The card was divided in another way within the period: more slices than it has
         // are of two times.
@@ -507,19 +510,19 @@ pub(super) fn forms<'r>(
     request: &'r Request<'_>,
     statistic: Statistic,
 ) -> Vec<(Form, Vec<&'r str>)> {
-    let all = request.hosts.keys().map(String::as_str);
+    let hosts = request.hosts.keys().map(String::as_str);
     if statistic == Statistic::Maximum {
         let form = if request.rest.is_empty() {
             Form::Maximum
         } else {
             Form::Sum
         };
-        return vec![(form, all.collect())];
+        return vec![(form, hosts.collect())];
     }
     // Power is repeated as it is, whoever shares the GPU.
     let has_parts =
         |host: &str| request.mapped.quantity != Quantity::Power && request.hosts[host].has_parts;
-    let (shared, own): (Vec<&str>, Vec<&str>) = all.partition(|host| has_parts(host));
+    let (shared, own): (Vec<&str>, Vec<&str>) = hosts.partition(|host| has_parts(host));
     [(Form::Mean, own), (Form::LargestMean, shared)]
         .into_iter()
         .filter(|(_, hosts)| !hosts.is_empty())

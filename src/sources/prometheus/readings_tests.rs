@@ -180,8 +180,8 @@ fn a_ratio_of_one_is_a_hundred_percent() {
         Part::Gpu,
         cells(&[Some(100.000_000_000_000_01), Some(100.2)]),
     )]);
-    let found = combined(&noisy, &Division::default(), UTILIZATION);
-    assert_eq!(found, [Some(100.0), Some(100.2)]);
+    let percents = combined(&noisy, &Division::default(), UTILIZATION);
+    assert_eq!(percents, [Some(100.0), Some(100.2)]);
 }
 
 /// A request for GPU 3 of a machine, whose rows have `hostname="a",gpu="0"`.
@@ -249,8 +249,8 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
         };
         assert_eq!(*device, (&id, 3));
         let what = (Metric::GpuMemoryUsed, statistic);
-        let found = combined(parts, &Division::default(), what);
-        assert_eq!(found, [Some(expected), None]);
+        let values = combined(parts, &Division::default(), what);
+        assert_eq!(values, [Some(expected), None]);
     }
 }
 
@@ -268,9 +268,9 @@ fn figures_beyond_any_blank_are_dropped_and_counted() {
         let rows = vec![row(r#"hostname="a",gpu="0""#, &points)];
         take(&mut grids, &request, rows, (Statistic::Average, span));
         let what = (quantity.metric(), Statistic::Average);
-        let found = combined(&grids[&(&id, 3)], &Division::default(), what);
-        let found = found.into_iter().map(|value| (value, 1));
-        let (points, rejected) = Points::regular(window.start, found, what, window, 300);
+        let percents = combined(&grids[&(&id, 3)], &Division::default(), what);
+        let counted = percents.into_iter().map(|value| (value, 1));
+        let (points, rejected) = Points::regular(window.start, counted, what, window, 300);
         (points.iter().collect::<Vec<_>>(), rejected)
     };
     // NaN, two infinities and two too large; one negative; one percentage above 100. The

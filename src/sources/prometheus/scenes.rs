@@ -103,8 +103,8 @@ impl Server {
 
 impl Ask for Server {
     async fn series(&self, matchers: &[String], _: Window) -> Result<Vec<Labels>, SourceError> {
-        let found = self.series.iter().filter(|(name, _)| matchers == [*name]);
-        Ok(found.map(|(_, labels)| labels.clone()).collect())
+        let matching = self.series.iter().filter(|(name, _)| matchers == [*name]);
+        Ok(matching.map(|(_, labels)| labels.clone()).collect())
     }
 
     async fn query_range(

@@ -83,18 +83,18 @@ pub async fn gpu_series(
         "count by (__name__) ({{__name__=~\"{}\"}})",
         names.join("|")
     );
-    let mut found = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for (labels, number) in client.query(&query, at).await? {
         let name = labels.get("__name__").map(String::as_str);
         let exporter = name.and_then(|name| exporters.get(name));
         // A count, if the server is right.
         let number = Decimal::from_f64(number).and_then(|number| number.to_u64());
         if let (Some(exporter), Some(number)) = (exporter, number) {
-            let most: &mut u64 = found.entry(*exporter).or_default();
+            let most: &mut u64 = counts.entry(*exporter).or_default();
             *most = number.max(*most);
         }
     }
-    Ok(found)
+    Ok(counts)
 }
 
 /// One server. It speaks of machines of any account and region.
@@ -121,9 +121,9 @@ impl Prometheus {
             period_seconds,
             ..ask
         };
-        let found = discover(client, server, &self.map, ask).await;
+        let discovered = discover(client, server, &self.map, ask).await;
         drop(listing);
-        let Gathered { value: plan, gaps } = found;
+        let Gathered { value: plan, gaps } = discovered;
         let chunks: Vec<Rc<Chunk<'a>>> = plan.chunks.into_iter().map(Rc::new).collect();
         let of_pods: Vec<_> = chunks
             .iter()
@@ -209,20 +209,21 @@ async fn discover<'a, A: Ask>(
     }
     // Who stopped before the window has no series in it, and must not share a name with
     // one that has.
-    let may_have_run = |one: &&Instance| one.stopped_at().is_none_or(|at| at > window.start);
+    let may_have_run =
+        |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
     let hosts = Hosts::of(fleet.iter().filter(may_have_run), &nodes);
-    let mut found = Discovery::of(hosts);
-    found.mig_instances = Some(ask.mig_instances);
-    if let Err(error) = take_all(asker, map, &mut found, window).await {
+    let mut discovery = Discovery::of(hosts);
+    discovery.mig_instances = Some(ask.mig_instances);
+    if let Err(error) = take_all(asker, map, &mut discovery, window).await {
         gaps.push(failed(&error));
     }
-    let is_silent = found.is_empty() && gaps.is_empty();
+    let is_silent = discovery.is_empty() && gaps.is_empty();
     let is_part = instances.len() < fleet.len();
     if is_part {
-        let asked: BTreeSet<&ResourceId> = instances.iter().map(|one| &one.id).collect();
-        found.machines.retain(|id, _| asked.contains(id));
+        let asked: BTreeSet<&ResourceId> = instances.iter().map(|instance| &instance.id).collect();
+        discovery.machines.retain(|id, _| asked.contains(id));
     }
-    let mut planned = plan(map, found, shapes, (window, period_seconds), server);
+    let mut planned = plan(map, discovery, shapes, (window, period_seconds), server);
     if is_silent {
         gaps.push(gap(Cause::of(CauseKind::NoGpuSeries, [])));
     }
@@ -246,13 +247,13 @@ async fn discover<'a, A: Ask>(
 async fn take_all<A: Ask>(
     asker: &A,
     map: &MetricMap,
-    found: &mut Discovery<'_>,
+    discovery: &mut Discovery<'_>,
     window: Window,
 ) -> Result<(), SourceError> {
     let mut answers = Vec::new();
-    let gpus = |labels: &Labels| found.take_gpu_info(labels);
+    let gpus = |labels: &Labels| discovery.take_gpu_info(labels);
     answers.push(each_series(asker, GPU_INFO, window, gpus).await);
-    let slices = |labels: &Labels| found.take_mig_info(labels);
+    let slices = |labels: &Labels| discovery.take_mig_info(labels);
     answers.push(each_series(asker, MIG_INFO, window, slices).await);
     for (row, metric) in map.rows.iter().enumerate() {
         let has_ended = answers
@@ -261,7 +262,7 @@ async fn take_all<A: Ask>(
         if has_ended {
             break;
         }
-        let series = |labels: &Labels| found.take(row, metric, labels);
+        let series = |labels: &Labels| discovery.take(row, metric, labels);
         answers.push(each_series(asker, &metric.name, window, series).await);
     }
     answers.into_iter().collect()

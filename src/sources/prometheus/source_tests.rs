@@ -33,18 +33,18 @@ fn ask<'a>(
 fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Series>, Vec<Gap>) {
     let (map, shapes) = (MetricMap::builtin(), BTreeMap::new());
     let grid = (window, PERIOD_SECONDS);
-    let found = now(discover(
+    let discovered = now(discover(
         server,
         SERVER,
         &map,
         ask(instances, &shapes, grid),
     ));
-    let (mut all, mut gaps) = (Vec::new(), found.gaps);
-    for chunk in &found.value.chunks {
+    let (mut all_series, mut gaps) = (Vec::new(), discovered.gaps);
+    for chunk in &discovered.value.chunks {
         let answer = now(read(server, SERVER, chunk, grid, Detail::Full));
         gaps.extend(answer.gaps);
         match answer.value {
-            Readings::Series(series) => all.extend(series),
+            Readings::Series(series) => all_series.extend(series),
             Readings::Hours { .. }
             | Readings::Stretches { .. }
             | Readings::Usage(_)
@@ -53,7 +53,7 @@ fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Ser
             }
         }
     }
-    (all, gaps)
+    (all_series, gaps)
 }
 
 /// A server that answers queries by how they begin; others have no rows.
@@ -63,16 +63,20 @@ fn answering(series: &[(&'static str, &str)], rows: impl Fn(&str) -> Vec<Row> + 
 }
 
 /// The values of a series; `None` where there is none.
-fn values(all: &[Series], gpu: u16, metric: Metric, statistic: Statistic) -> Option<Vec<f64>> {
-    let is_it =
-        |one: &&Series| (one.gpu, one.metric, one.statistic) == (Some(gpu), metric, statistic);
-    let found: Vec<&Series> = all.iter().filter(is_it).collect();
-    assert!(found.len() < 2, "{found:?}");
-    found.first().map(|one| one.points.values().collect())
+fn values(series: &[Series], gpu: u16, metric: Metric, statistic: Statistic) -> Option<Vec<f64>> {
+    let is_it = |each_series: &&Series| {
+        (each_series.gpu, each_series.metric, each_series.statistic)
+            == (Some(gpu), metric, statistic)
+    };
+    let matching: Vec<&Series> = series.iter().filter(is_it).collect();
+    assert!(matching.len() < 2, "{matching:?}");
+    matching
+        .first()
+        .map(|each_series| each_series.points.values().collect())
 }
 
-fn average(all: &[Series], gpu: u16) -> Option<Vec<f64>> {
-    values(all, gpu, Metric::GpuUtilization, Statistic::Average)
+fn average(series: &[Series], gpu: u16) -> Option<Vec<f64>> {
+    values(series, gpu, Metric::GpuUtilization, Statistic::Average)
 }
 
 fn first_and_second() -> [Timestamp; 2] {
@@ -99,14 +103,14 @@ fn one_gpu_of_many_pods_is_one_series() {
             _ => Vec::new(),
         },
     );
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
+    let (series, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(gaps, []);
-    assert_eq!(average(&all, 0), Some(vec![40.0, 60.0]));
-    let maximum = values(&all, 0, Metric::GpuUtilization, Statistic::Maximum);
+    assert_eq!(average(&series, 0), Some(vec![40.0, 60.0]));
+    let maximum = values(&series, 0, Metric::GpuUtilization, Statistic::Maximum);
     assert_eq!(maximum, Some(vec![41.0, 100.0]));
-    assert_eq!(all.len(), 2);
-    assert_eq!(all[0].source, SeriesSource::Prometheus);
-    assert_eq!(all[0].joined_by, JoinedBy::Hostname);
+    assert_eq!(series.len(), 2);
+    assert_eq!(series[0].source, SeriesSource::Prometheus);
+    assert_eq!(series[0].joined_by, JoinedBy::Hostname);
     let by = "by (Hostname, gpu, UUID)";
     let of = r#"DCGM_FI_DEV_GPU_UTIL{Hostname=~"ip-10-0-0-1"}"#;
     assert_eq!(
@@ -194,18 +198,22 @@ fn slices_make_up_the_card() {
             row(SMALL, &[(first, small)]),
         ]
     });
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
+    let (measured, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(gaps, []);
     // 3/7 of 70% and 1/7 of 35%; then the large slice alone, which is not the card.
-    assert_eq!(average(&all, 3), Some(vec![35.0]));
-    let maximum = values(&all, 3, Metric::GpuUtilization, Statistic::Maximum);
+    assert_eq!(average(&measured, 3), Some(vec![35.0]));
+    let maximum = values(&measured, 3, Metric::GpuUtilization, Statistic::Maximum);
     let maximum = maximum.expect("a series");
     assert_eq!(maximum, [50.0]);
-    let memory = values(&all, 3, Metric::GpuMemoryUsed, Statistic::Average);
+    let memory = values(&measured, 3, Metric::GpuMemoryUsed, Statistic::Average);
     assert_eq!(memory, Some(vec![12_000.0, 10_000.0]));
-    let peak = values(&all, 3, Metric::GpuMemoryUsed, Statistic::Maximum);
+    let peak = values(&measured, 3, Metric::GpuMemoryUsed, Statistic::Maximum);
     assert_eq!(peak, Some(vec![17_500.0, 15_000.0]));
-    assert_eq!(all.len(), 4, "the memory of slices is not that of the card");
+    assert_eq!(
+        measured.len(),
+        4,
+        "the memory of slices is not that of the card"
+    );
     assert!(
         server
             .queries()
@@ -242,20 +250,24 @@ fn nvidia_gpu_exporter_is_joined_through_its_info() {
             vec![row(A, &[(first, a)]), row(B, &[(first, b)])]
         },
     );
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
+    let (series, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(gaps, []);
-    assert_eq!(average(&all, 1), Some(vec![25.0]));
-    assert_eq!(average(&all, 0), Some(vec![100.0]));
-    let used = values(&all, 1, Metric::GpuMemoryUsed, Statistic::Average);
+    assert_eq!(average(&series, 1), Some(vec![25.0]));
+    assert_eq!(average(&series, 0), Some(vec![100.0]));
+    let used = values(&series, 1, Metric::GpuMemoryUsed, Statistic::Average);
     assert_eq!(used, Some(vec![1_024.0]));
-    let total = values(&all, 1, Metric::GpuMemoryTotal, Statistic::Maximum);
+    let total = values(&series, 1, Metric::GpuMemoryTotal, Statistic::Maximum);
     assert_eq!(total, Some(vec![24_000.0]));
     assert_eq!(
-        values(&all, 0, Metric::GpuMemoryUsed, Statistic::Average),
+        values(&series, 0, Metric::GpuMemoryUsed, Statistic::Average),
         None,
         "it was not listed"
     );
-    assert!(all.iter().all(|one| one.joined_by == JoinedBy::Address));
+    assert!(
+        series
+            .iter()
+            .all(|each_series| each_series.joined_by == JoinedBy::Address)
+    );
     let total = server
         .queries()
         .into_iter()
@@ -298,16 +310,28 @@ fn cores_of_neuron_make_up_devices() {
         rows.map(|(core, value)| row(core, &[(first, value)]))
             .collect()
     });
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
+    let (measured, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(gaps, []);
-    assert_eq!(average(&all, 0), Some(vec![30.0]), "the mean of two cores");
-    assert_eq!(average(&all, 1), Some(vec![20.0]), "the core that is used");
-    let maximum = values(&all, 0, Metric::GpuUtilization, Statistic::Maximum);
+    assert_eq!(
+        average(&measured, 0),
+        Some(vec![30.0]),
+        "the mean of two cores"
+    );
+    assert_eq!(
+        average(&measured, 1),
+        Some(vec![20.0]),
+        "the core that is used"
+    );
+    let maximum = values(&measured, 0, Metric::GpuUtilization, Statistic::Maximum);
     assert_eq!(maximum, Some(vec![50.0]));
-    let memory = |gpu| values(&all, gpu, Metric::GpuMemoryUsed, Statistic::Average);
+    let memory = |gpu| values(&measured, gpu, Metric::GpuMemoryUsed, Statistic::Average);
     assert_eq!(memory(0), Some(vec![6.0]));
     assert_eq!(memory(1), Some(vec![4.0]));
-    assert!(all.iter().all(|one| one.joined_by == JoinedBy::InstanceId));
+    assert!(
+        measured
+            .iter()
+            .all(|each_series| each_series.joined_by == JoinedBy::InstanceId)
+    );
 }
 
 #[test]
@@ -322,8 +346,8 @@ fn memory_is_summed_and_power_and_temperature_are_by_the_hour() {
         "DCGM_FI_DEV_GPU_TEMP",
     ];
     let server = answering(&names.map(|name| (name, gpu)), |_| Vec::new());
-    let (all, _) = gathered(&server, &instances, days(2));
-    assert_eq!(all, []);
+    let (series, _) = gathered(&server, &instances, days(2));
+    assert_eq!(series, []);
     let asked = server.asked.borrow();
     let of: Vec<(&str, u32)> = asked
         .iter()
@@ -352,8 +376,8 @@ fn what_was_measured_before_a_machine_came_is_of_another() {
     ] {
         let rows = vec![row(text, &[(first, 40.0), (second, 60.0)])];
         let server = answering(&[("DCGM_FI_DEV_GPU_UTIL", text)], move |_| rows.clone());
-        let (all, _) = gathered(&server, &[late("i-1")], ten_minutes());
-        assert_eq!(average(&all, 0), Some(expected), "{text}");
+        let (series, _) = gathered(&server, &[late("i-1")], ten_minutes());
+        assert_eq!(average(&series, 0), Some(expected), "{text}");
     }
     // One that stopped before the window does not share its name with its successor.
     let stopped = Instance {
@@ -364,8 +388,8 @@ fn what_was_measured_before_a_machine_came_is_of_another() {
     let text = r#"hostname="ip-10-0-0-1",gpu="0""#;
     let rows = vec![row(text, &[(second, 60.0)])];
     let server = answering(&[("DCGM_FI_DEV_GPU_UTIL", text)], move |_| rows.clone());
-    let (all, gaps) = gathered(&server, &[stopped, late("i-1")], ten_minutes());
-    assert_eq!((average(&all, 0), gaps), (Some(vec![60.0]), Vec::new()));
+    let (series, gaps) = gathered(&server, &[stopped, late("i-1")], ten_minutes());
+    assert_eq!((average(&series, 0), gaps), (Some(vec![60.0]), Vec::new()));
 }
 
 #[test]
@@ -378,8 +402,8 @@ fn two_hosts_of_one_name_are_neither() {
         &[("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-1",gpu="0""#)],
         |_| panic!("nothing can be asked for"),
     );
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
-    assert_eq!(all, []);
+    let (series, gaps) = gathered(&server, &instances, ten_minutes());
+    assert_eq!(series, []);
     let texts: Vec<(&str, &str)> = gaps
         .iter()
         .map(|gap| (gap.place.as_str(), gap.reason.as_str()))
@@ -432,20 +456,24 @@ fn a_server_that_refuses_is_a_gap() {
     ] {
         let server = Gone(kind);
         let grid = (ten_minutes(), PERIOD_SECONDS);
-        let found = now(discover(
+        let discovered = now(discover(
             &server,
             SERVER,
             &map,
             ask(&instances, &shapes, grid),
         ));
-        assert!(found.value.chunks.is_empty());
-        let kinds: Vec<Option<CauseKind>> = found
+        assert!(discovered.value.chunks.is_empty());
+        let kinds: Vec<Option<CauseKind>> = discovered
             .gaps
             .iter()
             .map(|gap| gap.cause.as_ref().map(|cause| cause.kind()))
             .collect();
         assert!(!kinds.is_empty(), "{kind}");
-        assert!(kinds.iter().all(|one| *one == Some(CauseKind::CallFailed)));
+        assert!(
+            kinds
+                .iter()
+                .all(|cause| *cause == Some(CauseKind::CallFailed))
+        );
     }
 }
 
@@ -463,9 +491,9 @@ fn queries_that_fail_leave_out_what_they_were_about() {
     };
     let mut server = Server::of(&[("DCGM_FI_DEV_GPU_UTIL", gpu)], Box::new(answers));
     server.warnings = vec!["no store answered".to_owned()];
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
-    assert_eq!(average(&all, 0), Some(vec![40.0]));
-    assert_eq!(all.len(), 1);
+    let (series, gaps) = gathered(&server, &instances, ten_minutes());
+    assert_eq!(average(&series, 0), Some(vec![40.0]));
+    assert_eq!(series.len(), 1);
     let reasons: Vec<&str> = gaps.iter().map(|gap| gap.reason.as_str()).collect();
     assert_eq!(
         reasons,
@@ -488,8 +516,8 @@ fn a_limit_that_the_smallest_query_exceeds_is_a_gap_that_names_it() {
         })
     };
     let server = Server::of(&[("DCGM_FI_DEV_GPU_UTIL", gpu)], Box::new(answers));
-    let (all, gaps) = gathered(&server, &instances, days(2));
-    assert_eq!(all, []);
+    let (series, gaps) = gathered(&server, &instances, days(2));
+    assert_eq!(series, []);
     // Of the averages two days, and one by one; of the maxima each day at once.
     assert_eq!(server.queries().len(), 5);
     let reasons: Vec<&str> = gaps.iter().map(|gap| gap.reason.as_str()).collect();
@@ -503,8 +531,8 @@ fn a_limit_that_the_smallest_query_exceeds_is_a_gap_that_names_it() {
 fn a_server_without_gpus_says_so() {
     let instances = [machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal")];
     let server = answering(&[("up", r#"job="node""#)], |_| Vec::new());
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
-    assert_eq!(all, []);
+    let (series, gaps) = gathered(&server, &instances, ten_minutes());
+    assert_eq!(series, []);
     let kinds: Vec<_> = gaps.iter().filter_map(|gap| gap.cause.as_ref()).collect();
     assert_eq!(kinds.len(), 1);
     assert_eq!(kinds[0].kind(), CauseKind::NoGpuSeries);
@@ -520,8 +548,8 @@ fn samples_that_are_far_apart_are_a_gap() {
         .collect();
     let rows = vec![row(gpu, &points)];
     let server = answering(&[("DCGM_FI_DEV_GPU_UTIL", gpu)], move |_| rows.clone());
-    let (all, gaps) = gathered(&server, &instances, days(2));
-    assert_eq!(all[0].points.len(), 24);
+    let (series, gaps) = gathered(&server, &instances, days(2));
+    assert_eq!(series[0].points.len(), 24);
     assert_eq!(
         gaps[0].reason,
         "samples of 1 GPU are about 2h 00m 00s apart, which is more than an hour: coverage is low"
@@ -543,8 +571,8 @@ fn nodes_lead_to_machines_by_their_provider_id() {
         ],
         move |_| vec![row(gpu, &[(first, 7.0)])],
     );
-    let (all, gaps) = gathered(&server, &instances, ten_minutes());
+    let (series, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(gaps, []);
-    assert_eq!(all[0].instance.as_str(), "i-0abc");
-    assert_eq!(all[0].joined_by, JoinedBy::ProviderId);
+    assert_eq!(series[0].instance.as_str(), "i-0abc");
+    assert_eq!(series[0].joined_by, JoinedBy::ProviderId);
 }

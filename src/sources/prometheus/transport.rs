@@ -115,8 +115,8 @@ impl Transport {
         };
         let response = response.map_err(NotReceived::Connection)?;
         let header = |name: &str| response.headers().get(name).map(str::to_owned);
-        let is_packed =
-            header("content-encoding").is_some_and(|one| one.eq_ignore_ascii_case("gzip"));
+        let is_packed = header("content-encoding")
+            .is_some_and(|encoding| encoding.eq_ignore_ascii_case("gzip"));
         let mut reply = Reply {
             status: response.status().as_u16(),
             retry_after: header("retry-after"),

@@ -126,7 +126,7 @@ impl Bucket {
             most: MOST_ON_A_PAGE,
             unreadable: 0,
         };
-        let mut found = Vec::new();
+        let mut objects = Vec::new();
         let mut room = Room::default();
         loop {
             let options = pages.next();
@@ -148,7 +148,7 @@ impl Bucket {
                 if is_between(below, between) {
                     let name = format!("{inside}{below}");
                     room.take(&name)?;
-                    found.push(Listed {
+                    objects.push(Listed {
                         name,
                         bytes: object.size,
                         is_regular: true,
@@ -163,9 +163,9 @@ impl Bucket {
                 _ => break,
             }
         }
-        found.sort();
-        found.dedup();
-        Ok(found)
+        objects.sort();
+        objects.dedup();
+        Ok(objects)
     }
 
     async fn opened(&self, name: &str, most_bytes: u64) -> io::Result<File> {

@@ -46,11 +46,11 @@ impl Folder {
 
     fn listed(&self, folder: &str, between: Option<(&str, &str)>) -> io::Result<Vec<Listed>> {
         self.folder(folder)?;
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         let mut room = Room::default();
-        let add = |found: &mut Vec<Listed>, room: &mut Room, one: Listed| {
-            room.take(&one.name)?;
-            found.push(one);
+        let add = |found: &mut Vec<Listed>, room: &mut Room, file: Listed| {
+            room.take(&file.name)?;
+            found.push(file);
             Ok::<(), io::Error>(())
         };
         let mut folders = vec![folder.to_owned()];
@@ -60,7 +60,7 @@ impl Folder {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) if inner == folder => return Err(error),
                 Err(_) => {
-                    add(&mut found, &mut room, irregular(inner))?;
+                    add(&mut files, &mut room, irregular(inner))?;
                     continue;
                 }
             };
@@ -74,7 +74,7 @@ impl Folder {
                 }
                 let kind = entry.file_type()?;
                 if part.to_str().is_none() || !(kind.is_dir() || kind.is_file()) {
-                    add(&mut found, &mut room, irregular(name))?;
+                    add(&mut files, &mut room, irregular(name))?;
                 } else if kind.is_dir() {
                     room.take(&name)?;
                     folders.push(name);
@@ -88,12 +88,12 @@ impl Folder {
                         bytes: there.len(),
                         is_regular: true,
                     };
-                    add(&mut found, &mut room, one)?;
+                    add(&mut files, &mut room, one)?;
                 }
             }
         }
-        found.sort();
-        Ok(found)
+        files.sort();
+        Ok(files)
     }
 
     fn opened(&self, name: &str, most_bytes: u64) -> io::Result<File> {
@@ -169,7 +169,7 @@ mod tests {
     fn names(folder: &Folder, of: &str, between: Option<(&str, &str)>) -> Vec<(String, bool)> {
         let listed = done(folder.list(of, between)).expect("our own folder");
         let listed = listed.into_iter();
-        listed.map(|one| (one.name, one.is_regular)).collect()
+        listed.map(|file| (file.name, file.is_regular)).collect()
     }
 
     #[test]

@@ -37,7 +37,8 @@ impl Keys {
 
     fn lasting(&self) -> Option<Credentials> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.clone().filter(|one| lasts(one, SystemTime::now()))
+        held.clone()
+            .filter(|credentials| lasts(credentials, SystemTime::now()))
     }
 }
 

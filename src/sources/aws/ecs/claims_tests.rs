@@ -33,8 +33,8 @@ fn described(arn: &str, registered: &[&str], remaining: &[&str]) -> Value {
 fn host(described: Value) -> Option<Host> {
     let answer = json!({ "containerInstances": [described], "failures": [] });
     let mut answer: ContainerInstances = serde_json::from_value(answer).expect("an answer");
-    let found = answer.container_instances.remove(0);
-    Host::of(found, CLUSTER, &ResourceId::named("i-1"))
+    let instance = answer.container_instances.remove(0);
+    Host::of(instance, CLUSTER, &ResourceId::named("i-1"))
 }
 
 fn task(id: &str, group: &str, gpus: &[&[&str]]) -> Value {
@@ -48,20 +48,20 @@ fn task(id: &str, group: &str, gpus: &[&[&str]]) -> Value {
     })
 }
 
-fn tasks(all: &[Value]) -> Vec<Task> {
-    let answer: Tasks = serde_json::from_value(json!({ "tasks": all })).expect("an answer");
+fn tasks(tasks: &[Value]) -> Vec<Task> {
+    let answer: Tasks = serde_json::from_value(json!({ "tasks": tasks })).expect("an answer");
     answer.tasks
 }
 
 /// Physical, requested and free GPUs of the only node.
 fn funnel(host: Host) -> [Option<String>; 3] {
     let clusters = joined(vec![host]);
-    let found = clusters.nodes[0].funnel(&clusters.claims);
-    let shown = |count: Option<Decimal>| count.map(|one| one.to_string());
+    let funnel = clusters.nodes[0].funnel(&clusters.claims);
+    let shown = |count: Option<Decimal>| count.map(|gpus| gpus.to_string());
     [
-        shown(found.physical),
-        shown(found.requested),
-        shown(found.free()),
+        shown(funnel.physical),
+        shown(funnel.requested),
+        shown(funnel.free()),
     ]
 }
 
@@ -103,9 +103,9 @@ fn a_task_holds_the_gpus_of_all_its_containers() {
     assert_eq!(held, expected);
     let since = clusters.claims[0].since.map(Timestamp::as_second);
     assert_eq!(since, Some(1_790_000_060));
-    let found = node.funnel(&clusters.claims);
-    assert_eq!(found.requested, Some(Decimal::from(3)));
-    assert_eq!(found.free(), Some(Decimal::ONE));
+    let funnel = node.funnel(&clusters.claims);
+    assert_eq!(funnel.requested, Some(Decimal::from(3)));
+    assert_eq!(funnel.free(), Some(Decimal::ONE));
 }
 
 #[test]

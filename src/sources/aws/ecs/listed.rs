@@ -46,16 +46,16 @@ pub(super) struct Resource {
 pub(super) fn gpus(resources: &[Resource]) -> BTreeSet<String> {
     let own = resources
         .iter()
-        .filter(|one| one.name.as_deref() == Some(GPU));
-    own.flat_map(|one| one.string_set_value.iter().cloned())
+        .filter(|resource| resource.name.as_deref() == Some(GPU));
+    own.flat_map(|resource| resource.string_set_value.iter().cloned())
         .collect()
 }
 
 /// A resource that is an amount, such as `CPU`.
 pub(super) fn amount(resources: &[Resource], name: &str) -> Option<u64> {
-    let mut all = resources.iter();
-    let found = all.find(|one| one.name.as_deref() == Some(name))?;
-    u64::try_from(found.integer_value?).ok()
+    let mut listed = resources.iter();
+    let resource = listed.find(|resource| resource.name.as_deref() == Some(name))?;
+    u64::try_from(resource.integer_value?).ok()
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,7 +85,7 @@ impl Task {
     pub fn gpus(&self) -> BTreeSet<&str> {
         let has_ended = self.last_status.as_deref() == Some("STOPPED");
         let containers = self.containers.iter().filter(|_| !has_ended);
-        let ids = containers.flat_map(|one| &one.gpu_ids);
+        let ids = containers.flat_map(|container| &container.gpu_ids);
         ids.map(String::as_str).collect()
     }
 }

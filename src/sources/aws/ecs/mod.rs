@@ -38,10 +38,12 @@ type Running<'a> = BTreeMap<&'a str, &'a ResourceId>;
 /// What ECS knows of instances of a region. Without any that runs, nothing is asked. What
 /// cannot be read is a gap: a node without its tasks, or no node.
 pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> Gathered<Clusters> {
-    let running = instances.iter().filter(|one| one.state.is_running());
+    let running = instances
+        .iter()
+        .filter(|instance| instance.state.is_running());
     let running: Running<'_> = running
-        .filter(|one| one.id.provider() == Provider::Aws)
-        .map(|one| (one.id.native(), &one.id))
+        .filter(|instance| instance.id.provider() == Provider::Aws)
+        .map(|instance| (instance.id.native(), &instance.id))
         .collect();
     if running.is_empty() {
         return Gathered::default();
@@ -100,7 +102,7 @@ async fn hosts_of(
         session, region, ..
     } = clients;
     let wanted = json!({ "cluster": cluster });
-    let all = names(
+    let listed = names(
         clients,
         INSTANCES,
         "containerInstanceArns",
@@ -113,19 +115,19 @@ async fn hosts_of(
     )
     .await?;
     let mut hosts = Vec::new();
-    for some in all.chunks(AT_ONCE) {
+    for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": cluster, "containerInstances": some });
         let answer: ContainerInstances = session
             .ask(&ECS, region, "DescribeContainerInstances", &body)
             .await?;
         let arns = answer.container_instances.iter();
-        let arns = arns.map(|one| one.container_instance_arn.as_str());
+        let arns = arns.map(|instance| instance.container_instance_arn.as_str());
         described(some, arns, &answer.failures)
             .map_err(|why| session.unreadable(DESCRIBED, &why))?;
-        let found = answer.container_instances.into_iter();
-        hosts.extend(found.filter_map(|one: ContainerInstance| {
-            let machine = running.get(one.ec2_instance_id.as_deref()?)?;
-            Host::of(one, cluster, machine)
+        let instances = answer.container_instances.into_iter();
+        hosts.extend(instances.filter_map(|instance: ContainerInstance| {
+            let machine = running.get(instance.ec2_instance_id.as_deref()?)?;
+            Host::of(instance, cluster, machine)
         }));
     }
     Ok(hosts)
@@ -137,15 +139,15 @@ async fn tasks_of(clients: &RegionClients, host: &Host) -> Result<Vec<Task>, Sou
         session, region, ..
     } = clients;
     let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
-    let all = names(clients, TASKS, "taskArns", wanted, async |body: Value| {
+    let listed = names(clients, TASKS, "taskArns", wanted, async |body: Value| {
         session.ask(&ECS, region, "ListTasks", &body).await
     })
     .await?;
     let mut tasks = Vec::new();
-    for some in all.chunks(AT_ONCE) {
+    for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": host.cluster, "tasks": some });
         let answer: Tasks = session.ask(&ECS, region, "DescribeTasks", &body).await?;
-        let arns = answer.tasks.iter().map(|one| one.task_arn.as_str());
+        let arns = answer.tasks.iter().map(|task| task.task_arn.as_str());
         described(some, arns, &answer.failures)
             .map_err(|why| session.unreadable(DESCRIBED_TASKS, &why))?;
         tasks.extend(answer.tasks);
@@ -164,7 +166,7 @@ async fn names(
     wanted: Value,
     ask: impl AsyncFn(Value) -> Result<Value, SourceError>,
 ) -> Result<Vec<String>, SourceError> {
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     let mut pages = Pages::of(action);
     loop {
         let mut body = wanted.clone();
@@ -174,9 +176,9 @@ async fn names(
         }
         let page = ask(body).await?;
         let page = Page::of(&page, key).map_err(|why| clients.session.unreadable(action, &why))?;
-        found.extend(page.names);
+        names.extend(page.names);
         if !pages.follow(page.next)? {
-            return Ok(found);
+            return Ok(names);
         }
     }
 }

@@ -111,15 +111,15 @@ pub(super) async fn hosts(
             };
         }
     };
-    summaries.retain(|one| groups.contains_key(&one.group()));
+    summaries.retain(|summary| groups.contains_key(&summary.group()));
     let summaries = once(summaries);
     let answers: Vec<_> = stream::iter(summaries.iter().take(MOST_DESCRIBED))
-        .map(|one| async move { (one, described(clients, one).await) })
+        .map(|summary| async move { (summary, described(clients, summary).await) })
         .buffered(AT_ONCE)
         .collect()
         .await;
     let none = |group: &String| (group.clone(), Some(Vec::new()));
-    let mut found: BTreeMap<String, Option<Vec<InferenceComponent>>> =
+    let mut by_group: BTreeMap<String, Option<Vec<InferenceComponent>>> =
         groups.keys().map(none).collect();
     let mut gaps = Vec::new();
     for (summary, answer) in answers {
@@ -129,13 +129,13 @@ pub(super) async fn hosts(
         };
         match answer {
             Ok(described) => {
-                if let Some(Some(components)) = found.get_mut(&group) {
+                if let Some(Some(components)) = by_group.get_mut(&group) {
                     let name = summary.inference_component_name.clone();
                     components.push(described.component(name, types));
                 }
             }
             Err(error) => {
-                found.insert(group, None);
+                by_group.insert(group, None);
                 gaps.push(gap(&error));
             }
         }
@@ -143,7 +143,7 @@ pub(super) async fn hosts(
     // One for the region: an endpoint may have hundreds.
     gaps.truncate(1);
     for beyond in summaries.iter().skip(MOST_DESCRIBED) {
-        found.insert(beyond.group(), None);
+        by_group.insert(beyond.group(), None);
     }
     if summaries.len() > MOST_DESCRIBED {
         let cause = too_many(MOST_DESCRIBED);
@@ -153,7 +153,7 @@ pub(super) async fn hosts(
             cause,
         ));
     }
-    let hosts = found.into_iter().filter_map(|(group, components)| {
+    let hosts = by_group.into_iter().filter_map(|(group, components)| {
         Some(ComponentHost {
             account: account.to_owned(),
             region: clients.region.clone(),
@@ -169,10 +169,11 @@ pub(super) async fn hosts(
 
 /// One component of each name, in order of name: one that is created while pages are read
 /// moves others to the next page, and would reserve its GPUs twice.
-fn once(mut all: Vec<Summary>) -> Vec<Summary> {
-    all.sort_by(|left, right| left.key().cmp(&right.key()));
-    all.dedup_by(|later, first| later.inference_component_name == first.inference_component_name);
-    all
+fn once(mut summaries: Vec<Summary>) -> Vec<Summary> {
+    summaries.sort_by(|left, right| left.key().cmp(&right.key()));
+    summaries
+        .dedup_by(|later, first| later.inference_component_name == first.inference_component_name);
+    summaries
 }
 
 async fn summaries(clients: &RegionClients) -> Result<Vec<Summary>, SourceError> {
@@ -188,8 +189,8 @@ async fn summaries(clients: &RegionClients) -> Result<Vec<Summary>, SourceError>
     .await
 }
 
-async fn described(clients: &RegionClients, one: &Summary) -> Result<Described, SourceError> {
-    let body = json!({ "InferenceComponentName": one.inference_component_name });
+async fn described(clients: &RegionClients, summary: &Summary) -> Result<Described, SourceError> {
+    let body = json!({ "InferenceComponentName": summary.inference_component_name });
     clients
         .session
         .ask(
@@ -209,10 +210,10 @@ impl Described {
         let copies = match placed.filter(|placed| !placed.is_empty()) {
             Some(placed) => placed
                 .iter()
-                .map(|one| Copies {
-                    instance_type: Some(hosting(&one.instance_type)),
-                    count: one.current_copy_count,
-                    gpus_each: self.gpus_on(&one.instance_type),
+                .map(|placement| Copies {
+                    instance_type: Some(hosting(&placement.instance_type)),
+                    count: placement.current_copy_count,
+                    gpus_each: self.gpus_on(&placement.instance_type),
                 })
                 .collect(),
             None => self.unplaced(types),
@@ -245,7 +246,8 @@ impl Described {
     /// GPUs that a copy reserves on a type, in SageMaker's name; absent where that is not
     /// known.
     fn gpus_on(&self, name: &str) -> Option<Decimal> {
-        let own = |one: &&Specification| one.instance_type.as_deref() == Some(name);
+        let own =
+            |specification: &&Specification| specification.instance_type.as_deref() == Some(name);
         let mut several = self.specifications.iter().flatten();
         let one = several.find(own).or(self.specification.as_ref())?;
         if one.base_inference_component_name.is_some() {
@@ -371,8 +373,8 @@ mod tests {
             endpoint_name: "chat".to_owned(),
             variant_name: "main".to_owned(),
         };
-        let found = once(["llama", "guard", "llama"].map(summary).into());
-        let names: Vec<&str> = found.iter().map(|one| one.key().0).collect();
+        let summaries = once(["llama", "guard", "llama"].map(summary).into());
+        let names: Vec<&str> = summaries.iter().map(|kept| kept.key().0).collect();
         assert_eq!(names, ["guard", "llama"]);
     }
 }

@@ -68,8 +68,11 @@ impl Machines {
     /// When endpoints cannot be listed.
     async fn found(&self) -> Result<Gathered<Found>, SourceError> {
         let (endpoints, plans) = tokio::join!(self.of_endpoints(), self.plans());
-        let OfEndpoints { mut found, open } = endpoints?;
-        let open = open_groups(open, &found.value);
+        let OfEndpoints {
+            found: mut gathered,
+            open,
+        } = endpoints?;
+        let open = open_groups(open, &gathered.value);
         let (hosts, notebooks, apps, clusters) = tokio::join!(
             hosts(&self.clients, &self.place.account, &open),
             self.notebooks(),
@@ -83,14 +86,14 @@ impl Machines {
         });
         for answer in [notebooks, apps, clusters] {
             match answer {
-                Ok(more) => self.add(&mut found, more),
-                Err(error) => found.gaps.push(self.gap(GapSubject::Region, &error)),
+                Ok(more) => self.add(&mut gathered, more),
+                Err(error) => gathered.gaps.push(self.gap(GapSubject::Region, &error)),
             }
         }
         let Gathered {
             value: mut instances,
             mut gaps,
-        } = found;
+        } = gathered;
         if !instances.is_empty() {
             match tags(&self.clients).await {
                 Ok(tags) => apply(&mut instances, &tags, &ends),
@@ -99,7 +102,7 @@ impl Machines {
         }
         gaps.extend(hosts.gaps);
         gaps.extend(plans.gaps);
-        let found = Found {
+        let inventory = Found {
             shapes: shapes(&instances),
             instances,
             managed: Managed {
@@ -108,21 +111,24 @@ impl Machines {
             },
             ..Found::default()
         };
-        Ok(Gathered { value: found, gaps })
+        Ok(Gathered {
+            value: inventory,
+            gaps,
+        })
     }
 
     /// Adds machines to those of the region, as far as there is room.
-    fn add(&self, all: &mut Gathered<Vec<Instance>>, more: Gathered<Vec<Instance>>) {
-        let room = MOST_OF_REGION.saturating_sub(all.value.len());
+    fn add(&self, gathered: &mut Gathered<Vec<Instance>>, more: Gathered<Vec<Instance>>) {
+        let room = MOST_OF_REGION.saturating_sub(gathered.value.len());
         if more.value.len() > room {
             let cause = too_many(MOST_OF_REGION);
             let gap = Gap::of(GapSubject::Region, &self.place.region, cause);
-            if !all.gaps.contains(&gap) {
-                all.gaps.push(gap);
+            if !gathered.gaps.contains(&gap) {
+                gathered.gaps.push(gap);
             }
         }
-        all.value.extend(more.value.into_iter().take(room));
-        all.gaps.extend(more.gaps);
+        gathered.value.extend(more.value.into_iter().take(room));
+        gathered.gaps.extend(more.gaps);
     }
 
     fn gap(&self, what: GapSubject, error: &SourceError) -> Gap {
@@ -146,25 +152,25 @@ impl Machines {
     /// When endpoints cannot be listed.
     async fn of_endpoints(&self) -> Result<OfEndpoints, SourceError> {
         let endpoints = once(self.endpoints().await?);
-        let running = endpoints.iter().filter(|one| one.is_running());
+        let running = endpoints.iter().filter(|endpoint| endpoint.is_running());
         let mut answers = stream::iter(running)
-            .map(|one| async move { (one, self.instances_of(one).await) })
+            .map(|endpoint| async move { (endpoint, self.instances_of(endpoint).await) })
             .buffered(AT_ONCE);
-        let mut all = OfEndpoints::default();
+        let mut gathered = OfEndpoints::default();
         while let Some((endpoint, answer)) = answers.next().await {
             match answer {
                 Ok(own) => {
-                    self.add(&mut all.found, own.found);
-                    all.open.extend(own.open);
+                    self.add(&mut gathered.found, own.found);
+                    gathered.open.extend(own.open);
                 }
                 Err(error) => {
                     let native = format!("endpoint/{}", endpoint.endpoint_name);
                     let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
-                    all.found.gaps.push(self.place.gap(&native, cause));
+                    gathered.found.gaps.push(self.place.gap(&native, cause));
                 }
             }
         }
-        Ok(all)
+        Ok(gathered)
     }
 
     async fn endpoints(&self) -> Result<Vec<EndpointSummary>, SourceError> {
@@ -184,16 +190,16 @@ impl Machines {
     }
 
     /// The instances of every variant of an endpoint.
-    async fn instances_of(&self, one: &EndpointSummary) -> Result<OfEndpoints, SourceError> {
+    async fn instances_of(&self, summary: &EndpointSummary) -> Result<OfEndpoints, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
-        let body = json!({ "EndpointName": one.endpoint_name });
+        let body = json!({ "EndpointName": summary.endpoint_name });
         let endpoint: Endpoint = session
             .ask(&SAGEMAKER, region, "DescribeEndpoint", &body)
             .await?;
         let Some(name) = &endpoint.endpoint_config_name else {
-            let native = format!("endpoint/{}", one.endpoint_name);
+            let native = format!("endpoint/{}", summary.endpoint_name);
             let mut none = OfEndpoints::default();
             let cause = unreadable("endpoint configuration");
             none.found.gaps.push(self.place.gap(&native, cause));
@@ -203,11 +209,13 @@ impl Machines {
         let config: EndpointConfig = session
             .ask(&SAGEMAKER, region, "DescribeEndpointConfig", &body)
             .await?;
-        let open = config.variants().filter(|one| one.model_name.is_none());
+        let open = config
+            .variants()
+            .filter(|variant| variant.model_name.is_none());
         Ok(OfEndpoints {
-            found: self.place.of_variants(one, &endpoint, &config),
+            found: self.place.of_variants(summary, &endpoint, &config),
             open: open
-                .map(|variant| group_of(&one.endpoint_name, &variant.variant_name))
+                .map(|variant| group_of(&summary.endpoint_name, &variant.variant_name))
                 .collect(),
         })
     }
@@ -217,25 +225,25 @@ impl Machines {
             session, region, ..
         } = &self.clients;
         let action = "sagemaker:ListNotebookInstances";
-        let found: Vec<NotebookInstance> =
+        let notebooks: Vec<NotebookInstance> =
             listed(action, "NotebookInstances", async |body: Value| {
                 session
                     .ask(&SAGEMAKER, region, "ListNotebookInstances", &body)
                     .await
             })
             .await?;
-        Ok(self.place.of_notebooks(&found))
+        Ok(self.place.of_notebooks(&notebooks))
     }
 
     async fn apps(&self) -> Result<Gathered<Vec<Instance>>, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
-        let found: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body: Value| {
+        let apps: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body: Value| {
             session.ask(&SAGEMAKER, region, "ListApps", &body).await
         })
         .await?;
-        Ok(self.place.of_apps(&found))
+        Ok(self.place.of_apps(&apps))
     }
 
     /// The nodes of every HyperPod cluster.
@@ -251,7 +259,7 @@ impl Machines {
             .await?;
         clusters.sort_by(|left, right| left.cluster_name.cmp(&right.cluster_name));
         clusters.dedup_by(|later, first| later.cluster_name == first.cluster_name);
-        let mut all = OfClusters::default();
+        let mut gathered = OfClusters::default();
         for summary in clusters {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
@@ -271,27 +279,27 @@ impl Machines {
             )
             .await?;
             let nodes = self.place.of_nodes(cluster_name, &cluster, &nodes);
-            self.add(&mut all.found, nodes);
+            self.add(&mut gathered.found, nodes);
             let end = end_of(&summary.cluster_arn).ok_or_else(|| {
                 let what = "the ARN of a cluster".to_owned();
                 SourceError::own(action, FailureKind::Unsupported, UNREADABLE, what)
             })?;
-            all.ends.insert(summary.cluster_name, end);
+            gathered.ends.insert(summary.cluster_name, end);
         }
-        Ok(all)
+        Ok(gathered)
     }
 }
 
 /// One endpoint of each name: one that is created while pages are read may be on two of them.
-fn once(mut all: Vec<EndpointSummary>) -> Vec<EndpointSummary> {
-    all.sort_by(|left, right| {
+fn once(mut endpoints: Vec<EndpointSummary>) -> Vec<EndpointSummary> {
+    endpoints.sort_by(|left, right| {
         let by_name = left.endpoint_name.cmp(&right.endpoint_name);
         let by_state = right.is_running().cmp(&left.is_running());
         let newest = right.creation_time.total_cmp(&left.creation_time);
         by_name.then(by_state).then(newest)
     });
-    all.dedup_by(|later, first| later.endpoint_name == first.endpoint_name);
-    all
+    endpoints.dedup_by(|later, first| later.endpoint_name == first.endpoint_name);
+    endpoints
 }
 
 /// Groups without a model of their own that have instances.
@@ -312,7 +320,7 @@ fn open_groups(names: Vec<String>, instances: &[Instance]) -> OpenGroups {
 
 /// What each type offers: as the type of EC2 inside.
 fn shapes(instances: &[Instance]) -> BTreeMap<String, InstanceShape> {
-    let types = instances.iter().map(|one| &one.instance_type);
+    let types = instances.iter().map(|instance| &instance.instance_type);
     let known = types.filter_map(|name| {
         let (inside, _) = Component::of_type(name)?;
         let shape = InstanceShape {
@@ -342,18 +350,18 @@ mod tests {
             summary("chat", "InService", 5.0),
         ];
         for _ in 0..2 {
-            let found = once(pages.clone());
-            let found: Vec<(&str, bool, f64)> = found
+            let kept = once(pages.clone());
+            let figures: Vec<(&str, bool, f64)> = kept
                 .iter()
-                .map(|one| {
+                .map(|endpoint| {
                     (
-                        one.endpoint_name.as_str(),
-                        one.is_running(),
-                        one.creation_time,
+                        endpoint.endpoint_name.as_str(),
+                        endpoint.is_running(),
+                        endpoint.creation_time,
                     )
                 })
                 .collect();
-            assert_eq!(found, [("chat", true, 5.0), ("rank", true, 2.0)]);
+            assert_eq!(figures, [("chat", true, 5.0), ("rank", true, 2.0)]);
             pages.reverse();
         }
     }

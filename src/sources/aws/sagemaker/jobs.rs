@@ -110,7 +110,7 @@ impl TrainingJobs {
                 };
             }
         };
-        let mut found = if names.is_empty() {
+        let mut described = if names.is_empty() {
             BTreeMap::new()
         } else {
             // Whatever the search does not give, the same jobs are described.
@@ -122,17 +122,17 @@ impl TrainingJobs {
             Ok(job) => jobs.extend(job),
             Err(Unreadable) => unreadable += 1,
         };
-        for one in &names {
-            let job = found.remove(&one.training_job_name);
+        for summary in &names {
+            let job = described.remove(&summary.training_job_name);
             // The search may be behind the list.
-            match job.filter(|job| job.training_job_status == one.training_job_status) {
+            match job.filter(|job| job.training_job_status == summary.training_job_status) {
                 Some(mut job) => {
-                    if one.warm_pool_status.is_some() {
-                        job.warm_pool_status.clone_from(&one.warm_pool_status);
+                    if summary.warm_pool_status.is_some() {
+                        job.warm_pool_status.clone_from(&summary.warm_pool_status);
                     }
                     add(job);
                 }
-                None => unfound.push(one.training_job_name.as_str()),
+                None => unfound.push(summary.training_job_name.as_str()),
             }
         }
         let mut gaps = Vec::new();
@@ -186,7 +186,7 @@ impl TrainingJobs {
             bound("GreaterThanOrEqualTo", window.start),
             bound("LessThanOrEqualTo", window.end),
         ];
-        let mut found = BTreeMap::new();
+        let mut described = BTreeMap::new();
         let mut seen = 0;
         let mut pages = Pages::of(action);
         loop {
@@ -203,12 +203,12 @@ impl TrainingJobs {
             let mut page: Value = session.ask(&SAGEMAKER, region, "Search", &body).await?;
             let results: Vec<SearchResult> = rows(action, &mut page, "Results")?;
             seen += results.len();
-            let jobs = results.into_iter().filter_map(|one| one.training_job);
+            let jobs = results.into_iter().filter_map(|result| result.training_job);
             let whole = jobs.filter(Described::is_whole);
-            found.extend(whole.map(|job| (job.training_job_name.clone(), job)));
+            described.extend(whole.map(|job| (job.training_job_name.clone(), job)));
             let next = page.get("NextToken").and_then(Value::as_str);
             if !pages.follow(next)? || seen >= wanted.min(MOST_FOUND) {
-                return Ok(found);
+                return Ok(described);
             }
         }
     }
@@ -312,10 +312,10 @@ impl Described {
 
 /// One job of each name, in their order: one that is created while pages are read moves
 /// others to the next page.
-fn once(mut all: Vec<JobSummary>) -> Vec<JobSummary> {
+fn once(mut summaries: Vec<JobSummary>) -> Vec<JobSummary> {
     let mut seen = BTreeSet::new();
-    all.retain(|one| seen.insert(one.training_job_name.clone()));
-    all
+    summaries.retain(|summary| seen.insert(summary.training_job_name.clone()));
+    summaries
 }
 
 fn status(name: &str) -> Option<JobStatus> {
@@ -335,8 +335,8 @@ mod tests {
     use super::*;
 
     fn read(answer: Value) -> Result<Option<TrainingJob>, Unreadable> {
-        let found: Described = serde_json::from_value(answer).expect("as AWS describes it");
-        found.job("111122223333", "us-east-1")
+        let described: Described = serde_json::from_value(answer).expect("as AWS describes it");
+        described.job("111122223333", "us-east-1")
     }
 
     #[test]
@@ -381,14 +381,14 @@ mod tests {
     #[test]
     fn a_search_result_is_whole_with_what_an_ended_job_is_billed_for() {
         let is_whole = |status: &str, seconds: Value, config: Value| {
-            let found: SearchResult = serde_json::from_value(json!({ "TrainingJob": {
+            let result: SearchResult = serde_json::from_value(json!({ "TrainingJob": {
                 "TrainingJobName": "fit",
                 "TrainingJobStatus": status,
                 "ResourceConfig": config,
                 "BillableTimeInSeconds": seconds,
             } }))
             .expect("as AWS describes it");
-            found.training_job.is_some_and(|job| job.is_whole())
+            result.training_job.is_some_and(|job| job.is_whole())
         };
         let config = json!({ "InstanceType": "ml.g5.xlarge", "InstanceCount": 1 });
         assert!(is_whole("Completed", json!(60), config.clone()));
@@ -446,10 +446,10 @@ mod tests {
             training_job_status: None,
             warm_pool_status: None,
         };
-        let found = once(["c", "a", "c", "b", "a"].map(summary).into());
-        let names: Vec<&str> = found
+        let summaries = once(["c", "a", "c", "b", "a"].map(summary).into());
+        let names: Vec<&str> = summaries
             .iter()
-            .map(|one| one.training_job_name.as_str())
+            .map(|kept| kept.training_job_name.as_str())
             .collect();
         assert_eq!(names, ["c", "a", "b"]);
     }

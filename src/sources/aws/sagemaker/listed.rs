@@ -54,8 +54,8 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub fn variants(&self) -> impl Iterator<Item = &Variant> {
-        let all = self.production_variants.iter().flatten();
-        all.chain(self.shadow_production_variants.iter().flatten())
+        let variants = self.production_variants.iter().flatten();
+        variants.chain(self.shadow_production_variants.iter().flatten())
     }
 }
 
@@ -105,15 +105,16 @@ pub(super) struct ConfigVariant {
 
 impl EndpointConfig {
     pub fn type_of(&self, variant: &str) -> Option<&str> {
-        let mut all = self.variants();
-        all.find(|one| one.variant_name == variant)?
+        let mut variants = self.variants();
+        variants
+            .find(|listed| listed.variant_name == variant)?
             .instance_type
             .as_deref()
     }
 
     pub fn variants(&self) -> impl Iterator<Item = &ConfigVariant> {
-        let all = self.production_variants.iter().flatten();
-        all.chain(self.shadow_production_variants.iter().flatten())
+        let variants = self.production_variants.iter().flatten();
+        variants.chain(self.shadow_production_variants.iter().flatten())
     }
 }
 
@@ -193,8 +194,8 @@ pub(super) struct CapacityRequirements {
 impl Cluster {
     /// How the instances of a group are paid for.
     pub fn lifecycle_of(&self, group: &str) -> Lifecycle {
-        let mut all = self.instance_groups.iter().flatten();
-        let Some(group) = all.find(|one| one.instance_group_name == group) else {
+        let mut groups = self.instance_groups.iter().flatten();
+        let Some(group) = groups.find(|listed| listed.instance_group_name == group) else {
             return Lifecycle::OnDemand;
         };
         let capacity = group.capacity_requirements.as_ref();
@@ -250,7 +251,7 @@ pub(super) async fn listed<T: DeserializeOwned>(
     key: &str,
     ask: impl AsyncFn(Value) -> Result<Value, SourceError>,
 ) -> Result<Vec<T>, SourceError> {
-    let mut found = Vec::new();
+    let mut items = Vec::new();
     let mut pages = Pages::of(action).with_room(MOST_LISTED);
     loop {
         let mut body = json!({ "MaxResults": ON_A_PAGE });
@@ -260,10 +261,10 @@ pub(super) async fn listed<T: DeserializeOwned>(
         let mut page = ask(body).await?;
         let own: Vec<T> = rows(action, &mut page, key)?;
         pages.take(own.len())?;
-        found.extend(own);
+        items.extend(own);
         let next = page.get("NextToken").and_then(Value::as_str);
         if !pages.follow(next)? {
-            return Ok(found);
+            return Ok(items);
         }
     }
 }
@@ -296,7 +297,7 @@ mod tests {
     #[tokio::test]
     async fn every_page_of_a_list_is_read() {
         let asked = RefCell::new(Vec::new());
-        let found: Vec<EndpointSummary> = listed(
+        let endpoints: Vec<EndpointSummary> = listed(
             "sagemaker:ListEndpoints",
             "Endpoints",
             async |body: Value| {
@@ -318,11 +319,15 @@ mod tests {
         )
         .await
         .expect("both pages can be read");
-        let figures: Vec<(&str, bool, Option<i64>)> = found
+        let figures: Vec<(&str, bool, Option<i64>)> = endpoints
             .iter()
-            .map(|one| {
-                let created = instant(Some(one.creation_time)).map(Timestamp::as_second);
-                (one.endpoint_name.as_str(), one.is_running(), created)
+            .map(|endpoint| {
+                let created = instant(Some(endpoint.creation_time)).map(Timestamp::as_second);
+                (
+                    endpoint.endpoint_name.as_str(),
+                    endpoint.is_running(),
+                    created,
+                )
             })
             .collect();
         let created = Some(1_790_000_000);
@@ -364,14 +369,14 @@ mod tests {
             "EndpointName": "chat", "EndpointStatus": "Failed", "CreationTime": 1_790_000_000,
         });
         let asked = RefCell::new(0);
-        let found =
+        let answer =
             listed::<EndpointSummary>("sagemaker:ListEndpoints", "Endpoints", async |_: Value| {
                 *asked.borrow_mut() += 1;
                 let token = asked.borrow().to_string();
                 Ok(json!({ "Endpoints": vec![row.clone(); 20_000], "NextToken": token }))
             })
             .await;
-        let error = found.expect_err("more than a region has");
+        let error = answer.expect_err("more than a region has");
         assert!(error.to_string().contains("more results"), "{error}");
         // Five pages of 20,000 are 100,000; the sixth is too much.
         assert_eq!(*asked.borrow(), 6);

@@ -53,19 +53,19 @@ type Read = Result<Option<Instance>, Cause>;
 
 impl Place {
     pub fn of_notebooks(&self, all: &[NotebookInstance]) -> Gathered<Vec<Instance>> {
-        self.each(all.iter().map(|one| {
-            let native = format!("notebook/{}", one.notebook_instance_name);
-            (self.notebook(native.clone(), one), native)
+        self.each(all.iter().map(|notebook| {
+            let native = format!("notebook/{}", notebook.notebook_instance_name);
+            (self.notebook(native.clone(), notebook), native)
         }))
     }
 
     pub fn of_apps(&self, all: &[App]) -> Gathered<Vec<Instance>> {
-        self.each(all.iter().map(|one| {
-            let owner = one.space_name.as_ref().or(one.user_profile_name.as_ref());
+        self.each(all.iter().map(|app| {
+            let owner = app.space_name.as_ref().or(app.user_profile_name.as_ref());
             let owner = owner.map_or("", String::as_str);
-            let (domain, kind, name) = (&one.domain_id, &one.app_type, &one.app_name);
+            let (domain, kind, name) = (&app.domain_id, &app.app_type, &app.app_name);
             let native = format!("app/{domain}/{owner}/{kind}/{name}");
-            (self.app(native.clone(), one), native)
+            (self.app(native.clone(), app), native)
         }))
     }
 
@@ -89,7 +89,7 @@ impl Place {
         endpoint: &Endpoint,
         config: &EndpointConfig,
     ) -> Gathered<Vec<Instance>> {
-        let mut found = Gathered::<Vec<Instance>>::default();
+        let mut gathered = Gathered::<Vec<Instance>>::default();
         let name = &one.endpoint_name;
         let created = instant(Some(one.creation_time)).max(instant(config.creation_time));
         // A configuration is older than its deployment. What was measured before the last
@@ -97,24 +97,26 @@ impl Place {
         let changed = instant(endpoint.last_modified_time).map(|time| time.min(self.as_of));
         let Some(launched) = created.max(changed) else {
             let native = format!("endpoint/{name}");
-            found
+            gathered
                 .gaps
                 .push(self.gap(&native, unreadable("launch time")));
-            return found;
+            return gathered;
         };
         if endpoint.variants().next().is_none() {
             let native = format!("endpoint/{name}");
-            found.gaps.push(self.gap(&native, unreadable("variants")));
+            gathered
+                .gaps
+                .push(self.gap(&native, unreadable("variants")));
         }
         for variant in endpoint.variants() {
             let group = group_of(name, &variant.variant_name);
             let names = (group.as_str(), variant);
-            let whole = self.variant(names, config, launched, &mut found.value);
+            let whole = self.variant(names, config, launched, &mut gathered.value);
             if let Err(cause) = whole {
-                found.gaps.push(self.gap(&group, cause));
+                gathered.gaps.push(self.gap(&group, cause));
             }
         }
-        found
+        gathered
     }
 
     pub fn id(&self, native: &str) -> ResourceId {
@@ -127,26 +129,26 @@ impl Place {
     }
 
     /// What is read of machines, each with its native id.
-    fn each(&self, all: impl Iterator<Item = (Read, String)>) -> Gathered<Vec<Instance>> {
-        let mut found = Gathered::<Vec<Instance>>::default();
-        for (one, native) in all {
-            match one {
-                Ok(one) => found.value.extend(one),
-                Err(cause) => found.gaps.push(self.gap(&native, cause)),
+    fn each(&self, readings: impl Iterator<Item = (Read, String)>) -> Gathered<Vec<Instance>> {
+        let mut gathered = Gathered::<Vec<Instance>>::default();
+        for (reading, native) in readings {
+            match reading {
+                Ok(instance) => gathered.value.extend(instance),
+                Err(cause) => gathered.gaps.push(self.gap(&native, cause)),
             }
         }
-        found
+        gathered
     }
 
-    fn notebook(&self, native: String, one: &NotebookInstance) -> Read {
-        if stated(one.notebook_instance_status.as_deref(), "state")? != IN_SERVICE {
+    fn notebook(&self, native: String, notebook: &NotebookInstance) -> Read {
+        if stated(notebook.notebook_instance_status.as_deref(), "state")? != IN_SERVICE {
             return Ok(None);
         }
-        let Some(inside) = accelerated(stated(one.instance_type.as_deref(), "type")?)? else {
+        let Some(inside) = accelerated(stated(notebook.instance_type.as_deref(), "type")?)? else {
             return Ok(None);
         };
-        let created = instant(one.creation_time);
-        let launched = instant(one.last_modified_time).or(created);
+        let created = instant(notebook.creation_time);
+        let launched = instant(notebook.last_modified_time).or(created);
         Ok(Some(self.instance(Machine {
             native,
             inside,
@@ -159,25 +161,25 @@ impl Place {
         })))
     }
 
-    fn app(&self, native: String, one: &App) -> Read {
-        if stated(one.status.as_deref(), "state")? != IN_SERVICE {
+    fn app(&self, native: String, app: &App) -> Read {
+        if stated(app.status.as_deref(), "state")? != IN_SERVICE {
             return Ok(None);
         }
-        let spec = one.resource_spec.as_ref();
+        let spec = app.resource_spec.as_ref();
         let named_type = match spec.and_then(|spec| spec.instance_type.as_deref()) {
             Some(OF_SYSTEM) => return Ok(None),
-            None if WITHOUT_MACHINE.contains(&one.app_type.as_str()) => return Ok(None),
+            None if WITHOUT_MACHINE.contains(&app.app_type.as_str()) => return Ok(None),
             other => stated(other, "type")?,
         };
         let Some(inside) = accelerated(named_type)? else {
             return Ok(None);
         };
-        let unknown = || Cause::of(CauseKind::AppTypeUnknown, [&one.app_type]);
+        let unknown = || Cause::of(CauseKind::AppTypeUnknown, [&app.app_type]);
         let is_planned = spec.is_some_and(|spec| spec.training_plan_arn.is_some());
         Ok(Some(self.instance(Machine {
             native,
             inside,
-            component: one.component().ok_or_else(unknown)?,
+            component: app.component().ok_or_else(unknown)?,
             group: None,
             lifecycle: if is_planned {
                 Lifecycle::CapacityBlock
@@ -185,7 +187,7 @@ impl Place {
                 Lifecycle::OnDemand
             },
             host: None,
-            launched: stated(instant(one.creation_time), "launch time")?,
+            launched: stated(instant(app.creation_time), "launch time")?,
             created: None,
         })))
     }
@@ -220,14 +222,15 @@ impl Place {
         (group, variant): (&str, &Variant),
         config: &EndpointConfig,
         launched: Timestamp,
-        found: &mut Vec<Instance>,
+        instances: &mut Vec<Instance>,
     ) -> Result<(), Cause> {
         let reserved = variant.capacity_reservation_config.as_ref();
-        let lifecycle = if reserved.is_some_and(|one| one.ml_reservation_arn.is_some()) {
-            Lifecycle::CapacityBlock
-        } else {
-            Lifecycle::OnDemand
-        };
+        let lifecycle =
+            if reserved.is_some_and(|reservation| reservation.ml_reservation_arn.is_some()) {
+                Lifecycle::CapacityBlock
+            } else {
+                Lifecycle::OnDemand
+            };
         let mut index: u32 = 0;
         for (named_type, count) in types(variant, config) {
             if count == Some(0) {
@@ -239,10 +242,10 @@ impl Place {
                 continue;
             };
             for _ in 0..stated(count, "number of instances")? {
-                if found.len() >= MOST_OF_ENDPOINT {
+                if instances.len() >= MOST_OF_ENDPOINT {
                     return Err(too_many(MOST_OF_ENDPOINT));
                 }
-                found.push(self.instance(Machine {
+                instances.push(self.instance(Machine {
                     native: format!("{group}/{index}"),
                     inside,
                     component: Component::Hosting,
@@ -259,26 +262,26 @@ impl Place {
     }
 
     /// A running machine.
-    fn instance(&self, one: Machine<'_>) -> Instance {
+    fn instance(&self, machine: Machine<'_>) -> Instance {
         Instance {
-            id: self.id(&one.native),
+            id: self.id(&machine.native),
             account: self.account.clone(),
             region: self.region.clone(),
             zone: None,
-            instance_type: one.component.type_name(one.inside),
+            instance_type: machine.component.type_name(machine.inside),
             state: InstanceState::Running,
-            lifecycle: one.lifecycle,
+            lifecycle: machine.lifecycle,
             capacity_reservation_id: None,
             capacity_block_id: None,
             operating_system: OperatingSystem::Linux,
             tenancy: Tenancy::Shared,
-            launch_time: one.launched,
-            attached_time: one.created,
+            launch_time: machine.launched,
+            attached_time: machine.created,
             state_transition_reason: None,
             tags: BTreeMap::new(),
             // A variant scales as such a group does.
-            auto_scaling_group: one.group.map(str::to_owned),
-            private_dns_name: one.host,
+            auto_scaling_group: machine.group.map(str::to_owned),
+            private_dns_name: machine.host,
             volumes: Vec::new(),
             addresses: Vec::new(),
         }

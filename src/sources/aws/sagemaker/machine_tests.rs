@@ -51,9 +51,9 @@ fn changed(last: i64, variants: Value, of_config: Value) -> Gathered<Vec<Instanc
 
 /// The instances of an endpoint that can be read whole.
 fn instances(variants: Value, of_config: Value) -> Vec<Instance> {
-    let found = read(variants, of_config);
-    assert_eq!(found.gaps, [] as [Gap; 0]);
-    found.value
+    let gathered = read(variants, of_config);
+    assert_eq!(gathered.gaps, [] as [Gap; 0]);
+    gathered.value
 }
 
 /// The place and the field of each gap; every one says that an instance may be missing.
@@ -77,13 +77,19 @@ fn not_readable(place: &str, field: &str) -> (String, CauseKind, String) {
 fn figures(instances: &[Instance]) -> Vec<(&str, &str, Lifecycle)> {
     instances
         .iter()
-        .map(|one| (one.id.native(), one.instance_type.as_str(), one.lifecycle))
+        .map(|instance| {
+            (
+                instance.id.native(),
+                instance.instance_type.as_str(),
+                instance.lifecycle,
+            )
+        })
         .collect()
 }
 
 #[test]
 fn an_endpoint_has_the_instances_of_today_and_the_types_of_its_configuration() {
-    let found = instances(
+    let instances = instances(
         json!([
             { "VariantName": "main", "CurrentInstanceCount": 2, "DesiredInstanceCount": 5 },
             { "VariantName": "text", "CurrentInstanceCount": 3 },
@@ -99,7 +105,7 @@ fn an_endpoint_has_the_instances_of_today_and_the_types_of_its_configuration() {
     );
     let on_demand = Lifecycle::OnDemand;
     assert_eq!(
-        figures(&found),
+        figures(&instances),
         [
             ("endpoint/chat/main/0", "ml.g5.xlarge-hosting", on_demand),
             ("endpoint/chat/main/1", "ml.g5.xlarge-hosting", on_demand),
@@ -107,26 +113,26 @@ fn an_endpoint_has_the_instances_of_today_and_the_types_of_its_configuration() {
     );
     // One group, which began with the last change: the configuration is older than its
     // deployment.
-    for one in &found {
+    for instance in &instances {
         assert_eq!(
-            one.auto_scaling_group.as_deref(),
+            instance.auto_scaling_group.as_deref(),
             Some("endpoint/chat/main")
         );
-        assert_eq!(one.launch_time.as_second(), CHANGED);
-        assert_eq!(one.id.provider(), Provider::SageMaker);
+        assert_eq!(instance.launch_time.as_second(), CHANGED);
+        assert_eq!(instance.id.provider(), Provider::SageMaker);
     }
 }
 
 #[test]
 fn an_endpoint_counts_from_its_last_change_on_and_never_from_after_the_audit() {
     let launched = |last: i64| {
-        let found = changed(
+        let gathered = changed(
             last,
             json!([{ "VariantName": "main", "CurrentInstanceCount": 1 }]),
             json!([{ "VariantName": "main", "InstanceType": "ml.g5.xlarge" }]),
         );
-        assert_eq!(found.gaps, [] as [Gap; 0]);
-        found.value[0].launch_time.as_second()
+        assert_eq!(gathered.gaps, [] as [Gap; 0]);
+        gathered.value[0].launch_time.as_second()
     };
     assert_eq!(launched(CHANGED), CHANGED);
     // It was there before it changed: an audit of an earlier instant has it.
@@ -137,7 +143,7 @@ fn an_endpoint_counts_from_its_last_change_on_and_never_from_after_the_audit() {
 
 #[test]
 fn pools_have_types_of_their_own_and_a_training_plan_is_paid_ahead() {
-    let found = instances(
+    let instances = instances(
         json!([
             { "VariantName": "main", "CurrentInstanceCount": 3, "InstancePools": [
                 { "InstanceType": "ml.g5.xlarge", "CurrentInstanceCount": 1 },
@@ -155,7 +161,7 @@ fn pools_have_types_of_their_own_and_a_training_plan_is_paid_ahead() {
     );
     let (on_demand, ahead) = (Lifecycle::OnDemand, Lifecycle::CapacityBlock);
     assert_eq!(
-        figures(&found),
+        figures(&instances),
         [
             ("endpoint/chat/main/0", "ml.g5.xlarge-hosting", on_demand),
             ("endpoint/chat/main/1", "ml.g6.xlarge-hosting", on_demand),
@@ -164,7 +170,7 @@ fn pools_have_types_of_their_own_and_a_training_plan_is_paid_ahead() {
         ]
     );
     // It has no hourly price, and none is made up.
-    let held = found.last().expect("there are four");
+    let held = instances.last().expect("there are four");
     assert_eq!(held.price_key(), None);
 }
 
@@ -178,8 +184,8 @@ fn the_catalog_knows_accelerators_and_else_the_name_does() {
         "t3.medium",
         "c99.large",
     ];
-    let found = types.map(is_accelerated);
-    assert_eq!(found, [true, true, true, false, false, false]);
+    let accelerated = types.map(is_accelerated);
+    assert_eq!(accelerated, [true, true, true, false, false, false]);
 }
 
 #[test]
@@ -209,11 +215,11 @@ fn nodes_of_a_cluster_are_paid_for_as_their_group_is() {
         node("work", "i-5", "ml.m5.xlarge", "Running"),
     ]))
     .expect("nodes");
-    let found = place().of_nodes("hyper", &cluster, &nodes);
-    assert_eq!(found.gaps, [] as [Gap; 0]);
-    let found = found.value;
+    let gathered = place().of_nodes("hyper", &cluster, &nodes);
+    assert_eq!(gathered.gaps, [] as [Gap; 0]);
+    let instances = gathered.value;
     assert_eq!(
-        figures(&found),
+        figures(&instances),
         [
             (
                 "cluster/hyper/i-1",
@@ -228,7 +234,7 @@ fn nodes_of_a_cluster_are_paid_for_as_their_group_is() {
             ),
         ]
     );
-    let work = &found[2];
+    let work = &instances[2];
     assert_eq!(
         work.auto_scaling_group.as_deref(),
         Some("cluster/hyper/work")
@@ -242,7 +248,7 @@ fn nodes_of_a_cluster_are_paid_for_as_their_group_is() {
 
 #[test]
 fn instances_of_variants_that_cannot_be_read_are_gaps_and_hide_no_others() {
-    let found = read(
+    let gathered = read(
         json!([
             { "VariantName": "typeless", "CurrentInstanceCount": 8 },
             { "VariantName": "other", "CurrentInstanceCount": 8 },
@@ -262,9 +268,9 @@ fn instances_of_variants_that_cannot_be_read_are_gaps_and_hide_no_others() {
             { "VariantName": "main", "InstanceType": "ml.g5.xlarge" },
         ]),
     );
-    assert_eq!(found.value.len(), 1);
+    assert_eq!(gathered.value.len(), 1);
     assert_eq!(
-        unread(&found.gaps),
+        unread(&gathered.gaps),
         [
             not_readable("endpoint/chat/typeless", "type"),
             not_readable("endpoint/chat/other", "type"),
@@ -274,9 +280,9 @@ fn instances_of_variants_that_cannot_be_read_are_gaps_and_hide_no_others() {
         ]
     );
     for none in [json!([]), Value::Null] {
-        let found = read(none, json!([]));
+        let gathered = read(none, json!([]));
         assert_eq!(
-            unread(&found.gaps),
+            unread(&gathered.gaps),
             [not_readable("endpoint/chat", "variants")]
         );
     }
@@ -291,9 +297,9 @@ fn instances_of_an_endpoint_are_bounded_and_the_others_are_a_gap() {
         variants.map(|name| json!({ "VariantName": name, "CurrentInstanceCount": count }));
     let types = names.iter();
     let types = types.map(|name| json!({ "VariantName": name, "InstanceType": "ml.g5.xlarge" }));
-    let found = read(variants.collect(), types.collect());
-    assert_eq!(found.value.len(), 10_000);
-    let gaps = unread(&found.gaps);
+    let gathered = read(variants.collect(), types.collect());
+    assert_eq!(gathered.value.len(), 10_000);
+    let gaps = unread(&gathered.gaps);
     assert_eq!(gaps.len(), 40);
     let first = "endpoint/chat/v00".to_owned();
     let expected = (first, CauseKind::TooManyListed, "10000".to_owned());
@@ -312,7 +318,7 @@ fn notebooks_and_nodes_that_cannot_be_read_are_gaps() {
         }
         one
     };
-    let all: Vec<NotebookInstance> = serde_json::from_value(json!([
+    let notebooks: Vec<NotebookInstance> = serde_json::from_value(json!([
         notebook("whole", json!({})),
         notebook("typeless", json!({ "InstanceType": null })),
         notebook("timeless", json!({ "CreationTime": null })),
@@ -327,10 +333,10 @@ fn notebooks_and_nodes_that_cannot_be_read_are_gaps() {
         ),
     ]))
     .expect("notebooks");
-    let found = place().of_notebooks(&all);
-    assert_eq!(found.value.len(), 1);
+    let gathered = place().of_notebooks(&notebooks);
+    assert_eq!(gathered.value.len(), 1);
     assert_eq!(
-        unread(&found.gaps),
+        unread(&gathered.gaps),
         [
             not_readable("notebook/typeless", "type"),
             not_readable("notebook/timeless", "launch time"),
@@ -344,10 +350,10 @@ fn notebooks_and_nodes_that_cannot_be_read_are_gaps() {
         "LaunchTime": CREATED,
     }]))
     .expect("nodes");
-    let found = place().of_nodes("hyper", &cluster, &nodes);
-    assert_eq!(found.value, [] as [Instance; 0]);
+    let gathered = place().of_nodes("hyper", &cluster, &nodes);
+    assert_eq!(gathered.value, [] as [Instance; 0]);
     assert_eq!(
-        unread(&found.gaps),
+        unread(&gathered.gaps),
         [not_readable("cluster/hyper/i-1", "state")]
     );
 }
@@ -365,7 +371,7 @@ fn apps_without_a_machine_are_left_out_and_every_other_is_a_machine_or_a_gap() {
     timeless["CreationTime"] = Value::Null;
     let mut bare = app("CodeEditor", "bare", Value::Null);
     bare["ResourceSpec"] = Value::Null;
-    let all: Vec<App> = serde_json::from_value(json!([
+    let apps: Vec<App> = serde_json::from_value(json!([
         app("JupyterLab", "lab", "ml.g5.xlarge".into()),
         app("RSessionGateway", "r", "ml.g5.48xlarge".into()),
         timeless,
@@ -378,13 +384,17 @@ fn apps_without_a_machine_are_left_out_and_every_other_is_a_machine_or_a_gap() {
         app("KernelGateway", "cpu", "ml.m5.large".into()),
     ]))
     .expect("apps");
-    let found = place().of_apps(&all);
-    let names: Vec<&str> = found.value.iter().map(|one| one.id.native()).collect();
+    let gathered = place().of_apps(&apps);
+    let names: Vec<&str> = gathered
+        .value
+        .iter()
+        .map(|instance| instance.id.native())
+        .collect();
     assert_eq!(names, ["app/d-1/ann/JupyterLab/lab"]);
     let unknown = "RSessionGateway".to_owned();
     let place = "app/d-1/ann/RSessionGateway/r".to_owned();
     assert_eq!(
-        unread(&found.gaps),
+        unread(&gathered.gaps),
         [
             (place, CauseKind::AppTypeUnknown, unknown),
             not_readable("app/d-1/ann/JupyterLab/timeless", "launch time"),

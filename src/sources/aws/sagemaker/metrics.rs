@@ -68,14 +68,17 @@ impl MetricSource for VariantMetrics {
 
 impl VariantMetrics {
     async fn read(&self, some: Vec<Variant>, window: Window, period: u32) -> Gathered<Readings> {
-        let queries: Vec<MetricQuery> = some.iter().flat_map(|one| one.queries(period)).collect();
+        let queries: Vec<MetricQuery> = some
+            .iter()
+            .flat_map(|variant| variant.queries(period))
+            .collect();
         match fetch(&self.0, &queries, window).await {
             Ok(found) => {
                 let gaps = found.gaps(&self.0.region);
                 let mut values = found.values.into_iter();
-                let series = some.iter().flat_map(|one| {
+                let series = some.iter().flat_map(|variant| {
                     let own: Vec<MetricValues> = values.by_ref().take(ASKED.len()).collect();
-                    one.series(own, window, period)
+                    variant.series(own, window, period)
                 });
                 Gathered {
                     value: Readings::Series(series.collect()),
@@ -133,13 +136,13 @@ fn variants(
             }
         }
     }
-    let mut found = Vec::new();
+    let mut variants = Vec::new();
     for ((endpoint, name), all) in members {
         let Some(first) = all.first() else { continue };
         let place = first.id.as_str();
         if all
             .iter()
-            .any(|one| one.instance_type != first.instance_type)
+            .any(|member| member.instance_type != first.instance_type)
         {
             let cause = Cause::of(CauseKind::SumOfTypes, []);
             gaps.push(Gap::of(Metric::GpuUtilization, place, cause));
@@ -157,17 +160,20 @@ fn variants(
             let cause = Cause::of(CauseKind::SumsOnly, counts.each_ref().map(String::as_str));
             gaps.push(Gap::of(GapSubject::UtilizationPerGpu, place, cause));
         }
-        found.push(Variant {
+        variants.push(Variant {
             endpoint: endpoint.to_owned(),
             name: name.to_owned(),
-            members: all.iter().map(|one| one.id.clone()).collect(),
+            members: all.iter().map(|member| member.id.clone()).collect(),
             gpus,
             vcpu: shape.vcpu,
             vram_mib: offer.vram_mib,
             since: first.launch_time,
         });
     }
-    Gathered { value: found, gaps }
+    Gathered {
+        value: variants,
+        gaps,
+    }
 }
 
 impl Variant {
@@ -217,14 +223,14 @@ impl Variant {
         };
         let mib = self.vram_mib.map(|mib| mib as f64 / 100.0);
         let mib = mib.filter(|_| named.iter().all(Option::is_some));
-        let mut found = Vec::new();
+        let mut series = Vec::new();
         let mut add = |gpu, metric, statistic, values: Scaled<'_>| {
             let raw = values.points();
             let (points, rejected) = Points::clean(raw, (metric, statistic), window, period);
             if points.is_empty() && rejected.total() == 0 {
                 return;
             }
-            found.extend(self.members.iter().map(|member| Series {
+            series.extend(self.members.iter().map(|member| Series {
                 instance: member.clone(),
                 gpu,
                 metric,
@@ -260,7 +266,7 @@ impl Variant {
             average,
             Scaled(&cpu, share, None),
         );
-        found
+        series
     }
 
     /// What a sum over several GPUs can say at most about one of them, percent.

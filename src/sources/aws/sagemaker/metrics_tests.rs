@@ -40,10 +40,20 @@ fn figures(series: &[Series]) -> Vec<(Option<u16>, Metric, Statistic, usize, f64
     let first = &series.first().expect("there is one").instance;
     series
         .iter()
-        .filter(|one| one.instance == *first)
-        .map(|one| {
-            let value = one.points.values().next().expect("there is a point");
-            (one.gpu, one.metric, one.statistic, one.points.len(), value)
+        .filter(|each_series| each_series.instance == *first)
+        .map(|each_series| {
+            let value = each_series
+                .points
+                .values()
+                .next()
+                .expect("there is a point");
+            (
+                each_series.gpu,
+                each_series.metric,
+                each_series.statistic,
+                each_series.points.len(),
+                value,
+            )
         })
         .collect()
 }
@@ -75,7 +85,7 @@ fn a_sum_over_four_gpus_becomes_their_mean_and_nothing_of_one_of_them() {
     assert!(
         series
             .iter()
-            .all(|one| one.source == SeriesSource::SageMaker)
+            .all(|each_series| each_series.source == SeriesSource::SageMaker)
     );
 }
 
@@ -100,7 +110,7 @@ fn a_sum_of_zero_is_zero_on_every_gpu() {
     busiest[5].1 = 3.0;
     let values = vec![flat(0.0), busiest, flat(0.0), flat(0.0), flat(0.0)];
     let series = variant(2, 1).series(values, window(), PERIOD);
-    assert!(series.iter().all(|one| one.gpu.is_none()));
+    assert!(series.iter().all(|each_series| each_series.gpu.is_none()));
 }
 
 #[test]
@@ -157,7 +167,7 @@ fn variants_are_asked_for_once_and_what_has_no_metric_is_a_gap() {
     ];
     let Gathered { value, gaps } = variants(&instances, &shapes);
     assert_eq!(value, [variant(4, 2)]);
-    let found: Vec<(&str, CauseKind)> = gaps
+    let causes: Vec<(&str, CauseKind)> = gaps
         .iter()
         .filter_map(|gap| Some((gap.place.as_str(), gap.cause.as_ref()?.kind())))
         .collect();
@@ -177,7 +187,7 @@ fn variants_are_asked_for_once_and_what_has_no_metric_is_a_gap() {
         .iter()
         .map(|(place, kind)| (place.as_str(), *kind))
         .collect();
-    assert_eq!(found, expected);
+    assert_eq!(causes, expected);
     assert_eq!(
         gaps[1].reason,
         "published as one sum over 4 GPUs of an instance, and as one mean over 2 instances: \

@@ -47,16 +47,18 @@ pub(super) async fn plans(
         session, region, ..
     } = clients;
     let action = "sagemaker:ListTrainingPlans";
-    let found: Vec<Summary> = listed(action, "TrainingPlanSummaries", async |body: Value| {
+    let summaries: Vec<Summary> = listed(action, "TrainingPlanSummaries", async |body: Value| {
         session
             .ask(&SAGEMAKER, region, "ListTrainingPlans", &body)
             .await
     })
     .await?;
-    let lasting = found
+    let lasting = summaries
         .into_iter()
-        .filter(|one| !OVER.contains(&one.status.as_str()));
-    Ok(lasting.map(|one| one.plan(account, region)).collect())
+        .filter(|summary| !OVER.contains(&summary.status.as_str()));
+    Ok(lasting
+        .map(|summary| summary.plan(account, region))
+        .collect())
 }
 
 impl Summary {
@@ -65,9 +67,9 @@ impl Summary {
         let mut instances: BTreeMap<String, u32> = BTreeMap::new();
         // Capacity in several parts, one after the other, is that of the largest: the total
         // of the plan says how many instances there are.
-        for one in capacities {
-            let count = instances.entry(one.instance_type).or_default();
-            *count = (*count).max(one.total_instance_count);
+        for capacity in capacities {
+            let count = instances.entry(capacity.instance_type).or_default();
+            *count = (*count).max(capacity.total_instance_count);
         }
         let minutes = self.duration_minutes.unwrap_or_default();
         let hours = self.duration_hours;

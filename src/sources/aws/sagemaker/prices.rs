@@ -28,7 +28,7 @@ impl PriceSource for ComponentPrices {
 impl ComponentPrices {
     async fn read(&self, ask: &PriceQuery) -> Gathered<PriceBook> {
         let place = &self.0.region;
-        let wanted = ask.on_demand.iter().flat_map(|one| &one.instance_types);
+        let wanted = ask.on_demand.iter().flat_map(|query| &query.instance_types);
         let wanted: BTreeSet<&str> = wanted.map(String::as_str).collect();
         let mut book = PriceBook::default();
         let documents = match self.documents(&wanted).await {
@@ -41,15 +41,15 @@ impl ComponentPrices {
                 };
             }
         };
-        let found = single_prices(&documents, &wanted, place, ask.read_on);
-        let is_missing = |name: &&&str| found.keys().all(|key| key.instance_type != **name);
+        let prices = single_prices(&documents, &wanted, place, ask.read_on);
+        let is_missing = |name: &&&str| prices.keys().all(|key| key.instance_type != **name);
         let missing: Vec<&str> = wanted.iter().filter(is_missing).copied().collect();
         let mut gaps = Vec::new();
         if !missing.is_empty() {
             let cause = Cause::of(CauseKind::NoSinglePriceListed, [&missing.join(", ")]);
             gaps.push(Gap::of(GapSubject::LivePrice, place, cause));
         }
-        for (key, quote) in found {
+        for (key, quote) in prices {
             book.insert(key, quote);
         }
         Gathered { value: book, gaps }
@@ -63,15 +63,15 @@ impl ComponentPrices {
         let inside = wanted.iter().filter_map(|name| Component::of_type(name));
         let names: BTreeSet<String> = inside.map(|(inside, _)| format!("ml.{inside}")).collect();
         let names: Vec<String> = names.into_iter().collect();
-        let mut found = Vec::new();
+        let mut documents = Vec::new();
         for some in names.chunks(TYPES_AT_ONCE) {
             let filters = vec![
                 filter(FilterType::AnyOf, "instanceName", &some.join(",")),
                 term("regionCode", region),
             ];
-            found.extend(products(session, region, SERVICE_CODE, filters).await?);
+            documents.extend(products(session, region, SERVICE_CODE, filters).await?);
         }
-        Ok(found)
+        Ok(documents)
     }
 }
 
@@ -83,7 +83,7 @@ fn single_prices(
     region: &str,
     read_on: Date,
 ) -> BTreeMap<PriceKey, PriceQuote> {
-    let mut found: BTreeMap<PriceKey, Vec<PriceQuote>> = BTreeMap::new();
+    let mut by_key: BTreeMap<PriceKey, Vec<PriceQuote>> = BTreeMap::new();
     for document in documents {
         let name = document["product"]["attributes"]["instanceType"].as_str();
         // The list writes what a type is rented for in several cases.
@@ -97,16 +97,16 @@ fn single_prices(
         };
         for (key, quote) in quotes(document, &key, read_on) {
             if key.option == PriceOption::OnDemand {
-                found.entry(key).or_default().push(quote);
+                by_key.entry(key).or_default().push(quote);
             }
         }
     }
-    found
+    by_key
         .into_iter()
         .filter_map(|(key, all)| {
-            let mut all = all.into_iter();
-            let first = all.next()?;
-            all.all(|other| other.rate == first.rate)
+            let mut rest = all.into_iter();
+            let first = rest.next()?;
+            rest.all(|other| other.rate == first.rate)
                 .then_some((key, first))
         })
         .collect()
@@ -155,8 +155,8 @@ mod tests {
         ];
         let wanted = BTreeSet::from(wanted);
         let read_on = jiff::civil::date(2026, 11, 20);
-        let found = single_prices(&documents, &wanted, "us-east-1", read_on);
-        let figures: Vec<(String, String)> = found
+        let prices = single_prices(&documents, &wanted, "us-east-1", read_on);
+        let figures: Vec<(String, String)> = prices
             .iter()
             .map(|(key, quote)| (key.to_string(), quote.rate.amount().to_string()))
             .collect();

@@ -57,7 +57,7 @@ pub(super) async fn tags(clients: &RegionClients) -> Result<TagsByArn, SourceErr
         session, region, ..
     } = clients;
     let action = "tag:GetResources";
-    let mut found = TagsByArn::new();
+    let mut by_arn = TagsByArn::new();
     let mut pages = Pages::of(action).with_room(MOST_RESOURCES);
     loop {
         let mut body = json!({ "ResourceTypeFilters": TYPES, "ResourcesPerPage": ON_A_PAGE });
@@ -71,12 +71,12 @@ pub(super) async fn tags(clients: &RegionClients) -> Result<TagsByArn, SourceErr
             let tags = tags.into_iter().flatten();
             let tags = tags.map(|tag| (tag.key, tag.value)).collect();
             if let Some(end) = end_of(&arn) {
-                found.insert(end, tags);
+                by_arn.insert(end, tags);
             }
         }
         let next = page.get("PaginationToken").and_then(Value::as_str);
         if !pages.follow(next)? {
-            return Ok(found);
+            return Ok(by_arn);
         }
     }
 }

@@ -35,12 +35,12 @@ impl Lines {
             line.kind,
         );
         let amounts = (line.hours, costs.list, costs.effective, costs.billed);
-        let all = (what, times, amounts);
-        all.hash(&mut self.hasher);
+        let parts = (what, times, amounts);
+        parts.hash(&mut self.hasher);
         let is_hour = line.kind == LineKind::Instance && line.resource.is_some();
         if is_hour && times.is_some() && line.hours.is_some() {
             let mut hour = DefaultHasher::new();
-            all.hash(&mut hour);
+            parts.hash(&mut hour);
             self.hours.insert(hour.finish());
             if self.hours.len() > MOST_HOURS {
                 self.hours.pop_last();
@@ -100,17 +100,17 @@ impl Seen {
 
 /// Whether two files have many of the same hours, or one has all of the other: of those that
 /// both would have kept.
-fn is_twice(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> bool {
+fn is_twice(left: &BTreeSet<u64>, right: &BTreeSet<u64>) -> bool {
     let reach = |hours: &BTreeSet<u64>| {
         let last = hours.last().copied();
         last.filter(|_| hours.len() >= MOST_HOURS)
             .unwrap_or(u64::MAX)
     };
-    let reach = reach(one).min(reach(other));
+    let reach = reach(left).min(reach(right));
     let kept = |hours: &BTreeSet<u64>| hours.range(..=reach).count();
-    let both = one
+    let both = left
         .range(..=reach)
-        .filter(|hour| other.contains(hour))
+        .filter(|hour| right.contains(hour))
         .count();
-    both >= LEAST_HOURS || (both > 0 && both == kept(one).min(kept(other)))
+    both >= LEAST_HOURS || (both > 0 && both == kept(left).min(kept(right)))
 }

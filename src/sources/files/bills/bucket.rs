@@ -36,9 +36,9 @@ pub async fn read_bill_of(
     progress: &dyn Fn(&str),
 ) -> Result<BillFiles, BillError> {
     let mut open = Open::new();
-    let mut found = Files::default();
+    let mut files = Files::default();
     for place in places {
-        found.add(match place {
+        files.add(match place {
             Place::Folder(path) => files_in(path)?,
             Place::Bucket(bucket) => {
                 progress(&place.to_string());
@@ -47,9 +47,9 @@ pub async fn read_bill_of(
             }
         });
     }
-    check_twice(&found.read)?;
-    let mut reader = Reader::new(options, each, found.superseded);
-    for path in found.read {
+    check_twice(&files.read)?;
+    let mut reader = Reader::new(options, each, files.superseded);
+    for path in files.read {
         let of_bucket = open.iter().find_map(|(bucket, store)| {
             let key = path.to_str()?.strip_prefix(&root_of(bucket))?;
             let key = key.strip_prefix('/')?;
@@ -116,7 +116,7 @@ async fn files_below(
     let failed = |source| unread(given, source);
     let listed = store.list(below, None).await.map_err(failed)?;
     let parts = below.split('/').filter(|part| !part.is_empty()).count();
-    let objects = listed.into_iter().map(|one| one.name);
+    let objects = listed.into_iter().map(|object| object.name);
     let names = names_of(objects, parts).map_err(failed)?;
     let mut manifests: BTreeMap<Names, Vec<u8>> = BTreeMap::new();
     for names in names.iter().filter(|names| is_of_period(names)) {

@@ -133,10 +133,10 @@ mod tests {
         ] {
             let text = format!("{HEADER}{row}");
             let error = rows(text.as_bytes()).expect_err("invalid");
-            let Problem::Row(found, message) = error else {
+            let Problem::Row(at, message) = error else {
                 panic!("{error:?}");
             };
-            assert_eq!(found, place, "{message}");
+            assert_eq!(at, place, "{message}");
             assert!(message.contains(says), "{message}");
         }
         let mut bytes = format!("{HEADER}Usage,1,1,USD,").into_bytes();

@@ -221,7 +221,7 @@ fn usage_kind(usage_type: &str, product: Option<&str>, status: Option<&str>) -> 
     let rents_out = ["AmazonEC2", "AmazonSageMaker"].contains(&product);
     match kind {
         LineKind::Instance | LineKind::UnusedReservation if !rents_out => LineKind::Other,
-        LineKind::Instance if status.is_some_and(|one| one.eq_ignore_ascii_case("unused")) => {
+        LineKind::Instance if status.is_some_and(|state| state.eq_ignore_ascii_case("unused")) => {
             LineKind::UnusedReservation
         }
         kind => kind,
@@ -278,7 +278,9 @@ fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, 
         "RIFee" => {
             let upfront = row.number(Field::UnusedUpfront)?;
             let recurring = row.number(Field::UnusedRecurring)?;
-            upfront.zip(recurring).map(|(one, other)| one + other)
+            upfront
+                .zip(recurring)
+                .map(|(paid_ahead, paid_hourly)| paid_ahead + paid_hourly)
         }
         "Fee" if known.reservation.is_some() => Some(Decimal::ZERO),
         "Refund" if is_of_upfront_fee(row)? => Some(Decimal::ZERO),
@@ -324,7 +326,7 @@ fn offer(row: &Row<'_>, known: &Known) -> Result<Option<PriceOption>, String> {
         PurchaseOption::Reserved => {
             let class = row.0.text(Field::LeaseClass as usize)?;
             let term = term(row, Field::LeaseTerm, Field::LeasePayment)?;
-            let is_standard = class.is_some_and(|one| one.eq_ignore_ascii_case("standard"));
+            let is_standard = class.is_some_and(|name| name.eq_ignore_ascii_case("standard"));
             term.filter(|_| is_standard).map(PriceOption::Reserved)
         }
         PurchaseOption::SavingsPlan => {

@@ -44,7 +44,11 @@ pub(super) struct Places {
 impl Places {
     /// Of fields that each have one of some names, compared without regard to case.
     pub(super) fn new(header: &[String], names: &'static [&'static [&'static str]]) -> Self {
-        let place = |name: &&str| header.iter().position(|one| one.eq_ignore_ascii_case(name));
+        let place = |name: &&str| {
+            header
+                .iter()
+                .position(|column| column.eq_ignore_ascii_case(name))
+        };
         Self {
             columns: names
                 .iter()
@@ -183,7 +187,7 @@ impl TagPlaces {
             let key = key.iter().find_map(|head| name.strip_prefix(head));
             key.is_some_and(|key| plain_tag(key) == asked)
         };
-        let all = |name: &String| {
+        let is_all_tags = |name: &String| {
             let known = ["resource_tags", "Tags"];
             known.iter().any(|known| name.eq_ignore_ascii_case(known))
         };
@@ -193,7 +197,7 @@ impl TagPlaces {
                 .filter(|(_, name)| is_own(name))
                 .map(|(column, _)| column)
                 .collect(),
-            all: header.iter().position(all),
+            all: header.iter().position(is_all_tags),
             asked,
         }
     }
@@ -210,7 +214,7 @@ impl TagPlaces {
     /// The value of the tag on a row. A cell that is not JSON has no tags.
     pub(super) fn value(&self, row: &dyn Row) -> Result<Option<String>, String> {
         for column in self.columns() {
-            let found = match row.cell(column)? {
+            let value = match row.cell(column)? {
                 Cell::Map(pairs) => {
                     let mut pairs = pairs.iter();
                     let pair = pairs.find(|(key, _)| self.is_asked(key));
@@ -221,8 +225,8 @@ impl TagPlaces {
                 Cell::Number(number) => Some(number.to_string()),
                 Cell::Absent | Cell::Time(_) => None,
             };
-            if found.is_some() {
-                return Ok(found);
+            if value.is_some() {
+                return Ok(value);
             }
         }
         Ok(None)
@@ -308,16 +312,16 @@ mod tests {
             (vec!["Tags"], vec![r#"{"a":"b","team":"search"}"#]),
         ] {
             let places = TagPlaces::new(&header(&names), Some("team"));
-            let found = places.value(&Texts(cells));
-            assert_eq!(found, Ok(Some("search".to_owned())), "{names:?}");
+            let value = places.value(&Texts(cells));
+            assert_eq!(value, Ok(Some("search".to_owned())), "{names:?}");
         }
         for cells in ["", "NULL", "no JSON", r#"{"team":""}"#, r#"{"team":null}"#] {
             let places = TagPlaces::new(&header(&["Tags"]), Some("team"));
             assert_eq!(places.value(&Texts(vec![cells])), Ok(None), "{cells}");
         }
         let places = TagPlaces::new(&header(&["Tags"]), Some("size"));
-        let found = places.value(&Texts(vec![r#"{"Size":500}"#]));
-        assert_eq!(found, Ok(Some("500".to_owned())));
+        let value = places.value(&Texts(vec![r#"{"Size":500}"#]));
+        assert_eq!(value, Ok(Some("500".to_owned())));
         let none = TagPlaces::new(&header(&["Tags"]), None);
         assert_eq!(none.value(&Texts(vec![r#"{"":"x"}"#])), Ok(None));
     }

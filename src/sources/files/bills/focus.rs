@@ -111,14 +111,14 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
     let provider = provider.as_deref().and_then(provider_of);
     let purchase_option = purchase_option(&row)?;
     let hours = hours(&row)?;
-    let found = machine(&row, provider)?;
-    let kind = kind(&row, found.instance_type.is_some() && hours.is_some())?;
+    let machine = machine(&row, provider)?;
+    let kind = kind(&row, machine.instance_type.is_some() && hours.is_some())?;
     let is_machine = matches!(
         kind,
         LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment
     );
     let machine = if is_machine {
-        found
+        machine
     } else {
         Machine::default()
     };
@@ -162,7 +162,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
 }
 
 fn provider_of(name: &str) -> Option<Provider> {
-    let is = |known: &[&str]| known.iter().any(|one| name.eq_ignore_ascii_case(one));
+    let is = |known: &[&str]| known.iter().any(|alias| name.eq_ignore_ascii_case(alias));
     if is(&["AWS", "Amazon Web Services"]) {
         Some(Provider::Aws)
     } else if is(&["Microsoft", "Azure", "Microsoft Azure"]) {
@@ -322,7 +322,7 @@ fn usage_kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> 
         if bare_id(&resource).starts_with("vol-")
             || ["volume", "disk"]
                 .iter()
-                .any(|one| resource_type.contains(one))
+                .any(|word| resource_type.contains(word))
         {
             LineKind::Volume
         } else if description.contains("ipv4") || description.contains("elastic ip") {

@@ -38,12 +38,12 @@ pub(super) struct Files {
 /// # Errors
 /// When a folder cannot be read, has no bill, or does not say which reading is the latest.
 pub(super) fn files_of(paths: &[PathBuf]) -> Result<Files, BillError> {
-    let mut all = Files::default();
+    let mut files = Files::default();
     for path in paths {
-        all.add(files_in(path)?);
+        files.add(files_in(path)?);
     }
-    check_twice(&all.read)?;
-    Ok(all)
+    check_twice(&files.read)?;
+    Ok(files)
 }
 
 impl Files {
@@ -122,30 +122,30 @@ pub(super) fn latest(
         add_manifest(folder, names, read, &mut listed)?;
     }
     let mut periods: BTreeMap<Names, Vec<Names>> = BTreeMap::new();
-    let mut found = Files::default();
+    let mut chosen = Files::default();
     for names in files {
         match place_of_period(&names) {
             Some(place) => {
                 let period = names[..=place].to_vec();
                 periods.entry(period).or_default().push(names);
             }
-            None => found.read.push(path_of(folder, &names)),
+            None => chosen.read.push(path_of(folder, &names)),
         }
     }
     for (period, files) in periods {
         let readings = Readings { folder, period };
         let (read, superseded) = readings.latest(files, &listed)?;
-        found.read.extend(read);
-        found.superseded += superseded;
+        chosen.read.extend(read);
+        chosen.superseded += superseded;
     }
-    if found.read.is_empty() {
+    if chosen.read.is_empty() {
         return Err(BillError::Form {
             path: given.to_owned(),
             message: "it contains no files of a bill".to_owned(),
         });
     }
-    found.read.sort();
-    Ok(found)
+    chosen.read.sort();
+    Ok(chosen)
 }
 
 /// Where the names of the files of a folder begin: above it where it is itself that of a
@@ -207,19 +207,19 @@ pub(super) fn names_of(
     objects: impl Iterator<Item = String>,
     below: usize,
 ) -> io::Result<Vec<Names>> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for object in objects {
         let names: Names = object.split('/').map(str::to_owned).collect();
         let own = names.get(below..).unwrap_or_default();
         let is_read = own.len() <= DEEPEST && !own.iter().any(|name| is_passed(name));
         if is_read && is_of_bill(last(&names)) {
-            found.push(names);
+            files.push(names);
         }
-        if found.len() > MOST_FILES {
+        if files.len() > MOST_FILES {
             return Err(too_many());
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 /// Whether a name is that of a single file of a bill.
@@ -361,7 +361,8 @@ impl Readings<'_> {
         // Of the reading that its own manifest lists, nothing is here: an earlier one would pass
         // for the latest.
         let mut of_period = listed.get(period).into_iter().flatten();
-        let own = of_period.find(|one| !one.files.is_empty() && one.is_of(&self.period));
+        let own =
+            of_period.find(|manifest| !manifest.files.is_empty() && manifest.is_of(&self.period));
         if let Some(own) = own {
             self.check_whole(&[], own)?;
         }

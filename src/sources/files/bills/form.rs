@@ -71,7 +71,11 @@ impl<'a> Reading<'a> {
 }
 
 fn form_of(header: &[String]) -> Result<BillForm, String> {
-    let has = |name: &str| header.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let has = |name: &str| {
+        header
+            .iter()
+            .any(|column| column.eq_ignore_ascii_case(name))
+    };
     if focus::REQUIRED.iter().all(|name| has(name)) {
         let first_with: [(BillForm, &[&str]); 3] = [
             (

@@ -60,9 +60,9 @@ pub fn read_bill(
     options: &BillOptions,
     each: Take<'_>,
 ) -> Result<BillFiles, BillError> {
-    let found = files_of(paths)?;
-    let mut reader = Reader::new(options, each, found.superseded);
-    for path in found.read {
+    let files = files_of(paths)?;
+    let mut reader = Reader::new(options, each, files.superseded);
+    for path in files.read {
         let file = File::open(&path).map_err(|source| unread(&path, source))?;
         if reader.take(path, file)?.is_break() {
             break;
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
     fn take(&mut self, path: PathBuf, file: File) -> Result<ControlFlow<()>, BillError> {
         let mut of_file = BTreeSet::new();
         let mut lines = Lines::default();
-        let mut found = ControlFlow::Continue(());
+        let mut flow = ControlFlow::Continue(());
         let (each, read) = (&mut self.each, &mut self.read);
         let mut take = |row: Row| match row {
             Row::Line {
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
                 lines.add(&line);
                 let next = each(*line);
                 if next.is_break() {
-                    found = next;
+                    flow = next;
                 }
                 next
             }
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
             self.forms_of.entry(payer).or_default().insert(form);
         }
         self.read.files.push(BillFile { path, form, rows });
-        Ok(found)
+        Ok(flow)
     }
 
     fn finish(mut self) -> BillFiles {

@@ -187,12 +187,12 @@ pub(super) fn values_of(
     macro_rules! read {
         ($reader:ident) => {{
             let mut values = Vec::new();
-            let (records, found, _) =
+            let (records, count, _) =
                 $reader.read_records(rows, Some(&mut levels), None, &mut values)?;
             check(records == rows)?;
             // Without levels, every value is there.
             if levels.is_empty() {
-                check(found == rows)?;
+                check(count == rows)?;
                 values.into_iter().map(Some).collect()
             } else {
                 spread(values, &levels)

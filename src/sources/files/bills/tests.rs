@@ -112,8 +112,8 @@ fn a_machine_of_azure_is_named_by_the_details_of_its_price() {
         let lines = lines_of(&[folder.path().join("bill.csv")], &BillOptions::default());
         let lines = lines.expect("a bill");
         assert_eq!(lines[0].kind, LineKind::Instance, "{key}");
-        let found = lines[0].instance_type.as_deref();
-        assert_eq!(found, Some("Standard_NC24ads_A100_v4"), "{key}");
+        let name = lines[0].instance_type.as_deref();
+        assert_eq!(name, Some("Standard_NC24ads_A100_v4"), "{key}");
         assert_eq!(lines[0].hours, decimal("1"), "{key}");
     }
 }
@@ -139,10 +139,10 @@ fn a_license_of_azure_is_no_hour_of_a_machine() {
     let lines = lines_of(&[folder.path().join("bill.csv")], &BillOptions::default());
     // `usd` is USD.
     let lines = lines.expect("a bill");
-    let found: Vec<_> = lines.iter().map(|line| (line.kind, line.hours)).collect();
+    let kinds: Vec<_> = lines.iter().map(|line| (line.kind, line.hours)).collect();
     let other = (LineKind::Other, None);
     let machine = (LineKind::Instance, decimal("1"));
-    assert_eq!(found, [machine, other, other]);
+    assert_eq!(kinds, [machine, other, other]);
     assert!(
         lines
             .iter()
@@ -279,14 +279,14 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// The files that are read of a folder, by their paths in it, and how many are left out.
 fn read_of(folder: &Path, below: &str) -> Result<(Vec<String>, u64), BillError> {
-    let found = files_of(&[folder.join(below)])?;
+    let files = files_of(&[folder.join(below)])?;
     let whole = fs::canonicalize(folder).expect("it is there");
     let inside = |path: &PathBuf| {
         let path = fs::canonicalize(path).expect("it is there");
         let inside = path.strip_prefix(&whole).expect("it is in the folder");
         inside.to_string_lossy().into_owned()
     };
-    Ok((found.read.iter().map(inside).collect(), found.superseded))
+    Ok((files.read.iter().map(inside).collect(), files.superseded))
 }
 
 #[test]

@@ -93,8 +93,8 @@ const SYSTEMS: [(&str, OperatingSystem); 11] = [
 /// The operating system that the description of an hour names; absent where it names none.
 pub(super) fn system_in(description: &str) -> Option<OperatingSystem> {
     let mut systems = SYSTEMS.iter();
-    let found = systems.find(|(words, _)| description.contains(words));
-    found.map(|(_, system)| *system)
+    let entry = systems.find(|(words, _)| description.contains(words));
+    entry.map(|(_, system)| *system)
 }
 
 pub(super) fn is_hours(unit: &str) -> bool {

@@ -132,9 +132,9 @@ mod tests {
             "[1e3, -1, 0.1, 123456789012345678]",
             "[\"NaN\", [null, 7]]",
         ] {
-            let found = cells(text.trim()).expect("a list of values");
+            let cells = cells(text.trim()).expect("a list of values");
             let expected = by_the_parser(text).expect("a list of values");
-            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{text}");
+            assert_eq!(format!("{cells:?}"), format!("{expected:?}"), "{text}");
         }
     }
 
@@ -167,8 +167,8 @@ mod tests {
                 }
             };
             let text = format!("[{}]", values.iter().map(number).collect::<Vec<_>>().join(","));
-            let found = Plain(text.as_bytes()).list().expect("plain");
-            prop_assert_eq!(found, by_the_parser(&text).expect("a list"));
+            let numbers = Plain(text.as_bytes()).list().expect("plain");
+            prop_assert_eq!(numbers, by_the_parser(&text).expect("a list"));
         }
     }
 }

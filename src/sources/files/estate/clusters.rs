@@ -114,7 +114,7 @@ pub(super) fn check<E: de::Error>(clusters: &Clusters) -> Result<(), E> {
     let mut held = clusters
         .claims
         .iter()
-        .filter_map(|one| one.machine.as_ref());
+        .filter_map(|claim| claim.machine.as_ref());
     if let Some(machine) = held.find(|machine| !machines.contains(machine)) {
         return Err(E::custom(format!(
             "a claim belongs to {machine}, which is not among the nodes"

@@ -64,29 +64,33 @@ impl Wire for Commitment {
 
     fn value<E: de::Error>(self) -> Result<Self, E> {
         match &self {
-            Self::ReservedInstances(one) => {
-                ends_after(one.start, one.end, &one.id)?;
-                counted("count", &one.id, one.count, 1)?;
-                at_most("upfront", one.upfront, MOST_UPFRONT)?;
-                at_most("recurring_hourly", one.recurring_hourly, MOST_PER_HOUR)?;
+            Self::ReservedInstances(reservation) => {
+                ends_after(reservation.start, reservation.end, &reservation.id)?;
+                counted("count", &reservation.id, reservation.count, 1)?;
+                at_most("upfront", reservation.upfront, MOST_UPFRONT)?;
+                at_most(
+                    "recurring_hourly",
+                    reservation.recurring_hourly,
+                    MOST_PER_HOUR,
+                )?;
             }
-            Self::SavingsPlan(one) => {
-                ends_after(one.start, one.end, &one.id)?;
-                at_most("commitment_hourly", one.commitment_hourly, MOST_PER_HOUR)?;
-                let is_bound = one.region.is_some() && one.family.is_some();
-                if one.kind == SavingsPlanKind::Ec2Instance && !is_bound {
+            Self::SavingsPlan(plan) => {
+                ends_after(plan.start, plan.end, &plan.id)?;
+                at_most("commitment_hourly", plan.commitment_hourly, MOST_PER_HOUR)?;
+                let is_bound = plan.region.is_some() && plan.family.is_some();
+                if plan.kind == SavingsPlanKind::Ec2Instance && !is_bound {
                     return Err(E::custom(format!(
                         "savings plan {} of kind {} needs `region` and `family`",
-                        one.id, one.kind
+                        plan.id, plan.kind
                     )));
                 }
             }
-            Self::CapacityReservation(one) => {
-                counted("total", &one.id, one.total, 0)?;
-                if one.available > one.total {
+            Self::CapacityReservation(reservation) => {
+                counted("total", &reservation.id, reservation.total, 0)?;
+                if reservation.available > reservation.total {
                     return Err(E::custom(format!(
                         "`available` of {} is {}, more than its total of {}",
-                        one.id, one.available, one.total
+                        reservation.id, reservation.available, reservation.total
                     )));
                 }
             }
@@ -169,22 +173,26 @@ pub fn commitments_schema() -> Json {
 
 impl<'de> Deserialize<'de> for List {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let all = Listed::deserialize(deserializer)?;
+        let listed = Listed::deserialize(deserializer)?;
         let mut ids = BTreeSet::new();
         let mut read = Commitments::default();
-        for Of(one) in all.0 {
-            let id = match &one {
-                Commitment::ReservedInstances(one) => &one.id,
-                Commitment::SavingsPlan(one) => &one.id,
-                Commitment::CapacityReservation(one) => &one.id,
+        for Of(commitment) in listed.0 {
+            let id = match &commitment {
+                Commitment::ReservedInstances(reservation) => &reservation.id,
+                Commitment::SavingsPlan(plan) => &plan.id,
+                Commitment::CapacityReservation(reservation) => &reservation.id,
             };
             if !ids.insert(id.clone()) {
                 return Err(de::Error::custom(format!("duplicate commitment {id}")));
             }
-            match one {
-                Commitment::ReservedInstances(one) => read.reserved_instances.push(one),
-                Commitment::SavingsPlan(one) => read.savings_plans.push(one),
-                Commitment::CapacityReservation(one) => read.capacity_reservations.push(one),
+            match commitment {
+                Commitment::ReservedInstances(reservation) => {
+                    read.reserved_instances.push(reservation)
+                }
+                Commitment::SavingsPlan(plan) => read.savings_plans.push(plan),
+                Commitment::CapacityReservation(reservation) => {
+                    read.capacity_reservations.push(reservation)
+                }
             }
         }
         let mut sorted = Commitments::default();

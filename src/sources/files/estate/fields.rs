@@ -120,7 +120,10 @@ impl Wire for DeviceUse {
 
     fn value<E: de::Error>(self) -> Result<Self, E> {
         let percents = [self.mean_percent, self.max_percent];
-        if !percents.iter().all(|one| (0.0..=100.0).contains(one)) {
+        if !percents
+            .iter()
+            .all(|percent| (0.0..=100.0).contains(percent))
+        {
             return Err(E::custom("a percentage of a use is not between 0 and 100"));
         }
         if self.mean_percent > self.max_percent {

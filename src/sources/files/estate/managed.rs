@@ -63,7 +63,10 @@ impl Wire for ComponentHost {
     type Value = Self;
 
     fn value<E: de::Error>(mut self) -> Result<Self, E> {
-        let copies = self.components.iter().flat_map(|one| &one.copies);
+        let copies = self
+            .components
+            .iter()
+            .flat_map(|component| &component.copies);
         let mut gpus = copies.filter_map(|copies| copies.gpus_each);
         if let Some(gpus) = gpus.find(|gpus| *gpus > MOST_GPUS) {
             return Err(E::custom(format!(

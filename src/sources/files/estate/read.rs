@@ -278,8 +278,8 @@ macro_rules! estate_keys {
 /// What many of a kind are read as.
 type All<W, const N: usize> = AtMost<Of<W>, N>;
 
-fn values<W: Wire, const N: usize>(all: All<W, N>) -> impl Iterator<Item = W::Value> {
-    all.0.into_iter().map(|Of(value)| value)
+fn values<W: Wire, const N: usize>(listed: All<W, N>) -> impl Iterator<Item = W::Value> {
+    listed.0.into_iter().map(|Of(value)| value)
 }
 
 estate_keys! {
@@ -374,7 +374,7 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
         f.write_str("a list of series")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         // Only what the document has stated already counts: a default would put
         // points on another grid than the one that follows.
         let grid = match (
@@ -387,7 +387,7 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
             }
             _ => None,
         };
-        while let Some(()) = all.next_element_seed(SeriesSeed(self.0, grid))? {}
+        while let Some(()) = list.next_element_seed(SeriesSeed(self.0, grid))? {}
         Ok(())
     }
 }

@@ -162,8 +162,16 @@ impl Recording {
         estate: &'a Estate,
         name: &'a dyn Fn(ResourceId) -> ResourceId,
     ) -> io::Result<impl Iterator<Item = io::Result<Box<RawValue>>> + 'a> {
-        let inside: BTreeSet<&ResourceId> = estate.instances.iter().map(|one| &one.id).collect();
-        let beside: BTreeSet<&ResourceId> = estate.out_of_scope.iter().map(|one| &one.id).collect();
+        let inside: BTreeSet<&ResourceId> = estate
+            .instances
+            .iter()
+            .map(|instance| &instance.id)
+            .collect();
+        let beside: BTreeSet<&ResourceId> = estate
+            .out_of_scope
+            .iter()
+            .map(|instance| &instance.id)
+            .collect();
         let mut file = &self.file;
         file.seek(SeekFrom::Start(0))?;
         let lines = BufReader::new(GzDecoder::new(BufReader::new(file))).lines();

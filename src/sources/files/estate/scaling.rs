@@ -17,7 +17,10 @@ impl Wire for ScalingGroup {
         self.suspended.sort();
         self.protected.sort();
         self.in_service.iter_mut().for_each(|ids| ids.sort());
-        let queues = self.batch.iter_mut().filter_map(|one| one.queues.as_mut());
+        let queues = self
+            .batch
+            .iter_mut()
+            .filter_map(|batch| batch.queues.as_mut());
         queues.for_each(|queues| queues.sort());
         Ok(self)
     }

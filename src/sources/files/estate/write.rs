@@ -100,11 +100,11 @@ impl<M: SerializeMap> Keys<M> {
     }
 
     /// Without any, programs that do not know the key can read the document too.
-    fn add_any<T: Serialize>(&mut self, key: &str, all: &[T]) -> Result<(), M::Error> {
-        if all.is_empty() {
+    fn add_any<T: Serialize>(&mut self, key: &str, values: &[T]) -> Result<(), M::Error> {
+        if values.is_empty() {
             return Ok(());
         }
-        self.add(key, all)
+        self.add(key, values)
     }
 }
 
@@ -182,16 +182,16 @@ struct Metrics<'a>(&'a Estate, Option<Recorded<'a>>);
 impl Serialize for Metrics<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(estate, recorded) = self;
-        let mut all = serializer.serialize_seq(None)?;
+        let mut list = serializer.serialize_seq(None)?;
         if let Some((recording, name)) = recorded {
             let unreadable = S::Error::custom::<io::Error>;
             for series in recording.series_of(estate, name).map_err(unreadable)? {
-                all.serialize_element(&series.map_err(unreadable)?)?;
+                list.serialize_element(&series.map_err(unreadable)?)?;
             }
         }
         for series in &estate.metrics {
-            all.serialize_element(&series_wire(series))?;
+            list.serialize_element(&series_wire(series))?;
         }
-        all.end()
+        list.end()
     }
 }

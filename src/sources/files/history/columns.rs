@@ -159,11 +159,11 @@ impl Schema {
         self.has(found, Kind::is_like)
     }
 
-    fn has(&self, found: &SchemaDescriptor, is_of: fn(Kind, &ColumnDescriptor) -> bool) -> bool {
+    fn has(&self, schema: &SchemaDescriptor, is_of: fn(Kind, &ColumnDescriptor) -> bool) -> bool {
         let mut columns = self.columns.iter().enumerate();
-        found.num_columns() == self.columns.len()
+        schema.num_columns() == self.columns.len()
             && columns.all(|(place, (name, kind))| {
-                let column = found.column(place);
+                let column = schema.column(place);
                 column.name() == *name && is_of(*kind, &column)
             })
     }

@@ -84,8 +84,8 @@ async fn files(store: &dyn Store, place: &Place) -> Result<BTreeMap<Date, Files>
             place: place.to_string(),
             why,
         })?;
-        for one in listed {
-            let mut parts = one.name.split('/').skip(1);
+        for object in listed {
+            let mut parts = object.name.split('/').skip(1);
             let (part, file) = (parts.next(), parts.next().unwrap_or_default());
             let is_table = file.ends_with(".parquet") && !file.starts_with(['.', '_']);
             let day = part.and_then(|part| part.strip_prefix("dt="));
@@ -94,7 +94,10 @@ async fn files(store: &dyn Store, place: &Place) -> Result<BTreeMap<Date, Files>
                 continue;
             };
             let files = days.entry(day).or_default();
-            files.entry(schema.name).or_default().push(one.name.clone());
+            files
+                .entry(schema.name)
+                .or_default()
+                .push(object.name.clone());
         }
     }
     Ok(days)
@@ -142,12 +145,12 @@ async fn read_day(
         read_files(store, schema, files, &mut each).await?;
     }
     let number = midnight(day) / DAY_SECONDS;
-    let mut all = (Vec::new(), Vec::new());
+    let mut of_day = (Vec::new(), Vec::new());
     for (mut machines, reader) in readers.into_values() {
         machines.sort();
-        let mut found = reader.finish();
+        let mut usages = reader.finish();
         for machine in machines {
-            let (_, mut kept) = found.remove(&machine.instance).unwrap_or_default();
+            let (_, mut kept) = usages.remove(&machine.instance).unwrap_or_default();
             in_order(&mut kept);
             let usage = Usage::of_kept(&kept, number, ROLLUP_PERIOD_SECONDS);
             if usage.is_none() || !adds_up(&kept) {
@@ -161,11 +164,11 @@ async fn read_day(
                     why: invalid(&why),
                 });
             }
-            all.0.push(machine);
-            all.1.push(kept);
+            of_day.0.push(machine);
+            of_day.1.push(kept);
         }
     }
-    Ok(all)
+    Ok(of_day)
 }
 
 /// Reads all files of a table of a day.
@@ -190,9 +193,9 @@ async fn read_files(
 /// Rows as gpucost writes them.
 fn in_order(kept: &mut StoredUsage) {
     kept.series
-        .sort_by_key(|one| (one.metric, one.gpu, one.statistic));
+        .sort_by_key(|series| (series.metric, series.gpu, series.statistic));
     kept.periods
-        .sort_by_key(|one| (one.metric, one.source, one.index));
+        .sort_by_key(|period| (period.metric, period.source, period.index));
     for series in &mut kept.series {
         series.figures.counts.sort_unstable();
     }
@@ -202,8 +205,9 @@ fn in_order(kept: &mut StoredUsage) {
 /// its histogram and in its grid, once.
 fn adds_up(kept: &StoredUsage) -> bool {
     let averages = |metric: Metric| {
-        let of_metric = kept.series.iter().filter(|one| !one.is_empty);
-        of_metric.filter(move |one| (one.metric, one.statistic) == (metric, Statistic::Average))
+        let of_metric = kept.series.iter().filter(|series| !series.is_empty);
+        of_metric
+            .filter(move |series| (series.metric, series.statistic) == (metric, Statistic::Average))
     };
     let are_in_steps = [
         Metric::GpuUtilization,
@@ -212,20 +216,20 @@ fn adds_up(kept: &StoredUsage) -> bool {
     ]
     .into_iter()
     .flat_map(averages)
-    .all(|one| {
-        let steps = one.figures.counts.iter();
+    .all(|series| {
+        let steps = series.figures.counts.iter();
         let points: u64 = steps.map(|(_, count)| u64::from(*count)).sum();
-        points == one.figures.count.unwrap_or(0)
+        points == series.figures.count.unwrap_or(0)
     });
     let are_in_periods = [Metric::GpuUtilization, Metric::CpuUtilization]
         .into_iter()
         .all(|metric| {
-            let periods = kept.periods.iter().filter(|one| one.metric == metric);
-            let reported: u64 = periods.map(|one| u64::from(one.reported)).sum();
-            let points = averages(metric).map(|one| one.figures.count.unwrap_or(0));
+            let periods = kept.periods.iter().filter(|period| period.metric == metric);
+            let reported: u64 = periods.map(|period| u64::from(period.reported)).sum();
+            let points = averages(metric).map(|series| series.figures.count.unwrap_or(0));
             reported == points.sum::<u64>()
         });
-    let key = |one: &StoredPeriod| (one.metric, one.source, one.index);
+    let key = |period: &StoredPeriod| (period.metric, period.source, period.index);
     let are_once = kept
         .periods
         .windows(2)

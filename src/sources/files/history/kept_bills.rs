@@ -113,7 +113,7 @@ impl Records {
     async fn newest_bill(&self, folder: &str, payer: &str) -> io::Result<Option<Seal>> {
         let listed = self.store().list(folder, None).await?;
         let ending = format!("-{payer}.json");
-        let own = listed.iter().map(|one| one.name.as_str());
+        let own = listed.iter().map(|object| object.name.as_str());
         // Times in names are in order.
         let Some(newest) = own.filter(|name| name.ends_with(&ending)).max() else {
             return Ok(None);
@@ -151,10 +151,10 @@ impl Records {
             Err(error) => return Err(error),
         };
         let tables = listed(&format!("{FOLDER}/{}", BILL.name)).await?;
-        let all = || lists.iter().chain(&tables);
-        verified.files += all().count() as u64;
-        verified.bytes += all().map(|one| one.bytes).sum::<u64>();
-        let mut there: BTreeSet<&str> = tables.iter().map(|one| one.name.as_str()).collect();
+        let files = || lists.iter().chain(&tables);
+        verified.files += files().count() as u64;
+        verified.bytes += files().map(|file| file.bytes).sum::<u64>();
+        let mut there: BTreeSet<&str> = tables.iter().map(|file| file.name.as_str()).collect();
         let mut note = |trouble: FileTrouble, name: &str, why: &str| {
             verified.found.push(FoundFile {
                 trouble,
@@ -346,11 +346,11 @@ mod tests {
 
     fn files(folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).expect("readable");
-        let mut found: Vec<PathBuf> = entries
+        let mut paths: Vec<PathBuf> = entries
             .map(|entry| entry.expect("readable").path())
             .collect();
-        found.sort();
-        found
+        paths.sort();
+        paths
     }
 
     #[test]

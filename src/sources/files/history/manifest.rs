@@ -44,11 +44,11 @@ impl Manifest {
     pub(super) fn read(file: File) -> io::Result<Self> {
         let mut text = Vec::new();
         Bounded::new(file, MOST_BYTES).read_to_end(&mut text)?;
-        let found: Self = serde_json::from_slice(&text)?;
-        if found.format != FORMAT {
+        let manifest: Self = serde_json::from_slice(&text)?;
+        if manifest.format != FORMAT {
             return Err(invalid("it has another format"));
         }
-        Ok(found)
+        Ok(manifest)
     }
 
     pub(super) fn text(&self) -> io::Result<Vec<u8>> {

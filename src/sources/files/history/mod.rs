@@ -137,8 +137,8 @@ impl History {
         // nothing had run yet.
         let believed = latest_believed(now).strftime(RUN_TIME).to_string();
         let mut days: BTreeMap<Date, Vec<RunName>> = BTreeMap::new();
-        for one in listed.map_err(failed)?.iter().rev() {
-            let named = Named::of(&one.name).filter(|it| it.id < believed.as_str());
+        for object in listed.map_err(failed)?.iter().rev() {
+            let named = Named::of(&object.name).filter(|it| it.id < believed.as_str());
             if let Some((day, run)) = named.and_then(|it| Some((it.day, RunName::of(it.id)?))) {
                 days.entry(day).or_default().push(run);
             }
@@ -157,7 +157,7 @@ impl History {
     /// kept, and is a problem.
     pub async fn prepare(&self, days: &BTreeSet<Date>, machines: &[Instance]) {
         let places = machines.iter();
-        let places = places.map(|one| place_of(&one.account, &one.region));
+        let places = places.map(|machine| place_of(&machine.account, &machine.region));
         let places: BTreeSet<String> = places.collect();
         let wanted = days
             .iter()
@@ -166,7 +166,7 @@ impl History {
     }
 
     async fn load(&self, mut wanted: BTreeSet<(Date, String)>) {
-        wanted.retain(|one| !self.runs.borrow().contains_key(one));
+        wanted.retain(|key| !self.runs.borrow().contains_key(key));
         let read = wanted.into_iter().map(|(day, place)| async move {
             let runs = self.runs_of(day, &place).await;
             ((day, place), runs)
@@ -210,10 +210,10 @@ impl History {
         let mut machines = BTreeMap::new();
         let mut room = self.room.get();
         let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
-            let found = machine_of(row)?;
-            let left = room.checked_sub(found.bytes());
+            let machine = machine_of(row)?;
+            let left = room.checked_sub(machine.bytes());
             room = left.ok_or(TableError::Large)?;
-            machines.insert(found.instance.clone(), found);
+            machines.insert(machine.instance.clone(), machine);
             Ok(())
         };
         if let Some(file) = asked {
@@ -262,8 +262,8 @@ impl History {
 
     /// The newest run that asked this.
     fn run_of(&self, day: Date, machine: &StoredMachine) -> Option<String> {
-        let all = self.runs.borrow();
-        let mut runs = all.get(&(day, machine.place()))?.iter();
+        let by_day = self.runs.borrow();
+        let mut runs = by_day.get(&(day, machine.place()))?.iter();
         let run = runs.find(|run| run.machines.get(&machine.instance) == Some(machine))?;
         Some(run.id.clone())
     }
@@ -279,7 +279,7 @@ impl History {
                 by_run.entry(id).or_default().push(machine);
             }
         }
-        let mut found = Usages::default();
+        let mut usages = Usages::default();
         for (id, machines) in &by_run {
             let manifest = self.manifest(day, id).await?;
             let mut reader = DayReader::new(day, machines.iter().copied());
@@ -297,11 +297,11 @@ impl History {
                     self.problem(USAGE_RUN, day, id, why)
                 })?;
                 if !kept.series.is_empty() {
-                    found.insert(instance, usage);
+                    usages.insert(instance, usage);
                 }
             }
         }
-        Ok(found)
+        Ok(usages)
     }
 
     /// Keeps what machines did on a day. That it cannot be written is a problem, and no error:

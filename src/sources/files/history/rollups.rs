@@ -18,7 +18,7 @@ impl History {
     pub async fn prepare_rollups(&self, days: &[Date], machines: &[Instance]) {
         let places: BTreeSet<String> = machines
             .iter()
-            .flat_map(|one| keys_of(one).map(|key| key.place()))
+            .flat_map(|machine| keys_of(machine).map(|key| key.place()))
             .collect();
         let wanted = days
             .iter()
@@ -29,28 +29,31 @@ impl History {
     /// What the newest roll-up of a day that has a machine keeps it as, of those that were
     /// read.
     pub fn rollup_of(&self, day: Date, machine: &Instance) -> Option<StoredMachine> {
-        let found = keys_of(machine).into_iter();
-        let found = found.filter_map(|key| Some((self.run_of(day, &key)?, key)));
+        let keys = keys_of(machine).into_iter();
+        let runs = keys.filter_map(|key| Some((self.run_of(day, &key)?, key)));
         // The id of a run begins with its time.
-        let newest = found.max_by(|(one, _), (other, _)| one.cmp(other));
+        let newest = runs.max_by(|(left, _), (right, _)| left.cmp(right));
         newest.map(|(_, key)| key)
     }
 
     /// Every machine that has a roll-up of those that were read.
     pub fn rolled_up(&self) -> BTreeSet<ResourceId> {
-        let all = self.runs.borrow();
-        let machines = all.values().flatten().flat_map(|run| run.machines.values());
-        let rolled = machines.filter(|one| one.asked == ROLLED_UP);
-        rolled.map(|one| one.instance.clone()).collect()
+        let runs = self.runs.borrow();
+        let machines = runs
+            .values()
+            .flatten()
+            .flat_map(|run| run.machines.values());
+        let rolled = machines.filter(|machine| machine.asked == ROLLED_UP);
+        rolled.map(|machine| machine.instance.clone()).collect()
     }
 
     /// How many runs of some days are of other accounts and regions than those that were read.
     pub fn unread_runs(&self, days: &[Date]) -> usize {
-        let all = self.runs.borrow();
+        let known = self.runs.borrow();
         let mut unread = 0;
         for day in days {
             let runs = self.days.get(day).into_iter().flatten();
-            let others = runs.filter(|run| !all.contains_key(&(*day, run.place.clone())));
+            let others = runs.filter(|run| !known.contains_key(&(*day, run.place.clone())));
             unread += others.count();
         }
         unread
@@ -113,7 +116,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let own = machine("i-1");
         let (account, region) = (own.account.as_str(), own.region.as_str());
-        let all = [
+        let places = [
             (account, region),
             ("", ""),
             (account, ""),
@@ -121,12 +124,12 @@ mod tests {
             // Of another machine of the same name.
             ("999988887777", region),
         ];
-        for (hour, (account, region)) in all.iter().enumerate() {
+        for (hour, (account, region)) in places.iter().enumerate() {
             let now = format!("2026-11-06T{:02}:00:00Z", 10 + hour);
             keep(folder.path(), &now, &key(account, region));
             let history = open(folder.path(), "2026-11-07T00:00:00Z");
             done(history.prepare_rollups(&[DAY], std::slice::from_ref(&own)));
-            let (account, region) = all[hour.min(3)];
+            let (account, region) = places[hour.min(3)];
             assert_eq!(history.rollup_of(DAY, &own), Some(key(account, region)));
             assert_eq!(history.unread_runs(&[DAY]), usize::from(hour == 4));
         }

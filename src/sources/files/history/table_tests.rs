@@ -69,15 +69,15 @@ fn other_columns_and_half_a_file_are_errors() {
         columns: &[("name", Kind::Text), ("n", Kind::Whole)],
         most_rows: 3,
     };
-    let found = read_table(file(&bytes), &other, &mut each);
-    assert!(matches!(found, Err(TableError::Columns)), "{found:?}");
+    let answer = read_table(file(&bytes), &other, &mut each);
+    assert!(matches!(answer, Err(TableError::Columns)), "{answer:?}");
     for length in [0, 3, 8, bytes.len() / 2, bytes.len() - 1] {
         assert!(read_table(file(&bytes[..length]), &SCHEMA, &mut each).is_err());
     }
     let mut number = |row: &Row<'_>| row.some::<u8>(1).map(|_| ());
-    let found = read_table(file(&bytes), &SCHEMA, &mut number);
+    let answer = read_table(file(&bytes), &SCHEMA, &mut number);
     assert!(
-        matches!(found, Err(TableError::Value)),
+        matches!(answer, Err(TableError::Value)),
         "the first is absent"
     );
 }
@@ -123,8 +123,8 @@ fn more_rows_than_a_table_has_are_refused() {
         Ok(())
     };
     let bytes = written(ROWS_OF_A_GROUP + 6);
-    let found = read_table(file(&bytes), &SCHEMA, &mut each);
-    assert!(matches!(found, Err(TableError::Large)), "{found:?}");
+    let answer = read_table(file(&bytes), &SCHEMA, &mut each);
+    assert!(matches!(answer, Err(TableError::Large)), "{answer:?}");
     // The second group is not read.
     assert_eq!(rows, ROWS_OF_A_GROUP);
 }
@@ -135,8 +135,8 @@ fn a_description_of_more_groups_than_a_table_has_is_refused() {
     let length = bytes.len() - 8;
     bytes[length..length + 4].copy_from_slice(&(MOST_FOOTER_BYTES + 1).to_le_bytes());
     let mut each = |_: &Row<'_>| -> Result<(), TableError> { Ok(()) };
-    let found = read_table(file(&bytes), &SCHEMA, &mut each);
-    assert!(matches!(found, Err(TableError::Large)), "{found:?}");
+    let answer = read_table(file(&bytes), &SCHEMA, &mut each);
+    assert!(matches!(answer, Err(TableError::Large)), "{answer:?}");
 }
 
 const OPTIONS: Schema = Schema {
@@ -177,9 +177,9 @@ fn decimals_days_and_texts_that_may_be_absent_come_back() {
         table.push(row.clone()).expect("it fits");
     }
     let bytes = table.finish().expect("a file");
-    let mut found: Vec<[Cell; 4]> = Vec::new();
+    let mut read_back: Vec<[Cell; 4]> = Vec::new();
     let mut each = |row: &Row<'_>| -> Result<(), TableError> {
-        found.push([
+        read_back.push([
             Cell::Text(ByteArray::from(row.text(0)?)),
             Cell::OptionalText(row.optional_text(1)?.map(ByteArray::from)),
             Cell::Decimal(row.whole(2)?),
@@ -188,7 +188,7 @@ fn decimals_days_and_texts_that_may_be_absent_come_back() {
         Ok(())
     };
     read_table(file(&bytes), &OPTIONS, &mut each).expect("it is whole");
-    assert_eq!(found, rows);
+    assert_eq!(read_back, rows);
 }
 
 #[test]
@@ -235,6 +235,6 @@ fn a_number_is_no_decimal_and_a_date_no_number() {
     };
     let mut each = |_: &Row<'_>| -> Result<(), TableError> { Ok(()) };
     read_table(empty(&OPTIONS), &OPTIONS, &mut each).expect("its own columns");
-    let found = read_table(empty(&NUMBERS), &OPTIONS, &mut each);
-    assert!(matches!(found, Err(TableError::Columns)), "{found:?}");
+    let answer = read_table(empty(&NUMBERS), &OPTIONS, &mut each);
+    assert!(matches!(answer, Err(TableError::Columns)), "{answer:?}");
 }

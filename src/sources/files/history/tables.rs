@@ -276,9 +276,9 @@ pub(super) struct DayReader {
 
 impl DayReader {
     pub(super) fn new<'a>(day: Date, wanted: impl Iterator<Item = &'a StoredMachine>) -> Self {
-        let kept = wanted.map(|one| {
-            let nothing = (one.period_seconds, StoredUsage::default());
-            (one.instance.clone(), nothing)
+        let kept = wanted.map(|machine| {
+            let nothing = (machine.period_seconds, StoredUsage::default());
+            (machine.instance.clone(), nothing)
         });
         Self {
             midnight: midnight(day),
@@ -411,7 +411,9 @@ fn take_step(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> {
     let statistic = named(row.text(5)?, Statistic::from_name)?;
     let mut series = kept.series.iter_mut();
     let series = series
-        .find(|one| (one.metric, one.gpu, one.statistic) == (metric, gpu, statistic))
+        .find(|each_series| {
+            (each_series.metric, each_series.gpu, each_series.statistic) == (metric, gpu, statistic)
+        })
         .ok_or(TableError::Value)?;
     let counts = &mut series.figures.counts;
     if counts.len() >= MOST_STEPS {

@@ -121,8 +121,8 @@ fn asked_and_silent_is_not_the_same_as_not_asked() {
     let silent = key("i-silent");
     record(&first, DAY, &[(&silent, StoredUsage::default())]);
     let second = open(folder.path(), "2026-11-06T13:00:00Z");
-    let found = read(&second, DAY, &silent);
-    assert!(found.expect("it is whole").is_empty());
+    let answer = read(&second, DAY, &silent);
+    assert!(answer.expect("it is whole").is_empty());
     // Another machine, other series, another account, another grid, another day.
     let others = [
         key("i-1"),
@@ -328,7 +328,9 @@ fn runs_of_other_places_do_not_hide_those_of_ones_own() {
 fn machines_beyond_the_room_for_them_are_not_kept_in_memory() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let machines = ["i-1", "i-2"].map(key);
-    let silent = machines.each_ref().map(|one| (one, StoredUsage::default()));
+    let silent = machines
+        .each_ref()
+        .map(|machine| (machine, StoredUsage::default()));
     record(&open(folder.path(), "2026-11-06T12:00:00Z"), DAY, &silent);
     let both = machines.iter().map(StoredMachine::bytes).sum::<usize>();
     for (room, is_held) in [(both, true), (both - 1, false)] {
@@ -372,7 +374,7 @@ fn figures_that_no_day_has_are_an_error() {
     let first = open(folder.path(), "2026-11-06T12:00:00Z");
     let mut impossible = kept(1, day());
     let mut periods = impossible.periods.iter_mut();
-    let grid = periods.find(|one| one.metric != Metric::CpuUtilization);
+    let grid = periods.find(|period| period.metric != Metric::CpuUtilization);
     grid.expect("some GPU was measured").sum = 1_000_000_000;
     record(&first, DAY, &[(&machine, impossible)]);
     let second = open(folder.path(), "2026-11-06T13:00:00Z");

@@ -168,8 +168,8 @@ impl CsvLog {
         match self.order {
             Order::Counted { rows, .. } => position >= rows && same(pending.last_time),
             Order::Named { .. } => {
-                let found = pending.found[position].as_ref();
-                row.entry.gpu.has_key() && found.is_some_and(|found| same(found.time))
+                let last = pending.found[position].as_ref();
+                row.entry.gpu.has_key() && last.is_some_and(|found| same(found.time))
             }
         }
     }
@@ -341,21 +341,21 @@ impl CsvLog {
                     return Ok(pending);
                 }
                 Some(sample) => {
-                    let found = Found::of(row.line, row.time, row.entry.sample);
-                    sample.found[position] = Some(found);
+                    let reading = Found::of(row.line, row.time, row.entry.sample);
+                    sample.found[position] = Some(reading);
                     sample.last = self.turn(position);
                     sample.last_time = row.time;
                     sample.rows += 1;
                 }
                 None => {
-                    let mut found = vec![None; self.roster.len()];
+                    let mut readings = vec![None; self.roster.len()];
                     let (line, time) = (row.line, row.time);
-                    found[position] = Some(Found::of(line, time, row.entry.sample));
+                    readings[position] = Some(Found::of(line, time, row.entry.sample));
                     pending = Some(Pending {
                         line,
                         time,
                         last_time: time,
-                        found,
+                        found: readings,
                         last: self.turn(position),
                         rows: 1,
                         surplus: 0,

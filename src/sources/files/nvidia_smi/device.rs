@@ -209,7 +209,7 @@ fn processes(node: Node<'_, '_>) -> Option<Vec<(Option<u32>, GpuProcess)>> {
         // One that computes and draws is a duplicate.
         if processes
             .iter()
-            .any(|(on, one)| one.pid == pid && *on == slice)
+            .any(|(on, process)| process.pid == pid && *on == slice)
         {
             continue;
         }

@@ -52,8 +52,10 @@ impl Repeats {
         let stretches = &mut self.gpus[gpu];
         let is_covered = stretches
             .iter()
-            .any(|one| one.number < number && (one.from..=one.to).contains(&at));
-        let current = stretches.last_mut().filter(|one| one.number == number);
+            .any(|stretch| stretch.number < number && (stretch.from..=stretch.to).contains(&at));
+        let current = stretches
+            .last_mut()
+            .filter(|stretch| stretch.number == number);
         if let Some(one) = current {
             one.to = one.to.max(at);
         } else if stretches.len() < MOST_STRETCHES {
@@ -112,21 +114,21 @@ mod tests {
     fn a_second_log_comes_again_to_its_end() {
         // 0 s to 9 s, and then another host from 2 s to 29 s.
         let rows = (0..10).chain(2..30).map(|second| (0, second));
-        let found = again(rows);
-        assert!(!found[..10].contains(&true));
-        assert!(!found[10..].contains(&false));
+        let repeated = again(rows);
+        assert!(!repeated[..10].contains(&true));
+        assert!(!repeated[10..].contains(&false));
         // A third from before the first, up to where that begins.
-        let found = again((0..10).chain(-4..2).map(|second| (0, second)));
-        assert_eq!(found[10..], [false, false, false, false, true, true]);
+        let repeated = again((0..10).chain(-4..2).map(|second| (0, second)));
+        assert_eq!(repeated[10..], [false, false, false, false, true, true]);
         // Another GPU at the same times is none of them.
-        let found = again((0..10).map(|second| (0, second)).chain([(1, 0), (1, 1)]));
-        assert!(!found.contains(&true));
+        let repeated = again((0..10).map(|second| (0, second)).chain([(1, 0), (1, 1)]));
+        assert!(!repeated.contains(&true));
     }
 
     #[test]
     fn a_clock_that_is_set_back_repeats_what_it_shows_again_alone() {
-        let found = again([0, 1, 2, 3, 2, 3, 4].map(|second| (0, second)));
-        assert_eq!(found, [false, false, false, false, true, true, false]);
+        let repeated = again([0, 1, 2, 3, 2, 3, 4].map(|second| (0, second)));
+        assert_eq!(repeated, [false, false, false, false, true, true, false]);
     }
 
     #[test]
@@ -134,13 +136,13 @@ mod tests {
         let night = |hour: i64, second: i64| (hour - 12) * HOUR + second;
         let rows = [night(2, HOUR - 2), night(2, HOUR - 1), night(2, 0)];
         let mut repeats = Repeats::default();
-        let found = rows.map(|second| repeats.is_again(0, at(second), true));
-        assert_eq!(found, [false; 3]);
+        let repeated = rows.map(|second| repeats.is_again(0, at(second), true));
+        assert_eq!(repeated, [false; 3]);
         // Where the zone is named, no hour comes twice.
         let mut repeats = Repeats::default();
         let rows = [night(2, 0), night(2, HOUR - 1), night(2, 0)];
-        let found = rows.map(|second| repeats.is_again(0, at(second), false));
-        assert_eq!(found, [false, false, true]);
+        let repeated = rows.map(|second| repeats.is_again(0, at(second), false));
+        assert_eq!(repeated, [false, false, true]);
         // Nor at noon.
         let noon = (0..HOUR).chain([0, 1]).map(|second| (0, second));
         assert_eq!(again(noon).iter().filter(|again| **again).count(), 2);

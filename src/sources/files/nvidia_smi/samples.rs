@@ -44,8 +44,8 @@ impl Gpu {
     /// By what both say. A bus id and an index are unique in one host alone, and a
     /// serial number is that of a board, which may carry two GPUs.
     fn is(&self, other: &Self) -> bool {
-        fn same<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> Option<bool> {
-            Some(one.as_ref()? == other.as_ref()?)
+        fn same<T: PartialEq>(left: &Option<T>, right: &Option<T>) -> Option<bool> {
+            Some(left.as_ref()? == right.as_ref()?)
         }
         let slot = |gpu: &Self| gpu.mig.as_ref().map(|slot| (slot.index, slot.gpu_instance));
         let uuid = same(&self.uuid, &other.uuid);
@@ -280,13 +280,13 @@ impl Survey {
         let steps = self.steps();
         let pause_of = |rows: usize| pause_of(&steps, rows);
         let by_time = || (2..=MOST_UNNAMED).find(|rows| pause_of(*rows).is_some());
-        let found = self
+        let counted = self
             .count
             .or_else(|| self.by_headers())
             .or_else(by_time)
             .or_else(|| self.by_names())
             .filter(|rows| (1..=MOST_UNNAMED).contains(rows));
-        let rows = found.unwrap_or(1);
+        let rows = counted.unwrap_or(1);
         (rows, if rows > 1 { pause_of(rows) } else { None })
     }
 
@@ -322,7 +322,7 @@ impl Survey {
             self.names
                 .iter()
                 .zip(later)
-                .all(|(one, other)| one == other)
+                .all(|(name, next)| name == next)
         })
     }
 }
@@ -331,7 +331,7 @@ impl Survey {
 /// their middle tells them from the others.
 fn pause_of(steps: &[SignedDuration], rows: usize) -> Option<SignedDuration> {
     let mut longest_first = steps.to_vec();
-    longest_first.sort_unstable_by(|one, other| other.cmp(one));
+    longest_first.sort_unstable_by(|left, right| right.cmp(left));
     let pauses = ((steps.len() + 1) / rows.max(1)).max(1);
     let middle = *longest_first.get(pauses / 2)?;
     let pause = (middle / 4).max(SignedDuration::from_nanos(1));

@@ -88,13 +88,13 @@ impl Log for XmlLog {
     }
 
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        let (_, found) = match next_sample(&mut self.documents) {
+        let (_, document) = match next_sample(&mut self.documents) {
             Ok(next) => next?,
             Err(error) => return Some(Err(error)),
         };
-        let at = self.clock.at(found.time);
+        let at = self.clock.at(document.time);
         let mut slots = vec![None; self.roster.len()];
-        for entry in found.entries {
+        for entry in document.entries {
             // One that the first reading did not see came since.
             if let Some(position) = self.roster.position(&entry.gpu) {
                 slots[position] = Some(entry.sample);

@@ -5,16 +5,16 @@ fn read(text: &str) -> Result<Vec<(i64, f64)>, String> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("counts");
     std::fs::write(&path, text).expect("writable");
-    let found = read_request_counts(&path).map_err(|error| {
+    let counts = read_request_counts(&path).map_err(|error| {
         let mut text = error.to_string();
         if let Some(source) = std::error::Error::source(&error) {
             text.push_str(&format!(" / {source}"));
         }
         text.replace(&path.display().to_string(), "FILE")
     })?;
-    let pairs = found.iter();
+    let pairs = counts.iter();
     Ok(pairs
-        .map(|one| (one.at_milliseconds, one.requests))
+        .map(|count| (count.at_milliseconds, count.requests))
         .collect())
 }
 
@@ -168,7 +168,7 @@ fn what_is_no_answer_says_why() {
         ),
         ("[1]".to_owned(), "FILE:1: no column `time`"),
     ] {
-        let found = read(&text).expect_err(&text);
-        assert!(found.contains(says), "{text}: {found}");
+        let message = read(&text).expect_err(&text);
+        assert!(message.contains(says), "{text}: {message}");
     }
 }

@@ -251,11 +251,11 @@ mod tests {
 
     fn lines(bytes: &[u8]) -> Vec<(u64, String, bool)> {
         let mut lines = Input::of_bytes("log", bytes).lines().expect("opens");
-        let mut all = Vec::new();
+        let mut read = Vec::new();
         while let Some(line) = lines.next_line().expect("reads") {
-            all.push((line.number, line.text, line.is_whole));
+            read.push((line.number, line.text, line.is_whole));
         }
-        all
+        read
     }
 
     fn expected() -> Vec<(u64, String, bool)> {
@@ -286,8 +286,8 @@ mod tests {
         encoder.write_all(b"one\ntwo\nthree\n").expect("in memory");
         let whole = encoder.finish().expect("in memory");
         assert_eq!(lines(&whole).len(), 3);
-        let found = lines(&whole[..whole.len() - 12]);
-        assert_eq!(found.first(), Some(&(1, "one".into(), true)));
+        let rows = lines(&whole[..whole.len() - 12]);
+        assert_eq!(rows.first(), Some(&(1, "one".into(), true)));
         // Two compressed logs, one after the other.
         assert_eq!(lines(&[whole.clone(), whole].concat()).len(), 6);
     }

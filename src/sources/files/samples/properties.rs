@@ -35,8 +35,8 @@ proptest! {
             write(&path, &facts, &samples, &end);
             let mut reader = open_samples(&path, &ReadOptions::default()).expect("opens");
             prop_assert_eq!(reader.facts(), &facts);
-            let found = all(&mut reader).expect("reads");
-            prop_assert_eq!(&found, &samples);
+            let read_back = all(&mut reader).expect("reads");
+            prop_assert_eq!(&read_back, &samples);
             let expected = (file == "run.jsonl").then_some(&end);
             prop_assert_eq!(reader.end(), expected);
             prop_assert_eq!(reader.gaps(), Vec::new());
@@ -67,10 +67,10 @@ proptest! {
             let whole = rounds.iter().filter(|end| **end <= length).count().min(samples.len());
             let input = Input::of_bytes("cut", &bytes[..length]);
             let mut reader = open_input(input, &ReadOptions::default()).expect("opens");
-            let found = all(&mut reader).expect("a truncated end is not an error");
-            prop_assert!(found.len() >= whole, "{} of {whole}", found.len());
-            prop_assert!(found.len() <= whole + 1);
-            prop_assert_eq!(&found[..whole], &samples[..whole]);
+            let read_back = all(&mut reader).expect("a truncated end is not an error");
+            prop_assert!(read_back.len() >= whole, "{} of {whole}", read_back.len());
+            prop_assert!(read_back.len() <= whole + 1);
+            prop_assert_eq!(&read_back[..whole], &samples[..whole]);
         }
     }
 
@@ -162,8 +162,11 @@ fn a_newer_file_and_a_second_run_are_refused_by_name() {
         invalid(format!("{header}{}", round.replace("[{}]", "[{},{}]"))),
         "a.jsonl:2: 2 GPUs instead of 1"
     );
-    let found = invalid(format!("{header}{round}what?\n{round}"));
-    assert!(found.starts_with("a.jsonl:3: not a GPU sample"), "{found}");
+    let message = invalid(format!("{header}{round}what?\n{round}"));
+    assert!(
+        message.starts_with("a.jsonl:3: not a GPU sample"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -98,7 +98,7 @@ figures! {
 }
 
 pub(super) fn fine_wire(fine: &[FineSample]) -> Vec<(u64, f64)> {
-    let wire = |one: &FineSample| (one.at_microseconds, one.utilization_percent);
+    let wire = |sample: &FineSample| (sample.at_microseconds, sample.utilization_percent);
     fine.iter().map(wire).collect()
 }
 

@@ -63,8 +63,8 @@ impl SampleWriter {
     }
 
     fn put(&mut self, text: &str) -> io::Result<()> {
-        let all = std::mem::take(&mut self.start) + text;
-        self.file.write_all(all.as_bytes())
+        let whole = std::mem::take(&mut self.start) + text;
+        self.file.write_all(whole.as_bytes())
     }
 
     /// Writes how the run ended, where the format has a place for it.

@@ -90,11 +90,11 @@ pub(in crate::sources::files) fn column(
     names: &[&str],
 ) -> Result<usize, InvalidLine> {
     let is_one = |name: &str| names.contains(&plain_name(name).as_str());
-    let mut found = header.iter().enumerate().filter(|(_, name)| is_one(name));
-    let Some((place, first)) = found.next() else {
+    let mut columns = header.iter().enumerate().filter(|(_, name)| is_one(name));
+    let Some((place, first)) = columns.next() else {
         return Err((1, format!("no column `{}`", names[0])));
     };
-    match found.next() {
+    match columns.next() {
         None => Ok(place),
         Some((_, second)) => Err((
             1,
@@ -127,13 +127,20 @@ mod tests {
     fn lines_are_those_of_an_editor() {
         let text = "a,b\r\n\r\n1,2\r\n\n\n\"x\ny\",3\n4,5";
         let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let records: Vec<csv::StringRecord> =
-            reader.records().map(|one| one.expect("a record")).collect();
+        let records: Vec<csv::StringRecord> = reader
+            .records()
+            .map(|record| record.expect("a record"))
+            .collect();
         let mut lines = Lines::of(text);
-        let counted: Vec<u64> = records.iter().map(|one| lines.at(one.position())).collect();
+        let counted: Vec<u64> = records
+            .iter()
+            .map(|record| lines.at(record.position()))
+            .collect();
         // The third record has two lines.
         assert_eq!(counted, [3, 6, 8]);
-        let one_by_one = records.iter().map(|one| line_at(text, one.position()));
+        let one_by_one = records
+            .iter()
+            .map(|record| line_at(text, record.position()));
         assert_eq!(one_by_one.collect::<Vec<u64>>(), counted);
         assert_eq!(Lines::of("").at(None), 1);
     }

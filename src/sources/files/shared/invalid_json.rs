@@ -37,7 +37,7 @@ impl InvalidValue {
     }
 
     pub(super) fn mismatch(found: Unexpected<'_>, expected: String) -> Self {
-        let found = match found {
+        let shown = match found {
             Unexpected::Bool(value) => format!("`{value}`"),
             Unexpected::Unsigned(value) => format!("the number `{value}`"),
             Unexpected::Signed(value) => format!("the number `{value}`"),
@@ -49,7 +49,10 @@ impl InvalidValue {
             other => other.to_string(),
         };
         Self {
-            problem: Problem::Mismatch { found, expected },
+            problem: Problem::Mismatch {
+                found: shown,
+                expected,
+            },
             position: None,
         }
     }

@@ -40,12 +40,12 @@ impl<E: de::Error> de::Error for Fault<E> {
         Self::value(InvalidValue::other(words.to_string()))
     }
 
-    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::value(InvalidValue::mismatch(found, expected.to_string()))
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::value(InvalidValue::mismatch(unexpected, expected.to_string()))
     }
 
-    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::invalid_type(found, expected)
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(unexpected, expected)
     }
 
     fn unknown_variant(name: &str, known: &'static [&'static str]) -> Self {

@@ -92,12 +92,12 @@ proptest! {
         let _ = read_terraform_plan(text.as_bytes(), "any", None);
         let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.resource_type).collect();
         let others = [LAUNCH_TEMPLATE, "aws_launch_configuration", "aws_sagemaker_endpoint"];
-        let all = [&RUNNING[..], &others[..], &kinds[..]].concat();
+        let types = [&RUNNING[..], &others[..], &kinds[..]].concat();
         let changes: Vec<Value> = changes
             .into_iter()
             .map(|(mut change, sort)| {
                 if let Value::Object(map) = &mut change {
-                    map.insert("type".to_owned(), json!(all[sort]));
+                    map.insert("type".to_owned(), json!(types[sort]));
                     map.insert("address".to_owned(), json!("module.a.aws_launch_template.t"));
                 }
                 change

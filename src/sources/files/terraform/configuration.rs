@@ -31,7 +31,8 @@ impl<'a> Configuration<'a> {
             module = module.get("module_calls").get(name).get("module");
         }
         let resources = module.get("resources").elements().iter();
-        let mut named = resources.filter(|one| one.get("address").text() == Some(&address.base));
+        let mut named =
+            resources.filter(|resource| resource.get("address").text() == Some(&address.base));
         named.next().unwrap_or(&NOTHING)
     }
 

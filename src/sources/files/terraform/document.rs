@@ -80,48 +80,48 @@ impl<'de> Visitor<'de> for TopLevel {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-        let mut found = Document::default();
+        let mut document = Document::default();
         let room = Room::new();
         let (mut lists_changes, mut lists_values) = (false, false);
         let mut planned = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "format_version" => {
-                    found.format_version = text(map.next_value_seed(Sieve::of(&key, &room))?);
-                    refuse_newer(found.format_version.as_deref())?;
+                    document.format_version = text(map.next_value_seed(Sieve::of(&key, &room))?);
+                    refuse_newer(document.format_version.as_deref())?;
                 }
                 "terraform_version" => {
-                    found.terraform_version = text(map.next_value_seed(Sieve::of(&key, &room))?);
+                    document.terraform_version = text(map.next_value_seed(Sieve::of(&key, &room))?);
                 }
                 "errored" => {
-                    found.errored =
+                    document.errored =
                         map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(true);
                 }
                 "complete" => {
-                    found.deferred |=
+                    document.deferred |=
                         map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(false);
                 }
                 "deferred_changes" | "deferred_actions" | "deferred_action_invocations" => {
                     let list = map.next_value_seed(Sieve::of(&key, &room))?;
-                    found.deferred |= !list.is_empty();
+                    document.deferred |= !list.is_empty();
                 }
-                "variables" => found.variables = map.next_value_seed(Sieve::of(&key, &room))?,
+                "variables" => document.variables = map.next_value_seed(Sieve::of(&key, &room))?,
                 "configuration" => {
-                    found.configuration = map.next_value_seed(Sieve::of(&key, &room))?
+                    document.configuration = map.next_value_seed(Sieve::of(&key, &room))?
                 }
                 "resource_changes" => {
-                    found.is_plan = true;
-                    lists_changes = map.next_value_seed(Changes(&mut found, &room))?;
+                    document.is_plan = true;
+                    lists_changes = map.next_value_seed(Changes(&mut document, &room))?;
                 }
                 "planned_values" => {
-                    found.is_plan = true;
+                    document.is_plan = true;
                     let values = map.next_value::<Option<Values>>()?.unwrap_or_default();
                     lists_values = values
                         .root_module
                         .is_some_and(|module| module.list(&mut planned));
                 }
                 "values" => {
-                    found.is_state = true;
+                    document.is_state = true;
                     map.next_value::<IgnoredAny>()?;
                 }
                 _ => {
@@ -135,11 +135,11 @@ impl<'de> Visitor<'de> for TopLevel {
                 "`planned_values` lists resources, but `resource_changes` lists none",
             ));
         }
-        for change in &found.changes {
+        for change in &document.changes {
             planned.remove(&change.address);
         }
-        found.unchanged = planned;
-        Ok(found)
+        document.unchanged = planned;
+        Ok(document)
     }
 }
 
@@ -325,12 +325,12 @@ fn joined(
         None
     };
     let template = template.filter(|_| resource_type.contains("cloudformation_stack"));
-    let all: Vec<String> = names
+    let listed: Vec<String> = names
         .into_iter()
         .chain(template.map(str::to_owned))
         .collect();
-    let more = all.len().saturating_sub(MOST_NAMES);
-    let first = all.get(..MOST_NAMES).unwrap_or(&all).join(", ");
+    let more = listed.len().saturating_sub(MOST_NAMES);
+    let first = listed.get(..MOST_NAMES).unwrap_or(&listed).join(", ");
     match more {
         0 => (!first.is_empty()).then_some(first),
         more => Some(format!("{first} and {more} more")),

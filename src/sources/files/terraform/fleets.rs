@@ -83,9 +83,9 @@ fn of_fleet(
                 weight: Ok(None),
             });
         }
-        overrides.extend(own.into_iter().map(|one| Override {
-            instance_type: or(one.instance_type, template.instance_type.clone()),
-            ..one
+        overrides.extend(own.into_iter().map(|entry| Override {
+            instance_type: or(entry.instance_type, template.instance_type.clone()),
+            ..entry
         }));
         each = template.over(each);
     }
@@ -101,7 +101,7 @@ fn of_fleet(
         }
     };
     Found {
-        types: Types::of(overrides.into_iter().map(|one| one.instance_type)),
+        types: Types::of(overrides.into_iter().map(|entry| entry.instance_type)),
         count,
         payment,
         most: None,

@@ -95,9 +95,9 @@ pub(super) struct Override {
 /// The overrides in blocks of a name; where these are not known, one of which
 /// nothing is.
 pub(super) fn overrides(view: &View<'_>, key: &str) -> Vec<Override> {
-    let read = |one: View<'_>| Override {
-        instance_type: instance_type(&one),
-        weight: one.whole("weighted_capacity"),
+    let read = |block: View<'_>| Override {
+        instance_type: instance_type(&block),
+        weight: block.whole("weighted_capacity"),
     };
     match view.blocks(key) {
         Ok(blocks) => blocks.into_iter().map(read).collect(),
@@ -110,7 +110,7 @@ pub(super) fn overrides(view: &View<'_>, key: &str) -> Vec<Override> {
 
 /// The types of overrides; where one names none, that of the template.
 pub(super) fn types_of(overrides: &[Override], template: &Planned<Option<String>>) -> Types {
-    let own = overrides.iter().map(|one| &one.instance_type);
+    let own = overrides.iter().map(|entry| &entry.instance_type);
     let of_template = overrides.is_empty().then(|| template.clone());
     Types::of(
         own.map(|name| or(name.clone(), template.clone()))
@@ -121,8 +121,8 @@ pub(super) fn types_of(overrides: &[Override], template: &Planned<Option<String>
 /// How many instances make up a capacity.
 pub(super) fn instances_for(capacity: u64, overrides: &[Override]) -> Planned<u64> {
     let mut first = None;
-    for one in overrides {
-        let weight = one.weight.clone()?.unwrap_or(1).max(1);
+    for entry in overrides {
+        let weight = entry.weight.clone()?.unwrap_or(1).max(1);
         if *first.get_or_insert(weight) != weight {
             return Err(Missing::Elsewhere(
                 "its instance types have different capacity weights".to_owned(),

@@ -18,14 +18,14 @@ pub(super) fn instances(
     region: impl FnOnce(&View<'_>) -> Planned<String>,
 ) -> Option<PlannedInstances> {
     let view = templates.view(change)?;
-    let found = match part {
+    let machines = match part {
         Part::Block(kind, place) => machines(kind, place, &view)?,
         Part::Endpoint => endpoint(change, &view, templates)?,
         Part::Unsupported => unsupported(change, templates)?,
         Part::Whole => launched_by(change, &view, templates),
     };
-    let mut tags = found.each.tags;
-    let mut more_tags = found.each.more_tags;
+    let mut tags = machines.each.tags;
+    let mut more_tags = machines.each.more_tags;
     if change.resource_type == "aws_autoscaling_group" {
         more_tags |= propagated_tags(&view, &mut tags).is_err();
     } else {
@@ -33,11 +33,11 @@ pub(super) fn instances(
         more_tags |= view.has_open_tags();
     }
     Some(PlannedInstances {
-        types: found.types.names,
-        more_types: found.types.more,
-        count: found.count,
-        payment: found.payment,
-        most: found.most,
+        types: machines.types.names,
+        more_types: machines.types.more,
+        count: machines.count,
+        payment: machines.payment,
+        most: machines.most,
         region: region(&view),
         zone: view
             .values
@@ -46,12 +46,12 @@ pub(super) fn instances(
             .map(str::to_owned),
         account: account(&view),
         operating_system: system(&view),
-        tenancy: found
+        tenancy: machines
             .each
             .tenancy
             .map(|said| said.unwrap_or(Tenancy::Shared)),
-        assumed: found.each.assumed.or_else(|| view.assumed()),
-        service: found.service.map(str::to_owned),
+        assumed: machines.each.assumed.or_else(|| view.assumed()),
+        service: machines.service.map(str::to_owned),
         tags,
         more_tags,
     })
@@ -199,15 +199,15 @@ fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Fo
         ..template.unwrap_or_default()
     };
     let named = view.get("instance_types");
-    let mut found = Found::of(each, size, most);
+    let mut group = Found::of(each, size, most);
     match named {
         Ok(None) => {}
         Ok(Some(list)) => {
             // One that is known only after apply is there without a value.
-            let named = |one: &Node| Ok(Some(one.text().ok_or(Missing::AfterApply)?.to_owned()));
-            found.types = Types::of(list.elements().iter().map(named));
+            let named = |node: &Node| Ok(Some(node.text().ok_or(Missing::AfterApply)?.to_owned()));
+            group.types = Types::of(list.elements().iter().map(named));
         }
-        Err(missing) => found.types = Types::of([Err(missing)]),
+        Err(missing) => group.types = Types::of([Err(missing)]),
     }
-    found
+    group
 }

@@ -122,7 +122,7 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
         side,
     };
     let (today, then) = (templates(Side::Before), templates(Side::After));
-    let mut found: Vec<PlannedResource> = Vec::new();
+    let mut resources: Vec<PlannedResource> = Vec::new();
     for change in &document.changes {
         let Some(action) = action(&change.change) else {
             continue;
@@ -153,7 +153,7 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
             } else {
                 part.suffix()
             };
-            found.push(PlannedResource {
+            resources.push(PlannedResource {
                 address: format!("{}{suffix}", change.address),
                 resource_type: change.resource_type.clone(),
                 native: native(change).filter(|_| is_running),
@@ -164,14 +164,14 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
             });
         }
     }
-    settle_reservations(&mut found);
-    found.sort_by(|left, right| left.address.cmp(&right.address));
-    let unused_templates = unused_templates(document, &found);
+    settle_reservations(&mut resources);
+    resources.sort_by(|left, right| left.address.cmp(&right.address));
+    let unused_templates = unused_templates(document, &resources);
     TerraformPlan {
         terraform_version: document.terraform_version.clone(),
         resources: document.resources,
         other_providers: document.other_providers.clone(),
-        instances: found,
+        instances: resources,
         unused_templates,
         gaps: gaps(document),
     }
@@ -185,17 +185,23 @@ fn settle_reservations(resources: &mut [PlannedResource]) {
             kind.bill == Bill::Reservation && kind.resource_type == resource.resource_type
         })
     };
-    let sides: [fn(&mut PlannedResource) -> &mut Option<PlannedInstances>; 2] =
-        [|one| &mut one.before, |one| &mut one.after];
+    let sides: [fn(&mut PlannedResource) -> &mut Option<PlannedInstances>; 2] = [
+        |resource| &mut resource.before,
+        |resource| &mut resource.after,
+    ];
     for side in sides {
         let mut types: BTreeSet<String> = BTreeSet::new();
-        for resource in resources.iter_mut().filter(|one| !reserves(one)) {
+        for resource in resources
+            .iter_mut()
+            .filter(|candidate| !reserves(candidate))
+        {
             let instances = side(resource).iter();
-            let on_demand = instances
-                .filter(|one| !matches!(&one.payment, Ok(payment) if payment.on_demand == 0));
-            types.extend(on_demand.flat_map(|one| one.types.iter().cloned()));
+            let on_demand = instances.filter(
+                |planned| !matches!(&planned.payment, Ok(payment) if payment.on_demand == 0),
+            );
+            types.extend(on_demand.flat_map(|planned| planned.types.iter().cloned()));
         }
-        for resource in resources.iter_mut().filter(|one| reserves(one)) {
+        for resource in resources.iter_mut().filter(|candidate| reserves(candidate)) {
             if let Some(instances) = side(resource)
                 && instances.types.iter().any(|name| types.contains(name))
             {
@@ -264,7 +270,7 @@ fn region(
         return Ok(region);
     }
     let arns = [view.values, change.change.get("before")];
-    if let Some(region) = arns.iter().find_map(|one| region_of_arn(one.get("arn"))) {
+    if let Some(region) = arns.iter().find_map(|side| region_of_arn(side.get("arn"))) {
         return Ok(region);
     }
     let configured = configuration.region(&change.parts);
@@ -317,13 +323,17 @@ fn gaps(document: &Document) -> Vec<Gap> {
 }
 
 /// Launch templates that get another type, which nothing in the plan runs.
-fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<String, String> {
+fn unused_templates(
+    document: &Document,
+    resources: &[PlannedResource],
+) -> BTreeMap<String, String> {
     // What only reserves a type or names it launches from no template.
-    let launching = |one: &&PlannedResource| RUNNING.contains(&one.resource_type.as_str());
-    let used: BTreeSet<&str> = found
+    let launching =
+        |resource: &&PlannedResource| RUNNING.contains(&resource.resource_type.as_str());
+    let used: BTreeSet<&str> = resources
         .iter()
         .filter(launching)
-        .flat_map(|one| [&one.before, &one.after])
+        .flat_map(|resource| [&resource.before, &resource.after])
         .flatten()
         .flat_map(|side| &side.types)
         .map(String::as_str)

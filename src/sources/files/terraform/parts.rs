@@ -63,7 +63,7 @@ fn blocks(side: &Node, path: &str) -> usize {
     let mut blocks = vec![side];
     for key in path.split('.').filter(|key| !key.is_empty()) {
         let inner = blocks.iter().flat_map(|block| block.get(key).elements());
-        blocks = inner.filter(|one| matches!(one, Node::Map(_))).collect();
+        blocks = inner.filter(|node| matches!(node, Node::Map(_))).collect();
     }
     blocks.len()
 }
@@ -176,8 +176,8 @@ fn types(kind: &Kind, block: &View<'_>) -> Option<Types> {
         match block.get(key) {
             Ok(None) => {}
             Ok(Some(value)) => {
-                let name = |one: &Node| {
-                    let text = one.text().ok_or(Missing::AfterApply)?;
+                let name = |node: &Node| {
+                    let text = node.text().ok_or(Missing::AfterApply)?;
                     type_name(kind, text).map(Some)
                 };
                 return Some(Types::of(value.elements().iter().map(name)));

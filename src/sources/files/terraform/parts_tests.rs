@@ -45,19 +45,19 @@ fn batch_starts_with_its_minimum_where_the_rest_is_computed() {
     let after = json!({"compute_resources": [
         {"instance_type": ["p3.2xlarge"], "min_vcpus": 8}]});
     let unknown = json!({"compute_resources": [{"desired_vcpus": true}]});
-    let found = only("aws_batch_compute_environment", &after, &unknown);
-    assert_eq!(found.payment, on_demand(1));
-    assert!(found.assumed.is_some(), "a number may be written");
+    let environment = only("aws_batch_compute_environment", &after, &unknown);
+    assert_eq!(environment.payment, on_demand(1));
+    assert!(environment.assumed.is_some(), "a number may be written");
 }
 
 #[test]
 fn a_reservation_has_the_system_and_the_tenancy_that_it_states() {
     let after = json!({"instance_type": "g5.xlarge", "instance_count": 3,
         "instance_platform": "Windows", "tenancy": "dedicated"});
-    let found = only("aws_ec2_capacity_reservation", &after, &json!({}));
-    assert_eq!(found.payment, on_demand(3));
-    assert_eq!(found.operating_system, Ok(OperatingSystem::Windows));
-    assert_eq!(found.tenancy, Ok(Tenancy::Dedicated));
+    let reservation = only("aws_ec2_capacity_reservation", &after, &json!({}));
+    assert_eq!(reservation.payment, on_demand(3));
+    assert_eq!(reservation.operating_system, Ok(OperatingSystem::Windows));
+    assert_eq!(reservation.tenancy, Ok(Tenancy::Dedicated));
 }
 
 /// The provider computes the groups that nobody writes.

@@ -209,7 +209,7 @@ impl<'a> Templates<'a> {
             if !base.starts_with(&format!("{resource_type}.")) {
                 continue;
             }
-            let found: Vec<&Change> = self
+            let changes: Vec<&Change> = self
                 .changes
                 .iter()
                 .filter(|change| {
@@ -218,14 +218,14 @@ impl<'a> Templates<'a> {
                 .collect();
             let of_index = |wanted: &Option<String>| {
                 let same = |change: &&&'a Change| change.parts.index == *wanted;
-                let mut same = found.iter().filter(same);
+                let mut same = changes.iter().filter(same);
                 same.next().copied()
             };
-            let found = match found.as_slice() {
-                [one] => Some(*one),
+            let chosen = match changes.as_slice() {
+                [change] => Some(*change),
                 _ => of_index(&index).or_else(|| of_index(&owner.parts.index)),
             };
-            if let Some(view) = found.and_then(|change| self.view(change)) {
+            if let Some(view) = chosen.and_then(|change| self.view(change)) {
                 return Ok(Some(view));
             }
             return Err(Missing::Elsewhere(format!(
@@ -258,7 +258,7 @@ fn check_version(block: &View<'_>, template: &View<'_>) -> Planned<()> {
 /// What the attributes of a template, or of a resource like it, say: what is not
 /// known of one of them leaves the others as they are.
 pub(super) fn launched(view: &View<'_>) -> Launched {
-    let mut found = Launched {
+    let mut launched = Launched {
         instance_type: instance_type(view),
         market: market(view),
         tenancy: tenancy(view),
@@ -266,20 +266,20 @@ pub(super) fn launched(view: &View<'_>) -> Launched {
         ..Launched::default()
     };
     let Ok(specifications) = view.blocks("tag_specifications") else {
-        found.more_tags = true;
-        return found;
+        launched.more_tags = true;
+        return launched;
     };
     for specification in specifications {
         match specification.text("resource_type") {
             Ok(Some("instance")) => {
-                specification.tags(&mut found.tags);
-                found.more_tags |= specification.has_open_tags();
+                specification.tags(&mut launched.tags);
+                launched.more_tags |= specification.has_open_tags();
             }
             Ok(_) => {}
-            Err(_) => found.more_tags = true,
+            Err(_) => launched.more_tags = true,
         }
     }
-    found
+    launched
 }
 
 /// A type by name; one that requirements choose is none, and what cannot be a name, such as
@@ -333,13 +333,13 @@ pub(super) fn propagated_tags(
     view: &View<'_>,
     tags: &mut BTreeMap<String, Option<String>>,
 ) -> Planned<()> {
-    let mut all = Ok(());
+    let mut outcome = Ok(());
     for tag in view.blocks("tag")?.into_iter().chain(view.blocks("tags")?) {
         let key = match tag.text("key") {
             Ok(Some(key)) => key,
             Ok(None) => continue,
             Err(missing) => {
-                all = Err(missing);
+                outcome = Err(missing);
                 continue;
             }
         };
@@ -360,5 +360,5 @@ pub(super) fn propagated_tags(
             tags.insert(key.to_owned(), value);
         }
     }
-    all
+    outcome
 }

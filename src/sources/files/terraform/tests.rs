@@ -28,9 +28,12 @@ pub(super) fn change(address: &str, resource_type: &str, after: &Value, unknown:
 }
 
 pub(super) fn one(plan: &TerraformPlan, address: &str) -> PlannedInstances {
-    let found = plan.instances.iter().find(|one| one.address == address);
-    found
-        .and_then(|one| one.after.clone())
+    let resource = plan
+        .instances
+        .iter()
+        .find(|resource| resource.address == address);
+    resource
+        .and_then(|resource| resource.after.clone())
         .expect("it is there")
 }
 
@@ -96,9 +99,9 @@ fn regions_come_from_the_resource_then_its_provider_then_the_user() {
     let mut plan = document(&changes, &configuration);
     plan["variables"] = json!({"place": {"value": "eu-central-1"}});
     let regions = |fallback: Option<&str>| -> Vec<(String, Option<String>)> {
-        let found = read(&plan, fallback).instances.into_iter();
-        found
-            .map(|one| (one.address, one.after.expect("created").region.ok()))
+        let resources = read(&plan, fallback).instances.into_iter();
+        resources
+            .map(|planned| (planned.address, planned.after.expect("created").region.ok()))
             .collect()
     };
     let expected = |open: Option<&str>| -> Vec<(String, Option<String>)> {

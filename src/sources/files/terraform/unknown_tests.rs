@@ -30,18 +30,21 @@ fn what_is_unknown_leaves_the_rest_as_it_is() {
     ] {
         let mut written = json!({});
         written[key] = expression.clone();
-        let found = known(unknown, written);
-        assert_eq!(types(&found), Ok(vec!["p4d.24xlarge"]), "{key}");
-        assert_eq!(found.count, Ok(1), "{key}");
-        assert_eq!(found.region.as_deref(), Ok("us-east-1"), "{key}");
-        assert_eq!(found.tags["team"].as_deref(), Some("a"), "{key}");
+        let planned = known(unknown, written);
+        assert_eq!(types(&planned), Ok(vec!["p4d.24xlarge"]), "{key}");
+        assert_eq!(planned.count, Ok(1), "{key}");
+        assert_eq!(planned.region.as_deref(), Ok("us-east-1"), "{key}");
+        assert_eq!(planned.tags["team"].as_deref(), Some("a"), "{key}");
         let after_apply = Err(Missing::AfterApply);
-        assert_eq!(found.tenancy == Err(Missing::AfterApply), key == "tenancy");
-        let is_market_open = found.payment == after_apply;
-        assert_eq!(is_market_open, key == "instance_market_options");
-        assert_eq!(found.assumed.is_some(), key == "launch_template");
         assert_eq!(
-            found.more_tags,
+            planned.tenancy == Err(Missing::AfterApply),
+            key == "tenancy"
+        );
+        let is_market_open = planned.payment == after_apply;
+        assert_eq!(is_market_open, key == "instance_market_options");
+        assert_eq!(planned.assumed.is_some(), key == "launch_template");
+        assert_eq!(
+            planned.more_tags,
             !["tenancy", "instance_market_options"].contains(&key)
         );
     }
@@ -57,9 +60,9 @@ fn a_resource_that_is_wholly_unknown_is_there() {
         &json!(true),
     )];
     let plan = read(&document(&changes, &Value::Null), None);
-    let found = one(&plan, "aws_instance.a");
-    assert_eq!(types(&found), Err(Missing::AfterApply));
-    assert!(found.more_tags);
+    let planned = one(&plan, "aws_instance.a");
+    assert_eq!(types(&planned), Err(Missing::AfterApply));
+    assert!(planned.more_tags);
 }
 
 /// Without the configuration nobody sees whether somebody wrote a tenancy.
@@ -91,12 +94,12 @@ fn computed_attributes_are_the_usual_ones_where_nobody_can_tell() {
         ("aws_eks_node_group.b", 2, true),
         ("aws_instance.c", 1, false),
     ] {
-        let found = one(&plan, address);
-        assert_eq!(types(&found), Ok(vec!["g5.xlarge"]), "{address}");
-        assert_eq!(found.payment, on_demand(count), "{address}");
-        assert_eq!(found.tenancy, Ok(Tenancy::Shared), "{address}");
-        assert_eq!(found.operating_system, Ok(OperatingSystem::Linux));
-        assert_eq!(found.assumed.is_some(), is_assumed, "{address}");
+        let planned = one(&plan, address);
+        assert_eq!(types(&planned), Ok(vec!["g5.xlarge"]), "{address}");
+        assert_eq!(planned.payment, on_demand(count), "{address}");
+        assert_eq!(planned.tenancy, Ok(Tenancy::Shared), "{address}");
+        assert_eq!(planned.operating_system, Ok(OperatingSystem::Linux));
+        assert_eq!(planned.assumed.is_some(), is_assumed, "{address}");
     }
 }
 
@@ -152,7 +155,7 @@ fn what_nobody_writes_of_a_mixed_group_is_on_demand() {
         let mut policy = json!({"launch_template": [
             {"launch_template_specification": [{"launch_template_id": "lt-elsewhere"}],
              "override": [{"instance_type": "p4d.24xlarge"}]}]});
-        if let Some(distribution) = more.as_object().filter(|one| !one.is_empty()) {
+        if let Some(distribution) = more.as_object().filter(|fields| !fields.is_empty()) {
             policy["instances_distribution"] = json!([distribution]);
         }
         json!({"desired_capacity": 4, "mixed_instances_policy": [policy]})
@@ -166,24 +169,24 @@ fn what_nobody_writes_of_a_mixed_group_is_on_demand() {
         one(&read(&document(&changes, &configuration), None), address)
     };
     let open = json!({"instances_distribution": true});
-    let found = read_with(
+    let planned = read_with(
         policy(json!({})),
         open.clone(),
         json!({"launch_template": [{}]}),
     );
-    assert_eq!(found.payment, on_demand(4));
+    assert_eq!(planned.payment, on_demand(4));
     // Written, it is known only after apply.
     let reference = json!({"references": ["var.x"]});
     let written = json!({"instances_distribution": [{"on_demand_base_capacity": reference}]});
-    let found = read_with(policy(json!({})), open, written.clone());
-    assert_eq!(found.payment, Err(Missing::AfterApply));
+    let planned = read_with(policy(json!({})), open, written.clone());
+    assert_eq!(planned.payment, Err(Missing::AfterApply));
     let base = json!({"instances_distribution": [{"on_demand_base_capacity": true}]});
     let strategy = json!({"spot_allocation_strategy": "lowest-price"});
-    let found = read_with(policy(strategy.clone()), base.clone(), written);
-    assert_eq!(found.payment, Err(Missing::AfterApply));
+    let planned = read_with(policy(strategy.clone()), base.clone(), written);
+    assert_eq!(planned.payment, Err(Missing::AfterApply));
     let other = json!({"instances_distribution": [{"spot_allocation_strategy": {}}]});
-    let found = read_with(policy(strategy), base, other);
-    assert_eq!(found.payment, on_demand(4));
+    let planned = read_with(policy(strategy), base, other);
+    assert_eq!(planned.payment, on_demand(4));
 }
 
 /// An element of a list that is known only after apply has no value in the plan.
@@ -194,12 +197,12 @@ fn a_type_of_a_node_group_that_is_not_known_is_not_left_out() {
         let after = json!({"instance_types": types, "scaling_config": [{"desired_size": 2}]});
         let unknown = json!({"instance_types": unknown});
         let changes = [change(address, "aws_eks_node_group", &after, &unknown)];
-        let found = one(&read(&document(&changes, &Value::Null), None), address);
-        (found.types, found.more_types)
+        let planned = one(&read(&document(&changes, &Value::Null), None), address);
+        (planned.types, planned.more_types)
     };
     let open = Some(Missing::AfterApply);
-    let found = types_of(json!(["g5.xlarge", null]), json!([false, true]));
-    assert_eq!(found, (vec!["g5.xlarge".to_owned()], open.clone()));
+    let answer = types_of(json!(["g5.xlarge", null]), json!([false, true]));
+    assert_eq!(answer, (vec!["g5.xlarge".to_owned()], open.clone()));
     assert_eq!(types_of(json!([null]), json!([true])), (vec![], open));
     let known = types_of(json!(["g5.xlarge"]), json!([false]));
     assert_eq!(known, (vec!["g5.xlarge".to_owned()], None));
@@ -287,9 +290,12 @@ fn a_group_has_its_minimum_and_a_masked_type_may_be_any() {
             json!({"instance_type": "REDACTED_SENSITIVE"}),
         ),
     ];
-    let found = read(&document(&changes, &Value::Null), None);
-    assert_eq!(one(&found, "aws_autoscaling_group.g").count, Ok(10));
-    assert_eq!(one(&found, "aws_eks_node_group.n").count, Ok(4));
-    let masked = one(&found, "aws_instance.m");
+    let terraform_plan = read(&document(&changes, &Value::Null), None);
+    assert_eq!(
+        one(&terraform_plan, "aws_autoscaling_group.g").count,
+        Ok(10)
+    );
+    assert_eq!(one(&terraform_plan, "aws_eks_node_group.n").count, Ok(4));
+    let masked = one(&terraform_plan, "aws_instance.m");
     assert!(masked.types.is_empty() && masked.more_types.is_some());
 }

@@ -88,10 +88,10 @@ impl LiveCluster {
                 gaps.push(gap(GapSubject::Devices, &refusal, fallback));
             }
         }
-        let mut found = found(objects, pods);
-        found.gaps.extend(gaps);
+        let mut cluster = found(objects, pods);
+        cluster.gaps.extend(gaps);
         Ok(Reading {
-            found,
+            found: cluster,
             usage: server.usage(),
         })
     }
@@ -106,11 +106,11 @@ impl LiveCluster {
         self,
     ) -> Result<Vec<(&'static str, Result<(), SourceError>)>, SourceError> {
         let server = ApiServer::connect(self.target, &self.options).await?;
-        let mut found = Vec::with_capacity(RESOURCES.len());
+        let mut answers = Vec::with_capacity(RESOURCES.len());
         for resource in RESOURCES {
-            found.push((resource.action, may_list(&server, resource).await));
+            answers.push((resource.action, may_list(&server, resource).await));
         }
-        Ok(found)
+        Ok(answers)
     }
 }
 

@@ -78,7 +78,7 @@ pub(super) fn address_of_credentials(config: &Config) -> Option<String> {
 
 /// All files as one, the first of which wins; `None` where none exists.
 fn kubeconfig(files: &[impl AsRef<Path>]) -> Result<Option<Kubeconfig>, OpenError> {
-    let mut all: Option<Kubeconfig> = None;
+    let mut merged: Option<Kubeconfig> = None;
     for file in files {
         let path = file.as_ref();
         let malformed = |_| OpenError::Malformed {
@@ -97,17 +97,20 @@ fn kubeconfig(files: &[impl AsRef<Path>]) -> Result<Option<Kubeconfig>, OpenErro
             }
             Err(error) => return Err(malformed(error)),
         };
-        all = Some(match all {
+        merged = Some(match merged {
             Some(all) => all.merge(next).map_err(malformed)?,
             None => next,
         });
     }
-    Ok(all)
+    Ok(merged)
 }
 
 fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config, OpenError> {
     let known = || {
-        let names = kubeconfig.contexts.iter().map(|one| one.name.clone());
+        let names = kubeconfig
+            .contexts
+            .iter()
+            .map(|context| context.name.clone());
         let mut names: Vec<String> = names.collect();
         names.sort();
         names
@@ -118,23 +121,23 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
         return Err(OpenError::NoContext { known: known() });
     };
     let mut contexts = kubeconfig.contexts.iter();
-    let context = contexts.find(|one| one.name == name);
-    let Some(context) = context.and_then(|one| one.context.as_ref()) else {
+    let context = contexts.find(|named| named.name == name);
+    let Some(context) = context.and_then(|named| named.context.as_ref()) else {
         let known = known();
         return Err(OpenError::UnknownContext { name, known });
     };
     let mut clusters = kubeconfig.clusters.iter();
-    let cluster = clusters.find(|one| one.name == context.cluster);
+    let cluster = clusters.find(|named| named.name == context.cluster);
     let has_own_proxy = cluster
-        .and_then(|one| one.cluster.as_ref())
+        .and_then(|named| named.cluster.as_ref())
         .is_some_and(names_proxy);
     let user = context.user.clone().unwrap_or_default();
-    let cluster = cluster.and_then(|one| one.cluster.as_ref());
-    let authority = cluster.and_then(|one| one.certificate_authority.clone());
+    let cluster = cluster.and_then(|named| named.cluster.as_ref());
+    let authority = cluster.and_then(|settings| settings.certificate_authority.clone());
     let mut users = kubeconfig.auth_infos.iter();
-    let own = users.find(|one| one.name == user);
+    let own = users.find(|named| named.name == user);
     let files = own
-        .and_then(|one| one.auth_info.as_ref())
+        .and_then(|named| named.auth_info.as_ref())
         .map(|own| [&own.client_certificate, &own.client_key, &own.token_file].map(Clone::clone));
     let files: Vec<String> = files
         .into_iter()
@@ -164,8 +167,8 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
 
 /// Whether a file of credentials may have no end, such as a device.
 fn is_endless(file: &Path) -> bool {
-    let found = std::fs::metadata(file);
-    found.is_ok_and(|found| !found.is_file() || found.len() > MOST_BYTES_OF_FILE)
+    let metadata = std::fs::metadata(file);
+    metadata.is_ok_and(|metadata| !metadata.is_file() || metadata.len() > MOST_BYTES_OF_FILE)
 }
 
 /// # Errors

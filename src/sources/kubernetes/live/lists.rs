@@ -57,7 +57,7 @@ async fn list_once(
     } else {
         JSON
     };
-    let (mut all, mut next) = (Vec::new(), String::new());
+    let (mut objects, mut next) = (Vec::new(), String::new());
     for _ in 0..MOST_PAGES {
         let path = path_of(resource, version, &next);
         let body = server.get(action, &path, accept).await?;
@@ -68,9 +68,9 @@ async fn list_once(
                 Refusal::own(action, kind, MALFORMED, why, RetryPolicy::Never)
             }
         })?;
-        all.extend(page.objects);
+        objects.extend(page.objects);
         if page.next.is_empty() {
-            return Ok(all);
+            return Ok(objects);
         }
         if page.next == next {
             break;

@@ -99,7 +99,7 @@ async fn output_of(plugin: &ExecConfig) -> io::Result<(Vec<u8>, ExitStatus)> {
         (Stdio::null(), Stdio::null())
     };
     let named = plugin.env.iter().flatten();
-    let variables = named.filter_map(|one| Some((one.get("name")?, one.get("value")?)));
+    let variables = named.filter_map(|entry| Some((entry.get("name")?, entry.get("value")?)));
     let mut child = Command::new(plugin.command.as_deref().unwrap_or_default())
         .args(plugin.args.iter().flatten())
         .envs(variables)

@@ -87,7 +87,7 @@ impl Refusal {
         }
         // The outermost words say only which part of the client reports it.
         let outer = error.source();
-        let cause = outer.and_then(|one| one.source()).or(outer);
+        let cause = outer.and_then(|wrapped| wrapped.source()).or(outer);
         let said = secrets.blank(&cause.map_or_else(String::new, chain));
         let kind = FailureKind::Unreachable;
         Self::own(action, kind, NOT_CONNECTED, said, RetryPolicy::Soon)

@@ -124,16 +124,19 @@ mod tests {
         assert!(done(records.record(&second, &[], &[], &[])).expect("writable"));
         let (runs, problems) = done(records.hour_runs(None)).expect("readable");
         assert!(problems.is_empty());
-        let ids: Vec<&str> = runs.iter().map(|one| one.run.run_id.as_str()).collect();
+        let ids: Vec<&str> = runs
+            .iter()
+            .map(|hour_run| hour_run.run.run_id.as_str())
+            .collect();
         assert_eq!(ids, [&first.run_id, &second.run_id]);
         // The second one has instances and no hours, as those of versions before.
         let has: Vec<bool> = runs.iter().map(HourRun::has_hours).collect();
         assert_eq!(has, [true, false]);
-        let mut found = Vec::new();
+        let mut read_back = Vec::new();
         for run in &runs {
-            done(records.read_hours(run, &mut |hour| found.push(hour))).expect("readable");
+            done(records.read_hours(run, &mut |hour| read_back.push(hour))).expect("readable");
         }
-        assert_eq!(found, hours);
+        assert_eq!(read_back, hours);
         let verified = done(records.verify()).expect("readable");
         assert!(verified.found.is_empty(), "{:?}", verified.found);
     }

@@ -109,9 +109,9 @@ impl Records {
         // The day alone is in the name: that of the latest time may be ahead, and is kept once
         // more.
         let believed = self.latest.to_zoned(TimeZone::UTC).date();
-        for one in self.listed(RUN).await? {
-            if Named::of(&one.name).is_some_and(|named| named.day < believed) {
-                kept.runs.extend(id_of(&one.name).map(str::to_owned));
+        for file in self.listed(RUN).await? {
+            if Named::of(&file.name).is_some_and(|named| named.day < believed) {
+                kept.runs.extend(id_of(&file.name).map(str::to_owned));
             }
         }
         let tables = self.listed(COST.name).await?;
@@ -169,8 +169,8 @@ impl Records {
         let folder = folder_of(table);
         let listed = self.store.list(&folder, None).await;
         let mut listed = listed.map_err(|why| self.failed(&folder, why))?;
-        listed.retain(|one| {
-            let named = Named::of(&one.name);
+        listed.retain(|file| {
+            let named = Named::of(&file.name);
             named.is_some_and(|named| named.table == table && named.has_own_id())
         });
         Ok(listed)
@@ -188,8 +188,8 @@ fn id_of(name: &str) -> Option<&str> {
     Named::of(name).map(|named| named.id)
 }
 
-fn name(one: Listed) -> String {
-    one.name
+fn name(file: Listed) -> String {
+    file.name
 }
 
 /// The tables of a run by name: one for each day, with the rows of that day or none, one of its
@@ -212,7 +212,7 @@ fn tables(
     tables.insert(name_of(ACTION.name, on, id), table(&ACTION, own)?);
     if !hours.is_empty() {
         let own = hours.iter();
-        let own = own.map(|one| cells_of_hour(one, (id, &run.scope)));
+        let own = own.map(|hour| cells_of_hour(hour, (id, &run.scope)));
         tables.insert(name_of(HOUR.name, on, id), table(&HOUR, own)?);
     }
     Ok(tables)

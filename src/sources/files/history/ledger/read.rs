@@ -44,8 +44,8 @@ impl Records {
     /// # Errors
     /// When the place cannot be listed.
     pub async fn read(&self, since: Option<Date>) -> Result<Recorded, HistoryError> {
-        let mut found = Recorded::default();
-        let files = self.runs(since, &mut found.problems).await?;
+        let mut recorded = Recorded::default();
+        let files = self.runs(since, &mut recorded.problems).await?;
         let there = self.listed(COST.name).await?;
 
         let is_past = |file: &&RunFile| file.run.as_of <= self.latest;
@@ -53,26 +53,28 @@ impl Records {
         // A table that is gone holds no day, and its day may be recorded again.
         let names = past.clone().flat_map(|file| file.files.keys());
         let stored: BTreeSet<&str> = there.iter().map(|table| table.name.as_str()).collect();
-        found.ahead = ahead(
+        recorded.ahead = ahead(
             names
                 .map(String::as_str)
                 .filter(|name| stored.contains(name)),
         );
-        let is_believed = |file: &&RunFile| !found.ahead.contains(&file.run.run_id);
+        let is_believed = |file: &&RunFile| !recorded.ahead.contains(&file.run.run_id);
         let believed: Vec<&RunFile> = past.filter(is_believed).collect();
         let of_days = newest(&believed, since);
-        for name in unnamed(&there, &files, &found.problems, since) {
-            found.lost.extend(Named::of(name).map(|named| named.day));
+        for name in unnamed(&there, &files, &recorded.problems, since) {
+            recorded.lost.extend(Named::of(name).map(|named| named.day));
             let why = io::Error::new(ErrorKind::InvalidData, "no list of a run names it");
-            found.problems.push(self.failed(name, why));
+            recorded.problems.push(self.failed(name, why));
         }
         for (name, seal) in of_days {
             let rows = self.rows(&COST, (&name, seal), day_of).await;
             match rows {
-                Ok(rows) => found.rows.extend(rows),
+                Ok(rows) => recorded.rows.extend(rows),
                 Err(problem) => {
-                    found.lost.extend(Named::of(&name).map(|named| named.day));
-                    found.problems.push(problem);
+                    recorded
+                        .lost
+                        .extend(Named::of(&name).map(|named| named.day));
+                    recorded.problems.push(problem);
                 }
             }
         }
@@ -83,23 +85,23 @@ impl Records {
         for (name, seal) in advised {
             let rows = self.rows(&ACTION, (&name, seal), action_of).await;
             match rows {
-                Ok(rows) => found
+                Ok(rows) => recorded
                     .actions
                     .extend(rows.into_iter().map(|(.., action)| action)),
-                Err(problem) => found.problems.push(problem),
+                Err(problem) => recorded.problems.push(problem),
             }
         }
         let runs = files.into_iter().map(|file| file.run);
-        let runs = runs.filter(|run| !found.ahead.contains(&run.run_id));
-        found.runs = runs.collect();
-        found
+        let runs = runs.filter(|run| !recorded.ahead.contains(&run.run_id));
+        recorded.runs = runs.collect();
+        recorded
             .runs
             .sort_by(|left, right| (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id)));
-        found
+        recorded
             .rows
             .sort_by(|left, right| (left.day, &left.run_id).cmp(&(right.day, &right.run_id)));
-        found.actions.sort_by_key(|one| one.first_seen);
-        Ok(found)
+        recorded.actions.sort_by_key(|action| action.first_seen);
+        Ok(recorded)
     }
 
     /// The files of runs since a day.
@@ -174,9 +176,9 @@ fn unnamed<'a>(
         let is_wanted = key(name)
             .is_some_and(|key| since.is_none_or(|since| key.0 >= since) && !known.contains(&key));
         let id = super::id_of(name).unwrap_or_default();
-        is_wanted && !problems.iter().any(|one| one.place.contains(id))
+        is_wanted && !problems.iter().any(|problem| problem.place.contains(id))
     };
-    let there = there.iter().map(|one| one.name.as_str());
+    let there = there.iter().map(|file| file.name.as_str());
     there.filter(is_lost).collect()
 }
 

@@ -151,8 +151,8 @@ impl Wire {
         let totals = self.totals;
         let currency = currency_of(&totals.currency)?;
         let promises = self.promises.map(|all| {
-            let all = all.into_iter().map(PromiseWire::money);
-            all.collect::<io::Result<Vec<Money>>>()
+            let amounts = all.into_iter().map(PromiseWire::money);
+            amounts.collect::<io::Result<Vec<Money>>>()
         });
         let money = |amount: Option<String>| -> io::Result<Option<Money>> {
             let amount = amount.map(|amount| parsed::<Decimal>(&amount));

@@ -41,11 +41,11 @@ fn what_was_kept_comes_back() {
     let actions = [action(&run, "i-1", Some(target)), action(&run, "i-2", None)];
     let kept = done(records.record(&run, &rows, &actions, &[]));
     assert!(kept.expect("writable"));
-    let found = read(&records, None);
-    assert!(found.problems.is_empty(), "{:?}", found.problems);
-    assert_eq!(found.runs, std::slice::from_ref(&run));
-    assert_eq!(found.rows, rows);
-    assert_eq!(found.actions, actions);
+    let recorded = read(&records, None);
+    assert!(recorded.problems.is_empty(), "{:?}", recorded.problems);
+    assert_eq!(recorded.runs, std::slice::from_ref(&run));
+    assert_eq!(recorded.rows, rows);
+    assert_eq!(recorded.actions, actions);
 
     // The same again changes nothing, and says so.
     let again = done(records.record(&run, &rows, &actions, &[]));
@@ -74,12 +74,12 @@ fn the_newest_run_of_a_scope_says_what_a_day_was() {
             .map(|day| cost(run, day.day(), "i-1", amount));
         assert!(keep_run(&records, run, &days.collect::<Vec<_>>()));
     }
-    let found = read(&records, None);
-    let rows: Vec<(i8, &str, String)> = found
+    let recorded = read(&records, None);
+    let rows: Vec<(i8, &str, String)> = recorded
         .rows
         .iter()
         .map(|row| {
-            let amount = row.effective.map(|one| one.amount().to_string());
+            let amount = row.effective.map(|money| money.amount().to_string());
             (
                 row.day.day(),
                 row.run_id.as_str(),
@@ -100,7 +100,7 @@ fn the_newest_run_of_a_scope_says_what_a_day_was() {
         .collect();
     assert_eq!(rows, expected);
     // Every run, and the actions of each.
-    assert_eq!((found.runs.len(), found.actions.len()), (3, 3));
+    assert_eq!((recorded.runs.len(), recorded.actions.len()), (3, 3));
     let late = read(&records, Some(date(2026, 11, 22)));
     assert_eq!((late.runs.len(), late.rows.len()), (2, 1));
 }
@@ -125,8 +125,8 @@ fn a_night_of_a_clock_that_is_ahead_takes_no_day_of_true_nights() {
     let days: Vec<Date> = kept.days(SCOPE).into_iter().collect();
     assert_eq!(days, [date(2026, 11, 21), date(2026, 11, 22)]);
     assert!(kept.has(&truth.run_id) && !kept.has(&ahead.run_id));
-    let found = read(&believed, None);
-    let of: Vec<(i8, &str)> = found
+    let recorded = read(&believed, None);
+    let of: Vec<(i8, &str)> = recorded
         .rows
         .iter()
         .map(|row| (row.day.day(), row.run_id.as_str()))
@@ -134,19 +134,19 @@ fn a_night_of_a_clock_that_is_ahead_takes_no_day_of_true_nights() {
     let truth = truth.run_id.as_str();
     assert_eq!(of, [(21, truth), (22, truth)]);
     // The run is still there to be named.
-    assert_eq!((found.runs.len(), found.actions.len()), (2, 1));
+    assert_eq!((recorded.runs.len(), recorded.actions.len()), (2, 1));
 
     // Nor does it once its time has come: 30 days lie between two runs of one day.
     let believed = records(folder.path()).at(at("2026-12-24T04:00:00Z"));
     let kept = done(believed.kept()).expect("readable");
     let days: Vec<Date> = kept.days(SCOPE).into_iter().collect();
     assert_eq!(days, [date(2026, 11, 21), date(2026, 11, 22)]);
-    let found = read(&believed, None);
-    let of = found.rows.iter().map(|row| row.run_id.as_str());
+    let recorded = read(&believed, None);
+    let of = recorded.rows.iter().map(|row| row.run_id.as_str());
     assert_eq!(of.collect::<Vec<_>>(), [truth, truth]);
-    let named: Vec<&str> = found.ahead.iter().map(String::as_str).collect();
+    let named: Vec<&str> = recorded.ahead.iter().map(String::as_str).collect();
     assert_eq!(named, [ahead.run_id.as_str()]);
-    assert_eq!((found.runs.len(), found.actions.len()), (1, 1));
+    assert_eq!((recorded.runs.len(), recorded.actions.len()), (1, 1));
 }
 
 /// A directory whose device is full after so many files.
@@ -202,8 +202,11 @@ fn a_run_that_ended_between_its_files_does_not_count_and_can_be_kept_again() {
         let failed = done(full.record(&run, &rows, &[], &[]));
         assert!(failed.is_err(), "{left}");
         let records = records(folder.path());
-        let found = read(&records, None);
-        assert!(found.runs.is_empty() && found.rows.is_empty(), "{left}");
+        let recorded = read(&records, None);
+        assert!(
+            recorded.runs.is_empty() && recorded.rows.is_empty(),
+            "{left}"
+        );
         let kept = done(records.kept()).expect("readable");
         assert!(kept.days(SCOPE).is_empty(), "{left}");
         assert!(done(records.record(&run, &rows, &[], &[])).expect("writable"));
@@ -231,16 +234,20 @@ fn what_is_damaged_or_missing_is_a_problem_and_the_rest_counts() {
     let gone = path(name_of(ACTION.name, date(2026, 11, 23), &two.run_id));
     std::fs::remove_file(&gone).expect("ours");
 
-    let found = read(&records, None);
+    let recorded = read(&records, None);
     assert_eq!(
-        (found.runs.len(), found.rows.len(), found.actions.len()),
+        (
+            recorded.runs.len(),
+            recorded.rows.len(),
+            recorded.actions.len()
+        ),
         (2, 1, 1)
     );
-    assert_eq!(found.rows[0].run_id, two.run_id);
-    let places: Vec<&str> = found
+    assert_eq!(recorded.rows[0].run_id, two.run_id);
+    let places: Vec<&str> = recorded
         .problems
         .iter()
-        .map(|one| one.place.as_str())
+        .map(|problem| problem.place.as_str())
         .collect();
     assert_eq!(
         places,
@@ -261,11 +268,11 @@ fn a_day_whose_run_is_gone_is_lost_unless_its_scope_recorded_it_again() {
         .path()
         .join(name_of(RUN, date(2026, 11, 22), &one.run_id));
     std::fs::remove_file(file).expect("ours");
-    let found = read(&records, None);
-    let lost: Vec<_> = found.lost.into_iter().collect();
+    let recorded = read(&records, None);
+    let lost: Vec<_> = recorded.lost.into_iter().collect();
     assert_eq!(lost, [date(2026, 11, 21)]);
-    let [problem] = &found.problems[..] else {
-        panic!("{:?}", found.problems);
+    let [problem] = &recorded.problems[..] else {
+        panic!("{:?}", recorded.problems);
     };
     let said = problem.to_string();
     assert!(said.ends_with("no list of a run names it"), "{said}");
@@ -290,9 +297,9 @@ fn the_file_of_another_run_is_refused() {
     let other = own.with_file_name("20261122T050000Z-0123456789abcdef.json");
     std::fs::copy(&own, &other).expect("ours");
     let refused = |words: &str| {
-        let found = read(&records, None);
-        let [problem] = &found.problems[..] else {
-            panic!("{words}: {:?}", found.problems);
+        let recorded = read(&records, None);
+        let [problem] = &recorded.problems[..] else {
+            panic!("{words}: {:?}", recorded.problems);
         };
         assert!(problem.to_string().ends_with(words), "{problem}");
     };

@@ -36,10 +36,10 @@ impl Claims {
             place: store.place(VERSION),
             why,
         })?;
-        let lists = listed.iter().filter_map(|one| {
-            let kind = kind_of(one);
+        let lists = listed.iter().filter_map(|file| {
+            let kind = kind_of(file);
             let is_list = matches!(kind, Kind::UsageRun | Kind::Run);
-            is_list.then_some((kind, one.name.as_str()))
+            is_list.then_some((kind, file.name.as_str()))
         });
         let read = lists.map(|(kind, name)| async move { (name, list(records, kind, name).await) });
         let read: Vec<_> = stream::iter(read).buffered(READ_AT_ONCE).collect().await;
@@ -60,8 +60,8 @@ impl Claims {
 
     /// The names of regular files.
     pub(super) fn names(&self) -> BTreeSet<&str> {
-        let regular = self.listed.iter().filter(|one| one.is_regular);
-        regular.map(|one| one.name.as_str()).collect()
+        let regular = self.listed.iter().filter(|file| file.is_regular);
+        regular.map(|file| file.name.as_str()).collect()
     }
 }
 

@@ -45,8 +45,8 @@ pub(super) fn kind_of(one: &Listed) -> Kind {
 /// The columns of a table.
 pub(super) fn schema_of(table: &str) -> Option<&'static Schema> {
     const LEDGER: [&Schema; 3] = [&COST, &ACTION, &HOUR];
-    let mut all = ALL.into_iter().chain(LEDGER);
-    all.find(|schema| schema.name == table)
+    let mut schemas = ALL.into_iter().chain(LEDGER);
+    schemas.find(|schema| schema.name == table)
 }
 
 /// Whether a name is that of a temporary file beside a file of a history,

@@ -39,13 +39,15 @@ fn nights(nights: &[i8]) -> (TempDir, Records, Vec<RecordedRun>) {
 fn names(folder: &TempDir) -> BTreeSet<String> {
     let store = Folder::new(folder.path().to_owned());
     let listed = done(store.list("v1", None)).expect("readable");
-    listed.into_iter().map(|one| one.name).collect()
+    listed.into_iter().map(|file| file.name).collect()
 }
 
 fn troubles(records: &Records) -> Vec<(FileTrouble, String)> {
     let verified = done(records.verify()).expect("readable");
-    let found = verified.found.into_iter();
-    found.map(|one| (one.trouble, one.why)).collect()
+    let findings = verified.found.into_iter();
+    findings
+        .map(|finding| (finding.trouble, finding.why))
+        .collect()
 }
 
 fn write(folder: &TempDir, name: &str, bytes: &[u8]) {
@@ -62,11 +64,11 @@ fn bytes(folder: &TempDir, name: &str) -> Vec<u8> {
 fn whole_files_are_counted_and_nothing_is_found() {
     let (folder, records, _) = nights(&[2, 3, 4]);
     let verified = done(records.verify()).expect("readable");
-    let all = names(&folder);
+    let names = names(&folder);
     // A day, the actions and the file of each run.
-    assert_eq!((verified.files, all.len()), (9, 9));
+    assert_eq!((verified.files, names.len()), (9, 9));
     let size = |name: &String| bytes(&folder, name).len() as u64;
-    assert_eq!(verified.bytes, all.iter().map(size).sum::<u64>());
+    assert_eq!(verified.bytes, names.iter().map(size).sum::<u64>());
     assert!(verified.found.is_empty() && !verified.has_lost());
 }
 
@@ -106,10 +108,10 @@ fn each_kind_of_trouble_is_told_apart() {
         let path = folder.path().join(name);
         crate::domain::shown(&path)
     };
-    let found: BTreeSet<(FileTrouble, String)> = verified
+    let troubles: BTreeSet<(FileTrouble, String)> = verified
         .found
         .iter()
-        .map(|one| (one.trouble, one.place.clone()))
+        .map(|finding| (finding.trouble, finding.place.clone()))
         .collect();
     let expected = [
         (FileTrouble::Damaged, table(2)),
@@ -129,12 +131,12 @@ fn each_kind_of_trouble_is_told_apart() {
         (FileTrouble::Foreign, "v1/notes\u{1b}[2J.txt".to_owned()),
     ];
     let expected = expected.map(|(trouble, name)| (trouble, place(&name)));
-    assert_eq!(found, BTreeSet::from(expected));
+    assert_eq!(troubles, BTreeSet::from(expected));
     assert!(
         verified
             .found
             .iter()
-            .all(|one| !one.place.contains('\u{1b}'))
+            .all(|finding| !finding.place.contains('\u{1b}'))
     );
 }
 
@@ -195,19 +197,19 @@ fn a_damaged_table_of_costs_loses_its_day_and_a_damaged_plan_loses_none() {
         &name_of(ACTION.name, date(2026, 11, 2), id),
         b"damaged",
     );
-    let found = done(records.read(None)).expect("readable");
-    assert_eq!((found.problems.len(), found.lost.len()), (1, 0));
-    assert_eq!((found.rows.len(), found.actions.len()), (6, 2));
+    let recorded = done(records.read(None)).expect("readable");
+    assert_eq!((recorded.problems.len(), recorded.lost.len()), (1, 0));
+    assert_eq!((recorded.rows.len(), recorded.actions.len()), (6, 2));
     // The night of the 2nd kept the day before it.
     let cost = name_of(COST.name, date(2026, 11, 1), id);
     write(&folder, &cost, b"damaged");
-    let found = done(records.read(None)).expect("readable");
-    assert_eq!((found.problems.len(), found.rows.len()), (2, 4));
-    assert_eq!(found.lost, BTreeSet::from([date(2026, 11, 1)]));
+    let recorded = done(records.read(None)).expect("readable");
+    assert_eq!((recorded.problems.len(), recorded.rows.len()), (2, 4));
+    assert_eq!(recorded.lost, BTreeSet::from([date(2026, 11, 1)]));
     // Without the file, it is nowhere.
     std::fs::remove_file(folder.path().join(cost)).expect("writable");
-    let found = done(records.read(None)).expect("readable");
-    assert_eq!(found.lost, BTreeSet::from([date(2026, 11, 1)]));
+    let recorded = done(records.read(None)).expect("readable");
+    assert_eq!(recorded.lost, BTreeSet::from([date(2026, 11, 1)]));
 }
 
 #[cfg(unix)]
@@ -223,8 +225,11 @@ fn links_and_pipes_are_named() {
         .expect("a link");
     let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
     nix::unistd::mkfifo(&day.join("c-d.parquet"), mode).expect("a pipe");
-    let found: Vec<FileTrouble> = troubles(&records).into_iter().map(|(one, _)| one).collect();
-    assert_eq!(found, [FileTrouble::Foreign; 3]);
+    let kinds: Vec<FileTrouble> = troubles(&records)
+        .into_iter()
+        .map(|(trouble, _)| trouble)
+        .collect();
+    assert_eq!(kinds, [FileTrouble::Foreign; 3]);
 }
 
 #[cfg(unix)]
@@ -232,7 +237,7 @@ fn links_and_pipes_are_named() {
 fn a_history_behind_a_link_is_refused() {
     let (folder, records, _) = nights(&[2, 3]);
     let outside = tempfile::tempdir().expect("a scratch folder");
-    let all = names(&folder).len();
+    let count = names(&folder).len();
     let (inside, moved) = (folder.path().join("v1"), outside.path().join("v1"));
     std::fs::rename(&inside, &moved).expect("one file system");
     std::os::unix::fs::symlink(&moved, &inside).expect("a link");
@@ -243,5 +248,5 @@ fn a_history_behind_a_link_is_refused() {
     );
     std::fs::remove_file(&inside).expect("ours");
     std::fs::rename(&moved, &inside).expect("one file system");
-    assert_eq!(names(&folder).len(), all);
+    assert_eq!(names(&folder).len(), count);
 }

@@ -52,9 +52,9 @@ impl Records {
             }
         }
         let mut tables = Vec::new();
-        for one in &claims.listed {
-            let name = one.name.as_str();
-            match (kind_of(one), claims.tables.get(name)) {
+        for file in &claims.listed {
+            let name = file.name.as_str();
+            match (kind_of(file), claims.tables.get(name)) {
                 (Kind::Foreign, _) => {
                     note(FileTrouble::Foreign, name, "gpucost writes no such file")
                 }
@@ -86,7 +86,7 @@ impl Records {
             }
         }
         verified.files = claims.listed.len() as u64;
-        verified.bytes = claims.listed.iter().map(|one| one.bytes).sum();
+        verified.bytes = claims.listed.iter().map(|file| file.bytes).sum();
         verified.found.sort();
         self.check_bills(&mut verified).await?;
         Ok(verified)

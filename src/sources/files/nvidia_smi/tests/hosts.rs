@@ -14,12 +14,12 @@ fn row(second: u32, keys: &str, used_mib: u32) -> String {
 }
 
 fn has_gap(reported: &[String], gap: &str) -> bool {
-    reported.iter().any(|one| one == gap)
+    reported.iter().any(|reason| reason == gap)
 }
 
 #[test]
 fn gpus_of_two_hosts_are_told_apart_by_whatever_tells() {
-    for (columns, one, other) in [
+    for (columns, left, right) in [
         ("uuid", "GPU-6f0e2c1a", "GPU-7a1b9d02"),
         ("pci.bus_id", "00000000:1B:00.0", "00000000:1C:00.0"),
         ("serial", "1320618002145", "1320618002146"),
@@ -33,8 +33,8 @@ fn gpus_of_two_hosts_are_told_apart_by_whatever_tells() {
     ] {
         let mut log = format!("{}\n", WITH_UUID.replace("uuid", columns));
         for second in 0..10 {
-            log.push_str(&row(second, &format!("0, {one}"), 100 + second));
-            log.push_str(&row(second, &format!("0, {other}"), 200 + second));
+            log.push_str(&row(second, &format!("0, {left}"), 100 + second));
+            log.push_str(&row(second, &format!("0, {right}"), 200 + second));
         }
         let (reader, samples) = read(&log);
         let indices: Vec<u16> = reader.facts().gpus.iter().map(|gpu| gpu.index).collect();

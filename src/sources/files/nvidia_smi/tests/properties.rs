@@ -91,11 +91,11 @@ proptest! {
         for (number, (sample, round)) in samples.iter().zip(&rounds).enumerate() {
             prop_assert_eq!(sample.at_seconds, number as f64);
             for (gpu, (busy, held, is_there)) in sample.gpus.iter().zip(round) {
-                let found = gpu
+                let figures = gpu
                     .reading()
                     .map(|reading| (reading.utilization_percent, reading.vram_used_mib));
                 let expected = is_there.then(|| (Some(f64::from(*busy)), Some(f64::from(*held))));
-                prop_assert_eq!(found, expected);
+                prop_assert_eq!(figures, expected);
             }
         }
     }

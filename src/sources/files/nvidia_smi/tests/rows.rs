@@ -76,8 +76,8 @@ fn a_gpu_that_is_away_for_a_while_is_lost_for_that_while() {
 #[test]
 fn where_a_log_stops_no_gpu_is_lost() {
     let whole = log(30, |_| vec![0, 1], 7);
-    let (_, all) = read(&whole);
-    assert_eq!((all.len(), losses(&all)), (30, 0));
+    let (_, complete) = read(&whole);
+    assert_eq!((complete.len(), losses(&complete)), (30, 0));
     let lines: Vec<&str> = whole.lines().collect();
     // The last row is missing: the header and 59 of 60 rows.
     let cut = format!("{}\n", lines[..60].join("\n"));
@@ -85,7 +85,7 @@ fn where_a_log_stops_no_gpu_is_lost() {
     let torn_figure = &whole[..whole.len() - 3];
     for log in [&cut, torn, torn_figure] {
         let (reader, samples) = read(log);
-        assert_eq!(samples, all[..29], "{}", &log[log.len() - 60..]);
+        assert_eq!(samples, complete[..29], "{}", &log[log.len() - 60..]);
         let reported = gaps(&reader);
         assert_eq!(
             reported[1],

@@ -62,16 +62,16 @@ fn every_dress_of_the_same_log_says_the_same() {
         TWO.replace('\n', "\r\n"),
         format!("\u{feff}{TWO}"),
     ] {
-        let (_, found) = read(&log);
-        assert_eq!(found, expected, "{log}");
+        let (_, samples) = read(&log);
+        assert_eq!(samples, expected, "{log}");
     }
     let wide: Vec<u8> = format!("\u{feff}{}", TWO.replace('\n', "\r\n"))
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
     let reader = try_open(&wide, &ReadOptions::default()).expect("opens");
-    let found: Vec<Sample> = reader.map(|sample| sample.expect("a sample")).collect();
-    assert_eq!(found, expected);
+    let samples: Vec<Sample> = reader.map(|sample| sample.expect("a sample")).collect();
+    assert_eq!(samples, expected);
     let given = ReadOptions {
         columns: Some(
             [

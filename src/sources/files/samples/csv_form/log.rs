@@ -143,7 +143,7 @@ impl CsvLog {
 
 /// What the rows of the first sample say of the run and its GPUs.
 fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts, SamplesError> {
-    let mut found: Option<(f64, RunFacts)> = None;
+    let mut kept: Option<(f64, RunFacts)> = None;
     while let Some(line) = next_line(lines, path)? {
         let read = Row::of(names, &line.text).and_then(|row| {
             let at = row.sample()?.at_seconds;
@@ -154,14 +154,13 @@ fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFact
         }
         let (at, facts, identity) =
             read.map_err(|message| SamplesError::line(path, line.number, message))?;
-        let (first, facts) = found.get_or_insert((at, facts));
+        let (first, facts) = kept.get_or_insert((at, facts));
         if *first != at {
             break;
         }
         facts.gpus.push(identity);
     }
-    found
-        .map(|(_, facts)| facts)
+    kept.map(|(_, facts)| facts)
         .ok_or_else(|| SamplesError::Empty {
             path: path.to_owned(),
             says: None,

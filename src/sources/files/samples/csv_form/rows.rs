@@ -118,9 +118,9 @@ fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
     let mut cells: Vec<String> = figures(GPU_COLUMNS, reading).collect();
     cells.push(text(lost));
     cells.push(shown(
-        reading.and_then(|one| one.throttle).map(|bits| bits.0),
+        reading.and_then(|read| read.throttle).map(|bits| bits.0),
     ));
-    cells.push(match reading.and_then(|one| one.processes.as_ref()) {
+    cells.push(match reading.and_then(|read| read.processes.as_ref()) {
         Some(list) => json(list)?,
         None => String::new(),
     });
@@ -132,7 +132,7 @@ fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
         [] => String::new(),
         xids => json(&xids)?,
     });
-    let activity = reading.and_then(|one| one.activity.as_ref());
+    let activity = reading.and_then(|read| read.activity.as_ref());
     cells.extend(figures(ACTIVITY_COLUMNS, activity));
     Ok(cells)
 }
