@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn zones_of_a_type() {
-        let found = zones("dl2q.24xlarge", "us-west-2").expect("offered");
-        assert_eq!(found, ["usw2-az4"]);
+        let ids = zones("dl2q.24xlarge", "us-west-2").expect("offered");
+        assert_eq!(ids, ["usw2-az4"]);
         assert_eq!(zones("dl2q.24xlarge", "us-east-1"), None);
     }
 }

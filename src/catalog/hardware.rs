@@ -221,14 +221,14 @@ pub fn spec_of_card(product_name: &str, memory_mib: f64) -> Option<&'static GpuS
     let words: Vec<&str> = product_name
         .split(|c: char| !c.is_ascii_alphanumeric())
         .collect();
-    let named = |word: &str| words.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let named = |word: &str| words.iter().any(|part| part.eq_ignore_ascii_case(word));
     let has_memory = |spec: &GpuSpec| {
         let stated = spec.memory_mib_reported.unwrap_or(spec.memory_mib) as f64;
         (memory_mib - stated).abs() <= stated * MEMORY_WITHIN
     };
     let is_card = |spec: &&GpuSpec| {
         let model = spec.model.name();
-        let of_model = |word: &str| model.split(' ').any(|one| one == word);
+        let of_model = |word: &str| model.split(' ').any(|part| part == word);
         let has_forms = FORMS.into_iter().all(|form| named(form) == of_model(form));
         has_forms && model.split(' ').all(named) && has_memory(spec)
     };

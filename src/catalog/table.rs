@@ -15,8 +15,8 @@ impl SortedTable {
     /// The rows whose leading cells are these; without any, all.
     pub(super) fn rows(&self, key: &[&str]) -> &[&'static str] {
         let from = self.0.partition_point(|row| leading(row, key).is_lt());
-        let found = &self.0[from..];
-        &found[..found.partition_point(|row| leading(row, key).is_eq())]
+        let rows = &self.0[from..];
+        &rows[..rows.partition_point(|row| leading(row, key).is_eq())]
     }
 
     /// The cells of the one row with this key.

@@ -38,11 +38,11 @@ mod tests {
             assert!(TimeZone::posix(rule).is_ok(), "{rule}");
             names.extend(zones.split(' '));
         }
-        let all = names.len();
+        let count = names.len();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), all);
-        assert!(all > 500, "{all}");
+        assert_eq!(names.len(), count);
+        assert!(count > 500, "{count}");
     }
 
     #[test]

@@ -255,7 +255,7 @@ fn left_out_of_bill(audit: &Audit) -> Option<String> {
     let unpriced = audit
         .workloads
         .iter()
-        .filter(|one| one.workload.monthly_cost().is_none());
+        .filter(|workload| workload.workload.monthly_cost().is_none());
     let number = unpriced.count() as u64;
     (number > 0).then(|| {
         format!(

@@ -22,15 +22,15 @@ fn above_zero(text: &str) -> Result<f64, String> {
 
 /// A length of time up to a day, or `0`.
 fn length(text: &str) -> Result<SignedDuration, String> {
-    let found = if text == "0" {
+    let duration = if text == "0" {
         SignedDuration::ZERO
     } else {
         time(text)?
     };
-    if found > A_DAY {
+    if duration > A_DAY {
         return Err("expected at most 24h".to_owned());
     }
-    Ok(found)
+    Ok(duration)
 }
 
 /// A number from a thousandth to a million.

@@ -46,7 +46,10 @@ pub(super) fn endpoint(text: &str) -> Result<String, String> {
 /// A service of AWS that rents out machines.
 pub(super) fn service(text: &str) -> Result<AwsService, String> {
     AwsService::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = AwsService::ALL.iter().map(|one| one.name()).collect();
+        let names: Vec<&str> = AwsService::ALL
+            .iter()
+            .map(|service| service.name())
+            .collect();
         format!("valid values: {}", names.join(", "))
     })
 }

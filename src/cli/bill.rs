@@ -110,7 +110,9 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         paths: args.files.iter().map(Place::word).collect(),
         read,
         stated_currency: args.currency,
-        audit: compared.as_ref().map(|one| one.origin.clone()),
+        audit: compared
+            .as_ref()
+            .map(|comparison| comparison.origin.clone()),
     };
     documents::print(&bill_answer(&bill, &origin), format, out, io)?;
     let lines = counted(bill.lines, "line", "lines");
@@ -206,16 +208,16 @@ fn compared(
         return Ok((compared, expected));
     }
     let estate = estate::estate(of, settings, io)?;
-    let found = expected_bill(&estate, &settings.policy);
-    let warning = age.check(found.oldest_price, estate.as_of)?;
+    let bill = expected_bill(&estate, &settings.policy);
+    let warning = age.check(bill.oldest_price, estate.as_of)?;
     let mut flags = invocation(&args.estate, None).estate_flags();
     if args.compare {
         flags.push_str(" --compare");
     }
     let origin = BillAudit {
         flags,
-        hours: found.expected.hours,
-        left_out: found.left_out,
+        hours: bill.expected.hours,
+        left_out: bill.left_out,
         days_missing: 0,
     };
     let compared = Compared {
@@ -224,7 +226,7 @@ fn compared(
         origin,
         warning,
     };
-    Ok((compared, found.expected))
+    Ok((compared, bill.expected))
 }
 
 fn too_large(error: TooLarge) -> Failure {
@@ -251,8 +253,8 @@ fn check_files(args: &BillArgs) -> Result<(), Failure> {
     let estates = of.from.iter().map(|path| ("--from", path));
     let bought = of.commitments.iter().map(|path| ("--commitments", path));
     for (flag, path) in files.chain(estates).chain(bought) {
-        for (other, file) in &written {
-            output::check_distinct([(flag, Some(path.as_path())), (*other, Some(*file))])?;
+        for (other_flag, file) in &written {
+            output::check_distinct([(flag, Some(path.as_path())), (*other_flag, Some(*file))])?;
         }
     }
     for (_, path) in &written {

@@ -41,17 +41,17 @@ pub(super) fn recorded(
     let (first, end) = days(args, io)?;
     let is_wanted =
         |day: Date| first.is_none_or(|first| day >= first) && end.is_none_or(|end| day < end);
-    let found = live::run(&args.out, &Notice::default(), io, async |progress| {
+    let history = live::run(&args.out, &Notice::default(), io, async |progress| {
         progress("history");
         read(place, &access, &is_wanted).await
     });
-    let found = found?.map_err(|error| unread(error, place))?;
-    let found = found.map_err(too_many)?;
-    for problem in &found.problems {
+    let history = history?.map_err(|error| unread(error, place))?;
+    let history = history.map_err(too_many)?;
+    for problem in &history.problems {
         let line = safe(&format!("warning: the history cannot use {problem}"));
         output::say(&line, &args.out, io);
     }
-    let Some(expected) = found.expected else {
+    let Some(expected) = history.expected else {
         let error = "no run of the history kept hours of instances on these days";
         return Err(Failure::input(error).with_hint(
             "record every night with `gpucost history record`; versions before kept only days. \
@@ -62,7 +62,7 @@ pub(super) fn recorded(
         flags: flags(args, place),
         hours: expected.hours,
         left_out: 0,
-        days_missing: found.days_missing,
+        days_missing: history.days_missing,
     };
     Ok((origin, expected))
 }
@@ -74,17 +74,17 @@ async fn read(
 ) -> Result<Result<Found, TooManyHours>, HistoryError> {
     let records = Records::open(place, access).await?;
     let (mut runs, problems) = records.hour_runs(None).await?;
-    runs.retain(|one| one.has_hours());
-    let kept: Vec<RecordedRun> = runs.iter().map(|one| one.run.clone()).collect();
-    let mut found = Found {
+    runs.retain(|hour_run| hour_run.has_hours());
+    let kept: Vec<RecordedRun> = runs.iter().map(|hour_run| hour_run.run.clone()).collect();
+    let mut history = Found {
         expected: None,
         days_missing: 0,
         problems,
     };
     let Some(mut expectation) = RecordedExpectation::new(&kept, is_wanted) else {
-        return Ok(Ok(found));
+        return Ok(Ok(history));
     };
-    found.days_missing = expectation.days_missing();
+    history.days_missing = expectation.days_missing();
     for (index, run) in runs.iter().enumerate() {
         if !expectation.wanted().contains(&index) {
             continue;
@@ -100,8 +100,8 @@ async fn read(
             return Ok(Err(error));
         }
     }
-    found.expected = Some(expectation.expected());
-    Ok(Ok(found))
+    history.expected = Some(expectation.expected());
+    Ok(Ok(history))
 }
 
 /// The first of the days, and the one after the last, where flags say so.

@@ -28,7 +28,7 @@ const OUTPUT_TOKENS: u64 = 128;
 pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let (batches, estate) = (&args.batches, &args.estate);
     let samples = batches.curve_data.iter();
-    let samples = samples.map(|one| ("--curve-data", Some(one.path.as_path())));
+    let samples = samples.map(|curve| ("--curve-data", Some(curve.path.as_path())));
     let read: Vec<_> = samples
         .chain([("--from", estate.from.as_deref())])
         .collect();
@@ -42,11 +42,11 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         );
     }
     let named = args.workload.as_deref();
-    let found = named.map(|name| {
+    let looked_up = named.map(|name| {
         let running = |audit: &Audit| running_workload(audit, name, &settings.policy);
         audited(args, settings, running, io)
     });
-    let (running, estate) = found.transpose()?.unzip();
+    let (running, estate) = looked_up.transpose()?.unzip();
     let (gathered, seen) = estate
         .map(|estate| (estate.prices, (estate.instances.len(), estate.gaps)))
         .unzip();
@@ -54,7 +54,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let book = planning.book(gathered, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let (ran_on, ran_in) = match (&running, &measured) {
-        (Some(one), _) => (Some(&one.key.instance_type), Some(&one.key.region)),
+        (Some(workload), _) => (
+            Some(&workload.key.instance_type),
+            Some(&workload.key.region),
+        ),
         (None, Some(run)) => (run.instance_type.as_ref(), run.region.as_ref()),
         (None, None) => (None, None),
     };
@@ -89,10 +92,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         },
         hours_per_month: settings.policy.hours_per_month,
     };
-    let found = batching(request).map_err(missed)?;
+    let answer = batching(request).map_err(missed)?;
     let today = running.as_ref().map(RunningWorkload::today);
     let doc = batching_answer(
-        &found,
+        &answer,
         &throughput.source,
         throughput.server,
         today.as_ref(),
@@ -106,8 +109,8 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
 
 /// What an hour of its type costs a workload that runs in a region.
 fn paid(running: Option<&RunningWorkload>, region: &str) -> Option<HourlyRate> {
-    let one = running.filter(|one| one.key.region == region)?;
-    one.rate
+    let workload = running.filter(|workload| workload.key.region == region)?;
+    workload.rate
 }
 
 /// What a server does, and how many an instance has.

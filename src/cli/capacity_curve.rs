@@ -44,7 +44,7 @@ impl MeasuredCurve {
         unit: Option<&str>,
         settings: &SettingsFile,
     ) -> Result<Option<Self>, Failure> {
-        let mut found: Option<Self> = None;
+        let mut curve_so_far: Option<Self> = None;
         for run in runs {
             let profile = sampled::profile_of(&run.path, settings)?;
             let (unit, items_per_second) = throughput(&profile, unit, &run.path)?;
@@ -53,7 +53,7 @@ impl MeasuredCurve {
                 items_per_second,
             };
             let facts = profile.facts;
-            match &mut found {
+            match &mut curve_so_far {
                 Some(curve) if curve.instance_type != facts.instance_type => {
                     return Err(Failure::input(format!(
                         "{} was sampled on another type than the first of `--curve-data`",
@@ -63,7 +63,7 @@ impl MeasuredCurve {
                 }
                 Some(curve) => curve.points.push(point),
                 None => {
-                    found = Some(Self {
+                    curve_so_far = Some(Self {
                         points: vec![point],
                         source: format!("{unit} per second and GPU in --curve-data"),
                         instance_type: facts.instance_type,
@@ -72,10 +72,10 @@ impl MeasuredCurve {
                 }
             }
         }
-        if let Some(curve) = &mut found {
+        if let Some(curve) = &mut curve_so_far {
             curve.points.sort_by_key(|point| point.batch);
         }
-        Ok(found)
+        Ok(curve_so_far)
     }
 }
 
@@ -89,7 +89,7 @@ fn throughput(
     let units = &profile.end.units;
     let of_name = units
         .iter()
-        .filter(|one| unit.is_none_or(|name| one.unit == name));
+        .filter(|counted| unit.is_none_or(|name| counted.unit == name));
     let of_name: Vec<_> = of_name.collect();
     let done = match of_name.as_slice() {
         [done] => *done,

@@ -87,8 +87,8 @@ impl<'a> Way<'a> {
             |request: &RecordedRequest| matches!(request.work, RecordedWork::Seconds(_));
         let is_counted = args.served_rate.is_some() || counts.is_some();
         match (ways.next(), ways.next()) {
-            (Some((one, _)), Some((other, _))) => Err(Failure::input(format!(
-                "`{one}` and `{other}` both state the throughput of a GPU"
+            (Some((first, _)), Some((second, _))) => Err(Failure::input(format!(
+                "`{first}` and `{second}` both state the throughput of a GPU"
             ))
             .with_hint("pass one of them")),
             (Some((flag, Self::Workload(_) | Self::Profile(_))), None) if !is_counted => Err(
@@ -303,9 +303,9 @@ pub(super) fn audited<T>(
 ) -> Result<(T, Estate), Failure> {
     let mut estate = estate::estate(&args.estate, settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Medium);
-    let found = workload(&audit).map_err(|error| unmeasured(error, args))?;
+    let measured = workload(&audit).map_err(|error| unmeasured(error, args))?;
     estate.gaps = audit.gaps;
-    Ok((found, estate))
+    Ok((measured, estate))
 }
 
 /// A workload that serves requests, and its estate.
@@ -377,7 +377,7 @@ fn one_with(
     key: impl Fn(&InstanceShape) -> PriceKey,
     prices: &Prices<'_>,
 ) -> Result<&'static InstanceShape, Failure> {
-    let mut found: BTreeMap<(String, Option<u64>), (Decimal, &'static InstanceShape)> =
+    let mut cheapest_shapes: BTreeMap<(String, Option<u64>), (Decimal, &'static InstanceShape)> =
         BTreeMap::new();
     for shape in catalog::shapes() {
         let key = key(shape);
@@ -385,7 +385,7 @@ fn one_with(
             matches!(offer.share, GpuShare::Whole(_))
                 && shape.accelerator == AcceleratorKind::Gpu
                 && is_launchable(&key)
-                && filter.is_some_and(|one| one.matches(offer.model.name(), offer.vram_mib))
+                && filter.is_some_and(|wanted| wanted.matches(offer.model.name(), offer.vram_mib))
         });
         let quote = prices.get(&key).ok();
         let (Some(offer), Some(quote)) = (offer, quote) else {
@@ -393,16 +393,16 @@ fn one_with(
         };
         let kind = (offer.model.name().to_owned(), offer.vram_mib);
         let rate = quote.rate.amount();
-        let cheapest = found.entry(kind).or_insert((rate, shape));
+        let cheapest = cheapest_shapes.entry(kind).or_insert((rate, shape));
         if (rate, &shape.instance_type) < (cheapest.0, &cheapest.1.instance_type) {
             *cheapest = (rate, shape);
         }
     }
-    let names: Vec<&str> = found
+    let names: Vec<&str> = cheapest_shapes
         .values()
         .map(|(_, shape)| shape.instance_type.as_str())
         .collect();
-    match (names.as_slice(), found.values().next()) {
+    match (names.as_slice(), cheapest_shapes.values().next()) {
         ([_], Some((_, shape))) => Ok(*shape),
         ([first, ..], _) => Err(Failure::input(format!(
             "`--gpu {gpu}` names {} kinds of GPUs, and a GPU of one serves what was stated",

@@ -130,12 +130,12 @@ fn spend_history(
         return Ok(None);
     };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let found = read_recorded(Some(place), &aws, &args.estate.out, io)?;
+    let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
     Ok(Some(SpendHistory {
         place: shell_word(&place.word()),
-        days: found.rows,
-        runs: found.runs,
-        problems: found.problems.iter().map(ToString::to_string).collect(),
+        days: recorded.rows,
+        runs: recorded.runs,
+        problems: recorded.problems.iter().map(ToString::to_string).collect(),
     }))
 }
 
@@ -292,7 +292,7 @@ fn empty(report: &GateReport, nothing: &str) -> Option<(String, String)> {
         return Some((nothing.to_owned(), hint.to_owned()));
     }
     let notices = report.notices.iter();
-    let mut scopes = notices.filter(|one| one.rule == policy_rule::EMPTY_SCOPE);
+    let mut scopes = notices.filter(|notice| notice.rule == policy_rule::EMPTY_SCOPE);
     let first = scopes.next()?;
     let more = match scopes.count() as u64 {
         0 => String::new(),
@@ -316,7 +316,11 @@ fn kept(report: &GateReport, nothing: &str) -> String {
     }
     let rules = counted(report.checks.len() as u64, "rule", "rules");
     let mut line = format!("policy passed: {rules}");
-    let known = report.notices.iter().filter(|one| one.is_known()).count();
+    let known = report
+        .notices
+        .iter()
+        .filter(|notice| notice.is_known())
+        .count();
     for (number, singular, plural) in [
         (report.suppressed.len(), "suppressed", "suppressed"),
         (known, "known in the baseline", "known in the baseline"),

@@ -23,9 +23,9 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let out = &args.estate.out;
     let settings = estate::settings(out, io)?;
     // What a plan changes is worth reading before anybody writes a policy.
-    let found = found_policy(args, io);
-    check_files(args, found.as_ref().map(|(path, _)| path.as_path()))?;
-    let policy = match &found {
+    let policy_found = found_policy(args, io);
+    check_files(args, policy_found.as_ref().map(|(path, _)| path.as_path()))?;
+    let policy = match &policy_found {
         Some((path, name)) => policy(path, name)?,
         None => GatePolicy::default(),
     };
@@ -41,7 +41,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let mut report = gate_plan(&change, &policy, &name, io.now);
     report.settings = settings.money_settings(&io.folder);
     let unjudged = unjudged_by_plan(&policy);
-    if found.is_some() && report.checks.is_empty() && !change.rows.is_empty() {
+    if policy_found.is_some() && report.checks.is_empty() && !change.rows.is_empty() {
         return Err(
             Failure::input("no rule in the policy applies to a plan").with_hint(
                 "supported: budgets, tags, allowed types and regions, price age; see \

@@ -163,7 +163,7 @@ impl Command {
         let asked = match self {
             Self::RentOrBuy(args) => args.of.demo,
             Self::Select(args) => args.of.demo,
-            other => other.estate().and_then(|estate| estate.demo),
+            command => command.estate().and_then(|estate| estate.demo),
         };
         asked == Some(DemoChoice::List)
     }

@@ -120,12 +120,12 @@ fn audited(
     io: &Io<'_>,
 ) -> Result<PastAudit, Failure> {
     let accepted = audit::risk(args.risk, settings, io)?;
-    let mut found = read_estate(path, Keep::Usage).map_err(|error| {
+    let mut estate = read_estate(path, Keep::Usage).map_err(|error| {
         Failure::new(ExitCode::Input, error)
             .with_hint("see docs/estate.md for the contents of an estate")
     })?;
-    estate::add_own_prices(&mut found.prices, settings, false)?;
-    let audited = crate::analysis::audit(&found, &settings.policy, accepted);
+    estate::add_own_prices(&mut estate.prices, settings, false)?;
+    let audited = crate::analysis::audit(&estate, &settings.policy, accepted);
     Ok(PastAudit::of(&audited))
 }
 

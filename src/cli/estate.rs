@@ -209,7 +209,7 @@ fn obtain(
         };
         save(
             &estate,
-            recorded.as_ref().map(|one| (one, &name as _)),
+            recorded.as_ref().map(|cluster| (cluster, &name as _)),
             path,
         )
         .map_err(|error| unwritable(path, error))?;
@@ -388,12 +388,12 @@ fn options(
 /// Fails where a service is to be read without the one whose machines it is about.
 fn check_services(services: &[AwsService]) -> Result<(), Failure> {
     let of_ec2 = [AwsService::Ecs, AwsService::Batch];
-    let mut asked = of_ec2.iter().filter(|one| services.contains(one));
+    let mut asked = of_ec2.iter().filter(|service| services.contains(service));
     match asked.next() {
-        Some(one) if !services.contains(&AwsService::Ec2) => Err(Failure::input(format!(
-            "`--services {one}` needs ec2: {one} is about instances of EC2"
+        Some(service) if !services.contains(&AwsService::Ec2) => Err(Failure::input(format!(
+            "`--services {service}` needs ec2: {service} is about instances of EC2"
         ))
-        .with_hint(format!("use `--services ec2,{one}`"))),
+        .with_hint(format!("use `--services ec2,{service}`"))),
         _ => Ok(()),
     }
 }
@@ -549,8 +549,9 @@ fn live(
             let regions = regions.as_deref();
             match &organization {
                 Some(asked) => {
-                    let all = aws::connect_organization(&aws, asked, regions, &namespace, progress);
-                    let connected = all.await?;
+                    let connecting =
+                        aws::connect_organization(&aws, asked, regions, &namespace, progress);
+                    let connected = connecting.await?;
                     accounts = connected.value;
                     gaps = connected.gaps;
                 }
@@ -573,8 +574,10 @@ fn live(
             }
         }
         if args.metrics_source == MetricsSource::Prometheus {
-            let all = accounts.iter_mut().flat_map(|one| &mut one.connections);
-            all.for_each(|connection| connection.metrics.clear());
+            let connections = accounts
+                .iter_mut()
+                .flat_map(|account| &mut account.connections);
+            connections.for_each(|connection| connection.metrics.clear());
         }
         let sink = recorder.as_mut();
         let mut estate = gather(&accounts, &servers, &options, sink, refine, progress).await?;

@@ -77,7 +77,7 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) 
         NotFound::Unknown => {
             let mut known = explainable_ids(audited);
             let workloads = audited.workloads.iter();
-            known.extend(workloads.map(|one| one.workload.name.clone()));
+            known.extend(workloads.map(|workload| workload.workload.name.clone()));
             known.extend(clusters.nodes.iter().map(|node| node.name.clone()));
             let failure = Failure::input(format!("id `{id}` not found"));
             if known.is_empty() {

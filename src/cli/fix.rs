@@ -141,7 +141,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
 /// What to say of a Terraform plan that has nothing of these actions.
 fn unmanaged(chosen: &[Fix<'_>]) -> Option<String> {
     let is_managed = |fix: &Fix<'_>| match &fix.target {
-        FixTarget::Workload(one) => !one.planned.is_empty(),
+        FixTarget::Workload(workload) => !workload.planned.is_empty(),
         FixTarget::Reservation(_) | FixTarget::Scope(_) | FixTarget::Purchase(_) => false,
     };
     let is_other = !chosen.is_empty() && !chosen.iter().any(is_managed);

@@ -23,9 +23,9 @@ pub(super) fn keys(names: &[String]) -> Result<Option<GroupingKeys>, Failure> {
                 .with_hint("list each key once"));
         }
     }
-    if let (Some(one), Some(other)) = (of_workloads.first(), of_claims.first()) {
+    if let (Some(of_workload), Some(of_claim)) = (of_workloads.first(), of_claims.first()) {
         return Err(Failure::input(format!(
-            "`--group-by` cannot combine `{one}` with `{other}`"
+            "`--group-by` cannot combine `{of_workload}` with `{of_claim}`"
         ))
         .with_hint(format!("use keys of one kind: {}", known())));
     }

@@ -118,12 +118,12 @@ mod tests {
     fn commands(command: &Command, words: &str) -> Vec<(String, Command)> {
         let below = command
             .get_subcommands()
-            .filter(|one| one.get_name() != "help");
+            .filter(|subcommand| subcommand.get_name() != "help");
         below
-            .flat_map(|one| {
-                let words = format!("{words} {}", one.get_name());
-                let below = commands(one, &words);
-                std::iter::once((words, one.clone())).chain(below)
+            .flat_map(|subcommand| {
+                let words = format!("{words} {}", subcommand.get_name());
+                let below = commands(subcommand, &words);
+                std::iter::once((words, subcommand.clone())).chain(below)
             })
             .collect()
     }

@@ -38,17 +38,17 @@ fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<Exi
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     // No key figure depends on a plan, and this is the smallest one.
-    let mut found = audit_once(estate, &settings.policy, Risk::Low);
-    units::price(&mut found, &counted, &settings.policy)?;
+    let mut audited = audit_once(estate, &settings.policy, Risk::Low);
+    units::price(&mut audited, &counted, &settings.policy)?;
     let flags = invocation(&args.estate, None).estate_flags();
     let units = args.units.as_deref().map_or_else(String::new, |path| {
         format!(" --units {}", shell_word(&path.to_string_lossy()))
     });
-    let answer = kpi_answer(&found, &settings.policy, &flags, &units);
-    let oldest = found.prices.oldest_seen_on();
-    planning.print(&answer, oldest, found.window.end, io)?;
-    let seen = audit::seen(&found);
-    let code = output::close("measured", seen, &found.gaps, &args.estate, io);
+    let answer = kpi_answer(&audited, &settings.policy, &flags, &units);
+    let oldest = audited.prices.oldest_seen_on();
+    planning.print(&answer, oldest, audited.window.end, io)?;
+    let seen = audit::seen(&audited);
+    let code = output::close("measured", seen, &audited.gaps, &args.estate, io);
     Ok(code)
 }
 
@@ -99,7 +99,7 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<E
         hours,
         units: done,
     };
-    let found = RunKpis::of(counted, &prices).map_err(|missing| {
+    let kpis = RunKpis::of(counted, &prices).map_err(|missing| {
         Failure::input(format!("{missing}: unpriced"))
             .with_hint("`gpucost pricing TYPE --region all` shows the regions with a price")
     })?;
@@ -107,8 +107,8 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<E
         .run
         .as_ref()
         .map_or("flags".to_owned(), |path| shown(path));
-    let answer = kpi_run_answer(&found, &source);
-    planning.print(&answer, Some(found.quote.seen_on), io.now, io)
+    let answer = kpi_run_answer(&kpis, &source);
+    planning.print(&answer, Some(kpis.quote.seen_on), io.now, io)
 }
 
 /// What a file of samples says of its run.

@@ -117,9 +117,9 @@ impl KubernetesArgs {
             return Ok(Some(Cluster::Live(Box::new(cluster))));
         }
         let recorded = self.recorded()?;
-        Ok(recorded.map(|found| {
+        Ok(recorded.map(|records| {
             let reading = Reading {
-                found,
+                found: records,
                 ..Reading::default()
             };
             Cluster::Recorded(account(reading))
@@ -152,14 +152,14 @@ impl KubernetesArgs {
         if self.from_kubectl.is_empty() {
             return Ok(None);
         }
-        let found = read_kubectl(&self.from_kubectl).map_err(|error| {
+        let records = read_kubectl(&self.from_kubectl).map_err(|error| {
             let hint = hint! { &error;
                 KubectlError::Io { .. } => "check the paths passed to `--from-kubectl`";
                 KubectlError::Malformed { .. } | KubectlError::Wrong { .. } | KubectlError::NoNodes { .. } => "record the cluster with `kubectl get nodes,pods --all-namespaces -o json`; see docs/kubernetes.md";
             };
             Failure::new(ExitCode::Input, error).with_hint(hint)
         })?;
-        Ok(Some(found))
+        Ok(Some(records))
     }
 }
 
@@ -231,14 +231,14 @@ mod tests {
     #[test]
     fn credentials_that_others_can_read_are_warned_of_without_them() {
         let token = "{token: hunter2}";
-        let found = warning("http://lab.example:8080", token).expect("a warning");
+        let message = warning("http://lab.example:8080", token).expect("a warning");
         assert!(
-            found.starts_with(
+            message.starts_with(
                 "warning: credentials for Kubernetes are sent to lab.example without encryption"
             ),
-            "{found}"
+            "{message}"
         );
-        assert!(!found.contains("hunter2"), "{found}");
+        assert!(!message.contains("hunter2"), "{message}");
         for (server, user) in [
             ("https://lab.example", token),
             ("http://127.0.0.1:8080", token),

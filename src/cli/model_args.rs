@@ -81,7 +81,7 @@ pub(super) fn tokens(text: &str) -> Result<u64, String> {
 /// A type of numbers.
 pub(super) fn dtype(text: &str) -> Result<Dtype, String> {
     Dtype::from_name(&text.trim().to_ascii_lowercase()).ok_or_else(|| {
-        let names: Vec<&str> = Dtype::ALL.iter().map(|one| one.name()).collect();
+        let names: Vec<&str> = Dtype::ALL.iter().map(|dtype| dtype.name()).collect();
         format!("valid values: {}", names.join(", "))
     })
 }

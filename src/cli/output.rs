@@ -103,10 +103,15 @@ pub(super) fn check_distinct<'a, P: AsRef<Path> + ?Sized + 'a>(
         .filter_map(|(flag, path)| Some((flag, path?.as_ref())))
         .collect();
     for (index, (flag, path)) in named.iter().enumerate() {
-        let same = |other: &Path| resolved(path).is_some_and(|one| Some(one) == resolved(other));
-        if let Some((other, _)) = named[..index].iter().find(|(_, other)| same(other)) {
+        let same = |other_path: &Path| {
+            resolved(path).is_some_and(|place| Some(place) == resolved(other_path))
+        };
+        if let Some((other_flag, _)) = named[..index]
+            .iter()
+            .find(|(_, other_path)| same(other_path))
+        {
             return Err(Failure::input(format!(
-                "`{other}` and `{flag}` use the same file: {}",
+                "`{other_flag}` and `{flag}` use the same file: {}",
                 shown(path)
             ))
             .with_hint("use a different file for each"));
@@ -210,11 +215,11 @@ pub(super) fn closing_line(
     (instances, unmeasured): (usize, usize),
     gaps: &[Gap],
 ) -> String {
-    let all = counted(instances as u64, "instance", "instances");
+    let total = counted(instances as u64, "instance", "instances");
     let seen = if unmeasured > 0 {
-        format!("{} of {all}", instances - unmeasured)
+        format!("{} of {total}", instances - unmeasured)
     } else {
-        all
+        total
     };
     let gaps = counted(gaps.len() as u64, "gap", "gaps");
     format!("{verb} {seen}; {gaps}")

@@ -33,11 +33,11 @@ const MIB_OF_GIB: f64 = 1024.0;
 const LONGEST_HORIZON: SignedDuration = SignedDuration::from_hours(60 * 24);
 
 fn horizon(text: &str) -> Result<SignedDuration, String> {
-    let found = time(text)?;
-    if found > LONGEST_HORIZON {
+    let duration = time(text)?;
+    if duration > LONGEST_HORIZON {
         return Err("expected at most 60d".to_owned());
     }
-    Ok(found)
+    Ok(duration)
 }
 
 fn price_per_gb(text: &str) -> Result<Decimal, String> {
@@ -130,9 +130,9 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         (estate.as_ref(), &prices),
         io,
     )?;
-    let found = schedule_jobs(request).map_err(refused)?;
-    let answer = place_answer(&found, &unplaced);
-    let code = planning.print(&answer, oldest(&found), now, io)?;
+    let schedule = schedule_jobs(request).map_err(refused)?;
+    let answer = place_answer(&schedule, &unplaced);
+    let code = planning.print(&answer, oldest(&schedule), now, io)?;
     Ok(match &estate {
         // Jobs are placed without machines of one's own too.
         Some(estate) => {
@@ -150,19 +150,22 @@ fn requests_of(path: &Path) -> Result<Vec<JobRequest>, Failure> {
 }
 
 fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
-    let jobs = requests.iter().map(|one| Wanted {
-        gpu: one.gpu.clone(),
-        place: format!("{}:{}", shown(path), one.line),
+    let jobs = requests.iter().map(|request| Wanted {
+        gpu: request.gpu.clone(),
+        place: format!("{}:{}", shown(path), request.line),
         job: Job {
-            name: one.name.clone(),
-            gpus: one.gpus,
-            seconds: one.seconds(),
+            name: request.name.clone(),
+            gpus: request.gpus,
+            seconds: request.seconds(),
             // What was there before the plan begins is there when it does.
-            release: one.release.map_or(begin, |at| at.second(begin)).max(begin),
-            deadline: one.deadline.map(|at| at.second(begin)),
-            is_restartable: one.is_restartable,
-            data_region: one.data_region.clone(),
-            data_gb: one.data_gb,
+            release: request
+                .release
+                .map_or(begin, |at| at.second(begin))
+                .max(begin),
+            deadline: request.deadline.map(|at| at.second(begin)),
+            is_restartable: request.is_restartable,
+            data_region: request.data_region.clone(),
+            data_gb: request.data_gb,
             ..Job::default()
         },
     });
@@ -247,16 +250,16 @@ fn seen(
                 .with_hint("pass a list of jobs with `--jobs FILE`"),
         );
     }
-    let wanted = |one: SeenJob| Wanted {
-        gpu: one.gpu,
-        place: one.name.clone(),
+    let wanted = |seen: SeenJob| Wanted {
+        gpu: seen.gpu,
+        place: seen.name.clone(),
         job: Job {
-            name: one.name,
-            gpus: one.gpus,
-            seconds: one.seconds,
-            release: one.release.unwrap_or(begin),
-            is_restartable: one.is_restartable,
-            data_region: Some(one.region),
+            name: seen.name,
+            gpus: seen.gpus,
+            seconds: seen.seconds,
+            release: seen.release.unwrap_or(begin),
+            is_restartable: seen.is_restartable,
+            data_region: Some(seen.region),
             ..Job::default()
         },
     };
@@ -270,7 +273,7 @@ fn request(
     (estate, prices): (Option<&Estate>, &Prices<'_>),
     io: &Io<'_>,
 ) -> Result<ScheduleRequest, Failure> {
-    let first = wanted.iter().map(|one| one.job.release).min();
+    let first = wanted.iter().map(|entry| entry.job.release).min();
     let first = first.unwrap_or(begin);
     let horizon = begin.saturating_add(args.horizon.as_secs());
     let policy = &settings.policy;
@@ -281,34 +284,38 @@ fn request(
     let regions = rented_in(args, &home, &wanted, &hosts)?;
     let mut needs = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for one in &mut wanted {
-        let known = places.get(&one.gpu).copied();
-        one.job.need = match known {
+    for entry in &mut wanted {
+        let known = places.get(&entry.gpu).copied();
+        entry.job.need = match known {
             Some(place) => place,
             None => {
-                let filter = filter(one, &regions, prices)?;
+                let filter = filter(entry, &regions, prices)?;
                 if needs.len() == MOST_NEEDS {
                     return Err(Failure::input(format!(
                         "{}: the jobs ask for more than {MOST_NEEDS} different GPUs",
-                        one.place
+                        entry.place
                     ))
                     .with_hint("divide the list"));
                 }
-                let asked = (one.gpu.as_str(), &filter);
+                let asked = (entry.gpu.as_str(), &filter);
                 let mut need = job_need(asked, (regions.as_slice(), Currency::Usd), &hosts, prices);
-                need.rentals.retain(|one| !(args.no_spot && one.is_spot));
+                need.rentals
+                    .retain(|rental| !(args.no_spot && rental.is_spot));
                 needs.push(need);
-                places.insert(one.gpu.clone(), needs.len() - 1);
+                places.insert(entry.gpu.clone(), needs.len() - 1);
                 needs.len() - 1
             }
         };
     }
     Ok(ScheduleRequest {
-        jobs: wanted.into_iter().map(|one| one.job).collect(),
+        jobs: wanted.into_iter().map(|entry| entry.job).collect(),
         needs,
         hosts: hosts.into_iter().map(|(host, _)| host).collect(),
         most_gpus: args.max_gpus,
-        home_region: regions.into_iter().find(|one| one != "all").unwrap_or(home),
+        home_region: regions
+            .into_iter()
+            .find(|region| region != "all")
+            .unwrap_or(home),
         currency: Currency::Usd,
         transfer_per_gb: args.transfer_price,
         checkpointing: Checkpointing {
@@ -331,19 +338,21 @@ fn rented_in(
     if let Some(named) = &args.estate.aws.region {
         return Ok(regions(named)?.unwrap_or_else(|| vec!["all".to_owned()]));
     }
-    let data = wanted.iter().filter_map(|one| one.job.data_region.clone());
+    let data = wanted
+        .iter()
+        .filter_map(|entry| entry.job.data_region.clone());
     let idle = hosts.iter().map(|(host, _)| host.region.clone());
-    let others: BTreeSet<String> = data.chain(idle).filter(|one| one != home).collect();
+    let others: BTreeSet<String> = data.chain(idle).filter(|region| region != home).collect();
     Ok(std::iter::once(home.to_owned()).chain(others).collect())
 }
 
 /// The GPU that a job asks for, which must be known, and so must its regions.
-fn filter(one: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<GpuFilter, Failure> {
-    let filter = GpuFilter::parse(&one.gpu).map_err(|message| {
-        Failure::input(format!("{}: {message}", one.place))
+fn filter(wanted: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<GpuFilter, Failure> {
+    let filter = GpuFilter::parse(&wanted.gpu).map_err(|message| {
+        Failure::input(format!("{}: {message}", wanted.place))
             .with_hint("use a model, a model and its memory, or a range of sizes")
     })?;
-    let data = one.job.data_region.iter().cloned();
+    let data = wanted.job.data_region.iter().cloned();
     let regions = regions.iter().cloned().chain(data).collect();
     let question = Question {
         gpu: Some(filter.clone()),
@@ -354,10 +363,10 @@ fn filter(one: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<GpuFi
 }
 
 /// The oldest day on which a price of the machines was seen.
-fn oldest(found: &JobSchedule) -> Option<Date> {
-    let rentals = found.request.needs.iter().flat_map(|need| &need.rentals);
+fn oldest(schedule: &JobSchedule) -> Option<Date> {
+    let rentals = schedule.request.needs.iter().flat_map(|need| &need.rentals);
     rentals
-        .filter_map(|one| Some(one.quote.as_ref()?.seen_on))
+        .filter_map(|rental| Some(rental.quote.as_ref()?.seen_on))
         .min()
 }
 

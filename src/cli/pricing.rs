@@ -45,27 +45,27 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     // The hint helps for these alone; the table dates the others.
     let quotes = offers.iter().flat_map(|offer| offer.refreshable_quotes());
     let priced = (quotes.map(|quote| quote.seen_on).min(), io.now);
-    let found = offers.len();
+    let offer_count = offers.len();
     let rows = match planning.format {
         DocFormat::Table => ROWS,
         _ => usize::MAX,
     };
     offers.truncate(args.limit.unwrap_or(rows));
     let hours = planning.settings.policy.hours_per_month;
-    let doc = pricing_doc(&offers, found, question.sort, hours);
+    let doc = pricing_doc(&offers, offer_count, question.sort, hours);
     planning.print_rows(&doc, Some(usize::MAX), priced, io)?;
     let places = sold_in(&question, &prices);
-    for place in places.iter().filter(|_| found > 0) {
+    for place in places.iter().filter(|_| offer_count > 0) {
         planning.say(&format!("note: no priced offer here: {place}"), io);
     }
-    let cut = if offers.len() < found && !planning.format.is_table() {
-        format!("; {} omitted by `--limit`", found - offers.len())
+    let cut = if offers.len() < offer_count && !planning.format.is_table() {
+        format!("; {} omitted by `--limit`", offer_count - offers.len())
     } else {
         String::new()
     };
-    let all = counted(found as u64, "offer", "offers");
-    planning.say(&format!("{all}{cut}"), io);
-    if found == 0 {
+    let total = counted(offer_count as u64, "offer", "offers");
+    planning.say(&format!("{total}{cut}"), io);
+    if offer_count == 0 {
         let wider = "widen `--region`, `--gpu`, `--count` or `--max-price`; `--region all` \
                      searches all regions";
         let hint = if places.is_empty() {

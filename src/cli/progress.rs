@@ -54,13 +54,13 @@ impl Line {
                 bar.set_style(style);
             }
             match piece.all {
-                Some(all) => bar.set_length(all),
+                Some(total) => bar.set_length(total),
                 None => bar.unset_length(),
             }
             bar.reset();
         }
         bar.set_message(safe(&piece.what));
-        bar.set_position(piece.all.map_or(done, |all| done.min(all)));
+        bar.set_position(piece.all.map_or(done, |total| done.min(total)));
         bar.tick();
     }
 }

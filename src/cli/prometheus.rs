@@ -181,9 +181,9 @@ impl PrometheusArgs {
                 );
             }
         };
-        let mut all = [command, token, basic].into_iter().flatten();
-        match (all.next(), all.next()) {
-            (one, None) => Ok(one.unwrap_or(Auth::None)),
+        let mut ways = [command, token, basic].into_iter().flatten();
+        match (ways.next(), ways.next()) {
+            (auth, None) => Ok(auth.unwrap_or(Auth::None)),
             _ => Err(
                 Failure::input("several credentials for Prometheus are given").with_hint(format!(
                     "keep one of `--prometheus-token-command`, {TOKEN}, and {USER} with {PASSWORD}"
@@ -288,8 +288,8 @@ mod tests {
             (&["https://prom", aws], tenant, &token),
         ];
         for (urls, header, variables) in quiet {
-            let found = warnings(urls, header, variables);
-            assert!(found.is_empty(), "{urls:?}: {found:?}");
+            let messages = warnings(urls, header, variables);
+            assert!(messages.is_empty(), "{urls:?}: {messages:?}");
         }
         let open = warnings(&["http://prom:9090/x"], tenant, &token);
         let [open] = &open[..] else {

@@ -43,7 +43,10 @@ pub(super) fn in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<Str
     if rejected.is_empty() {
         return None;
     }
-    let left_out = audit.workloads.iter().flat_map(|one| one.left_out.values());
+    let left_out = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| workload.left_out.values());
     let number = left_out.filter(|why| **why == SkipReason::Rejected).count();
     let mut text = format!(
         "{} by the policy",
@@ -52,17 +55,17 @@ pub(super) fn in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<Str
     let ids: BTreeSet<String> = audit
         .workloads
         .iter()
-        .map(|one| one.workload.id())
+        .map(|workload| workload.workload.id())
         .collect();
-    let is_unmatched = |one: &&RejectedAction| {
-        let mut workloads = audit.workloads.iter().map(|one| &one.workload);
-        !workloads.any(|workload| one.is_about(&workload.id(), &workload.name, &ids))
+    let is_unmatched = |rejection: &&RejectedAction| {
+        let mut workloads = audit.workloads.iter().map(|workload| &workload.workload);
+        !workloads.any(|workload| rejection.is_about(&workload.id(), &workload.name, &ids))
     };
-    for one in rejected.iter().filter(is_unmatched) {
+    for rejection in rejected.iter().filter(is_unmatched) {
         text.push_str(&format!(
             "\nwarning: [[reject]] of {} matches no workload in scope: {}",
-            one.action,
-            safe(&one.workload)
+            rejection.action,
+            safe(&rejection.workload)
         ));
     }
     Some(text)

@@ -134,7 +134,7 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let settings = &planning.settings;
     let (running, gathered) = args.of.running(settings)?.unzip();
     let today = running.as_ref();
-    let of_today = today.map(|one| one.key.instance_type.as_str());
+    let of_today = today.map(|workload| workload.key.instance_type.as_str());
     let named = args.instance_type.as_deref().or(of_today);
     let machine = named.map(machine).transpose()?;
     if args.provider.is_some() && machine.is_none() {
@@ -147,15 +147,15 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
         Some((shape, gpu, _)) => listed(args, (shape, gpu), (today, gathered), &planning, io)?,
         None => Rentals::default(),
     };
-    let oldest = known.found.iter().filter_map(|one| one.seen_on).min();
+    let oldest = known.found.iter().filter_map(|rental| rental.seen_on).min();
     let paid = paid(args, today);
     let rented = with_own_price(paid.as_ref(), machine, gpus, known.found);
-    let found = rent_or_buy(own, rented).map_err(refused)?;
-    let fleet = today.map(|one| (one.name.as_str(), one.instances));
-    let code = planning.print(&rent_or_buy_answer(&found, fleet), oldest, io.now, io)?;
+    let comparison = rent_or_buy(own, rented).map_err(refused)?;
+    let fleet = today.map(|workload| (workload.name.as_str(), workload.instances));
+    let code = planning.print(&rent_or_buy_answer(&comparison, fleet), oldest, io.now, io)?;
     let mut said = format!(
         "compared {}",
-        counted(found.rentals.len() as u64, "price", "prices")
+        counted(comparison.rentals.len() as u64, "price", "prices")
     );
     if known.other_currencies > 0 {
         let others = counted(known.other_currencies as u64, "offer", "offers");
@@ -200,7 +200,7 @@ fn listed(
     planning: &Planning<'_>,
     io: &Io<'_>,
 ) -> Result<Rentals, Failure> {
-    let of_today = today.map(|one| one.key.region.as_str());
+    let of_today = today.map(|workload| workload.key.region.as_str());
     let region = args.region.as_deref().or(of_today);
     let region = known_prices::one_region(region, &planning.settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
@@ -264,7 +264,7 @@ fn with_own_price(
     let Some(paid) = paid else {
         return known;
     };
-    known.retain(|one| !(one.is_asked && one.paying == Paying::OnDemand));
+    known.retain(|rental| !(rental.is_asked && rental.paying == Paying::OnDemand));
     let of_machine = machine.map_or(gpus, |(_, _, gpus)| gpus);
     let name = machine.map_or("rented machine", |(shape, _, _)| {
         shape.instance_type.as_str()
@@ -290,13 +290,13 @@ fn utilization(
     if let Some(percent) = args.utilization {
         return Ok((percent, "--utilization".to_owned()));
     }
-    let share = today.and_then(|one| Some((one.running_share?, one)));
-    let (share, one) = share.ok_or_else(|| {
+    let share = today.and_then(|workload| Some((workload.running_share?, workload)));
+    let (share, workload) = share.ok_or_else(|| {
         Failure::input("it is unknown for which share of the hours the workload ran")
             .with_hint("pass `--utilization`, such as `--utilization 80`")
     })?;
     let percent = (share * Decimal::ONE_HUNDRED).round_dp(1);
-    let source = format!("share of the hours that {} ran", one.name);
+    let source = format!("share of the hours that {} ran", workload.name);
     Ok((percent, source))
 }
 
@@ -364,13 +364,13 @@ fn watts(
     };
     let run = sampled::profile_of(path, settings)?;
     let each = mean_watts(&run, path)?;
-    let all = each * Decimal::from(gpus) + host;
+    let total = each * Decimal::from(gpus) + host;
     let source = format!(
         "{} W of a GPU in {} (--profile-data) × {gpus} + --host-watts",
         each.normalize(),
         shown(path)
     );
-    Ok((all, source))
+    Ok((total, source))
 }
 
 /// Mean draw of a GPU of a run, to a tenth of a watt.

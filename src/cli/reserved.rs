@@ -42,7 +42,7 @@ fn fleet(
     let settings = &planning.settings;
     let estate = estate::estate(&args.estate, settings, io)?;
     let policy = &settings.policy;
-    let found = if args.today {
+    let commitments = if args.today {
         assess_commitments(&estate, policy)
     } else {
         let accepted = audit::risk(args.risk, settings, io)?;
@@ -52,14 +52,14 @@ fn fleet(
         Some(growth) => {
             let (growth, source) = monthly_share(growth, args, settings, io)?;
             let flags = invocation(&args.estate, None).estate_flags();
-            growth_answer(&found, growth, &source, &flags)
+            growth_answer(&commitments, growth, &source, &flags)
         }
-        None => reserved_fleet_doc(&found),
+        None => reserved_fleet_doc(&commitments),
     };
-    let priced = (found.oldest_seen_on(), estate.window.end);
+    let priced = (commitments.oldest_seen_on(), estate.window.end);
     planning.print_rows(&doc, args.limits.most(), priced, io)?;
-    let seen = (found.instances, 0);
-    let code = output::close("analyzed", seen, &found.gaps, &args.estate, io);
+    let seen = (commitments.instances, 0);
+    let code = output::close("analyzed", seen, &commitments.gaps, &args.estate, io);
     Ok(code)
 }
 
@@ -85,8 +85,8 @@ fn monthly_share(
         );
     };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let found = read_recorded(Some(place), &aws, &args.estate.out, io)?;
-    let ledger = Ledger::of(found.rows, &found.runs, io.now);
+    let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
+    let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
     let growth = monthly_growth(&ledger).ok_or_else(|| {
         Failure::input("the history is too short for a growth").with_hint(
             "it takes 20 whole days in each of the last two months; pass a growth such as \
@@ -200,7 +200,7 @@ fn report(
         return Err(none_sold(&name, &place));
     }
     let [one_year, three_years] = chosen;
-    let figures = |chosen: &Option<PricedCommitment>| chosen.as_ref().map(|found| found.figures);
+    let figures = |chosen: &Option<PricedCommitment>| chosen.as_ref().map(|priced| priced.figures);
     Ok(ReservedReport {
         instance_type: name,
         region: question.home_region.clone(),

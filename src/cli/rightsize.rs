@@ -46,7 +46,9 @@ fn fleet(
     let workloads = audit.workloads.iter();
     let sizings = Sizings {
         accepted,
-        workloads: workloads.map(|one| Sizing::of(one, policy)).collect(),
+        workloads: workloads
+            .map(|workload| Sizing::of(workload, policy))
+            .collect(),
         gaps: audit.gaps.clone(),
     };
     let rows: Vec<RowFacts> = sizings
@@ -89,31 +91,33 @@ fn one_type(
         // A list of regions says where an account is asked, not where a type runs.
         None => known_prices::home_region(&planning.settings, io),
     };
-    let one = OneType::of(&args.one, name, &region, &prices, policy)?;
+    let machine = OneType::of(&args.one, name, &region, &prices, policy)?;
     let today = Today {
-        shape: one.shape,
-        cost: &one.cost,
+        shape: machine.shape,
+        cost: &machine.cost,
         region: &region,
         activity: None,
     };
-    let sized = Sized::of(&today, one.demand.clone(), &prices, policy, accepted);
-    let accepted_quotes = sized.accepted().flat_map(|found| &found.considered.quotes);
+    let sized = Sized::of(&today, machine.demand.clone(), &prices, policy, accepted);
+    let accepted_quotes = sized
+        .accepted()
+        .flat_map(|candidate| &candidate.considered.quotes);
     let quotes = accepted_quotes
         .map(|(_, quote)| quote)
-        .chain(one.cost.instances.iter().map(|today| &today.quote));
+        .chain(machine.cost.instances.iter().map(|today| &today.quote));
     let oldest = quotes.map(|quote| quote.seen_on).min();
-    let found = sized.accepted().count();
+    let suitable = sized.accepted().count();
     let looked_at = sized.candidates.len();
     let sizings = Sizings {
         accepted,
         workloads: vec![Sizing {
-            id: one.shape.instance_type.clone(),
-            name: one.shape.instance_type.clone(),
+            id: machine.shape.instance_type.clone(),
+            name: machine.shape.instance_type.clone(),
             region: region.clone(),
-            instance_type: one.shape.instance_type.clone(),
-            instances: one.demand.instances,
-            kind: one.demand.kind,
-            monthly: Some(one.cost.compute_monthly),
+            instance_type: machine.shape.instance_type.clone(),
+            instances: machine.demand.instances,
+            kind: machine.demand.kind,
+            monthly: Some(machine.cost.compute_monthly),
             plan: Vec::new(),
             outcome: Ok(sized),
         }],
@@ -122,6 +126,6 @@ fn one_type(
     let doc = rightsize_doc(&sizings, &[0], &invocation(&args.estate, args.risk));
     planning.print(&doc, oldest, io.now, io)?;
     let types = counted(looked_at as u64, "type", "types");
-    planning.say(&format!("{found} of {types} suitable"), io);
+    planning.say(&format!("{suitable} of {types} suitable"), io);
     Ok(ExitCode::Done)
 }

@@ -155,12 +155,12 @@ fn cost(
     policy: &Policy,
 ) -> Result<WorkloadCost, Failure> {
     let wanted = PriceKey::linux_on_demand(region, &shape.instance_type);
-    let one = instance_cost(&wanted, prices, policy).map_err(|_| unpriced(&wanted))?;
-    let rate = one.quote.rate;
+    let cost = instance_cost(&wanted, prices, policy).map_err(|_| unpriced(&wanted))?;
+    let rate = cost.quote.rate;
     let hourly = HourlyRate::new(rate.amount() * Decimal::from(count), rate.currency())
         .ok_or_else(|| Failure::input("`--count` is too large to price"))?;
     Ok(WorkloadCost {
-        instances: vec![one; count as usize],
+        instances: vec![cost; count as usize],
         hourly,
         compute_monthly: hourly.times_hours(policy.hours_per_month).rounded(),
     })
@@ -208,7 +208,7 @@ fn demand(
         refuse_more("--memory-peak", peak_mib, host, "an instance", shape)?;
     }
     let kind = args.kind.unwrap_or(WorkloadKind::Unknown);
-    let all = f64::from(count) * f64::from(gpus);
+    let gpu_count = f64::from(count) * f64::from(gpus);
     // A p95 of nothing says nothing about GPUs that are used.
     let sees_work = gpus == 0 || p95 >= ACTIVE_PERCENT;
     let held_percent = card.map(|card| vram_peak_mib / card as f64 * 100.0);
@@ -232,7 +232,7 @@ fn demand(
         tenants: sees_work.then_some(u64::from(count) * u64::from(gpus)),
         gpu_peak_largest: sees_work.then_some(p95),
         gpu_peak: sees_work.then_some(p95),
-        gpu_sum: sees_work.then_some(p95 * all),
+        gpu_sum: sees_work.then_some(p95 * gpu_count),
         gpus_unused: gpus == 0 && held_percent.is_some_and(|percent| percent < 5.0),
         never_worked: !sees_work,
         needs_fp64: false,

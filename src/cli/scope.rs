@@ -50,8 +50,12 @@ impl Scope {
     /// it. A scope that is empty altogether is told by what it leaves.
     pub(super) fn check(&self, estate: &Estate) -> Result<(), Failure> {
         let instances = || estate.instances.iter();
-        let regions = instances().map(|one| &one.region).chain(&estate.regions);
-        let accounts = instances().map(|one| &one.account).chain(&estate.accounts);
+        let regions = instances()
+            .map(|instance| &instance.region)
+            .chain(&estate.regions);
+        let accounts = instances()
+            .map(|instance| &instance.account)
+            .chain(&estate.accounts);
         let asked = self.regions.iter().flatten();
         one_of_several("--region", asked, regions.collect())?;
         one_of_several("--account", self.accounts.iter(), accounts.collect())
@@ -99,18 +103,20 @@ impl Scope {
         clusters.nodes.retain(|node| !is_dropped(&node.machine));
         let claims = &mut clusters.claims;
         claims.retain(|claim| !claim.machine.as_ref().is_some_and(is_dropped));
-        clusters.uses.retain(|one| !is_dropped(&one.machine));
+        clusters
+            .uses
+            .retain(|gpu_use| !is_dropped(&gpu_use.machine));
         let jobs = &mut estate.jobs;
         jobs.retain(|job| of_region(&job.region) && of_account(&job.account));
         let plans = &mut estate.managed.plans;
         plans.retain(|plan| of_region(&plan.region) && of_account(&plan.account));
         let instances = &estate.instances;
         let hosts = &mut estate.managed.hosts;
-        hosts.retain(|host| instances.iter().any(|one| host.has(one)));
+        hosts.retain(|host| instances.iter().any(|instance| host.has(instance)));
         let groups = &mut estate.scaling_groups;
-        groups.retain(|group| instances.iter().any(|one| group.has(one)));
+        groups.retain(|group| instances.iter().any(|instance| group.has(instance)));
         let opinions = std::mem::take(&mut estate.opinions).into_iter();
-        let kept = opinions.filter_map(|one| one.keeping(|id| !is_dropped(id)));
+        let kept = opinions.filter_map(|opinion| opinion.keeping(|id| !is_dropped(id)));
         estate.opinions = kept.collect();
         out_of_scope.retain(may_be_paid_for);
         let kept: BTreeSet<String> = estate
@@ -118,7 +124,10 @@ impl Scope {
             .iter()
             .map(|instance| instance.id.to_string())
             .collect();
-        let beside: BTreeSet<String> = out_of_scope.iter().map(|one| one.id.to_string()).collect();
+        let beside: BTreeSet<String> = out_of_scope
+            .iter()
+            .map(|instance| instance.id.to_string())
+            .collect();
         estate.out_of_scope = out_of_scope;
         let is_beside = |id: &ResourceId| beside.contains(id.as_str());
         let is_kept = |id: &ResourceId| kept.contains(id.as_str());
@@ -172,8 +181,8 @@ fn one_of_several<'a>(
     asked: impl Iterator<Item = &'a String>,
     known: BTreeSet<&'a String>,
 ) -> Result<(), Failure> {
-    let (found, missing): (Vec<_>, Vec<_>) = asked.partition(|name| known.contains(name));
-    let Some(name) = missing.first().filter(|_| !found.is_empty()) else {
+    let (matched, missing): (Vec<_>, Vec<_>) = asked.partition(|name| known.contains(name));
+    let Some(name) = missing.first().filter(|_| !matched.is_empty()) else {
         return Ok(());
     };
     let nearest = nearest_names(name, known.into_iter().map(String::as_str));
@@ -228,8 +237,8 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     let demo = args.demo.map(DemoChoice::demo);
     // Without a name it says the same.
     scope.flag("--demo", demo == Some(Demo::Starter));
-    let other = demo.filter(|demo| *demo != Demo::Starter);
-    scope.open("--demo", other.map(|demo| demo.name().to_owned()));
+    let named_demo = demo.filter(|demo| *demo != Demo::Starter);
+    scope.open("--demo", named_demo.map(|demo| demo.name().to_owned()));
     let path = |path: &PathBuf| path.to_string_lossy().into_owned();
     scope.named("--config", args.out.config.as_ref().map(path), "FILE");
     scope.named("--from", args.from.as_ref().map(path), "FILE");
@@ -260,7 +269,10 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     scope.open("--deadline", deadline);
     let namespace = args.metrics_namespace.clone();
     scope.named("--metrics-namespace", namespace, "NAME");
-    let services = args.services.iter().map(|one| one.name().to_owned());
+    let services = args
+        .services
+        .iter()
+        .map(|service| service.name().to_owned());
     scope.open("--services", joined(services));
     let source = Some(args.metrics_source).filter(|source| *source != MetricsSource::Auto);
     scope.open("--metrics-source", source.and_then(name_of));

@@ -29,20 +29,20 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let book = planning.book(gathered, args.catalog.answer.offline, io)?;
     let prices = planning.prices(&book);
     known_prices::refuse_unknown(&question, &prices)?;
-    let found = select_types(&question, wanted, &prices, &settings.policy);
-    let fits = found.fits.iter();
-    let quotes = fits.filter_map(|one| one.offered.quote(one.paying));
+    let selection = select_types(&question, wanted, &prices, &settings.policy);
+    let fits = selection.fits.iter();
+    let quotes = fits.filter_map(|fit| fit.offered.quote(fit.paying));
     let oldest = quotes.map(|quote| quote.seen_on).min();
-    let code = planning.print(&select_answer(&found), oldest, io.now, io)?;
-    if found.fits.is_empty() {
-        output::complain(&nothing(&found), &hint(&found), io);
+    let code = planning.print(&select_answer(&selection), oldest, io.now, io)?;
+    if selection.fits.is_empty() {
+        output::complain(&nothing(&selection), &hint(&selection), io);
         return Ok(ExitCode::Nothing);
     }
     // An offer that holds a model in several types of numbers is one.
     let count = |is_checked: bool| {
-        let fits = found.fits.iter();
-        let alike = fits.filter(|one| one.is_checked() == is_checked);
-        let offers = alike.map(|one| (&one.offered.shape.instance_type, &one.offered.region));
+        let fits = selection.fits.iter();
+        let alike = fits.filter(|fit| fit.is_checked() == is_checked);
+        let offers = alike.map(|fit| (&fit.offered.shape.instance_type, &fit.offered.region));
         offers.collect::<BTreeSet<_>>().len()
     };
     let checked = count(true);
@@ -52,26 +52,26 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     };
     let (checked, refused) = (
         counted(checked as u64, "offer", "offers"),
-        found.refused.len(),
+        selection.refused.len(),
     );
     planning.say(&format!("{checked} fit{unchecked}, {refused} out"), io);
     Ok(code)
 }
 
-fn hint(found: &Selection) -> String {
-    let nearest = found.refused.first();
-    let of_model = nearest.and_then(|one| {
-        let mut models = found.wanted.models.iter();
-        let is_out = |served: &&ServedModel| match one.reason {
+fn hint(selection: &Selection) -> String {
+    let nearest = selection.refused.first();
+    let of_model = nearest.and_then(|refused| {
+        let mut models = selection.wanted.models.iter();
+        let is_out = |served: &&ServedModel| match refused.reason {
             Refusal::Model { dtype, .. } => dtype == served.dtype,
             _ => false,
         };
-        models.find(is_out)?.nearest_on(one.offered.shape)
+        models.find(is_out)?.nearest_on(refused.offered.shape)
     });
-    if let Some(nearest) = most_held(found).or(of_model) {
+    if let Some(nearest) = most_held(selection).or(of_model) {
         return with_less(&nearest);
     }
-    match nearest.map(|one| &one.reason) {
+    match nearest.map(|refused| &refused.reason) {
         Some(Refusal::Currency) => {
             "budgets are in dollars: omit the budget, or pass a `--region` with prices in dollars"
                 .to_owned()
@@ -87,29 +87,32 @@ fn hint(found: &Selection) -> String {
 }
 
 /// The type that holds the model with the most sequences, where that is too few of them.
-fn most_held(found: &Selection) -> Option<Nearest> {
-    let held = found.refused.iter().filter_map(|one| match one.reason {
-        Refusal::Model {
-            dtype,
-            reason: ServingRefusal::Memory { holds, .. },
-            ..
-        } => Some((holds, dtype, one)),
-        _ => None,
-    });
+fn most_held(selection: &Selection) -> Option<Nearest> {
+    let held = selection
+        .refused
+        .iter()
+        .filter_map(|refused| match refused.reason {
+            Refusal::Model {
+                dtype,
+                reason: ServingRefusal::Memory { holds, .. },
+                ..
+            } => Some((holds, dtype, refused)),
+            _ => None,
+        });
     let held = held.filter(|(holds, ..)| *holds > 0);
     // Of equal ones, the nearest.
-    let (sequences, dtype, one) = held.rev().max_by_key(|(holds, ..)| *holds)?;
+    let (sequences, dtype, refused) = held.rev().max_by_key(|(holds, ..)| *holds)?;
     Some(Nearest::Fewer {
         dtype,
-        instance_type: one.offered.shape.instance_type.clone(),
+        instance_type: refused.offered.shape.instance_type.clone(),
         sequences,
     })
 }
 
-fn nothing(found: &Selection) -> String {
-    let nearest = found.refused.first().map(|one| {
-        let name = &one.offered.shape.instance_type;
-        format!("; the nearest is {name}: {}", one.reason)
+fn nothing(selection: &Selection) -> String {
+    let nearest = selection.refused.first().map(|refused| {
+        let name = &refused.offered.shape.instance_type;
+        format!("; the nearest is {name}: {}", refused.reason)
     });
     format!("no instance type fits{}", nearest.unwrap_or_default())
 }
@@ -127,7 +130,7 @@ fn question(
         gpu: known_prices::gpu_filter(args.gpu.as_deref())?,
         home_region: running.map_or_else(
             || known_prices::home_region(settings, io),
-            |one| one.key.region.clone(),
+            |workload| workload.key.region.clone(),
         ),
         operating_system: known_prices::operating_system(&args.catalog.os)?,
         ..Question::of_aws(
@@ -147,8 +150,8 @@ fn wanted(
     let filter = question.gpu.as_ref();
     let models = served(args, policy)?;
     // Without a number, a model is held by as many as it needs.
-    let one = GpuShare::Whole(1);
-    let gpus = args.gpus.or(models.is_empty().then_some(one));
+    let one_gpu = GpuShare::Whole(1);
+    let gpus = args.gpus.or(models.is_empty().then_some(one_gpu));
     let mut wanted = Wanted {
         kind: args.kind,
         restartable: args.restartable,
@@ -237,7 +240,7 @@ fn served(args: &SelectArgs, policy: &Policy) -> Result<Vec<ServedModel>, Failur
     };
     let mut models: Vec<ServedModel> = Vec::new();
     for &dtype in &args.dtype {
-        if models.iter().all(|one| one.dtype != dtype) {
+        if models.iter().all(|model| model.dtype != dtype) {
             let served = served.clone();
             models.push(ServedModel { dtype, ..served });
         }

@@ -76,7 +76,7 @@ pub(super) fn of_workload(
 fn held(run: &RunProfile, file: &str, types: &[String]) -> Option<MeasuredMemory> {
     let held = run.whole().filter_map(|gpu| Some(gpu.vram_used_mib?.max));
     let stated = match types {
-        [one] => Some(one.trim()),
+        [name] => Some(name.trim()),
         _ => None,
     };
     let ran_on = run.facts.instance_type.as_deref().or(stated)?;

@@ -90,18 +90,18 @@ fn man(args: &ManArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
 
 /// The program, or a command of it by its words.
 fn named(words: &[String]) -> Result<clap::Command, Failure> {
-    let mut found = command();
+    let mut command = command();
     if words.is_empty() {
-        return Ok(found);
+        return Ok(command);
     }
     // It names commands after those that they belong to.
-    found.build();
+    command.build();
     for word in words {
-        let inner = found.find_subcommand(word).cloned();
-        found = inner.ok_or_else(|| {
+        let inner = command.find_subcommand(word).cloned();
+        command = inner.ok_or_else(|| {
             Failure::input(format!("`{}` is not a command", words.join(" ")))
                 .with_hint("`gpucost --help` lists the commands")
         })?;
     }
-    Ok(found)
+    Ok(command)
 }

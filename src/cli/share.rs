@@ -165,8 +165,8 @@ fn smaller_types(on: &SharedOn, key: &PriceKey, prices: &Prices<'_>) -> Vec<Smal
 
 /// A type of the catalog.
 fn known(name: &str) -> Result<InstanceShape, Failure> {
-    let found = shape(&name.to_ascii_lowercase()).cloned();
-    found.ok_or_else(|| {
+    let known_shape = shape(&name.to_ascii_lowercase()).cloned();
+    known_shape.ok_or_else(|| {
         let known = shapes().filter(|shape| shape.gpu.is_some());
         let known = known.map(|shape| shape.instance_type.as_str());
         known_prices::not_in_the_catalog("instance type", name, &nearest_names(name, known))
@@ -222,8 +222,8 @@ struct Machines {
 impl Machines {
     /// Those of an audit that run on them.
     fn workloads<'a>(&self, audit: &'a Audit) -> Vec<&'a AuditedWorkload> {
-        let own = |one: &&AuditedWorkload| {
-            let mut instances = one.workload.instances.iter();
+        let own = |workload: &&AuditedWorkload| {
+            let mut instances = workload.workload.instances.iter();
             instances.any(|id| self.types.contains_key(id))
         };
         audit.workloads.iter().filter(own).collect()
@@ -257,13 +257,13 @@ fn of_same_card(
         .as_ref()
         .map(|offer| (offer.model.clone(), offer.vram_mib));
     let FoundTenants {
-        tenants: all,
+        tenants: found_tenants,
         left_out: mut skipped,
         with_others,
     } = measured;
     let mut tenants = Vec::new();
     let mut machines = Machines::default();
-    for measured in all {
+    for measured in found_tenants {
         let (gpu, _) = &measured.card;
         let reason = if Some(&measured.card) != card.as_ref() {
             let gpu = with_article(gpu.name());
@@ -356,14 +356,17 @@ fn file_of_tenants(path: &Path) -> Result<Vec<TypedTenant>, Failure> {
         .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
     let header = reader.headers().map_err(|error| wrong(error.to_string()))?;
     let columns: Vec<String> = header.iter().map(str::to_owned).collect();
-    if let Some(other) = columns.iter().find(|one| !COLUMNS.contains(&one.as_str())) {
+    if let Some(unknown) = columns
+        .iter()
+        .find(|column| !COLUMNS.contains(&column.as_str()))
+    {
         return Err(wrong(format!(
-            "line 1: unknown column `{other}`; the columns are {}",
+            "line 1: unknown column `{unknown}`; the columns are {}",
             COLUMNS.join(", ")
         )));
     }
     for needed in ["name", "vram"] {
-        if !columns.iter().any(|one| one == needed) {
+        if !columns.iter().any(|column| column == needed) {
             return Err(wrong(format!("line 1: the column `{needed}` is missing")));
         }
     }
@@ -377,7 +380,7 @@ fn file_of_tenants(path: &Path) -> Result<Vec<TypedTenant>, Failure> {
             )));
         }
         let cell = |column: &str| {
-            let place = columns.iter().position(|one| one == column);
+            let place = columns.iter().position(|name| name == column);
             place
                 .and_then(|place| record.get(place))
                 .unwrap_or_default()

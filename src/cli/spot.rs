@@ -48,10 +48,15 @@ fn one_type(
         checkpointing: checkpointing(args),
         accepted,
     };
-    let found = assess_type(&key, job, &prices, &settings.policy);
-    planning.print(&spot_type_doc(&found), found.seen_on().min(), io.now, io)?;
-    if found.figures.is_none() {
-        let reason = found.eligibility.err().unwrap_or_default();
+    let assessment = assess_type(&key, job, &prices, &settings.policy);
+    planning.print(
+        &spot_type_doc(&assessment),
+        assessment.seen_on().min(),
+        io.now,
+        io,
+    )?;
+    if assessment.figures.is_none() {
+        let reason = assessment.eligibility.err().unwrap_or_default();
         output::complain(
             &reason,
             "`gpucost pricing TYPE --region all` shows the regions with a price",
@@ -78,14 +83,14 @@ fn fleet(
     }
     let estate = estate::estate(&args.estate, &planning.settings, io)?;
     let policy = &planning.settings.policy;
-    let found = if args.today {
+    let fleet = if args.today {
         assess_fleet(&estate, policy, accepted, checkpointing)
     } else {
         planned_spot(&audited(&estate, policy, accepted), &estate, policy)
     };
-    let priced = (found.oldest_seen_on(), estate.window.end);
-    planning.print_rows(&spot_fleet_doc(&found), args.limits.most(), priced, io)?;
-    let instances = found.assessments.iter().map(|row| row.instances).sum();
-    let code = output::close("analyzed", (instances, 0), &found.gaps, &args.estate, io);
+    let priced = (fleet.oldest_seen_on(), estate.window.end);
+    planning.print_rows(&spot_fleet_doc(&fleet), args.limits.most(), priced, io)?;
+    let instances = fleet.assessments.iter().map(|row| row.instances).sum();
+    let code = output::close("analyzed", (instances, 0), &fleet.gaps, &args.estate, io);
     Ok(code)
 }

@@ -221,7 +221,7 @@ fn from(name: &str) -> String {
 /// The estate of a directory that was written last.
 fn newest_estate(folder: &Path) -> Option<String> {
     let entries = fs::read_dir(folder).ok()?.flatten().take(MOST_ENTRIES);
-    let mut found: Vec<(SystemTime, String)> = entries
+    let mut estates: Vec<(SystemTime, String)> = entries
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let about = entry.metadata().ok()?;
@@ -230,8 +230,8 @@ fn newest_estate(folder: &Path) -> Option<String> {
             is_one.then(|| Some((about.modified().ok()?, name)))?
         })
         .collect();
-    found.sort();
-    found.pop().map(|(_, name)| name)
+    estates.sort();
+    estates.pop().map(|(_, name)| name)
 }
 
 /// Whether a file begins as an estate does, which names its version first.

@@ -56,9 +56,9 @@ impl WorkloadArgs {
             (Some(estate), Some(name)) => (estate, name),
         };
         let audit = audit(&estate, &settings.policy, Risk::Low);
-        let found = running_workload(&audit, name, &settings.policy);
-        let found = found.map_err(|error| self.unmeasured(error))?;
-        Ok(Some((found, estate.prices)))
+        let running = running_workload(&audit, name, &settings.policy);
+        let running = running.map_err(|error| self.unmeasured(error))?;
+        Ok(Some((running, estate.prices)))
     }
 
     /// The failure where a workload does not say what is asked.

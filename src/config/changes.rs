@@ -32,7 +32,7 @@ impl SettingsFile {
         let names: Vec<&str> = self
             .metric_map
             .iter()
-            .map(|one| one.name.as_str())
+            .map(|measure| measure.name.as_str())
             .collect();
         let stated = [
             ("prices.file", self.prices.file.as_deref().map(called)),

@@ -198,9 +198,9 @@ mod tests {
         }
         let problems = reader.end(()).expect_err("unknown keys");
         assert_eq!(problems.len(), 100);
-        for one in &problems {
-            let key = format!("unknown key `k{}`", one.line);
-            assert!(one.message.starts_with(&key), "{one:?}");
+        for problem in &problems {
+            let key = format!("unknown key `k{}`", problem.line);
+            assert!(problem.message.starts_with(&key), "{problem:?}");
         }
     }
 

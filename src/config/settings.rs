@@ -288,7 +288,7 @@ mod tests {
                     [prometheus.metric_map.c]\nquantity = \"utilization\"\nscale = 1\n\
                     [prometheus.metric_map.d]\nquantity = \"memory-used\"\n";
         let problems = parse(text).expect_err("two errors");
-        let found: Vec<(usize, &str)> = problems
+        let places: Vec<(usize, &str)> = problems
             .iter()
             .map(|problem| (problem.line, problem.message.as_str()))
             .collect();
@@ -302,7 +302,7 @@ mod tests {
                 "`b` has no `scale`: 100 for a share of one, 1 for a percentage",
             ),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(places, expected);
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
                     [prometheus.metric_map.b]\nindx = \"card\"\n\
                     [prometheus.metric_map]\nc = 1\n";
         let problems = parse(text).expect_err("six errors");
-        let found: Vec<(usize, &str)> = problems
+        let places: Vec<(usize, &str)> = problems
             .iter()
             .map(|problem| (problem.line, problem.message.as_str()))
             .collect();
@@ -324,8 +324,8 @@ mod tests {
             (7, "unknown key `indx` (did you mean index?)"),
             (9, "`c` must be a table"),
         ];
-        assert_eq!(found.len(), expected.len(), "{found:?}");
-        for ((line, message), (at, start)) in found.into_iter().zip(expected) {
+        assert_eq!(places.len(), expected.len(), "{places:?}");
+        for ((line, message), (at, start)) in places.into_iter().zip(expected) {
             assert_eq!(line, at, "{message}");
             assert!(message.starts_with(start), "{message}");
         }

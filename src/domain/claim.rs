@@ -238,9 +238,9 @@ pub struct InitRequest {
 /// each other init container runs alone beside the sidecars that were started before it.
 pub fn effective_request(containers: &[u64], init: &[InitRequest]) -> u64 {
     let (mut sidecars, mut most) = (0_u64, 0_u64);
-    for one in init {
-        let beside = sidecars.saturating_add(one.amount);
-        if one.is_sidecar {
+    for container in init {
+        let beside = sidecars.saturating_add(container.amount);
+        if container.is_sidecar {
             sidecars = beside;
         } else {
             most = most.max(beside);
@@ -300,8 +300,8 @@ mod tests {
             (slice(3, 1), 2, "0.857143"),
             (slice(1, 2), 7, "0.5"),
         ] {
-            let found = unit.physical(count).round_dp(6).normalize();
-            assert_eq!(found.to_string(), physical, "{count} of {unit:?}");
+            let devices = unit.physical(count).round_dp(6).normalize();
+            assert_eq!(devices.to_string(), physical, "{count} of {unit:?}");
         }
     }
 }

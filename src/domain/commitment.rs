@@ -300,9 +300,15 @@ impl Commitments {
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        let reserved = self.reserved_instances.iter().map(|one| one.id.as_str());
-        let plans = self.savings_plans.iter().map(|one| one.id.as_str());
-        let capacity = self.capacity_reservations.iter().map(|one| one.id.as_str());
+        let reserved = self
+            .reserved_instances
+            .iter()
+            .map(|reservation| reservation.id.as_str());
+        let plans = self.savings_plans.iter().map(|plan| plan.id.as_str());
+        let capacity = self
+            .capacity_reservations
+            .iter()
+            .map(|reservation| reservation.id.as_str());
         reserved.chain(plans).chain(capacity)
     }
 
@@ -311,12 +317,12 @@ impl Commitments {
         let reserved = self
             .reserved_instances
             .iter_mut()
-            .map(|one| &mut one.account);
-        let plans = self.savings_plans.iter_mut().map(|one| &mut one.account);
+            .map(|reservation| &mut reservation.account);
+        let plans = self.savings_plans.iter_mut().map(|plan| &mut plan.account);
         let capacity = self
             .capacity_reservations
             .iter_mut()
-            .map(|one| &mut one.account);
+            .map(|reservation| &mut reservation.account);
         for owner in reserved.chain(plans).chain(capacity) {
             *owner = Some(account.to_owned());
         }
@@ -341,9 +347,15 @@ impl Commitments {
 
     /// Every id, to be changed.
     pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let reserved = self.reserved_instances.iter_mut().map(|one| &mut one.id);
-        let plans = self.savings_plans.iter_mut().map(|one| &mut one.id);
-        let capacity = self.capacity_reservations.iter_mut().map(|one| &mut one.id);
+        let reserved = self
+            .reserved_instances
+            .iter_mut()
+            .map(|reservation| &mut reservation.id);
+        let plans = self.savings_plans.iter_mut().map(|plan| &mut plan.id);
+        let capacity = self
+            .capacity_reservations
+            .iter_mut()
+            .map(|reservation| &mut reservation.id);
         reserved.chain(plans).chain(capacity)
     }
 
@@ -354,31 +366,33 @@ impl Commitments {
         replace(
             &mut self.reserved_instances,
             others.reserved_instances,
-            |one| (one.id.clone(), &mut one.account),
+            |reservation| (reservation.id.clone(), &mut reservation.account),
         );
-        replace(&mut self.savings_plans, others.savings_plans, |one| {
-            (one.id.clone(), &mut one.account)
+        replace(&mut self.savings_plans, others.savings_plans, |plan| {
+            (plan.id.clone(), &mut plan.account)
         });
         replace(
             &mut self.capacity_reservations,
             others.capacity_reservations,
-            |one| (one.id.clone(), &mut one.account),
+            |reservation| (reservation.id.clone(), &mut reservation.account),
         );
     }
 
     /// Keeps what is of the regions that pass; what holds everywhere stays.
     pub fn retain_regions(&mut self, keep: impl Fn(&str) -> bool) {
-        self.reserved_instances.retain(|one| keep(&one.region));
+        self.reserved_instances
+            .retain(|reservation| keep(&reservation.region));
         self.savings_plans
-            .retain(|one| one.region.as_deref().is_none_or(&keep));
-        self.capacity_reservations.retain(|one| keep(&one.region));
+            .retain(|plan| plan.region.as_deref().is_none_or(&keep));
+        self.capacity_reservations
+            .retain(|reservation| keep(&reservation.region));
     }
 
     /// Keeps the capacity reservations of the accounts that pass, and those of unknown ones:
     /// only its own account pays for unused room.
     pub fn retain_accounts(&mut self, keep: impl Fn(&str) -> bool) {
         self.capacity_reservations
-            .retain(|one| one.account.as_deref().is_none_or(&keep));
+            .retain(|reservation| reservation.account.as_deref().is_none_or(&keep));
     }
 }
 
@@ -387,16 +401,16 @@ fn replace<T>(
     others: Vec<T>,
     owner: impl Fn(&mut T) -> (String, &mut Option<String>),
 ) {
-    let mut all: BTreeMap<String, T> = BTreeMap::new();
-    for mut one in std::mem::take(present).into_iter().chain(others) {
-        let (id, account) = owner(&mut one);
-        if let Some(before) = all.get_mut(&id) {
+    let mut by_id: BTreeMap<String, T> = BTreeMap::new();
+    for mut commitment in std::mem::take(present).into_iter().chain(others) {
+        let (id, account) = owner(&mut commitment);
+        if let Some(before) = by_id.get_mut(&id) {
             let (_, known) = owner(before);
             *account = account.take().or_else(|| known.take());
         }
-        all.insert(id, one);
+        by_id.insert(id, commitment);
     }
-    *present = all.into_values().collect();
+    *present = by_id.into_values().collect();
 }
 
 #[cfg(test)]
@@ -466,22 +480,25 @@ mod tests {
     #[test]
     fn what_is_added_takes_the_place_of_the_same_id() {
         let times = ("2026-03-01T00:00:00Z", "2027-03-01T00:00:00Z");
-        let one = |id, upfront| reserved(id, upfront, times.0, times.1);
-        let mut all = Commitments {
-            reserved_instances: vec![one("b", 1), one("c", 2)],
+        let bought = |id, upfront| reserved(id, upfront, times.0, times.1);
+        let mut commitments = Commitments {
+            reserved_instances: vec![bought("b", 1), bought("c", 2)],
             ..Commitments::default()
         };
-        assert!(!all.is_empty() && Commitments::default().is_empty());
-        all.add(Commitments {
-            reserved_instances: vec![one("c", 3), one("a", 4)],
+        assert!(!commitments.is_empty() && Commitments::default().is_empty());
+        commitments.add(Commitments {
+            reserved_instances: vec![bought("c", 3), bought("a", 4)],
             ..Commitments::default()
         });
-        let found: Vec<(&str, Decimal)> = all
+        let amounts: Vec<(&str, Decimal)> = commitments
             .reserved_instances
             .iter()
-            .map(|one| (one.id.as_str(), one.upfront))
+            .map(|reservation| (reservation.id.as_str(), reservation.upfront))
             .collect();
         let expected = [("a", 4), ("b", 1), ("c", 3)];
-        assert_eq!(found, expected.map(|(id, paid)| (id, Decimal::from(paid))));
+        assert_eq!(
+            amounts,
+            expected.map(|(id, paid)| (id, Decimal::from(paid)))
+        );
     }
 }

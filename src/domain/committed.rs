@@ -38,7 +38,9 @@ impl CommittedHours {
     pub fn purchase_option(&self) -> PurchaseOption {
         let mut options = self.parts.iter().map(|part| part.option);
         match options.next() {
-            Some(first) if self.uncovered_share.is_zero() && options.all(|one| one == first) => {
+            Some(first)
+                if self.uncovered_share.is_zero() && options.all(|option| option == first) =>
+            {
                 first
             }
             _ => PurchaseOption::Mixed,

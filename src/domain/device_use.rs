@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn of_two_of_the_same_the_one_with_more_samples_stays() {
-        let one = |machine: &str, gpu, pod: &str, n_samples| DeviceUse {
+        let device_use = |machine: &str, gpu, pod: &str, n_samples| DeviceUse {
             machine: ResourceId::named(machine),
             gpu,
             namespace: "search".to_owned(),
@@ -69,15 +69,15 @@ mod tests {
             max_percent: 0.0,
         };
         let mut uses = vec![
-            one("i-2", 0, "a", 5),
-            one("i-1", 1, "a", 3),
-            one("i-1", 1, "a", 90),
-            one("i-1", 0, "b", 1),
+            device_use("i-2", 0, "a", 5),
+            device_use("i-1", 1, "a", 3),
+            device_use("i-1", 1, "a", 90),
+            device_use("i-1", 0, "b", 1),
         ];
         DeviceUse::sort(&mut uses);
         let left: Vec<_> = uses
             .iter()
-            .map(|one| (one.machine.as_str(), one.gpu, one.n_samples))
+            .map(|kept| (kept.machine.as_str(), kept.gpu, kept.n_samples))
             .collect();
         assert_eq!(left, [("i-1", 0, 1), ("i-1", 1, 90), ("i-2", 0, 5)]);
         // 90 samples of a minute.

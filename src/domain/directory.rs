@@ -92,8 +92,8 @@ fn is_of_aws(domain: &str) -> bool {
     domain == "ec2.internal" || domain.ends_with(".compute.internal")
 }
 
-fn matched<'a>(found: Option<&Option<&'a Instance>>) -> HostMatch<'a> {
-    match found {
+fn matched<'a>(entry: Option<&Option<&'a Instance>>) -> HostMatch<'a> {
+    match entry {
         Some(Some(instance)) => HostMatch::One(instance),
         Some(None) => HostMatch::Several,
         None => HostMatch::None,
@@ -121,7 +121,7 @@ mod tests {
             instance("i-3", "us-east-1", "ip-10-0-1-3.ec2.internal"),
         ];
         let directory = Directory::of(&instances);
-        let id = |found: HostMatch<'_>| match found {
+        let id = |host_match: HostMatch<'_>| match host_match {
             HostMatch::One(instance) => instance.id.to_string(),
             HostMatch::Several => "several".to_owned(),
             HostMatch::None => "none".to_owned(),

@@ -32,14 +32,14 @@ mod tests {
         // FNV-1a of 64 bits: 0xcbf29ce484222325 for nothing, and for "a" 0xaf63dc4c8601ec8c,
         // as its authors publish it. The byte that ends a text is one more step.
         assert_eq!(Fnv::default().hex(), "cbf29ce484222325");
-        let mut one = Fnv::default();
-        one.add("a");
+        let mut hash = Fnv::default();
+        hash.add("a");
         let ended = (0xaf63_dc4c_8601_ec8c_u64 ^ 0xff).wrapping_mul(0x0100_0000_01b3);
-        assert_eq!(one.hex(), format!("{ended:016x}"));
+        assert_eq!(hash.hex(), format!("{ended:016x}"));
         let (mut left, mut right) = (Fnv::default(), Fnv::default());
-        for (one, other) in [("ab", "a"), ("c", "bc")] {
-            left.add(one);
-            right.add(other);
+        for (first, second) in [("ab", "a"), ("c", "bc")] {
+            left.add(first);
+            right.add(second);
         }
         assert_ne!(left, right);
     }

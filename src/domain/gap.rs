@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn a_region_is_found_behind_its_account() {
         assert_eq!(region_of("111122223333/us-east-1"), "us-east-1");
-        for other in ["us-east-1", "account", "gcp/project/us-central1/vm", "a/b"] {
-            assert_eq!(region_of(other), other);
+        for place in ["us-east-1", "account", "gcp/project/us-central1/vm", "a/b"] {
+            assert_eq!(region_of(place), place);
         }
     }
 }

@@ -71,19 +71,24 @@ pub struct ComponentHost {
 
 impl InferenceComponent {
     pub fn current_copies(&self) -> u64 {
-        self.copies.iter().map(|one| u64::from(one.count)).sum()
+        self.copies
+            .iter()
+            .map(|copies| u64::from(copies.count))
+            .sum()
     }
 
     /// GPUs that its copies reserve on instances of a type, on all without one; absent where
     /// those of a copy are not known.
     pub fn reserved_gpus(&self, instance_type: Option<&str>) -> Option<Decimal> {
-        let is_there = |one: &&Copies| {
-            let own = one.instance_type.as_deref();
-            one.count > 0 && (own.is_none() || instance_type.is_none() || own == instance_type)
+        let is_there = |copies: &&Copies| {
+            let own = copies.instance_type.as_deref();
+            copies.count > 0 && (own.is_none() || instance_type.is_none() || own == instance_type)
         };
         let mut copies = self.copies.iter().filter(is_there);
-        copies.try_fold(Decimal::ZERO, |sum, one| {
-            let own = one.gpus_each?.checked_mul(Decimal::from(one.count))?;
+        copies.try_fold(Decimal::ZERO, |sum, of_copy| {
+            let own = of_copy
+                .gpus_each?
+                .checked_mul(Decimal::from(of_copy.count))?;
             sum.checked_add(own)
         })
     }
@@ -101,19 +106,20 @@ impl ComponentHost {
     /// GPUs that its components reserve on instances of a type; absent where those of one
     /// are not known.
     pub fn reserved_gpus(&self, instance_type: &str) -> Option<Decimal> {
-        let mut all = self.components.iter();
-        all.try_fold(Decimal::ZERO, |sum, one| {
-            sum.checked_add(one.reserved_gpus(Some(instance_type))?)
+        let mut components = self.components.iter();
+        components.try_fold(Decimal::ZERO, |sum, component| {
+            sum.checked_add(component.reserved_gpus(Some(instance_type))?)
         })
     }
 
     /// Whether every component has the copies that were asked for: others may need GPUs that
     /// are free now.
     pub fn is_settled(&self) -> bool {
-        let mut all = self.components.iter();
-        all.all(|one| {
-            one.desired_copies
-                .is_some_and(|count| u64::from(count) == one.current_copies())
+        let mut components = self.components.iter();
+        components.all(|component| {
+            component
+                .desired_copies
+                .is_some_and(|count| u64::from(count) == component.current_copies())
         })
     }
 

@@ -319,14 +319,14 @@ mod tests {
             };
             instance.stopped_at().map(|time| time.to_string())
         };
-        let found = Some("2026-10-30T23:55:00Z".to_owned());
+        let time = Some("2026-10-30T23:55:00Z".to_owned());
         for reason in [
             "User initiated (2026-10-30 23:55:00 GMT)",
             "User initiated (2026-10-30 23:55:00 UTC)",
             "Server.ScheduledStop: Stopped due to scheduled retirement (2026-10-30 23:55:00 GMT)",
         ] {
             let stopped = stopped_at(InstanceState::Stopped, Some(reason));
-            assert_eq!(stopped, found, "{reason}");
+            assert_eq!(stopped, time, "{reason}");
             assert_eq!(stopped_at(InstanceState::Running, Some(reason)), None);
         }
         for reason in [

@@ -96,8 +96,8 @@ impl TrainingJob {
         }
         let mut total = Decimal::ZERO;
         for ((_, count), rate) in self.instances.iter().zip(rates) {
-            let all = Decimal::from(u64::from(seconds) * u64::from(*count));
-            total = total.checked_add(all.checked_mul(rate.amount())?)?;
+            let all_seconds = Decimal::from(u64::from(seconds) * u64::from(*count));
+            total = total.checked_add(all_seconds.checked_mul(rate.amount())?)?;
         }
         let amount = total / Decimal::from(HOUR_SECONDS);
         Some(Money::new(amount, currency).rounded())
@@ -112,8 +112,8 @@ impl TrainingJob {
     }
 
     /// Puts jobs in order of account, region and name.
-    pub fn sort(all: &mut [Self]) {
-        all.sort_by(|left, right| {
+    pub fn sort(jobs: &mut [Self]) {
+        jobs.sort_by(|left, right| {
             let names = (&left.account, &left.region, &left.name);
             names.cmp(&(&right.account, &right.region, &right.name))
         });
@@ -153,42 +153,42 @@ mod tests {
 
     #[test]
     fn a_job_costs_every_second_of_every_instance() {
-        let one = job(&[("ml.g5.xlarge-training", 2), ("ml.m5.xlarge-training", 3)]);
+        let priced = job(&[("ml.g5.xlarge-training", 2), ("ml.m5.xlarge-training", 3)]);
         let dollars = |amount| rate(amount, Currency::Usd);
         // 3,750 s × (2 × 1.408 + 3 × 0.23) = 13,147.5; ÷ 3,600 = 3.652083…
-        let cost = one.cost(3_750, &[dollars("1.408"), dollars("0.23")]);
+        let cost = priced.cost(3_750, &[dollars("1.408"), dollars("0.23")]);
         assert_eq!(cost.map(|cost| cost.to_string()), Some("$3.65".to_owned()));
         // Half a cent: 1 s × 5 × 3.6 ÷ 3,600 = 0.005.
         let five = job(&[("ml.g5.xlarge-training", 5)]);
         let cost = five.cost(1, &[dollars("3.6")]);
         assert_eq!(cost.map(|cost| cost.to_string()), Some("$0.01".to_owned()));
 
-        assert_eq!(one.cost(3_750, &[dollars("1.408")]), None);
+        assert_eq!(priced.cost(3_750, &[dollars("1.408")]), None);
         let yuan = rate("1", Currency::Cny);
-        assert_eq!(one.cost(3_750, &[dollars("1"), yuan]), None);
+        assert_eq!(priced.cost(3_750, &[dollars("1"), yuan]), None);
         assert_eq!(job(&[]).cost(3_750, &[]), None);
     }
 
     #[test]
     fn spot_saves_what_is_not_billed() {
-        let mut one = job(&[("ml.g5.xlarge-training", 1)]);
+        let mut job = job(&[("ml.g5.xlarge-training", 1)]);
         // 1 − 3,750 / 10,000
-        assert_eq!(one.spot_saving_percent(), Some(62.5));
-        one.training_seconds = Some(0);
-        assert_eq!(one.spot_saving_percent(), None);
-        one.training_seconds = Some(3_000);
-        assert_eq!(one.spot_saving_percent(), Some(0.0));
-        one.is_spot = false;
-        assert_eq!(one.spot_saving_percent(), None);
+        assert_eq!(job.spot_saving_percent(), Some(62.5));
+        job.training_seconds = Some(0);
+        assert_eq!(job.spot_saving_percent(), None);
+        job.training_seconds = Some(3_000);
+        assert_eq!(job.spot_saving_percent(), Some(0.0));
+        job.is_spot = false;
+        assert_eq!(job.spot_saving_percent(), None);
     }
 
     #[test]
     fn what_a_plan_paid_for_has_no_price() {
-        let mut one = job(&[("ml.p5.48xlarge-training", 1)]);
-        let keys: Vec<String> = one.price_keys().iter().map(PriceKey::to_string).collect();
+        let mut job = job(&[("ml.p5.48xlarge-training", 1)]);
+        let keys: Vec<String> = job.price_keys().iter().map(PriceKey::to_string).collect();
         let key = "sagemaker ml.p5.48xlarge-training us-east-1 linux shared on-demand";
         assert_eq!(keys, [key]);
-        one.plan = Some("arn".to_owned());
-        assert_eq!(one.price_keys(), []);
+        job.plan = Some("arn".to_owned());
+        assert_eq!(job.price_keys(), []);
     }
 }

@@ -132,8 +132,8 @@ impl UnitCost {
     /// Price of so many, to six decimals; absent without a cost, and of no unit.
     pub fn price(&self) -> Option<Money> {
         let cost = self.cost?;
-        let all = cost.amount().checked_mul(Decimal::from(self.per()))?;
-        let amount = all.checked_div(self.count)?;
+        let product = cost.amount().checked_mul(Decimal::from(self.per()))?;
+        let amount = product.checked_div(self.count)?;
         Some(to_six_decimals(Money::new(amount, cost.currency())))
     }
 }
@@ -165,9 +165,9 @@ mod tests {
             ("tokens", "90000000", 1_000_000, "0.4"),
             ("epochs", "90", 1, "0.4"),
         ] {
-            let found = of(unit, count, Some("36"));
+            let unit_cost = of(unit, count, Some("36"));
             assert_eq!(
-                (found.per(), found.price()),
+                (unit_cost.per(), unit_cost.price()),
                 (per, Some(usd(price))),
                 "{unit}"
             );
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(amount, KpiValue::Money(usd("1.234568")));
         let half = KpiValue::measured(0.5).expect("a number");
         assert_eq!(amount.minus(half), None);
-        let change = KpiValue::measured(12.75).and_then(|one| one.minus(half));
+        let change = KpiValue::measured(12.75).and_then(|value| value.minus(half));
         assert_eq!(change, Some(KpiValue::Measured(12.25)));
         assert_eq!(KpiValue::measured(f64::NAN), None);
     }

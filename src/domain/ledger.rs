@@ -247,20 +247,20 @@ mod tests {
 
     #[test]
     fn actions_are_told_apart_by_workload_kind_and_target() {
-        let all = [
+        let ids = [
             action_id("i-1", ActionKind::Stop, None),
             action_id("i-2", ActionKind::Stop, None),
             action_id("i-1", ActionKind::Spot, None),
             action_id("i-1", ActionKind::Rightsize, Some(&target(1))),
             action_id("i-1", ActionKind::Rightsize, Some(&target(11))),
         ];
-        for (place, one) in all.iter().enumerate() {
-            assert_eq!(one.len(), 16);
-            assert!(!all[..place].contains(one), "{one} is twice");
+        for (place, id) in ids.iter().enumerate() {
+            assert_eq!(id.len(), 16);
+            assert!(!ids[..place].contains(id), "{id} is twice");
         }
         // FNV-1a of 64 bits over `i-1`, 0xff, `stop`, 0xff, by another program: an id must
         // not change between versions.
-        assert_eq!(all[0], "9fe32031a5cd48fc");
+        assert_eq!(ids[0], "9fe32031a5cd48fc");
     }
 
     #[test]

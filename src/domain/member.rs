@@ -116,15 +116,15 @@ impl<'a> Measured<'a> {
     pub fn sees_every_gpu(&self) -> bool {
         let visible = self.visible_gpus().unwrap_or(0);
         let mut usage = self.usage.iter();
-        usage.all(|one| one.gpus.is_empty() || one.measures_every_gpu(visible))
+        usage.all(|measured| measured.gpus.is_empty() || measured.measures_every_gpu(visible))
     }
 
     /// The fullest card: largest peak and p95 of any GPU; absent unless every
     /// measured GPU reports its memory.
     pub fn vram(&self) -> Option<VramSummary> {
-        let mut all = self.gpus().map(|gpu| gpu.vram);
-        let first = all.next()??;
-        all.try_fold(first, |fullest, vram| {
+        let mut cards = self.gpus().map(|gpu| gpu.vram);
+        let first = cards.next()??;
+        cards.try_fold(first, |fullest, vram| {
             let vram = vram?;
             Some(VramSummary {
                 peak_mib: fullest.peak_mib.max(vram.peak_mib),

@@ -156,7 +156,9 @@ impl Node {
     /// Its devices, with claims among which are all of its own.
     pub fn funnel<'a>(&self, claims: impl IntoIterator<Item = &'a Claim>) -> DeviceFunnel {
         let offered = self.devices.values();
-        let allocatable: Decimal = offered.map(|one| one.unit.physical(one.allocatable)).sum();
+        let allocatable: Decimal = offered
+            .map(|device| device.unit.physical(device.allocatable))
+            .sum();
         let own = claims.into_iter();
         let own = own.filter(|claim| claim.machine.as_ref() == Some(&self.machine));
         let requested: Decimal = own.map(|claim| claim.devices.physical()).sum();
@@ -299,7 +301,8 @@ mod tests {
     }
 
     fn shown(funnel: &DeviceFunnel) -> [String; 4] {
-        let text = |value: Option<Decimal>| value.map_or("?".to_owned(), |one| one.to_string());
+        let text =
+            |value: Option<Decimal>| value.map_or("?".to_owned(), |number| number.to_string());
         [
             text(Some(funnel.allocatable)),
             text(funnel.requested),
@@ -318,8 +321,8 @@ mod tests {
             claim(&replica, 5, Some("i-2")),
             claim(&replica, 7, None),
         ];
-        let found = shared.funnel(&claims);
-        assert_eq!(shown(&found), ["8", "0.3", "7.7", "7.7"]);
+        let funnel = shared.funnel(&claims);
+        assert_eq!(shown(&funnel), ["8", "0.3", "7.7", "7.7"]);
 
         let slice = |slices| DeviceUnit::Slice {
             profile: String::new(),
@@ -334,9 +337,9 @@ mod tests {
             claim(&slice(1), 7, Some("i-1")),
             claim(&slice(3), 1, Some("i-1")),
         ];
-        let found = divided.funnel(&claims);
+        let funnel = divided.funnel(&claims);
         assert_eq!(
-            shown(&found),
+            shown(&funnel),
             ["1.714286", "1.428571", "0.285715", "0.571429"]
         );
     }
@@ -373,16 +376,16 @@ mod tests {
 
     #[test]
     fn what_was_not_read_is_not_zero() {
-        let mut one = node(4, &[("nvidia.com/gpu", DeviceUnit::Whole, 4)]);
-        one.pods = None;
-        assert_eq!(shown(&one.funnel(&[])), ["4", "?", "?", "?"]);
-        one.pods = Some(0);
-        assert_eq!(shown(&one.funnel(&[])), ["4", "0", "4", "4"]);
-        one.physical = None;
-        assert_eq!(shown(&one.funnel(&[])), ["4", "0", "4", "?"]);
+        let mut unread = node(4, &[("nvidia.com/gpu", DeviceUnit::Whole, 4)]);
+        unread.pods = None;
+        assert_eq!(shown(&unread.funnel(&[])), ["4", "?", "?", "?"]);
+        unread.pods = Some(0);
+        assert_eq!(shown(&unread.funnel(&[])), ["4", "0", "4", "4"]);
+        unread.physical = None;
+        assert_eq!(shown(&unread.funnel(&[])), ["4", "0", "4", "?"]);
         // A driver that was removed after pods had been started.
-        one.devices.clear();
+        unread.devices.clear();
         let held = [claim(&DeviceUnit::Whole, 2, Some("i-1"))];
-        assert_eq!(shown(&one.funnel(&held)), ["0", "2", "0", "?"]);
+        assert_eq!(shown(&unread.funnel(&held)), ["0", "2", "0", "?"]);
     }
 }

@@ -48,16 +48,20 @@ impl AwsOpinion {
     pub fn all_of(instances: &[Instance], advice: Vec<AwsAdvice>) -> Vec<Self> {
         let mut groups: BTreeMap<(&str, &str, &str), Vec<ResourceId>> = BTreeMap::new();
         let of_aws = instances.iter();
-        for one in of_aws.filter(|one| one.id.provider() == Provider::Aws) {
-            if let Some(group) = &one.auto_scaling_group {
-                let key = (one.account.as_str(), one.region.as_str(), group.as_str());
-                groups.entry(key).or_default().push(one.id.clone());
+        for instance in of_aws.filter(|instance| instance.id.provider() == Provider::Aws) {
+            if let Some(group) = &instance.auto_scaling_group {
+                let key = (
+                    instance.account.as_str(),
+                    instance.region.as_str(),
+                    group.as_str(),
+                );
+                groups.entry(key).or_default().push(instance.id.clone());
             }
         }
         let members = |about: AdvisedResource| match about {
             AdvisedResource::Instance(id) => {
-                let found = instances.binary_search_by(|one| one.id.cmp(&id));
-                found.ok().map(|_| vec![id])
+                let place = instances.binary_search_by(|instance| instance.id.cmp(&id));
+                place.ok().map(|_| vec![id])
             }
             AdvisedResource::AutoScalingGroup {
                 account,
@@ -68,12 +72,12 @@ impl AwsOpinion {
                 groups.get(&key).cloned()
             }
         };
-        let opinions = advice.into_iter().filter_map(|one| {
+        let opinions = advice.into_iter().filter_map(|advised| {
             Some(Self {
-                instances: members(one.about)?,
-                action: one.action,
-                to: one.to,
-                monthly_savings: one.monthly_savings,
+                instances: members(advised.about)?,
+                action: advised.action,
+                to: advised.to,
+                monthly_savings: advised.monthly_savings,
             })
         });
         let mut opinions: Vec<Self> = opinions.collect();
@@ -89,19 +93,19 @@ impl AwsOpinion {
     /// One opinion about each instance, the one with the largest estimate: several about an
     /// instance are about the same dollars. What is about a group is left for the members that
     /// no larger one is about.
-    pub fn one_each(mut all: Vec<Self>) -> Vec<Self> {
-        all.sort_by(|left, right| {
+    pub fn one_each(mut opinions: Vec<Self>) -> Vec<Self> {
+        opinions.sort_by(|left, right| {
             let estimates = right.estimated().cmp(&left.estimated());
             estimates.then_with(|| left.key().cmp(&right.key()))
         });
         let mut known: BTreeSet<ResourceId> = BTreeSet::new();
         let mut kept: Vec<Self> = Vec::new();
-        for one in all {
-            let Some(one) = one.keeping(|id| !known.contains(id)) else {
+        for opinion in opinions {
+            let Some(opinion) = opinion.keeping(|id| !known.contains(id)) else {
                 continue;
             };
-            known.extend(one.instances.iter().cloned());
-            kept.push(one);
+            known.extend(opinion.instances.iter().cloned());
+            kept.push(opinion);
         }
         kept.sort_by(|left, right| left.key().cmp(&right.key()));
         kept
@@ -130,9 +134,9 @@ impl AwsOpinion {
     /// all of them.
     #[must_use]
     pub fn keeping(mut self, is_kept: impl Fn(&ResourceId) -> bool) -> Option<Self> {
-        let all = self.instances.len();
+        let before = self.instances.len();
         self.instances.retain(is_kept);
-        if self.instances.len() < all {
+        if self.instances.len() < before {
             self.monthly_savings = None;
         }
         (!self.instances.is_empty()).then_some(self)
@@ -141,11 +145,11 @@ impl AwsOpinion {
 
 /// Opinions about some instances in words, each kind once, such as `Rightsize to g5.xlarge (2
 /// of 3)`; absent without any.
-pub(super) fn in_words(all: &[AwsOpinion], instances: &[ResourceId]) -> Option<String> {
+pub(super) fn in_words(opinions: &[AwsOpinion], instances: &[ResourceId]) -> Option<String> {
     let mut kinds: BTreeMap<(&str, Option<&str>), BTreeSet<&ResourceId>> = BTreeMap::new();
-    for one in all {
-        let own = instances.iter().filter(|id| one.is_about(id));
-        let kind = kinds.entry((&one.action, one.to.as_deref()));
+    for opinion in opinions {
+        let own = instances.iter().filter(|id| opinion.is_about(id));
+        let kind = kinds.entry((&opinion.action, opinion.to.as_deref()));
         kind.or_default().extend(own);
     }
     let words = kinds.into_iter().map(|((action, to), own)| {
@@ -162,13 +166,14 @@ pub(super) fn in_words(all: &[AwsOpinion], instances: &[ResourceId]) -> Option<S
 
 /// What AWS estimates that all of it saves; absent unless each has an estimate, in one
 /// currency, and is about some of these instances alone.
-pub(super) fn savings(all: &[AwsOpinion], instances: &[ResourceId]) -> Option<Money> {
+pub(super) fn savings(opinions: &[AwsOpinion], instances: &[ResourceId]) -> Option<Money> {
     let is_own = |id: &ResourceId| instances.binary_search(id).is_ok();
-    let estimates: Option<Vec<Money>> = all
+    let estimates: Option<Vec<Money>> = opinions
         .iter()
-        .map(|one| {
-            one.monthly_savings
-                .filter(|_| one.instances.iter().all(is_own))
+        .map(|opinion| {
+            opinion
+                .monthly_savings
+                .filter(|_| opinion.instances.iter().all(is_own))
         })
         .collect();
     let mut estimates = estimates?.into_iter();
@@ -196,19 +201,19 @@ mod tests {
     #[test]
     fn kinds_are_named_once_with_their_number() {
         let three = ids(&["i-1", "i-2", "i-3"]);
-        let all = [
+        let opinions = [
             opinion(&["i-1"], "Rightsize", Some("g5.xlarge"), Some(10_050)),
             opinion(&["i-2"], "Rightsize", Some("g5.xlarge"), Some(10_050)),
             opinion(&["i-3"], "Stop", None, Some(73_438)),
         ];
-        let words = in_words(&all, &three);
+        let words = in_words(&opinions, &three);
         let expected = "Rightsize to g5.xlarge (2 of 3); Stop (1 of 3)";
         assert_eq!(words.as_deref(), Some(expected));
-        let words = in_words(&all[2..], &three[2..]);
+        let words = in_words(&opinions[2..], &three[2..]);
         assert_eq!(words.as_deref(), Some("Stop"));
         assert_eq!(in_words(&[], &three), None);
         // 100.50 × 2 + 734.38
-        let sum = savings(&all, &three).map(Money::amount);
+        let sum = savings(&opinions, &three).map(Money::amount);
         assert_eq!(sum, Some(Decimal::new(93_538, 2)));
         assert_eq!(savings(&[], &three), None);
         let unknown = opinion(&["i-1"], "Stop", None, None);
@@ -219,25 +224,25 @@ mod tests {
     #[test]
     fn of_several_opinions_about_an_instance_the_largest_counts() {
         let two = ids(&["i-1", "i-2"]);
-        let all = vec![
+        let opinions = vec![
             opinion(&["i-1"], "Rightsize", Some("g5.xlarge"), Some(41_199)),
             opinion(&["i-1"], "Stop", None, Some(73_438)),
             opinion(&["i-2"], "Delete", None, None),
             opinion(&["i-2"], "Rightsize", Some("g5.xlarge"), Some(10_050)),
         ];
-        let found = AwsOpinion::one_each(all.clone());
-        assert_eq!(found, [all[1].clone(), all[3].clone()]);
+        let kept = AwsOpinion::one_each(opinions.clone());
+        assert_eq!(kept, [opinions[1].clone(), opinions[3].clone()]);
         // 734.38 + 100.50
-        let sum = savings(&found, &two).map(Money::amount);
+        let sum = savings(&kept, &two).map(Money::amount);
         assert_eq!(sum, Some(Decimal::new(83_488, 2)));
 
         // The group is left with its other member, of which alone nothing is estimated.
         let group = opinion(&["i-1", "i-2"], "Rightsize", None, Some(30_000));
-        let found = AwsOpinion::one_each(vec![group.clone(), all[1].clone()]);
+        let kept = AwsOpinion::one_each(vec![group.clone(), opinions[1].clone()]);
         let rest = opinion(&["i-2"], "Rightsize", None, None);
-        assert_eq!(found, [all[1].clone(), rest]);
-        let found = AwsOpinion::one_each(vec![group.clone(), all[3].clone()]);
-        assert_eq!(found, [group]);
+        assert_eq!(kept, [opinions[1].clone(), rest]);
+        let kept = AwsOpinion::one_each(vec![group.clone(), opinions[3].clone()]);
+        assert_eq!(kept, [group]);
     }
 
     #[test]
@@ -254,8 +259,8 @@ mod tests {
             monthly_savings: cents.map(|cents| Money::new(Decimal::new(cents, 2), Currency::Usd)),
         };
         let advice = vec![seen(None), seen(Some(5_000)), seen(Some(73_438))];
-        let found = AwsOpinion::all_of(&instances, advice);
-        assert_eq!(found, [opinion(&["i-1"], "Stop", None, Some(73_438))]);
+        let opinions = AwsOpinion::all_of(&instances, advice);
+        assert_eq!(opinions, [opinion(&["i-1"], "Stop", None, Some(73_438))]);
     }
 
     #[test]

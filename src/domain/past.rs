@@ -53,7 +53,7 @@ impl PastAudit {
     pub fn names(&self) -> BTreeMap<&str, &str> {
         let workloads = self.workloads.iter();
         workloads
-            .map(|one| (one.id.as_str(), one.name.as_str()))
+            .map(|workload| (workload.id.as_str(), workload.name.as_str()))
             .collect()
     }
 }

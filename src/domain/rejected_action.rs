@@ -21,7 +21,7 @@ impl RejectedAction {
             return id == self.workload;
         }
         let mut names = [id, name].into_iter();
-        names.any(|one| one == self.workload || matches_pattern(&self.workload, one))
+        names.any(|called| called == self.workload || matches_pattern(&self.workload, called))
     }
 }
 

@@ -228,10 +228,10 @@ mod tests {
 
     #[test]
     fn the_minimum_follows_the_capacity_and_never_rises() {
-        let found = (0..=6).map(|number| left(&group(), &ids(1..=number)));
+        let changed = (0..=6).map(|number| left(&group(), &ids(1..=number)));
         // 6 − n of at least min(4, 6 − n).
         let expected = [(6, 4), (5, 4), (4, 4), (3, 3), (2, 2), (1, 1), (0, 0)];
-        assert_eq!(found.collect::<Vec<_>>(), expected.map(Some));
+        assert_eq!(changed.collect::<Vec<_>>(), expected.map(Some));
         let after = group().without(&ids(1..=2).iter().collect());
         let twice = after
             .expect("a group")
@@ -288,9 +288,9 @@ mod tests {
         };
         // 24 − 8 = 16 allows the minimum, 24 − 12 = 12 does not.
         let sizes = |left: BatchEnvironment| (left.min_vcpus, left.desired_vcpus);
-        let found = [0, 8, 12, 24, 28].map(|vcpus| environment.without(vcpus).map(sizes));
+        let reduced = [0, 8, 12, 24, 28].map(|vcpus| environment.without(vcpus).map(sizes));
         let left = [(16, 24), (16, 16), (12, 12), (0, 0)].map(Some);
         let expected: Vec<_> = left.into_iter().chain([None]).collect();
-        assert_eq!(found.to_vec(), expected);
+        assert_eq!(reduced.to_vec(), expected);
     }
 }

@@ -147,14 +147,20 @@ mod tests {
         };
         let changes = [(at(-4), 3), (at(9), 5), (at(5), 9), (at(6), 5), (at(4), 3)]
             .map(|(time, price)| (time, Decimal::from(price)));
-        let found = spot_history(&changes, window).expect("prices");
-        let figures = [found.now, found.mean, found.min, found.max, found.p95];
+        let history = spot_history(&changes, window).expect("prices");
+        let figures = [
+            history.now,
+            history.mean,
+            history.min,
+            history.max,
+            history.p95,
+        ];
         assert_eq!(
             figures.map(|figure| figure.normalize().to_string()),
             ["5", "4.4", "3", "9", "9"]
         );
         // 5 × 1.4² + 4.6² + 4 × 0.6² = 32.4 over 10 s: 1.8 of 4.4.
-        assert_eq!(found.volatility_percent.to_string(), "40.9091");
+        assert_eq!(history.volatility_percent.to_string(), "40.9091");
     }
 
     #[test]
@@ -183,10 +189,10 @@ mod tests {
             start: at(0),
             end: at(10),
         };
-        let found = spot_history(&[(at(-9), Decimal::TWO)], window).expect("a price");
-        assert_eq!(found.volatility_percent, Decimal::ZERO);
+        let history = spot_history(&[(at(-9), Decimal::TWO)], window).expect("a price");
+        assert_eq!(history.volatility_percent, Decimal::ZERO);
         assert_eq!(
-            (found.min, found.max, found.now),
+            (history.min, history.max, history.now),
             (Decimal::TWO, Decimal::TWO, Decimal::TWO)
         );
         assert_eq!(spot_history(&[], window), None);

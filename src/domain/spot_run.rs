@@ -52,12 +52,12 @@ impl SpotRun {
     /// Whether an interruption keeps the work in memory: that of a hibernated command, unless
     /// it ended (`ended_seconds`) because it got a signal. What ends later went on.
     pub fn keeps_memory(&self, ended_seconds: Option<f64>) -> bool {
-        self.interruption.as_ref().is_some_and(|found| {
-            let noticed = found.noticed_seconds;
+        self.interruption.as_ref().is_some_and(|interruption| {
+            let noticed = interruption.noticed_seconds;
             let at_once = noticed..=noticed + NOTICE_SECONDS;
             let ended_at_once = ended_seconds.is_some_and(|ended| at_once.contains(&ended));
-            let is_ended = found.warned_by.is_some() && ended_at_once;
-            found.notice.action == SpotAction::Hibernate && !is_ended
+            let is_ended = interruption.warned_by.is_some() && ended_at_once;
+            interruption.notice.action == SpotAction::Hibernate && !is_ended
         })
     }
 }
@@ -91,8 +91,8 @@ mod tests {
         // It went on, and ended an hour later.
         assert!(warned.keeps_memory(Some(4_600.0)));
         let mut silent = warned;
-        if let Some(found) = &mut silent.interruption {
-            found.warned_by = None;
+        if let Some(interruption) = &mut silent.interruption {
+            interruption.warned_by = None;
         }
         assert!(silent.keeps_memory(Some(1_002.0)));
         assert!(!run(SpotAction::Terminate).keeps_memory(None));

@@ -262,7 +262,7 @@ pub struct GpuLabel {
 impl GpuLabel {
     fn named(name: &str) -> Option<Self> {
         let numbers = name.strip_prefix("GPU ")?;
-        let found = match numbers.split_once(" slice ") {
+        let parsed = match numbers.split_once(" slice ") {
             None => Self {
                 index: numbers.parse().ok()?,
                 slice: None,
@@ -272,7 +272,7 @@ impl GpuLabel {
                 slice: Some(slice.parse().ok()?),
             },
         };
-        (found.to_string() == name).then_some(found)
+        (parsed.to_string() == name).then_some(parsed)
     }
 }
 
@@ -297,8 +297,8 @@ impl GapSubject {
     }
 }
 
-fn listed(all: &[impl fmt::Display]) -> String {
-    let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+fn listed(items: &[impl fmt::Display]) -> String {
+    let names: Vec<String> = items.iter().map(ToString::to_string).collect();
     names.join(", ")
 }
 
@@ -398,11 +398,12 @@ mod tests {
 
     #[test]
     fn subjects_are_in_order_of_name() {
-        let mut all: Vec<GapSubject> = ["volumes", "a thing", "GPUs", "price", "gpu_utilization"]
-            .map(GapSubject::named)
-            .into();
-        all.sort();
-        let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let mut subjects: Vec<GapSubject> =
+            ["volumes", "a thing", "GPUs", "price", "gpu_utilization"]
+                .map(GapSubject::named)
+                .into();
+        subjects.sort();
+        let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
         assert_eq!(
             names,
             ["GPUs", "a thing", "gpu_utilization", "price", "volumes"]

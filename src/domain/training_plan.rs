@@ -42,8 +42,8 @@ impl TrainingPlan {
     pub fn effective_hourly(&self) -> Option<HourlyRate> {
         let fee = self.upfront_fee?;
         let minutes = Decimal::from(self.duration_minutes?);
-        let all = minutes.checked_mul(Decimal::from(self.total?))?;
-        let of_a_minute = fee.amount().checked_div(all)?;
+        let all_minutes = minutes.checked_mul(Decimal::from(self.total?))?;
+        let of_a_minute = fee.amount().checked_div(all_minutes)?;
         let hourly = of_a_minute.checked_mul(Decimal::from(60))?;
         HourlyRate::new(hourly, fee.currency())
     }
@@ -84,9 +84,9 @@ mod tests {
     fn the_fee_is_spread_over_the_hours_of_all_instances() {
         // 10 days of 4 instances are 960 hours: 30,240 ÷ 960 = 31.5.
         let hourly = |plan: &TrainingPlan| plan.effective_hourly().map(|rate| rate.amount());
-        let one = plan("30240", 14_400, 4);
-        assert_eq!(hourly(&one), Some(Decimal::new(315, 1)));
-        assert_eq!(one.name(), "spring");
+        let spring = plan("30240", 14_400, 4);
+        assert_eq!(hourly(&spring), Some(Decimal::new(315, 1)));
+        assert_eq!(spring.name(), "spring");
         // 90 minutes of one: 45 ÷ 1.5 = 30.
         assert_eq!(hourly(&plan("45", 90, 1)), Some(Decimal::from(30)));
         assert_eq!(hourly(&plan("45", 0, 1)), None);

@@ -43,6 +43,6 @@ impl VerifiedHistory {
     /// Whether data is lost.
     pub fn has_lost(&self) -> bool {
         let lost = [FileTrouble::Damaged, FileTrouble::Missing];
-        self.found.iter().any(|one| lost.contains(&one.trouble))
+        self.found.iter().any(|file| lost.contains(&file.trouble))
     }
 }

@@ -184,7 +184,9 @@ impl<const N: usize> Counts<N> {
         deserializer: D,
     ) -> Result<Vec<(String, u32)>, D::Error> {
         let counts = at_most::<_, Count, N>(deserializer)?.into_iter();
-        Ok(counts.map(|one| (one.instance_type, one.count)).collect())
+        Ok(counts
+            .map(|count| (count.instance_type, count.count))
+            .collect())
     }
 }
 

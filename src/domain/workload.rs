@@ -134,7 +134,10 @@ impl Workload {
 
     /// One of its instances.
     pub fn member(&self, id: &ResourceId) -> Option<&Member> {
-        let place = self.members.binary_search_by(|one| one.id.cmp(id)).ok()?;
+        let place = self
+            .members
+            .binary_search_by(|member| member.id.cmp(id))
+            .ok()?;
         self.members.get(place)
     }
 
@@ -260,7 +263,11 @@ impl Workload {
     /// zone are left out.
     pub fn zones(&self) -> BTreeMap<&str, u32> {
         let mut zones = BTreeMap::new();
-        for zone in self.members.iter().filter_map(|one| one.zone.as_deref()) {
+        for zone in self
+            .members
+            .iter()
+            .filter_map(|member| member.zone.as_deref())
+        {
             *zones.entry(zone).or_insert(0) += 1;
         }
         zones
@@ -274,11 +281,11 @@ impl Workload {
         utilization: Option<UtilizationSummary>,
         activity: HourlyActivity,
     ) -> Option<Self> {
-        fn kept<T: Clone>(all: &[T], is_kept: &[bool]) -> Vec<T> {
-            let pairs = all.iter().zip(is_kept);
+        fn kept<T: Clone>(items: &[T], is_kept: &[bool]) -> Vec<T> {
+            let pairs = items.iter().zip(is_kept);
             pairs
                 .filter(|(_, kept)| **kept)
-                .map(|(one, _)| one.clone())
+                .map(|(item, _)| item.clone())
                 .collect()
         }
         let is_kept: Vec<bool> = self.members.iter().map(keep).collect();
@@ -297,7 +304,7 @@ impl Workload {
             opinions: self
                 .opinions
                 .iter()
-                .filter(|one| members.iter().any(|member| one.is_about(&member.id)))
+                .filter(|opinion| members.iter().any(|member| opinion.is_about(&member.id)))
                 .cloned()
                 .collect(),
             members,

@@ -68,9 +68,12 @@ impl WorkloadCost {
         let nothing = Money::zero(currency);
         let monthly = instances
             .iter()
-            .try_fold(nothing, |sum, one| sum.checked_add(one.monthly()))
+            .try_fold(nothing, |sum, instance| sum.checked_add(instance.monthly()))
             .ok()?;
-        let hourly: Decimal = instances.iter().map(|one| one.hourly.amount()).sum();
+        let hourly: Decimal = instances
+            .iter()
+            .map(|instance| instance.hourly.amount())
+            .sum();
         Some(Self {
             hourly: HourlyRate::new(hourly, currency)?,
             compute_monthly: monthly,
@@ -85,14 +88,14 @@ impl WorkloadCost {
         paid: impl Iterator<Item = Option<CommittedHours>>,
     ) -> Option<Self> {
         let instances = self.instances.iter().zip(paid);
-        let instances = instances.map(|(one, paid)| {
-            let on_demand = one.quote.rate;
+        let instances = instances.map(|(instance, paid)| {
+            let on_demand = instance.quote.rate;
             Some(InstanceCost {
                 hourly: paid
                     .as_ref()
                     .map_or(Some(on_demand), |paid| paid.hourly(on_demand))?,
                 committed: paid,
-                ..one.clone()
+                ..instance.clone()
             })
         });
         Self::of(instances.collect::<Option<Vec<_>>>()?)
@@ -102,11 +105,11 @@ impl WorkloadCost {
     pub fn committed_cost(&self) -> Option<CommittedCost> {
         let mut commitments = BTreeMap::new();
         let mut monthly = Decimal::ZERO;
-        for one in &self.instances {
-            let Some(paid) = &one.committed else {
+        for instance in &self.instances {
+            let Some(paid) = &instance.committed else {
                 continue;
             };
-            monthly += one.committed_monthly().amount();
+            monthly += instance.committed_monthly().amount();
             let parts = paid.parts.iter();
             commitments.extend(parts.map(|part| (part.commitment.clone(), part.end)));
         }
@@ -119,7 +122,9 @@ impl WorkloadCost {
     /// All of it per month, unrounded.
     pub fn monthly_exact(&self) -> Decimal {
         let instances = self.instances.iter();
-        instances.map(|one| one.monthly_exact().amount()).sum()
+        instances
+            .map(|instance| instance.monthly_exact().amount())
+            .sum()
     }
 
     /// Mean hourly rate of one instance.

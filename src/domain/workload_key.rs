@@ -40,7 +40,7 @@ impl WorkloadKey {
     /// Whether its machines are there or deleted, and never stopped.
     pub fn is_never_stopped(&self) -> bool {
         let component = self.component();
-        component.is_some_and(|one| matches!(one, Component::Hosting | Component::Cluster))
+        component.is_some_and(|kind| matches!(kind, Component::Hosting | Component::Cluster))
     }
 
     /// What stays the same while its machines change type, way of paying and state: of a

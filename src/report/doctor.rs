@@ -154,8 +154,8 @@ fn headline(checks: &[Check]) -> String {
             .count();
         (number > 0).then(|| format!("{number} {status}"))
     });
-    let all = counted(checks.len() as u64, "check", "checks");
-    format!("{all}: {}", statuses.collect::<Vec<_>>().join(", "))
+    let total = counted(checks.len() as u64, "check", "checks");
+    format!("{total}: {}", statuses.collect::<Vec<_>>().join(", "))
 }
 
 fn described(check: &Check) -> String {

@@ -262,19 +262,19 @@ fn tables<'a>(
     listing: Option<&'a Listing<'a>>,
     shown: &'a [usize],
 ) -> Vec<Table> {
-    let all = || listing.into_iter();
-    let chosen = all().flat_map(|listing| {
+    let listings = || listing.into_iter();
+    let chosen = listings().flat_map(|listing| {
         let places = shown.iter();
         places.filter_map(move |place| listing.instances.get(*place))
     });
     let [first, of_nodes, of_claims, of_hosts, of_plans, of_jobs] = titles;
     let mut tables: Vec<Table> = rows! {
         Table::of("instances", first, ("instance", "instances"), instances(), chosen);
-        Table::of("nodes", of_nodes, ("node", "nodes"), nodes(), all().flat_map(|one| &one.nodes));
-        Table::of("claims", of_claims, ("claim", "claims"), claims(), all().flat_map(|one| &one.claims));
-        Table::of("component_hosts", of_hosts, ("endpoint", "endpoints"), hosts(), all().flat_map(|one| &one.hosts));
-        Table::of("training_plans", of_plans, ("plan", "plans"), plans(), all().flat_map(|one| &one.estate.managed.plans));
-        Table::of("training_jobs", of_jobs, ("job", "jobs"), jobs(), all().flat_map(|one| &one.jobs));
+        Table::of("nodes", of_nodes, ("node", "nodes"), nodes(), listings().flat_map(|listing| &listing.nodes));
+        Table::of("claims", of_claims, ("claim", "claims"), claims(), listings().flat_map(|listing| &listing.claims));
+        Table::of("component_hosts", of_hosts, ("endpoint", "endpoints"), hosts(), listings().flat_map(|listing| &listing.hosts));
+        Table::of("training_plans", of_plans, ("plan", "plans"), plans(), listings().flat_map(|listing| &listing.estate.managed.plans));
+        Table::of("training_jobs", of_jobs, ("job", "jobs"), jobs(), listings().flat_map(|listing| &listing.jobs));
     };
     for table in &mut tables[1..] {
         table.is_optional = true;
@@ -283,13 +283,13 @@ fn tables<'a>(
 }
 
 fn titles(listing: &Listing<'_>) -> [String; 6] {
-    let of = |number: usize, one: &str, many: &str| counted(number as u64, one, many);
+    let of = |number: usize, singular: &str, many: &str| counted(number as u64, singular, many);
     let claims = &listing.claims;
     let held = of(claims.len(), "claim", "claims");
     let waiting = claims
         .iter()
         .filter(|claim| claim.state == ClaimState::Pending);
-    let components = listing.hosts.iter().map(|one| one.host.components.len());
+    let components = listing.hosts.iter().map(|host| host.host.components.len());
     [
         "INSTANCES".to_owned(),
         format!(
@@ -381,7 +381,7 @@ fn addresses(instance: &Instance) -> Option<Vec<String>> {
 fn holders(listing: &Listing<'_>) -> &'static str {
     let has = |scheduler| {
         let mut nodes = listing.nodes.iter();
-        nodes.any(|one| one.node.scheduler == scheduler)
+        nodes.any(|row| row.node.scheduler == scheduler)
     };
     match (has(Scheduler::Kubernetes), has(Scheduler::Ecs)) {
         (true, true) => "pods and tasks",
@@ -421,7 +421,9 @@ fn replicas(unit: &DeviceUnit) -> Option<u32> {
 
 /// Copies of each component, such as `2 × llama`.
 fn copies_in_words(components: &[InferenceComponent]) -> Option<String> {
-    let copies = |one: &InferenceComponent| format!("{} × {}", one.current_copies(), one.name);
+    let copies = |component: &InferenceComponent| {
+        format!("{} × {}", component.current_copies(), component.name)
+    };
     let copies: Vec<String> = components.iter().map(copies).collect();
     (!copies.is_empty()).then(|| copies.join(", "))
 }

@@ -181,11 +181,11 @@ fn headline(offers: &[Offer], total: usize) -> String {
 }
 
 fn notes(offers: &[Offer], total: usize) -> Vec<String> {
-    let all = counted(total as u64, "offer", "offers");
+    let all_offers = counted(total as u64, "offer", "offers");
     let only = offers.first().filter(|_| offers.len() == 1);
     let lengths = only.into_iter().flat_map(|only| [(only, 1), (only, 3)]);
     rows! {
-        if offers.len() < total => format!("{} of {all}; use `--limit {total}` to show all", count(offers.len() as u64));
+        if offers.len() < total => format!("{} of {all_offers}; use `--limit {total}` to show all", count(offers.len() as u64));
         ..lengths.filter_map(|(only, years)| terms(only, years));
         ..dates(offers);
         if !offers.is_empty() => LEGEND.to_owned();

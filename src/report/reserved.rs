@@ -127,13 +127,13 @@ pub(super) fn reserved_form() -> Doc {
     }
 }
 
-fn sold(all: &[PricedCommitment], currency: Currency) -> Table {
+fn sold(offers: &[PricedCommitment], currency: Currency) -> Table {
     Table::of(
         "commitments",
         "COMMITMENTS  billed whether used or not",
         ("commitment", "commitments"),
         commitments(),
-        all.iter().map(|sold| (sold.clone(), currency)),
+        offers.iter().map(|sold| (sold.clone(), currency)),
     )
 }
 
@@ -160,11 +160,11 @@ fn given(report: &ReservedReport) -> Vec<Given> {
             provenance(quote),
         )
     };
-    let (one, three) = (report.one_year.as_ref(), report.three_years.as_ref());
+    let (one_year, three) = (report.one_year.as_ref(), report.three_years.as_ref());
     rows! {
         price("on_demand", "on-demand, per hour", report.used.on_demand.amount(), report.on_demand.as_ref());
-        for (part, quote) in paid(one, |paid| paid.upfront) => price("reserved_1yr_upfront", "1 year, upfront", part, quote);
-        for (part, quote) in paid(one, |paid| paid.hourly) => price("reserved_1yr", "1 year, per hour", part, quote);
+        for (part, quote) in paid(one_year, |paid| paid.upfront) => price("reserved_1yr_upfront", "1 year, upfront", part, quote);
+        for (part, quote) in paid(one_year, |paid| paid.hourly) => price("reserved_1yr", "1 year, per hour", part, quote);
         for (part, quote) in paid(three, |paid| paid.upfront) => price("reserved_3yr_upfront", "3 years, upfront", part, quote);
         for (part, quote) in paid(three, |paid| paid.hourly) => price("reserved_3yr", "3 years, per hour", part, quote);
     }
@@ -183,12 +183,12 @@ fn steps(report: &ReservedReport) -> Vec<Step> {
     let used = &report.used;
     let (rate, hours) = (sign(used, used.on_demand.amount()), hours(used));
     let count = count(u64::from(used.count));
-    let found = &report.comparison;
+    let comparison = &report.comparison;
     let terms = [&report.one_year, &report.three_years];
     let terms = terms.into_iter().flatten();
     rows! {
-        Step::new("on-demand per month", format!("{rate} × {hours} × {count}"), Value::Money(found.on_demand_monthly));
-        Step::new("on-demand per year", format!("{rate} × {hours} × 12 × {count}"), Value::Money(found.on_demand_1yr_total));
+        Step::new("on-demand per month", format!("{rate} × {hours} × {count}"), Value::Money(comparison.on_demand_monthly));
+        Step::new("on-demand per year", format!("{rate} × {hours} × 12 × {count}"), Value::Money(comparison.on_demand_1yr_total));
         ..terms.flat_map(|sold| term_steps(report, sold));
     }
 }
@@ -282,7 +282,7 @@ fn short_offer(sold: &PricedCommitment) -> &'static str {
 fn sum(upfront: Option<String>, hourly: Option<String>) -> String {
     match (upfront, hourly) {
         (Some(upfront), Some(hourly)) => format!("({upfront} + {hourly})"),
-        (one, other) => one.or(other).unwrap_or_default(),
+        (upfront, hourly) => upfront.or(hourly).unwrap_or_default(),
     }
 }
 

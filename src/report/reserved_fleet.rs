@@ -114,33 +114,33 @@ columns! {
 }
 
 columns! {
-    fn commitments<'a>(one: &'a CommitmentUse) {
-        text "name", "what", Narrow(0), one.name.clone(), "";
-        word[KINDS] "kind", "", Data, one.kind.name(), "";
-        word[CURRENCIES] "currency", "", Data, one.monthly_cost.currency().code(), "";
-        money "monthly_cost", "cost/month", Narrow(0), one.monthly_cost, "";
-        opt share "utilization", "used", Narrow(0), one.utilization, "Share of the paid commitment that is used in the window (RI utilization).";
-        opt share "coverage", "covers", Narrow(0), one.coverage(), "Share of the running hours that it can cover (RI coverage).";
-        opt money "unused_monthly", "unused/month", Narrow(0), one.unused_monthly, "";
-        time "start", "start", Narrow(2), one.start, "Later than the audit where it is queued.";
-        count "days_to_expiry", "days left", Narrow(1), one.days_to_expiry, "In days.";
-        time "end", "end", Narrow(0), one.end, "";
-        text "id", "id", Narrow(0), one.id.clone(), "";
+    fn commitments<'a>(commitment: &'a CommitmentUse) {
+        text "name", "what", Narrow(0), commitment.name.clone(), "";
+        word[KINDS] "kind", "", Data, commitment.kind.name(), "";
+        word[CURRENCIES] "currency", "", Data, commitment.monthly_cost.currency().code(), "";
+        money "monthly_cost", "cost/month", Narrow(0), commitment.monthly_cost, "";
+        opt share "utilization", "used", Narrow(0), commitment.utilization, "Share of the paid commitment that is used in the window (RI utilization).";
+        opt share "coverage", "covers", Narrow(0), commitment.coverage(), "Share of the running hours that it can cover (RI coverage).";
+        opt money "unused_monthly", "unused/month", Narrow(0), commitment.unused_monthly, "";
+        time "start", "start", Narrow(2), commitment.start, "Later than the audit where it is queued.";
+        count "days_to_expiry", "days left", Narrow(1), commitment.days_to_expiry, "In days.";
+        time "end", "end", Narrow(0), commitment.end, "";
+        text "id", "id", Narrow(0), commitment.id.clone(), "";
     }
 }
 
 columns! {
-    fn capacity<'a>(one: &'a CapacityUse) {
-        text "instance_type", "type", Narrow(0), one.reservation.instance_type.clone(), "";
-        text "region", "", Data, one.reservation.region.clone(), "";
-        text "zone", "zone", Narrow(0), one.reservation.zone.clone(), "";
-        count "total", "total", Narrow(0), one.reservation.total, "";
-        count "available", "free", Narrow(0), one.reservation.available, "";
-        flag "capacity_block", "capacity block", Narrow(1), one.reservation.capacity_block, "Whether it is paid upfront.";
-        opt word[CURRENCIES] "currency", "", Data, one.unused_monthly.map(|amount| amount.currency().code()), "";
-        opt money "unused_monthly", "unused/month", Narrow(0), one.unused_monthly, "Per month, of the mean unused capacity that no commitment pays for.";
-        opt time "end", "end", Narrow(0), one.reservation.end, "null until it is canceled.";
-        text "id", "id", Narrow(0), one.reservation.id.clone(), "";
+    fn capacity<'a>(capacity: &'a CapacityUse) {
+        text "instance_type", "type", Narrow(0), capacity.reservation.instance_type.clone(), "";
+        text "region", "", Data, capacity.reservation.region.clone(), "";
+        text "zone", "zone", Narrow(0), capacity.reservation.zone.clone(), "";
+        count "total", "total", Narrow(0), capacity.reservation.total, "";
+        count "available", "free", Narrow(0), capacity.reservation.available, "";
+        flag "capacity_block", "capacity block", Narrow(1), capacity.reservation.capacity_block, "Whether it is paid upfront.";
+        opt word[CURRENCIES] "currency", "", Data, capacity.unused_monthly.map(|amount| amount.currency().code()), "";
+        opt money "unused_monthly", "unused/month", Narrow(0), capacity.unused_monthly, "Per month, of the mean unused capacity that no commitment pays for.";
+        opt time "end", "end", Narrow(0), capacity.reservation.end, "null until it is canceled.";
+        text "id", "id", Narrow(0), capacity.reservation.id.clone(), "";
     }
 }
 
@@ -190,12 +190,12 @@ pub fn reserved_schema() -> Result<String, serde_json::Error> {
 }
 
 fn tables(fleet: Option<&ReservedFleet>) -> Vec<Table> {
-    let all = || fleet.into_iter();
+    let fleets = || fleet.into_iter();
     rows! {
-        Table::of("reserved_pools", "RESERVED INSTANCES  by region, type, platform and tenancy", ("pool", "pools"), reserved(), all().flat_map(|fleet| &fleet.reserved));
-        Table::of("savings_plan_pools", "EC2 INSTANCE SAVINGS PLANS  by region and family, for the same usage", ("pool", "pools"), families(), all().flat_map(|fleet| &fleet.families));
-        Table::of("commitments", "EXISTING COMMITMENTS", ("commitment", "commitments"), commitments(), all().flat_map(|fleet| &fleet.commitments));
-        Table::of("capacity_reservations", "CAPACITY RESERVATIONS", ("reservation", "reservations"), capacity(), all().flat_map(|fleet| &fleet.capacity));
+        Table::of("reserved_pools", "RESERVED INSTANCES  by region, type, platform and tenancy", ("pool", "pools"), reserved(), fleets().flat_map(|fleet| &fleet.reserved));
+        Table::of("savings_plan_pools", "EC2 INSTANCE SAVINGS PLANS  by region and family, for the same usage", ("pool", "pools"), families(), fleets().flat_map(|fleet| &fleet.families));
+        Table::of("commitments", "EXISTING COMMITMENTS", ("commitment", "commitments"), commitments(), fleets().flat_map(|fleet| &fleet.commitments));
+        Table::of("capacity_reservations", "CAPACITY RESERVATIONS", ("reservation", "reservations"), capacity(), fleets().flat_map(|fleet| &fleet.capacity));
     }
 }
 
@@ -241,12 +241,13 @@ impl OptionRow<'_> {
 }
 
 fn offered<'a>(
-    all: &'a [PoolOption],
+    options: &'a [PoolOption],
     purchase: Option<&Purchase>,
     is_counted: bool,
 ) -> impl Iterator<Item = OptionRow<'a>> {
-    let planned = planned_option(all, purchase);
-    all.iter()
+    let planned = planned_option(options, purchase);
+    options
+        .iter()
         .enumerate()
         .map(move |(index, option)| OptionRow {
             option,
@@ -307,7 +308,8 @@ fn buyer(account: &str) -> String {
 
 /// What the plan buys, as the promise that it is.
 fn bought(purchase: Option<&Purchase>) -> Vec<String> {
-    let Some((purchase, promise)) = purchase.and_then(|one| Some((one, one.promise()?))) else {
+    let Some((purchase, promise)) = purchase.and_then(|chosen| Some((chosen, chosen.promise()?)))
+    else {
         return Vec::new();
     };
     let said = purchase.steps.iter().chain(&purchase.caveats);

@@ -151,18 +151,21 @@ columns! {
 /// `shown` are the places of the workloads to list, in order, and `invocation` is what led to
 /// them.
 pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation) -> Doc {
-    let all = &sizings.workloads;
-    let listed: Vec<&Sizing> = shown.iter().filter_map(|place| all.get(*place)).collect();
+    let workloads = &sizings.workloads;
+    let listed: Vec<&Sizing> = shown
+        .iter()
+        .filter_map(|place| workloads.get(*place))
+        .collect();
     let (headline, mut screens) = match listed.as_slice() {
         [sizing] => (one_headline(sizing), one_workload(sizing)),
-        several => (fleet_headline(all), fleet(all, several)),
+        several => (fleet_headline(workloads), fleet(workloads, several)),
     };
     if let Some(table) = screens.last_mut() {
         let risk = format!(
             "At `--risk {}`; P95 is projected per GPU in use.",
             sizings.accepted
         );
-        table.notes.extend(outside(all, shown));
+        table.notes.extend(outside(workloads, shown));
         table.notes.push(risk);
     }
     let next = match listed.as_slice() {
@@ -180,7 +183,7 @@ pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation
         name: "rightsize",
         headline,
         record: Record::of(document(), sizings),
-        tables: vec![sized(all)],
+        tables: vec![sized(workloads)],
         screens,
         gaps: Some(sizings.gaps.clone()),
         next,
@@ -205,20 +208,20 @@ pub fn rightsize_schema() -> Result<String, serde_json::Error> {
     doc_schema("rightsize", about, &[form])
 }
 
-fn sized(all: &[Sizing]) -> Table {
+fn sized(sizings: &[Sizing]) -> Table {
     let noun = ("workload", "workloads");
-    Table::of("workloads", "WORKLOADS", noun, workloads(), all)
+    Table::of("workloads", "WORKLOADS", noun, workloads(), sizings)
 }
 
 /// What the plan moves to another type.
-fn fleet_headline(all: &[Sizing]) -> String {
-    let resized = all.iter().flat_map(|sizing| &sizing.plan);
+fn fleet_headline(sizings: &[Sizing]) -> String {
+    let resized = sizings.iter().flat_map(|sizing| &sizing.plan);
     let resized = resized.filter(|action| action.kind() == ActionKind::Rightsize);
     let saved: Vec<Money> = resized.map(Action::monthly_savings).collect();
     let words = sum(saved.iter().copied().map(Some)).map_or(String::new(), |saved| {
         format!(", which saves {} per month", money(saved))
     });
-    let workloads = counted(all.len() as u64, "workload", "workloads");
+    let workloads = counted(sizings.len() as u64, "workload", "workloads");
     format!(
         "The plan moves {} of {workloads} to another type{words}",
         count(saved.len() as u64)
@@ -226,8 +229,8 @@ fn fleet_headline(all: &[Sizing]) -> String {
 }
 
 /// Several workloads, a row each, and why the others stay as they are.
-fn fleet(all: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
-    let savings: Vec<Option<Money>> = all
+fn fleet(sizings: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
+    let savings: Vec<Option<Money>> = sizings
         .iter()
         .filter_map(|sizing| Some(sizing.best()?.monthly_savings))
         .collect();
@@ -238,7 +241,7 @@ fn fleet(all: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
     let title = format!(
         "RIGHTSIZE  {} of {}{total}",
         count(savings.len() as u64),
-        counted(all.len() as u64, "workload", "workloads")
+        counted(sizings.len() as u64, "workload", "workloads")
     );
     let best: Vec<(&Sizing, &Candidate)> = listed
         .iter()
@@ -375,21 +378,21 @@ fn one_workload(sizing: &Sizing) -> Vec<Table> {
     for reason in reasons {
         *counts.entry(reason.name()).or_default() += 1;
     }
-    let all = counted(others.rows.len() as u64, "type", "types");
+    let total = counted(others.rows.len() as u64, "type", "types");
     let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
     let counts: Vec<String> = counts
         .iter()
         .map(|(reason, number)| format!("{number} {}", reason.replace('-', " ")))
         .collect();
-    others.notes = vec![format!("rejected {all}: {}", counts.join(", "))];
+    others.notes = vec![format!("rejected {total}: {}", counts.join(", "))];
     vec![accepted, others]
 }
 
 /// What the filters leave out.
-fn outside(all: &[Sizing], shown: &[usize]) -> Option<String> {
+fn outside(sizings: &[Sizing], shown: &[usize]) -> Option<String> {
     let listed: BTreeSet<&usize> = shown.iter().collect();
-    let places = all.iter().enumerate();
+    let places = sizings.iter().enumerate();
     let hidden = places.filter(|(place, _)| !listed.contains(place));
     let hidden: Vec<&Sizing> = hidden.map(|(_, sizing)| sizing).collect();
     let costs = sum(hidden.iter().map(|sizing| sizing.monthly));

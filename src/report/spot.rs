@@ -46,11 +46,11 @@ columns! {
 
 columns! {
     fn workload<'a>(row: &'a SpotAssessment) {
-        text "id", "", Data, row.workload.as_ref().map(|one| one.id.clone()), "";
+        text "id", "", Data, row.workload.as_ref().map(|workload| workload.id.clone()), "";
         text "name", "workload", Narrow(0), name(row).to_owned(), "";
-        opt text "account", "", Data, row.workload.as_ref().and_then(|one| json_account(&one.account)), "";
-        word[PURCHASE_OPTIONS] "purchase_option", "", Data, row.workload.as_ref().map(|one| one.purchase_option.name()), "";
-        opt money "monthly_cost", "", Data, row.workload.as_ref().and_then(|one| one.monthly_cost), "Today's.";
+        opt text "account", "", Data, row.workload.as_ref().and_then(|workload| json_account(&workload.account)), "";
+        word[PURCHASE_OPTIONS] "purchase_option", "", Data, row.workload.as_ref().map(|workload| workload.purchase_option.name()), "";
+        opt money "monthly_cost", "", Data, row.workload.as_ref().and_then(|workload| workload.monthly_cost), "Today's.";
     }
 }
 
@@ -67,28 +67,28 @@ columns! {
         opt word[CURRENCIES] "currency", "", Data, currency(row).map(Currency::code), "Of all amounts; null if nothing is priced.";
         opt price "on_demand_hourly", "on-demand", Wide, row.on_demand.as_ref().map(PriceQuote::an_hour), "";
         opt date "on_demand_date", "", Data, row.on_demand.as_ref().map(|quote| quote.seen_on), "";
-        opt price "spot_hourly", "spot", Narrow(0), figures(row, |found| found.spot.rate.an_hour()), "";
-        opt word[SPOT_BASES] "spot_basis", "", Data, figures(row, |found| found.spot.basis.name()), "";
-        opt date "spot_date", "", Data, figures(row, |found| found.spot.seen_on), "";
+        opt price "spot_hourly", "spot", Narrow(0), figures(row, |figures| figures.spot.rate.an_hour()), "";
+        opt word[SPOT_BASES] "spot_basis", "", Data, figures(row, |figures| figures.spot.basis.name()), "";
+        opt date "spot_date", "", Data, figures(row, |figures| figures.spot.seen_on), "";
         rows[zone] "zones", "", Data, row.zones.iter().map(|price| (row.key.instance_type.as_str(), price)), "Spot prices by zone.";
         opt word[BANDS] "interruption_band", "interrupted", Wide, row.band.map(|(band, _)| band.name()), "Share of instances that are interrupted per month.";
         opt date "interruption_band_date", "", Data, row.band.map(|(_, date)| date), "";
-        opt millionths "band_interruptions_per_node_hour", "", Data, figures(row, |found| found.interruptions.band_per_node_hour).flatten(), "";
-        opt millionths "interruptions_per_hour", "", Data, figures(row, |found| found.interruptions.per_hour), "Of all nodes of the job.";
-        opt word[&["band", "prudence"]] "interruptions_basis", "", Data, figures(row, |found| if found.interruptions.is_prudence { "prudence" } else { "band" }), "";
+        opt millionths "band_interruptions_per_node_hour", "", Data, figures(row, |figures| figures.interruptions.band_per_node_hour).flatten(), "";
+        opt millionths "interruptions_per_hour", "", Data, figures(row, |figures| figures.interruptions.per_hour), "Of all nodes of the job.";
+        opt word[&["band", "prudence"]] "interruptions_basis", "", Data, figures(row, |figures| if figures.interruptions.is_prudence { "prudence" } else { "band" }), "";
         count "checkpoint_cost_seconds", "", Data, row.job.checkpointing.cost.as_secs(), "";
         count "restart_cost_seconds", "", Data, row.job.checkpointing.restart.as_secs(), "";
-        opt count "checkpoint_interval_seconds", "every (s)", Wide, figures(row, |found| found.checkpoint_interval).or(row.job.checkpointing.interval).map(|time| time.as_secs()), "";
+        opt count "checkpoint_interval_seconds", "every (s)", Wide, figures(row, |figures| figures.checkpoint_interval).or(row.job.checkpointing.interval).map(|time| time.as_secs()), "";
         word[&["given", "best"]] "checkpoint_interval_basis", "", Data, if row.job.checkpointing.interval.is_some() { "given" } else { "best" }, "";
-        opt count "lost_seconds_per_interruption", "lost (s)", Wide, figures(row, |found| found.lost_per_interruption.as_secs()), "";
-        opt percent "checkpoint_share_percent", "", Data, figures(row, |found| percentage(found.checkpoint_share)).flatten(), "";
-        opt percent "overhead_percent", "overhead", Wide, figures(row, |found| percentage(found.overhead)).flatten(), "";
-        opt price "effective_hourly", "", Data, figures(row, |found| found.effective.map(HourlyRate::an_hour)).flatten(), "Spot price of an hour of useful work.";
-        opt percent "naive_savings_percent", "naive", Narrow(2), figures(row, |found| found.naive_savings_percent().to_f64()).flatten(), "Of the price alone.";
-        opt percent "effective_savings_percent", "effective", Narrow(1), figures(row, |found| found.effective_savings_percent()?.to_f64()).flatten(), "After checkpoints and lost work.";
+        opt count "lost_seconds_per_interruption", "lost (s)", Wide, figures(row, |figures| figures.lost_per_interruption.as_secs()), "";
+        opt percent "checkpoint_share_percent", "", Data, figures(row, |figures| percentage(figures.checkpoint_share)).flatten(), "";
+        opt percent "overhead_percent", "overhead", Wide, figures(row, |figures| percentage(figures.overhead)).flatten(), "";
+        opt price "effective_hourly", "", Data, figures(row, |figures| figures.effective.map(HourlyRate::an_hour)).flatten(), "Spot price of an hour of useful work.";
+        opt percent "naive_savings_percent", "naive", Narrow(2), figures(row, |figures| figures.naive_savings_percent().to_f64()).flatten(), "Of the price alone.";
+        opt percent "effective_savings_percent", "effective", Narrow(1), figures(row, |figures| figures.effective_savings_percent()?.to_f64()).flatten(), "After checkpoints and lost work.";
         opt money "naive_monthly_savings", "", Data, row.naive_monthly_savings, "";
         opt money "effective_monthly_savings", "month", Narrow(0), row.effective_monthly_savings, "";
-        opt millionths "break_even_interruptions_per_hour", "", Data, figures(row, |found| found.break_even_per_hour).flatten(), "";
+        opt millionths "break_even_interruptions_per_hour", "", Data, figures(row, |figures| figures.break_even_per_hour).flatten(), "";
         flag "eligible", "move", Narrow(0), row.eligibility.is_ok(), "";
         opt text "reason", "", Data, row.eligibility.as_ref().err().cloned(), "Why it is not eligible.";
         opt word[RISKS] "risk", "risk", Narrow(0), row.eligibility.as_ref().ok().map(|risk| risk.name()), "";
@@ -119,18 +119,18 @@ columns! {
 }
 
 /// Spot for one type as a document: the figures and their arithmetic.
-pub fn spot_type_doc(found: &SpotAssessment) -> Doc {
-    let key = &found.key;
-    let job = match found.job.kind {
+pub fn spot_type_doc(assessment: &SpotAssessment) -> Doc {
+    let key = &assessment.key;
+    let job = match assessment.job.kind {
         WorkloadKind::Unknown => "a job of undeclared kind",
         kind => kind.name(),
     };
-    let nodes = counted(u64::from(found.job.nodes), "node", "nodes");
-    let restartable = match found.job.restartable {
+    let nodes = counted(u64::from(assessment.job.nodes), "node", "nodes");
+    let restartable = match assessment.job.restartable {
         true => ", restartable",
         false => "",
     };
-    let verdict = match &found.eligibility {
+    let verdict = match &assessment.eligibility {
         Ok(risk) => format!("eligible at `--risk {risk}` or higher"),
         Err(reason) => format!("not eligible: {reason}"),
     };
@@ -140,22 +140,25 @@ pub fn spot_type_doc(found: &SpotAssessment) -> Doc {
             "{} on spot, {} {}, {job} on {nodes}{restartable}: {verdict}",
             key.instance_type, key.region, key.operating_system
         ),
-        record: Record::of(one_type(), &found),
+        record: Record::of(one_type(), &assessment),
         csv: CsvRows::Record,
-        given: given(found),
-        steps: figures(found, |figures| steps(found, figures)).unwrap_or_default(),
-        screens: vec![zones(std::slice::from_ref(found))],
+        given: given(assessment),
+        steps: figures(assessment, |figures| steps(assessment, figures)).unwrap_or_default(),
+        screens: vec![zones(std::slice::from_ref(assessment))],
         ..Doc::default()
     }
 }
 
 /// Spot for a fleet as a document: a row for each workload.
 pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
-    let all = &report.assessments;
-    let eligible: Vec<&SpotAssessment> = all.iter().filter(|row| row.eligibility.is_ok()).collect();
+    let assessments = &report.assessments;
+    let eligible: Vec<&SpotAssessment> = assessments
+        .iter()
+        .filter(|row| row.eligibility.is_ok())
+        .collect();
     let saved = CURRENCIES.iter().filter_map(|code| {
         let saved = eligible.iter().map(|row| row.effective_monthly_savings);
-        sum(saved.filter(|saved| saved.is_some_and(|one| one.currency().code() == *code)))
+        sum(saved.filter(|saved| saved.is_some_and(|amount| amount.currency().code() == *code)))
     });
     let saved: Vec<String> = saved.map(money).collect();
     let saved = match saved.as_slice() {
@@ -165,15 +168,15 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
     let headline = format!(
         "{} of {} {}{saved}",
         eligible.len(),
-        counted(all.len() as u64, "workload", "workloads"),
+        counted(assessments.len() as u64, "workload", "workloads"),
         match report.is_today {
             true => "eligible for spot as it runs today",
             false => "moved to spot by the plan",
         },
     );
-    let mut table = workloads(all);
+    let mut table = workloads(assessments);
     table.notes = notes(report);
-    let reasons = all
+    let reasons = assessments
         .iter()
         .filter_map(|row| Some((row.eligibility.as_ref().err()?.as_str(), name(row))));
     let title = match report.is_today {
@@ -184,7 +187,11 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
         name: "spot",
         headline,
         record: Record::of(fleet(), report),
-        screens: vec![table.clone(), reasons_table(title, reasons), zones(all)],
+        screens: vec![
+            table.clone(),
+            reasons_table(title, reasons),
+            zones(assessments),
+        ],
         tables: vec![table],
         gaps: Some(report.gaps.clone()),
         ..Doc::default()
@@ -200,30 +207,30 @@ pub fn spot_schema() -> Result<String, serde_json::Error> {
                  docs/levers/spot.md says what each key means. Rates are per hour and instance, \
                  amounts per month have cents, percentages are 0-100. Keys may be added within a \
                  schema version.";
-    let one = Doc {
+    let type_doc = Doc {
         record: Record::heads(one_type()),
         ..Doc::default()
     };
-    let all = Doc {
+    let fleet_doc = Doc {
         record: Record::heads(fleet()),
         tables: vec![workloads(&[])],
         gaps: Some(Vec::new()),
         ..Doc::default()
     };
-    doc_schema("spot", about, &[one, all])
+    doc_schema("spot", about, &[type_doc, fleet_doc])
 }
 
-fn workloads(all: &[SpotAssessment]) -> Table {
+fn workloads(assessments: &[SpotAssessment]) -> Table {
     let mut columns = workload();
     columns.extend(assessment());
     let noun = ("workload", "workloads");
-    Table::of("workloads", "", noun, columns, all)
+    Table::of("workloads", "", noun, columns, assessments)
 }
 
 /// Prices by zone, each type and zone once.
-fn zones(all: &[SpotAssessment]) -> Table {
+fn zones(assessments: &[SpotAssessment]) -> Table {
     let mut seen = BTreeSet::new();
-    let prices = all.iter().flat_map(|row| {
+    let prices = assessments.iter().flat_map(|row| {
         let zones = row.zones.iter();
         zones.map(move |price| (&row.key, price))
     });
@@ -261,8 +268,8 @@ pub(super) fn grouped<'a>(
 
 /// What the columns mean, which prices are averages, and what to know of what moves.
 fn notes(report: &SpotReport) -> Vec<String> {
-    let all = &report.assessments;
-    if all.is_empty() {
+    let assessments = &report.assessments;
+    if assessments.is_empty() {
         return Vec::new();
     }
     let basis = match report.is_today {
@@ -272,14 +279,14 @@ fn notes(report: &SpotReport) -> Vec<String> {
              plan does; `--today` is about today's fleet"
         }
     };
-    let prices = all.iter().filter_map(|row| {
+    let prices = assessments.iter().filter_map(|row| {
         let spot = &row.figures.as_ref()?.spot;
         let name = row.key.instance_type.as_str();
         (spot.basis == SpotBasis::CatalogAverage).then_some((name, spot.seen_on))
     });
     let (types, dates): (BTreeSet<&str>, BTreeSet<Date>) = prices.unzip();
     let dates: Vec<String> = dates.iter().map(Date::to_string).collect();
-    let caveats = all.iter().flat_map(|row| {
+    let caveats = assessments.iter().flat_map(|row| {
         let caveats = row.caveats.iter();
         caveats.map(move |caveat| (caveat.as_str(), name(row)))
     });
@@ -310,7 +317,10 @@ fn percentage(share: Decimal) -> Option<f64> {
 fn currency(row: &SpotAssessment) -> Option<Currency> {
     let zones = row.zones.iter().map(|zone| &zone.quote);
     let mut quotes = row.on_demand.iter().chain(zones);
-    let cost = row.workload.as_ref().and_then(|one| one.monthly_cost);
+    let cost = row
+        .workload
+        .as_ref()
+        .and_then(|workload| workload.monthly_cost);
     let quoted = quotes.next().map(|quote| quote.rate.currency());
     quoted.or(cost.map(Money::currency))
 }
@@ -328,11 +338,14 @@ fn basis_words(basis: SpotBasis, zones: usize) -> String {
     }
 }
 
-fn given(found: &SpotAssessment) -> Vec<Given> {
-    let on_demand = found.on_demand.as_ref();
-    let spot = found.figures.as_ref().map(|figures| &figures.spot);
-    let band = figures(found, |figures| figures.interruptions.band_per_node_hour).flatten();
-    let checkpointing = &found.job.checkpointing;
+fn given(assessment: &SpotAssessment) -> Vec<Given> {
+    let on_demand = assessment.on_demand.as_ref();
+    let spot = assessment.figures.as_ref().map(|figures| &figures.spot);
+    let band = figures(assessment, |figures| {
+        figures.interruptions.band_per_node_hour
+    })
+    .flatten();
+    let checkpointing = &assessment.job.checkpointing;
     let no_price = || "no price".to_owned();
     let on_demand_source =
         on_demand.map_or_else(no_price, |quote| format!("as of {}", quote.seen_on));
@@ -340,7 +353,7 @@ fn given(found: &SpotAssessment) -> Vec<Given> {
         let basis = basis_words(spot.basis, spot.quotes.len());
         format!("as of {} ({basis})", spot.seen_on)
     });
-    let band_source = found.band.map_or_else(
+    let band_source = assessment.band.map_or_else(
         || "not published for this instance type".to_owned(),
         |(band, date)| format!("{band} of the instances per month, read on {date}"),
     );
@@ -353,7 +366,7 @@ fn given(found: &SpotAssessment) -> Vec<Given> {
     }
 }
 
-fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
+fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     let share = |share: Decimal| format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 4));
     let why = if figures.interruptions.is_prudence {
         "conservative assumption, not the band"
@@ -365,10 +378,10 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     } else {
         "as specified"
     };
-    let nodes = counted(u64::from(found.job.nodes), "node", "nodes");
+    let nodes = counted(u64::from(assessment.job.nodes), "node", "nodes");
     let (interval, restart) = (
         figures.checkpoint_interval,
-        found.job.checkpointing.restart.as_secs(),
+        assessment.job.checkpointing.restart.as_secs(),
     );
     let (spot, on_demand) = (figures.spot.rate.an_hour(), figures.on_demand.an_hour());
     let effective = figures.effective.map(HourlyRate::an_hour);
@@ -381,7 +394,7 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
             unit_price(rate),
             unit_price(saved),
             share.unwrap_or_default(),
-            counted(found.instances as u64, "instance", "instances")
+            counted(assessment.instances as u64, "instance", "instances")
         )
     };
     let overhead = format!(
@@ -408,8 +421,8 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         Step::new("overhead, percent", overhead, overhead_percent);
         Step::new("per hour of completed work", completed, Value::make_price(effective));
         Step::new("break-even, per job-hour", break_even, Value::make_millionths(figures.break_even_per_hour));
-        Step::new("naive savings per month", saved(spot, Some(figures.naive_savings_percent())), Value::make_money(found.naive_monthly_savings));
-        Step::new("effective savings per month", effective_saved, Value::make_money(found.effective_monthly_savings));
+        Step::new("naive savings per month", saved(spot, Some(figures.naive_savings_percent())), Value::make_money(assessment.naive_monthly_savings));
+        Step::new("effective savings per month", effective_saved, Value::make_money(assessment.effective_monthly_savings));
     }
 }
 

@@ -58,7 +58,11 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
 }
 
 fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Verdict {
-    if let Some(reason) = workload.usage.iter().find_map(|one| one.contradiction()) {
+    if let Some(reason) = workload
+        .usage
+        .iter()
+        .find_map(|usage| usage.contradiction())
+    {
         return Verdict::insufficient(reason.to_owned());
     }
     let Some(utilization) = workload.utilization else {
@@ -119,7 +123,7 @@ fn by_utilization(
         // use beside them makes it less certain.
         && (!is_idle
             || workload.gpus().all(|gpu| sees_all_of(gpu, policy))
-                && workload.usage.iter().all(|one| one.use_signs(policy).is_empty()));
+                && workload.usage.iter().all(|usage| usage.use_signs(policy).is_empty()));
     Verdict {
         classification,
         state,
@@ -139,7 +143,7 @@ fn busy_cpu_percent(workload: Measured<'_>, policy: &Policy) -> Option<f64> {
     let busy = workload
         .usage
         .iter()
-        .map(|one| one.busy_cpu_percent(policy));
+        .map(|usage| usage.busy_cpu_percent(policy));
     let busy: Option<Vec<f64>> = busy.collect();
     busy?.into_iter().reduce(f64::min)
 }
@@ -263,17 +267,23 @@ pub(super) fn standstill(
 ) -> Option<Standstill> {
     let most = |figure: fn(&GpuUsage) -> Option<(f64, Samples)>| {
         let each = gpus.iter().map(&figure);
-        let each = each.map(|found| found.filter(|(_, samples)| samples.suffice(policy)));
-        let each: Option<Vec<f64>> = each.map(|found| Some(found?.0)).collect();
+        let each = each.map(|reading| reading.filter(|(_, samples)| samples.suffice(policy)));
+        let each: Option<Vec<f64>> = each.map(|reading| Some(reading?.0)).collect();
         each?.into_iter().reduce(f64::max)
     };
-    let watts = most(|gpu| gpu.power.and_then(|one| Some((one.p95_w?, one.samples))));
+    let watts = most(|gpu| {
+        gpu.power
+            .and_then(|power| Some((power.p95_w?, power.samples)))
+    });
     let power = watts.zip(stalled_below_watts(shape));
     let power = power.filter(|(watts, rests_up_to)| watts <= rests_up_to);
     if let Some((watts, rests_up_to)) = power {
         return Some(Standstill::Power { watts, rests_up_to });
     }
-    let percent = most(|gpu| gpu.sm.map(|one| (one.p95_percent, one.samples)));
+    let percent = most(|gpu| {
+        gpu.sm
+            .map(|activity| (activity.p95_percent, activity.samples))
+    });
     let percent = percent.filter(|percent| *percent < STALLED_SM_PERCENT)?;
     Some(Standstill::Sm { percent })
 }

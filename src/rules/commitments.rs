@@ -41,8 +41,8 @@ pub fn commitment_findings(
     let commitments = coverage
         .commitments
         .iter()
-        .filter(|one| one.end > as_of)
-        .flat_map(|one| [underused(one), expiring(one)])
+        .filter(|commitment| commitment.end > as_of)
+        .flat_map(|commitment| [underused(commitment), expiring(commitment)])
         .flatten();
     idle.chain(blocks).chain(commitments).collect()
 }
@@ -50,36 +50,41 @@ pub fn commitment_findings(
 /// Room that nothing runs in costs as much as the instance that would fill it. What
 /// cannot be lowered is paid whatever is done, and what a commitment pays for is worth
 /// nothing until that ends: of both nothing is said.
-fn idle_capacity(one: &UnusedCommitment) -> Option<Finding> {
-    let mean = one.mean_room?.to_f64()?;
-    let is_paid = one.monthly_cost.is_some_and(|cost| cost.amount().is_zero());
-    if one.committed_until.is_some() || is_paid {
+fn idle_capacity(commitment: &UnusedCommitment) -> Option<Finding> {
+    let mean = commitment.mean_room?.to_f64()?;
+    let is_paid = commitment
+        .monthly_cost
+        .is_some_and(|cost| cost.amount().is_zero());
+    if commitment.committed_until.is_some() || is_paid {
         return None;
     }
-    let savings = one.actions.first().map(|action| action.monthly_savings());
-    let caveats = one
+    let savings = commitment
+        .actions
+        .first()
+        .map(|action| action.monthly_savings());
+    let caveats = commitment
         .actions
         .first()
         .map_or(&[][..], |action| action.caveats());
     let judgement = Assessment {
         severity: Severity::Critical,
-        confidence: if one.is_shared {
+        confidence: if commitment.is_shared {
             Confidence::Derived
         } else {
             Confidence::Measured
         },
-        kind: if one.is_shared {
+        kind: if commitment.is_shared {
             FindingKind::Optimization
         } else {
             FindingKind::Waste
         },
-        title: format!("capacity for {} is reserved but not used", one.name),
+        title: format!("capacity for {} is reserved but not used", commitment.name),
         monthly_savings: savings.filter(|saving: &Money| !saving.amount().is_zero()),
         recommendation: Recommendation {
             action: "lower or cancel the reservation".to_owned(),
             to: String::new(),
             steps: vec![
-                one.detail.clone(),
+                commitment.detail.clone(),
                 "ask the owner: capacity of this type may not be available again".to_owned(),
             ],
             caveats: caveats.to_vec(),
@@ -97,7 +102,7 @@ fn idle_capacity(one: &UnusedCommitment) -> Option<Finding> {
     };
     Some(Finding::new(
         IDLE_CAPACITY_RESERVATION,
-        &one.id,
+        &commitment.id,
         judgement,
         decisive,
         Vec::new(),
@@ -107,13 +112,13 @@ fn idle_capacity(one: &UnusedCommitment) -> Option<Finding> {
 /// Room in a Capacity Block is paid for whatever is done, and lost at its end: it is worth a
 /// finding as long as something can still run in it.
 fn idle_block(room: &Room) -> Option<Finding> {
-    let one = &room.reservation;
+    let reservation = &room.reservation;
     let mean = room.mean();
-    if !one.capacity_block || one.available == 0 || mean.is_zero() {
+    if !reservation.capacity_block || reservation.available == 0 || mean.is_zero() {
         return None;
     }
     let free = mean.round_dp(2).normalize();
-    let until = one.end.or(one.committed_until);
+    let until = reservation.end.or(reservation.committed_until);
     let until = until.map_or_else(
         || "its end".to_owned(),
         |end| end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string(),
@@ -128,7 +133,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
         kind: FindingKind::Optimization,
         title: format!(
             "{free} of {} × {} in {} are unused in a Capacity Block that is paid until {until}",
-            one.total, one.instance_type, one.zone
+            reservation.total, reservation.instance_type, reservation.zone
         ),
         monthly_savings: None,
         recommendation: Recommendation {
@@ -137,7 +142,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
             steps: vec![
                 format!(
                     "{} can be launched in it now: move jobs of other instances of the type to it",
-                    one.available
+                    reservation.available
                 ),
                 "buy the next block for fewer instances or days: a block cannot be lowered or \
                  canceled"
@@ -158,7 +163,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
     };
     Some(Finding::new(
         IDLE_CAPACITY_BLOCK,
-        &one.id,
+        &reservation.id,
         judgement,
         decisive,
         Vec::new(),
@@ -166,9 +171,9 @@ fn idle_block(room: &Room) -> Option<Finding> {
 }
 
 /// Silent about a Compute Savings Plan: what else it pays for is not seen.
-fn underused(one: &CommitmentUse) -> Option<Finding> {
-    let unused = one.unused_monthly?;
-    let percent = one.utilization? * Decimal::ONE_HUNDRED;
+fn underused(commitment: &CommitmentUse) -> Option<Finding> {
+    let unused = commitment.unused_monthly?;
+    let percent = commitment.utilization? * Decimal::ONE_HUNDRED;
     if percent >= LEAST_UTILIZATION_PERCENT {
         return None;
     }
@@ -181,8 +186,8 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
         kind: FindingKind::Optimization,
         title: format!(
             "{} of {} is {used}% utilized: {} {:.2} per month is unused",
-            words(one),
-            one.name,
+            words(commitment),
+            commitment.name,
             unused.currency(),
             unused.amount()
         ),
@@ -190,9 +195,12 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
         monthly_savings: None,
         recommendation: Recommendation {
             action: "move workloads to it".to_owned(),
-            to: one.name.clone(),
+            to: commitment.name.clone(),
             steps: vec![
-                format!("it is committed until {}: stopping saves nothing", day(one)),
+                format!(
+                    "it is committed until {}: stopping saves nothing",
+                    day(commitment)
+                ),
                 "run on-demand workloads on its types, in its region and zone".to_owned(),
                 "check whether other accounts of the organization use it".to_owned(),
             ],
@@ -211,15 +219,15 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
     };
     Some(Finding::new(
         UNDERUSED_COMMITMENT,
-        &one.id,
+        &commitment.id,
         judgement,
         decisive,
         Vec::new(),
     ))
 }
 
-fn expiring(one: &CommitmentUse) -> Option<Finding> {
-    if one.days_to_expiry > EXPIRES_WITHIN_DAYS {
+fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
+    if commitment.days_to_expiry > EXPIRES_WITHIN_DAYS {
         return None;
     }
     let judgement = Assessment {
@@ -228,9 +236,9 @@ fn expiring(one: &CommitmentUse) -> Option<Finding> {
         kind: FindingKind::Risk,
         title: format!(
             "{} of {} ends on {}: its hours are then billed at the on-demand price",
-            words(one),
-            one.name,
-            day(one)
+            words(commitment),
+            commitment.name,
+            day(commitment)
         ),
         monthly_savings: None,
         recommendation: Recommendation {
@@ -239,8 +247,8 @@ fn expiring(one: &CommitmentUse) -> Option<Finding> {
             steps: vec![
                 format!(
                     "it costs {} {:.2} per month, used or not",
-                    one.monthly_cost.currency(),
-                    one.monthly_cost.amount()
+                    commitment.monthly_cost.currency(),
+                    commitment.monthly_cost.amount()
                 ),
                 "right-size first, then commit to the remaining usage".to_owned(),
             ],
@@ -250,34 +258,38 @@ fn expiring(one: &CommitmentUse) -> Option<Finding> {
     let decisive = Evidence {
         observation: Observation::Fact {
             name: "days until the commitment ends",
-            origin: if one.kind.is_reserved() {
+            origin: if commitment.kind.is_reserved() {
                 "ec2:DescribeReservedInstances".to_owned()
             } else {
                 "savingsplans:DescribeSavingsPlans".to_owned()
             },
         },
-        observed: one.days_to_expiry as f64,
+        observed: commitment.days_to_expiry as f64,
         comparator: Comparator::AtMost,
         threshold: EXPIRES_WITHIN_DAYS as f64,
         unit: "days",
     };
     Some(Finding::new(
         EXPIRING_COMMITMENT,
-        &one.id,
+        &commitment.id,
         judgement,
         decisive,
         Vec::new(),
     ))
 }
 
-fn words(one: &CommitmentUse) -> &'static str {
-    if one.kind.is_reserved() {
+fn words(commitment: &CommitmentUse) -> &'static str {
+    if commitment.kind.is_reserved() {
         "the reservation"
     } else {
         "the savings plan"
     }
 }
 
-fn day(one: &CommitmentUse) -> String {
-    one.end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+fn day(commitment: &CommitmentUse) -> String {
+    commitment
+        .end
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date()
+        .to_string()
 }

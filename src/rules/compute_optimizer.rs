@@ -103,8 +103,12 @@ fn signs(workload: &Workload) -> Option<[Sign; 5]> {
 }
 
 /// The largest figure of any; absent unless every one of them was measured.
-fn largest<T>(all: impl IntoIterator<Item = T>, figure: impl Fn(T) -> Option<f64>) -> Option<f64> {
-    all.into_iter()
+fn largest<T>(
+    items: impl IntoIterator<Item = T>,
+    figure: impl Fn(T) -> Option<f64>,
+) -> Option<f64> {
+    items
+        .into_iter()
         .map(figure)
         .try_fold(0.0_f64, |largest, value| Some(largest.max(value?)))
 }

@@ -35,9 +35,9 @@ impl DeviceAlert {
         subject: &Subject<'_>,
         reading: impl Fn(&GpuUsage) -> Option<Reading>,
     ) -> Option<Finding> {
-        let is_over = |one: &Reading| match self.comparator {
-            Comparator::AtLeast => one.observed >= one.threshold,
-            _ => one.observed > one.threshold,
+        let is_over = |measured: &Reading| match self.comparator {
+            Comparator::AtLeast => measured.observed >= measured.threshold,
+            _ => measured.observed > measured.threshold,
         };
         let readings = subject.workload.gpus().filter_map(reading);
         let over: Vec<Reading> = readings.filter(is_over).collect();
@@ -45,7 +45,7 @@ impl DeviceAlert {
         let worst = over
             .into_iter()
             .max_by(|left, right| left.observed.total_cmp(&right.observed))?;
-        let all = subject.workload.gpus().count();
+        let gpu_count = subject.workload.gpus().count();
         let is_whole = [worst.observed, worst.threshold]
             .iter()
             .all(|figure| figure.fract() == 0.0);
@@ -61,7 +61,7 @@ impl DeviceAlert {
             title: format!(
                 "{}: {number} of {} of {}, {} {:.decimals$}{}",
                 self.title,
-                counted(all, "GPU", "GPUs"),
+                counted(gpu_count, "GPU", "GPUs"),
                 subject.members(),
                 self.figure,
                 worst.observed,

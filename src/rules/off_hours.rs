@@ -38,13 +38,13 @@ impl Rule for OffHours {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let found = subject.proposals.schedule()?;
-        let schedule = &found.schedule;
+        let scheduling = subject.proposals.schedule()?;
+        let schedule = &scheduling.schedule;
         let source = subject.utilization()?.source;
         let decisive = Evidence {
             observation: Observation::Fact {
                 name: "weekly hours that are always idle",
-                origin: format!("{source} utilization maxima, hours in {}", found.zone),
+                origin: format!("{source} utilization maxima, hours in {}", scheduling.zone),
             },
             observed: schedule.off_hours_per_week as f64,
             comparator: Comparator::AtLeast,
@@ -70,7 +70,7 @@ impl Rule for OffHours {
                 subject.fleet(),
                 schedule.off_hours_per_week
             ),
-            monthly_savings: Some(found.action.monthly_savings()),
+            monthly_savings: Some(scheduling.action.monthly_savings()),
             recommendation: Recommendation {
                 action: "schedule".to_owned(),
                 to: if schedule.windows.len() <= MOST_WINDOWS_SHOWN {
@@ -82,8 +82,8 @@ impl Rule for OffHours {
                         schedule.windows.len()
                     )
                 },
-                steps: found.steps.clone(),
-                caveats: found.action.caveats().to_vec(),
+                steps: scheduling.steps.clone(),
+                caveats: scheduling.action.caveats().to_vec(),
             },
         };
         Some(Finding::new(

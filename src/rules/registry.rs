@@ -76,8 +76,9 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
 /// Why a workload has too little data for a verdict. Where its metrics contradict each other,
 /// more of them would not help.
 pub fn no_verdict(workload: &Workload, verdict: &Verdict) -> Cause {
-    let mut contradictions = workload.usage.iter().map(|one| one.contradiction());
-    let kind = if contradictions.any(|one| one == Some(verdict.reason.as_str())) {
+    let mut contradictions = workload.usage.iter().map(|usage| usage.contradiction());
+    let kind = if contradictions.any(|contradiction| contradiction == Some(verdict.reason.as_str()))
+    {
         CauseKind::MetricsContradict
     } else {
         CauseKind::NoVerdict

@@ -44,8 +44,8 @@ impl Rule for ShareableGpu {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let found = subject.proposals.share()?;
-        let target = found.action.target()?;
+        let sharing = subject.proposals.share()?;
+        let target = sharing.action.target()?;
         let total = subject.workload.visible_gpus()?;
         let summary = subject.utilization()?;
         let decisive = Evidence {
@@ -53,17 +53,17 @@ impl Rule for ShareableGpu {
                 name: "cards required for all tenants",
                 origin: format!(
                     "VRAM peak with headroom and peak utilization of {} GPUs, {}",
-                    found.tenants.len(),
+                    sharing.tenants.len(),
                     summary.source
                 ),
             },
-            observed: found.cards.len() as f64,
+            observed: sharing.cards.len() as f64,
             comparator: Comparator::LessThan,
             threshold: total as f64,
             unit: "GPUs",
         };
         let fewest = subject.workload.gpus().map(|gpu| gpu.samples.count).min()?;
-        let shared = found.cards.iter().filter(|card| card.slices.len() > 1);
+        let shared = sharing.cards.iter().filter(|card| card.slices.len() > 1);
         let fullest = Evidence {
             observation: Observation::Sampled {
                 metric: Metric::GpuUtilization,
@@ -86,20 +86,20 @@ impl Rule for ShareableGpu {
             kind: FindingKind::Optimization,
             title: format!(
                 "{} tenants of {} each use a whole GPU and fit on {} of {total}",
-                found.tenants.len(),
+                sharing.tenants.len(),
                 subject.fleet(),
-                found.cards.len()
+                sharing.cards.len()
             ),
-            monthly_savings: Some(found.action.monthly_savings()),
+            monthly_savings: Some(sharing.action.monthly_savings()),
             recommendation: Recommendation {
-                action: match found.mode {
+                action: match sharing.mode {
                     SharingMode::Mig => "share with MIG slices",
                     SharingMode::Mps => "share with MPS",
                 }
                 .to_owned(),
                 to: target.to_string(),
-                steps: found.steps.clone(),
-                caveats: found.action.caveats().to_vec(),
+                steps: sharing.steps.clone(),
+                caveats: sharing.action.caveats().to_vec(),
             },
         };
         Some(Finding::new(

@@ -42,11 +42,12 @@ impl Rule for StalledGpu {
         }
         let (shape, policy) = (subject.workload.shape.as_ref(), subject.policy);
         let usage = subject.workload.usage.iter();
-        let found = usage.filter_map(|one| standstill(&one.gpus, shape, policy));
+        let standstills = usage.filter_map(|member| standstill(&member.gpus, shape, policy));
         // Of members that different signs speak for, those of the activity are shown.
-        let found = found.reduce(|left, right| if left < right { right } else { left })?;
+        let standstill =
+            standstills.reduce(|left, right| if left < right { right } else { left })?;
         let mean = subject.utilization()?.distribution.mean;
-        let (said, decisive) = shown(found);
+        let (said, decisive) = shown(standstill);
         let at_stake = subject
             .workload
             .monthly_cost()
@@ -94,8 +95,8 @@ impl Rule for StalledGpu {
 }
 
 /// What shows that GPUs do no work, in words and as evidence.
-fn shown(found: Standstill) -> (String, Evidence) {
-    match found {
+fn shown(standstill: Standstill) -> (String, Evidence) {
+    match standstill {
         Standstill::Power { watts, rests_up_to } => {
             let decimals = decimals_apart(watts, rests_up_to);
             let said = format!("{watts:.decimals$} W (p95), little more than the idle draw");

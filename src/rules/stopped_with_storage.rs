@@ -67,9 +67,9 @@ impl Rule for StoppedWithStorage {
         );
         steps.push("create snapshots of required data, then delete the volumes".to_owned());
         steps.push("release unused addresses".to_owned());
-        let found = released(idle_storage, &subject.workload.key.region);
-        let saved = found.as_ref().map(|found| found.saved);
-        if let Some(bound) = found.as_ref().and_then(|found| found.bound.as_ref()) {
+        let release = released(idle_storage, &subject.workload.key.region);
+        let saved = release.as_ref().map(|freed| freed.saved);
+        if let Some(bound) = release.as_ref().and_then(|freed| freed.bound.as_ref()) {
             steps.push(format!("snapshots of all data: at most {bound}"));
         }
         let judgement = Assessment {
@@ -97,7 +97,7 @@ impl Rule for StoppedWithStorage {
                 action: "release the storage".to_owned(),
                 to: String::new(),
                 steps,
-                caveats: found.and_then(|found| found.caveat).into_iter().collect(),
+                caveats: release.and_then(|freed| freed.caveat).into_iter().collect(),
             },
         };
         Some(Finding::new(

@@ -255,11 +255,11 @@ impl Subject<'_> {
 
     /// The same as a part of its group, such as `150 of 200 × g5.xlarge`.
     pub fn members(&self) -> String {
-        let (own, all) = (self.workload.instances.len(), self.group.instances.len());
-        if own == all {
+        let (own, in_group) = (self.workload.instances.len(), self.group.instances.len());
+        if own == in_group {
             return self.fleet();
         }
-        format!("{own} of {all} × {}", self.workload.key.instance_type)
+        format!("{own} of {in_group} × {}", self.workload.key.instance_type)
     }
 
     /// The members by name; empty where they are the whole group.
@@ -267,8 +267,8 @@ impl Subject<'_> {
         if self.workload.instances.len() == self.group.instances.len() {
             return String::new();
         }
-        let all: Vec<&Member> = self.workload.members.iter().collect();
-        NamedMembers(&all).to_string()
+        let members: Vec<&Member> = self.workload.members.iter().collect();
+        NamedMembers(&members).to_string()
     }
 
     /// Those to stop, by name; empty where they are the whole group.
@@ -283,8 +283,9 @@ impl Subject<'_> {
     /// The members but those whose devices were taken so lately that the idle time says nothing
     /// about them.
     fn not_taken(&self) -> Vec<&Member> {
-        let all = self.workload.members.iter();
-        all.filter(|one| !self.held.is_taken_lately(&one.id))
+        let members = self.workload.members.iter();
+        members
+            .filter(|member| !self.held.is_taken_lately(&member.id))
             .collect()
     }
 
@@ -299,11 +300,11 @@ impl Subject<'_> {
 
     pub fn stop_steps(&self) -> Vec<String> {
         if self.not_taken().is_empty() {
-            let all: Vec<&Member> = self.workload.members.iter().collect();
+            let members: Vec<&Member> = self.workload.members.iter().collect();
             return vec![format!(
                 "ask who runs {} whether the GPUs are needed, and run the audit again when they \
                  have been held for {} days",
-                self.held.holders(&all),
+                self.held.holders(&members),
                 self.policy.idle_min_days
             )];
         }
@@ -332,7 +333,7 @@ impl Subject<'_> {
         let saving = stop.map(|stop| stop.members.as_slice());
         let saving = saving.filter(|members| !members.is_empty());
         let mut ended = self.not_taken();
-        ended.retain(|one| saving.is_none_or(|ids| ids.binary_search(&one.id).is_ok()));
+        ended.retain(|member| saving.is_none_or(|ids| ids.binary_search(&member.id).is_ok()));
         ended
     }
 
@@ -374,7 +375,7 @@ impl Subject<'_> {
 
     /// The CPU that forbids a stop, or makes it less certain; absent where it is quiet.
     pub fn cpu_evidence(&self) -> Option<Evidence> {
-        let largest = self.workload.usage.iter().filter_map(|one| one.cpu_max);
+        let largest = self.workload.usage.iter().filter_map(|usage| usage.cpu_max);
         let (name, observed, threshold) = match self.verdict.busy_cpu_percent {
             Some(p95) => ("p95 of CPU", p95, self.policy.works_cpu_percent),
             None => ("maximum CPU", largest.reduce(f64::max)?, IDLE_CPU_PERCENT),
@@ -414,8 +415,8 @@ impl Subject<'_> {
 
     /// What right-sizing saves per month, alone.
     pub fn rightsizing_savings(&self) -> Option<Money> {
-        let found = self.proposals.rightsize()?;
-        Some(found.action.monthly_savings())
+        let rightsizing = self.proposals.rightsize()?;
+        Some(rightsizing.action.monthly_savings())
     }
 
     /// The right-sizing move as a recommendation, else advice in words: of what a managed
@@ -433,13 +434,13 @@ impl Subject<'_> {
     /// The right-sizing move as a recommendation, or advice in words when there
     /// is no type to move to.
     pub fn rightsizing_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {
-        let found = self.proposals.rightsize();
-        match found.and_then(|found| Some((found, found.action.target()?))) {
-            Some((found, target)) => Recommendation {
-                action: found.advice.clone(),
+        let rightsizing = self.proposals.rightsize();
+        match rightsizing.and_then(|proposal| Some((proposal, proposal.action.target()?))) {
+            Some((proposal, target)) => Recommendation {
+                action: proposal.advice.clone(),
                 to: target.to_string(),
-                steps: found.steps.clone(),
-                caveats: found.action.caveats().to_vec(),
+                steps: proposal.steps.clone(),
+                caveats: proposal.action.caveats().to_vec(),
             },
             None => Recommendation {
                 action: otherwise.to_owned(),

@@ -104,7 +104,7 @@ fn recommendation(
     let mut named: Vec<String> = host
         .components
         .iter()
-        .filter_map(|one| held(one, instance_type))
+        .filter_map(|component| held(component, instance_type))
         .collect();
     if !named.is_empty() {
         let others = named.len().saturating_sub(MOST_NAMED);

@@ -52,8 +52,8 @@ impl Rule for UnusedGpus {
             return None;
         }
         let maxima = unused.iter().filter_map(|gpu| gpu.maxima);
-        let largest = maxima.clone().map(|one| one.largest).fold(0.0, f64::max);
-        let samples = maxima.map(|one| one.samples).reduce(Samples::poorer)?;
+        let largest = maxima.clone().map(|peak| peak.largest).fold(0.0, f64::max);
+        let samples = maxima.map(|peak| peak.samples).reduce(Samples::poorer)?;
         let summary = subject.utilization()?;
         let holding = unused
             .iter()

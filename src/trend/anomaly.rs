@@ -64,22 +64,22 @@ const MOVERS: usize = 3;
 
 /// Judges the last whole day; `None` without one.
 pub fn judge_last_day(ledger: &Ledger, limits: AnomalyLimits) -> Option<DayReport> {
-    let all = JobSeries::of(ledger, |_| true)?;
-    let day = all.last;
+    let series = JobSeries::of(ledger, |_| true)?;
+    let day = series.last;
     let judge = Judge {
         ledger,
         limits,
-        last: all.origin().checked_sub(1)?,
+        last: series.origin().checked_sub(1)?,
     };
     let names = names(ledger);
-    let sums = (0..all.origin()).map(|place| {
-        let known = ledger.is_whole(plus_days(all.first, i64::try_from(place).ok()?));
-        let jobs = all.jobs.values();
+    let sums = (0..series.origin()).map(|place| {
+        let known = ledger.is_whole(plus_days(series.first, i64::try_from(place).ok()?));
+        let jobs = series.jobs.values();
         let costs = jobs.map(|job| job.series().actual(place, 1).unwrap_or(0.0));
         known.then(|| costs.sum())
     });
-    let total = Chooser::new(DailySeries::new(all.first, sums.collect()));
-    let mut jobs: Vec<EvaluatedDay> = all
+    let total = Chooser::new(DailySeries::new(series.first, sums.collect()));
+    let mut jobs: Vec<EvaluatedDay> = series
         .jobs
         .iter()
         .filter_map(|(job, chooser)| {

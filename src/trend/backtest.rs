@@ -29,7 +29,7 @@ impl Origin {
 /// Forecasts of so many days for the sum of some series of the same days, from every day on
 /// that has as many known days after it.
 pub fn origins(series: &[&Chooser], days: usize) -> Vec<Origin> {
-    let Some(length) = series.iter().map(|one| one.series().len()).min() else {
+    let Some(length) = series.iter().map(|chooser| chooser.series().len()).min() else {
         return Vec::new();
     };
     let last = length.checked_sub(days).filter(|_| days > 0).unwrap_or(0);
@@ -39,9 +39,9 @@ pub fn origins(series: &[&Chooser], days: usize) -> Vec<Origin> {
             forecast: 0.0,
             actual: 0.0,
         };
-        for one in series {
-            origin.forecast += one.forecast(at, days)?;
-            origin.actual += one.series().actual(at, days)?;
+        for chooser in series {
+            origin.forecast += chooser.forecast(at, days)?;
+            origin.actual += chooser.series().actual(at, days)?;
         }
         Some(origin)
     };
@@ -91,13 +91,13 @@ pub fn band(origins: &[Origin], days: usize, at: usize) -> Option<Band> {
             inside += usize::from((low..=high).contains(ratio));
         }
     }
-    let mut all: Vec<f64> = known.iter().map(|(_, ratio)| *ratio).collect();
-    all.sort_by(f64::total_cmp);
-    let (low, high) = quantiles(&all)?;
+    let mut known_ratios: Vec<f64> = known.iter().map(|(_, ratio)| *ratio).collect();
+    known_ratios.sort_by(f64::total_cmp);
+    let (low, high) = quantiles(&known_ratios)?;
     (checked >= LEAST_CHECKED).then_some(Band {
         low,
         high,
-        origins: all.len(),
+        origins: known_ratios.len(),
         checked,
         inside,
     })

@@ -68,15 +68,15 @@ mod tests {
             millis in proptest::collection::vec(-1_000_000_i64..1_000_000, 1..9),
         ) {
             let mut parts: Vec<Decimal> =
-                millis.iter().map(|one| Decimal::new(*one, 4)).collect();
+                millis.iter().map(|milli| Decimal::new(*milli, 4)).collect();
             let exact: Decimal = parts.iter().sum();
             add_up(&mut parts, cents(exact));
             prop_assert_eq!(parts.iter().sum::<Decimal>(), cents(exact));
             let moved = parts.iter().zip(&millis);
-            for (part, one) in moved {
+            for (part, milli) in moved {
                 // Half a cent of its own, and at most half a cent of each of the others.
                 let most = Decimal::new(5 * (millis.len() as i64 + 2), 3);
-                prop_assert!((*part - Decimal::new(*one, 4)).abs() <= most);
+                prop_assert!((*part - Decimal::new(*milli, 4)).abs() <= most);
             }
         }
     }

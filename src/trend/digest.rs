@@ -129,27 +129,27 @@ impl Digest {
     /// Actions with news since the earlier audit, and those that are open: by what they did,
     /// then by what they were expected to save, most first.
     pub fn actions(&self) -> Vec<(Turn, &Realised)> {
-        let all = self.overview.realised.actions.iter();
-        let mut turned: Vec<(Turn, &Realised)> = all
-            .filter_map(|one| Some((self.turn_of(one)?, one)))
+        let actions = self.overview.realised.actions.iter();
+        let mut turned: Vec<(Turn, &Realised)> = actions
+            .filter_map(|realised| Some((self.turn_of(realised)?, realised)))
             .collect();
-        turned.sort_by_key(|(turn, one)| {
-            let expected = Reverse(one.action.expected_monthly.amount());
-            (*turn, expected, one.action.action_id.clone())
+        turned.sort_by_key(|(turn, realised)| {
+            let expected = Reverse(realised.action.expected_monthly.amount());
+            (*turn, expected, realised.action.action_id.clone())
         });
         turned
     }
 
     /// `None` of an action that was over before the earlier audit.
-    fn turn_of(&self, one: &Realised) -> Option<Turn> {
+    fn turn_of(&self, realised: &Realised) -> Option<Turn> {
         let is_since = |day: Option<Date>| day.is_some_and(|day| day >= self.overview.span.first);
-        let turn = match one.status {
-            ActionStatus::Done | ActionStatus::Partly if is_since(one.since) => Turn::Done,
-            ActionStatus::Undone if is_since(one.undone_on) => Turn::Undone,
-            ActionStatus::NotDone if one.action.first_seen > self.before.as_of => Turn::New,
+        let turn = match realised.status {
+            ActionStatus::Done | ActionStatus::Partly if is_since(realised.since) => Turn::Done,
+            ActionStatus::Undone if is_since(realised.undone_on) => Turn::Undone,
+            ActionStatus::NotDone if realised.action.first_seen > self.before.as_of => Turn::New,
             ActionStatus::NotDone | ActionStatus::Partly => Turn::Open,
             ActionStatus::Withdrawn | ActionStatus::Ended
-                if one.action.last_seen >= self.before.as_of =>
+                if realised.action.last_seen >= self.before.as_of =>
             {
                 Turn::Gone
             }

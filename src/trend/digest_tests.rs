@@ -39,27 +39,30 @@ fn fortnight() -> Kept {
 
 #[test]
 fn a_week_is_what_was_kept_after_the_earlier_audit() {
-    let found = digest(fortnight(), Since::Days(7)).expect("two audits");
-    assert_eq!(found.before.as_of, night(7));
-    assert_eq!(found.now.as_of, night(14));
-    let span = found.overview.span;
+    let digested = digest(fortnight(), Since::Days(7)).expect("two audits");
+    assert_eq!(digested.before.as_of, night(7));
+    assert_eq!(digested.now.as_of, night(14));
+    let span = digested.overview.span;
     assert_eq!((span.first, span.last), (day(7), day(13)));
     // Seven days of 12 (a), 10 (c) and three times 24.
-    assert_eq!(found.overview.sums.spend, Decimal::from(7 * (12 + 10 + 72)));
-    let change = found.overview.compared.expect("a week before").change;
+    assert_eq!(
+        digested.overview.sums.spend,
+        Decimal::from(7 * (12 + 10 + 72))
+    );
+    let change = digested.overview.compared.expect("a week before").change;
     // From 5 × 24 a day to 94.
     assert_eq!((change.before, change.after), (usd("120"), usd("94")));
-    assert!(!found.begins_later);
-    assert_eq!(found.other_scopes, 0);
+    assert!(!digested.begins_later);
+    assert_eq!(digested.other_scopes, 0);
 }
 
 #[test]
 fn actions_say_what_they_did_since() {
-    let found = digest(fortnight(), Since::Days(7)).expect("two audits");
-    let turns: Vec<(Turn, &str)> = found
+    let digested = digest(fortnight(), Since::Days(7)).expect("two audits");
+    let turns: Vec<(Turn, &str)> = digested
         .actions()
         .into_iter()
-        .map(|(turn, one)| (turn, one.action.job.as_str()))
+        .map(|(turn, realised)| (turn, realised.action.job.as_str()))
         .collect();
     assert_eq!(
         turns,
@@ -75,7 +78,7 @@ fn actions_say_what_they_did_since() {
     let turns: Vec<(Turn, &str)> = later
         .actions()
         .into_iter()
-        .map(|(turn, one)| (turn, one.action.job.as_str()))
+        .map(|(turn, realised)| (turn, realised.action.job.as_str()))
         .collect();
     assert_eq!(turns, [(Turn::Open, "e"), (Turn::Open, "b")]);
 }
@@ -91,9 +94,9 @@ fn the_change_is_that_between_the_two_audits() {
         rows,
         actions: Vec::new(),
     };
-    let found = digest(kept, Since::Days(90)).expect("two audits");
-    assert_eq!(found.before.as_of, night(1));
-    let compared = found.overview.compared.expect("two ends");
+    let digested = digest(kept, Since::Days(90)).expect("two audits");
+    assert_eq!(digested.before.as_of, night(1));
+    let compared = digested.overview.compared.expect("two ends");
     assert_eq!(
         (compared.before.first, compared.before.last),
         (day(0), day(0))
@@ -115,11 +118,13 @@ fn the_change_is_that_between_the_two_audits() {
 
 #[test]
 fn what_was_not_done_says_what_it_cost() {
-    let found = digest(fortnight(), Since::Days(7)).expect("two audits");
+    let digested = digest(fortnight(), Since::Days(7)).expect("two audits");
     let missed = |job: &str| {
-        let all = found.actions();
-        let one = all.into_iter().find(|(_, one)| one.action.job == job);
-        one.expect("it is advised").1.missed
+        let actions = digested.actions();
+        let advised = actions
+            .into_iter()
+            .find(|(_, advised)| advised.action.job == job);
+        advised.expect("it is advised").1.missed
     };
     // Advised in the night after day 2, so from day 3 to day 13: 11 × 400 × 12 / 365.
     assert_eq!(missed("e"), Some(usd("144.66")));
@@ -140,9 +145,9 @@ fn the_earlier_audit_is_the_one_that_was_asked_for() {
         (Since::Days(90), night(1), true),
         (Since::Days(i64::MAX), night(1), true),
     ] {
-        let found = digest(fortnight(), since).expect("two audits");
-        assert_eq!(found.before.as_of, before, "{since:?}");
-        assert_eq!(found.begins_later, begins_later, "{since:?}");
+        let digested = digest(fortnight(), since).expect("two audits");
+        assert_eq!(digested.before.as_of, before, "{since:?}");
+        assert_eq!(digested.begins_later, begins_later, "{since:?}");
     }
 }
 
@@ -158,21 +163,26 @@ fn another_scope_is_in_no_figure() {
     kept.rows.push(expensive);
     let of_other = action((ActionKind::Spot, None), "x", "24", "900", (8, 13));
     kept.actions.push(of_other);
-    let found = digest(kept, Since::Days(7)).expect("two audits");
-    assert_eq!(found.other_scopes, 1);
-    assert_eq!(found.overview.sums.spend, Decimal::from(658));
-    assert!(found.actions().iter().all(|(_, one)| one.action.job != "x"));
+    let digested = digest(kept, Since::Days(7)).expect("two audits");
+    assert_eq!(digested.other_scopes, 1);
+    assert_eq!(digested.overview.sums.spend, Decimal::from(658));
+    assert!(
+        digested
+            .actions()
+            .iter()
+            .all(|(_, realised)| realised.action.job != "x")
+    );
 }
 
 #[test]
 fn without_two_audits_there_is_nothing_to_say() {
     assert_eq!(digest(Kept::default(), Since::Last), Err(NoDigest::Empty));
-    let one = Kept {
+    let kept = Kept {
         runs: vec![run(3)],
         rows: steady(4, "a", "24"),
         actions: Vec::new(),
     };
-    assert_eq!(digest(one, Since::Last), Err(NoDigest::OneAudit));
+    assert_eq!(digest(kept, Since::Last), Err(NoDigest::OneAudit));
     let mut idle = fortnight();
     idle.runs.truncate(2);
     idle.runs[1].days.clear();
@@ -180,6 +190,6 @@ fn without_two_audits_there_is_nothing_to_say() {
     // A clock that is days ahead is not believed.
     let mut ahead = fortnight();
     ahead.runs.push(run(20));
-    let found = digest(ahead, Since::Last).expect("two audits");
-    assert_eq!(found.now.as_of, night(14));
+    let digested = digest(ahead, Since::Last).expect("two audits");
+    assert_eq!(digested.now.as_of, night(14));
 }

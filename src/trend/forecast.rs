@@ -112,7 +112,7 @@ fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
     let last_day = ledger.last_day();
     let unrecorded = left.iter().filter(|day| Some(**day) <= last_day);
     let money = |amount: Decimal| ledger.money(cents(amount));
-    let mut found = Forecast {
+    let mut forecast = Forecast {
         span,
         state_day: running.last,
         spent: money(spent),
@@ -128,9 +128,9 @@ fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
         unpriced_hours: unpriced_hours(ledger, state),
     };
     if !left.is_empty() {
-        found.certainty = certainty(running, &found, left.len());
+        forecast.certainty = certainty(running, &forecast, left.len());
     }
-    found
+    forecast
 }
 
 /// What the commitments of a day's state cost on another day. What ended by then covers
@@ -221,15 +221,15 @@ fn unpriced_hours(ledger: &Ledger, state: &[WorkloadDay]) -> Decimal {
     unpriced.map(|row| row.hours).sum()
 }
 
-fn certainty(running: &JobSeries<'_>, found: &Forecast, days: usize) -> Certainty {
+fn certainty(running: &JobSeries<'_>, forecast: &Forecast, days: usize) -> Certainty {
     let choosers: Vec<&Chooser> = running.jobs.values().collect();
     let origins = backtest::origins(&choosers, days);
-    let fixed = found.spent.amount() + found.committed.amount();
+    let fixed = forecast.spent.amount() + forecast.committed.amount();
     let money = |running: f64| {
         let running = Decimal::from_f64(running).unwrap_or_default();
-        Money::new(fixed + cents(running), found.spent.currency())
+        Money::new(fixed + cents(running), forecast.spent.currency())
     };
-    let ahead = found.running.amount().to_f64().unwrap_or_default();
+    let ahead = forecast.running.amount().to_f64().unwrap_or_default();
     if let Some(by) = backtest::band(&origins, days, running.origin()) {
         return Certainty::Band {
             low: money(ahead * by.low),

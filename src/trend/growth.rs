@@ -65,14 +65,14 @@ mod tests {
 
     #[test]
     fn two_more_hours_of_forty_are_five_percent() {
-        let found = monthly_growth(&ledger(60, grown(60))).expect("two months");
-        assert_eq!(found.share, decimal("0.05"));
-        assert_eq!((found.before.first, found.after.last), (day(0), day(59)));
+        let growth = monthly_growth(&ledger(60, grown(60))).expect("two months");
+        assert_eq!(growth.share, decimal("0.05"));
+        assert_eq!((growth.before.first, growth.after.last), (day(0), day(59)));
         // Spot is not committed to.
         let mut rows = grown(60);
         rows.extend((30..60).map(|number| paid(row(number, "s", "99", "9"), PurchaseOption::Spot)));
-        let found = monthly_growth(&ledger(60, rows)).expect("two months");
-        assert_eq!(found.share, decimal("0.05"));
+        let growth = monthly_growth(&ledger(60, rows)).expect("two months");
+        assert_eq!(growth.share, decimal("0.05"));
     }
 
     #[test]

@@ -65,6 +65,6 @@ impl<'a> JobSeries<'a> {
             }
         }
         let bounds = sums.into_iter().flatten().map(|sum| (sum, sum));
-        bounds.reduce(|(least, most), (one, _)| (f64::min(least, one), f64::max(most, one)))
+        bounds.reduce(|(least, most), (sum, _)| (f64::min(least, sum), f64::max(most, sum)))
     }
 }

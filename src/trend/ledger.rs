@@ -274,8 +274,10 @@ fn is_possible(row: &WorkloadDay) -> bool {
         row.unmeasured_gpu_hours,
     ];
     let mut hours = hours.into_iter().flatten().chain([row.hours]);
-    amounts.map(|one| one.abs()).all(|one| one <= MOST)
-        && hours.all(|one| one >= Decimal::ZERO && one <= MOST)
+    amounts
+        .map(|amount| amount.abs())
+        .all(|amount| amount <= MOST)
+        && hours.all(|hour| hour >= Decimal::ZERO && hour <= MOST)
 }
 
 /// Which run has the row of a job: one with a bill, then one that no tag limits, because it

@@ -68,35 +68,39 @@ impl DayRead {
 
     /// Whether an account was in scope.
     pub fn reads_account(&self, account: &str) -> bool {
-        self.readers.iter().any(|one| one.reads_account(account))
+        self.readers
+            .iter()
+            .any(|reader| reader.reads_account(account))
     }
 
     /// The same of a region.
     pub fn reads_region(&self, region: &str) -> bool {
-        self.readers.iter().any(|one| one.reads_region(region))
+        self.readers
+            .iter()
+            .any(|reader| reader.reads_region(region))
     }
 
     /// Whether a run read a region of an account, all of it or some tags of it.
     pub(super) fn reads_place(&self, account: &str, region: &str) -> bool {
         let mut readers = self.readers.iter();
-        readers.any(|one| one.reads_account(account) && one.reads_region(region))
+        readers.any(|reader| reader.reads_account(account) && reader.reads_region(region))
     }
 
     /// Whether a run would have found a job as a row has it that was read with some filters.
     pub(super) fn reads(&self, row: &WorkloadDay, filters: &[TagFilter]) -> bool {
         let mut readers = self.readers.iter();
-        readers.any(|one| {
-            one.reads_account(&row.account)
-                && one.reads_region(&row.region)
-                && one.selects(row, filters)
+        readers.any(|reader| {
+            reader.reads_account(&row.account)
+                && reader.reads_region(&row.region)
+                && reader.selects(row, filters)
         })
     }
 
     /// The filters of the run that a row of this day is from.
     pub(super) fn filters_of(&self, row: &WorkloadDay) -> &[TagFilter] {
         let mut readers = self.readers.iter();
-        let own = readers.find(|one| one.run_id == row.run_id);
-        own.map_or(&[], |one| one.tag_filters.as_slice())
+        let own = readers.find(|reader| reader.run_id == row.run_id);
+        own.map_or(&[], |reader| reader.tag_filters.as_slice())
     }
 
     /// What its runs could not read and that may hide instances, whether any were known there

@@ -75,17 +75,19 @@ impl Sums {
         if effective.is_none() {
             self.unpriced_hours += row.hours;
         }
-        let (spent, all) = (effective.unwrap_or_default(), row.gpu_hours);
-        self.gpu_hours += all.unwrap_or_default();
+        let (spent, gpu_hours) = (effective.unwrap_or_default(), row.gpu_hours);
+        self.gpu_hours += gpu_hours.unwrap_or_default();
         self.useful_gpu_hours += row.useful_gpu_hours.unwrap_or_default();
         self.unmeasured_gpu_hours += row.unmeasured_gpu_hours.unwrap_or_default();
-        if let Some((all, idle)) = all.zip(row.idle_gpu_hours) {
-            self.waste += share(spent, idle.min(all), all).unwrap_or_default();
+        if let Some((gpu_hours, idle)) = gpu_hours.zip(row.idle_gpu_hours) {
+            self.waste += share(spent, idle.min(gpu_hours), gpu_hours).unwrap_or_default();
         }
-        if let (Some(all), Some(useful), Some(_)) = (all, row.useful_gpu_hours, effective) {
-            let measured = all - row.unmeasured_gpu_hours.unwrap_or_default();
+        if let (Some(gpu_hours), Some(useful), Some(_)) =
+            (gpu_hours, row.useful_gpu_hours, effective)
+        {
+            let measured = gpu_hours - row.unmeasured_gpu_hours.unwrap_or_default();
             let measured = measured.max(Decimal::ZERO);
-            self.measured_spend += share(spent, measured, all).unwrap_or_default();
+            self.measured_spend += share(spent, measured, gpu_hours).unwrap_or_default();
             self.measured_useful += useful;
         }
         if let (Some(list), Some(_)) = (list, effective) {
@@ -124,8 +126,8 @@ impl Sums {
 
     /// What of the cost of commitments something ran on, in percent; absent without one.
     pub fn commitment_utilization_percent(&self) -> Option<Decimal> {
-        let all = self.used_commitments + self.unused_commitments;
-        percent(self.used_commitments, all)
+        let commitments = self.used_commitments + self.unused_commitments;
+        percent(self.used_commitments, commitments)
     }
 
     /// Useful of the measured GPU hours, in percent.

@@ -38,20 +38,20 @@ pub struct UnknownUnits {
 pub fn unit_months(ledger: &Ledger, units: &[DatedUnits]) -> Result<Vec<UnitMonth>, UnknownUnits> {
     let mut months: BTreeMap<(&str, &str, Date), UnitMonth> = BTreeMap::new();
     let known: BTreeSet<&str> = names(ledger).collect();
-    for one in units {
+    for day_units in units {
         let WorkUnits {
             name, unit, count, ..
-        } = &one.units;
+        } = &day_units.units;
         if !known.contains(name.as_str()) {
             return Err(UnknownUnits {
                 name: name.clone(),
                 known: people_names(ledger),
             });
         }
-        let Some(cost) = cost_on(ledger, name, one.day) else {
+        let Some(cost) = cost_on(ledger, name, day_units.day) else {
             continue;
         };
-        let first = Step::Month.around(one.day).first;
+        let first = Step::Month.around(day_units.day).first;
         let month = months
             .entry((name.as_str(), unit.as_str(), first))
             .or_insert_with(|| UnitMonth {
@@ -114,24 +114,26 @@ pub fn units_by_job(ledger: &Ledger, units: &[DatedUnits]) -> UnitsByDay {
         }
     }
     let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
-    for one in units {
-        let kind = kinds.entry(&one.units.name).or_insert(&one.units.unit);
-        *kind = (*kind).min(one.units.unit.as_str());
+    for day_units in units {
+        let kind = kinds
+            .entry(&day_units.units.name)
+            .or_insert(&day_units.units.unit);
+        *kind = (*kind).min(day_units.units.unit.as_str());
     }
-    let mut found = UnitsByDay::new();
-    for one in units {
+    let mut by_day = UnitsByDay::new();
+    for day_units in units {
         let WorkUnits {
             name, unit, count, ..
-        } = &one.units;
+        } = &day_units.units;
         let own = jobs.get(name.as_str()).into_iter().flatten();
         // Several jobs of one name share their units, and none of them has its own.
         let mut own = own.copied();
         if let (Some(job), None) = (own.next(), own.next())
             && kinds.get(name.as_str()) == Some(&unit.as_str())
         {
-            let days = found.entry(job.to_owned()).or_default();
-            days.insert(one.day, *count);
+            let days = by_day.entry(job.to_owned()).or_default();
+            days.insert(day_units.day, *count);
         }
     }
-    found
+    by_day
 }

@@ -39,10 +39,11 @@ impl DailyPeaks {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        let mut all = [self.0.as_slice(), &other.0].concat();
-        all.sort_unstable_by_key(|(day, _)| *day);
+        let mut peaks = [self.0.as_slice(), &other.0].concat();
+        peaks.sort_unstable_by_key(|(day, _)| *day);
         self.0.clear();
-        all.into_iter()
+        peaks
+            .into_iter()
             .for_each(|(day, value)| self.add(day, value));
     }
 

@@ -120,7 +120,7 @@ mod tests {
     fn only_whole_days_of_the_window_count() {
         let days = |start: &str, hours: i64, period: u32| -> Vec<String> {
             let days = timeline(start, hours, period).days();
-            days.iter().map(|one| one.day.to_string()).collect()
+            days.iter().map(|day| day.day.to_string()).collect()
         };
         let expected = ["2026-11-21", "2026-11-22"];
         assert_eq!(days("2026-11-20T10:20:00Z", 72, 300), expected);
@@ -135,9 +135,9 @@ mod tests {
     #[test]
     fn every_day_has_the_periods_that_begin_on_it() {
         let seconds = |start: &str, hours: i64, period: u32| -> Vec<(String, u64)> {
-            let mut one = timeline(start, hours, period);
-            one.running_instances.fill(1);
-            let days = one.every_day();
+            let mut running = timeline(start, hours, period);
+            running.running_instances.fill(1);
+            let days = running.every_day();
             let of = |day: &DayLoad| (day.day.to_string(), day.instance_seconds);
             days.iter().map(of).collect()
         };
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_day_is_the_sum_of_its_periods() {
-        let mut one = timeline("2026-11-20T22:00:00Z", 30, 3_600);
+        let mut sampled = timeline("2026-11-20T22:00:00Z", 30, 3_600);
         // Two hours of the day before, which do not count; then from midnight on: an hour at
         // 50% on both GPUs; one at 0% on one GPU of which the other did not report; one that
         // nobody measured; one of which the maxima say that nothing worked.
@@ -179,15 +179,15 @@ mod tests {
             }
             slot
         };
-        one.slots[0] = measured(&[10_000, 10_000], &[10_000, 10_000]);
-        one.slots[2] = measured(&[5_000, 5_000], &[9_000, 5_000]);
-        one.slots[3] = measured(&[0], &[0]);
-        one.slots[5] = measured(&[0, 0], &[99, 0]);
+        sampled.slots[0] = measured(&[10_000, 10_000], &[10_000, 10_000]);
+        sampled.slots[2] = measured(&[5_000, 5_000], &[9_000, 5_000]);
+        sampled.slots[3] = measured(&[0], &[0]);
+        sampled.slots[5] = measured(&[0, 0], &[99, 0]);
         for place in [0, 2, 3, 4, 5] {
-            one.running_gpus[place] = 2;
-            one.running_instances[place] = 1;
+            sampled.running_gpus[place] = 2;
+            sampled.running_instances[place] = 1;
         }
-        let days = one.days();
+        let days = sampled.days();
         let [day] = &days[..] else {
             panic!("{days:?}");
         };

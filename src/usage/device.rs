@@ -111,17 +111,17 @@ pub(super) fn counts(points: &Points, scale: Scale, scratch: &mut Vec<u32>) -> H
     let Some(seen) = scratch.get_mut(lowest..=highest) else {
         return Histogram::default();
     };
-    let found = seen
+    let filled = seen
         .iter_mut()
         .zip(lowest..)
         .filter(|(count, _)| **count > 0);
-    Histogram::of(found.map(|(count, bin)| (bin as u16, std::mem::take(count))))
+    Histogram::of(filled.map(|(count, bin)| (bin as u16, std::mem::take(count))))
 }
 
 /// The value of points that is picked of any two; `None` of none.
 fn extreme(points: &Points, pick: fn(f32, f32) -> f32) -> Option<f64> {
-    let all = points.runs().flat_map(|(_, _, values)| values);
-    all.copied().reduce(pick).map(widen)
+    let values = points.runs().flat_map(|(_, _, values)| values);
+    values.copied().reduce(pick).map(widen)
 }
 
 impl Averages {
@@ -147,15 +147,15 @@ impl Averages {
                 // One value stands for all of its run.
                 let each = if values.len() == 1 { count } else { 1 };
                 let own = part.iter().map(|value| hundredths(f64::from(*value)));
-                let one = Daily {
+                let today = Daily {
                     day,
                     count,
                     sum: own.clone().map(u64::from).sum::<u64>() * each,
                     largest: own.max().unwrap_or_default(),
                 };
                 match daily.last_mut() {
-                    Some(known) if known.day == day => known.add(&one),
-                    _ => daily.push(one),
+                    Some(known) if known.day == day => known.add(&today),
+                    _ => daily.push(today),
                 }
                 index = until;
             }
@@ -170,7 +170,7 @@ impl Averages {
     /// The larger of the 99.5th percentile and the median of the daily maxima.
     fn demand_peak(&self) -> Option<f64> {
         let [high] = self.percents.quantiles(Scale::Percent, [0.995])?;
-        let mut daily: Vec<f64> = self.daily.iter().map(|one| percent(one.largest)).collect();
+        let mut daily: Vec<f64> = self.daily.iter().map(|day| percent(day.largest)).collect();
         daily.sort_unstable_by(f64::total_cmp);
         Some(high.max(quantile(&daily, 0.5)?))
     }
@@ -206,7 +206,7 @@ impl Averages {
         self.counted.merge(other.counted);
         self.percents = self.percents.merge(&other.percents);
         self.daily.extend(&other.daily);
-        self.daily.sort_unstable_by_key(|one| one.day);
+        self.daily.sort_unstable_by_key(|day| day.day);
         self.daily.dedup_by(|next, kept| {
             let is_same = next.day == kept.day;
             if is_same {
@@ -320,7 +320,7 @@ impl Memory {
     /// Whether it is what an engine took ahead of a card, by averages where there are any.
     fn is_reserved(&self, averages: Option<&Self>, card_mib: f64) -> bool {
         let from = VramSummary::in_use_from_mib(card_mib);
-        let least = averages.and_then(|one| one.mebibytes.low(Scale::Mebibytes, from));
+        let least = averages.and_then(|sampled| sampled.mebibytes.low(Scale::Mebibytes, from));
         VramSummary::says_reserved(
             least.unwrap_or(self.smallest_mib),
             self.largest_mib,
@@ -565,10 +565,10 @@ impl DeviceUsage {
         GpuUsage {
             instance: instance.clone(),
             index,
-            samples: averages.map_or(Samples::default(), |one| {
-                one.counted.over(running_seconds, of_averages)
+            samples: averages.map_or(Samples::default(), |sampled| {
+                sampled.counted.over(running_seconds, of_averages)
             }),
-            utilization: averages.and_then(|one| figures(&one.percents)),
+            utilization: averages.and_then(|sampled| figures(&sampled.percents)),
             contradiction: None,
             demand_peak: averages.and_then(Averages::demand_peak),
             maxima: self
@@ -591,7 +591,7 @@ impl DeviceUsage {
             temperature_max_c: self.temperature_max_c,
             encoder_sessions_max: self.encoder_sessions_max,
             days: averages
-                .map(|one| one.daily.iter().filter_map(Daily::figures).collect())
+                .map(|sampled| sampled.daily.iter().filter_map(Daily::figures).collect())
                 .unwrap_or_default(),
         }
     }

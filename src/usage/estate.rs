@@ -59,8 +59,8 @@ impl Estate {
     /// How each instance was used, by every source but profiled runs: of the series
     /// whose points are kept, and of those that were reduced before.
     pub fn measured(&self) -> Cow<'_, Usages> {
-        let kept = |one: &&Series| one.source != SeriesSource::Profile;
-        if !self.metrics.iter().any(|one| kept(&one)) {
+        let kept = |series: &&Series| series.source != SeriesSource::Profile;
+        if !self.metrics.iter().any(|series| kept(&series)) {
             return Cow::Borrowed(&self.usage);
         }
         let mut builder = UsageBuilder::of(self.usage.clone(), self.window, self.period_seconds);
@@ -78,7 +78,7 @@ impl Estate {
         if let Cow::Owned(usage) = self.measured() {
             self.usage = usage;
             self.metrics
-                .retain(|one| one.source == SeriesSource::Profile);
+                .retain(|series| series.source == SeriesSource::Profile);
         }
     }
 }

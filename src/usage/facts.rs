@@ -34,7 +34,7 @@ impl Usage {
             let own = self
                 .added
                 .range(from..)
-                .take_while(|((one, ..), _)| *one == metric);
+                .take_while(|((measured, ..), _)| *measured == metric);
             let averages = own.filter(|((_, _, statistic), added)| {
                 *statistic == Statistic::Average && !added.is_empty
             });

@@ -21,7 +21,7 @@ impl Usages {
 
 impl Usage {
     fn measured_metrics(&self) -> BTreeSet<Metric> {
-        let measured = self.added.iter().filter(|(_, one)| !one.is_empty);
+        let measured = self.added.iter().filter(|(_, added)| !added.is_empty);
         measured.map(|((metric, ..), _)| *metric).collect()
     }
 
@@ -58,8 +58,8 @@ impl Usage {
     /// Names who measured a series that has no valid point here.
     fn take_names(&mut self, other: &Self) {
         for (key, own) in self.added.iter_mut().filter(|(_, own)| own.is_empty) {
-            if let Some(found) = other.added.get(key).filter(|found| !found.is_empty) {
-                (own.source, own.joined_by) = (found.source, found.joined_by);
+            if let Some(theirs) = other.added.get(key).filter(|theirs| !theirs.is_empty) {
+                (own.source, own.joined_by) = (theirs.source, theirs.joined_by);
             }
         }
     }
@@ -75,10 +75,11 @@ mod tests {
     /// What remains of series, of metrics that a condition chooses.
     fn of(answers: &[lab::Answer], is_asked: impl Fn(Metric) -> bool) -> Usages {
         let mut builder = crate::usage::UsageBuilder::new(lab::window(), lab::PERIOD);
-        let all = lab::series(answers, lab::window());
-        all.iter()
-            .filter(|one| is_asked(one.metric))
-            .for_each(|one| builder.add(one));
+        let series = lab::series(answers, lab::window());
+        series
+            .iter()
+            .filter(|record| is_asked(record.metric))
+            .for_each(|record| builder.add(record));
         builder.finish()
     }
 
@@ -108,9 +109,9 @@ mod tests {
     #[test]
     fn a_machine_without_usage_takes_all_of_it() {
         let answers = lab::answers(7);
-        let all = lab::usages(&answers, lab::window());
+        let whole = lab::usages(&answers, lab::window());
         let mut none = Usages::default();
-        none.fill(all.clone(), lab::window(), lab::PERIOD);
-        assert_eq!(none, all);
+        none.fill(whole.clone(), lab::window(), lab::PERIOD);
+        assert_eq!(none, whole);
     }
 }

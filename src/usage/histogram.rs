@@ -113,16 +113,16 @@ impl Histogram {
 
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {
-        let mut all: Vec<(u16, u32)> = self.counts().chain(other.counts()).collect();
-        all.sort_unstable_by_key(|(bin, _)| *bin);
-        all.dedup_by(|next, kept| {
+        let mut counts: Vec<(u16, u32)> = self.counts().chain(other.counts()).collect();
+        counts.sort_unstable_by_key(|(bin, _)| *bin);
+        counts.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {
                 kept.1 += next.1;
             }
             is_same
         });
-        Self::of(all)
+        Self::of(counts)
     }
 
     /// Arithmetic mean of percentages, added up in whole hundredths without any rounding;
@@ -162,8 +162,8 @@ pub(super) fn quantiles<const N: usize>(
     value: impl Fn(u16) -> f64,
     asked: [f64; N],
 ) -> Option<[f64; N]> {
-    let all: u64 = counts.clone().map(|(_, count)| u64::from(count)).sum();
-    let last = all.checked_sub(1)?;
+    let total: u64 = counts.clone().map(|(_, count)| u64::from(count)).sum();
+    let last = total.checked_sub(1)?;
     let mut counts = counts;
     let (mut bin, mut seen) = (0, 0);
     // The value at a rank from 0; ranks ascend.
@@ -182,7 +182,7 @@ pub(super) fn quantiles<const N: usize>(
         let below = position.floor() as u64;
         let above = (below + 1).min(last);
         let lower = match previous {
-            Some((rank, found)) if rank >= below => found,
+            Some((rank, of_rank)) if rank >= below => of_rank,
             _ => ranked(below),
         };
         let upper = if above == below { lower } else { ranked(above) };

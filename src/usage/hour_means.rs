@@ -123,7 +123,7 @@ mod tests {
     fn an_hour_is_the_mean_of_what_is_known_of_at_least_half_of_it() {
         // By 20 minutes from 00:20 on: two of the first hour, three of the second, one of the
         // third, none of the fourth, and two of the fifth.
-        let all = [
+        let values = [
             Some(10.0),
             Some(20.0),
             Some(30.0),
@@ -139,7 +139,7 @@ mod tests {
             Some(0.0),
             Some(1.0),
         ];
-        let sums = HourSums::of(&points(1_200, 1_200, &all)).expect("points");
+        let sums = HourSums::of(&points(1_200, 1_200, &values)).expect("points");
         // Place 12 begins at 1,200 + 12 × 1,200 = 15,600: the second third of the fifth hour.
         let expected = [Some(15.0), Some(60.0), None, None, Some(0.5)];
         assert_eq!(sums.means(0, 5, 1), expected);
@@ -172,13 +172,13 @@ mod tests {
             let whole = HourSums::of(&points(start, 300, &values));
             let left = HourSums::of(&points(start, 300, &values[..cut]));
             let right = HourSums::of(&points(start + cut as i64 * 300, 300, &values[cut..]));
-            let sum = |one: &Option<HourSums>, other: &Option<HourSums>| match (one, other) {
-                (Some(one), Some(other)) => {
-                    let mut one = one.clone();
-                    one.merge(other);
-                    Some(one)
+            let sum = |first: &Option<HourSums>, second: &Option<HourSums>| match (first, second) {
+                (Some(first), Some(second)) => {
+                    let mut merged = first.clone();
+                    merged.merge(second);
+                    Some(merged)
                 }
-                (one, other) => one.clone().or_else(|| other.clone()),
+                (first, second) => first.clone().or_else(|| second.clone()),
             };
             prop_assert_eq!(&sum(&left, &right), &whole);
             prop_assert_eq!(&sum(&right, &left), &whole);

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_hour_is_idle_useful_or_not_known() {
-        let mut found = timeline(&[
+        let mut sampled = timeline(&[
             // 40% and 60%.
             (true, &[4_000, 6_000], &[9_000, 9_000]),
             // Both rest.
@@ -135,7 +135,7 @@ mod tests {
             // One of two reported, which is half.
             (true, &[8_000], &[9_000]),
         ]);
-        let hours = found.hour_uses(true);
+        let hours = sampled.hour_uses(true);
         let expected = [
             HourUse {
                 ran: 3,
@@ -153,12 +153,15 @@ mod tests {
         ];
         assert_eq!(hours, expected);
         // Power does not say what a GPU did.
-        let by_power = found.hour_uses(false);
-        let ran: Vec<(u16, u16)> = by_power.iter().map(|one| (one.ran, one.measured)).collect();
+        let by_power = sampled.hour_uses(false);
+        let ran: Vec<(u16, u16)> = by_power
+            .iter()
+            .map(|hour| (hour.ran, hour.measured))
+            .collect();
         assert_eq!(ran, [(3, 0), (2, 0)]);
         // An encoder works without a kernel.
-        found.slots[1].encodes = true;
-        assert_eq!(found.hour_uses(true)[0].idle, 0);
+        sampled.slots[1].encodes = true;
+        assert_eq!(sampled.hour_uses(true)[0].idle, 0);
     }
 
     #[test]
@@ -171,13 +174,13 @@ mod tests {
             (100, 7_200, 300, (3_600, 3_600)),
             (0, 7_200, 700, (0, 0)),
         ] {
-            let found = whole_hours(window(start, end), period);
-            assert_eq!(found, window(hours.0, hours.1), "{start} {end} {period}");
+            let rounded = whole_hours(window(start, end), period);
+            assert_eq!(rounded, window(hours.0, hours.1), "{start} {end} {period}");
         }
         let mut late = Timeline::new(window(3_000, 10_800), 600);
         late.running_instances[0] = 1;
         late.running_instances[1] = 1;
-        let ran: Vec<u16> = late.hour_uses(true).iter().map(|one| one.ran).collect();
+        let ran: Vec<u16> = late.hour_uses(true).iter().map(|hour| hour.ran).collect();
         assert_eq!(ran, [1, 0]);
     }
 }

@@ -134,20 +134,23 @@ proptest! {
 
 /// Instances in each hour, those in part rounded down.
 fn whole(hours: &HourlyActivity) -> Vec<u64> {
-    hours.instances().map(|one| one / 1_000_000_000).collect()
+    hours
+        .instances()
+        .map(|count| count / 1_000_000_000)
+        .collect()
 }
 
 #[test]
 fn the_first_work_is_that_of_the_first_period_that_shows_some() {
     // Five-minute periods from 7,200: at rest, silent, below 1%, one of two GPUs at 1%.
-    let found = timeline(
+    let sampled = timeline(
         7_200,
         300,
         &[(2, &[50.0]), (2, &[]), (2, &[0.9, 0.0]), (2, &[0.0, 1.0])],
     );
     let kind = Some(Signal::GpuUtilization);
     let after = |second: i64| {
-        found
+        sampled
             .first_work(kind, at(second))
             .map(|wait| wait.as_secs())
     };
@@ -160,19 +163,19 @@ fn the_first_work_is_that_of_the_first_period_that_shows_some() {
     // At and before the start of the window, and at its end.
     assert_eq!([after(7_200), after(0), after(8_400)], [None, None, None]);
     let power = Some(Signal::GpuPowerUtilization);
-    assert_eq!(found.first_work(power, at(7_500)), None);
+    assert_eq!(sampled.first_work(power, at(7_500)), None);
 }
 
 #[test]
 fn a_load_is_the_mean_over_the_gpus_that_ran() {
     // Two of four GPUs reported 50 and 100%; one of four; nothing ran; nothing reported.
-    let mut one = timeline(0, 300, &[(4, &[]), (4, &[]), (0, &[]), (4, &[])]);
-    one.slots[0].add_average(5_000);
-    one.slots[0].add_average(10_000);
-    one.slots[1].add_average(5_000);
-    let busy: Vec<Option<f64>> = one.loads().map(|load| load.busy_gpus).collect();
+    let mut sampled = timeline(0, 300, &[(4, &[]), (4, &[]), (0, &[]), (4, &[])]);
+    sampled.slots[0].add_average(5_000);
+    sampled.slots[0].add_average(10_000);
+    sampled.slots[1].add_average(5_000);
+    let busy: Vec<Option<f64>> = sampled.loads().map(|load| load.busy_gpus).collect();
     assert_eq!(busy, [Some(3.0), None, Some(0.0), None]);
-    let ran: Vec<(u32, u32)> = one
+    let ran: Vec<(u32, u32)> = sampled
         .loads()
         .map(|load| (load.gpus, load.instances))
         .collect();

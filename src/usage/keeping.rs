@@ -21,7 +21,8 @@ impl Usage {
     /// Its figures, if it is that of a day of UTC in which one source measured each signal,
     /// period by period.
     pub fn kept(&self) -> Option<StoredUsage> {
-        let is_plain = self.outranked.is_empty() && self.grids.values().all(|one| one.step() == 1);
+        let is_plain =
+            self.outranked.is_empty() && self.grids.values().all(|grid| grid.step() == 1);
         is_plain.then(|| StoredUsage {
             series: self.kept_series(),
             periods: self.kept_periods(),
@@ -29,18 +30,19 @@ impl Usage {
     }
 
     fn kept_series(&self) -> Vec<StoredSeries> {
-        let all = self.added.iter();
-        all.map(|((metric, gpu, statistic), added)| StoredSeries {
-            metric: *metric,
-            gpu: *gpu,
-            statistic: *statistic,
-            source: added.source,
-            joined_by: added.joined_by,
-            rejected: added.rejected,
-            is_empty: added.is_empty,
-            figures: self.figures_of(*metric, *gpu, *statistic),
-        })
-        .collect()
+        let series = self.added.iter();
+        series
+            .map(|((metric, gpu, statistic), added)| StoredSeries {
+                metric: *metric,
+                gpu: *gpu,
+                statistic: *statistic,
+                source: added.source,
+                joined_by: added.joined_by,
+                rejected: added.rejected,
+                is_empty: added.is_empty,
+                figures: self.figures_of(*metric, *gpu, *statistic),
+            })
+            .collect()
     }
 
     fn figures_of(&self, metric: Metric, gpu: Option<u16>, statistic: Statistic) -> StoredFigures {
@@ -97,7 +99,10 @@ impl Usage {
             let Some(flags) = flags else {
                 continue;
             };
-            let mut of_metric = self.added.iter().filter(|((one, ..), _)| *one == metric);
+            let mut of_metric = self
+                .added
+                .iter()
+                .filter(|((measured, ..), _)| *measured == metric);
             let Some((_, added)) = of_metric.next() else {
                 continue;
             };
@@ -126,9 +131,9 @@ impl Usage {
         }
         usage.take_periods(&kept.periods, periods, period_seconds)?;
         let reported = kept.periods.iter();
-        let reported = reported.filter(|one| one.metric == Metric::GpuUtilization);
-        let reported: BTreeSet<u32> = reported.map(|one| one.index).collect();
-        for series in kept.series.iter().filter(|one| !one.is_empty) {
+        let reported = reported.filter(|period| period.metric == Metric::GpuUtilization);
+        let reported: BTreeSet<u32> = reported.map(|period| period.index).collect();
+        for series in kept.series.iter().filter(|series| !series.is_empty) {
             let key = (series.metric, series.gpu, series.statistic);
             if is_fact(series.metric) && key != CPU_AVERAGE {
                 let marks = likely_samples(&series.figures, &reported, periods, period_seconds);
@@ -190,17 +195,17 @@ impl Usage {
     ) -> Option<()> {
         let mut grids = self.empty_grids(periods);
         let (mut sampled, mut encodes) = (vec![0; periods], vec![0; periods]);
-        for one in kept {
-            let place = one.index as usize;
+        for period in kept {
+            let place = period.index as usize;
             let is_sound = place < periods
-                && one.reported <= u32::from(MOST_GPUS)
-                && one.maxima <= u32::from(MOST_GPUS)
-                && one.sum <= u64::from(one.reported) * u64::from(MOST_HUNDREDTHS)
-                && one.maximum.is_none_or(|most| most <= MOST_HUNDREDTHS);
+                && period.reported <= u32::from(MOST_GPUS)
+                && period.maxima <= u32::from(MOST_GPUS)
+                && period.sum <= u64::from(period.reported) * u64::from(MOST_HUNDREDTHS)
+                && period.maximum.is_none_or(|most| most <= MOST_HUNDREDTHS);
             if !is_sound {
                 return None;
             }
-            let signal = match one.metric {
+            let signal = match period.metric {
                 Metric::CpuUtilization => {
                     sampled[place] = 1;
                     continue;
@@ -212,13 +217,13 @@ impl Usage {
                 metric => Signal::of(metric)?,
             };
             let mut own = grids.iter_mut();
-            let (_, grid) = own.find(|(key, _)| *key == (signal, one.source))?;
+            let (_, grid) = own.find(|(key, _)| *key == (signal, period.source))?;
             grid.slots[place] = Slot {
-                sum: one.sum,
-                reported: one.reported,
-                maxima: one.maxima,
-                maximum: one.maximum,
-                works: one.works,
+                sum: period.sum,
+                reported: period.reported,
+                maxima: period.maxima,
+                maximum: period.maximum,
+                works: period.works,
                 encodes: false,
             };
         }
@@ -303,11 +308,11 @@ fn likely_samples(
     period_seconds: u32,
 ) -> Column {
     let each = figures.period_seconds.unwrap_or(0) / period_seconds.max(1);
-    let all: BTreeSet<u32>;
+    let every_place: BTreeSet<u32>;
     // A sample of a longer period stands for every period of the grid in it.
     let places = if reported.is_empty() || each > 1 {
-        all = (0..periods as u32).collect();
-        &all
+        every_place = (0..periods as u32).collect();
+        &every_place
     } else {
         reported
     };
@@ -408,7 +413,7 @@ mod tests {
         let kept = usages
             .filter_map(|usages| usages.of(&id).kept())
             .find(|kept| {
-                let full = kept.series.iter().filter(|one| !one.is_empty);
+                let full = kept.series.iter().filter(|series| !series.is_empty);
                 full.count() == 17 && !kept.periods.is_empty()
             })
             .expect("some day has everything");

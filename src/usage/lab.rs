@@ -136,7 +136,7 @@ fn value(metric: Metric, rng: &mut Rng) -> f64 {
 /// The series of a stretch.
 pub(crate) fn series(answers: &[Answer], stretch: Window) -> Vec<Series> {
     let each = ASKED.iter().zip(answers);
-    let all = each.map(|((metric, gpu, statistic, period), points)| {
+    let series = each.map(|((metric, gpu, statistic, period), points)| {
         let inside = |time: Timestamp| stretch.start <= time && time < stretch.end;
         let raw = points.iter().copied().filter(|(time, _)| inside(*time));
         let what = (*metric, *statistic);
@@ -158,15 +158,16 @@ pub(crate) fn series(answers: &[Answer], stretch: Window) -> Vec<Series> {
             rejected,
         }
     });
-    all.filter(|one| !one.points.is_empty() || one.rejected.total() > 0)
+    series
+        .filter(|series| !series.points.is_empty() || series.rejected.total() > 0)
         .collect()
 }
 
 /// What they amount to.
 pub(crate) fn usages(answers: &[Answer], stretch: Window) -> Usages {
     let mut builder = UsageBuilder::new(stretch, PERIOD);
-    for one in series(answers, stretch) {
-        builder.add(&one);
+    for record in series(answers, stretch) {
+        builder.add(&record);
     }
     builder.finish()
 }
@@ -178,21 +179,21 @@ pub(crate) fn figures(usage: &Usage) -> String {
 
 /// The same but for when each GPU and the network were not sampled.
 pub(crate) fn figures_but_outages(usage: &Usage) -> String {
-    let (mut found, timeline) = measured(usage);
+    let (mut figures, timeline) = measured(usage);
     // Nor are the hours of each GPU kept of a day.
-    found.pairs_correlation = None;
-    for gpu in &mut found.gpus {
+    figures.pairs_correlation = None;
+    for gpu in &mut figures.gpus {
         gpu.samples.outage = Outage::default();
-        let maxima = gpu.maxima.as_mut().map(|one| &mut one.samples);
-        let vram = gpu.vram.as_mut().map(|one| &mut one.samples);
+        let maxima = gpu.maxima.as_mut().map(|summary| &mut summary.samples);
+        let vram = gpu.vram.as_mut().map(|summary| &mut summary.samples);
         for samples in maxima.into_iter().chain(vram) {
             samples.outage = Outage::default();
         }
     }
-    if let Some(network) = &mut found.network {
+    if let Some(network) = &mut figures.network {
         network.samples.outage = Outage::default();
     }
-    format!("{:?}", (found, timeline))
+    format!("{:?}", (figures, timeline))
 }
 
 fn measured(usage: &Usage) -> (InstanceUsage, Timeline) {

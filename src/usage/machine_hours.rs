@@ -35,7 +35,7 @@ impl Usage {
     ) -> MachineHours {
         let uses = self.hour_uses(instance, offer, grid);
         let from = whole_hours(grid.0, grid.1).start.as_second() / HOUR_SECONDS;
-        let all = uses.iter().map(|hour| {
+        let hour_means = uses.iter().map(|hour| {
             if hour.ran == 0 {
                 HourMean::Stopped
             } else if hour.measured * 2 < hour.ran {
@@ -56,7 +56,7 @@ impl Usage {
             Some((*index, hours.collect()))
         });
         MachineHours {
-            all: all.collect(),
+            all: hour_means.collect(),
             gpus: gpus.collect(),
         }
     }

@@ -107,8 +107,8 @@ impl Usage {
             network: self.network(ran, &mut cadence),
             joined_by_hostname: added
                 .clone()
-                .any(|one| matches!(one.joined_by, JoinedBy::Hostname | JoinedBy::Address)),
-            rejected: added.fold(Rejected::default(), |sum, one| sum.plus(one.rejected)),
+                .any(|series| matches!(series.joined_by, JoinedBy::Hostname | JoinedBy::Address)),
+            rejected: added.fold(Rejected::default(), |sum, series| sum.plus(series.rejected)),
         };
         (usage, timeline)
     }
@@ -131,7 +131,11 @@ impl Usage {
             (timeline.slots, ran, timeline.step) = self.grid(signal, visible, grid);
         }
         if self.cpu.is_none() {
-            ran = timeline.slots.iter().map(|one| one.reported > 0).collect();
+            ran = timeline
+                .slots
+                .iter()
+                .map(|slot| slot.reported > 0)
+                .collect();
         }
         let running = self.mark_running(&mut timeline, ran, instance, visible);
         (timeline, running)

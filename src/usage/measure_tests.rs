@@ -56,32 +56,32 @@ fn series(
     }
 }
 
-fn measure(devices: u16, state: InstanceState, launched: i64, all: &[Series]) -> InstanceUsage {
-    let all: Vec<&Series> = all.iter().collect();
+fn measure(devices: u16, state: InstanceState, launched: i64, records: &[Series]) -> InstanceUsage {
+    let records: Vec<&Series> = records.iter().collect();
     let (instance, offer) = (instance(state, launched), offer(devices));
-    measure_series(&instance, Some(&offer), &all, (window(), 300)).0
+    measure_series(&instance, Some(&offer), &records, (window(), 300)).0
 }
 
 #[test]
 fn unused_gpus_count_in_the_mean_and_not_in_the_maximum() {
-    let mut all = Vec::new();
+    let mut records = Vec::new();
     for gpu in 0..4 {
         let level = if gpu == 0 { 80.0 } else { 0.0 };
         let points: Vec<_> = (0..120).map(|period| (period, level)).collect();
-        all.push(series(
+        records.push(series(
             Metric::GpuUtilization,
             Statistic::Average,
             Some(gpu),
             points.clone(),
         ));
-        all.push(series(
+        records.push(series(
             Metric::GpuUtilization,
             Statistic::Maximum,
             Some(gpu),
             points,
         ));
     }
-    let usage = measure(4, InstanceState::Running, 0, &all);
+    let usage = measure(4, InstanceState::Running, 0, &records);
     let summary = usage.summary.expect("data");
     assert_eq!(summary.distribution.mean, 20.0);
     assert_eq!(summary.max, 80.0);
@@ -96,7 +96,7 @@ fn unused_gpus_count_in_the_mean_and_not_in_the_maximum() {
 #[test]
 fn a_period_counts_when_half_of_the_gpus_reported() {
     // Two of four GPUs report in the first hour, one of four afterwards.
-    let all = [
+    let records = [
         series(
             Metric::GpuUtilization,
             Statistic::Average,
@@ -110,7 +110,7 @@ fn a_period_counts_when_half_of_the_gpus_reported() {
             (0..12).map(|p| (p, 30.0)),
         ),
     ];
-    let usage = measure(4, InstanceState::Running, 0, &all);
+    let usage = measure(4, InstanceState::Running, 0, &records);
     let summary = usage.summary.expect("data");
     assert_eq!(summary.n_samples, 12);
     assert_eq!(summary.expected_samples, 120);
@@ -120,7 +120,7 @@ fn a_period_counts_when_half_of_the_gpus_reported() {
 
 #[test]
 fn cpu_points_prove_eight_of_ten_hours_and_bound_what_is_expected() {
-    let all = [
+    let records = [
         series(
             Metric::CpuUtilization,
             Statistic::Average,
@@ -134,7 +134,7 @@ fn cpu_points_prove_eight_of_ten_hours_and_bound_what_is_expected() {
             (0..48).map(|p| (p, 9.0)),
         ),
     ];
-    let usage = measure(1, InstanceState::Stopped, 0, &all);
+    let usage = measure(1, InstanceState::Stopped, 0, &records);
     assert_eq!(usage.running.running_seconds, 8 * HOUR);
     assert_eq!(usage.running.observed_seconds, 10 * HOUR);
     let summary = usage.summary.expect("data");
@@ -143,13 +143,13 @@ fn cpu_points_prove_eight_of_ten_hours_and_bound_what_is_expected() {
 
 #[test]
 fn a_running_instance_is_not_charged_less_for_points_still_under_way() {
-    let all = [series(
+    let records = [series(
         Metric::CpuUtilization,
         Statistic::Average,
         None,
         (0..118).map(|p| (p, 3.0)),
     )];
-    let usage = measure(1, InstanceState::Running, 0, &all);
+    let usage = measure(1, InstanceState::Running, 0, &records);
     assert_eq!(usage.running.running_seconds, 10 * HOUR);
     assert!(usage.running.proved);
 }
@@ -165,13 +165,13 @@ fn without_cpu_points_it_ran_since_launch() {
 
 #[test]
 fn power_of_the_whole_instance_stands_for_all_its_gpus() {
-    let all = [series(
+    let records = [series(
         Metric::GpuPowerUtilization,
         Statistic::Average,
         None,
         (0..120).map(|p| (p, 62.0)),
     )];
-    let usage = measure(8, InstanceState::Running, 0, &all);
+    let usage = measure(8, InstanceState::Running, 0, &records);
     assert_eq!(
         usage.signal,
         Some((Signal::GpuPowerUtilization, SeriesSource::Generated))
@@ -182,7 +182,7 @@ fn power_of_the_whole_instance_stands_for_all_its_gpus() {
 
 #[test]
 fn vram_peak_comes_from_maxima_and_the_drivers_total_is_preferred() {
-    let all = [
+    let records = [
         series(
             Metric::GpuMemoryUsed,
             Statistic::Average,
@@ -202,7 +202,7 @@ fn vram_peak_comes_from_maxima_and_the_drivers_total_is_preferred() {
             [(0, 23_028.0)],
         ),
     ];
-    let usage = measure(1, InstanceState::Running, 0, &all);
+    let usage = measure(1, InstanceState::Running, 0, &records);
     let vram = usage.gpus[0].vram.expect("measured");
     assert_eq!(vram.peak_mib, 900.0);
     assert_eq!(vram.p95_mib, Some(195.0));
@@ -219,26 +219,26 @@ fn hours_above_ninety_five_percent_are_counted_by_hour() {
             10.0
         }
     };
-    let all = [series(
+    let records = [series(
         Metric::GpuUtilization,
         Statistic::Average,
         Some(0),
         (0..120).map(|p| (p, level(p))),
     )];
-    let usage = measure(1, InstanceState::Running, 0, &all);
+    let usage = measure(1, InstanceState::Running, 0, &records);
     let summary = usage.summary.expect("data");
     assert!((summary.saturated_hours_share - 0.1).abs() < 1e-12);
 }
 
 #[test]
 fn every_period_at_five_percent_counts_as_working() {
-    let all = [series(
+    let records = [series(
         Metric::GpuUtilization,
         Statistic::Average,
         Some(0),
         (0..120).map(|p| (p, if p % 10 == 0 { 6.0 } else { 0.0 })),
     )];
-    let usage = measure(1, InstanceState::Running, 0, &all);
+    let usage = measure(1, InstanceState::Running, 0, &records);
     let summary = usage.summary.expect("data");
     assert_eq!(summary.working_periods_a_week, 12);
 }
@@ -261,8 +261,8 @@ fn what_an_inactive_gpu_holds_is_unknown_without_memory() {
             [(0, mib)],
         )
     };
-    let allocated = |all: &[Series]| {
-        let usage = measure(1, InstanceState::Running, 0, all);
+    let allocated = |records: &[Series]| {
+        let usage = measure(1, InstanceState::Running, 0, records);
         usage.gpus[0].is_allocated()
     };
     assert_eq!(allocated(&[level(0.0)]), None);
@@ -297,7 +297,7 @@ fn network_is_counted_by_the_day_and_only_in_both_directions() {
 
 #[test]
 fn an_encoder_session_is_activity() {
-    let all = [
+    let records = [
         series(
             Metric::GpuUtilization,
             Statistic::Average,
@@ -311,10 +311,10 @@ fn an_encoder_session_is_activity() {
             [(0, 0.0), (1, 2.0), (2, 0.0)],
         ),
     ];
-    let usage = measure(1, InstanceState::Running, 0, &all);
+    let usage = measure(1, InstanceState::Running, 0, &records);
     assert_eq!(usage.gpus[0].encoder_sessions_max, Some(2.0));
     assert_eq!(usage.gpus[0].is_active(), Some(true));
-    let usage = measure(1, InstanceState::Running, 0, &all[..1]);
+    let usage = measure(1, InstanceState::Running, 0, &records[..1]);
     assert_eq!(usage.gpus[0].encoder_sessions_max, None);
     assert_eq!(usage.gpus[0].is_active(), Some(false));
 }

@@ -87,13 +87,13 @@ mod tests {
 
     fn of(watts: &[u16]) -> Power {
         let mut bins: Vec<(u16, u32)> = Vec::new();
-        for one in watts {
-            bins.push((*one, 1));
+        for level in watts {
+            bins.push((*level, 1));
         }
         Power {
             milliwatts: watts
                 .iter()
-                .map(|one| f64::from(*one) * MILLIWATTS)
+                .map(|level| f64::from(*level) * MILLIWATTS)
                 .collect(),
             watts: Histogram::of(bins),
             period_seconds: KEPT_SECONDS,
@@ -121,14 +121,14 @@ mod tests {
         let bare = Power::of_kept(&bare).expect("count and sum");
         assert_eq!(
             bare.figures(4 * 3_600, Cadence::EVERY_PERIOD)
-                .map(|one| one.p95_w),
+                .map(|power| power.p95_w),
             Some(None)
         );
         parts.merge(&bare);
         assert_eq!(
             parts
                 .figures(8 * 3_600, Cadence::EVERY_PERIOD)
-                .and_then(|one| one.p95_w),
+                .and_then(|power| power.p95_w),
             None
         );
         assert_eq!(Power::of_kept(&of(&[60, 61]).kept()), Some(of(&[60, 61])));

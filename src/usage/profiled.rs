@@ -16,9 +16,12 @@ impl InstanceUsage {
         series: &[&Series],
     ) -> (Self, Timeline) {
         let grid = (timeline.window, timeline.period_seconds);
-        let (profiled, mut found) = measure_series(instance, offer, series, grid);
-        found.run_as(timeline);
-        (self.with_gpus_of(profiled, &found), found)
+        let (profiled, mut profile_timeline) = measure_series(instance, offer, series, grid);
+        profile_timeline.run_as(timeline);
+        (
+            self.with_gpus_of(profiled, &profile_timeline),
+            profile_timeline,
+        )
     }
 
     /// The same instance over some of its profiled runs alone. Figures of a GPU
@@ -40,9 +43,9 @@ impl InstanceUsage {
         };
         let kept: Vec<Series> = series
             .iter()
-            .map(|one| Series {
-                points: one.points.kept(is_of_run),
-                ..(*one).clone()
+            .map(|record| Series {
+                points: record.points.kept(is_of_run),
+                ..(*record).clone()
             })
             .collect();
         let kept: Vec<&Series> = kept.iter().collect();
@@ -52,16 +55,16 @@ impl InstanceUsage {
         });
         timeline.run_in(|index| is_of_run(index as u32), visible);
         let whole = measure_series(instance, offer, series, grid).0;
-        let mut found = self.with_gpus_of(profiled, &timeline);
+        let mut usage = self.with_gpus_of(profiled, &timeline);
         let expected = timeline.ran().filter(|ran| *ran).count() as u64;
-        found.expect_samples(expected);
-        found.keep_larger(&whole.gpus);
-        (found, timeline)
+        usage.expect_samples(expected);
+        usage.keep_larger(&whole.gpus);
+        (usage, timeline)
     }
 
     fn with_gpus_of(&self, profiled: Self, timeline: &Timeline) -> Self {
         let signal = profiled.signal;
-        let mut found = Self {
+        let mut merged = Self {
             signal,
             summary: signal.and_then(|(signal, source)| timeline.summary(signal, source)),
             gpus: profiled.gpus,
@@ -71,8 +74,8 @@ impl InstanceUsage {
             rejected: self.rejected.plus(profiled.rejected),
             ..self.clone()
         };
-        found.keep_larger(&self.gpus);
-        found
+        merged.keep_larger(&self.gpus);
+        merged
     }
 
     /// Says how many samples of each GPU its runs should have brought.

@@ -23,18 +23,19 @@ impl Records {
     /// it those of the same source on other grids, and the other sources that measured the
     /// same.
     pub(super) fn joined(records: Vec<Series>) -> (Option<Series>, Vec<Series>, Vec<SeriesSource>) {
-        let rank = |one: &Series| (one.points.is_empty(), one.source);
+        let rank = |series: &Series| (series.points.is_empty(), series.source);
         let Some(best) = records.iter().map(rank).min() else {
             return (None, Vec::new(), Vec::new());
         };
         let (own, others): (Vec<Series>, Vec<Series>) =
-            records.into_iter().partition(|one| rank(one) == best);
-        let outranked = others.iter().filter(|one| !one.points.is_empty());
-        let outranked = outranked.map(|one| one.source).collect();
-        let grid = |one: &Series| (one.points.period_seconds(), one.points.start());
+            records.into_iter().partition(|record| rank(record) == best);
+        let outranked = others.iter().filter(|record| !record.points.is_empty());
+        let outranked = outranked.map(|record| record.source).collect();
+        let grid = |series: &Series| (series.points.period_seconds(), series.points.start());
         let finest = own.iter().map(grid).min();
-        let (own, other_grids): (Vec<Series>, Vec<Series>) =
-            own.into_iter().partition(|one| Some(grid(one)) == finest);
+        let (own, other_grids): (Vec<Series>, Vec<Series>) = own
+            .into_iter()
+            .partition(|record| Some(grid(record)) == finest);
         (joined(own), other_grids, outranked)
     }
 }
@@ -45,12 +46,12 @@ fn joined(records: Vec<Series>) -> Option<Series> {
         return records.into_iter().next();
     }
     let first = records.first()?;
-    let points: Vec<&Points> = records.iter().map(|one| &one.points).collect();
+    let points: Vec<&Points> = records.iter().map(|record| &record.points).collect();
     let (points, repeated) = Points::joined(&points, first.statistic)?;
-    let rejected = records.iter().map(|one| one.rejected);
+    let rejected = records.iter().map(|record| record.rejected);
     let rejected = rejected.fold(Rejected::default(), Rejected::plus);
     Some(Series {
-        joined_by: records.iter().map(|one| one.joined_by).max()?,
+        joined_by: records.iter().map(|record| record.joined_by).max()?,
         rejected: Rejected {
             duplicate: rejected.duplicate + repeated,
             ..rejected

@@ -25,12 +25,12 @@ pub(super) fn spacing(places: impl Iterator<Item = u32>, period_seconds: u32) ->
             *count += 1;
         }
     }
-    let all: u32 = counts.iter().sum();
+    let total: u32 = counts.iter().sum();
     let is_usual = |distance: &u32| {
         let shorter: u32 = counts[1..*distance as usize].iter().sum();
-        counts[*distance as usize] * 2 >= all && shorter * SHORTER_IN <= all
+        counts[*distance as usize] * 2 >= total && shorter * SHORTER_IN <= total
     };
-    (1..=most).filter(|_| all > 0).find(is_usual).unwrap_or(1)
+    (1..=most).filter(|_| total > 0).find(is_usual).unwrap_or(1)
 }
 
 /// One value for several readings of a period; `None` of nothing.
@@ -120,8 +120,8 @@ impl Run {
         } else {
             &self.values
         };
-        let all = repeated.into_iter().flatten().chain(own.iter().copied());
-        all.map(widen)
+        let values = repeated.into_iter().flatten().chain(own.iter().copied());
+        values.map(widen)
     }
 }
 
@@ -246,13 +246,18 @@ impl Points {
         let is_same = |other: &&Self| other.offset_seconds == first.offset_seconds;
         joined.offset_seconds = first.offset_seconds.filter(|_| others.iter().all(is_same));
         let numbered = records.iter().enumerate();
-        let mut all: Vec<(u32, usize, f64)> = numbered
-            .flat_map(|(record, one)| one.iter().map(move |(index, value)| (index, record, value)))
+        let mut numbered_readings: Vec<(u32, usize, f64)> = numbered
+            .flat_map(|(record, series)| {
+                series
+                    .iter()
+                    .map(move |(index, value)| (index, record, value))
+            })
             .collect();
-        all.sort_by_key(|(index, record, _)| (*index, *record));
+        numbered_readings.sort_by_key(|(index, record, _)| (*index, *record));
         let mut repeated = 0;
-        for readings in all.chunk_by(|left, right| left.0 == right.0) {
-            let offset = |record: usize| records.get(record).and_then(|one| one.offset_seconds);
+        for readings in numbered_readings.chunk_by(|left, right| left.0 == right.0) {
+            let offset =
+                |record: usize| records.get(record).and_then(|points| points.offset_seconds);
             let is_last = |place: &usize| {
                 let own = offset(readings[*place].1);
                 let mut later = readings.iter().skip(place + 1);
@@ -505,9 +510,9 @@ mod tests {
             let what = (Metric::GpuUtilization, Statistic::Average);
             let (points, rejected) = Points::clean(raw, what, window(), period);
             let from = at(3_000 + offset);
-            let (found, dropped) = Points::regular(from, cells, what, window(), period);
+            let (regular, dropped) = Points::regular(from, cells, what, window(), period);
             assert_eq!(
-                found.iter().collect::<Vec<_>>(),
+                regular.iter().collect::<Vec<_>>(),
                 points.iter().collect::<Vec<_>>(),
                 "{offset} {period}"
             );
@@ -570,9 +575,9 @@ mod tests {
             clean(&[(3_000, 1.0), (3_600, 3.0)]),
             clean(&[(3_300, 2.0), (3_900, 4.0)]),
         );
-        let all = vec![(0, 1.0), (1, 2.0), (2, 3.0), (3, 4.0)];
-        assert_eq!(joined(&[&even, &odd], Statistic::Sum), (all.clone(), 0));
-        assert_eq!(joined(&[&odd, &even], Statistic::Sum), (all, 0));
+        let values = vec![(0, 1.0), (1, 2.0), (2, 3.0), (3, 4.0)];
+        assert_eq!(joined(&[&even, &odd], Statistic::Sum), (values.clone(), 0));
+        assert_eq!(joined(&[&odd, &even], Statistic::Sum), (values, 0));
         // A minute later in the same period: 1 + 5, the larger, and (1 + 5) / 2.
         let later = clean(&[(3_060, 5.0)]);
         for (statistic, value) in [

@@ -85,7 +85,7 @@ impl Sketch {
     /// The `q`-quantile (0–1) by linear interpolation between order statistics;
     /// `None` of nothing.
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        self.quantiles([q]).map(|[found]| found)
+        self.quantiles([q]).map(|[value]| value)
     }
 
     /// The middle of the step of each rank, within what was seen.
@@ -168,18 +168,18 @@ mod tests {
             values in prop::collection::vec(0_u8..=100, 1..300), q in 0.0..=1.0_f64,
         ) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
-            let found = sketch(Scale::Percent, &values).quantile(q).expect("some");
+            let estimate = sketch(Scale::Percent, &values).quantile(q).expect("some");
             let exact = quantile(&sorted(values), q).expect("some");
-            prop_assert!((found - exact).abs() < 1e-9, "{found} {exact}");
+            prop_assert!((estimate - exact).abs() < 1e-9, "{estimate} {exact}");
         }
 
         #[test]
         fn any_percentage_is_within_its_bound(
             values in prop::collection::vec(0.0..=100.0_f64, 1..300), q in 0.0..=1.0_f64,
         ) {
-            let found = sketch(Scale::Percent, &values).quantile(q).expect("some");
+            let estimate = sketch(Scale::Percent, &values).quantile(q).expect("some");
             let exact = quantile(&sorted(values), q).expect("some");
-            prop_assert!((found - exact).abs() <= Scale::PERCENT_ERROR + 1e-9, "{found} {exact}");
+            prop_assert!((estimate - exact).abs() <= Scale::PERCENT_ERROR + 1e-9, "{estimate} {exact}");
         }
 
         #[test]
@@ -188,10 +188,10 @@ mod tests {
         ) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             let largest = values.iter().copied().fold(0.0, f64::max);
-            let found = sketch(Scale::Mebibytes, &values).quantile(q).expect("some");
+            let estimate = sketch(Scale::Mebibytes, &values).quantile(q).expect("some");
             let exact = quantile(&sorted(values), q).expect("some");
             let bound = if largest < 2048.0 { 1e-9 } else { largest * Scale::MEBIBYTES_RELATIVE_ERROR };
-            prop_assert!((found - exact).abs() <= bound, "{found} {exact}");
+            prop_assert!((estimate - exact).abs() <= bound, "{estimate} {exact}");
         }
     }
 }

@@ -40,10 +40,10 @@ mod tests {
         // numpy.percentile([15, 20, 35, 40, 50], [40, 95, 99]) = 29, 48, 49.6
         let values = [15.0, 20.0, 35.0, 40.0, 50.0];
         let close = |q: f64, expected: f64| {
-            let found = quantile(&values, q).expect("not empty");
+            let value = quantile(&values, q).expect("not empty");
             assert!(
-                (found - expected).abs() < 1e-9,
-                "{q}: {found} != {expected}"
+                (value - expected).abs() < 1e-9,
+                "{q}: {value} != {expected}"
             );
         };
         close(0.40, 29.0);
@@ -61,7 +61,10 @@ mod tests {
 
     #[test]
     fn one_value_is_every_quantile() {
-        let one = distribution(vec![7.0]).expect("not empty");
-        assert_eq!((one.mean, one.p50, one.p95, one.max), (7.0, 7.0, 7.0, 7.0));
+        let single = distribution(vec![7.0]).expect("not empty");
+        assert_eq!(
+            (single.mean, single.p50, single.p95, single.max),
+            (7.0, 7.0, 7.0, 7.0)
+        );
     }
 }

@@ -19,20 +19,20 @@ impl Traffic {
         let period = i64::from(points.period_seconds().max(1));
         let start = points.start().as_second();
         let mut hours: BTreeMap<i64, (f64, i64)> = BTreeMap::new();
-        let mut all: u64 = 0;
+        let mut total: u64 = 0;
         for (index, bytes) in points.iter() {
             let hour = (start + i64::from(index) * period).div_euclid(HOUR_SECONDS);
             let (sum, seconds) = hours.entry(hour).or_default();
             *sum += bytes;
             *seconds += period;
-            all = all.saturating_add(bytes.round() as u64);
+            total = total.saturating_add(bytes.round() as u64);
         }
         let rates = hours
             .values()
             .map(|(bytes, seconds)| bytes * 8.0 / *seconds as f64 / 1e9);
         Some(Self {
             counted: Counted::of(points),
-            bytes: all,
+            bytes: total,
             busiest_hour_gbps: rates.reduce(f64::max)?,
         })
     }

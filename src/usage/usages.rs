@@ -158,8 +158,8 @@ impl Usages {
     }
 
     pub fn rename(&mut self, mut name: impl FnMut(ResourceId) -> ResourceId) {
-        let all = std::mem::take(&mut self.0).into_iter();
-        self.0 = all.map(|(id, usage)| (name(id), usage)).collect();
+        let usages = std::mem::take(&mut self.0).into_iter();
+        self.0 = usages.map(|(id, usage)| (name(id), usage)).collect();
     }
 
     /// What was measured in stretches of a window that do not overlap, in order of time, as
@@ -177,9 +177,10 @@ impl Usages {
             }
         }
         let periods = periods(window, period_seconds);
-        let all = parts.into_iter();
+        let by_instance = parts.into_iter();
         Self(
-            all.map(|(id, parts)| (id, Usage::joined(&parts, periods)))
+            by_instance
+                .map(|(id, parts)| (id, Usage::joined(&parts, periods)))
                 .collect(),
         )
     }
@@ -266,7 +267,7 @@ impl OpenUsage {
                 let mut others = Self::default();
                 other_grids
                     .into_iter()
-                    .for_each(|one| others.records.add(one));
+                    .for_each(|record| others.records.add(record));
                 others.reduce(frame, scratch);
                 self.take(0, &others.close(), frame.periods);
             }
@@ -289,7 +290,7 @@ impl OpenUsage {
         }
         let key = series.key();
         if let Some(known) = self.usage.added.get(&key).copied() {
-            let rank = |one: Added| (one.is_empty, one.source);
+            let rank = |added_series: Added| (added_series.is_empty, added_series.source);
             if !known.is_empty && !added.is_empty && known.source != added.source {
                 let worse = known.source.max(added.source);
                 self.usage
@@ -471,8 +472,8 @@ impl Usage {
     ) -> Self {
         let frame = Frame::of(window, period_seconds);
         let mut open = OpenUsage::default();
-        for one in series {
-            open.records.add(one.clone());
+        for record in series {
+            open.records.add(record.clone());
         }
         open.reduce(frame, &mut Vec::new());
         open.close()
@@ -501,10 +502,10 @@ impl Usage {
         for (from, part) in parts {
             open.take(*from, part, periods);
         }
-        let mut all = open.close();
+        let mut joined = open.close();
         let outranked = parts.iter().flat_map(|(_, part)| &part.outranked);
-        all.outranked.extend(outranked);
-        all
+        joined.outranked.extend(outranked);
+        joined
     }
 
     /// Adds what was measured of the same instance at other times.

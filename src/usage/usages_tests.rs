@@ -75,8 +75,8 @@ fn figures(usage: &Usage) -> String {
 
 fn values() -> impl Strategy<Value = Vec<Values>> {
     let value = prop_oneof![Just(None), Just(Some(0)), (0..=10_000_u16).prop_map(Some)];
-    let one = prop::collection::vec(value, PERIODS as usize);
-    prop::collection::vec(one, KEYS.len())
+    let key_values = prop::collection::vec(value, PERIODS as usize);
+    prop::collection::vec(key_values, KEYS.len())
 }
 
 proptest! {
@@ -85,10 +85,10 @@ proptest! {
     fn what_was_seen_at_different_times_adds_up(values in values(), hour in 0..4_u32) {
         let cut = hour * 12;
         let part = |keep: fn(u32, u32) -> bool| {
-            let all = KEYS.iter().zip(&values);
-            let all: Vec<Series> =
-                all.map(|(key, values)| series(*key, values, |at| keep(at, cut))).collect();
-            Usage::of(&all, window(), PERIOD)
+            let keyed = KEYS.iter().zip(&values);
+            let records: Vec<Series> =
+                keyed.map(|(key, values)| series(*key, values, |at| keep(at, cut))).collect();
+            Usage::of(&records, window(), PERIOD)
         };
         let mut both = part(|period, cut| period < cut);
         both.merge(&part(|period, cut| period >= cut), PERIODS as usize);
@@ -111,15 +111,15 @@ proptest! {
             builder.finish()
         };
         let asked = |place: usize| with[place];
-        let all = added(&|_| true, &asked);
-        let mut usage = all.clone();
+        let whole = added(&|_| true, &asked);
+        let mut usage = whole.clone();
         usage.forget_grid(|_| false);
-        prop_assert!(usage == all);
+        prop_assert!(usage == whole);
         usage.forget_grid(|_| true);
         prop_assert!(usage == added(&|metric| !metric.is_on_grid(), &asked));
         usage.merge(added(&|metric| metric.is_on_grid(), &asked), window(), PERIOD);
         let instance = ResourceId::named("i-1");
-        prop_assert!(figures(usage.of(&instance)) == figures(all.of(&instance)));
+        prop_assert!(figures(usage.of(&instance)) == figures(whole.of(&instance)));
     }
 
     #[test]
@@ -127,9 +127,9 @@ proptest! {
         values in values(), order in Just((0..KEYS.len()).collect::<Vec<_>>()).prop_shuffle(),
     ) {
         let of = |order: &[usize]| {
-            let all: Vec<Series> =
+            let records: Vec<Series> =
                 order.iter().map(|place| series(KEYS[*place], &values[*place], |_| true)).collect();
-            figures(&Usage::of(&all, window(), PERIOD))
+            figures(&Usage::of(&records, window(), PERIOD))
         };
         let given: Vec<usize> = (0..KEYS.len()).collect();
         prop_assert!(of(&order) == of(&given));
@@ -138,29 +138,29 @@ proptest! {
     /// Percentiles of a GPU, and of the mean over both, by sorting all values.
     #[test]
     fn hundredths_have_the_figures_of_all_values(values in values()) {
-        let all: Vec<Series> =
+        let records: Vec<Series> =
             KEYS.iter().zip(&values).map(|(key, values)| series(*key, values, |_| true)).collect();
-        let usage = Usage::of(&all, window(), PERIOD);
+        let usage = Usage::of(&records, window(), PERIOD);
         let percent = |hundredths: u16| f64::from(hundredths) / 100.0;
         let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
-        let close = |found: Option<crate::domain::Distribution>, values: Vec<f64>| {
+        let close = |figures: Option<crate::domain::Distribution>, values: Vec<f64>| {
             let exact = distribution(values);
-            assert_eq!(found.is_some(), exact.is_some());
-            for (found, exact) in found.into_iter().zip(exact) {
+            assert_eq!(figures.is_some(), exact.is_some());
+            for (figures, exact) in figures.into_iter().zip(exact) {
                 let pairs = [
-                    (found.mean, exact.mean), (found.p50, exact.p50), (found.p95, exact.p95),
-                    (found.p99, exact.p99), (found.max, exact.max),
+                    (figures.mean, exact.mean), (figures.p50, exact.p50), (figures.p95, exact.p95),
+                    (figures.p99, exact.p99), (figures.max, exact.max),
                 ];
-                for (found, exact) in pairs {
-                    assert!((found - exact).abs() < 1e-9, "{found} {exact}");
+                for (value, exact) in pairs {
+                    assert!((value - exact).abs() < 1e-9, "{value} {exact}");
                 }
             }
         };
-        let of_gpu = |place: usize| values[place].iter().flatten().map(|one| percent(*one));
+        let of_gpu = |place: usize| values[place].iter().flatten().map(|reading| percent(*reading));
         close(usage.gpus.iter().find(|gpu| gpu.index == 0).and_then(|gpu| gpu.utilization),
             of_gpu(0).collect());
         let means = values[0].iter().zip(&values[2]).filter_map(|pair| {
-            let both: Vec<f64> = [pair.0, pair.1].into_iter().flatten().map(|one| percent(*one)).collect();
+            let both: Vec<f64> = [pair.0, pair.1].into_iter().flatten().map(|reading| percent(*reading)).collect();
             (!both.is_empty()).then(|| both.iter().sum::<f64>() / both.len() as f64)
         });
         close(usage.summary.map(|summary| summary.distribution), means.collect());
@@ -175,7 +175,7 @@ proptest! {
     fn days_add_up_to_the_last_bit(seed in any::<u64>()) {
         let (answers, window) = (lab::answers(seed), lab::window());
         let stretches = lab::stretches().into_iter();
-        let parts = stretches.map(|one| (one, lab::usages(&answers, one)));
+        let parts = stretches.map(|stretch| (stretch, lab::usages(&answers, stretch)));
         let joined = Usages::joined(parts.collect(), window, lab::PERIOD);
         let whole = lab::usages(&answers, window);
         let id = ResourceId::named("i-1");
@@ -241,17 +241,19 @@ fn a_better_source_counts_in_any_order() {
         source: SeriesSource::CloudWatchAgent,
         ..series(key, &flat(1_000), |_| true)
     };
-    for all in [[&worse, &better], [&better, &worse]] {
-        let usage = Usage::of(all, window(), PERIOD);
+    for records in [[&worse, &better], [&better, &worse]] {
+        let usage = Usage::of(records, window(), PERIOD);
         assert_eq!(
             usage.signal(),
             Some((Signal::GpuUtilization, SeriesSource::CloudWatchAgent))
         );
         let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
-        let mean = |figures: Option<crate::domain::Distribution>| figures.map(|one| one.mean);
+        let mean = |figures: Option<crate::domain::Distribution>| {
+            figures.map(|distribution| distribution.mean)
+        };
         assert_eq!(mean(usage.gpus[0].utilization), Some(10.0));
         assert_eq!(
-            mean(usage.summary.map(|one| one.distribution)),
+            mean(usage.summary.map(|summary| summary.distribution)),
             Some(10.0),
             "the grid is that of the better source"
         );
@@ -295,13 +297,13 @@ fn an_hour_stands_for_each_of_its_periods() {
         }
     };
     let cpu = (Metric::CpuUtilization, None, Statistic::Maximum);
-    let all = [
+    let records = [
         hourly(KEYS[0], [Some(10.0), Some(30.0), None, Some(50.0)]),
         hourly(KEYS[1], [Some(20.0), Some(90.0), None, Some(60.0)]),
         hourly(KEYS[7], [Some(5.0); 4]),
         hourly(cpu, [Some(9.0), Some(70.0), Some(8.0), Some(7.0)]),
     ];
-    let usage = Usage::of(&all, window(), PERIOD);
+    let usage = Usage::of(&records, window(), PERIOD);
     let (usage, timeline) = usage.measure(&instance(), None, (window(), PERIOD));
     // It ran for four hours, of which three have utilization: (10 + 30 + 50) / 3.
     assert_eq!(usage.running.running_seconds, 4 * 3_600);
@@ -321,7 +323,7 @@ fn an_hour_stands_for_each_of_its_periods() {
     let mut sum = timeline;
     sum.add(&other);
     let summary = sum.summary(Signal::GpuUtilization, SeriesSource::Generated);
-    assert_eq!(summary.map(|one| one.period_seconds), Some(3_600));
+    assert_eq!(summary.map(|figures| figures.period_seconds), Some(3_600));
 }
 
 /// A series with a value in every so many periods, from one on.
@@ -336,13 +338,13 @@ fn every(key: Key, (first, step): (u32, u32), hundredths: u16) -> Series {
 #[test]
 fn each_series_has_its_own_cadence() {
     // Four hours: a CPU every five minutes, a GPU every 15 and another every ten.
-    let all = [
+    let records = [
         every(KEYS[7], (0, 1), 500),
         every(KEYS[0], (0, 3), 1_000),
         every(KEYS[1], (0, 3), 2_000),
         every(KEYS[2], (0, 2), 9_000),
     ];
-    let usage = Usage::of(&all, window(), PERIOD);
+    let usage = Usage::of(&records, window(), PERIOD);
     let (usage, timeline) = usage.measure(&instance(), None, (window(), PERIOD));
     assert_eq!(usage.running.running_seconds, 4 * 3_600);
     let samples: Vec<_> = usage.gpus.iter().map(|gpu| gpu.samples).collect();
@@ -371,12 +373,12 @@ fn each_series_has_its_own_cadence() {
 
 #[test]
 fn running_time_follows_the_cadence_of_the_cpu() {
-    let seconds = |all: &[Series]| {
-        let usage = Usage::of(all, window(), PERIOD);
+    let seconds = |records: &[Series]| {
+        let usage = Usage::of(records, window(), PERIOD);
         let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
         (
             usage.running.running_seconds,
-            usage.cpu_samples.map(|one| one.coverage()),
+            usage.cpu_samples.map(|samples| samples.coverage()),
         )
     };
     // By the hour, from half past on: the sample before the window stands for its first half
@@ -412,14 +414,14 @@ fn records_of_one_series_are_one_in_any_order() {
         .collect();
     let part = |keep: fn(u32) -> bool| series(KEYS[0], &values, keep);
     let parts = [
-        part(|one| one % 3 == 0),
-        part(|one| one % 3 == 1),
-        part(|one| one % 3 == 2),
+        part(|at| at % 3 == 0),
+        part(|at| at % 3 == 1),
+        part(|at| at % 3 == 2),
     ];
     let whole = figures(&Usage::of(&[part(|_| true)], window(), PERIOD));
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
-        let all = order.map(|place: usize| &parts[place]);
-        assert_eq!(figures(&Usage::of(all, window(), PERIOD)), whole);
+        let records = order.map(|place: usize| &parts[place]);
+        assert_eq!(figures(&Usage::of(records, window(), PERIOD)), whole);
     }
     // Records that do not stand side by side are told.
     let mut builder = UsageBuilder::new(window(), PERIOD);

@@ -23,9 +23,9 @@ impl WholeSum {
 /// Of values from zero, each rounded to a whole one.
 impl FromIterator<f64> for WholeSum {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
-        values.into_iter().fold(Self::default(), |all, value| Self {
-            count: all.count + 1,
-            sum: all.sum.saturating_add(value.round() as u64),
+        values.into_iter().fold(Self::default(), |sum, value| Self {
+            count: sum.count + 1,
+            sum: sum.sum.saturating_add(value.round() as u64),
         })
     }
 }
@@ -38,21 +38,21 @@ mod tests {
     fn parts_add_up_to_the_whole_in_any_order() {
         // As doubles, 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1.
         let of = |values: &[f64]| values.iter().map(|watts| watts * 1_000.0).collect();
-        let all: WholeSum = of(&[0.1, 0.2, 0.3]);
-        let [mut one, other]: [WholeSum; 2] = [of(&[0.3, 0.2]), of(&[0.1])];
-        one.merge(&other);
-        assert_eq!(one, all);
-        assert_eq!(all, WholeSum { count: 3, sum: 600 });
-        assert_eq!(all.mean(), Some(200.0));
+        let whole: WholeSum = of(&[0.1, 0.2, 0.3]);
+        let [mut first, second]: [WholeSum; 2] = [of(&[0.3, 0.2]), of(&[0.1])];
+        first.merge(&second);
+        assert_eq!(first, whole);
+        assert_eq!(whole, WholeSum { count: 3, sum: 600 });
+        assert_eq!(whole.mean(), Some(200.0));
         assert_eq!(WholeSum::default().mean(), None);
     }
 
     #[test]
     fn what_is_larger_than_the_largest_is_the_largest() {
-        let mut all: WholeSum = [f64::from(f32::MAX), 1.0].into_iter().collect();
-        assert_eq!(all.sum, u64::MAX);
-        let same = all;
-        all.merge(&same);
-        assert_eq!((all.count, all.sum), (4, u64::MAX));
+        let mut largest: WholeSum = [f64::from(f32::MAX), 1.0].into_iter().collect();
+        assert_eq!(largest.sum, u64::MAX);
+        let same = largest;
+        largest.merge(&same);
+        assert_eq!((largest.count, largest.sum), (4, u64::MAX));
     }
 }

@@ -118,14 +118,14 @@ impl AccountProbe {
         }));
         let at = self.options.as_of;
         let answers = stream::iter(open).map(|name| async move {
-            let found = aws::permission(session, &name, INSTANCES, at).await;
-            (name, found)
+            let permission = aws::permission(session, &name, INSTANCES, at).await;
+            (name, permission)
         });
         let answers: Vec<(String, Permission)> = answers.buffered(AT_ONCE).collect().await;
         let mut readable = Vec::new();
-        for (name, found) in answers {
-            checks.push(permitted(CheckArea::Regions, &name, &found));
-            if found == Permission::Allowed {
+        for (name, permission) in answers {
+            checks.push(permitted(CheckArea::Regions, &name, &permission));
+            if permission == Permission::Allowed {
                 readable.push(name);
             }
         }
@@ -138,15 +138,15 @@ impl AccountProbe {
         let of_callers = self.organization.as_ref().map(|_| ORG_ACTIONS);
         let of_callers = of_callers.unwrap_or_default().iter();
         // Who calls was found out, and which role is assumed in which account is another check.
-        let all = ACTIONS.iter().chain(of_callers).copied();
-        let actions = all.filter(|action| *action != IDENTITY && *action != ASSUME);
+        let every_action = ACTIONS.iter().chain(of_callers).copied();
+        let actions = every_action.filter(|action| *action != IDENTITY && *action != ASSUME);
         let answers = stream::iter(actions).map(|action| async move {
-            let found = aws::permission(session, region, action, at).await;
-            (action, found)
+            let permission = aws::permission(session, region, action, at).await;
+            (action, permission)
         });
         let answers: Vec<(&str, Permission)> = answers.buffered(AT_ONCE).collect().await;
-        let checks = answers.into_iter().map(|(action, found)| {
-            let check = permitted(CheckArea::Permissions, action, &found);
+        let checks = answers.into_iter().map(|(action, permission)| {
+            let check = permitted(CheckArea::Permissions, action, &permission);
             self.weighed(action, check)
         });
         checks.collect()
@@ -160,7 +160,7 @@ impl AccountProbe {
             named => named.contains(&service),
         };
         let organization = self.organization.as_ref();
-        let is_listed = organization.is_some_and(|one| one.is_listed);
+        let is_listed = organization.is_some_and(|known| known.is_listed);
         let (is_needed, flag) = match NeededBy::of(action) {
             NeededBy::EveryAudit => {
                 let (is_needed, by) = match action.split_once(':') {
@@ -196,19 +196,19 @@ impl AccountProbe {
             (region, aws::gpu_series(&clients, &self.namespace).await)
         });
         let answers: Vec<_> = asked.buffered(AT_ONCE).collect().await;
-        let mut found = Vec::new();
+        let mut with_series = Vec::new();
         let mut error = None;
         for (region, answer) in answers {
             match answer {
                 Ok((0, false)) => {}
                 Ok((series, has_more)) => {
                     let more = if has_more { "more than " } else { "" };
-                    found.push(format!("{region} {more}{series}"));
+                    with_series.push(format!("{region} {more}{series}"));
                 }
                 Err(refused) => error = error.or(Some(refused)),
             }
         }
-        match (found.as_slice(), error) {
+        match (with_series.as_slice(), error) {
             ([], Some(error)) => failed(area, &name, &error),
             ([], None) => Check::not(
                 area,
@@ -218,8 +218,8 @@ impl AccountProbe {
                 "`gpucost setup metrics` prints the CloudWatch agent configuration; or name a \
                  Prometheus server with `--prometheus-url`",
             ),
-            (found, _) => {
-                let detail = format!("series of GPU utilization: {}", found.join(", "));
+            (with_series, _) => {
+                let detail = format!("series of GPU utilization: {}", with_series.join(", "));
                 Check::ok(area, name, detail)
             }
         }
@@ -241,12 +241,15 @@ impl AccountProbe {
             let fix = "name fewer accounts with `--account ID,ID`";
             return vec![Check::not(area, "all", CheckStatus::Failed, words, fix)];
         };
-        let found = match connected {
-            Ok(found) => found,
+        let opened = match connected {
+            Ok(opened) => opened,
             Err(error) => return vec![failed(area, "all", &error)],
         };
-        let open = found.value.iter().map(|one| Check::ok(area, &one.id, ""));
-        let closed = found.gaps.iter();
+        let open = opened
+            .value
+            .iter()
+            .map(|account| Check::ok(area, &account.id, ""));
+        let closed = opened.gaps.iter();
         let closed = closed.filter(|gap| gap.what == GapSubject::Account);
         let closed = closed.map(|gap| {
             let status = CheckStatus::Failed;
@@ -256,8 +259,8 @@ impl AccountProbe {
     }
 }
 
-fn permitted(area: CheckArea, name: &str, found: &Permission) -> Check {
-    match found {
+fn permitted(area: CheckArea, name: &str, permission: &Permission) -> Check {
+    match permission {
         Permission::Allowed => Check::ok(area, name, ""),
         Permission::NotOffered => Check::skipped(area, name, "not offered in this partition"),
         Permission::Failed(error) => failed(area, name, error),

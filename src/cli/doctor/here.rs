@@ -64,7 +64,7 @@ pub(super) fn prices(
         Ok(None) => {
             let asked = estate::asked_regions(&args.aws, settings, io)?;
             let lists = bundled_origins(|region| match &asked {
-                Some(asked) => asked.iter().any(|one| one == region),
+                Some(asked) => asked.iter().any(|asked_region| asked_region == region),
                 // Accounts of other partitions have other regions.
                 None => partition(region) == "aws",
             });
@@ -111,10 +111,10 @@ pub(super) async fn history(place: Place, access: BucketAccess, now: Timestamp) 
     };
     let word = shell_word(&place.word());
     match read.await {
-        Ok(found) if found.problems.is_empty() => Check::ok(area, name, "it can be read"),
-        Ok(found) => {
+        Ok(recorded) if recorded.problems.is_empty() => Check::ok(area, name, "it can be read"),
+        Ok(recorded) => {
             let fix = format!("`gpucost history verify {word}` names each");
-            let files = counted(found.problems.len(), "file", "files");
+            let files = counted(recorded.problems.len(), "file", "files");
             let detail = format!("{files} cannot be used");
             Check::not(area, name, CheckStatus::Failed, detail, fix)
         }

@@ -65,7 +65,7 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     }
     checks.push(here::host());
     checks.push(here::prices(asked, &settings, io)?);
-    checks.sort_by_key(|one| one.area);
+    checks.sort_by_key(|check| check.area);
     if asked.redact {
         redact(&mut checks);
     }
@@ -94,12 +94,15 @@ fn refuse_recorded(args: &EstateArgs) -> Result<(), Failure> {
 /// Where several sources may have the use of GPUs, one that has it makes up for those that do
 /// not.
 fn one_source_is_enough(checks: &mut [Check]) {
-    let of_metrics = |one: &Check| one.area == CheckArea::Metrics;
-    if checks.iter().any(|one| of_metrics(one) && one.is_fine()) {
+    let of_metrics = |check: &Check| check.area == CheckArea::Metrics;
+    if checks
+        .iter()
+        .any(|check| of_metrics(check) && check.is_fine())
+    {
         let missing = checks
             .iter_mut()
-            .filter(|one| of_metrics(one) && one.status == CheckStatus::Missing);
-        missing.for_each(|one| one.is_needed = false);
+            .filter(|check| of_metrics(check) && check.status == CheckStatus::Missing);
+        missing.for_each(|check| check.is_needed = false);
     }
 }
 
@@ -109,22 +112,22 @@ const MASKED_FIX: &str = "without `--redact`, the fix is shown here";
 /// What a service says may name accounts and people, as may the profile of credentials that are
 /// missing, and a place that a fix is about.
 fn redact(checks: &mut [Check]) {
-    for one in checks {
-        if matches!(one.area, CheckArea::Credentials | CheckArea::Accounts) && one.is_fine() {
-            one.detail.clear();
-        } else if matches!(one.status, CheckStatus::Denied | CheckStatus::Failed)
-            || (one.area == CheckArea::Credentials && !one.is_fine())
+    for check in checks {
+        if matches!(check.area, CheckArea::Credentials | CheckArea::Accounts) && check.is_fine() {
+            check.detail.clear();
+        } else if matches!(check.status, CheckStatus::Denied | CheckStatus::Failed)
+            || (check.area == CheckArea::Credentials && !check.is_fine())
         {
-            "the reason is masked".clone_into(&mut one.detail);
+            "the reason is masked".clone_into(&mut check.detail);
         }
         if matches!(
-            one.area,
+            check.area,
             CheckArea::Accounts | CheckArea::Metrics | CheckArea::History
         ) {
-            "masked".clone_into(&mut one.name);
+            "masked".clone_into(&mut check.name);
         }
-        if one.area == CheckArea::History
-            && let Some(fix) = &mut one.fix
+        if check.area == CheckArea::History
+            && let Some(fix) = &mut check.fix
         {
             MASKED_FIX.clone_into(fix);
         }
@@ -133,10 +136,10 @@ fn redact(checks: &mut [Check]) {
 
 /// What is said at the end, and the exit code.
 fn close(checks: &[Check], is_strict: bool, io: &mut Io<'_>) -> ExitCode {
-    let counts = |one: &&Check| !one.is_fine() && (one.is_needed || is_strict);
+    let counts = |check: &&Check| !check.is_fine() && (check.is_needed || is_strict);
     let is_lost = |area: CheckArea| {
-        let mut own = checks.iter().filter(|one| one.area == area).peekable();
-        own.peek().is_some() && own.all(|one| !one.is_fine())
+        let mut own = checks.iter().filter(|check| check.area == area).peekable();
+        own.peek().is_some() && own.all(|check| !check.is_fine())
     };
     let failed = checks.iter().filter(counts).count();
     if failed == 0 {

@@ -55,15 +55,15 @@ impl ServerProbe {
             };
             let area = CheckArea::Metrics;
             checks.push(match gpu_series(server, options, &self.map, now).await {
-                Ok(found) if found.is_empty() => Check::not(
+                Ok(reported) if reported.is_empty() => Check::not(
                     area,
                     name,
                     CheckStatus::Missing,
                     "it answers, and has no GPU metrics now",
                     "`gpucost setup metrics --prometheus` prints Helm values for exporters",
                 ),
-                Ok(found) => {
-                    let parts = found.iter();
+                Ok(reported) => {
+                    let parts = reported.iter();
                     let parts = parts.map(|(exporter, series)| format!("{exporter} {series}"));
                     let parts: Vec<String> = parts.collect();
                     let detail = format!("series of GPU utilization: {}", parts.join(", "));

@@ -11,10 +11,10 @@ pub(super) fn run(args: &RecordArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let accepted = audit::risk(args.risk, &settings, io)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let keeping = Keeping::of(args.place.as_ref(), &estate, (&args.estate, &settings), io)?;
-    let found = audit_once(estate, &settings.policy, accepted);
-    let text = keeping.keep(&found, &settings.policy, &args.estate.out, io)?;
+    let audited = audit_once(estate, &settings.policy, accepted);
+    let text = keeping.keep(&audited, &settings.policy, &args.estate.out, io)?;
     output::document(&format!("{text}\n"), &args.estate.out, io)?;
-    let seen = audit::seen(&found);
-    let code = output::close("recorded", seen, &found.gaps, &args.estate, io);
+    let seen = audit::seen(&audited);
+    let code = output::close("recorded", seen, &audited.gaps, &args.estate, io);
     Ok(code)
 }

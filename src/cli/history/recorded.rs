@@ -22,16 +22,16 @@ pub(in crate::cli) fn read_recorded(
     let history = Opening::of(named, aws, io);
     check(&history.place)?;
     let now = io.now;
-    let mut found = history.run(out, io, async |records: Records| {
+    let mut recorded = history.run(out, io, async |records: Records| {
         records.at(now).read(None).await
     })?;
-    for run in &mut found.runs {
-        run.days.retain(|day| !found.lost.contains(day));
+    for run in &mut recorded.runs {
+        run.days.retain(|day| !recorded.lost.contains(day));
     }
     let latest = latest_believed(io.now);
-    let of_now = found.runs.iter().filter(|run| run.as_of > latest);
+    let of_now = recorded.runs.iter().filter(|run| run.as_of > latest);
     let of_now = of_now.map(|run| (&run.run_id, "is of a clock ahead of now"));
-    let of_others = found.ahead.iter();
+    let of_others = recorded.ahead.iter();
     let of_others = of_others.map(|id| (id, "is of a clock that was ahead of the other runs"));
     for (run_id, why) in of_now.chain(of_others).take(MOST_NAMED) {
         let line = safe(&format!(
@@ -39,8 +39,8 @@ pub(in crate::cli) fn read_recorded(
         ));
         output::say(&line, out, io);
     }
-    usage_history::say_unused(&found.problems, "", out, io);
-    Ok(found)
+    usage_history::say_unused(&recorded.problems, "", out, io);
+    Ok(recorded)
 }
 
 /// Says that a report is without some of the days of a place, and how to find which files.

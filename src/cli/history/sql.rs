@@ -130,7 +130,7 @@ fn names<'a>(columns: &'a PointColumns, measures: &'a [Measure]) -> impl Iterato
     ]
     .into_iter()
     .chain(&columns.gpu);
-    let measures = measures.iter().map(|one| &one.name);
+    let measures = measures.iter().map(|measure| &measure.name);
     texts.chain(columns).chain(measures).map(String::as_str)
 }
 

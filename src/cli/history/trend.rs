@@ -34,13 +34,13 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
             percent: args.anomaly_percent,
         },
     };
-    let found = Overview::of(ledger, recorded.actions, &units, &today, ask);
-    let found = found.map_err(unknown)?.ok_or_else(|| {
+    let overview = Overview::of(ledger, recorded.actions, &units, &today, ask);
+    let overview = overview.map_err(unknown)?.ok_or_else(|| {
         Failure::input("the history has no day to show").with_hint(
             "run `gpucost history record` every night; `--since` must not be after its last day",
         )
     })?;
-    let answer = history_answer(&found, &flag(args.history.as_ref()));
+    let answer = history_answer(&overview, &flag(args.history.as_ref()));
     documents::print(&answer, format, &args.out, io)?;
     if format == DocFormat::Csv && (args.forecast.is_some() || args.units.is_some()) {
         let warning = "warning: CSV has the trend alone; `--format json` has all of it";

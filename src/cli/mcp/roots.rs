@@ -38,11 +38,11 @@ impl Roots {
     /// When it is not a file in one of them. Whether a file outside exists makes no difference.
     pub(super) fn file(&self, name: &str) -> Result<PathBuf, String> {
         let is_inside = |path: &Path| self.0.iter().any(|root| path.starts_with(root));
-        let mut found = self.0.iter().filter_map(|root| {
+        let mut paths = self.0.iter().filter_map(|root| {
             let path = root.join(name).canonicalize().ok()?;
             (is_inside(&path) && path.is_file()).then_some(path)
         });
-        found.next().ok_or_else(|| {
+        paths.next().ok_or_else(|| {
             let roots: Vec<String> = self.0.iter().map(|root| shown(root)).collect();
             format!(
                 "error: {} is not a file in {}\nhint: name a file there, or start the server \
@@ -70,13 +70,13 @@ mod tests {
             fs::write(base.join(file), "{}").expect("a file");
         }
         let roots = Roots::of(&["one".into(), "two".into()], &base).expect("they exist");
-        let found = |name: &str| roots.file(name).ok();
-        assert_eq!(found("deep/a.json"), Some(base.join("one/deep/a.json")));
-        assert_eq!(found("b.json"), Some(base.join("two/b.json")));
+        let file = |name: &str| roots.file(name).ok();
+        assert_eq!(file("deep/a.json"), Some(base.join("one/deep/a.json")));
+        assert_eq!(file("b.json"), Some(base.join("two/b.json")));
         // From one into the other is still inside.
-        assert_eq!(found("../two/b.json"), Some(base.join("two/b.json")));
+        assert_eq!(file("../two/b.json"), Some(base.join("two/b.json")));
         let absolute = base.join("two/b.json");
-        assert_eq!(found(&absolute.to_string_lossy()), Some(absolute.clone()));
+        assert_eq!(file(&absolute.to_string_lossy()), Some(absolute.clone()));
         let outside = base.join("one-more/c.json");
         let outside = outside.to_string_lossy().into_owned();
         for bad in [

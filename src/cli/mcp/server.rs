@@ -155,7 +155,7 @@ fn of_any_length(schema: &mut Map<String, Value>) {
     for value in schema.values_mut() {
         match value {
             Value::Object(inner) => of_any_length(inner),
-            Value::Array(all) => all
+            Value::Array(items) => items
                 .iter_mut()
                 .filter_map(Value::as_object_mut)
                 .for_each(of_any_length),

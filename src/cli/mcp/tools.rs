@@ -358,7 +358,7 @@ fn invalid(name: &str, expected: &str) -> String {
 
 /// The values of an argument as words; a switch is the word itself.
 fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<OsString>, String> {
-    let one = match kind {
+    let word = match kind {
         Kind::Texts => {
             let expected = || invalid(name, &format!("a list of at most {MOST_VALUES} texts"));
             let list = value.as_array().ok_or_else(expected)?;
@@ -382,7 +382,7 @@ fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<Os
         Kind::File => roots.file(&text(name, value)?)?.into_os_string(),
         Kind::Demo => {
             let names = demo_names();
-            let known = value.as_str().filter(|one| names.contains(one));
+            let known = value.as_str().filter(|demo| names.contains(demo));
             let expected = || invalid(name, &format!("one of {}", names.join(", ")));
             known.ok_or_else(expected)?.into()
         }
@@ -393,7 +393,7 @@ fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<Os
         },
         Kind::Text => text(name, value)?.into(),
     };
-    Ok(vec![one])
+    Ok(vec![word])
 }
 
 /// A text; models write some of them as numbers.

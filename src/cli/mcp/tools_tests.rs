@@ -69,7 +69,7 @@ fn values_stay_values() {
         "{problem}"
     );
     let given = json!({"types": ["refresh", "--help", "status"], "os": "linux"});
-    let found = words("pricing", &given, false).expect("valid");
+    let command_line = words("pricing", &given, false).expect("valid");
     let expected = [
         "--format=json",
         "--os=linux",
@@ -78,9 +78,9 @@ fn values_stay_values() {
         "--help",
         "status",
     ];
-    assert_eq!(found[2..], expected);
+    assert_eq!(command_line[2..], expected);
     // `refresh` is not the action that reads prices from AWS.
-    let parsed = Cli::try_parse_from(found).expect("it parses");
+    let parsed = Cli::try_parse_from(command_line).expect("it parses");
     let parsed = format!("{:?}", parsed.command);
     assert!(
         parsed.contains("action: None, types: [\"refresh\", \"--help\", \"status\"]"),
@@ -94,23 +94,23 @@ fn only_a_live_server_reads_the_account() {
         let problem = words(tool, &json!({"from": null}), false).expect_err("it names no estate");
         assert!(problem.contains("does not read an account"), "{problem}");
         let expected = ["--max-api-cost=1", "--profile=-p", "--region=eu-west-1"];
-        let found = words(tool, &json!({}), true).expect("valid");
-        assert_eq!(found[3..], expected);
+        let command_line = words(tool, &json!({}), true).expect("valid");
+        assert_eq!(command_line[3..], expected);
         let given = json!({"region": "us-east-1"});
-        let found = words(tool, &given, true).expect("valid");
+        let command_line = words(tool, &given, true).expect("valid");
         assert_eq!(
-            found[3..],
+            command_line[3..],
             ["--region=us-east-1", "--max-api-cost=1", "--profile=-p"]
         );
-        let found = words(tool, &json!({"demo": "starter"}), true).expect("valid");
-        assert_eq!(found[3..], ["--demo=starter"]);
+        let command_line = words(tool, &json!({"demo": "starter"}), true).expect("valid");
+        assert_eq!(command_line[3..], ["--demo=starter"]);
     }
     let given = json!({"id": "-x"});
     assert!(words("explain", &given, false).is_err());
-    let found = words("explain", &given, true).expect("valid");
-    assert_eq!(found[found.len() - 2..], ["--", "-x"]);
+    let command_line = words("explain", &given, true).expect("valid");
+    assert_eq!(command_line[command_line.len() - 2..], ["--", "-x"]);
     assert_eq!(
-        words("select", &json!({"params": 7}), false).map(|found| found.len()),
+        words("select", &json!({"params": 7}), false).map(|command_line| command_line.len()),
         Ok(4)
     );
 }

@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_port_alone_is_of_this_host() {
-        let read = |text: &str| address(text).ok().map(|found| found.to_string());
+        let read = |text: &str| address(text).ok().map(|address| address.to_string());
         assert_eq!(read(USUAL_ADDRESS).as_deref(), Some(USUAL_ADDRESS));
         assert_eq!(read("9400").as_deref(), Some("127.0.0.1:9400"));
         assert_eq!(read("0.0.0.0:9400").as_deref(), Some("0.0.0.0:9400"));

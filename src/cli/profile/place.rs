@@ -20,10 +20,10 @@ pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> Inst
         return named;
     }
     match ask(io) {
-        Ok(found) => InstancePlace {
-            instance_type: named.instance_type.or(found.instance_type),
-            region: named.region.or(found.region),
-            ..found
+        Ok(place) => InstancePlace {
+            instance_type: named.instance_type.or(place.instance_type),
+            region: named.region.or(place.region),
+            ..place
         },
         // Whoever says where the host is need not be on EC2.
         Err(_) if named.instance_type.is_some() => named,

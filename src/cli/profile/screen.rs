@@ -84,7 +84,7 @@ impl Screen {
             self.is_stale = true;
             match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => match action(key) {
-                    Some(Action::Ask(one)) => asked = asked.max(Some(one)),
+                    Some(Action::Ask(request)) => asked = asked.max(Some(request)),
                     Some(Action::Scroll(rows)) => {
                         self.scroll = self.scroll.saturating_add_signed(rows).min(self.hidden);
                     }

@@ -36,7 +36,7 @@ impl Pricing {
         settings: &SettingsFile,
         io: &Io<'_>,
     ) -> Result<Self, Failure> {
-        let found = Self {
+        let summary = Self {
             book: known_prices::book(args.offline, settings, io)?,
             policy: settings.policy.clone(),
             accepted: audit::risk(args.risk, settings, io)?,
@@ -48,12 +48,12 @@ impl Pricing {
             known(name)?;
         }
         if let Some(region) = &args.region {
-            let regions = found.prices().regions();
+            let regions = summary.prices().regions();
             if !regions.contains(region.as_str()) {
                 return Err(unknown("region", region, regions.into_iter()));
             }
         }
-        Ok(found)
+        Ok(summary)
     }
 
     fn prices(&self) -> Prices<'_> {
@@ -72,8 +72,8 @@ impl Pricing {
             return;
         };
         let mut absent = |what: GapSubject, cause| gaps.push(Gap::of(what, name, cause));
-        let found = known(name);
-        if let Ok((shape, _)) = &found {
+        let machine = known(name);
+        if let Ok((shape, _)) = &machine {
             let reasons = contradictions(gpus, shape);
             if !reasons.is_empty() {
                 let cause = Cause::of(CauseKind::OtherGpus, [&reasons.join("; ")]);
@@ -91,7 +91,7 @@ impl Pricing {
             let cause = Cause::of(CauseKind::RegionAssumed, [region]);
             absent(GapSubject::Region, cause);
         }
-        let Ok((shape, _)) = found else {
+        let Ok((shape, _)) = machine else {
             let cause = Cause::of(CauseKind::TypeNotListed, []);
             absent(GapSubject::Price, cause);
             return;

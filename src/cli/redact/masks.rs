@@ -14,13 +14,13 @@ const ID_DIGITS: usize = 6;
 
 /// Whether a text is what this program asks of a service.
 pub(super) fn is_action(text: &str) -> bool {
-    let all = [
+    let lists = [
         aws::ACTIONS,
         aws::ORG_ACTIONS,
         kubernetes::ACTIONS,
         prometheus::ACTIONS,
     ];
-    all.iter().any(|actions| actions.contains(&text))
+    lists.iter().any(|actions| actions.contains(&text))
 }
 
 /// What a text names: what its masks begin with, and which texts contain no name.
@@ -103,13 +103,13 @@ impl Texts for (String, u32) {
 
 impl<T: Texts> Texts for Option<T> {
     fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        self.iter_mut().for_each(|one| one.each(change));
+        self.iter_mut().for_each(|texts| texts.each(change));
     }
 }
 
 impl<T: Texts> Texts for Vec<T> {
     fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        self.iter_mut().for_each(|one| one.each(change));
+        self.iter_mut().for_each(|texts| texts.each(change));
     }
 }
 

@@ -37,7 +37,11 @@ pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> Masks 
         ..Masks::default()
     };
     // Masks of ids are sorted as the ids are.
-    let ids: BTreeSet<&str> = estate.instances.iter().map(|one| one.id.as_str()).collect();
+    let ids: BTreeSet<&str> = estate
+        .instances
+        .iter()
+        .map(|instance| instance.id.as_str())
+        .collect();
     for id in ids {
         masks.masked(Named::Instance, id);
     }
@@ -107,7 +111,7 @@ impl Masks {
         let region = region_of(place);
         if let Some(account) = place
             .strip_suffix(region)
-            .and_then(|one| one.strip_suffix('/'))
+            .and_then(|rest| rest.strip_suffix('/'))
         {
             let account = self.masked(Named::Account, account);
             return format!("{account}/{}", self.masked(Named::Region, region));
@@ -143,19 +147,19 @@ impl Masks {
             Detail::Count => kept(text, text.parse::<u64>().is_ok()),
             Detail::Region => self.masked(Named::Region, text),
             Detail::Types => {
-                let types = text.split(", ").map(|one| self.masked(Named::Type, one));
+                let types = text.split(", ").map(|name| self.masked(Named::Type, name));
                 types.collect::<Vec<_>>().join(", ")
             }
             Detail::Instance => self.masked(Named::Instance, text),
             Detail::Host => self.masked(Named::Host, text),
             Detail::Hosts => {
-                let hosts = text.split(", ").map(|one| self.masked(Named::Host, one));
+                let hosts = text.split(", ").map(|host| self.masked(Named::Host, host));
                 hosts.collect::<Vec<_>>().join(", ")
             }
             Detail::Time => kept(text, text.parse::<Timestamp>().is_ok()),
             Detail::Rules => kept(text, each(text, is_rule)),
             Detail::Demand => kept(text, MissingData::from_name(text).is_some()),
-            Detail::Figures => kept(text, each(text, |one| FIGURES.contains(&one))),
+            Detail::Figures => kept(text, each(text, |figure| FIGURES.contains(&figure))),
             Detail::Rejections => kept(text, each(text, is_rejection)),
             Detail::Currency => kept(text, Currency::from_code(text).is_some()),
             Detail::Commitment => self.masked(Named::Commitment, text),

@@ -20,13 +20,13 @@ pub(super) trait Record {
 
 impl<T: Record> Record for Option<T> {
     fn mask(&mut self, masks: &mut Masks) {
-        self.iter_mut().for_each(|one| one.mask(masks));
+        self.iter_mut().for_each(|record| record.mask(masks));
     }
 }
 
 impl<T: Record> Record for Vec<T> {
     fn mask(&mut self, masks: &mut Masks) {
-        self.iter_mut().for_each(|one| one.mask(masks));
+        self.iter_mut().for_each(|record| record.mask(masks));
     }
 }
 
@@ -138,7 +138,7 @@ records! {
         names name Name instance_types Type; stays min_vcpus desired_vcpus is_spot; parts;
         |masks, queues| {
             masks.all(Named::Name, queues);
-            queues.iter_mut().for_each(|all| all.sort());
+            queues.iter_mut().for_each(|queue| queue.sort());
         }
     }
     InstanceShape {

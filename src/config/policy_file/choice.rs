@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn what_is_only_a_choice_is_replaced_whole() {
         for text in ["", "not TOML", "# Mine\n", CHOICE] {
-            let found = with_choice(text, CHOICE, TITLE);
-            assert_eq!(found.as_deref(), Some(CHOICE), "{text}");
+            let written = with_choice(text, CHOICE, TITLE);
+            assert_eq!(written.as_deref(), Some(CHOICE), "{text}");
         }
     }
 

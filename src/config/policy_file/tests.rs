@@ -203,8 +203,14 @@ fn tables_differ_from_lists_of_tables() {
         ("[waste]\npercent_limit = 101\n", "from 0 to 100"),
     ] {
         let problems = parse(text).expect_err(text);
-        let all: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
-        assert!(all.join("\n").contains(expected), "{text}: {all:?}");
+        let messages: Vec<&str> = problems
+            .iter()
+            .map(|problem| problem.message.as_str())
+            .collect();
+        assert!(
+            messages.join("\n").contains(expected),
+            "{text}: {messages:?}"
+        );
     }
 }
 
@@ -218,19 +224,19 @@ fn the_starting_policy_is_read_with_everything_it_offers() {
                 .split_once(" = ")
                 .is_some_and(|(key, _)| !key.contains(' '))
     };
-    let all: String = STARTING_POLICY
+    let examples: String = STARTING_POLICY
         .lines()
         .filter(|line| is_example(line))
         .map(|line| format!("{}\n", line.trim_start_matches('#').trim_start()))
         .collect();
-    let policy = parse(&all).expect("with every example");
+    let policy = parse(&examples).expect("with every example");
     assert_eq!(policy.suppressions.len(), 1);
     let schema = policy_schema();
     for (table, described) in schema["properties"].as_object().expect("tables") {
-        assert!(all.contains(&format!("[{table}]")), "{table}");
+        assert!(examples.contains(&format!("[{table}]")), "{table}");
         let keys = &described.get("items").unwrap_or(described)["properties"];
         for key in keys.as_object().expect("keys").keys() {
-            let offered = all.contains(&format!("{key} = "));
+            let offered = examples.contains(&format!("{key} = "));
             let of_scope = ["account", "region", "unknown"].contains(&key.as_str());
             assert!(offered || of_scope, "{table}.{key}");
         }
@@ -268,8 +274,14 @@ fn rejected_actions_need_no_rule_beside_them() {
         ("[reject]\nworkload = \"w\"\n", "double brackets"),
     ] {
         let problems = parse_rejected(text).expect_err(text);
-        let all: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
-        assert!(all.join("\n").contains(expected), "{text}: {all:?}");
+        let messages: Vec<&str> = problems
+            .iter()
+            .map(|problem| problem.message.as_str())
+            .collect();
+        assert!(
+            messages.join("\n").contains(expected),
+            "{text}: {messages:?}"
+        );
     }
 }
 

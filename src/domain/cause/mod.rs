@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn numbers_take_their_words() {
-        let one = Cause::of(CauseKind::RowsConflict, ["1", "7"]);
+        let cause = Cause::of(CauseKind::RowsConflict, ["1", "7"]);
         assert_eq!(
-            one.to_string(),
+            cause.to_string(),
             "1 row is omitted: the log has another row with the same time and GPU; the first is \
              on line 7"
         );

@@ -12,25 +12,25 @@ use crate::domain::separated;
 /// - `{2}`: the third one, wherever the text is.
 pub(super) fn filled(text: &str, details: &[String]) -> String {
     let mut next = details.iter().map(String::as_str);
-    let mut found = String::new();
+    let mut filled = String::new();
     let mut rest = text;
     while let Some((before, from)) = rest.split_once('{') {
         let Some((form, after)) = from.split_once('}') else {
             break;
         };
-        found.push_str(before);
+        filled.push_str(before);
         if let Ok(place) = form.parse::<usize>() {
-            found.push_str(details.get(place).map_or("", String::as_str));
+            filled.push_str(details.get(place).map_or("", String::as_str));
         } else if form == "call" {
             let call: [&str; 4] = std::array::from_fn(|_| next.next().unwrap_or_default());
-            found.push_str(&failed_call(call));
+            filled.push_str(&failed_call(call));
         } else {
-            found.push_str(&shown(form, next.next().unwrap_or_default()));
+            filled.push_str(&shown(form, next.next().unwrap_or_default()));
         }
         rest = after;
     }
-    found.push_str(rest);
-    found
+    filled.push_str(rest);
+    filled
 }
 
 /// A call that failed; the kind of its failure shows in the hint.
@@ -47,8 +47,8 @@ fn shown(form: &str, detail: &str) -> String {
             _ => format!("{before}{detail}"),
         };
     }
-    if let Some((one, many)) = form.split_once('|') {
-        let words = if detail == "1" { one } else { many };
+    if let Some((singular, many)) = form.split_once('|') {
+        let words = if detail == "1" { singular } else { many };
         return format!("{detail} {words}");
     }
     let is_number = detail.bytes().all(|byte| byte.is_ascii_digit());

@@ -93,7 +93,7 @@ impl BillLines {
     }
 
     fn read(&self, column: &Column) -> String {
-        let is_in = |names: &[String]| names.iter().any(|one| one == column.name);
+        let is_in = |names: &[String]| names.iter().any(|name| name == column.name);
         let is_there = match column.need {
             "usual" => !is_in(&self.without),
             "rare" => is_in(&self.with),

@@ -23,16 +23,16 @@ pub fn point_columns(
             return Err(format!("`--columns` names {key} twice"));
         }
     }
-    let found = |key: &str| {
+    let named_column = |key: &str| {
         let pair = pairs.iter().find(|(known, _)| *known == key);
         pair.map(|(_, column)| column.clone())
     };
-    let named = |key: &str| match found(key) {
+    let named = |key: &str| match named_column(key) {
         Some(column) if column.is_empty() => Err(format!("`--columns` has no column for {key}")),
         Some(column) => Ok(column),
         None => Ok(key.to_owned()),
     };
-    let text = |key: &str, same: &str| match found(key) {
+    let text = |key: &str, same: &str| match named_column(key) {
         Some(column) if !column.is_empty() => Key::Column(column),
         _ => Key::Text(same.to_owned()),
     };
@@ -41,7 +41,7 @@ pub fn point_columns(
         region: text("region", region),
         instance: named("instance")?,
         // `gpu=` says that there is none.
-        gpu: found("gpu").map_or(Some("gpu".to_owned()), |column| {
+        gpu: named_column("gpu").map_or(Some("gpu".to_owned()), |column| {
             (!column.is_empty()).then_some(column)
         }),
         metric: named("metric")?,
@@ -62,17 +62,17 @@ pub fn measures(texts: &[String]) -> Result<Vec<Measure>, String> {
         [] => names.map(|name| (name, name.to_owned())).into(),
         texts => pairs("--metric-map", texts, &names)?,
     };
-    let mut all: Vec<Measure> = Vec::new();
+    let mut measures: Vec<Measure> = Vec::new();
     for (name, text) in pairs {
         let measure = Measure::new(name, &text).ok_or_else(|| {
             format!("`--metric-map {name}={text}` has no name, or a scale beyond 1e-15 and 1e15")
         })?;
-        if all.iter().any(|one| one.name == measure.name) {
+        if measures.iter().any(|known| known.name == measure.name) {
             return Err(format!("`--metric-map` names {} twice", measure.name));
         }
-        all.push(measure);
+        measures.push(measure);
     }
-    Ok(all)
+    Ok(measures)
 }
 
 /// Pairs of a key and a text. A comma belongs to the text where no `KEY=` follows.
@@ -116,12 +116,12 @@ mod tests {
 
     #[test]
     fn columns_are_named_by_pairs_and_else_as_their_keys() {
-        let found = columns("instance=Hostname,gpu=,ts=a, b,account=payer").expect("pairs");
-        assert_eq!(found.instance, "Hostname");
-        assert_eq!((found.gpu, found.time.as_str()), (None, "a, b"));
-        assert_eq!(found.account, Key::Column("payer".to_owned()));
-        assert_eq!(found.region, Key::Text("r".to_owned()));
-        assert_eq!((&*found.metric, &*found.value), ("metric", "value"));
+        let parsed = columns("instance=Hostname,gpu=,ts=a, b,account=payer").expect("pairs");
+        assert_eq!(parsed.instance, "Hostname");
+        assert_eq!((parsed.gpu, parsed.time.as_str()), (None, "a, b"));
+        assert_eq!(parsed.account, Key::Column("payer".to_owned()));
+        assert_eq!(parsed.region, Key::Text("r".to_owned()));
+        assert_eq!((&*parsed.metric, &*parsed.value), ("metric", "value"));
         for text in [
             "host=x",
             "instance",
@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn metrics_have_scales() {
         let of = |text: &str| measures(&[text.to_owned()]);
-        let found = of("gpu_utilization=ratio*100,gpu_memory_used=a/b,gpu_memory_total=m/1048576");
-        let found = found.expect("pairs");
-        let found: Vec<(&str, f64)> = found
+        let parsed = of("gpu_utilization=ratio*100,gpu_memory_used=a/b,gpu_memory_total=m/1048576");
+        let parsed = parsed.expect("pairs");
+        let parsed: Vec<(&str, f64)> = parsed
             .iter()
-            .map(|one| (one.name.as_str(), one.scale))
+            .map(|measure| (measure.name.as_str(), measure.scale))
             .collect();
         assert_eq!(
-            found,
+            parsed,
             [("ratio", 100.0), ("a/b", 1.0), ("m", 1.0 / 1_048_576.0)]
         );
         for text in [
@@ -157,6 +157,6 @@ mod tests {
         ] {
             assert!(of(text).is_err(), "{text}");
         }
-        assert_eq!(measures(&[]).map(|all| all.len()), Ok(11));
+        assert_eq!(measures(&[]).map(|list| list.len()), Ok(11));
     }
 }

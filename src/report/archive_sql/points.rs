@@ -116,15 +116,15 @@ impl Points {
 
     /// Some metrics as the archive has them, in a list.
     fn names(&self, is_asked: impl Fn(&Measure) -> bool) -> String {
-        let names = self.measures.iter().filter(|one| is_asked(one));
-        let names = names.map(|one| self.dialect.text(&one.name));
+        let names = self.measures.iter().filter(|measure| is_asked(measure));
+        let names = names.map(|measure| self.dialect.text(&measure.name));
         names.collect::<Vec<String>>().join(", ")
     }
 
     fn case(&self, of: impl Fn(&Measure) -> String) -> String {
-        let arms = self.measures.iter().map(|one| {
-            let name = self.dialect.text(&one.name);
-            format!(" when {name} then {}", of(one))
+        let arms = self.measures.iter().map(|measure| {
+            let name = self.dialect.text(&measure.name);
+            format!(" when {name} then {}", of(measure))
         });
         let arms: String = arms.collect();
         format!("case {}{arms} end", self.ident(&self.columns.metric))
@@ -168,7 +168,7 @@ impl Points {
     }
 
     fn gpu(&self) -> String {
-        let names = self.names(|one| one.is_of_instance);
+        let names = self.names(|measure| measure.is_of_instance);
         match &self.columns.gpu {
             None => "cast(null as bigint)".to_owned(),
             Some(gpu) if names.is_empty() => self.ident(gpu),
@@ -181,10 +181,10 @@ impl Points {
 
     fn value(&self) -> String {
         let value = format!("cast({} as double)", self.ident(&self.columns.value));
-        if self.measures.iter().all(|one| one.scale == 1.0) {
+        if self.measures.iter().all(|measure| measure.scale == 1.0) {
             return value;
         }
-        self.case(|one| format!("{value} * {}e0", one.scale))
+        self.case(|measure| format!("{value} * {}e0", measure.scale))
     }
 
     /// The rows of the archive under the names that statements read.
@@ -203,7 +203,10 @@ impl Points {
                 ("instance", &self.ident(&columns.instance)),
                 ("gpu", &self.gpu()),
                 ("name", &self.ident(&columns.metric)),
-                ("metric", &self.case(|one| format!("'{}'", one.gauge))),
+                (
+                    "metric",
+                    &self.case(|measure| format!("'{}'", measure.gauge)),
+                ),
                 ("second", &self.dialect.seconds(&time, self.time_unit)),
                 ("value", &self.value()),
                 ("placed", &self.placed()),

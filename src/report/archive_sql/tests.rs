@@ -41,7 +41,7 @@ fn bill(dialect: Dialect, format: BillFormat) -> BillLines {
 
 /// Every text in every dialect.
 fn texts() -> Vec<String> {
-    let mut all = Vec::new();
+    let mut texts = Vec::new();
     for dialect in DIALECTS {
         for (is_distinct, days) in [(false, None), (true, Some(20_758..20_759))] {
             let points = Points {
@@ -49,13 +49,17 @@ fn texts() -> Vec<String> {
                 days,
                 ..points(dialect)
             };
-            all.extend(statements(&points, None).into_iter().map(|one| one.text));
-            all.extend(
+            texts.extend(
+                statements(&points, None)
+                    .into_iter()
+                    .map(|statement| statement.text),
+            );
+            texts.extend(
                 statements(&points, Some("p"))
                     .into_iter()
-                    .map(|one| one.text),
+                    .map(|statement| statement.text),
             );
-            all.extend([
+            texts.extend([
                 points.periods(),
                 rows_statement(&points),
                 duplicates_statement(&points),
@@ -63,19 +67,19 @@ fn texts() -> Vec<String> {
         }
         for format in [BillFormat::Cur2, BillFormat::LegacyCur, BillFormat::Focus] {
             let lines = bill(dialect, format);
-            all.extend([bill_statement(&lines), lines_statement(&lines)]);
+            texts.extend([bill_statement(&lines), lines_statement(&lines)]);
         }
     }
-    all
+    texts
 }
 
 #[test]
 fn a_statement_is_a_scan_and_group_bys() {
-    let all = texts();
+    let texts = texts();
     // One asked, 3 series, 2 grids, 2 histograms and one of hours.
     let rollup = 9 * 2 * 2;
-    assert_eq!(all.len(), DIALECTS.len() * (rollup + 2 * 3 + 3 * 2));
-    for text in &all {
+    assert_eq!(texts.len(), DIALECTS.len() * (rollup + 2 * 3 + 3 * 2));
+    for text in &texts {
         assert!(!text.contains(['{', '}', ';']), "{text}");
         let words: Vec<&str> = text.split_whitespace().collect();
         for word in ["join", "union", "limit", "over", "intersect", "except"] {
@@ -90,7 +94,7 @@ fn a_statement_is_a_scan_and_group_bys() {
 fn columns(text: &str) -> Vec<String> {
     let (head, _) = text.split_once("\nfrom (").expect("a subquery");
     let head = head.strip_prefix("select ").expect("a selection");
-    let mut all = vec![String::new()];
+    let mut parts = vec![String::new()];
     let mut depth = 0;
     for c in head.chars() {
         depth += match c {
@@ -99,15 +103,15 @@ fn columns(text: &str) -> Vec<String> {
             _ => 0,
         };
         match (c, depth) {
-            (',', 0) => all.push(String::new()),
-            _ => all.last_mut().expect("one at least").push(c),
+            (',', 0) => parts.push(String::new()),
+            _ => parts.last_mut().expect("one at least").push(c),
         }
     }
     let name = |column: &String| {
         let last = column.split_whitespace().last().expect("a name");
         last.trim_matches(['"', '`']).to_owned()
     };
-    all.iter().map(name).collect()
+    parts.iter().map(name).collect()
 }
 
 /// The columns of the hours of a bill.
@@ -139,14 +143,14 @@ const BILL: [&str; 22] = [
 #[test]
 fn statements_give_the_columns_of_their_tables() {
     for dialect in DIALECTS {
-        for one in statements(&points(dialect), Some("p")) {
-            let table = one
+        for statement in statements(&points(dialect), Some("p")) {
+            let table = statement
                 .table
                 .columns()
                 .iter()
                 .map(|(name, _)| (*name).to_owned());
             let expected: Vec<String> = table.chain(["dt".to_owned()]).collect();
-            assert_eq!(columns(&one.text), expected, "{}", one.text);
+            assert_eq!(columns(&statement.text), expected, "{}", statement.text);
         }
         for format in [BillFormat::Cur2, BillFormat::LegacyCur, BillFormat::Focus] {
             assert_eq!(columns(&bill_statement(&bill(dialect, format))), BILL);

@@ -24,12 +24,12 @@ pub struct Statement {
 /// The statements that give all tables. They read the points themselves, or, where its name is
 /// given, a table with the result of [`Points::periods`].
 pub fn statements(points: &Points, periods: Option<&str>) -> Vec<Statement> {
-    let all = blocks(USAGE).filter_map(|(title, text)| {
+    let statements = blocks(USAGE).filter_map(|(title, text)| {
         let table = Table::from_name(title.split(':').next()?)?;
         let text = filled(points, text, periods);
         Some(Statement { table, title, text })
     });
-    all.collect()
+    statements.collect()
 }
 
 fn filled(points: &Points, text: &str, periods: Option<&str>) -> String {
@@ -104,22 +104,22 @@ pub fn usage_script(points: &Points, tables: &[Table], copies: Option<&str>) -> 
             check("crowded said", &crowded)
         }
     };
-    for (number, one) in statements(points, None).iter().enumerate() {
-        if !tables.contains(&one.table) {
+    for (number, query) in statements(points, None).iter().enumerate() {
+        if !tables.contains(&query.table) {
             continue;
         }
         let copied = copies.map(|folder| {
             // Files that gpucost reads, those of each statement under a name of their own.
-            let folder = format!("{folder}/{}", one.table.name());
+            let folder = format!("{folder}/{}", query.table.name());
             let values = [
-                ("statement", one.text.as_str()),
+                ("statement", query.text.as_str()),
                 ("folder", &points.dialect.text(&folder)),
                 ("number", &format!("{number:02}")),
             ];
             fill(block(CHECKS, "copy"), &values)
         });
-        let statement = copied.as_ref().unwrap_or(&one.text);
-        text += &format!("-- {}\n{statement};\n\n", one.title);
+        let statement = copied.as_ref().unwrap_or(&query.text);
+        text += &format!("-- {}\n{statement};\n\n", query.title);
     }
     text
 }

@@ -79,12 +79,14 @@ columns! {
 /// The findings that a view shows, as a table; `apart` leaves each on its own.
 pub(super) fn findings_table(audit: &Audit, keeps: impl Fn(&str) -> bool, apart: bool) -> Table {
     let workloads = audit.workloads.iter();
-    let names = workloads.map(|one| (one.workload.id(), one.workload.name.as_str()));
+    let names = workloads.map(|workload| (workload.workload.id(), workload.workload.name.as_str()));
     let names: BTreeMap<String, &str> = names.collect();
     let findings = audit.findings.iter();
-    let kept: Vec<&Finding> = findings.filter(|one| keeps(one.workload())).collect();
+    let kept: Vec<&Finding> = findings
+        .filter(|finding| keeps(finding.workload()))
+        .collect();
     let rows = alike(&kept, apart).into_iter().map(|alike| {
-        let called = alike.iter().map(|one| one.workload());
+        let called = alike.iter().map(|finding| finding.workload());
         let called = called.map(|id| names.get(id).copied().unwrap_or(id));
         Row {
             finding: alike[0],
@@ -139,25 +141,34 @@ impl Row<'_> {
 /// Findings of one rule that advise the same, as one group where they are many, in the order
 /// of the first of each; `apart` leaves each on its own.
 fn alike<'a>(findings: &[&'a Finding], apart: bool) -> Vec<Vec<&'a Finding>> {
-    let key = |one: &Finding| {
-        let action = one.recommendation.action.clone();
+    let key = |finding: &Finding| {
+        let action = finding.recommendation.action.clone();
         // Amounts of one currency compare, and none of them with what has no estimate.
-        let currency = one.monthly_savings.map(|saved| saved.currency().code());
-        (one.rule(), one.severity, one.confidence, action, currency)
+        let currency = finding.monthly_savings.map(|saved| saved.currency().code());
+        (
+            finding.rule(),
+            finding.severity,
+            finding.confidence,
+            action,
+            currency,
+        )
     };
     let mut numbers = BTreeMap::new();
-    for one in findings {
-        *numbers.entry(key(one)).or_insert(0_usize) += 1;
+    for finding in findings {
+        *numbers.entry(key(finding)).or_insert(0_usize) += 1;
     }
-    groups_of(findings.iter().copied(), |one| {
-        Some(key(one)).filter(|key| !apart && numbers[key] >= MANY)
+    groups_of(findings.iter().copied(), |finding| {
+        Some(key(finding)).filter(|key| !apart && numbers[key] >= MANY)
     })
 }
 
 /// The least and the most that a member of a group saves by itself; absent where that is the
 /// same for all.
 fn span(group: &[&Finding]) -> Option<(Money, Money)> {
-    let mut savings: Vec<Money> = group.iter().filter_map(|one| one.monthly_savings).collect();
+    let mut savings: Vec<Money> = group
+        .iter()
+        .filter_map(|finding| finding.monthly_savings)
+        .collect();
     savings.sort_by_key(|saved| saved.amount());
     let (least, most) = (*savings.first()?, *savings.last()?);
     (least != most).then_some((least, most))

@@ -69,12 +69,12 @@ pub fn audit_openmetrics(audit: &Audit) -> String {
         "gpucost_omitted_workloads" "Workloads without series of their own." number(audit.workloads.len().saturating_sub(MOST_ROWS));
     }
     let shown = &audit.workloads[..audit.workloads.len().min(MOST_ROWS)];
-    gauges! { page, one in shown, labels_of(one);
-        "gpucost_workload_cost_monthly" "Cost of a workload per month." [money] one.workload.monthly_cost();
-        "gpucost_workload_savings_monthly" "Savings of the plan for a workload per month." [money] one.planned_monthly_savings();
-        "gpucost_workload_gpus" "GPUs of the running instances of a workload." number(one.workload.running_gpus());
-        "gpucost_workload_utilization_ratio" "Mean GPU utilization of a workload over the window." ratio_of_percent(one.workload.utilization.as_ref().map(|summary| summary.distribution.mean));
-        "gpucost_workload_coverage_ratio" "Samples of a workload that are there, of those that were due." ratio(one.workload.utilization.as_ref().map(|summary| summary.coverage()));
+    gauges! { page, audited in shown, labels_of(audited);
+        "gpucost_workload_cost_monthly" "Cost of a workload per month." [money] audited.workload.monthly_cost();
+        "gpucost_workload_savings_monthly" "Savings of the plan for a workload per month." [money] audited.planned_monthly_savings();
+        "gpucost_workload_gpus" "GPUs of the running instances of a workload." number(audited.workload.running_gpus());
+        "gpucost_workload_utilization_ratio" "Mean GPU utilization of a workload over the window." ratio_of_percent(audited.workload.utilization.as_ref().map(|summary| summary.distribution.mean));
+        "gpucost_workload_coverage_ratio" "Samples of a workload that are there, of those that were due." ratio(audited.workload.utilization.as_ref().map(|summary| summary.coverage()));
     }
     let shown = &audit.unused[..audit.unused.len().min(MOST_ROWS)];
     gauges! { page, unused in shown, labels_of_unused(unused);

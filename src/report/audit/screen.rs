@@ -131,12 +131,12 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
     let source = match (audit.source, audit.accounts.as_slice()) {
         (EstateSource::Demo, _) => "Demo estate".to_owned(),
         (EstateSource::Kubernetes, []) => "Kubernetes cluster".to_owned(),
-        (_, [one]) => format!("Account {one}"),
+        (_, [account]) => format!("Account {account}"),
         (_, many) => counted(many.len() as u64, "account", "accounts"),
     };
     let regions = match audit.regions.as_slice() {
         [] => "no region".to_owned(),
-        [one] => one.clone(),
+        [region] => region.clone(),
         many => format!("{} regions", many.len()),
     };
     let running = totals.instances.saturating_sub(totals.stopped_instances);
@@ -179,11 +179,13 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
 /// those that cost another currency than the sums have.
 fn not_counted(audit: &Audit) -> Vec<String> {
     let currency = audit.totals.currency;
-    let others = audit.workloads.iter().filter(|one| {
-        let cost = one.workload.monthly_cost();
+    let others = audit.workloads.iter().filter(|workload| {
+        let cost = workload.workload.monthly_cost();
         cost.is_some_and(|cost| cost.currency() != currency)
     });
-    let others: usize = others.map(|one| one.workload.instances.len()).sum();
+    let others: usize = others
+        .map(|workload| workload.workload.instances.len())
+        .sum();
     [
         (audit.totals.unpriced_instances, "unpriced", "unpriced"),
         (others as u64, "in another currency", "in other currencies"),
@@ -242,11 +244,17 @@ fn averages(workloads: &[&AuditedWorkload]) -> Option<String> {
 /// Why workloads have no advice, a line each cause, that of the largest cost first.
 fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
     let mut causes: BTreeMap<&str, Vec<&AuditedWorkload>> = BTreeMap::new();
-    for audited in picked.kept.iter().filter(|one| one.actions.is_empty()) {
+    for audited in picked
+        .kept
+        .iter()
+        .filter(|workload| workload.actions.is_empty())
+    {
         causes.entry(cause(audited)).or_default().push(audited);
     }
     let cost = |workloads: &[&AuditedWorkload]| {
-        sum(workloads.iter().map(|one| one.workload.monthly_cost()))
+        sum(workloads
+            .iter()
+            .map(|workload| workload.workload.monthly_cost()))
     };
     let mut causes: Vec<(&str, Vec<&AuditedWorkload>)> = causes.into_iter().collect();
     causes.sort_by_key(|(_, workloads)| Reverse(cost(workloads).map(Money::amount)));

@@ -163,10 +163,14 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
         ),
     ];
     if !bill.groups.is_empty() {
-        let (instances, all) = bill.unallocated();
+        let (instances, unallocated) = bill.unallocated();
         let whole = bill.of_instances().effective;
         steps.push(part_of("unallocated GPU cost", &instances, &whole));
-        steps.push(part_of("unallocated cost", &all, &bill.total().effective));
+        steps.push(part_of(
+            "unallocated cost",
+            &unallocated,
+            &bill.total().effective,
+        ));
     }
     let divided = &bill.divided;
     if divided.cost.sum().is_some() {

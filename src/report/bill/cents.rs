@@ -24,16 +24,16 @@ pub(super) fn in_cents(parts: &[Decimal], total: Decimal) -> Vec<Decimal> {
     let mut left = total - shown.iter().sum::<Decimal>();
     // Where the total is a cent below the parts, the one that lost least gives it.
     if left < Decimal::ZERO
-        && let Some(one) = order.last().and_then(|place| shown.get_mut(*place))
+        && let Some(amount) = order.last().and_then(|place| shown.get_mut(*place))
     {
-        *one += left;
+        *amount += left;
         left = Decimal::ZERO;
     }
     for place in order {
         if left >= cent
-            && let Some(one) = shown.get_mut(place)
+            && let Some(amount) = shown.get_mut(place)
         {
-            *one += cent;
+            *amount += cent;
             left -= cent;
         }
     }
@@ -68,8 +68,8 @@ mod tests {
             (["0.009", "0.001", "0"], "-0.01", ["0", "0", "-0.01"]),
             (["1", "2", "3"], "6", ["1", "2", "3"]),
         ] {
-            let found = in_cents(&decimals(&parts), decimals(&[total])[0]);
-            assert_eq!(found, decimals(&expected), "{parts:?}");
+            let rounded = in_cents(&decimals(&parts), decimals(&[total])[0]);
+            assert_eq!(rounded, decimals(&expected), "{parts:?}");
         }
         assert!(in_cents(&[], Decimal::ZERO).is_empty());
     }
@@ -77,7 +77,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_add_up(parts in prop::collection::vec(-1_000_000_i64..1_000_000, 1..9)) {
-            let parts: Vec<Decimal> = parts.into_iter().map(|one| Decimal::new(one, 4)).collect();
+            let parts: Vec<Decimal> = parts.into_iter().map(|part| Decimal::new(part, 4)).collect();
             let total = cents(parts.iter().sum());
             let shown = in_cents(&parts, total);
             prop_assert_eq!(shown.iter().sum::<Decimal>(), total);

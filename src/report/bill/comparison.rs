@@ -146,12 +146,13 @@ fn shown_difference(bill: Decimal, audit: Decimal) -> Decimal {
 
 /// Each part of the difference in whole cents, which add up to what is shown.
 fn in_parts(comparison: &Comparison) -> Vec<(DifferenceReason, Decimal, Decimal)> {
-    let all = &comparison.differences;
-    let exact: Vec<Decimal> = all.values().map(|part| part.cost).collect();
+    let differences = &comparison.differences;
+    let exact: Vec<Decimal> = differences.values().map(|part| part.cost).collect();
     let total = shown_difference(comparison.bill, comparison.audit);
     let shown = in_cents(&exact, total);
-    let all = all.iter().zip(shown);
-    all.map(|((reason, part), cost)| (*reason, part.hours, cost))
+    let differences = differences.iter().zip(shown);
+    differences
+        .map(|((reason, part), cost)| (*reason, part.hours, cost))
         .collect()
 }
 

@@ -18,9 +18,10 @@ const COLUMNS: [&str; 9] = [
 
 /// Prices of a bill that are negotiated and hold in every hour, with the currency of each.
 pub fn negotiated_rates(bill: &Bill) -> impl Iterator<Item = (&CurrencyBill, &DerivedRate)> {
-    let all = bill.currencies.iter();
-    let all = all.flat_map(|one| one.rates.iter().map(move |rate| (one, rate)));
-    all.filter(|(_, rate)| rate.refusal.is_none())
+    let currencies = bill.currencies.iter();
+    let rates =
+        currencies.flat_map(|currency| currency.rates.iter().map(move |rate| (currency, rate)));
+    rates.filter(|(_, rate)| rate.refusal.is_none())
 }
 
 /// The file of those prices.
@@ -28,9 +29,9 @@ pub fn negotiated_rates(bill: &Bill) -> impl Iterator<Item = (&CurrencyBill, &De
 /// # Errors
 /// When a row cannot be written, which memory always can.
 pub fn price_file(bill: &Bill) -> Result<String, csv::Error> {
-    let rows = negotiated_rates(bill).map(|(of, one)| {
-        let key = &one.key;
-        let day = one.last_day.map(|day| day.to_string());
+    let rows = negotiated_rates(bill).map(|(of, derived)| {
+        let key = &derived.key;
+        let day = derived.last_day.map(|day| day.to_string());
         [
             key.provider.name().to_owned(),
             key.region.clone(),
@@ -38,7 +39,7 @@ pub fn price_file(bill: &Bill) -> Result<String, csv::Error> {
             key.operating_system.name().to_owned(),
             key.tenancy.name().to_owned(),
             key.option.to_string(),
-            one.hourly.map_or(String::new(), rate),
+            derived.hourly.map_or(String::new(), rate),
             of.currency.code().to_owned(),
             day.unwrap_or_default(),
         ]

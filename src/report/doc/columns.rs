@@ -190,8 +190,8 @@ pub(super) fn flat_heads(heads: &[Head]) -> Vec<Head> {
             _ => None,
         };
         if let Some(prefix) = prefix {
-            for one in &mut below {
-                one.path = Cow::Owned(format!("{prefix}_{}", one.path));
+            for column in &mut below {
+                column.path = Cow::Owned(format!("{prefix}_{}", column.path));
             }
         }
         below

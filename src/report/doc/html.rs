@@ -30,7 +30,8 @@ pub fn doc_html(doc: &Doc) -> String {
 /// Everything below the headline.
 fn body(doc: &Doc, page: &mut Page) {
     let given = doc.given.iter();
-    let given = given.map(|one| format!("{}: {} ({})", one.name, shown(&one.value), one.source));
+    let given =
+        given.map(|input| format!("{}: {} ({})", input.name, shown(&input.value), input.source));
     notes("Given", &given.collect::<Vec<_>>(), page);
     if !doc.steps.is_empty() {
         let rows = doc.steps.iter().map(|step| {

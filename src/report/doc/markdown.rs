@@ -28,9 +28,9 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
     }
     if !doc.given.is_empty() {
         let given = doc.given.iter();
-        let given = given.map(|one| {
-            let source = text(&one.source);
-            format!("{}: {} ({source})", one.name, text(&shown(&one.value)))
+        let given = given.map(|input| {
+            let source = text(&input.source);
+            format!("{}: {} ({source})", input.name, text(&shown(&input.value)))
         });
         writeln!(out, "\n{}", given.collect::<Vec<_>>().join(" · "))?;
     }
@@ -43,9 +43,9 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
         rows(&part, out)?;
     }
     for (title, sentences) in doc.remarks() {
-        list(title, sentences.iter().map(|one| text(one)), out)?;
+        list(title, sentences.iter().map(|sentence| text(sentence)), out)?;
     }
-    list("Next", doc.next.iter().map(|one| command(one)), out)?;
+    list("Next", doc.next.iter().map(|words| command(words)), out)?;
     if doc.closing.is_empty() {
         return Ok(());
     }
@@ -104,8 +104,12 @@ fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
     }
     let rest = table.rows.len() - drawn;
     if rest > 0 {
-        let (one, many) = table.noun;
-        let rest = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
+        let (singular, many) = table.noun;
+        let rest = counted(
+            rest as u64,
+            &format!("more {singular}"),
+            &format!("more {many}"),
+        );
         let worth = worth_words(table.worth_behind(drawn));
         writeln!(out, "\n… and {rest}{worth}: see `--format json`")?;
     }

@@ -95,7 +95,7 @@ impl Doc {
     /// What to know besides the tables, in lists of sentences below their titles.
     fn remarks(&self) -> [(&'static str, Vec<String>); 3] {
         let missing = self.missing.iter();
-        let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
+        let missing = missing.map(|gap| format!("{}: {}", gap.what, gap.remedy));
         let gaps = alike(self.gaps.as_deref().unwrap_or_default(), false);
         let gaps = gaps.iter().filter_map(|group| {
             let Gap {

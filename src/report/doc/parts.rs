@@ -107,8 +107,8 @@ pub(super) fn lists(doc: &Doc) -> [(&'static str, &'static str, &[String]); 2] {
 
 /// The currency of the amounts; absent where none is in it, or more than one.
 fn currency(doc: &Doc) -> Option<&'static str> {
-    let given = doc.given.iter().map(|one| &one.value);
-    let steps = doc.steps.iter().map(|one| &one.result);
+    let given = doc.given.iter().map(|input| &input.value);
+    let steps = doc.steps.iter().map(|step| &step.result);
     let cells = doc.tables.iter().flat_map(|table| &table.rows).flatten();
     let amounts = given.chain(steps).chain(cells).filter_map(Value::amount);
     let mut codes = amounts.map(|amount| amount.currency().code());

@@ -25,19 +25,20 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
     let mut texts: Vec<Text> = vec![(section, format!("*{}*", sentence(&answer.headline)))];
     if !answer.given.is_empty() {
         let given = answer.given.iter();
-        let given = given.map(|one| format!("{}: {}", one.name, sentence(&shown(&one.value))));
+        let given =
+            given.map(|input| format!("{}: {}", input.name, sentence(&shown(&input.value))));
         texts.push((context, given.collect::<Vec<_>>().join(" · ")));
     }
     let tables = answer.said().flat_map(|table| table.screens(false));
     texts.extend(tables.map(|table| (section as Block, rows(&table))));
     let caveats = answer.caveats.iter();
-    texts.extend(caveats.map(|one| (context as Block, format!("! {}", sentence(one)))));
+    texts.extend(caveats.map(|caveat| (context as Block, format!("! {}", sentence(caveat)))));
     let missing = answer.missing.iter();
-    texts.extend(missing.map(|one| {
-        let words = format!("{}: {}", one.what, one.remedy);
+    texts.extend(missing.map(|gap| {
+        let words = format!("{}: {}", gap.what, gap.remedy);
         (context as Block, format!("missing: {}", sentence(&words)))
     }));
-    let next = answer.next.iter().map(|one| command(one));
+    let next = answer.next.iter().map(|words| command(words));
     let next = next.collect::<Vec<_>>().join("\n");
     let mut used = next.chars().count();
     let fits = |(_, words): &&Text| {
@@ -76,7 +77,7 @@ fn rows(sheet: &Table) -> String {
     }
     let columns = sheet.on_screen(false).into_iter();
     let (places, titles): (Vec<usize>, Vec<String>) = columns
-        .map(|(place, one)| (place, sentence(&one.title)))
+        .map(|(place, column)| (place, sentence(&column.title)))
         .unzip();
     lines.push(format!("_{}_", titles.join(" · ")));
     for row in sheet.rows.iter().take(SHOWN) {
@@ -85,8 +86,12 @@ fn rows(sheet: &Table) -> String {
     }
     let rest = sheet.rows.len().saturating_sub(SHOWN);
     if rest > 0 {
-        let (one, many) = sheet.noun;
-        let more = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
+        let (singular, many) = sheet.noun;
+        let more = counted(
+            rest as u64,
+            &format!("more {singular}"),
+            &format!("more {many}"),
+        );
         lines.push(format!("… and {more}"));
     }
     lines.join("\n")

@@ -36,9 +36,9 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         hanging("", 0, &fit(line, LONGEST_SENTENCE), style.width, out)?;
     }
     writeln!(out)?;
-    let given = doc.given.iter().map(|one| {
-        let source = fit(&one.source, LONGEST_CELL);
-        [one.name.to_owned(), shown(&one.value), source]
+    let given = doc.given.iter().map(|input| {
+        let source = fit(&input.source, LONGEST_CELL);
+        [input.name.to_owned(), shown(&input.value), source]
     });
     three(["GIVEN", "VALUE", "SOURCE"], 1, given, style, out);
     let steps = doc.steps.iter().map(|step| {
@@ -53,9 +53,9 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         for part in &parts[..most] {
             rows(part, style, out)?;
         }
-        let (one, many) = table.noun;
+        let (singular, many) = table.noun;
         if most < parts.len() {
-            style.left_out(parts.len() - most, one, many, None, out)?;
+            style.left_out(parts.len() - most, singular, many, None, out)?;
             // They stand below the last part, which is not shown.
             notes(table, &[], style, out)?;
         }
@@ -65,7 +65,7 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
     }
     list("CAVEATS", doc.caveats.iter().cloned(), style, out)?;
     let missing = doc.missing.iter();
-    let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
+    let missing = missing.map(|gap| format!("{}: {}", gap.what, gap.remedy));
     list("MISSING DATA", missing, style, out)?;
     gap_section(doc.gaps.as_deref().unwrap_or_default(), style, out)?;
     for file in &doc.files {
@@ -136,7 +136,7 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
         _ => 0,
     });
     let mut spare: Vec<(u8, usize)> = orders.zip(0..).filter(|(order, _)| *order > 0).collect();
-    spare.sort_unstable_by(|one, other| other.cmp(one));
+    spare.sort_unstable_by(|left, right| right.cmp(left));
     let spare: Vec<usize> = spare.into_iter().map(|(_, index)| index).collect();
     let most = style.shown(table.rows.len(), table.most.unwrap_or(SHOWN));
     let longest = match heads.len() {
@@ -156,11 +156,11 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
         None if spare.is_empty() && below.is_empty() => drawn,
         None => drawn.whole(&spare),
     };
-    let (one, many) = table.noun;
+    let (singular, many) = table.noun;
     let worth = table.worth_behind(most);
     if !below.is_empty() {
         listed(&drawn, &table.rows, &below, style, out)?;
-        style.left_out(table.rows.len() - most, one, many, worth, out)?;
+        style.left_out(table.rows.len() - most, singular, many, worth, out)?;
         return notes(table, &[], style, out);
     }
     let mut dropped = Vec::new();
@@ -172,7 +172,7 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     };
     out.push_str(text.trim_end_matches('\n'));
     out.push('\n');
-    style.left_out(table.rows.len() - most, one, many, worth, out)?;
+    style.left_out(table.rows.len() - most, singular, many, worth, out)?;
     notes(table, &dropped, style, out)
 }
 
@@ -191,7 +191,7 @@ fn listed(
             writeln!(out, "  {line}")?;
         }
         let sentences = below.iter().filter_map(|(place, head)| {
-            let sentence = row.get(*place).filter(|one| **one != Value::Absent)?;
+            let sentence = row.get(*place).filter(|value| **value != Value::Absent)?;
             Some((shown(sentence), head))
         });
         for (sentence, head) in sentences {

@@ -244,8 +244,8 @@ fn numbers_are_whole_where_words_do_not_fit() {
     for cell in [reason, source, "0.000125 × 730, rounded to cents each"] {
         let mut rest = text.as_str();
         for word in cell.split(' ') {
-            let found = rest.split_once(word);
-            rest = found
+            let split = rest.split_once(word);
+            rest = split
                 .unwrap_or_else(|| panic!("{word} of {cell}: {text}"))
                 .1;
         }
@@ -589,11 +589,12 @@ fn sentences_stand_below_their_rows_and_hidden_rows_have_their_worth() {
         "Some rows\n\nROWS\n  ab    $1.50\n      ab is idle\n  … and 2 more rows worth $3.00: see `--format wide`\n\n\
          That is all.\n"
     );
-    let all = TableStyle {
+    let unlimited = TableStyle {
         limit: Some(usize::MAX),
         ..style
     };
     assert!(
-        doc_table(&doc, all).contains("      ab is idle; it has been\n      so for many days\n")
+        doc_table(&doc, unlimited)
+            .contains("      ab is idle; it has been\n      so for many days\n")
     );
 }

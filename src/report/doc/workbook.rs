@@ -40,7 +40,13 @@ pub fn doc_xlsx(doc: &Doc, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
     let record = heads.iter().zip(rows.pop().unwrap_or_default());
     let record = record.map(|(head, value)| (head.path.to_string(), value, head.meaning));
     let given = doc.given.iter();
-    let given = given.map(|one| (one.key.to_owned(), one.value.clone(), one.source.as_str()));
+    let given = given.map(|input| {
+        (
+            input.key.to_owned(),
+            input.value.clone(),
+            input.source.as_str(),
+        )
+    });
     let headline = ("headline".to_owned(), Value::text(&doc.headline), "");
     let lines: Vec<(String, Value, &str)> = std::iter::once(headline)
         .chain(record)
@@ -229,8 +235,8 @@ impl Workbook {
                     _ => None,
                 })
         };
-        let all = summed.iter().flat_map(|col| amounts(*col));
-        let currencies: BTreeSet<Currency> = all.map(Money::currency).collect();
+        let summed_amounts = summed.iter().flat_map(|col| amounts(*col));
+        let currencies: BTreeSet<Currency> = summed_amounts.map(Money::currency).collect();
         let last = rows_of(table);
         // A line is left free, so that a filter does not take a total for a row.
         for (row, currency) in (last + 2..).zip(currencies) {

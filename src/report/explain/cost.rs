@@ -66,8 +66,11 @@ pub(super) fn cost(workload: &Workload) -> Vec<Line> {
     let Some(cost) = &workload.cost else {
         return lines;
     };
-    let open = cost.instances.iter().filter(|one| one.committed.is_none());
-    let open = open.map(|one| (&one.key, &one.quote, one.monthly_hours));
+    let open = cost
+        .instances
+        .iter()
+        .filter(|instance| instance.committed.is_none());
+    let open = open.map(|instance| (&instance.key, &instance.quote, instance.monthly_hours));
     rates(open, &mut lines);
     let mut alike: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
     for paid in cost.instances.iter().filter_map(paid_hours) {
@@ -94,8 +97,8 @@ pub(super) fn cost(workload: &Workload) -> Vec<Line> {
 
 /// The cost of one instance, and how its hourly rate comes about. `None` when nothing is
 /// committed.
-fn paid_hours(one: &InstanceCost) -> Option<(String, Vec<String>)> {
-    let paid = one.committed.as_ref()?;
+fn paid_hours(instance: &InstanceCost) -> Option<(String, Vec<String>)> {
+    let paid = instance.committed.as_ref()?;
     let part = |amount, whom: &str, of| {
         format!(
             "{}/h {whom} for {} of its hours",
@@ -107,16 +110,16 @@ fn paid_hours(one: &InstanceCost) -> Option<(String, Vec<String>)> {
         let whom = format!("by {}", covered.commitment);
         part(covered.hourly.amount(), &whom, covered.share)
     });
-    let open = one.uses_price().then(|| {
-        let amount = one.quote.rate.amount() * paid.uncovered_share;
+    let open = instance.uses_price().then(|| {
+        let amount = instance.quote.rate.amount() * paid.uncovered_share;
         let open = part(amount, "on demand", paid.uncovered_share);
-        format!("{open}: {}", price(&one.key, &one.quote))
+        format!("{open}: {}", price(&instance.key, &instance.quote))
     });
     let (hourly, hours) = (
-        figure(one.hourly.amount(), 10),
-        figure(one.monthly_hours, 10),
+        figure(instance.hourly.amount(), 10),
+        figure(instance.monthly_hours, 10),
     );
-    let month = figure(one.monthly().amount(), 6);
+    let month = figure(instance.monthly().amount(), 6);
     Some((
         format!("{hourly}/h × {hours} h = {month} per month"),
         covered.chain(open).collect(),
@@ -128,25 +131,28 @@ pub(super) fn commitment(used: &CommitmentUse, by: &Derivation<'_>) -> Vec<Line>
     let (month, mut lines) = (by.policy.hours_per_month, Vec::new());
     let reserved = by.commitments.reserved_instances.iter();
     let plans = by.commitments.savings_plans.iter();
-    for one in reserved.filter(|one| one.id == used.id) {
-        let place = one.zone.as_ref().unwrap_or(&one.region);
-        let (count, hourly) = (one.count, one.effective_hourly());
-        let (upfront, recurring) = (one.upfront.normalize(), one.recurring_hourly.normalize());
-        let all = figure(hourly * Decimal::from(count) * month, 6);
+    for reservation in reserved.filter(|reservation| reservation.id == used.id) {
+        let place = reservation.zone.as_ref().unwrap_or(&reservation.region);
+        let (count, hourly) = (reservation.count, reservation.effective_hourly());
+        let (upfront, recurring) = (
+            reservation.upfront.normalize(),
+            reservation.recurring_hourly.normalize(),
+        );
+        let monthly = figure(hourly * Decimal::from(count) * month, 6);
         steps! { lines;
-            "commitment" => "{count} × {} in {place}, {}, {}, {}, {}", one.instance_type, one.operating_system, one.tenancy, one.class, one.payment;
-            "rate" => "{upfront} / {} + {recurring} = {}/h, used or not", one.term_hours(), figure(hourly, 6);
-            "cost" => "{count} × {}/h × {month} h = {all} per month", figure(hourly, 10);
+            "commitment" => "{count} × {} in {place}, {}, {}, {}, {}", reservation.instance_type, reservation.operating_system, reservation.tenancy, reservation.class, reservation.payment;
+            "rate" => "{upfront} / {} + {recurring} = {}/h, used or not", reservation.term_hours(), figure(hourly, 6);
+            "cost" => "{count} × {}/h × {month} h = {monthly} per month", figure(hourly, 10);
         }
     }
-    for one in plans.filter(|one| one.id == used.id) {
-        let (hourly, all) = (
-            one.commitment_hourly.normalize(),
-            one.commitment_hourly * month,
+    for plan in plans.filter(|plan| plan.id == used.id) {
+        let (hourly, monthly) = (
+            plan.commitment_hourly.normalize(),
+            plan.commitment_hourly * month,
         );
         steps! { lines;
             "commitment" => "{}", used.name;
-            "cost" => "{hourly}/h × {month} h = {} per month, used or not", figure(all, 6);
+            "cost" => "{hourly}/h × {month} h = {} per month, used or not", figure(monthly, 6);
         }
     }
     let outside = || "unknown: the term does not overlap the window".to_owned();
@@ -161,15 +167,15 @@ pub(super) fn commitment(used: &CommitmentUse, by: &Derivation<'_>) -> Vec<Line>
 }
 
 /// What of a commitment is paid for and does not run.
-pub(super) fn unused(one: &UnusedCommitment) -> Vec<Line> {
+pub(super) fn unused(commitment: &UnusedCommitment) -> Vec<Line> {
     let mut lines = Vec::new();
     steps! { lines;
-        "unused" => "{}", one.name;
-        "account" for account in &one.account => "{account}";
-        "cost" => "{}", one.detail;
-        "total" for cost in one.monthly_cost => "{} per month, rounded", money(cost);
-        "total" if one.monthly_cost.is_none() => "unknown: the price is not available";
-        "committed" for until in one.committed_until => "until {until} in any case";
+        "unused" => "{}", commitment.name;
+        "account" for account in &commitment.account => "{account}";
+        "cost" => "{}", commitment.detail;
+        "total" for cost in commitment.monthly_cost => "{} per month, rounded", money(cost);
+        "total" if commitment.monthly_cost.is_none() => "unknown: the price is not available";
+        "committed" for until in commitment.committed_until => "until {until} in any case";
     }
     lines
 }

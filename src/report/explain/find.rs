@@ -46,10 +46,10 @@ type Found<T> = Result<T, NotFound>;
 pub fn find_explained<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Found<Explained<'a>> {
     by_name(audit, clusters, id).unwrap_or_else(|| {
         let workloads = audit.workloads.iter();
-        let instances = workloads.flat_map(|one| &one.workload.instances);
-        let all = explainable_ids(audit).into_iter();
-        let all = all.chain(instances.map(ToString::to_string));
-        let begun = all.filter(|other| !id.is_empty() && other.starts_with(id));
+        let instances = workloads.flat_map(|workload| &workload.workload.instances);
+        let ids = explainable_ids(audit).into_iter();
+        let ids = ids.chain(instances.map(ToString::to_string));
+        let begun = ids.filter(|known| !id.is_empty() && known.starts_with(id));
         let begun = begun.map(|id| (id.clone(), id));
         let whole = only(begun, NotFound::Several).ok_or(NotFound::Unknown)??;
         by_name(audit, clusters, &whole).ok_or(NotFound::Unknown)?
@@ -61,14 +61,18 @@ fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<
     if let Some(finding) = audit.findings.iter().find(|finding| finding.id() == id) {
         return Some(Ok(explained(audit, finding)));
     }
-    if let Some(used) = audit.commitments.iter().find(|one| one.id == id) {
+    if let Some(used) = audit
+        .commitments
+        .iter()
+        .find(|commitment| commitment.id == id)
+    {
         return Some(Ok(Explained::Commitment(used)));
     }
-    if let Some(unused) = audit.unused.iter().find(|one| one.id == id) {
+    if let Some(unused) = audit.unused.iter().find(|commitment| commitment.id == id) {
         return Some(Ok(Explained::Unused(unused)));
     }
-    if let Some(found) = workload(id) {
-        return Some(found.map(Explained::Workload));
+    if let Some(answer) = workload(id) {
+        return Some(answer.map(Explained::Workload));
     }
     let is_about = |finding: &Finding, name: &str| {
         let subject = finding.workload();
@@ -83,18 +87,20 @@ fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<
         let mut nodes = clusters.nodes.iter();
         let mut workloads = audit.workloads.iter();
         nodes.any(|node| node.name == name && node.machine.as_str() == subject)
-            || workloads.any(|one| one.workload.name == name && one.workload.id() == subject)
+            || workloads
+                .any(|audited| audited.workload.name == name && audited.workload.id() == subject)
     };
     if let Some((rule, name)) = id.split_once(':') {
-        let of_rule =
-            |one: &Finding| one.rule() == rule && (has_name(one, name) || is_about(one, name));
-        let found = finding(audit, of_rule, NotFound::Ambiguous);
-        if found.is_some() {
-            return found;
+        let of_rule = |finding: &Finding| {
+            finding.rule() == rule && (has_name(finding, name) || is_about(finding, name))
+        };
+        let answer = finding(audit, of_rule, NotFound::Ambiguous);
+        if answer.is_some() {
+            return answer;
         }
     }
-    let found = finding(audit, |one| is_about(one, id), NotFound::Several);
-    found.or_else(|| Some(workload(id.strip_prefix(PLAN)?)?.map(Explained::Plan)))
+    let answer = finding(audit, |finding| is_about(finding, id), NotFound::Several);
+    answer.or_else(|| Some(workload(id.strip_prefix(PLAN)?)?.map(Explained::Plan)))
 }
 
 /// The only one of some things with their IDs; `None` of none, and `several` of more IDs.
@@ -118,15 +124,15 @@ fn finding<'a>(
     is_meant: impl Fn(&Finding) -> bool,
     several: fn(Vec<String>) -> NotFound,
 ) -> Option<Found<Explained<'a>>> {
-    let meant = audit.findings.iter().filter(|one| is_meant(one));
-    let meant = only(meant.map(|one| (one.id(), one)), several)?;
-    Some(meant.map(|one| explained(audit, one)))
+    let meant = audit.findings.iter().filter(|finding| is_meant(finding));
+    let meant = only(meant.map(|finding| (finding.id(), finding)), several)?;
+    Some(meant.map(|finding| explained(audit, finding)))
 }
 
 /// A finding with the workload that it is about, where it is about one.
 fn explained<'a>(audit: &'a Audit, finding: &'a Finding) -> Explained<'a> {
     let mut workloads = audit.workloads.iter();
-    let audited = workloads.find(|one| one.workload.id() == finding.workload());
+    let audited = workloads.find(|workload| workload.workload.id() == finding.workload());
     Explained::Finding(finding, audited)
 }
 
@@ -148,21 +154,21 @@ fn workload_or_node<'a>(
 
 fn workload<'a>(audit: &'a Audit, id: &str) -> Option<Found<&'a AuditedWorkload>> {
     let workloads = || audit.workloads.iter();
-    let has_instance = |one: &&AuditedWorkload| {
-        let mut instances = one.workload.instances.iter();
+    let has_instance = |workload: &&AuditedWorkload| {
+        let mut instances = workload.workload.instances.iter();
         instances.any(|instance| instance.as_str() == id)
     };
-    let by_id = workloads().find(|one| one.workload.id() == id);
-    if let Some(one) = by_id.or_else(|| workloads().find(has_instance)) {
-        return Some(Ok(one));
+    let by_id = workloads().find(|workload| workload.workload.id() == id);
+    if let Some(workload) = by_id.or_else(|| workloads().find(has_instance)) {
+        return Some(Ok(workload));
     }
-    let is_named = |one: &&AuditedWorkload| {
-        let mut instances = one.workload.instances.iter();
-        one.workload.name == id || instances.any(|instance| instance.native() == id)
+    let is_named = |workload: &&AuditedWorkload| {
+        let mut instances = workload.workload.instances.iter();
+        workload.workload.name == id || instances.any(|instance| instance.native() == id)
     };
     let named = workloads().filter(is_named);
     only(
-        named.map(|one| (one.workload.id(), one)),
+        named.map(|workload| (workload.workload.id(), workload)),
         NotFound::Ambiguous,
     )
 }
@@ -171,9 +177,15 @@ fn workload<'a>(audit: &'a Audit, id: &str) -> Option<Found<&'a AuditedWorkload>
 /// report.
 pub fn explainable_ids(audit: &Audit) -> Vec<String> {
     let findings = audit.findings.iter().map(Finding::id);
-    let workloads = audit.workloads.iter().map(|one| one.workload.id());
-    let commitments = audit.commitments.iter().map(|one| one.id.clone());
-    let unused = audit.unused.iter().map(|one| one.id.clone());
+    let workloads = audit
+        .workloads
+        .iter()
+        .map(|workload| workload.workload.id());
+    let commitments = audit
+        .commitments
+        .iter()
+        .map(|commitment| commitment.id.clone());
+    let unused = audit.unused.iter().map(|commitment| commitment.id.clone());
     findings
         .chain(workloads)
         .chain(commitments)

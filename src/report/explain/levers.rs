@@ -43,13 +43,13 @@ pub(super) fn lever(kind: ActionKind, audited: &AuditedWorkload, by: &Derivation
         Some(_) => return (kind, offered, left_out(kind, answer, audited, by)),
         None => &[],
     };
-    let first = answer.refused.first().map(|one| &one.reason);
+    let first = answer.refused.first().map(|refusal| &refusal.reason);
     let first = first.unwrap_or(&Refusal::SavesNothing);
-    let (all, mut rest) = (answer.refused_in_all(), answer.refused.iter());
-    let is_one = answer.more_refused == 0 && rest.all(|one| one.reason == *first);
+    let (refused_count, mut rest) = (answer.refused_in_all(), answer.refused.iter());
+    let is_one = answer.more_refused == 0 && rest.all(|refusal| refusal.reason == *first);
     let mut words = vec![first.to_string()];
     if !is_one {
-        words = vec![format!("none of {all} candidates is suitable")];
+        words = vec![format!("none of {refused_count} candidates is suitable")];
         words.extend(answer.refused.iter().take(SHOWN).map(candidate));
     }
     words.extend(stop.iter().map(|caveat| format!("caveat: {caveat}")));
@@ -72,7 +72,7 @@ fn left_out(
             format!("the {} plan costs less", by.audit.plan_risk)
         }
         Some(SkipReason::Risk(risk)) => format!("it needs `--risk {risk}`"),
-        Some(SkipReason::Instead(other)) => format!("{other} costs less"),
+        Some(SkipReason::Instead(cheaper)) => format!("{cheaper} costs less"),
         Some(SkipReason::SavesNothing) if kind == ActionKind::Commit => {
             "no commitment costs less for the remaining hours".to_owned()
         }
@@ -88,8 +88,8 @@ fn left_out(
                 .find_map(|action| action.target());
             let today = &audited.workload.key.instance_type;
             let name = last.map_or(today, |target| &target.instance_type);
-            let is_of = |one: &&Refused| {
-                let to = one.candidate.as_ref();
+            let is_of = |refused: &&Refused| {
+                let to = refused.candidate.as_ref();
                 to.is_none_or(|to| to.instance_type == *name)
             };
             candidate(answer.refused.iter().find(is_of)?)
@@ -98,9 +98,9 @@ fn left_out(
 }
 
 /// A candidate with the reason against it.
-pub(super) fn candidate(one: &Refused) -> String {
-    let reason = &one.reason;
-    match &one.candidate {
+pub(super) fn candidate(refused: &Refused) -> String {
+    let reason = &refused.reason;
+    match &refused.candidate {
         Some(to) => format!("{to}: {reason}"),
         None => reason.to_string(),
     }

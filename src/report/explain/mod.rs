@@ -84,11 +84,11 @@ pub fn explain_doc(explained: Explained<'_>, by: &Derivation<'_>) -> Doc {
             subject.sections = vec![("workload", identity(workload)), ("cost", cost(workload))];
             subject.plan("plan", audited, by);
         }
-        Explained::Unused(one) => {
-            (subject.kind, subject.id) = (one.kind, one.id.clone());
-            subject.sections.push(("unused", unused(one)));
-            subject.monthly_cost = one.monthly_cost;
-            subject.plan = balance(&one.actions, one.monthly_cost);
+        Explained::Unused(commitment) => {
+            (subject.kind, subject.id) = (commitment.kind, commitment.id.clone());
+            subject.sections.push(("unused", unused(commitment)));
+            subject.monthly_cost = commitment.monthly_cost;
+            subject.plan = balance(&commitment.actions, commitment.monthly_cost);
         }
         Explained::Commitment(used) => {
             (subject.kind, subject.id) = ("commitment", used.id.clone());
@@ -122,7 +122,9 @@ impl<'a> Subject<'a> {
             ("AWS", opinion(audited)),
         ]);
         self.gpus = workload.gpus().collect();
-        let levers = LEVERS.iter().map(|one| lever(one.kind(), audited, by));
+        let levers = LEVERS
+            .iter()
+            .map(|known_lever| lever(known_lever.kind(), audited, by));
         self.levers = levers.collect();
         self.plan("workload", audited, by);
     }
@@ -209,12 +211,14 @@ fn identity(workload: &Workload) -> Vec<Line> {
 fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line> {
     let (advice, mut lines) = (&finding.recommendation, Vec::new());
     let to = if advice.to.is_empty() { "" } else { ": " };
-    let mut alone = audited.into_iter().flat_map(|one| one.proposals.actions());
+    let mut alone = audited
+        .into_iter()
+        .flat_map(|workload| workload.proposals.actions());
     let action = alone.find(|action| Some(action.monthly_savings()) == finding.monthly_savings);
     // Those of the stop and of the plan follow with them.
-    let stop = audited.and_then(|one| one.proposals.stop());
+    let stop = audited.and_then(|workload| workload.proposals.stop());
     let stop = stop.into_iter().flat_map(|stop| &stop.caveats);
-    let planned = audited.into_iter().flat_map(|one| &one.actions);
+    let planned = audited.into_iter().flat_map(|workload| &workload.actions);
     let follow: BTreeSet<&String> = stop.chain(planned.flat_map(Action::caveats)).collect();
     let caveats = advice
         .caveats
@@ -222,7 +226,7 @@ fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line>
         .filter(|caveat| !follow.contains(caveat));
     steps! { lines;
         "severity" => "{}, {}, {}", finding.severity, finding.kind, finding.confidence;
-        "because" for one in finding.evidence() => "{}; {}", evidence(one), origin(one);
+        "because" for fact in finding.evidence() => "{}; {}", evidence(fact), origin(fact);
         "savings" for saving in finding.monthly_savings => "{} per month if applied alone", money(saving);
         "savings" if finding.monthly_savings.is_none() => "unknown: the rule has no estimate";
         "savings" for action in action => "{}: {}", action.kind(), action.detail();

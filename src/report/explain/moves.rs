@@ -22,16 +22,18 @@ pub(super) fn stopped(action: &Action, audited: &AuditedWorkload, lines: &mut Ve
     let ended: Vec<_> = members
         .filter(|(id, _)| stop.members.contains(id))
         .collect();
-    let open = |one: &InstanceCost| one.monthly().amount() - one.committed_monthly().amount();
-    let uncovered: Decimal = ended.iter().map(|(_, one)| open(one)).sum();
+    let open = |instance: &InstanceCost| {
+        instance.monthly().amount() - instance.committed_monthly().amount()
+    };
+    let uncovered: Decimal = ended.iter().map(|(_, instance)| open(instance)).sum();
     let is_passed_on = uncovered != action.monthly_savings().amount();
     let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (id, one) in ended {
-        let (monthly, committed) = (one.monthly(), one.committed_monthly());
+    for (id, instance) in ended {
+        let (monthly, committed) = (instance.monthly(), instance.committed_monthly());
         let saves = if committed.amount().is_zero() || is_passed_on {
             money(monthly)
         } else {
-            let saved = money(Money::new(open(one), monthly.currency()));
+            let saved = money(Money::new(open(instance), monthly.currency()));
             format!(
                 "{} − {} committed = {saved}",
                 money(monthly),
@@ -48,17 +50,17 @@ pub(super) fn stopped(action: &Action, audited: &AuditedWorkload, lines: &mut Ve
 }
 
 /// The hours that are off, and what speaks against it.
-pub(super) fn schedule(found: &Scheduling, lines: &mut Vec<Line>) {
-    let hours = &found.schedule;
+pub(super) fn schedule(scheduling: &Scheduling, lines: &mut Vec<Line>) {
+    let hours = &scheduling.schedule;
     let (off, unknown) = (hours.off_hours_per_week, hours.unknown_hours_per_week);
     steps! { lines;
-        "time zone" => "{}", found.zone;
+        "time zone" => "{}", scheduling.zone;
         "off" => "{off} of {WEEK_HOURS} hours per week: every GPU was below {ACTIVE_PERCENT}% in each occurrence, at least two";
         "off" for maximum in hours.largest_maximum => "the highest sample in these hours is {maximum:.1}%";
         "on" if unknown > 0 => "{} per week, because data is missing", counted(unknown, "hour", "hours");
         "counter-evidence" for week in &hours.counter_evidence => "a schedule based on the other weeks would have cut {} in the week from {}", counted(week.active_hours_cut, "active hour", "active hours"), week.start;
         "share" => "{} of the running time falls in the off hours", share(hours.saved_share);
-        "warning" for warning in &found.warnings => "{warning}";
+        "warning" for warning in &scheduling.warnings => "{warning}";
     }
 }
 
@@ -108,7 +110,7 @@ fn market(figures: &SpotFigures, lines: &mut Vec<Line>) {
 }
 
 /// Which tenants sit on which slices, and why they fit.
-pub(super) fn sharing(workload: &Workload, found: &Sharing, lines: &mut Vec<Line>) {
+pub(super) fn sharing(workload: &Workload, sharing: &Sharing, lines: &mut Vec<Line>) {
     let Some(offer) = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref()) else {
         return;
     };
@@ -116,46 +118,46 @@ pub(super) fn sharing(workload: &Workload, found: &Sharing, lines: &mut Vec<Line
     let total = profiles.iter().map(|profile| profile.compute_slices).max();
     // Tenants, and the most MiB and percent of one of them.
     let mut by_profile: BTreeMap<&str, (&MigProfile, u64, f64, f64)> = BTreeMap::new();
-    for slice in found.cards.iter().flat_map(|card| &card.slices) {
+    for slice in sharing.cards.iter().flat_map(|card| &card.slices) {
         let Some((profile, _)) = &slice.placement else {
             continue;
         };
         let seen = by_profile
             .entry(&profile.name)
             .or_insert((profile, 0, 0.0, 0.0));
-        let tenant = found.tenants[slice.tenant];
+        let tenant = sharing.tenants[slice.tenant];
         seen.1 += 1;
         seen.2 = seen.2.max(tenant.vram_needed_mib);
         seen.3 = seen.3.max(tenant.peak_percent);
     }
     for (name, (profile, tenants, needed, peak)) in by_profile {
         let slices = f64::from(profile.compute_slices);
-        let all = f64::from(total.unwrap_or(profile.compute_slices));
+        let card_slices = f64::from(total.unwrap_or(profile.compute_slices));
         let memory = profile
             .memory_mib
             .map_or_else(|| "unknown".to_owned(), count);
         let needed = counted(format!("{needed:.0}"), "MiB", "MiB");
         steps! { lines;
-            "slices" => "{tenants} × {name}: at most {needed} needed (peak with headroom) of {memory} MiB; peak at most {peak:.1}% × {all} / {slices} slices = {:.1}% ≤ {SHARED_TARGET_PERCENT}%", peak * all / slices;
+            "slices" => "{tenants} × {name}: at most {needed} needed (peak with headroom) of {memory} MiB; peak at most {peak:.1}% × {card_slices} / {slices} slices = {:.1}% ≤ {SHARED_TARGET_PERCENT}%", peak * card_slices / slices;
         }
     }
-    let fullest = found
+    let fullest = sharing
         .cards
         .iter()
         .map(|card| card.peak_percent)
         .fold(0.0, f64::max);
-    let how = match found.mode {
+    let how = match sharing.mode {
         SharingMode::Mig => "",
         SharingMode::Mps => ", using MPS",
     };
     steps! { lines;
-        "each card" => "at most {} tenants{how}, sum of peaks at most {fullest:.1}% ≤ {SHARED_TARGET_PERCENT}%", found.most_per_card();
+        "each card" => "at most {} tenants{how}, sum of peaks at most {fullest:.1}% ≤ {SHARED_TARGET_PERCENT}%", sharing.most_per_card();
     }
-    let (Some(target), Some(cost)) = (found.action.target(), &workload.cost) else {
+    let (Some(target), Some(cost)) = (sharing.action.target(), &workload.cost) else {
         return;
     };
     let per_instance = usize::from(offer.share.visible_devices());
-    let (cards, kept) = (found.cards.len(), target.count as usize);
+    let (cards, kept) = (sharing.cards.len(), target.count as usize);
     let by_cards = cards.div_ceil(per_instance);
     let by_cpu = if kept > by_cards {
         "; vCPUs require more"
@@ -167,10 +169,10 @@ pub(super) fn sharing(workload: &Workload, found: &Sharing, lines: &mut Vec<Line
     }
     // Which ones go is not known: the most expensive stay.
     let mut dearest: Vec<&InstanceCost> = cost.instances.iter().collect();
-    dearest.sort_by_key(|one| Reverse(one.quote.rate.amount() * one.monthly_hours));
+    dearest.sort_by_key(|instance| Reverse(instance.quote.rate.amount() * instance.monthly_hours));
     let kept = dearest.into_iter().take(kept);
     let sum = rates(
-        kept.map(|one| (&one.key, &one.quote, one.monthly_hours)),
+        kept.map(|instance| (&instance.key, &instance.quote, instance.monthly_hours)),
         lines,
     );
     steps! { lines;

@@ -105,9 +105,9 @@ pub(super) fn alternatives<'a>(
     let rows = alone.map(|action| {
         let mut steps = Vec::new();
         basis(action, audited, by, &mut steps);
-        if let Some(Proposal::Commit(found)) = audited.proposals.offered(action.kind()) {
+        if let Some(Proposal::Commit(commitment)) = audited.proposals.offered(action.kind()) {
             steps! { steps;
-                "price" for one in &found.alone => "{}", price(&one.key, &one.quote);
+                "price" for instance in &commitment.alone => "{}", price(&instance.key, &instance.quote);
             }
         }
         Planned {
@@ -123,12 +123,12 @@ pub(super) fn alternatives<'a>(
 fn basis(action: &Action, audited: &AuditedWorkload, by: &Derivation<'_>, lines: &mut Vec<Line>) {
     let offered = audited.proposals.offered(action.kind());
     match (offered, audited.working()) {
-        (Some(Proposal::Schedule(found)), _) => schedule(found, lines),
-        (Some(Proposal::Rightsize(found)), Some(part)) => {
+        (Some(Proposal::Schedule(scheduling)), _) => schedule(scheduling, lines),
+        (Some(Proposal::Rightsize(rightsizing)), Some(part)) => {
             let answer = audited.proposals.answer(action.kind());
-            rightsize(&part.workload, found, answer, by, lines);
+            rightsize(&part.workload, rightsizing, answer, by, lines);
         }
-        (Some(Proposal::Share(found)), Some(part)) => sharing(&part.workload, found, lines),
+        (Some(Proposal::Share(shared)), Some(part)) => sharing(&part.workload, shared, lines),
         _ => {}
     }
 }

@@ -40,23 +40,23 @@ fn purchase(bought: &Purchase, by: &Derivation<'_>, lines: &mut Vec<Line>) {
     let break_even = effective / on_demand;
     let young: u32 = bought.shares.iter().map(|share| share.young).sum();
     let (hours, total) = (usage.hours(), usage.total_hours());
-    let all = Decimal::from(hours.max(1));
+    let all_hours = Decimal::from(hours.max(1));
     let mut units = vec![1, count, count + 1];
     units.dedup();
     let units = units.into_iter().map(|k| {
         let with = usage.hours_with_at_least(k);
-        let pays = if with / all > break_even {
+        let pays = if with / all_hours > break_even {
             "pays"
         } else {
             "does not pay"
         };
-        (k, figure(with, 4), share(with / all), pays)
+        (k, figure(with, 4), share(with / all_hours), pays)
     });
     let above = total - usage.covered_hours(count);
     let fees = effective * Decimal::from(count) * month;
     let (before, rest) = (
-        on_demand * total * month / all,
-        on_demand * above * month / all,
+        on_demand * total * month / all_hours,
+        on_demand * above * month / all_hours,
     );
     let saved = figure(before - fees - rest, 6);
     let [before, fees, rest] = [before, fees, rest].map(|amount| figure(amount, 6));
@@ -81,14 +81,14 @@ fn purchase(bought: &Purchase, by: &Derivation<'_>, lines: &mut Vec<Line>) {
 /// The saving goes to the workloads of the pool by what their instances in it cost.
 fn split(bought: &Purchase, own: &PurchaseShare, lines: &mut Vec<Line>) {
     let workloads = bought.shares.len();
-    let all: Decimal = bought.shares.iter().map(|share| share.monthly).sum();
-    let (saved, all, cost) = (
+    let pool_cost: Decimal = bought.shares.iter().map(|share| share.monthly).sum();
+    let (saved, pool_cost, cost) = (
         money(bought.monthly_savings),
-        figure(all, 6),
+        figure(pool_cost, 6),
         figure(own.monthly, 6),
     );
     steps! { lines;
         "share" if workloads < 2 => "the pool has no other workload: all savings are assigned to it";
-        "share" if workloads > 1 => "{saved} × {cost} of the {all} cost of its {workloads} workloads = {}, in whole cents, remainder to the last one", money(own.monthly_savings);
+        "share" if workloads > 1 => "{saved} × {cost} of the {pool_cost} cost of its {workloads} workloads = {}, in whole cents, remainder to the last one", money(own.monthly_savings);
     }
 }

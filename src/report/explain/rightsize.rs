@@ -14,48 +14,48 @@ use rust_decimal::Decimal;
 
 pub(super) fn rightsize(
     workload: &Workload,
-    found: &Rightsizing,
+    rightsizing: &Rightsizing,
     answer: Option<&Answer>,
     by: &Derivation<'_>,
     lines: &mut Vec<Line>,
 ) {
-    let Some(chosen) = found.suitable.first() else {
+    let Some(chosen) = rightsizing.suitable.first() else {
         return;
     };
     if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
-        needs(workload, &today, &demand, (found, chosen), by, lines);
+        needs(workload, &today, &demand, (rightsizing, chosen), by, lines);
         let gpus = today.shape.gpu.as_ref().zip(chosen.shape.gpu.as_ref());
-        if let (Some(gpus), Some(projection)) = (gpus, found.projection) {
+        if let (Some(gpus), Some(projection)) = (gpus, rightsizing.projection) {
             projected(gpus, &demand, projection, chosen, by.policy, lines);
         }
         steps! { lines;
-            "caveat" for seconds in found.averaged_seconds => "{}", averaged_away(seconds);
+            "caveat" for seconds in rightsizing.averaged_seconds => "{}", averaged_away(seconds);
         }
     }
     let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
-    let rows = found.quotes.iter().zip(hours);
-    let rows = rows.map(|((key, quote), one)| (key, quote, one.monthly_hours));
+    let rows = rightsizing.quotes.iter().zip(hours);
+    let rows = rows.map(|((key, quote), instance)| (key, quote, instance.monthly_hours));
     let sum = rates(rows, lines);
-    let (all, number) = (found.quotes.len(), chosen.count);
-    let even = Decimal::from(number) / Decimal::from(all.max(1));
-    let share = found.fewer.as_ref().map_or(even, |fewer| fewer.share);
-    let what = if (number as usize) < all {
-        format!("at most {number} of {all} at once")
+    let (today_count, number) = (rightsizing.quotes.len(), chosen.count);
+    let even = Decimal::from(number) / Decimal::from(today_count.max(1));
+    let share = rightsizing.fewer.as_ref().map_or(even, |fewer| fewer.share);
+    let what = if (number as usize) < today_count {
+        format!("at most {number} of {today_count} at once")
     } else {
-        format!("{number} in each hour in which any of {all} ran")
+        format!("{number} in each hour in which any of {today_count} ran")
     };
     let (suitable, rejected) = (
-        found.suitable_in_all,
+        rightsizing.suitable_in_all,
         answer.map_or(0, Answer::refused_in_all),
     );
-    let others = found.suitable.iter().skip(1).take(SHOWN);
-    let others = others.filter_map(|one| Some((one, money(one.monthly?))));
+    let others = rightsizing.suitable.iter().skip(1).take(SHOWN);
+    let others = others.filter_map(|considered| Some((considered, money(considered.monthly?))));
     let refused = answer.iter().flat_map(|answer| &answer.refused).take(SHOWN);
     steps! { lines;
         "instances" if !chosen.spread.keeps_machines() => "{what}, {} of the running time: {} per month", figure(share, 10), figure(sum * share, 6);
         "types" => "{} considered: {suitable} suitable, {rejected} rejected", counted(suitable + rejected, "type", "types");
-        "more expensive" for (one, monthly) in others => "{} × {} at {monthly} per month", one.count, one.shape.instance_type;
-        "rejected" for one in refused => "{}", candidate(one);
+        "more expensive" for (considered, monthly) in others => "{} × {} at {monthly} per month", considered.count, considered.shape.instance_type;
+        "rejected" for refusal in refused => "{}", candidate(refusal);
     }
 }
 
@@ -64,7 +64,7 @@ fn needs(
     workload: &Workload,
     today: &Today<'_>,
     demand: &Demand,
-    (found, chosen): (&Rightsizing, &Considered),
+    (rightsizing, chosen): (&Rightsizing, &Considered),
     by: &Derivation<'_>,
     lines: &mut Vec<Line>,
 ) {
@@ -87,7 +87,7 @@ fn needs(
         count(old.memory_mib)
     );
     steps! { lines;
-        "GPUs" => "{} in use (all except those known to be always inactive) and {} held on the fullest instance, of {before}; {} needed, {after} available", demand.gpus_active, demand.gpus_held, found.gpus_needed;
+        "GPUs" => "{} in use (all except those known to be always inactive) and {} held on the fullest instance, of {before}; {} needed, {after} available", demand.gpus_active, demand.gpus_held, rightsizing.gpus_needed;
         "GPUs" for tenants in tenants => "on each of {number} instances: {tenants} in use on all, {} on each GPU", chosen.per_gpu;
         "GPUs" if chosen.spread == Spread::Replicas => "on each of {number} instances";
     }
@@ -95,7 +95,7 @@ fn needs(
         vram(
             (offer, other),
             demand,
-            (found, chosen),
+            (rightsizing, chosen),
             by.policy.vram_headroom,
             lines,
         );
@@ -126,13 +126,13 @@ fn needs(
 fn vram(
     (offer, other): (&GpuOffer, &GpuOffer),
     demand: &Demand,
-    (found, chosen): (&Rightsizing, &Considered),
+    (rightsizing, chosen): (&Rightsizing, &Considered),
     headroom: f64,
     lines: &mut Vec<Line>,
 ) {
     let (peak, number) = (demand.vram_peak_mib, chosen.per_gpu.max(1));
     let is_kept = chosen.spread != Spread::Replicas && !chosen.shares_gpus();
-    let basis = found.projection.map(|there| there.ratio.basis);
+    let basis = rightsizing.projection.map(|there| there.ratio.basis);
     let is_same = is_kept && basis == Some(RatioBasis::SameGpu);
     let is_reserved = demand.vram_is_reserved;
     let usable = usable_vram_mib(offer, other).map_or_else(
@@ -217,20 +217,20 @@ fn peak(demand: &Demand, chosen: &Considered, each: f64) -> Option<String> {
         }
     };
     let gpus = |number: f64| counted(number, "GPU", "GPUs");
-    let all = f64::from(chosen.count) * each;
+    let gpu_count = f64::from(chosen.count) * each;
     let active = f64::from(demand.gpus_active);
     Some(match (chosen.spread, demand.gpu_peak) {
         (Spread::Replicas, _) => {
-            let (sum, gpus) = (demand.gpu_sum?, gpus(all));
-            let share = sum / all;
+            let (sum, gpus) = (demand.gpu_sum?, gpus(gpu_count));
+            let share = sum / gpu_count;
             format!("largest simultaneous sum over all GPUs {sum:.1}% / {gpus} = {share:.1}%")
         }
         (Spread::Tenants, _) => {
             let peak = demand.gpu_peak_largest?;
-            let one = format!("{name} of the busiest GPU {peak:.1}%");
+            let busiest = format!("{name} of the busiest GPU {peak:.1}%");
             match chosen.per_gpu {
-                1 => one,
-                most => format!("{one} × {most} = {:.1}%", peak * f64::from(most)),
+                1 => busiest,
+                most => format!("{busiest} × {most} = {:.1}%", peak * f64::from(most)),
             }
         }
         (Spread::Kept, peak) if !chosen.shares_gpus() => format!("{name} {:.1}%", peak?),

@@ -30,7 +30,10 @@ pub(super) fn valid_until(as_of: Timestamp) -> Timestamp {
 }
 
 pub(super) fn ids<'a>(members: &[MemberFix<'a>]) -> Vec<&'a str> {
-    members.iter().map(|one| one.member.id.native()).collect()
+    members
+        .iter()
+        .map(|member| member.member.id.native())
+        .collect()
 }
 
 /// The credentials must be those of the account.
@@ -42,14 +45,14 @@ pub(super) fn account(account: &str) -> Step {
 }
 
 /// What begins with the account, and with every instance in a state.
-pub(super) fn on_instances(one: &WorkloadFix<'_>, state: &str) -> Procedure {
-    let key = &one.audited.workload.key;
-    let (region, instance_type) = (&key.region, one.instance_type);
+pub(super) fn on_instances(fix: &WorkloadFix<'_>, state: &str) -> Procedure {
+    let key = &fix.audited.workload.key;
+    let (region, instance_type) = (&key.region, fix.instance_type);
     let of_some = |some: &[MemberFix<'_>]| {
         let named = instances(some.len());
         step! { expect [some.len()] "{named} of this type: {state}", "aws ec2 describe-instances --region {} --instance-ids {} --filters Name=instance-state-name,Values={} Name=instance-type,Values={} --query length(Reservations[].Instances[]) --output text", region, ids(some), state, instance_type }
     };
-    let states = one.members.chunks(MOST_IDS).map(of_some);
+    let states = fix.members.chunks(MOST_IDS).map(of_some);
     Procedure {
         before: std::iter::once(account(&key.account))
             .chain(states)
@@ -86,13 +89,16 @@ pub(super) fn still_idle(
     members: &[MemberFix<'_>],
     as_of: Timestamp,
 ) -> Option<Vec<Step>> {
-    let source = workload.utilization.as_ref().map(|found| found.source);
+    let source = workload
+        .utilization
+        .as_ref()
+        .map(|utilization| utilization.source);
     let is_agent = matches!(
         source,
         Some(SeriesSource::CloudWatchAgent | SeriesSource::Generated)
     );
-    let is_plain = |one: &MemberFix<'_>| {
-        let mut id = one.member.id.native().chars();
+    let is_plain = |member: &MemberFix<'_>| {
+        let mut id = member.member.id.native().chars();
         id.all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
     if !is_agent || !members.iter().all(is_plain) {
@@ -101,8 +107,8 @@ pub(super) fn still_idle(
     let gpus = workload.shape.as_ref()?.gpu.as_ref()?;
     let gpus = gpus.share.visible_devices();
     let (region, until) = (&workload.key.region, valid_until(as_of));
-    let of_one = |one: &MemberFix<'_>| {
-        let id = one.member.id.native();
+    let of_one = |member: &MemberFix<'_>| {
+        let id = member.member.id.native();
         let search =
             format!("SEARCH('MetricName=\"{ACTIVITY}\" InstanceId=\"{id}\"', 'Maximum', 3600)");
         let queries = json!([{"Id": "gpu", "Expression": search}]);
@@ -110,8 +116,12 @@ pub(super) fn still_idle(
         // CloudWatch knows three hours and nothing else, and may include 50 minutes more.
         let reporting = step! { expect [gpus] "{id}: GPUs that have reported in the last hours, up to four", "aws cloudwatch list-metrics --region {} --metric-name {} --dimensions Name=InstanceId,Value={} --recently-active PT3H --query length(Metrics) --output text", region, ACTIVITY, id };
         let mut measured = workload.usage.iter();
-        let usage = measured.find(|usage| usage.instance == one.member.id);
-        [idle, reporting, no_other_use(workload, one, usage, as_of)]
+        let usage = measured.find(|usage| usage.instance == member.member.id);
+        [
+            idle,
+            reporting,
+            no_other_use(workload, member, usage, as_of),
+        ]
     };
     Some(members.iter().flat_map(of_one).collect())
 }
@@ -119,11 +129,11 @@ pub(super) fn still_idle(
 /// The signs of use beside the GPU must be no stronger than in the audit.
 fn no_other_use(
     workload: &Workload,
-    one: &MemberFix<'_>,
+    member: &MemberFix<'_>,
     usage: Option<&InstanceUsage>,
     as_of: Timestamp,
 ) -> Step {
-    let id = one.member.id.native();
+    let id = member.member.id.native();
     let more_than = |seen: Option<f64>, idle: f64, scale: f64| match seen {
         Some(seen) if seen >= idle => format!("?@ > `{}`", seen * scale),
         _ => format!("?@ >= `{}`", idle * scale),
@@ -174,7 +184,9 @@ pub(super) fn offered(
     instance_type: &str,
     market: Market,
 ) -> Vec<Step> {
-    let zones = members.iter().filter_map(|one| one.member.zone.as_deref());
+    let zones = members
+        .iter()
+        .filter_map(|member| member.member.zone.as_deref());
     let zones: BTreeSet<&str> = zones.collect();
     let named: Vec<&str> = zones.iter().copied().collect();
     let region = &workload.key.region;

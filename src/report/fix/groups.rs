@@ -28,10 +28,10 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn of(one: &'a WorkloadFix<'_>) -> Option<Self> {
-        let group = one.group?;
+    fn of(fix: &'a WorkloadFix<'_>) -> Option<Self> {
+        let group = fix.group?;
         let (begins, ends) = group.sizes?;
-        let workload = &*one.audited.workload;
+        let workload = &*fix.audited.workload;
         Some(Self {
             workload,
             region: &workload.key.region,
@@ -102,26 +102,26 @@ impl<'a> Known<'a> {
 }
 
 /// Ends some instances of a group; absent where a person has to.
-pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
-    let known = Known::of(one)?;
-    if !one.lowered.is_empty() || one.members.is_empty() {
+pub(super) fn stop(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
+    let known = Known::of(fix)?;
+    if !fix.lowered.is_empty() || fix.members.is_empty() {
         return None;
     }
     let mut procedure = known.begun(known.quiet());
     let before = &mut procedure.before;
-    before.extend(kubernetes::same(&one.members)?);
-    before.extend(in_service(known.workload, &one.members));
-    before.extend(still_idle(known.workload, &one.members, as_of)?);
+    before.extend(kubernetes::same(&fix.members)?);
+    before.extend(in_service(known.workload, &fix.members));
+    before.extend(still_idle(known.workload, &fix.members, as_of)?);
     before.push(step! { manual "ask the owner: ended instances do not come back" });
     if known.group.suspends_rebalancing {
         procedure.steps.push(step! { run "suspend the rebalancing of zones, which may end other instances, busy ones too", "aws autoscaling suspend-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", known.region, known.name, REBALANCING });
     }
-    procedure.steps.extend(kubernetes::drained(&one.members));
+    procedure.steps.extend(kubernetes::drained(&fix.members));
     let (GroupSizes { min, .. }, begins) = (known.ends, known.begins.min);
     if min < begins {
         procedure.steps.push(step! { run "lower its minimum size from {begins} to {min}", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --min-size {}", known.region, known.name, min });
     }
-    for member in &one.members {
+    for member in &fix.members {
         let id = member.member.id.native();
         procedure.steps.push(step! { run "end {id}", "aws autoscaling terminate-instance-in-auto-scaling-group --region {} --instance-id {} --should-decrement-desired-capacity", known.region, id });
     }
@@ -135,10 +135,10 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
 }
 
 /// Runs a group in some hours of the week; absent where a person has to.
-pub(super) fn schedule(one: &WorkloadFix<'_>) -> Option<Procedure> {
-    let known = Known::of(one)?;
+pub(super) fn schedule(fix: &WorkloadFix<'_>) -> Option<Procedure> {
+    let known = Known::of(fix)?;
     let mut procedure = known.begun(known.quiet());
-    for edge in edges(one.audited.proposals.schedule()?) {
+    for edge in edges(fix.audited.proposals.schedule()?) {
         let set = known.scheduled(&edge, known.begins, &edge.about());
         procedure.steps.push(set);
         procedure.back.push(step! { run "delete the scheduled action", "aws autoscaling delete-scheduled-action --region {} --auto-scaling-group-name {} --scheduled-action-name {}", known.region, known.name, edge.name() });
@@ -148,22 +148,22 @@ pub(super) fn schedule(one: &WorkloadFix<'_>) -> Option<Procedure> {
 }
 
 /// Another type or number for a whole group; absent where a person has to.
-pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
-    let known = Known::of(one)?;
-    let to = one.to?;
-    let is_moved = to.instance_type != one.instance_type;
+pub(super) fn resize(fix: &WorkloadFix<'_>) -> Option<Procedure> {
+    let known = Known::of(fix)?;
+    let to = fix.to?;
+    let is_moved = to.instance_type != fix.instance_type;
     // Another type in a mixed instances policy is a choice among several.
     let is_mixed = !known.settings.instance_types.is_empty();
-    if (is_moved && is_mixed) || !one.lowered.is_empty() {
+    if (is_moved && is_mixed) || !fix.lowered.is_empty() {
         return None;
     }
     let mut procedure = known.begun([policies(known.workload, &known.group)]);
     if is_moved {
         let name = &to.instance_type;
-        let offers = offered(known.workload, &one.members, name, Market::OnDemand);
+        let offers = offered(known.workload, &fix.members, name, Market::OnDemand);
         procedure.before.extend(offers);
         other_type(&known, to, &mut procedure);
-        let retired = no_way_back(one.instance_type).map(Step::manual);
+        let retired = no_way_back(fix.instance_type).map(Step::manual);
         procedure.back.extend(retired);
     }
     let image = is_moved.then_some("the image of its launch template");
@@ -172,8 +172,8 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
     if known.ends != known.begins {
         procedure.steps.push(known.sized(known.ends, ""));
         procedure.back.push(known.undo());
-        let is_scheduled = one.before.contains(&ActionKind::Schedule);
-        let schedule = one.audited.proposals.schedule();
+        let is_scheduled = fix.before.contains(&ActionKind::Schedule);
+        let schedule = fix.audited.proposals.schedule();
         if let Some(schedule) = schedule.filter(|_| is_scheduled) {
             // A schedule would set the old number again.
             procedure.steps.extend(known.put_back(schedule, known.ends));
@@ -183,7 +183,7 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
         }
     }
     // One refresh is enough where the next action starts another.
-    if is_moved && !one.after.contains(&ActionKind::Spot) {
+    if is_moved && !fix.after.contains(&ActionKind::Spot) {
         procedure.steps.push(known.refresh());
         procedure.back.push(known.refresh());
     }
@@ -204,12 +204,12 @@ fn other_type(known: &Known<'_>, to: &Target, procedure: &mut Procedure) {
 }
 
 /// The spot market for a whole group; absent where a person has to.
-pub(super) fn spot(one: &WorkloadFix<'_>) -> Option<Procedure> {
-    let known = Known::of(one)?;
+pub(super) fn spot(fix: &WorkloadFix<'_>) -> Option<Procedure> {
+    let known = Known::of(fix)?;
     let mut procedure = known.begun([policies(known.workload, &known.group)]);
     procedure
         .before
-        .push(quota(known.workload, one.instance_type, Market::Spot));
+        .push(quota(known.workload, fix.instance_type, Market::Spot));
     let about = "check that the job writes checkpoints and starts from the last one, and that the \
                  quota above leaves room: the steps replace every instance";
     procedure

@@ -16,22 +16,24 @@ const TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
 /// Kinds whose pods take over a change of their template.
 const TEMPLATED: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
 
-fn nodes<'a>(one: &'a WorkloadFix<'_>) -> impl Iterator<Item = &'a Node> {
-    one.members.iter().filter_map(|member| member.node)
+fn nodes<'a>(fix: &'a WorkloadFix<'_>) -> impl Iterator<Item = &'a Node> {
+    fix.members.iter().filter_map(|member| member.node)
 }
 
 /// Whether something starts a node in place of one that ends.
-pub(super) fn are_replaced(one: &WorkloadFix<'_>) -> bool {
-    nodes(one).any(|node| node.pool_maker.is_some())
+pub(super) fn are_replaced(fix: &WorkloadFix<'_>) -> bool {
+    nodes(fix).any(|node| node.pool_maker.is_some())
 }
 
 /// The cluster of the credentials must have each node on the instance of the audit: names of
 /// nodes are the same in several. Absent where that is not known.
 pub(super) fn same(members: &[MemberFix<'_>]) -> Option<Vec<Step>> {
-    let nodes = members.iter().filter_map(|one| Some((one, one.node?)));
-    let steps = nodes.map(|(one, node)| {
-        let (name, id) = (&node.name, one.member.id.native());
-        let provider_id = format!("aws:///{}/{id}", one.member.zone.as_deref()?);
+    let nodes = members
+        .iter()
+        .filter_map(|member| Some((member, member.node?)));
+    let steps = nodes.map(|(member, node)| {
+        let (name, id) = (&node.name, member.member.id.native());
+        let provider_id = format!("aws:///{}/{id}", member.member.zone.as_deref()?);
         Some(step! { expect [provider_id] "{name} is the node on {id}", "kubectl get node {} --output jsonpath={.spec.providerID}", name })
     });
     steps.collect()
@@ -40,7 +42,7 @@ pub(super) fn same(members: &[MemberFix<'_>]) -> Option<Vec<Step>> {
 /// Empties the nodes among some instances.
 pub(super) fn drained(members: &[MemberFix<'_>]) -> Vec<Step> {
     let mut list = Vec::new();
-    for name in members.iter().filter_map(|one| Some(&one.node?.name)) {
+    for name in members.iter().filter_map(|member| Some(&member.node?.name)) {
         steps! { list;
             run "no new pods on {name}", "kubectl cordon {}", name;
             run "move its pods away", "kubectl drain --ignore-daemonsets --timeout=15m {}", name;
@@ -50,27 +52,27 @@ pub(super) fn drained(members: &[MemberFix<'_>]) -> Vec<Step> {
 }
 
 pub(super) fn uncordoned(members: &[MemberFix<'_>]) -> Vec<Step> {
-    let names = members.iter().filter_map(|one| Some(&one.node?.name));
+    let names = members.iter().filter_map(|member| Some(&member.node?.name));
     let steps = names.map(|name| step! { run "pods on {name} again", "kubectl uncordon {}", name });
     steps.collect()
 }
 
 /// Ends nodes that Karpenter made: it ends the machine of a node that is deleted. Absent for
 /// other nodes.
-pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
+pub(super) fn stop(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
     let is_karpenter = |node: &Node| node.pool_maker == Some(PoolMaker::Karpenter);
-    let karpenter: Vec<&Node> = nodes(one).filter(|node| is_karpenter(node)).collect();
-    if karpenter.is_empty() || karpenter.len() != one.members.len() {
+    let karpenter: Vec<&Node> = nodes(fix).filter(|node| is_karpenter(node)).collect();
+    if karpenter.is_empty() || karpenter.len() != fix.members.len() {
         return None;
     }
-    let workload = &*one.audited.workload;
-    let mut procedure = on_instances(one, "running");
+    let workload = &*fix.audited.workload;
+    let mut procedure = on_instances(fix, "running");
     let before = &mut procedure.before;
-    before.extend(same(&one.members)?);
-    before.extend(still_idle(workload, &one.members, as_of)?);
+    before.extend(same(&fix.members)?);
+    before.extend(still_idle(workload, &fix.members, as_of)?);
     before.push(step! { manual "ask the owner: Karpenter ends the instance, and volumes that end with it are gone" });
     before.extend(erased_store(workload));
-    procedure.steps.extend(drained(&one.members));
+    procedure.steps.extend(drained(&fix.members));
     for node in karpenter {
         let name = &node.name;
         procedure.before.push(step! { read "the pods on {name}", "kubectl get pods --all-namespaces --field-selector spec.nodeName={}", name });
@@ -81,9 +83,9 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
 }
 
 /// What sends pods to another type: requirements of pools of Karpenter, and node selectors.
-pub(super) fn moved(one: &WorkloadFix<'_>, procedure: &mut Procedure) {
-    let Some(to) = one.to else { return };
-    let by_karpenter = nodes(one).filter(|node| node.pool_maker == Some(PoolMaker::Karpenter));
+pub(super) fn moved(fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
+    let Some(to) = fix.to else { return };
+    let by_karpenter = nodes(fix).filter(|node| node.pool_maker == Some(PoolMaker::Karpenter));
     let pools: BTreeSet<&str> = by_karpenter
         .filter_map(|node| node.pool.as_deref())
         .collect();
@@ -95,8 +97,8 @@ pub(super) fn moved(one: &WorkloadFix<'_>, procedure: &mut Procedure) {
         let name = format!("nodepool-{}.yaml", number + 1);
         procedure.files.push(Printed::new(name, purpose, text));
     }
-    for (namespace, owner) in &one.owners {
-        let (to_new, to_old) = (&to.instance_type, one.instance_type);
+    for (namespace, owner) in &fix.owners {
+        let (to_new, to_old) = (&to.instance_type, fix.instance_type);
         procedure.steps.push(selected(namespace, owner, to_new));
         procedure.back.push(selected(namespace, owner, to_old));
     }

@@ -14,44 +14,44 @@ use jiff::Timestamp;
 use serde_json::json;
 
 /// Stops instances; absent where a person has to.
-pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
-    let workload = &*one.audited.workload;
+pub(super) fn stop(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
+    let workload = &*fix.audited.workload;
     // A spot instance that its owner stops may be terminated.
     let can_stop = workload.key.purchase_option != PurchaseOption::Spot;
-    if !can_stop || one.members.is_empty() || kubernetes::are_replaced(one) {
+    if !can_stop || fix.members.is_empty() || kubernetes::are_replaced(fix) {
         return None;
     }
     let region = &workload.key.region;
-    let mut procedure = on_instances(one, "running");
+    let mut procedure = on_instances(fix, "running");
     let before = &mut procedure.before;
-    before.extend(kubernetes::same(&one.members)?);
-    before.extend(still_idle(workload, &one.members, as_of)?);
-    before.extend(one.lowered.iter().map(reserved));
+    before.extend(kubernetes::same(&fix.members)?);
+    before.extend(still_idle(workload, &fix.members, as_of)?);
+    before.extend(fix.lowered.iter().map(reserved));
     before.push(Step::manual("ask the owner"));
     before.extend(erased_store(workload));
-    procedure.steps.extend(kubernetes::drained(&one.members));
-    for some in one.members.chunks(MOST_IDS) {
+    procedure.steps.extend(kubernetes::drained(&fix.members));
+    for some in fix.members.chunks(MOST_IDS) {
         let named = instances(some.len());
         steps! { procedure.steps;
             run "stop {named}: their volumes remain", "aws ec2 stop-instances --region {} --instance-ids {}", region, ids(some);
             run "wait until it is stopped", "aws ec2 wait instance-stopped --region {} --instance-ids {}", region, ids(some);
         }
     }
-    lower(one, &mut procedure);
-    for some in one.members.chunks(MOST_IDS) {
+    lower(fix, &mut procedure);
+    for some in fix.members.chunks(MOST_IDS) {
         procedure.back.push(step! { run "start them again, as long as they are not terminated: capacity may be missing then", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some) });
     }
-    procedure.back.extend(kubernetes::uncordoned(&one.members));
+    procedure.back.extend(kubernetes::uncordoned(&fix.members));
     Some(procedure)
 }
 
 /// Lowers the capacity reservations that instances leave, and raises them on the way back.
-fn lower(one: &WorkloadFix<'_>, procedure: &mut Procedure) {
+fn lower(fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
     for &Lowered {
         reservation,
         from,
         to,
-    } in &one.lowered
+    } in &fix.lowered
     {
         let (id, region) = (&reservation.id, &reservation.region);
         if to == 0 {
@@ -65,42 +65,42 @@ fn lower(one: &WorkloadFix<'_>, procedure: &mut Procedure) {
 }
 
 /// Moves instances to another type, one after the other; absent where a person has to.
-pub(super) fn resize(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
-    let workload = &*one.audited.workload;
-    let to = one.to?;
-    let is_same_number = u32::try_from(one.members.len()) == Ok(to.count);
+pub(super) fn resize(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
+    let workload = &*fix.audited.workload;
+    let to = fix.to?;
+    let is_same_number = u32::try_from(fix.members.len()) == Ok(to.count);
     let is_on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
     let architecture = |name: &str| shape(name)?.architecture;
-    let keeps_images = architecture(one.instance_type).is_some()
-        && architecture(one.instance_type) == architecture(&to.instance_type);
-    let is_moved = to.instance_type != one.instance_type;
-    let sizing = one.audited.proposals.rightsize();
+    let keeps_images = architecture(fix.instance_type).is_some()
+        && architecture(fix.instance_type) == architecture(&to.instance_type);
+    let is_moved = to.instance_type != fix.instance_type;
+    let sizing = fix.audited.proposals.rightsize();
     let is_manual = sizing.is_some_and(|sizing| sizing.is_by_hand);
     if is_manual || !is_same_number || !is_on_demand || !keeps_images || !is_moved {
         return None;
     }
-    if kubernetes::are_replaced(one) {
+    if kubernetes::are_replaced(fix) {
         return None;
     }
-    let mut procedure = on_instances(one, "running");
+    let mut procedure = on_instances(fix, "running");
     let before = &mut procedure.before;
-    before.extend(kubernetes::same(&one.members)?);
-    before.extend(one.lowered.iter().map(reserved));
-    before.extend(ready(workload, &one.members));
+    before.extend(kubernetes::same(&fix.members)?);
+    before.extend(fix.lowered.iter().map(reserved));
+    before.extend(ready(workload, &fix.members));
     let instance_type = to.instance_type.as_str();
     before.extend(offered(
         workload,
-        &one.members,
+        &fix.members,
         instance_type,
         Market::OnDemand,
     ));
-    let named = instances(one.members.len());
+    let named = instances(fix.members.len());
     before.push(interrupted(&named, Some("each image")));
     before.extend(erased_store(workload));
-    for member in &one.members {
+    for member in &fix.members {
         moved(workload, member, (instance_type, as_of), &mut procedure);
     }
-    lower(one, &mut procedure);
+    lower(fix, &mut procedure);
     Some(procedure)
 }
 
@@ -148,11 +148,11 @@ fn image_name(id: &str, as_of: Timestamp) -> String {
 
 /// Releases the storage of stopped instances, once an image holds it; absent where a person
 /// has to.
-pub(super) fn release(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
-    let mut procedure = on_instances(one, "stopped");
+pub(super) fn release(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
+    let mut procedure = on_instances(fix, "stopped");
     procedure.before.push(step! { manual "ask the owner which data is needed: an image keeps it, and its snapshots are billed for what the volumes hold" });
-    for member in &one.members {
-        let region = &one.audited.workload.key.region;
+    for member in &fix.members {
+        let region = &fix.audited.workload.key.region;
         release_one(region, member, as_of, &mut procedure);
     }
     (!procedure.steps.is_empty()).then_some(procedure)
@@ -191,18 +191,18 @@ fn release_one(region: &str, member: &MemberFix<'_>, as_of: Timestamp, procedure
 }
 
 /// What launches an instance like another on the spot market.
-pub(super) fn on_spot(one: &WorkloadFix<'_>) -> Procedure {
-    let workload = &*one.audited.workload;
-    let (region, instance_type) = (&workload.key.region, one.instance_type);
-    let mut procedure = on_instances(one, "running");
+pub(super) fn on_spot(fix: &WorkloadFix<'_>) -> Procedure {
+    let workload = &*fix.audited.workload;
+    let (region, instance_type) = (&workload.key.region, fix.instance_type);
+    let mut procedure = on_instances(fix, "running");
     procedure
         .before
-        .extend(offered(workload, &one.members, instance_type, Market::Spot));
+        .extend(offered(workload, &fix.members, instance_type, Market::Spot));
     steps! { procedure.before;
         read "the spot prices of today", "aws ec2 describe-spot-price-history --region {} --instance-types {} --max-items 10 --query 'SpotPriceHistory[].[AvailabilityZone, SpotPrice, Timestamp]' --output text", region, instance_type;
         manual "check that the job writes checkpoints and starts from the last one";
     }
-    for member in &one.members {
+    for member in &fix.members {
         replaced_by_spot(region, instance_type, member, &mut procedure);
     }
     procedure

@@ -91,7 +91,10 @@ fn section(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
     for step in &procedure.watch {
         writeln!(out, "- {}", text(&step.about))?;
     }
-    procedure.files.iter().try_for_each(|one| file(one, out))
+    procedure
+        .files
+        .iter()
+        .try_for_each(|printed| file(printed, out))
 }
 
 fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {

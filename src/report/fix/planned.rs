@@ -104,10 +104,10 @@ impl FixItem<'_> {
     /// Whether it saves less where data is kept: snapshots of volumes are billed, and the
     /// saving is not net of them, because their price is not known.
     pub(super) fn saves_at_most(&self) -> bool {
-        let FixTarget::Workload(one) = &self.fix.target else {
+        let FixTarget::Workload(target) = &self.fix.target else {
             return false;
         };
-        let mut actions = one.audited.actions.iter();
+        let mut actions = target.audited.actions.iter();
         self.fix.kind == ActionKind::Release
             && actions.any(|action| {
                 action.kind() == ActionKind::Release && action.certain() != action.monthly_savings()
@@ -142,26 +142,30 @@ impl FixItem<'_> {
     /// Where it leads, such as `8 × g6e.4xlarge`; absent when nowhere.
     pub(super) fn to(&self) -> Option<String> {
         match &self.fix.target {
-            FixTarget::Workload(one) => {
-                let to = one.to?;
+            FixTarget::Workload(target) => {
+                let to = target.to?;
                 Some(to.to_string())
             }
             FixTarget::Reservation(_) => None,
             FixTarget::Scope(change) => Some(change.region.clone()),
-            FixTarget::Purchase(one) => Some(format!("{} × {}", one.count, one.term.name)),
+            FixTarget::Purchase(purchase) => {
+                Some(format!("{} × {}", purchase.count, purchase.term.name))
+            }
         }
     }
 
     /// The account and the region, as far as they are known.
     pub(super) fn place(&self) -> (Option<&str>, Option<&str>) {
         let (account, region) = match &self.fix.target {
-            FixTarget::Workload(one) => {
-                let key = &one.audited.workload.key;
+            FixTarget::Workload(target) => {
+                let key = &target.audited.workload.key;
                 (Some(&key.account), Some(&key.region))
             }
-            FixTarget::Reservation(one) => (None, one.row.region.as_ref()),
+            FixTarget::Reservation(reservation) => (None, reservation.row.region.as_ref()),
             FixTarget::Scope(change) => (None, Some(&change.region)),
-            FixTarget::Purchase(one) => (one.account.as_ref(), Some(&one.key.region)),
+            FixTarget::Purchase(purchase) => {
+                (purchase.account.as_ref(), Some(&purchase.key.region))
+            }
         };
         let known = |name: &&str| !name.is_empty();
         let [account, region] = [account, region].map(|name| name.map(String::as_str));
@@ -177,28 +181,28 @@ fn is_final(kind: ActionKind) -> bool {
 /// Whether an action stops or replaces machines that train. How much of a run that loses, and
 /// whether it goes on by itself, only its owner knows; a wrong guess costs days of all machines.
 fn interrupts_training(fix: &Fix<'_>) -> bool {
-    let FixTarget::Workload(one) = &fix.target else {
+    let FixTarget::Workload(target) = &fix.target else {
         return false;
     };
     let interrupts = matches!(fix.kind, ActionKind::Rightsize | ActionKind::Spot);
-    interrupts && one.audited.workload.kind == WorkloadKind::Training
+    interrupts && target.audited.workload.kind == WorkloadKind::Training
 }
 
 fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
     let procedure = match &fix.target {
-        FixTarget::Workload(one) => on_workload(fix.kind, one, as_of),
-        FixTarget::Reservation(one) => purchase::cancel(one),
+        FixTarget::Workload(target) => on_workload(fix.kind, target, as_of),
+        FixTarget::Reservation(reservation) => purchase::cancel(reservation),
         FixTarget::Scope(change) => Some(purchase::rescope(change)),
-        FixTarget::Purchase(one) => purchase::buy(one),
+        FixTarget::Purchase(purchase) => purchase::buy(purchase),
     };
     let mut procedure = procedure.unwrap_or_else(|| manual(fix));
-    if let FixTarget::Workload(one) = &fix.target {
+    if let FixTarget::Workload(target) = &fix.target {
         if fix.kind == ActionKind::Rightsize {
-            kubernetes::moved(one, &mut procedure);
+            kubernetes::moved(target, &mut procedure);
         }
-        terraform::managed(fix.kind, one, &mut procedure);
-        if !one.before.is_empty() {
-            let kinds: Vec<&str> = one.before.iter().map(|kind| kind.name()).collect();
+        terraform::managed(fix.kind, target, &mut procedure);
+        if !target.before.is_empty() {
+            let kinds: Vec<&str> = target.before.iter().map(|kind| kind.name()).collect();
             let about = format!(
                 "carry out {} of this workload first: what this saves starts from what it leaves",
                 kinds.join(", ")
@@ -211,26 +215,26 @@ fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
 }
 
 /// The commands of an action on a workload; absent where a person has to decide something.
-fn on_workload(kind: ActionKind, one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
-    if one.audited.workload.key.provider != Provider::Aws {
+fn on_workload(kind: ActionKind, fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
+    if fix.audited.workload.key.provider != Provider::Aws {
         return None;
     }
-    let is_grouped = one.group.is_some();
+    let is_grouped = fix.group.is_some();
     match kind {
         // Those who hold GPUs are moved by their owners: the advice names them.
-        ActionKind::Stop if one.is_held => None,
-        ActionKind::Stop if is_grouped => groups::stop(one, as_of),
-        ActionKind::Stop => machines::stop(one, as_of).or_else(|| kubernetes::stop(one, as_of)),
+        ActionKind::Stop if fix.is_held => None,
+        ActionKind::Stop if is_grouped => groups::stop(fix, as_of),
+        ActionKind::Stop => machines::stop(fix, as_of).or_else(|| kubernetes::stop(fix, as_of)),
         // A group may keep them for itself.
         ActionKind::Release if is_grouped => None,
-        ActionKind::Release => machines::release(one, as_of),
-        ActionKind::Schedule if is_grouped => groups::schedule(one),
-        ActionKind::Schedule => schedule::alone(one),
-        ActionKind::Rightsize if is_grouped => groups::resize(one),
-        ActionKind::Rightsize => machines::resize(one, as_of),
-        ActionKind::Share => share::share(one),
-        ActionKind::Spot if is_grouped => groups::spot(one),
-        ActionKind::Spot => Some(machines::on_spot(one)),
+        ActionKind::Release => machines::release(fix, as_of),
+        ActionKind::Schedule if is_grouped => groups::schedule(fix),
+        ActionKind::Schedule => schedule::alone(fix),
+        ActionKind::Rightsize if is_grouped => groups::resize(fix),
+        ActionKind::Rightsize => machines::resize(fix, as_of),
+        ActionKind::Share => share::share(fix),
+        ActionKind::Spot if is_grouped => groups::spot(fix),
+        ActionKind::Spot => Some(machines::on_spot(fix)),
         ActionKind::Commit => None,
     }
 }
@@ -238,10 +242,10 @@ fn on_workload(kind: ActionKind, one: &WorkloadFix<'_>, as_of: Timestamp) -> Opt
 /// What a person does: the steps that the recommendation has.
 fn manual(fix: &Fix<'_>) -> Procedure {
     let mut before = Vec::new();
-    if let FixTarget::Workload(one) = &fix.target
-        && one.audited.workload.key.provider == Provider::Aws
+    if let FixTarget::Workload(target) = &fix.target
+        && target.audited.workload.key.provider == Provider::Aws
     {
-        before.push(account(&one.audited.workload.key.account));
+        before.push(account(&target.audited.workload.key.account));
     }
     before.push(
         step! { manual "run the audit again, and check that its plan still has this action" },

@@ -23,14 +23,14 @@ pub(super) struct Edge<'a> {
 
 /// Every edge of a schedule: those that start instances first, so that one that fails leaves
 /// none that only stops.
-pub(super) fn edges(found: &Scheduling) -> Vec<Edge<'_>> {
-    let windows = found.schedule.windows.iter().enumerate();
+pub(super) fn edges(scheduling: &Scheduling) -> Vec<Edge<'_>> {
+    let windows = scheduling.schedule.windows.iter().enumerate();
     let edges = windows.flat_map(|(index, window)| {
         let edge = |is_off, hour| Edge {
             number: index + 1,
             is_off,
             hour,
-            zone: &found.zone_name,
+            zone: &scheduling.zone_name,
         };
         [
             edge(true, window.first_hour),
@@ -79,31 +79,31 @@ impl Edge<'_> {
 }
 
 /// Stops and starts instances alone; absent where a person has to.
-pub(super) fn alone(one: &WorkloadFix<'_>) -> Option<Procedure> {
-    let workload = &*one.audited.workload;
+pub(super) fn alone(fix: &WorkloadFix<'_>) -> Option<Procedure> {
+    let workload = &*fix.audited.workload;
     let key = &workload.key;
-    let schedule = one.audited.proposals.schedule()?;
-    let first = one.members.first()?;
+    let schedule = fix.audited.proposals.schedule()?;
+    let first = fix.members.first()?;
     let is_spot = key.purchase_option == PurchaseOption::Spot;
-    if key.account.is_empty() || is_spot || kubernetes::are_replaced(one) {
+    if key.account.is_empty() || is_spot || kubernetes::are_replaced(fix) {
         return None;
     }
     let region = &key.region;
-    let mut procedure = on_instances(one, "running");
+    let mut procedure = on_instances(fix, "running");
     procedure
         .before
         .push(step! { manual "check that the work begins by itself when an instance starts" });
     procedure.before.extend(erased_store(workload));
-    let role = Role::of(one, first);
+    let role = Role::of(fix, first);
     role.create(&mut procedure);
     for edge in edges(schedule) {
-        for (part, some) in one.members.chunks(MOST_IDS).enumerate() {
+        for (part, some) in fix.members.chunks(MOST_IDS).enumerate() {
             let name = format!("{}-{}-{}", edge.name(), part + 1, role.suffix);
             procedure.steps.push(role.schedule(&edge, &name, some));
             procedure.back.push(step! { run "delete the schedule", "aws scheduler delete-schedule --region {} --name {}", region, name });
         }
     }
-    for some in one.members.chunks(MOST_IDS) {
+    for some in fix.members.chunks(MOST_IDS) {
         procedure.back.push(step! { run "start them, if they are off", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some) });
     }
     let role = role.name();
@@ -124,8 +124,8 @@ struct Role<'a> {
 }
 
 impl<'a> Role<'a> {
-    fn of(one: &'a WorkloadFix<'_>, first: &MemberFix<'_>) -> Self {
-        let key = &one.audited.workload.key;
+    fn of(fix: &'a WorkloadFix<'_>, first: &MemberFix<'_>) -> Self {
+        let key = &fix.audited.workload.key;
         let id = first.member.id.native().chars();
         let plain = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-');
         let arn = |id: &str| {
@@ -140,7 +140,7 @@ impl<'a> Role<'a> {
             region: &key.region,
             account: &key.account,
             suffix: plain.take(30).collect(),
-            resources: ids(&one.members).into_iter().map(arn).collect(),
+            resources: ids(&fix.members).into_iter().map(arn).collect(),
         }
     }
 

@@ -14,25 +14,25 @@ use std::collections::BTreeMap;
 type Slices<'a> = BTreeMap<&'a str, usize>;
 
 /// Always manual: instances are emptied first, and commands run on their hosts.
-pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
-    let workload = &*one.audited.workload;
-    let found = one.audited.proposals.share()?;
+pub(super) fn share(fix: &WorkloadFix<'_>) -> Option<Procedure> {
+    let workload = &*fix.audited.workload;
+    let sharing = fix.audited.proposals.share()?;
     let offer = workload.shape.as_ref()?.gpu.as_ref()?;
     let per_instance = usize::from(offer.share.visible_devices()).max(1);
-    let mut procedure = on_instances(one, "running");
+    let mut procedure = on_instances(fix, "running");
     procedure.before.push(step! { manual "check that each GPU holds a model of its own, and measure a request on one slice" });
-    match found.mode {
-        SharingMode::Mig => mig(one, found, per_instance, &mut procedure),
+    match sharing.mode {
+        SharingMode::Mig => mig(fix, sharing, per_instance, &mut procedure),
         SharingMode::Mps => mps(&mut procedure),
     }
-    let count = found.action.target().map_or(0, |to| to.count);
+    let count = sharing.action.target().map_or(0, |to| to.count);
     procedure.steps.push(step! { manual "move the tenants to {count} instances, one by one, and stop the other instances once nothing runs on them" });
     procedure.back.push(step! { manual "start the other instances again, and move the tenants back before a card leaves its mode" });
     Some(procedure)
 }
 
-fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &mut Procedure) {
-    let instances: Vec<&[SharedCard]> = found.cards.chunks(per_instance).collect();
+fn mig(fix: &WorkloadFix<'_>, sharing: &Sharing, per_instance: usize, procedure: &mut Procedure) {
+    let instances: Vec<&[SharedCard]> = sharing.cards.chunks(per_instance).collect();
     let slices_of_each = "the slices of each instance, for nvidia-mig-parted and the GPU operator";
     let same = "the same without nvidia-mig-parted, on each host";
     procedure.files.extend([
@@ -48,11 +48,11 @@ fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &
         procedure.steps.push(step! { typed "on host {number}, with nothing on its GPUs: make the slices", "nvidia-mig-parted apply -f mig-parted.yaml -c {}", configuration });
     }
     procedure.steps.push(step! { typed "on each host: every slice is listed with its ID, which a tenant gets in CUDA_VISIBLE_DEVICES", "nvidia-smi -L" });
-    let slices: BTreeMap<&str, usize> = found.slices_by_profile();
+    let slices: BTreeMap<&str, usize> = sharing.slices_by_profile();
     for profile in slices.keys() {
         // A device plugin with the strategy `mixed` names slices like this.
         let resource = format!("nvidia.com/mig-{profile}");
-        for (namespace, owner) in &one.owners {
+        for (namespace, owner) in &fix.owners {
             let limits = json!({"limits": {&resource: 1}});
             let pod = json!({"containers": [{"name": "CONTAINER", "resources": limits}]});
             let what = format!("{resource}, with the name of its container for CONTAINER");
@@ -76,7 +76,7 @@ fn slices(card: &SharedCard) -> Slices<'_> {
 
 /// A configuration for each instance: cards with the same slices together.
 fn mig_parted(instances: &[&[SharedCard]]) -> Value {
-    let mut all = Map::new();
+    let mut configs = Map::new();
     for (index, cards) in instances.iter().enumerate() {
         let mut alike: BTreeMap<Slices<'_>, Vec<usize>> = BTreeMap::new();
         for (device, card) in cards.iter().enumerate() {
@@ -91,9 +91,9 @@ fn mig_parted(instances: &[&[SharedCard]]) -> Value {
                 json!({"devices": devices, "mig-enabled": true, "mig-devices": slices})
             }
         });
-        all.insert(format!("gpucost-{}", index + 1), entries.collect());
+        configs.insert(format!("gpucost-{}", index + 1), entries.collect());
     }
-    json!({"version": "v1", "mig-configs": all})
+    json!({"version": "v1", "mig-configs": configs})
 }
 
 /// The commands of each host, slices at the places where the packing has them.

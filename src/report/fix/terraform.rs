@@ -8,13 +8,17 @@ use crate::report::doc::Printed;
 use crate::savings::GroupSizes;
 
 /// Adds what the configuration needs, and leaves to Terraform what it would set back.
-pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut Procedure) {
-    if one.planned.is_empty() {
+pub(super) fn managed(kind: ActionKind, fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
+    if fix.planned.is_empty() {
         return;
     }
-    let addresses: Vec<&str> = one.planned.iter().map(|one| one.address.as_str()).collect();
+    let addresses: Vec<&str> = fix
+        .planned
+        .iter()
+        .map(|planned| planned.address.as_str())
+        .collect();
     let named = addresses.join(", ");
-    let (groups, machines): (Vec<&PlannedResource>, Vec<&PlannedResource>) = one
+    let (groups, machines): (Vec<&PlannedResource>, Vec<&PlannedResource>) = fix
         .planned
         .iter()
         .copied()
@@ -22,7 +26,7 @@ pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut P
     match kind {
         ActionKind::Rightsize if !machines.is_empty() => {
             for resource in machines {
-                procedure.files.extend(another_type(one, resource));
+                procedure.files.extend(another_type(fix, resource));
             }
             procedure.steps = vec![Step::manual(format!(
                 "change the configuration of {named} as the files below say, and apply it: \
@@ -44,7 +48,7 @@ pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut P
         _ => {}
     }
     for resource in groups {
-        procedure.files.extend(of_group(kind, one, resource));
+        procedure.files.extend(of_group(kind, fix, resource));
         procedure.before.push(Step::manual(format!(
             "Terraform manages {}: merge the change of its configuration together with these \
              steps, otherwise the next apply reverts them",
@@ -53,8 +57,8 @@ pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut P
     }
 }
 
-fn another_type(one: &WorkloadFix<'_>, resource: &PlannedResource) -> Option<Printed> {
-    let (old, new) = (one.instance_type, &one.to?.instance_type);
+fn another_type(fix: &WorkloadFix<'_>, resource: &PlannedResource) -> Option<Printed> {
+    let (old, new) = (fix.instance_type, &fix.to?.instance_type);
     let (address, old, new) = (&resource.address, quoted(old), quoted(new));
     let change = match &resource.type_reference {
         None => format!("@@ {address} @@\n-  instance_type = {old}\n+  instance_type = {new}\n"),
@@ -67,10 +71,10 @@ fn another_type(one: &WorkloadFix<'_>, resource: &PlannedResource) -> Option<Pri
 
 fn of_group(
     kind: ActionKind,
-    one: &WorkloadFix<'_>,
+    fix: &WorkloadFix<'_>,
     resource: &PlannedResource,
 ) -> Option<Printed> {
-    let group: GroupFix<'_> = one.group?;
+    let group: GroupFix<'_> = fix.group?;
     let (begins, ends) = group.sizes?;
     let mut text = format!("@@ {} @@\n", resource.address);
     if kind == ActionKind::Schedule {

@@ -14,15 +14,15 @@ fn block(value: &Value, depth: usize, out: &mut String) -> std::fmt::Result {
     let indent = " ".repeat(depth);
     match value {
         Value::Object(map) => {
-            for (key, one) in map {
+            for (key, entry) in map {
                 write!(out, "{indent}{}:", shown_key(key))?;
-                below(one, depth + 2, out)?;
+                below(entry, depth + 2, out)?;
             }
         }
         Value::Array(list) => {
-            for one in list {
+            for entry in list {
                 let mut item = String::new();
-                block(one, depth + 2, &mut item)?;
+                block(entry, depth + 2, &mut item)?;
                 // The first key of an item stands beside its dash.
                 writeln!(out, "{indent}- {}", item.trim())?;
             }
@@ -33,7 +33,7 @@ fn block(value: &Value, depth: usize, out: &mut String) -> std::fmt::Result {
 }
 
 fn below(value: &Value, depth: usize, out: &mut String) -> std::fmt::Result {
-    let is_flat = |one: &Value| !one.is_object() && !one.is_array();
+    let is_flat = |inner: &Value| !inner.is_object() && !inner.is_array();
     match value {
         Value::Array(list) if list.iter().all(is_flat) => {
             let items: Vec<String> = list.iter().map(shown).collect();

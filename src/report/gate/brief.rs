@@ -267,7 +267,7 @@ pub(super) fn file_of(place: &Place) -> Option<(&str, Option<usize>)> {
 
 /// How a gate ends, in a line; safe to print.
 pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
-    let number = |items: usize, one, many| counted(items as u64, one, many);
+    let number = |items: usize, singular, many| counted(items as u64, singular, many);
     let missing = number(report.missing_data.len(), "missing input", "missing inputs");
     match report.outcome {
         GateOutcome::Violated => {

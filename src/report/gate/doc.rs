@@ -285,11 +285,11 @@ fn screens(
     // The baseline counts what it knew.
     let mut is_known = report.notices.iter().map(Violation::is_known);
     notices.rows.retain(|_| is_known.next() != Some(true));
-    let (one, many) = missing_data.noun;
-    let number = counted(report.missing_data.len() as u64, one, many);
+    let (singular, many) = missing_data.noun;
+    let number = counted(report.missing_data.len() as u64, singular, many);
     let title = format!("NOT EVALUATED  {number}");
     let alike = alike(&report.missing_data);
-    let missing = Table::of("missing_data", title, (one, many), missing(), &alike);
+    let missing = Table::of("missing_data", title, (singular, many), missing(), &alike);
     for table in [&mut checks, &mut notices, &mut suppressed] {
         table.is_folded = true;
     }
@@ -315,7 +315,7 @@ fn alike(missing: &[MissingData]) -> Vec<MissingData> {
     let groups = groups_of(missing, cause).into_iter();
     groups
         .map(|group| MissingData {
-            place: some_of(group.iter().map(|one| one.place.as_str()), NAMED),
+            place: some_of(group.iter().map(|gap| gap.place.as_str()), NAMED),
             ..group[0].clone()
         })
         .collect()

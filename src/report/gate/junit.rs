@@ -184,14 +184,14 @@ mod tests {
 
     #[test]
     fn what_xml_cannot_hold_is_spelled_out() {
-        let all: String = (0..=0x11_0000_u32).filter_map(char::from_u32).collect();
-        let xml = format!("<a b=\"{}\"/>", attribute(&all));
+        let every_char: String = (0..=0x11_0000_u32).filter_map(char::from_u32).collect();
+        let xml = format!("<a b=\"{}\"/>", attribute(&every_char));
         let options = roxmltree::ParsingOptions::default();
         let parsed = roxmltree::Document::parse_with_options(&xml, options).expect("XML");
         let back = parsed.root_element().attribute("b").expect("an attribute");
         assert_eq!(
             back,
-            safe(&all)
+            safe(&every_char)
                 .replace('\u{fffe}', "\\u{fffe}")
                 .replace('\u{ffff}', "\\u{ffff}")
         );

@@ -35,8 +35,8 @@ fn part(action: &Realised, part: SavedPart) -> Option<Money> {
 }
 
 /// Every advised action.
-pub(super) fn actions(found: &Overview) -> Table {
-    let realised = &found.realised;
+pub(super) fn actions(overview: &Overview) -> Table {
+    let realised = &overview.realised;
     let title = "ADVISED ACTIONS  saved so far, at the prices of each day";
     let noun = ("action", "actions");
     let mut table = Table::of("actions", title, noun, advised(), &realised.actions);
@@ -49,8 +49,8 @@ pub(super) fn actions(found: &Overview) -> Table {
 }
 
 /// What may be read wrong in it.
-pub(super) fn claims(found: &Overview) -> Vec<String> {
-    let realised = &found.realised;
+pub(super) fn claims(overview: &Overview) -> Vec<String> {
+    let realised = &overview.realised;
     if realised.actions.is_empty() {
         return Vec::new();
     }

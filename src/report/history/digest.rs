@@ -35,13 +35,13 @@ columns! {
 /// What happened between two audits; `flags` are those that lead to the history, each with a
 /// blank before it.
 pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
-    let found = &digest.overview;
+    let overview = &digest.overview;
     let title = "ACTIONS  done, undone, new, open, no longer advised";
     let noun = ("action", "actions");
     let actions = Table::of("actions", title, noun, actions(), digest.actions());
-    let tables = [Some(both(digest)), change(found), Some(actions)];
-    let first = found.span.first;
-    let mut missing = missing(found);
+    let tables = [Some(both(digest)), change(overview), Some(actions)];
+    let first = overview.span.first;
+    let mut missing = missing(overview);
     let gaps = digest.now.gaps_count;
     if gaps > 0 {
         let gaps = counted(gaps, "data gap", "data gaps");
@@ -66,15 +66,15 @@ pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
 }
 
 fn headline(digest: &Digest) -> String {
-    let found = &digest.overview;
-    let of = |amount| money(found.ledger.money(amount));
+    let overview = &digest.overview;
+    let of = |amount| money(overview.ledger.money(amount));
     let spent = format!(
         "{} was spent on GPUs {}, {} of it on what did nothing",
-        of(found.sums.spend),
-        in_days(found.span),
-        of(found.sums.waste)
+        of(overview.sums.spend),
+        in_days(overview.span),
+        of(overview.sums.waste)
     );
-    let moved = found.compared.map(|compared| {
+    let moved = overview.compared.map(|compared| {
         let total = compared.change.total();
         let amount = money(Money::new(total.amount().abs(), total.currency()));
         let before = in_days(compared.before);
@@ -100,11 +100,11 @@ fn in_days(span: Span) -> String {
 }
 
 fn given(digest: &Digest) -> Vec<Given> {
-    let found = &digest.overview;
-    let recorded = found.periods.iter().map(|period| period.recorded_days);
+    let overview = &digest.overview;
+    let recorded = overview.periods.iter().map(|period| period.recorded_days);
     let recorded = Value::make_count(recorded.sum::<u32>());
     let (before, now) = (digest.before.as_of, digest.now.as_of);
-    let ends = found.forecast.as_ref();
+    let ends = overview.forecast.as_ref();
     let ends = ends.map(|forecast| Value::Money(forecast.total()));
     let promises = digest.now.promises.as_deref().and_then(promises_words);
     let given = [

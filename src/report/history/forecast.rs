@@ -38,8 +38,8 @@ columns! {
 const MOVER: usize = 40;
 
 /// The arithmetic of the forecast; empty without one.
-pub(super) fn forecast_steps(found: &Overview) -> Vec<Step> {
-    let Some(forecast) = &found.forecast else {
+pub(super) fn forecast_steps(overview: &Overview) -> Vec<Step> {
+    let Some(forecast) = &overview.forecast else {
         return Vec::new();
     };
     let step = |name, words: String, amount| Step::new(name, words, Value::Money(amount));
@@ -102,7 +102,7 @@ fn band_words(by: &Band) -> String {
 
 /// What is assumed of days that are over and were not recorded whole; empty without one.
 pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
-    let (number, all) = (forecast.unrecorded_days, forecast.span.days());
+    let (number, total) = (forecast.unrecorded_days, forecast.span.days());
     let ahead = forecast.committed.amount() + forecast.running.amount();
     let daily = ahead.checked_div(Decimal::from(forecast.days_left));
     let Some(daily) = daily.filter(|_| number > 0) else {
@@ -120,21 +120,21 @@ pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
         ""
     };
     format!(
-        "; {number} of its {all} days {were} not recorded whole and {are} taken at {daily} a \
+        "; {number} of its {total} days {were} not recorded whole and {are} taken at {daily} a \
          day{to_come}"
     )
 }
 
 /// Forecasts of months that are over.
-pub(super) fn past_forecasts(found: &Overview) -> Table {
+pub(super) fn past_forecasts(overview: &Overview) -> Table {
     let noun = ("forecast", "forecasts");
     let title = "FORECASTS OF THE PAST";
-    Table::of("past_forecasts", title, noun, past(), &found.past)
+    Table::of("past_forecasts", title, noun, past(), &overview.past)
 }
 
 /// The last day beside what was expected of it; empty where the past is too short.
-pub(super) fn last_day(found: &Overview) -> Table {
-    let Some(report) = &found.last_day else {
+pub(super) fn last_day(overview: &Overview) -> Table {
+    let Some(report) = &overview.last_day else {
         return Table::default();
     };
     let cause = report.change.map(|change| cause(&change, &report.movers));

@@ -21,8 +21,8 @@ fn ask(step: Step) -> TrendRequest {
 
 fn overview(ledger: Ledger, actions: Vec<RecordedAction>, ask: TrendRequest) -> Overview {
     let no_list = |_: &str, _: &str| -> Option<DatedPrice> { None };
-    let found = Overview::of(ledger, actions, &[], &no_list, ask).expect("no units");
-    found.expect("days")
+    let overview = Overview::of(ledger, actions, &[], &no_list, ask).expect("no units");
+    overview.expect("days")
 }
 
 /// June and ten days of July: `a` moves to a cheaper type on the 21st of June, and `b` is
@@ -126,8 +126,8 @@ fn names_from_outside_do_nothing() {
         };
         let mut stop = action((ActionKind::Stop, None), "a", "24", "730", (0, 1));
         stop.name = name.to_owned();
-        let found = overview(ledger(3, rows.clone()), vec![stop], ask);
-        let answer = history_answer(&found, "");
+        let history = overview(ledger(3, rows.clone()), vec![stop], ask);
+        let answer = history_answer(&history, "");
         let style = TableStyle {
             width: 200,
             color: false,
@@ -230,8 +230,8 @@ fn a_history_that_ended_says_so() {
     let caveats = |nights_later: i64| {
         let runs: Vec<_> = (0..10).map(crate::trend::lab::run).collect();
         let now = crate::trend::lab::night(10 + nights_later);
-        let found = Ledger::of(steady(10, "a", "24"), &runs, now);
-        history_answer(&overview(found, Vec::new(), ask(Step::Month)), "").caveats
+        let ledger = Ledger::of(steady(10, "a", "24"), &runs, now);
+        history_answer(&overview(ledger, Vec::new(), ask(Step::Month)), "").caveats
     };
     let is_said = |nights_later: i64| caveats(nights_later)[0].contains("is the last day that was");
     assert!(!is_said(0) && !is_said(3));

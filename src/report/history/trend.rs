@@ -69,20 +69,29 @@ columns! {
 }
 
 /// What a history says; `flags` are those that lead to it, each with a blank before it.
-pub fn history_answer(found: &Overview, flags: &str) -> Doc {
-    let tables = [Some(by_step(found)), change(found), Some(by_key(found))];
+pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
+    let tables = [
+        Some(by_step(overview)),
+        change(overview),
+        Some(by_key(overview)),
+    ];
     let noun = ("row", "rows");
-    let work = Table::of("units", "UNITS OF WORK", noun, units(), &found.units);
-    let more = [actions(found), past_forecasts(found), last_day(found), work];
+    let work = Table::of("units", "UNITS OF WORK", noun, units(), &overview.units);
+    let more = [
+        actions(overview),
+        past_forecasts(overview),
+        last_day(overview),
+        work,
+    ];
     let more = more.into_iter().filter(|table| !table.rows.is_empty());
     let page = format!("gpucost history{flags} --format html --output history.html");
     let forecast = format!("gpucost history{flags} --forecast month");
-    let recorded = found.periods.iter().map(|period| period.recorded_days);
-    let window = Value::text(days(found.span));
-    let currency = Value::text(found.ledger.currency().code());
+    let recorded = overview.periods.iter().map(|period| period.recorded_days);
+    let window = Value::text(days(overview.span));
+    let currency = Value::text(overview.ledger.currency().code());
     Doc {
         name: "history",
-        headline: headline(found),
+        headline: headline(overview),
         given: vec![
             Given::new("window", "days", window, "history"),
             Given::new(
@@ -93,28 +102,28 @@ pub fn history_answer(found: &Overview, flags: &str) -> Doc {
             ),
             Given::new("currency", "currency", currency, "most rows of the history"),
         ],
-        steps: forecast_steps(found),
+        steps: forecast_steps(overview),
         tables: tables.into_iter().flatten().chain(more).collect(),
-        plots: plots(found),
-        caveats: caveats(found),
-        missing: missing(found),
+        plots: plots(overview),
+        caveats: caveats(overview),
+        missing: missing(overview),
         next: [page]
             .into_iter()
-            .chain(found.forecast.is_none().then_some(forecast))
+            .chain(overview.forecast.is_none().then_some(forecast))
             .collect(),
         ..Doc::default()
     }
 }
 
-fn headline(found: &Overview) -> String {
-    let of = |amount| money(found.ledger.money(amount));
+fn headline(overview: &Overview) -> String {
+    let of = |amount| money(overview.ledger.money(amount));
     let spent = format!(
         "{} was spent from {}, {} of it on what did nothing",
-        of(found.sums.spend),
-        days(found.span),
-        of(found.sums.waste)
+        of(overview.sums.spend),
+        days(overview.span),
+        of(overview.sums.waste)
     );
-    let ends = found.forecast.as_ref().map(|forecast| {
+    let ends = overview.forecast.as_ref().map(|forecast| {
         let word = match forecast.certainty {
             Certainty::Over => "ended",
             _ => "is forecast to end",
@@ -131,15 +140,18 @@ fn useful_hour(sums: &Sums, ledger: &Ledger) -> Option<Money> {
     Some(ledger.money(cost.round_dp(4)))
 }
 
-fn by_step(found: &Overview) -> Table {
-    let title = match found.ask.step {
+fn by_step(overview: &Overview) -> Table {
+    let title = match overview.ask.step {
         Step::Day => "BY DAY",
         Step::Week => "BY WEEK",
         Step::Month => "BY MONTH",
     };
-    let rows = found.periods.iter().map(|period| (period, &found.ledger));
+    let rows = overview
+        .periods
+        .iter()
+        .map(|period| (period, &overview.ledger));
     let mut table = Table::of("periods", title, ("row", "rows"), periods(), rows);
-    let useful = useful_hour(&found.sums, &found.ledger).filter(|_| table.rows.len() > 1);
+    let useful = useful_hour(&overview.sums, &overview.ledger).filter(|_| table.rows.len() > 1);
     table.notes.extend(useful.map(|cost| {
         let cost = unit_price(cost);
         format!("Over all of them a useful GPU hour cost {cost}, of what was measured.")
@@ -148,9 +160,9 @@ fn by_step(found: &Overview) -> Table {
 }
 
 /// The newest periods that a plot has room for.
-fn plots(found: &Overview) -> Vec<Plot> {
-    let all = &found.periods;
-    let shown = &all[all.len().saturating_sub(MOST_BARS)..];
+fn plots(overview: &Overview) -> Vec<Plot> {
+    let periods = &overview.periods;
+    let shown = &periods[periods.len().saturating_sub(MOST_BARS)..];
     let (Some(first), Some(last)) = (shown.first(), shown.last()) else {
         return Vec::new();
     };
@@ -160,12 +172,12 @@ fn plots(found: &Overview) -> Vec<Plot> {
     );
     let plot = |key, title: &str, words: String, bar: fn(&Sums) -> Bar| Plot {
         key,
-        title: format!("{title} by {}", found.ask.step),
+        title: format!("{title} by {}", overview.ask.step),
         kind: PlotKind::Bars(shown.iter().map(|period| bar(&period.sums)).collect()),
         notes: vec![words, ends.clone()],
     };
     let most = shown.iter().map(|period| period.sums.spend).max();
-    let most = money(found.ledger.money(most.unwrap_or_default()));
+    let most = money(overview.ledger.money(most.unwrap_or_default()));
     let spent = format!("The lower part of a bar did nothing. The highest bar is {most}.");
     let useful = "The lower part of a bar was useful: GPU hours times mean utilization.".to_owned();
     vec![
@@ -192,8 +204,8 @@ fn meaning(part: ChangePart) -> &'static str {
     }
 }
 
-pub(super) fn change(found: &Overview) -> Option<Table> {
-    let compared = found.compared?;
+pub(super) fn change(overview: &Overview) -> Option<Table> {
+    let compared = overview.compared?;
     let change = compared.change;
     let mut rows = vec![("before", change.before, days(compared.before))];
     let named = change.named();
@@ -203,14 +215,14 @@ pub(super) fn change(found: &Overview) -> Option<Table> {
     Some(Table::of("change", title, ("row", "rows"), parts(), rows))
 }
 
-fn by_key(found: &Overview) -> Table {
-    let (title, noun) = match &found.ask.key {
+fn by_key(overview: &Overview) -> Table {
+    let (title, noun) = match &overview.ask.key {
         TrendKey::Workload => ("BY WORKLOAD".to_owned(), ("workload", "workloads")),
         TrendKey::Account => ("BY ACCOUNT".to_owned(), ("account", "accounts")),
         TrendKey::InstanceType => ("BY TYPE".to_owned(), ("type", "types")),
         TrendKey::Tag(key) => (format!("BY TAG {key}"), ("value", "values")),
     };
-    let rows = found.shares.iter().map(|share| (share, found));
+    let rows = overview.shares.iter().map(|share| (share, overview));
     Table::of("shares", title, noun, shares(), rows)
 }
 
@@ -222,14 +234,14 @@ fn name<'a>(share: &'a Share, key: &TrendKey) -> &'a str {
     }
 }
 
-pub(super) fn caveats(found: &Overview) -> Vec<String> {
-    let skipped = found.ledger.left_out();
-    let unpriced = found.sums.unpriced_hours;
+pub(super) fn caveats(overview: &Overview) -> Vec<String> {
+    let skipped = overview.ledger.left_out();
+    let unpriced = overview.sums.unpriced_hours;
     let mut caveats = Vec::new();
     sentences! { caveats;
-        for last in found.ledger.ended_on() => "{last} is the last day that was recorded: what was spent since is in no figure, and a forecast goes on from that day. Check the job that records every night.";
+        for last in overview.ledger.ended_on() => "{last} is the last day that was recorded: what was spent since is in no figure, and a forecast goes on from that day. Check the job that records every night.";
     }
-    caveats.extend(claims(found));
+    caveats.extend(claims(overview));
     sentences! { caveats;
         if !unpriced.is_zero() => "{} hours of instances have no price and are in no amount", unpriced.round_dp(1).normalize();
         for (code, rows) in &skipped.other_currencies => "{} in {code} are skipped: currencies do not add up", counted(*rows, "row", "rows");
@@ -244,16 +256,16 @@ pub(super) fn caveats(found: &Overview) -> Vec<String> {
 }
 
 /// Days that were not recorded, and those with places that were not read.
-pub(super) fn missing(found: &Overview) -> Vec<Missing> {
+pub(super) fn missing(overview: &Overview) -> Vec<Missing> {
     let mut missing = Vec::new();
-    let days: u32 = found.periods.iter().map(Period::missing_days).sum();
+    let days: u32 = overview.periods.iter().map(Period::missing_days).sum();
     // Steps without any recorded day are no rows.
-    let recorded: u32 = found
+    let recorded: u32 = overview
         .periods
         .iter()
         .map(|period| period.recorded_days)
         .sum();
-    let days = days.max(found.span.days().saturating_sub(recorded));
+    let days = days.max(overview.span.days().saturating_sub(recorded));
     if days > 0 {
         let days = counted(u64::from(days), "day", "days");
         missing.push(Missing::new(
@@ -262,10 +274,10 @@ pub(super) fn missing(found: &Overview) -> Vec<Missing> {
              as its metrics are kept",
         ));
     }
-    let partial: Vec<_> = found
+    let partial: Vec<_> = overview
         .ledger
         .days()
-        .filter(|(day, read)| found.span.holds(*day) && !read.missing.is_empty())
+        .filter(|(day, read)| overview.span.holds(*day) && !read.missing.is_empty())
         .collect();
     if let Some((day, read)) = partial.last() {
         let names = read.missing.iter().take(3).map(|row| fit(&row.name, NAME));

@@ -48,20 +48,20 @@ impl Switches {
         let ids: BTreeSet<String> = audit
             .workloads
             .iter()
-            .map(|one| one.workload.id())
+            .map(|workload| workload.workload.id())
             .collect();
-        for one in rejected {
+        for rejection in rejected {
             let mut about = Vec::new();
             for audited in &audit.workloads {
                 let id = audited.workload.id();
-                if one.is_about(&id, &audited.workload.name, &ids) {
-                    let key = (id, one.action);
-                    let reason = || one.reason.clone();
+                if rejection.is_about(&id, &audited.workload.name, &ids) {
+                    let key = (id, rejection.action);
+                    let reason = || rejection.reason.clone();
                     switches.off.entry(key.clone()).or_insert_with(reason);
                     about.push(key);
                 }
             }
-            switches.given.push((one.clone(), about));
+            switches.given.push((rejection.clone(), about));
         }
         switches.replan(audit);
         switches
@@ -110,9 +110,9 @@ impl Switches {
             action: self.last.get(&(id.clone(), *kind)),
             is_on: false,
         });
-        let mut all: Vec<Switch<'_>> = on.chain(off).collect();
-        all.sort_by_key(|one| one.kind);
-        all
+        let mut switches: Vec<Switch<'_>> = on.chain(off).collect();
+        switches.sort_by_key(|switch| switch.kind);
+        switches
     }
 
     /// How many actions are off.
@@ -133,6 +133,7 @@ impl Switches {
             action: *kind,
             reason: reason.clone(),
         });
-        off.chain(kept.map(|(one, _)| one.clone())).collect()
+        off.chain(kept.map(|(rejection, _)| rejection.clone()))
+            .collect()
     }
 }

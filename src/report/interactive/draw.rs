@@ -58,7 +58,10 @@ fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
         money_or_absent(totals.planned_monthly_cost),
         money_or_absent(totals.monthly_savings()),
     );
-    let on = audit.workloads.iter().map(|one| one.actions.len());
+    let on = audit
+        .workloads
+        .iter()
+        .map(|workload| workload.actions.len());
     let whole = model.switches.whole_savings;
     let chosen = if whole == totals.monthly_savings() {
         String::new()

@@ -37,13 +37,13 @@ fn draw(audit: &Audit, rejected: &[RejectedAction], out: &mut String) -> std::fm
             )?;
         }
     }
-    for one in rejected {
+    for rejection in rejected {
         writeln!(
             out,
             "\n[[reject]]\nworkload = {}\naction = \"{}\"\nreason = {}",
-            quoted(&one.workload),
-            one.action,
-            quoted(&one.reason)
+            quoted(&rejection.workload),
+            rejection.action,
+            quoted(&rejection.reason)
         )?;
     }
     Ok(())

@@ -31,7 +31,7 @@ pub(super) fn listed(
     for (index, group) in groups.iter().enumerate() {
         let is_first = index == 0 || groups[index - 1] != *group;
         if let Some(name) = group.as_ref().filter(|_| is_first) {
-            let number = groups[index..].iter().take_while(|one| *one == group);
+            let number = groups[index..].iter().take_while(|next| *next == group);
             let own = &places[index..index + number.count()];
             lines.push(Listed::Heading(heading(model, name, own, width)));
         }

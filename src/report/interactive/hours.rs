@@ -113,8 +113,11 @@ impl Hours {
     fn shown(&self) -> Option<(&[HourMean], Window)> {
         let (hours, window) = self.found.as_ref()?;
         let of_gpu = self.gpu.and_then(|gpu| hours.gpus.get(gpu));
-        let all = hours.all.as_slice();
-        Some((of_gpu.map_or(all, |(_, hours)| hours.as_slice()), *window))
+        let of_all = hours.all.as_slice();
+        Some((
+            of_gpu.map_or(of_all, |(_, hours)| hours.as_slice()),
+            *window,
+        ))
     }
 
     /// The hours by day of UTC, ascending; absent outside of the window.
@@ -187,7 +190,9 @@ impl Hours {
             HourMean::Percent(percent) => Some(*percent),
             HourMean::Stopped | HourMean::Missing => None,
         });
-        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), one| (sum + one, count + 1));
+        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), percent| {
+            (sum + percent, count + 1)
+        });
         (count > 0).then(|| percent(sum / f64::from(count)))
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<
     let sorted = model.view.sort.unwrap_or(SortKey::Cost);
     let line = |first: &str, cell: &dyn Fn(&Column) -> String| {
         let columns = columns.iter().copied();
-        let cells = columns.map(|one| (one.side)(&cell(one), one.width));
+        let cells = columns.map(|column| (column.side)(&cell(column), column.width));
         let first = std::iter::once(left(first, name));
         first.chain(cells).collect::<Vec<String>>().join(" ")
     };
@@ -76,13 +76,17 @@ pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<
 
 /// How many are shown, with their sums.
 fn summary(model: &Model<'_>, sorted: SortKey) -> String {
-    let all = model.audit.workloads.len();
+    let workload_count = model.audit.workloads.len();
     let shown = model.shown.len();
     let sums = sums(model, &model.shown);
-    let number = if shown == all {
-        counted(all as u64, "workload", "workloads")
+    let number = if shown == workload_count {
+        counted(workload_count as u64, "workload", "workloads")
     } else {
-        format!("{} of {} workloads", count(shown as u64), count(all as u64))
+        format!(
+            "{} of {} workloads",
+            count(shown as u64),
+            count(workload_count as u64)
+        )
     };
     let filter = model.filter_words();
     format!("{number}, {sums} · by {sorted}{filter}")

@@ -236,7 +236,11 @@ impl<'a> Model<'a> {
     }
 
     fn in_workload(&mut self, key: Key, from_plan: bool) {
-        let kinds: Vec<ActionKind> = self.open_switches().iter().map(|one| one.kind).collect();
+        let kinds: Vec<ActionKind> = self
+            .open_switches()
+            .iter()
+            .map(|switch| switch.kind)
+            .collect();
         match key {
             Key::Escape | Key::Tab | Key::Backspace => {
                 self.screen = match from_plan {
@@ -262,7 +266,12 @@ impl<'a> Model<'a> {
     pub(super) fn released(&self) -> Vec<(&UnusedCommitment, &Action)> {
         let unused = self.audit.unused.iter();
         unused
-            .flat_map(|one| one.actions.iter().map(move |action| (one, action)))
+            .flat_map(|commitment| {
+                commitment
+                    .actions
+                    .iter()
+                    .map(move |action| (commitment, action))
+            })
             .collect()
     }
 
@@ -274,31 +283,31 @@ impl<'a> Model<'a> {
     /// Its actions.
     pub(super) fn open_switches(&self) -> Vec<Switch<'_>> {
         let opened = self.opened();
-        opened.map_or_else(Vec::new, |one| self.switches.of_workload(one))
+        opened.map_or_else(Vec::new, |workload| self.switches.of_workload(workload))
     }
 
     fn open_workload(&mut self, place: usize, kind: Option<ActionKind>, from_plan: bool) {
         (self.open, self.screen) = (place, Screen::Workload { from_plan });
         let switches = self.open_switches();
-        let of_kind = switches.iter().position(|one| Some(one.kind) == kind);
+        let of_kind = switches.iter().position(|switch| Some(switch.kind) == kind);
         self.action_cursor = of_kind.unwrap_or(0);
         self.hours = match self.audit.workloads.get(place) {
-            Some(one) => Hours::first(self.estate, &one.workload),
+            Some(workload) => Hours::first(self.estate, &workload.workload),
             None => Hours::default(),
         };
     }
 
     fn turn(&mut self, is_next: bool) {
-        if let Some(one) = self.audit.workloads.get(self.open) {
-            self.hours.turn(self.estate, &one.workload, is_next);
+        if let Some(workload) = self.audit.workloads.get(self.open) {
+            self.hours.turn(self.estate, &workload.workload, is_next);
         }
     }
 
     fn toggle(&mut self, place: usize, kind: ActionKind) {
-        let Some(one) = self.audit.workloads.get(place) else {
+        let Some(workload) = self.audit.workloads.get(place) else {
             return;
         };
-        let (id, before) = (one.workload.id(), self.monthly_savings());
+        let (id, before) = (workload.workload.id(), self.monthly_savings());
         self.switches.toggle(&mut self.audit, &id, kind);
         self.is_unsaved = true;
         for (facts, audited) in self.facts.iter_mut().zip(&self.audit.workloads) {
@@ -306,7 +315,10 @@ impl<'a> Model<'a> {
         }
         // The list of workloads keeps its order, so that nothing moves below the cursor.
         self.list_actions();
-        let entry = self.entries.iter().position(|one| *one == (place, kind));
+        let entry = self
+            .entries
+            .iter()
+            .position(|entry| *entry == (place, kind));
         self.plan_cursor = entry.unwrap_or(self.plan_cursor);
         let kinds = self.open_switches().len();
         self.action_cursor = self.action_cursor.min(kinds.saturating_sub(1));
@@ -401,7 +413,9 @@ impl<'a> Model<'a> {
                 continue;
             };
             for switch in self.switches.of_workload(audited) {
-                let saved = switch.action.map(|one| one.monthly_savings().amount());
+                let saved = switch
+                    .action
+                    .map(|action| action.monthly_savings().amount());
                 let group = self.group_of(*place);
                 entries.push((group, Reverse(saved), *place, switch.kind));
             }

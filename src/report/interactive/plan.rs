@@ -49,7 +49,7 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         let (place, kind) = model.entries[index];
         let audited = model.audit.workloads.get(place)?;
         let switches = model.switches.of_workload(audited);
-        let switch = switches.iter().find(|one| one.kind == kind)?;
+        let switch = switches.iter().find(|switch| switch.kind == kind)?;
         let action = described(switch, &audited.workload.name);
         let text = format!("{}  {action}", switched(switch));
         let line = left(&text, width.saturating_sub(2));
@@ -57,13 +57,13 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
     });
     lines.extend(rows);
     // They belong to no workload and are not switched.
-    for (one, action) in released.iter().take(beside) {
+    for (commitment, action) in released.iter().take(beside) {
         let text = format!(
             "       {}  {}  {}: {} ({} risk)",
             right(&action.monthly_savings().to_string(), AMOUNT),
             left(action.kind().name(), KIND),
-            one.id,
-            one.name,
+            commitment.id,
+            commitment.name,
             action.risk()
         );
         lines.push(Line::from(fit(&text, width)));

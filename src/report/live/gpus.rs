@@ -66,12 +66,12 @@ fn at_length(view: &LiveView, width: usize, height: usize) -> Option<Vec<Line<'s
         return None;
     }
     let mut rows: Vec<_> = view.gpus.iter().map(|gpu| long(gpu, view, width)).collect();
-    let all: usize = rows.iter().map(Vec::len).sum();
-    if all + rows.len() <= height {
+    let line_count: usize = rows.iter().map(Vec::len).sum();
+    if line_count + rows.len() <= height {
         rows.iter_mut()
             .for_each(|lines| lines.push(Line::default()));
     }
-    (all <= height).then(|| rows.concat())
+    (line_count <= height).then(|| rows.concat())
 }
 
 /// Number and name.

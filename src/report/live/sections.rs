@@ -119,11 +119,15 @@ fn verdict(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
 
 fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
     let style = accent(view, Color::Yellow).patch(bold());
-    let all = view.alerts.len();
-    let shown = if all <= rows { all } else { rows.max(1) };
+    let alert_count = view.alerts.len();
+    let shown = if alert_count <= rows {
+        alert_count
+    } else {
+        rows.max(1)
+    };
     let mut lines = Vec::new();
     for (index, alert) in view.alerts.iter().take(shown).enumerate() {
-        let more = match all - shown {
+        let more = match alert_count - shown {
             more if more > 0 && index + 1 == shown => format!(" (and {more} more)"),
             _ => String::new(),
         };

@@ -13,24 +13,24 @@ use rust_decimal::Decimal;
 /// `curve_source` is where the throughput is from, `server` what has it, `today` what serves
 /// the requests now.
 pub fn batching_answer(
-    found: &Batching,
+    batching: &Batching,
     curve_source: &str,
     server: (&str, &str),
     today: Option<&Today>,
 ) -> Doc {
-    let best = &found.choices[found.best];
-    let named = found.request.machine.instance_type.as_ref();
-    let choices = found.choices.iter().map(|choice| (choice, found));
+    let best = &batching.choices[batching.best];
+    let named = batching.request.machine.instance_type.as_ref();
+    let choices = batching.choices.iter().map(|choice| (choice, batching));
     Doc {
         name: "capacity",
-        headline: headline(found, best, server),
-        given: given(found, curve_source, today),
-        steps: steps(found, best, today),
+        headline: headline(batching, best, server),
+        given: given(batching, curve_source, today),
+        steps: steps(batching, best, today),
         tables: rows! {
             Table::of("choices", "LIMITS ON BATCHES", ("limit", "limits"), of_choices(), choices);
-            Table::of("curve", "THROUGHPUT of a server", ("point", "points"), of_curve(), found.request.curve.points());
+            Table::of("curve", "THROUGHPUT of a server", ("point", "points"), of_curve(), batching.request.curve.points());
         },
-        caveats: caveats(found, today),
+        caveats: caveats(batching, today),
         missing: rows! {
             if named.is_none() => Missing::new("cost of a server", "pass its instance type with `--type`");
         },
@@ -41,24 +41,24 @@ pub fn batching_answer(
     }
 }
 
-fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> String {
-    let machine = &found.request.machine;
-    let servers = counted(best.servers.into(), one, many);
+fn headline(batching: &Batching, best: &BatchChoice, (singular, many): (&str, &str)) -> String {
+    let machine = &batching.request.machine;
+    let servers = counted(best.servers.into(), singular, many);
     let answer = format!(
         "{} requests per second in batches of up to {} need {servers}, and take at most {} ms if they \
          arrive evenly",
-        per_second(found),
+        per_second(batching),
         best.limit,
         decimal(best.longest_seconds() * 1e3, 1)
     );
-    let (Some(name), Some(month)) = (&machine.instance_type, found.monthly(best)) else {
+    let (Some(name), Some(month)) = (&machine.instance_type, batching.monthly(best)) else {
         return answer;
     };
     let rented = u64::from(best.machines) * u64::from(machine.servers);
     let with = if rented == u64::from(best.servers) {
         String::new()
     } else {
-        format!(" with {}", counted(rented, one, many))
+        format!(" with {}", counted(rented, singular, many))
     };
     format!(
         "{answer}: {} × {name}{with} for {} per month",
@@ -68,13 +68,13 @@ fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> 
 }
 
 /// All requests.
-fn per_second(found: &Batching) -> String {
-    let rate = found.request.requests_per_second;
+fn per_second(batching: &Batching) -> String {
+    let rate = batching.request.requests_per_second;
     decimal(rate, decimals_of(rate))
 }
 
-fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Given> {
-    let request = &found.request;
+fn given(batching: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Given> {
+    let request = &batching.request;
     let rate = Value::Number(
         request.requests_per_second,
         decimals_of(request.requests_per_second),
@@ -92,10 +92,10 @@ fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Giv
     }
 }
 
-fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Step> {
-    let request = &found.request;
+fn steps(batching: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Step> {
+    let request = &batching.request;
     let rate = request.requests_per_second / f64::from(best.servers);
-    let all = per_second(found);
+    let total_rate = per_second(batching);
     let rate_decimals = decimals_of(rate).max(2);
     let (wait, service) = (best.wait_seconds * 1e3, best.service_seconds * 1e3);
     let most = decimal(request.curve.items_per_second(f64::from(best.limit)), 2);
@@ -106,18 +106,18 @@ fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Ste
         .rate
         .map_or("no price is known".to_owned(), |price| {
             format!(
-                "{} × {} / ({all} × 3,600) × 10⁶",
+                "{} × {} / ({total_rate} × 3,600) × 10⁶",
                 best.machines,
                 unit_price(price.an_hour())
             )
         });
     rows! {
-        Step::new("requests per second of a server", format!("{all} / {}", best.servers), Value::Number(rate, rate_decimals));
+        Step::new("requests per second of a server", format!("{total_rate} / {}", best.servers), Value::Number(rate, rate_decimals));
         Step::new("load", format!("{} / {most} at batch {}", decimal(rate, rate_decimals), best.limit), Value::Percent(best.load * 100.0));
-        Step::new("batch", batch_of(found, best, rate), Value::Number(best.batch, 2));
+        Step::new("batch", batch_of(batching, best, rate), Value::Number(best.batch, 2));
         Step::new("time of a batch, ms", format!("the curve at {}", decimal(best.batch, 2)), Value::Number(service, 2));
         Step::new("longest time, ms", format!("{} + {}", decimal(wait, 2), decimal(service, 2)), Value::Number(best.longest_seconds() * 1e3, 2));
-        Step::new("a million requests", of_machines, Value::make_price(found.per_million(best)));
+        Step::new("a million requests", of_machines, Value::make_price(batching.per_million(best)));
         for (instances, rate) in paid => Step::new(
             "a month of today's instances",
             format!("{instances} × {} × {} h", unit_price(rate.an_hour()), hours.normalize()),
@@ -127,7 +127,7 @@ fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Ste
 }
 
 /// How a batch comes about.
-fn batch_of(found: &Batching, best: &BatchChoice, rate: f64) -> String {
+fn batch_of(batching: &Batching, best: &BatchChoice, rate: f64) -> String {
     let arriving = |seconds: f64| {
         format!(
             "{} × {} ms, from 1 to {}",
@@ -136,7 +136,7 @@ fn batch_of(found: &Batching, best: &BatchChoice, rate: f64) -> String {
             best.limit
         )
     };
-    let max_wait = found.request.max_wait_seconds;
+    let max_wait = batching.request.max_wait_seconds;
     if best.wait_seconds > max_wait {
         format!("{}, while a batch runs", arriving(best.service_seconds))
     } else {
@@ -169,8 +169,8 @@ columns! {
     }
 }
 
-fn caveats(found: &Batching, today: Option<&Today>) -> Vec<String> {
-    let named = found.request.machine.instance_type.as_deref();
+fn caveats(batching: &Batching, today: Option<&Today>) -> Vec<String> {
+    let named = batching.request.machine.instance_type.as_deref();
     rows! {
         ..named.and_then(not_launched);
         for today in today.filter(|today| today.is_committed) => format!("Commitments pay of {}, and cost as much with fewer instances: they save nothing until the commitments end.", today.name);

@@ -60,9 +60,9 @@ pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags
 
 fn headline(pools: &[GrownPool<'_>], growth: Decimal) -> String {
     let percent = (growth * Decimal::ONE_HUNDRED).normalize();
-    let all = || pools.iter().flat_map(|one| &one.purchases);
+    let purchases = || pools.iter().flat_map(|pool| &pool.purchases);
     let largest = |of: fn(&GrownPurchase) -> Money| {
-        let amounts = all().map(|(_, grown)| of(grown));
+        let amounts = purchases().map(|(_, grown)| of(grown));
         amounts.max_by_key(|amount| amount.amount())
     };
     let gained = largest(GrownPurchase::gained_if_grown);

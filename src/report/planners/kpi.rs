@@ -182,19 +182,19 @@ fn unknown(audit: &Audit, flags: &str) -> Vec<Missing> {
 }
 
 /// What units of a run cost; `source` says where its hours and type are from.
-pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Doc {
+pub fn kpi_run_answer(kpis: &RunKpis, source: &str) -> Doc {
     let cost = Figure(
         "cost of the run".to_owned(),
-        found.run.key.instance_type.clone(),
-        Value::Money(found.cost),
-        found.cost.currency().code().to_owned(),
+        kpis.run.key.instance_type.clone(),
+        Value::Money(kpis.cost),
+        kpis.cost.currency().code().to_owned(),
     );
-    let figures = std::iter::once(cost).chain(found.unit_costs.iter().map(unit_cost));
+    let figures = std::iter::once(cost).chain(kpis.unit_costs.iter().map(unit_cost));
     Doc {
         name: "kpi",
-        headline: headline_of_run(found),
-        given: given_of_run(found, source),
-        steps: steps_of_run(found),
+        headline: headline_of_run(kpis),
+        given: given_of_run(kpis, source),
+        steps: steps_of_run(kpis),
         tables: rows! {
             Table::of("kpis", "KEY FIGURES", ("row", "rows"), of_kpis(), figures);
         },
@@ -202,27 +202,27 @@ pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Doc {
             "the price is that of the instances on demand: storage, network and commitments are not in it".to_owned();
         },
         missing: rows! {
-            if found.unit_costs.is_empty() => Missing::new("units of work", "pass `--unit NAME=COUNT`, or `--log FILE` with `--log-unit NAME=TEXT`, here or to `gpucost profile`");
+            if kpis.unit_costs.is_empty() => Missing::new("units of work", "pass `--unit NAME=COUNT`, or `--log FILE` with `--log-unit NAME=TEXT`, here or to `gpucost profile`");
         },
         ..Doc::default()
     }
 }
 
-fn headline_of_run(found: &RunKpis) -> String {
-    let cost = money(found.cost);
-    let first = found.unit_costs.first();
-    match first.and_then(|one| Some((one, one.price()?))) {
-        Some((one, price)) => format!(
+fn headline_of_run(kpis: &RunKpis) -> String {
+    let cost = money(kpis.cost);
+    let first = kpis.unit_costs.first();
+    match first.and_then(|unit_cost| Some((unit_cost, unit_cost.price()?))) {
+        Some((unit_cost, price)) => format!(
             "The run costs {cost}: {} per {}",
             unit_price(price),
-            per(one.per(), &one.unit)
+            per(unit_cost.per(), &unit_cost.unit)
         ),
         None => format!("The run costs {cost}"),
     }
 }
 
-fn given_of_run(found: &RunKpis, source: &str) -> Vec<Given> {
-    let (run, quote) = (&found.run, &found.quote);
+fn given_of_run(kpis: &RunKpis, source: &str) -> Vec<Given> {
+    let (run, quote) = (&kpis.run, &kpis.quote);
     let dated = format!("{}, {}", quote.origin.name(), quote.effective_date);
     let place = format!("{} in {}", run.key.instance_type, run.key.region);
     rows! {
@@ -233,17 +233,17 @@ fn given_of_run(found: &RunKpis, source: &str) -> Vec<Given> {
     }
 }
 
-fn steps_of_run(found: &RunKpis) -> Vec<Step> {
-    let run = &found.run;
-    let (hours, rate) = (run.hours.round_dp(6).normalize(), found.quote.rate.amount());
-    let cost = found.cost.amount();
+fn steps_of_run(kpis: &RunKpis) -> Vec<Step> {
+    let run = &kpis.run;
+    let (hours, rate) = (run.hours.round_dp(6).normalize(), kpis.quote.rate.amount());
+    let cost = kpis.cost.amount();
     let times = |per: u32| match per {
         1 => String::new(),
         per => format!(" × {per}"),
     };
     rows! {
-        Step::new("cost of the run", format!("{} × {hours} h × {}", run.instances, rate.normalize()), Value::Money(found.cost));
-        for unit in &found.unit_costs => Step::new(
+        Step::new("cost of the run", format!("{} × {hours} h × {}", run.instances, rate.normalize()), Value::Money(kpis.cost));
+        for unit in &kpis.unit_costs => Step::new(
             format!("per {}", per(unit.per(), &unit.unit)),
             format!("{cost}{} / {}", times(unit.per()), unit.count.normalize()),
             Value::make_price(unit.price()),

@@ -16,27 +16,31 @@ use std::collections::BTreeSet;
 const MEASURED_TOKENS: u64 = 5_000;
 
 /// The model, and what of it is served at a time.
-pub(super) fn served(one: &ServedModel) -> String {
-    let (model, load) = (&one.model, &one.load);
+pub(super) fn served(served_model: &ServedModel) -> String {
+    let (model, load) = (&served_model.model, &served_model.load);
     let size = || format!("a model of {} parameters", parameters(model.params));
     format!(
         "{} with {} of {} tokens in {}",
         model.name.map_or_else(size, str::to_owned),
         counted(load.sequences.into(), "sequence", "sequences"),
         count(load.context_tokens),
-        one.dtype
+        served_model.dtype
     )
 }
 
 /// What of the answer is about the model; empty without one.
 pub(super) fn given(wanted: &Wanted) -> Vec<Given> {
-    let Some(one) = wanted.model() else {
+    let Some(served_model) = wanted.model() else {
         return Vec::new();
     };
-    let (model, load, terms) = (&one.model, &one.load, &one.terms);
+    let (model, load, terms) = (&served_model.model, &served_model.load, &served_model.terms);
     let billions = |params: u64| Value::Number(params as f64 / 1e9, 2);
     let efficiency = |usual: f64| Value::Percent(terms.efficiency.unwrap_or(usual) * 100.0);
-    let dtypes: Vec<&str> = wanted.models.iter().map(|one| one.dtype.name()).collect();
+    let dtypes: Vec<&str> = wanted
+        .models
+        .iter()
+        .map(|variant| variant.dtype.name())
+        .collect();
     let line = |key, name, value| {
         let source = wanted.sources.get(key).cloned();
         Given::new(key, name, value, source.unwrap_or_default())
@@ -69,7 +73,9 @@ pub(super) fn steps(best: &SelectedType, wanted: &Wanted) -> Vec<Step> {
     };
     // Where the preferred type of numbers fits nowhere, the first row is in another.
     let mut models = wanted.models.iter();
-    let served = models.find(|one| one.dtype == held.dtype).unwrap_or(served);
+    let served = models
+        .find(|variant| variant.dtype == held.dtype)
+        .unwrap_or(served);
     rows! {
         ..memory(served, held);
         ..speed(served, held);
@@ -78,12 +84,12 @@ pub(super) fn steps(best: &SelectedType, wanted: &Wanted) -> Vec<Step> {
 }
 
 /// Weights, cache, and what each GPU needs.
-fn memory(served: &ServedModel, one: &Layout) -> Vec<Step> {
+fn memory(served: &ServedModel, layout: &Layout) -> Vec<Step> {
     let (model, load, terms) = (&served.model, &served.load, &served.terms);
-    let weights = gib(model.weight_bytes(one.dtype));
+    let weights = gib(model.weight_bytes(layout.dtype));
     let billions = |count: u64| decimal(count as f64 / 1e9, 2);
-    let (embedded, bytes) = (model.embedding_params, one.dtype.bytes());
-    let of_weights = if one.dtype.is_quantized() {
+    let (embedded, bytes) = (model.embedding_params, layout.dtype.bytes());
+    let of_weights = if layout.dtype.is_quantized() {
         let quantized = billions(model.params - embedded);
         let (bytes, embedded) = (decimal(bytes, 3), billions(embedded));
         format!("{quantized} × 10⁹ × {bytes} + {embedded} × 10⁹ embeddings × 2 bytes")
@@ -97,23 +103,26 @@ fn memory(served: &ServedModel, one: &Layout) -> Vec<Step> {
     let token = model.kv_bytes_per_token(terms.kv_dtype);
     let (layers, heads, dimension) = (model.layers, model.kv_heads, model.head_dim);
     let bytes = decimal(terms.kv_dtype.bytes(), 0);
-    let sequences = one.pace.sequences;
+    let sequences = layout.pace.sequences;
     let cache = gib(sequences * load.context_tokens as f64 * token);
-    let (runtime, needed) = (terms.runtime_mib / MIB_OF_GIB, one.needed_mib / MIB_OF_GIB);
+    let (runtime, needed) = (
+        terms.runtime_mib / MIB_OF_GIB,
+        layout.needed_mib / MIB_OF_GIB,
+    );
     rows! {
         Step::new("weights, GiB", of_weights, Value::Number(weights, 2));
         Step::new("cache of a token, KiB", format!("2 × {layers} layers × {heads} heads × {dimension} × {bytes} bytes"), Value::Number(token / 1024.0, 1));
         Step::new("cache of a copy, GiB", format!("{} × {} tokens × {} KiB", decimal(sequences, 0), count(load.context_tokens), decimal(token / 1024.0, 1)), Value::Number(cache, 2));
-        Step::new("needed on each GPU, GiB", format!("(({} + {}) / {} + {}) × {}", decimal(weights, 2), decimal(cache, 2), one.gpus_each, decimal(runtime, 2), decimal(terms.headroom, 2)), Value::Number(needed, 2));
+        Step::new("needed on each GPU, GiB", format!("(({} + {}) / {} + {}) × {}", decimal(weights, 2), decimal(cache, 2), layout.gpus_each, decimal(runtime, 2), decimal(terms.headroom, 2)), Value::Number(needed, 2));
     }
 }
 
 /// Prompts and tokens.
-fn speed(served: &ServedModel, one: &Layout) -> Vec<Step> {
+fn speed(served: &ServedModel, layout: &Layout) -> Vec<Step> {
     let (model, load, terms) = (&served.model, &served.load, &served.terms);
-    let (pace, card) = (&one.pace, &one.card);
-    let gpus = f64::from(one.gpus_each);
-    let share = decimal(terms.efficiency_of(one.gpus_each) * 100.0, 1);
+    let (pace, card) = (&layout.pace, &layout.card);
+    let gpus = f64::from(layout.gpus_each);
+    let share = decimal(terms.efficiency_of(layout.gpus_each) * 100.0, 1);
     let bound = |effort: Effort| {
         let reads = effort.bytes / (gpus * card.bytes_per_second);
         let (work, of_gpu) = if reads >= effort.operations / (gpus * card.flops) {
@@ -129,7 +138,7 @@ fn speed(served: &ServedModel, one: &Layout) -> Vec<Step> {
                 format!("{} TFLOPS", decimal(of_gpu, 0)),
             )
         };
-        format!("{work} / ({} × {of_gpu} × {share}%)", one.gpus_each)
+        format!("{work} / ({} × {of_gpu} × {share}%)", layout.gpus_each)
     };
     let sequences = decimal(pace.sequences, 0);
     let [input, output] = [load.input_tokens, load.output_tokens].map(count);
@@ -138,12 +147,12 @@ fn speed(served: &ServedModel, one: &Layout) -> Vec<Step> {
     let prompts = pace.sequences * load.input_tokens as f64;
     let of_weights = 2.0 * model.active_params as f64 * prompts;
     let of_attention = pace.prefill.operations - of_weights;
-    let read = model.weight_bytes(one.dtype) * model.share_read(pace.sequences);
+    let read = model.weight_bytes(layout.dtype) * model.share_read(pace.sequences);
     let read = decimal(read / 1e9, 1);
     let cached = decimal(model.kv_bytes_per_token(terms.kv_dtype) / 1e3, 1);
     let answers = f64::from(load.sequences) * load.output_tokens as f64;
     let (first, each) = (pace.prefill_seconds, pace.step_seconds * 1e3);
-    let all_copies = match load.sequences % one.copies {
+    let all_copies = match load.sequences % layout.copies {
         0 => format!(
             "{} / ({} s + {output} × {} ms)",
             decimal(answers, 0),
@@ -152,7 +161,7 @@ fn speed(served: &ServedModel, one: &Layout) -> Vec<Step> {
         ),
         uneven => format!(
             "{uneven} such copies, and {} with one sequence fewer",
-            one.copies - uneven
+            layout.copies - uneven
         ),
     };
     rows! {
@@ -161,18 +170,18 @@ fn speed(served: &ServedModel, one: &Layout) -> Vec<Step> {
         Step::new("to the first tokens, s", bound(pace.prefill), Value::Number(first, 2));
         Step::new("read for a token of each, GB", format!("{read} of weights + {sequences} × ({input} + {output} / 2) × {cached} KB"), Value::Number(pace.step.bytes / 1e9, 1));
         Step::new("a token of each, ms", bound(pace.step), Value::Number(each, 2));
-        Step::new("output tokens per second", all_copies, Value::Number(one.tokens_per_second, 1));
+        Step::new("output tokens per second", all_copies, Value::Number(layout.tokens_per_second, 1));
     }
 }
 
 /// What a million tokens cost, and an hour of use where not every hour is used.
-fn cost(best: &SelectedType, served: &ServedModel, one: &Layout) -> Vec<Step> {
+fn cost(best: &SelectedType, served: &ServedModel, layout: &Layout) -> Vec<Step> {
     let (terms, rate) = (&served.terms, best.rate);
     let hour = unit_price(rate.an_hour());
     let share = decimal(terms.utilization * 100.0, 1);
-    let tokens = decimal(one.tokens_per_second, 1);
+    let tokens = decimal(layout.tokens_per_second, 1);
     rows! {
-        Step::new("a million output tokens", format!("{hour} / ({tokens} × 3,600 s × {share}%) × 10⁶"), Value::make_price(one.per_million(rate, terms)));
+        Step::new("a million output tokens", format!("{hour} / ({tokens} × 3,600 s × {share}%) × 10⁶"), Value::make_price(layout.per_million(rate, terms)));
         if terms.utilization < 1.0 => Step::new("an hour of use", format!("{hour} / {share}%"), Value::make_price(terms.hourly_of_use(rate)));
     }
 }
@@ -197,14 +206,14 @@ columns! {
         number "cache_gib", "cache GiB", Narrow(0), gib(cache_bytes(row.0));
         count "types", "types", Narrow(0), row.1.of(row.0.dtype).count();
         opt text "cheapest_type", "cheapest", Narrow(0), cheapest(*row).map(name);
-        opt money "cheapest_monthly_cost", "month", Narrow(0), cheapest(*row).map(|one| one.monthly);
+        opt money "cheapest_monthly_cost", "month", Narrow(0), cheapest(*row).map(|selected| selected.monthly);
         opt text "least_per_million_type", "cheapest tokens", Narrow(0), least(*row).map(name);
-        opt price "least_cost_per_million_output_tokens", "1M tokens", Narrow(0), least(*row).and_then(|one| per_million(one, row.1));
+        opt price "least_cost_per_million_output_tokens", "1M tokens", Narrow(0), least(*row).and_then(|selected| per_million(selected, row.1));
     }
 }
 
-fn name(one: &SelectedType) -> String {
-    one.offered.shape.instance_type.clone()
+fn name(selected: &SelectedType) -> String {
+    selected.offered.shape.instance_type.clone()
 }
 
 /// Of the cache of all sequences.
@@ -214,27 +223,30 @@ fn cache_bytes(served: &ServedModel) -> f64 {
     tokens * served.model.kv_bytes_per_token(served.terms.kv_dtype)
 }
 
-fn cheapest<'a>((served, found): (&ServedModel, &'a Selection)) -> Option<&'a SelectedType> {
-    found.of(served.dtype).next()
+fn cheapest<'a>((served, selection): (&ServedModel, &'a Selection)) -> Option<&'a SelectedType> {
+    selection.of(served.dtype).next()
 }
 
 /// The type whose tokens cost least.
-fn least<'a>((served, found): (&ServedModel, &'a Selection)) -> Option<&'a SelectedType> {
-    let cost =
-        |one: &SelectedType| per_million(one, found).map(|cost| (cost.currency(), cost.amount()));
-    let priced = found.of(served.dtype).filter(|one| cost(one).is_some());
-    priced.min_by_key(|one| cost(one))
+fn least<'a>((served, selection): (&ServedModel, &'a Selection)) -> Option<&'a SelectedType> {
+    let cost = |selected: &SelectedType| {
+        per_million(selected, selection).map(|cost| (cost.currency(), cost.amount()))
+    };
+    let priced = selection
+        .of(served.dtype)
+        .filter(|selected| cost(selected).is_some());
+    priced.min_by_key(|selected| cost(selected))
 }
 
 /// What a million output tokens cost; absent without a model.
-pub(super) fn per_million(one: &SelectedType, found: &Selection) -> Option<Money> {
-    let terms = &found.wanted.model()?.terms;
-    one.layout.as_ref()?.per_million(one.rate, terms)
+pub(super) fn per_million(selected: &SelectedType, selection: &Selection) -> Option<Money> {
+    let terms = &selection.wanted.model()?.terms;
+    selected.layout.as_ref()?.per_million(selected.rate, terms)
 }
 
 /// What an hour costs in which so many sequences are in flight; absent without a model.
-pub(super) fn hour_of_use(one: &SelectedType, found: &Selection) -> Option<Money> {
-    found.wanted.model()?.terms.hourly_of_use(one.rate)
+pub(super) fn hour_of_use(selected: &SelectedType, selection: &Selection) -> Option<Money> {
+    selection.wanted.model()?.terms.hourly_of_use(selected.rate)
 }
 
 /// What a type multiplies weights in.
@@ -246,10 +258,10 @@ pub(super) fn computes_in(held: &Layout) -> String {
 }
 
 /// The model in each type of numbers, and what was measured beside the formula.
-pub(super) fn tables(found: &Selection) -> Vec<Table> {
-    let models = &found.wanted.models;
-    let dtypes = models.iter().map(|served| (served, found));
-    let compared = found.wanted.measured.as_ref();
+pub(super) fn tables(selection: &Selection) -> Vec<Table> {
+    let models = &selection.wanted.models;
+    let dtypes = models.iter().map(|served| (served, selection));
+    let compared = selection.wanted.measured.as_ref();
     let compared = compared.map(|seen| (seen, computed_memory(models, &seen.instance_type)));
     rows! {
         for (seen, computed) in compared => Table::of("measured_memory", "MEASURED MEMORY  of a GPU, beside the formula", ("way to hold the model", "ways to hold the model"), of_computed(), computed.into_iter().map(|computed| (computed, seen)));
@@ -258,22 +270,22 @@ pub(super) fn tables(found: &Selection) -> Vec<Table> {
 }
 
 /// What the figures of the model do not say.
-pub(super) fn caveats(found: &Selection) -> Vec<String> {
-    let wanted = &found.wanted;
+pub(super) fn caveats(selection: &Selection) -> Vec<String> {
+    let wanted = &selection.wanted;
     let Some(served) = wanted.model() else {
         return Vec::new();
     };
     let is_assumed = served.terms.efficiency.is_none();
     let is_long = served.load.input_tokens > MEASURED_TOKENS;
-    let held = found.fits.iter().filter_map(|one| one.layout.as_ref());
+    let held = selection.fits.iter().filter_map(|fit| fit.layout.as_ref());
     let in_16_bits = held.filter(|held| held.card.computes == Computes::In16Bits);
     let cards: BTreeSet<String> = in_16_bits
         .map(|held| format!("{} on {}", held.dtype, held.card.model))
         .collect();
     let cards = cards.into_iter().collect::<Vec<_>>().join(", ");
-    let is_quantized = wanted.models.iter().any(|one| one.dtype.is_quantized());
-    let names = found.fits.iter();
-    let names = names.map(|one| one.offered.shape.instance_type.as_str());
+    let is_quantized = wanted.models.iter().any(|model| model.dtype.is_quantized());
+    let names = selection.fits.iter();
+    let names = names.map(|fit| fit.offered.shape.instance_type.as_str());
     rows! {
         if wanted.measured.is_some() => "measured is the fullest GPU at its peak, computed is one copy of the model without headroom; an engine that reserves its cache ahead, such as vLLM, holds what it may hold".to_owned();
         if is_assumed => "speed is computed from data sheets and an assumed efficiency; of 70 published measurements, half are within 11.4% of it and 64 within 50%; with hundreds of sequences on linked GPUs, it was up to 3.2 times too high".to_owned();

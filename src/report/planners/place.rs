@@ -14,18 +14,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs with where and when each runs, and what that costs; beside them how many jobs that
 /// were seen cannot be placed.
-pub fn place_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Doc {
+pub fn place_answer(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Doc {
     let noun = ("plan", "plans");
-    let plans = Table::of("plans", "PLANS", noun, of_plans(), compared(found));
+    let plans = Table::of("plans", "PLANS", noun, of_plans(), compared(schedule));
     Doc {
         name: "place",
-        headline: headline(found),
-        given: given(found),
-        steps: steps(found),
-        tables: vec![jobs(found), plans],
-        caveats: caveats(found),
-        missing: unknown(found, unplaced),
-        next: next(found),
+        headline: headline(schedule),
+        given: given(schedule),
+        steps: steps(schedule),
+        tables: vec![jobs(schedule), plans],
+        caveats: caveats(schedule),
+        missing: unknown(schedule, unplaced),
+        next: next(schedule),
         ..Doc::default()
     }
 }
@@ -33,8 +33,8 @@ pub fn place_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>
 /// The least probability that one decimal of a percentage shows, 0–1.
 const LEAST_SHOWN: f64 = 0.000_5;
 
-fn amount(found: &JobSchedule, amount: Decimal) -> Money {
-    Money::new(amount, found.request.currency).rounded()
+fn amount(schedule: &JobSchedule, amount: Decimal) -> Money {
+    Money::new(amount, schedule.request.currency).rounded()
 }
 
 fn hours(seconds: i64) -> f64 {
@@ -46,14 +46,14 @@ fn instant(second: i64) -> Option<Timestamp> {
     Timestamp::from_second(second).ok()
 }
 
-fn headline(found: &JobSchedule) -> String {
-    let jobs = counted(found.request.jobs.len() as u64, "job", "jobs");
-    let late = match found.planned.late() {
+fn headline(schedule: &JobSchedule) -> String {
+    let jobs = counted(schedule.request.jobs.len() as u64, "job", "jobs");
+    let late = match schedule.planned.late() {
         0 => "no deadline is missed".to_owned(),
         1 => "1 deadline is missed".to_owned(),
         late => format!("{late} deadlines are missed"),
     };
-    let risk = match found.planned.most_likely_miss() {
+    let risk = match schedule.planned.most_likely_miss() {
         Some(miss) if miss >= LEAST_SHOWN => {
             let miss = percent(miss * 100.0);
             format!(", unless spot is interrupted more often: up to {miss} probability for a job")
@@ -62,13 +62,13 @@ fn headline(found: &JobSchedule) -> String {
     };
     format!(
         "{jobs} for {} instead of {} on demand at once; {late}{risk}",
-        money(amount(found, found.planned.cost())),
-        money(amount(found, found.first_come.cost())),
+        money(amount(schedule, schedule.planned.cost())),
+        money(amount(schedule, schedule.first_come.cost())),
     )
 }
 
-fn given(found: &JobSchedule) -> Vec<Given> {
-    let request = &found.request;
+fn given(schedule: &JobSchedule) -> Vec<Given> {
+    let request = &schedule.request;
     let gpu_hours = request
         .jobs
         .iter()
@@ -86,24 +86,27 @@ fn given(found: &JobSchedule) -> Vec<Given> {
 }
 
 /// The plans that are compared, with their names.
-fn compared(found: &JobSchedule) -> Vec<(&'static str, &JobPlan, &JobSchedule)> {
-    let best = found.best.as_ref().map(|(best, is_whole)| match is_whole {
-        true => ("best of every order", best, found),
-        false => ("best of the orders tried", best, found),
-    });
+fn compared(schedule: &JobSchedule) -> Vec<(&'static str, &JobPlan, &JobSchedule)> {
+    let best = schedule
+        .best
+        .as_ref()
+        .map(|(best, is_whole)| match is_whole {
+            true => ("best of every order", best, schedule),
+            false => ("best of the orders tried", best, schedule),
+        });
     rows! {
-        ("planned", &found.planned, found);
-        ("first come, first served", &found.first_come, found);
+        ("planned", &schedule.planned, schedule);
+        ("first come, first served", &schedule.first_come, schedule);
         ..best;
     }
 }
 
-fn steps(found: &JobSchedule) -> Vec<Step> {
-    let plans = compared(found).into_iter().map(|(name, plan, _)| {
+fn steps(schedule: &JobSchedule) -> Vec<Step> {
+    let plans = compared(schedule).into_iter().map(|(name, plan, _)| {
         let [cost, compute, transfer] = [plan.cost(), plan.compute(), plan.transfer()];
-        let [compute, transfer] = [compute, transfer].map(|part| money(amount(found, part)));
+        let [compute, transfer] = [compute, transfer].map(|part| money(amount(schedule, part)));
         let arithmetic = format!("{compute} compute + {transfer} transfer");
-        Step::new(name, arithmetic, Value::Money(amount(found, cost)))
+        Step::new(name, arithmetic, Value::Money(amount(schedule, cost)))
     });
     plans.collect()
 }
@@ -147,33 +150,35 @@ columns! {
     }
 }
 
-fn jobs(found: &JobSchedule) -> Table {
-    let placements = || found.planned.placements.iter();
-    let rows = placements().zip(&found.first_come.placements);
+fn jobs(schedule: &JobSchedule) -> Table {
+    let placements = || schedule.planned.placements.iter();
+    let rows = placements().zip(&schedule.first_come.placements);
     let rows = rows.map(|(planned, first_come)| Row {
-        found,
-        job: &found.request.jobs[planned.job],
+        found: schedule,
+        job: &schedule.request.jobs[planned.job],
         planned,
         first_come,
     });
-    let regions: BTreeSet<&str> = placements().map(|one| region_of(found, one)).collect();
+    let regions: BTreeSet<&str> = placements()
+        .map(|placement| region_of(schedule, placement))
+        .collect();
     let only = regions.first().filter(|_| regions.len() == 1);
     let place = only.map_or(String::new(), |region| format!("in {region}, "));
     let title = format!("JOBS  {place}times in UTC");
     Table::of("jobs", title, ("job", "jobs"), of_jobs(), rows)
         .wide_unless(only.is_none(), &["region"])
-        .wide_unless(found.planned.late() > 0, &["is_late"])
+        .wide_unless(schedule.planned.late() > 0, &["is_late"])
 }
 
-fn rental<'a>(found: &'a JobSchedule, job: &Job, rental: usize) -> &'a Rental {
-    &found.request.needs[job.need].rentals[rental]
+fn rental<'a>(schedule: &'a JobSchedule, job: &Job, rental: usize) -> &'a Rental {
+    &schedule.request.needs[job.need].rentals[rental]
 }
 
-fn region_of<'a>(found: &'a JobSchedule, one: &Placement) -> &'a str {
-    match one.place {
-        Where::Host(host) => &found.request.hosts[host].region,
+fn region_of<'a>(schedule: &'a JobSchedule, placement: &Placement) -> &'a str {
+    match placement.place {
+        Where::Host(host) => &schedule.request.hosts[host].region,
         Where::Rental { rental: place, .. } => {
-            &rental(found, &found.request.jobs[one.job], place).region
+            &rental(schedule, &schedule.request.jobs[placement.job], place).region
         }
     }
 }
@@ -201,26 +206,26 @@ fn option(place: Where) -> &'static str {
 }
 
 /// Jobs on rented machines: how many of which, and whether they are spot.
-fn rented(found: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, bool)> {
-    found.planned.placements.iter().filter_map(|one| {
-        let job = &found.request.jobs[one.job];
-        match one.place {
+fn rented(schedule: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, bool)> {
+    schedule.planned.placements.iter().filter_map(|placement| {
+        let job = &schedule.request.jobs[placement.job];
+        match placement.place {
             Where::Host(_) => None,
             Where::Rental {
                 rental: place,
                 machines,
                 spot,
-            } => Some((job, machines, rental(found, job, place), spot.is_some())),
+            } => Some((job, machines, rental(schedule, job, place), spot.is_some())),
         }
     })
 }
 
-fn caveats(found: &JobSchedule) -> Vec<String> {
-    let mut placements = found.planned.placements.iter();
-    let is_idle = |one: &Placement| matches!(one.place, Where::Host(_));
-    let uses_idle = found.planned.placements.iter().any(is_idle);
-    let is_moved = placements.any(|one| one.transfer > Decimal::ZERO);
-    let unused = match unused_gpus(found) {
+fn caveats(schedule: &JobSchedule) -> Vec<String> {
+    let mut placements = schedule.planned.placements.iter();
+    let is_idle = |placement: &Placement| matches!(placement.place, Where::Host(_));
+    let uses_idle = schedule.planned.placements.iter().any(is_idle);
+    let is_moved = placements.any(|placement| placement.transfer > Decimal::ZERO);
+    let unused = match unused_gpus(schedule) {
         0 => None,
         1 => Some("1 GPU is".to_owned()),
         unused => Some(format!("{unused} GPUs are")),
@@ -228,31 +233,32 @@ fn caveats(found: &JobSchedule) -> Vec<String> {
     rows! {
         if uses_idle => "Idle hours are those of past weeks, and their owners may need them again. They cost nothing more only where the machine is not switched off in them: a schedule that stops it saves the same hours.".to_owned();
         for unused in unused => format!("Jobs do not share a rented machine here: {unused} paid for and stay unused. Jobs that run at the same time may fit on one, for less.");
-        if rented(found).any(|(_, _, _, is_spot)| is_spot) => format!("Spot times are longer by the checkpoints and restarts that are expected. With more interruptions a job may miss its deadline: it is on spot only where the probability of that is at most {MOST_MISS_PERCENT:.0}%, if interruptions come at random. `--no-spot` has none.");
+        if rented(schedule).any(|(_, _, _, is_spot)| is_spot) => format!("Spot times are longer by the checkpoints and restarts that are expected. With more interruptions a job may miss its deadline: it is on spot only where the probability of that is at most {MOST_MISS_PERCENT:.0}%, if interruptions come at random. `--no-spot` has none.");
         if is_moved => "Data is moved once for each job, at one price. The time that takes is not counted, and some regions are more expensive to leave.".to_owned();
-        ..on_arm(rented(found).map(|(_, _, rental, _)| rental.instance_type.as_str()));
+        ..on_arm(rented(schedule).map(|(_, _, rental, _)| rental.instance_type.as_str()));
         "Machines on demand and spot are there when a job starts, and a job takes as long on every type with the GPU that it asks for. Prices do not depend on the hour.".to_owned();
     }
 }
 
 /// GPUs of rented machines that their jobs do not take, summed over the jobs.
-fn unused_gpus(found: &JobSchedule) -> u64 {
-    let unused = rented(found).map(|(job, machines, rental, _)| {
+fn unused_gpus(schedule: &JobSchedule) -> u64 {
+    let unused = rented(schedule).map(|(job, machines, rental, _)| {
         let gpus = u64::from(rental.gpus) * u64::from(machines);
         gpus.saturating_sub(job.gpus.into())
     });
     unused.sum()
 }
 
-fn unknown(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
-    let request = &found.request;
-    let others = request
-        .needs
-        .iter()
-        .flat_map(|need| need.other_currencies.iter().map(move |other| (need, other)));
+fn unknown(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
+    let request = &schedule.request;
+    let others = request.needs.iter().flat_map(|need| {
+        need.other_currencies
+            .iter()
+            .map(move |currency| (need, currency))
+    });
     let restartable = request.jobs.iter().filter(|job| job.is_restartable);
     let needs = restartable.map(|job| &request.needs[job.need]);
-    let without_spot = needs.filter(|need| !need.rentals.iter().any(|one| one.is_spot));
+    let without_spot = needs.filter(|need| !need.rentals.iter().any(|rental| rental.is_spot));
     let without_spot: BTreeSet<&str> = without_spot.map(|need| need.name.as_str()).collect();
     let remedy = |gpu: &str| {
         format!(
@@ -268,8 +274,8 @@ fn unknown(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<
 }
 
 /// What the first job on spot rests on; without one, the prices of the first that is rented.
-fn next(found: &JobSchedule) -> Vec<String> {
-    let of = |wanted: bool| rented(found).find(|(_, _, _, is_spot)| *is_spot == wanted);
+fn next(schedule: &JobSchedule) -> Vec<String> {
+    let of = |wanted: bool| rented(schedule).find(|(_, _, _, is_spot)| *is_spot == wanted);
     let first = of(true).or_else(|| of(false));
     let command = first.map(|(_, machines, rental, is_spot)| {
         let [name, region] = [&rental.instance_type, &rental.region].map(|word| shell_word(word));

@@ -14,27 +14,32 @@ use std::collections::BTreeSet;
 
 /// What an own server costs beside rented machines; `fleet` is the workload that it would take
 /// over, with its instances.
-pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc {
-    let own = std::iter::once((None, found));
-    let options = own.chain(found.rentals.iter().map(|rented| (Some(rented), found)));
+pub fn rent_or_buy_answer(comparison: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc {
+    let own = std::iter::once((None, comparison));
+    let options = own.chain(
+        comparison
+            .rentals
+            .iter()
+            .map(|rented| (Some(rented), comparison)),
+    );
     let turned = format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER");
-    let source = found.own.sources.get(&Input::Watts);
+    let source = comparison.own.sources.get(&Input::Watts);
     let is_measured = source.is_some_and(|source| source.contains("--profile-data"));
     Doc {
         name: "rent-or-buy",
-        headline: headline(found),
-        given: given(&found.own),
-        steps: steps(found),
+        headline: headline(comparison),
+        given: given(&comparison.own),
+        steps: steps(comparison),
         tables: rows! {
             Table::of("options", "OWN SERVER AND RENTED MACHINES", ("option", "options"), of_options(), options);
-            Table::of("parts", "WHAT THE OWN SERVER COSTS", ("part", "parts"), of_parts(), &found.parts);
-            Table::of("sensitivity", turned, ("input", "inputs"), of_inputs(), &found.sensitivity);
+            Table::of("parts", "WHAT THE OWN SERVER COSTS", ("part", "parts"), of_parts(), &comparison.parts);
+            Table::of("sensitivity", turned, ("input", "inputs"), of_inputs(), &comparison.sensitivity);
         },
-        caveats: caveats(found, fleet),
+        caveats: caveats(comparison, fleet),
         missing: rows! {
             if !is_measured => Missing::new("measured draw of the GPUs", "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass `--profile-data run.jsonl` and `--host-watts`");
         },
-        next: next(found),
+        next: next(comparison),
         ..Doc::default()
     }
 }
@@ -54,29 +59,29 @@ fn named(rental: &Rental) -> String {
     format!("{} {}{place}", rental.machine, rental.paying)
 }
 
-fn against(one: &PricedRental, own: &Own) -> String {
-    let saved = one.saved_by_owning;
+fn against(priced: &PricedRental, own: &Own) -> String {
+    let saved = priced.saved_by_owning;
     let costs = match saved.amount() < Decimal::ZERO {
         true => format!("costs {} more", money(usd(-saved.amount()))),
         false => format!("costs {} less", money(saved)),
     };
     let years = counted(own.years.into(), "year", "years");
-    let pays_off = match one.break_even_month {
+    let pays_off = match priced.break_even_month {
         Some(month) => format!("pays off in month {month}"),
         None => format!("never pays off within {years}"),
     };
-    let rental = named(&one.rental);
+    let rental = named(&priced.rental);
     format!("against {rental} the own server {pays_off} and {costs} over {years}")
 }
 
-fn headline(found: &RentOrBuy) -> String {
-    let Some(asked) = found.asked() else {
+fn headline(comparison: &RentOrBuy) -> String {
+    let Some(asked) = comparison.asked() else {
         return String::new();
     };
-    let first = against(asked, &found.own);
-    match found.cheapest() {
+    let first = against(asked, &comparison.own);
+    match comparison.cheapest() {
         Some(cheapest) if cheapest.rental != asked.rental => {
-            format!("{first}; {}", against(cheapest, &found.own))
+            format!("{first}; {}", against(cheapest, &comparison.own))
         }
         _ => first,
     }
@@ -116,13 +121,16 @@ fn given(own: &Own) -> Vec<Given> {
     }
 }
 
-fn steps(found: &RentOrBuy) -> Vec<Step> {
-    let own = &found.own;
+fn steps(comparison: &RentOrBuy) -> Vec<Step> {
+    let own = &comparison.own;
     let hours = own.hours_of_month.normalize();
-    let electricity = found.parts.iter().find(|part| part.name == "electricity");
+    let electricity = comparison
+        .parts
+        .iter()
+        .find(|part| part.name == "electricity");
     let electricity = electricity.map(|part| usd(part.monthly));
-    let asked = found.asked();
-    let saves = |rented: &PricedRental| rented.monthly.amount() > found.monthly.amount();
+    let asked = comparison.asked();
+    let saves = |rented: &PricedRental| rented.monthly.amount() > comparison.monthly.amount();
     let rent = |rented: &PricedRental| {
         let (rental, used) = (&rented.rental, own.utilization_percent.normalize());
         let share = match rental.paying.is_committed() {
@@ -136,14 +144,14 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
         )
     };
     rows! {
-        Step::new("paid at once", format!("{} × (1 + {}%)", own.purchase.normalize(), own.spares_percent.normalize()), Value::Money(found.outlay));
+        Step::new("paid at once", format!("{} × (1 + {}%)", own.purchase.normalize(), own.spares_percent.normalize()), Value::Money(comparison.outlay));
         Step::new("electricity per month", format!("{} W / 1,000 × {hours} h × {} × {}", own.watts.round_dp(1).normalize(), own.pue.normalize(), own.electricity.normalize()), Value::make_money(electricity));
-        Step::new("own server per month", "electricity + rack + staff + capital", Value::Money(found.monthly));
-        Step::new("own server over the term", format!("{} + {} × {} - {}", money(found.outlay), own.months(), money(found.monthly), money(found.residual)), Value::Money(found.total));
+        Step::new("own server per month", "electricity + rack + staff + capital", Value::Money(comparison.monthly));
+        Step::new("own server over the term", format!("{} + {} × {} - {}", money(comparison.outlay), own.months(), money(comparison.monthly), money(comparison.residual)), Value::Money(comparison.total));
         for rented in asked => Step::new("rent per month", rent(rented), Value::Money(rented.monthly));
         for rented in asked.filter(|rented| saves(rented)) => Step::new(
             "month of break-even",
-            format!("{} / ({} - {}), rounded up", money(found.outlay), money(rented.monthly), money(found.monthly)),
+            format!("{} / ({} - {}), rounded up", money(comparison.outlay), money(rented.monthly), money(comparison.monthly)),
             Value::make_count(rented.break_even_month),
         );
     }
@@ -193,9 +201,12 @@ fn quotient(price: Money) -> Money {
     Money::new(price.amount().round_dp(4), price.currency())
 }
 
-fn caveats(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
-    let own = &found.own;
-    let turned = found.sensitivity.iter().flat_map(|one| one.asked_months);
+fn caveats(comparison: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
+    let own = &comparison.own;
+    let turned = comparison
+        .sensitivity
+        .iter()
+        .flat_map(|sensitivity| sensitivity.asked_months);
     let turned: Vec<Option<u32>> = turned.collect();
     let (earliest, latest) = (turned.iter().flatten().min(), turned.iter().flatten().max());
     let months = match earliest.zip(latest) {
@@ -207,7 +218,7 @@ fn caveats(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
     };
     let fleet = fleet.filter(|(_, instances)| *instances > 1);
     rows! {
-        ..of_machines(found);
+        ..of_machines(comparison);
         for (name, instances) in fleet => format!("{name} has {instances} instances: the server is compared with as many GPUs as it has, and not with all of them");
         format!("with one input {TURN_PERCENT}% lower or higher, the server pays off against the machine that was asked about: {months}");
         "a machine rented by the hour is taken to run only while its GPUs are needed; one that always runs costs as much as at a utilization of 100%".to_owned();
@@ -222,14 +233,19 @@ const MARKETPLACES: [&str; 4] = ["akash", "salad", "tensordock", "vast-ai"];
 const COMMUNITY: &str = "[community]";
 
 /// What to know of the machines that are compared.
-fn of_machines(found: &RentOrBuy) -> Vec<String> {
-    let rentals = || found.rentals.iter().map(|rented| &rented.rental);
-    let several = found.rentals.iter().filter(|one| !one.is_alike).count();
-    let counted = counted(found.rentals.len() as u64, "rental", "rentals");
+fn of_machines(comparison: &RentOrBuy) -> Vec<String> {
+    let rentals = || comparison.rentals.iter().map(|rented| &rented.rental);
+    let several = comparison
+        .rentals
+        .iter()
+        .filter(|rental| !rental.is_alike)
+        .count();
+    let counted = counted(comparison.rentals.len() as u64, "rental", "rentals");
     let hosts: BTreeSet<String> = rentals().filter_map(of_marketplace).collect();
     let hosts = hosts.into_iter().collect::<Vec<_>>().join(", ");
-    let others = rentals().filter(|one| one.provider.as_deref().is_some_and(|name| name != AWS));
-    let days: BTreeSet<Date> = others.filter_map(|one| one.seen_on).collect();
+    let others =
+        rentals().filter(|rental| rental.provider.as_deref().is_some_and(|name| name != AWS));
+    let days: BTreeSet<Date> = others.filter_map(|rental| rental.seen_on).collect();
     let when = days
         .first()
         .zip(days.last())
@@ -238,7 +254,7 @@ fn of_machines(found: &RentOrBuy) -> Vec<String> {
             false => format!("from {first} to {last}"),
         });
     rows! {
-        ..found.asked().and_then(|rented| not_launched(type_of(&rented.rental)));
+        ..comparison.asked().and_then(|rented| not_launched(type_of(&rented.rental)));
         if several > 0 => format!("{several} of {counted} are several machines with fewer GPUs each, and last: no NVLink links GPUs of two machines, so that work on all of them together is slower there or does not run");
         if !hosts.is_empty() => format!("machines of {hosts} belong to hosts of many owners: ask what they promise");
         for when in when => format!("prices of other providers were seen {when}");
@@ -261,11 +277,11 @@ fn of_marketplace(rental: &Rental) -> Option<String> {
         .then(|| provider.to_owned())
 }
 
-fn next(found: &RentOrBuy) -> Vec<String> {
-    let rental = found.asked().map(|rented| &rented.rental);
+fn next(comparison: &RentOrBuy) -> Vec<String> {
+    let rental = comparison.asked().map(|rented| &rented.rental);
     let place = rental.and_then(|rental| Some((type_of(rental), rental.region.as_ref()?)));
-    let mut rentals = found.rentals.iter().map(|rented| &rented.rental);
-    let is_committed = rentals.any(|one| one.is_asked && one.paying.is_committed());
+    let mut rentals = comparison.rentals.iter().map(|rented| &rented.rental);
+    let is_committed = rentals.any(|rented| rented.is_asked && rented.paying.is_committed());
     rows! {
         for (name, region) in place.filter(|_| is_committed) => format!("gpucost reserved --type {name} --region {region}");
         for (name, _) in place => format!("gpucost pricing {name} --region all");

@@ -46,20 +46,20 @@ pub fn select_answer(selection: &Selection) -> Doc {
 fn headline(selection: &Selection) -> String {
     let Some(best) = selection.fits.first() else {
         let nearest = selection.refused.first();
-        let nearest = nearest.map_or(String::new(), |one| {
-            format!("; nearest: {}: {}", place(&one.offered), one.reason)
+        let nearest = nearest.map_or(String::new(), |refused| {
+            format!("; nearest: {}: {}", place(&refused.offered), refused.reason)
         });
         return format!("no instance type fits{nearest}");
     };
     let count = |is_checked: bool| {
         let fits = selection.fits.iter();
-        let alike = fits.filter(|one| one.dtype() == best.dtype());
-        alike.filter(|one| one.is_checked() == is_checked).count() as u64
+        let alike = fits.filter(|fit| fit.dtype() == best.dtype());
+        alike.filter(|fit| fit.is_checked() == is_checked).count() as u64
     };
     let (checked, unchecked) = (count(true), count(false));
     let served = selection.wanted.models.iter();
     let served = served
-        .filter(|one| Some(one.dtype) == best.dtype())
+        .filter(|model| Some(model.dtype) == best.dtype())
         .map(model::served);
     let tokens = model::per_million(best, selection);
     let name = place(&best.offered);
@@ -194,7 +194,7 @@ fn types(selection: &Selection) -> Table {
     let several = wanted.models.len() > 1;
     let is_in_part = wanted
         .model()
-        .is_some_and(|one| one.terms.utilization < 1.0);
+        .is_some_and(|model| model.terms.utilization < 1.0);
     let rows = fits.iter().map(|offer| (offer, selection));
     Table::of(
         "types",

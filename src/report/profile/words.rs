@@ -81,7 +81,7 @@ fn model_words(profile: &RunProfile) -> String {
     let mut names: Vec<String> = names.collect();
     names.dedup();
     match names.as_slice() {
-        [one] => one.clone(),
+        [name] => name.clone(),
         _ => "GPUs".to_owned(),
     }
 }
@@ -223,14 +223,16 @@ fn title(profile: &RunProfile) -> String {
 }
 
 fn diagnosis(profile: &RunProfile) -> String {
-    let found = &profile.diagnosis;
+    let diagnosis = &profile.diagnosis;
     if profile.verdict.classification == Classification::InsufficientData {
         return profile.verdict.reason.clone();
     }
-    match (found.bottleneck, found.confidence) {
-        (Bottleneck::Unknown, _) => format!("bottleneck unknown: {}", found.reason),
-        (bottleneck, None) => format!("{bottleneck}: {}", found.reason),
-        (bottleneck, Some(confidence)) => format!("{bottleneck} ({confidence}): {}", found.reason),
+    match (diagnosis.bottleneck, diagnosis.confidence) {
+        (Bottleneck::Unknown, _) => format!("bottleneck unknown: {}", diagnosis.reason),
+        (bottleneck, None) => format!("{bottleneck}: {}", diagnosis.reason),
+        (bottleneck, Some(confidence)) => {
+            format!("{bottleneck} ({confidence}): {}", diagnosis.reason)
+        }
     }
 }
 
@@ -242,8 +244,8 @@ fn cost_words(cost: &RunCost) -> String {
     let useful = cost.useful_gpu_hour.map(rate_words);
     parts.extend(useful.map(|rate| format!("{} per useful GPU-hour", rate.replace("/h", ""))));
     let price = cost.today.instances.first();
-    parts.extend(price.map(|one| {
-        let (option, quote) = (one.key.option, &one.quote);
+    parts.extend(price.map(|instance| {
+        let (option, quote) = (instance.key.option, &instance.quote);
         format!(
             "{option} price as of {} ({})",
             quote.effective_date, quote.origin
@@ -253,21 +255,21 @@ fn cost_words(cost: &RunCost) -> String {
 }
 
 fn spot_words(spot: &SpotRun) -> String {
-    let Some(found) = &spot.interruption else {
+    let Some(interruption) = &spot.interruption else {
         return if spot.is_unread {
             "interruption: unknown, because notices were not read to the end of the run".to_owned()
         } else {
             "no interruption was announced".to_owned()
         };
     };
-    let left = (found.action_seconds - found.noticed_seconds).max(0.0);
-    let warned = found.warned_by.as_deref();
+    let left = (interruption.action_seconds - interruption.noticed_seconds).max(0.0);
+    let warned = interruption.warned_by.as_deref();
     let warned = warned.map(|by| format!("; command warned by {by}"));
     format!(
         "interruption: {} at {}, noticed after {}, {} before it{}",
-        found.notice.action,
-        found.notice.time,
-        elapsed_words(found.noticed_seconds),
+        interruption.notice.action,
+        interruption.notice.time,
+        elapsed_words(interruption.noticed_seconds),
         elapsed_words(left),
         warned.unwrap_or_default()
     )
@@ -275,19 +277,19 @@ fn spot_words(spot: &SpotRun) -> String {
 
 /// MFU with what it is made from, or why it is not known.
 fn mfu_words(mfu: Result<&Mfu, &String>) -> String {
-    let found = match mfu {
-        Ok(found) => found,
+    let measured = match mfu {
+        Ok(measured) => measured,
         Err(reason) => return format!("MFU unknown: {reason}"),
     };
     format!(
         "MFU {}: {} steps × {:.3e} FLOP in {}, of the {:.0} TFLOPS ({}, dense) of {}",
-        percent(found.percent),
-        count(found.steps),
-        found.flops_per_step,
-        elapsed_words(found.seconds),
-        found.peak_tflops,
-        found.dtype,
-        match found.gpus {
+        percent(measured.percent),
+        count(measured.steps),
+        measured.flops_per_step,
+        elapsed_words(measured.seconds),
+        measured.peak_tflops,
+        measured.dtype,
+        match measured.gpus {
             1 => "the GPU in use".to_owned(),
             gpus => format!("{gpus} GPUs in use"),
         }

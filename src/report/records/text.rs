@@ -83,8 +83,10 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
         size(verified.bytes)
     );
     for trouble in FileTrouble::ALL {
-        let all = verified.found.iter();
-        let own: Vec<&FoundFile> = all.filter(|one| one.trouble == *trouble).collect();
+        let troubled_files = verified.found.iter();
+        let own: Vec<&FoundFile> = troubled_files
+            .filter(|file| file.trouble == *trouble)
+            .collect();
         if own.is_empty() {
             continue;
         }

@@ -71,7 +71,7 @@ pub(in crate::report) fn groups_of<T: Copy, K: Ord>(
 pub(in crate::report) fn places(group: &[&Gap]) -> String {
     let names = || group.iter().map(|gap| gap.place.as_str());
     match group {
-        [one] => one.place.clone(),
+        [gap] => gap.place.clone(),
         _ => {
             let of_instances = names().all(|place| place.starts_with("i-"));
             let number = group.len() as u64;
@@ -127,13 +127,13 @@ mod tests {
              GPU utilization of us-east-1: access denied\n    \
              hint: set up the agent\n\n"
         );
-        let all = shown(&gaps, Some(usize::MAX));
-        assert_eq!(all.matches("hint: ").count(), 26);
+        let all_gaps = shown(&gaps, Some(usize::MAX));
+        assert_eq!(all_gaps.matches("hint: ").count(), 26);
         assert!(
-            all.contains("\n  GPU utilization of i-25: nothing was reported\n"),
-            "{all}"
+            all_gaps.contains("\n  GPU utilization of i-25: nothing was reported\n"),
+            "{all_gaps}"
         );
-        let one = shown(&gaps, Some(1));
-        assert!(one.contains("… and 1 more gap: "), "{one}");
+        let one_gap = shown(&gaps, Some(1));
+        assert!(one_gap.contains("… and 1 more gap: "), "{one_gap}");
     }
 }

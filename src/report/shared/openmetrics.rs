@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn figures_are_plain_decimals() {
-        for (found, expected) in [
+        for (written, expected) in [
             (ratio_of_percent(Some(41.7)), Some("0.417")),
             (ratio_of_percent(Some(-0.000_000_1)), Some("0")),
             (bytes_of_mib(Some(23_028.0)), Some("24146608128")),
@@ -244,7 +244,7 @@ mod tests {
             (figure(Some(f64::INFINITY)), None),
             (figure(None), None),
         ] {
-            assert_eq!(found.as_deref(), expected);
+            assert_eq!(written.as_deref(), expected);
         }
         let cents = Money::new("199999.995".parse().expect("a decimal"), Currency::Cny);
         let mut page = Exposition::default();

@@ -254,11 +254,11 @@ impl PlainTable {
             .collect();
         let rows: Vec<Vec<String>> = self.rows.iter().map(|cells| of(cells)).collect();
         let lines = lines_of(&drawn(&of(&self.header), &rows, &numbers));
-        let mut all: Vec<Vec<String>> = lines.into_iter().map(|line| vec![line]).collect();
+        let mut blocks: Vec<Vec<String>> = lines.into_iter().map(|line| vec![line]).collect();
         if below.is_empty() {
-            return all;
+            return blocks;
         }
-        for (lines, cells) in all.iter_mut().skip(1).zip(&self.rows) {
+        for (lines, cells) in blocks.iter_mut().skip(1).zip(&self.rows) {
             let pairs = below.iter().filter_map(|index| {
                 let cell = cells.get(*index)?;
                 Some(format!("{}: {cell}", self.header[*index]))
@@ -267,7 +267,7 @@ impl PlainTable {
             let words = wrap(&pairs.join(", "), width.saturating_sub(4));
             lines.extend(words.iter().map(|line| format!("    {line}")));
         }
-        all
+        blocks
     }
 
     /// The width of every column.

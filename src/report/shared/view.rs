@@ -197,7 +197,8 @@ impl View {
             patterns.any(|pattern| matches_pattern(pattern, word))
         };
         let is_of_class = |name: &String| name == row.class || row.states.contains(name.as_str());
-        let saves = |least: Decimal| amount(row.monthly_savings).is_some_and(|one| one >= least);
+        let saves =
+            |least: Decimal| amount(row.monthly_savings).is_some_and(|saved| saved >= least);
         (self.types.is_empty() || any(&self.types, &row.instance_type))
             && (self.classes.is_empty() || self.classes.iter().any(is_of_class))
             && (self.names.is_empty() || row.names.iter().any(|name| any(&self.names, name)))
@@ -216,7 +217,10 @@ impl View {
         let left_out = of(left_out);
         Picked {
             kept: of(kept),
-            hidden: left_out.iter().map(|one| one.workload.id()).collect(),
+            hidden: left_out
+                .iter()
+                .map(|workload| workload.workload.id())
+                .collect(),
             left_out,
         }
     }
@@ -240,8 +244,12 @@ impl Picked<'_> {
 /// How many of some workloads there are, what they cost and what the plan saves of that; absent
 /// without any. `which` says which ones they are, such as `more` that are not shown.
 pub(in crate::report) fn summed(workloads: &[&AuditedWorkload], which: &str) -> Option<String> {
-    let costs = workloads.iter().map(|one| one.workload.monthly_cost());
-    let savings = workloads.iter().map(|one| one.planned_monthly_savings());
+    let costs = workloads
+        .iter()
+        .map(|workload| workload.workload.monthly_cost());
+    let savings = workloads
+        .iter()
+        .map(|workload| workload.planned_monthly_savings());
     hidden_rows(workloads.len(), which, sum(costs), sum(savings))
 }
 
@@ -286,7 +294,7 @@ fn unknown(
     patterns: &[String],
     known: BTreeSet<&str>,
 ) -> Option<UnknownPattern> {
-    let fits_nothing = |pattern: &&String| !known.iter().any(|one| matches_pattern(pattern, one));
+    let fits_nothing = |pattern: &&String| !known.iter().any(|name| matches_pattern(pattern, name));
     let pattern = patterns.iter().find(fits_nothing)?;
     Some(UnknownPattern {
         flag,
@@ -385,7 +393,10 @@ mod tests {
             teams: patterns(&["team-?"]),
             ..View::default()
         };
-        assert_eq!(view.unknown(&rows()).map(|one| one.flag), Some("--team"));
+        assert_eq!(
+            view.unknown(&rows()).map(|pattern| pattern.flag),
+            Some("--team")
+        );
     }
 
     #[test]

@@ -23,7 +23,10 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     host.machine?;
     let pods = host.node.cpu_only_pods.filter(|count| *count > 0)?;
     let requested = host.devices.requested?;
-    let has_gpus = host.devices.physical.is_some_and(|one| !one.is_zero());
+    let has_gpus = host
+        .devices
+        .physical
+        .is_some_and(|physical| !physical.is_zero());
     if host.is_new || !has_gpus || !requested.is_zero() {
         return None;
     }

@@ -69,7 +69,7 @@ impl Host<'_> {
     /// What so many of its devices cost per month, rounded.
     pub fn share(&self, devices: Decimal) -> Option<Money> {
         let cost = self.machine?.monthly_cost?;
-        let physical = self.devices.physical.filter(|one| !one.is_zero())?;
+        let physical = self.devices.physical.filter(|count| !count.is_zero())?;
         let amount = cost.amount().checked_mul(devices.min(physical))?;
         let amount = amount.checked_div(physical)?;
         Some(Money::new(amount, cost.currency()).rounded())
@@ -77,7 +77,10 @@ impl Host<'_> {
 
     /// Whether GPUs were seen working in the window though no pod requests any.
     pub fn works_unasked(&self) -> bool {
-        let is_unclaimed = self.devices.requested.is_some_and(|one| one.is_zero());
+        let is_unclaimed = self
+            .devices
+            .requested
+            .is_some_and(|requested| requested.is_zero());
         let usage = self.machine.and_then(|machine| machine.usage);
         let mut gpus = usage.into_iter().flat_map(|usage| &usage.gpus);
         is_unclaimed && gpus.any(|gpu| gpu.works() == Some(true))
@@ -151,7 +154,7 @@ impl Holding<'_> {
             return false;
         };
         let mut uses = self.uses.values();
-        uses.any(|one| one.hours() > held + f64::from(one.sample_seconds) / 3_600.0)
+        uses.any(|gpu_use| gpu_use.hours() > held + f64::from(gpu_use.sample_seconds) / 3_600.0)
     }
 
     /// The pod with what made it, such as `search/ranker-0 (Deployment ranker)`.
@@ -188,7 +191,7 @@ impl<'a> View<'a> {
         let mut grouped: BTreeMap<HoldingKey<'a>, (usize, Vec<&'a Claim>)> = BTreeMap::new();
         for node in &facts.clusters.nodes {
             let machine = facts.machines.get(&node.machine);
-            if machine.is_some_and(|one| !one.is_running || one.is_ignored) {
+            if machine.is_some_and(|instance| !instance.is_running || instance.is_ignored) {
                 continue;
             }
             let claims = by_machine.remove(&node.machine).unwrap_or_default();
@@ -203,7 +206,7 @@ impl<'a> View<'a> {
                     .or_insert_with(|| (hosts.len(), Vec::new()));
                 group.1.push(claim);
             }
-            let age = machine.map(|one| facts.as_of.duration_since(one.first_seen));
+            let age = machine.map(|instance| facts.as_of.duration_since(instance.first_seen));
             hosts.push(Host {
                 node,
                 machine,
@@ -226,8 +229,8 @@ impl<'a> View<'a> {
     /// Claims that wait, with how many minutes they have.
     pub fn pending(&self) -> impl Iterator<Item = (&'a Claim, f64)> {
         let facts = self.facts;
-        let all = facts.clusters.claims.iter();
-        let pending = all.filter(|claim| claim.state == ClaimState::Pending);
+        let claims = facts.clusters.claims.iter();
+        let pending = claims.filter(|claim| claim.state == ClaimState::Pending);
         pending
             .filter_map(move |claim| Some((claim, seconds_since(facts.as_of, claim.since?) / 60.0)))
     }
@@ -239,15 +242,19 @@ fn holdings<'a>(
     grouped: BTreeMap<HoldingKey<'a>, (usize, Vec<&'a Claim>)>,
 ) -> Vec<Holding<'a>> {
     let mut uses: BTreeMap<HoldingKey<'a>, BTreeMap<u32, &'a DeviceUse>> = BTreeMap::new();
-    for one in &facts.clusters.uses {
-        let key = (one.namespace.as_str(), one.pod.as_str(), &one.machine);
-        uses.entry(key).or_default().insert(one.gpu, one);
+    for gpu_use in &facts.clusters.uses {
+        let key = (
+            gpu_use.namespace.as_str(),
+            gpu_use.pod.as_str(),
+            &gpu_use.machine,
+        );
+        uses.entry(key).or_default().insert(gpu_use.gpu, gpu_use);
     }
     let mut named: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (namespace, pod, _) in grouped.keys() {
         *named.entry((*namespace, *pod)).or_default() += 1;
     }
-    let mut all = Vec::with_capacity(grouped.len());
+    let mut holdings = Vec::with_capacity(grouped.len());
     for (key, (host, claims)) in grouped {
         let (namespace, pod, _) = key;
         let Some(first) = claims.first() else {
@@ -261,7 +268,7 @@ fn holdings<'a>(
             .iter()
             .filter(|claim| claim.devices.unit == DeviceUnit::Whole);
         let since = claims.iter().filter_map(|claim| claim.since).max();
-        all.push(Holding {
+        holdings.push(Holding {
             subject,
             holder: &first.holder,
             scheduler: hosts[host].node.scheduler,
@@ -276,7 +283,7 @@ fn holdings<'a>(
             claims,
         });
     }
-    all
+    holdings
 }
 
 fn seconds_since(as_of: Timestamp, since: Timestamp) -> f64 {

@@ -91,12 +91,13 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
         groups.entry(key).or_default().push(spot);
     }
     let waiting = waiting(view, |resource| {
-        let all = groups.values().flatten();
-        let free = all.filter(|spot| spot.offers(resource));
+        let spots = groups.values().flatten();
+        let free = spots.filter(|spot| spot.offers(resource));
         free.map(|spot| spot.free).max().unwrap_or_default()
     });
-    let all = groups.iter();
-    all.filter_map(|(key, spots)| finding(*key, spots, &waiting))
+    let grouped = groups.iter();
+    grouped
+        .filter_map(|(key, spots)| finding(*key, spots, &waiting))
         .collect()
 }
 
@@ -109,7 +110,9 @@ impl Spot<'_> {
 /// A node that pods are placed on, if it has room for what is on it.
 fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>> {
     let devices = host.node.devices.values();
-    let is_whole = devices.clone().all(|one| one.unit == DeviceUnit::Whole);
+    let is_whole = devices
+        .clone()
+        .all(|device| device.unit == DeviceUnit::Whole);
     if host.node.scheduler != Scheduler::Kubernetes {
         return None;
     }
@@ -119,7 +122,7 @@ fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>
     }
     host.devices.requested?;
     let (cpu, memory) = (host.node.cpu_millicores, host.node.memory_mib);
-    let mut devices: u64 = devices.map(|one| u64::from(one.allocatable)).sum();
+    let mut devices: u64 = devices.map(|device| u64::from(device.allocatable)).sum();
     let mut pinned_devices = 0;
     let (mut movable, mut sizes) = (Vec::new(), Vec::new());
     for holding in holdings {
@@ -131,7 +134,10 @@ fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>
             devices = devices.checked_sub(holding.whole)?;
             continue;
         }
-        let placement = holding.holder.placement.filter(|one| !one.is_bound);
+        let placement = holding
+            .holder
+            .placement
+            .filter(|placement| !placement.is_bound);
         match maker(holding).zip(placement) {
             Some((maker, placement)) => {
                 movable.push(Movable { maker, placement });
@@ -183,8 +189,8 @@ fn maker<'a>(holding: &Holding<'a>) -> Option<&'a str> {
 /// Nodes of Kubernetes with a pod that something would create again, and whose other places
 /// are unknown.
 pub(super) fn unplaced(view: &View<'_>) -> usize {
-    let all = view.holdings.iter();
-    let own = all.filter(|holding| holding.scheduler == Scheduler::Kubernetes);
+    let holdings = view.holdings.iter();
+    let own = holdings.filter(|holding| holding.scheduler == Scheduler::Kubernetes);
     let unknown = own.filter(|holding| {
         let is_read = view.host(holding).node.pods.is_some();
         is_read && maker(holding).is_some() && holding.holder.placement.is_none()
@@ -359,8 +365,8 @@ fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
     let released: BTreeSet<&String> = released.collect();
     let mut caveats: Vec<String> = released.into_iter().cloned().collect();
     let moving = packing.moves.iter();
-    let moving = moving.map(|one| &claimed[one.from].movable[one.pod]);
-    let makers = moving.clone().map(|one| one.maker);
+    let moving = moving.map(|relocation| &claimed[relocation.from].movable[relocation.pod]);
+    let makers = moving.clone().map(|pod| pod.maker);
     let losing: BTreeSet<&str> = makers.filter(|kind| !REPLACING.contains(kind)).collect();
     if !losing.is_empty() {
         let kinds: Vec<&str> = losing.into_iter().collect();
@@ -369,7 +375,7 @@ fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
             kinds.join(", ")
         ));
     }
-    let local = moving.filter(|one| one.placement.has_local_data).count();
+    let local = moving.filter(|pod| pod.placement.has_local_data).count();
     if local > 0 {
         let pods = counted(local, "pod that moves keeps", "pods that move keep");
         caveats.push(format!(
@@ -390,8 +396,8 @@ fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
 }
 
 /// Names in order, the first of many.
-fn names(all: &[&str]) -> String {
-    let (shown, rest) = all.split_at(all.len().min(MOST_NAMES));
+fn names(names: &[&str]) -> String {
+    let (shown, rest) = names.split_at(names.len().min(MOST_NAMES));
     let shown = shown.join(", ");
     match rest.len() {
         0 => shown,

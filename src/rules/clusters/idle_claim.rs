@@ -72,13 +72,16 @@ pub(super) fn confidence(view: &View<'_>, holding: &Holding<'_>, measured: f64) 
 /// What was measured of a device of the node of a holding.
 fn gpu_usage<'a>(view: &'a View<'_>, holding: &Holding<'_>, gpu: u32) -> Option<&'a GpuUsage> {
     let usage = view.host(holding).machine?.usage?;
-    usage.gpus.iter().find(|one| u32::from(one.index) == gpu)
+    usage
+        .gpus
+        .iter()
+        .find(|measured| u32::from(measured.index) == gpu)
 }
 
 /// How each pod used what it holds, in order.
 pub(super) fn uses<'a>(view: &'a View<'a>) -> Vec<Use<'a>> {
-    let all = view.holdings.iter();
-    all.map(|holding| use_of(view, holding)).collect()
+    let holdings = view.holdings.iter();
+    holdings.map(|holding| use_of(view, holding)).collect()
 }
 
 fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
@@ -99,13 +102,16 @@ fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
 
 /// Whether a GPU of its node draws the power of work while its counters stand still.
 pub(super) fn contradicts_itself(view: &View<'_>, holding: &Holding<'_>) -> bool {
-    let usage = view.host(holding).machine.and_then(|one| one.usage);
+    let usage = view.host(holding).machine.and_then(|machine| machine.usage);
     usage.is_some_and(|usage| usage.contradiction().is_some())
 }
 
 fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     let uses = holding.uses.values();
-    let largest_percent = uses.clone().map(|one| one.max_percent).fold(0.0, f64::max);
+    let largest_percent = uses
+        .clone()
+        .map(|gpu_use| gpu_use.max_percent)
+        .fold(0.0, f64::max);
     let encodes = holding.uses.keys().any(|gpu| {
         let usage = gpu_usage(view, holding, *gpu);
         usage.is_some_and(GpuUsage::encodes)
@@ -113,7 +119,7 @@ fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     if largest_percent >= ACTIVE_PERCENT || encodes {
         return Use::Other;
     }
-    let hours = uses.clone().map(|one| one.hours());
+    let hours = uses.clone().map(|gpu_use| gpu_use.hours());
     let measured_hours = hours.fold(f64::INFINITY, f64::min);
     let origin = format!(
         "metrics that name pods, {} of {}",
@@ -134,16 +140,16 @@ fn by_machine<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
         return Use::Unknown;
     };
     let maxima: Vec<_> = usage.gpus.iter().filter_map(|gpu| gpu.maxima).collect();
-    let is_blind = |one: &Maxima| one.samples.outage.forbids(view.facts.policy);
+    let is_blind = |peak: &Maxima| peak.samples.outage.forbids(view.facts.policy);
     if Decimal::from(maxima.len()) < physical || maxima.is_empty() || maxima.iter().any(is_blind) {
         return Use::Unknown;
     }
-    let largest_percent = maxima.iter().map(|one| one.largest).fold(0.0, f64::max);
+    let largest_percent = maxima.iter().map(|peak| peak.largest).fold(0.0, f64::max);
     if largest_percent >= ACTIVE_PERCENT || usage.gpus.iter().any(GpuUsage::encodes) {
         let holds_all = holding.devices >= physical;
         return if holds_all { Use::Other } else { Use::Unknown };
     }
-    let sampled_hours = maxima.iter().map(|one| one.samples.hours());
+    let sampled_hours = maxima.iter().map(|peak| peak.samples.hours());
     let sampled_hours = sampled_hours.fold(f64::INFINITY, f64::min);
     // Which hours have no samples is not known: in the worst case all are its own.
     let own_hours = expected_hours(view, holding);
@@ -174,7 +180,7 @@ fn idle<'a>(
 }
 
 pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Vec<Finding> {
-    let idle = uses.iter().filter_map(|one| match one {
+    let idle = uses.iter().filter_map(|claim_use| match claim_use {
         Use::Idle(idle) => Some(finding(view, idle)),
         Use::Other | Use::Unknown => None,
     });

@@ -252,16 +252,24 @@ impl Lab {
 
     /// Subject, title and savings of the findings of a rule.
     pub fn rows(&self, rule: &str) -> Vec<(String, String, Option<i64>)> {
-        let all = self.findings().into_iter().filter(|one| one.rule() == rule);
-        all.map(|one| {
-            let dollars = |money: Money| {
-                let amount = money.amount().to_string();
-                amount.parse::<f64>().expect("a number").round() as i64
-            };
-            let savings = one.monthly_savings.map(dollars);
-            (one.workload().to_owned(), one.title.clone(), savings)
-        })
-        .collect()
+        let findings = self
+            .findings()
+            .into_iter()
+            .filter(|finding| finding.rule() == rule);
+        findings
+            .map(|finding| {
+                let dollars = |money: Money| {
+                    let amount = money.amount().to_string();
+                    amount.parse::<f64>().expect("a number").round() as i64
+                };
+                let savings = finding.monthly_savings.map(dollars);
+                (
+                    finding.workload().to_owned(),
+                    finding.title.clone(),
+                    savings,
+                )
+            })
+            .collect()
     }
 
     pub fn rules(&self) -> Vec<&'static str> {
@@ -271,7 +279,7 @@ impl Lab {
     pub fn silences(&self) -> Vec<(String, Vec<&'static str>)> {
         let silent = self.with(cluster_silences);
         let rows = silent.into_iter();
-        rows.map(|one| (one.missing_data.reason.clone(), one.rules))
+        rows.map(|silence| (silence.missing_data.reason.clone(), silence.rules))
             .collect()
     }
 }

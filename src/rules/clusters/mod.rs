@@ -65,14 +65,14 @@ const PLACE: &str = "cluster";
 pub fn cluster_findings(facts: &ClusterFacts<'_>) -> Vec<Finding> {
     let view = View::of(facts);
     let uses = idle_claim::uses(&view);
-    let mut all = cpu_only_pods_on_gpu_node::findings(&view);
-    all.extend(fragmented_gpus::findings(&view));
-    all.extend(idle_claim::findings(&view, &uses));
-    all.extend(oversized_claim::findings(&view));
-    all.extend(pending_gpu_pods::findings(&view, &uses));
-    all.extend(stranded_host::findings(&view));
-    all.extend(unallocated_gpus::findings(&view));
-    all
+    let mut findings = cpu_only_pods_on_gpu_node::findings(&view);
+    findings.extend(fragmented_gpus::findings(&view));
+    findings.extend(idle_claim::findings(&view, &uses));
+    findings.extend(oversized_claim::findings(&view));
+    findings.extend(pending_gpu_pods::findings(&view, &uses));
+    findings.extend(stranded_host::findings(&view));
+    findings.extend(unallocated_gpus::findings(&view));
+    findings
 }
 
 /// What kept rules about clusters from speaking, one of each kind.
@@ -85,7 +85,10 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     };
     let unsorted = count(&view, |host| {
         let is_of_pods = host.node.scheduler == Scheduler::Kubernetes;
-        let is_unclaimed = host.devices.requested.is_some_and(|one| one.is_zero());
+        let is_unclaimed = host
+            .devices
+            .requested
+            .is_some_and(|requested| requested.is_zero());
         let has_pods = host.node.pods.is_some_and(|count| count > 0);
         is_of_pods && is_unclaimed && has_pods && host.node.cpu_only_pods.is_none()
     });
@@ -93,20 +96,20 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
         host.node.pods.is_some() && host.devices.physical.is_none()
     });
     let uses = idle_claim::uses(&view);
-    let is_idle_unknown = |one: &Use<'_>| matches!(one, Use::Unknown);
+    let is_idle_unknown = |claim_use: &Use<'_>| matches!(claim_use, Use::Unknown);
     let both = || uses.iter().zip(&view.holdings);
     let of_pod = |holding: &Holding<'_>| holding.scheduler == Scheduler::Kubernetes;
     let unused = both()
         .filter(|(_, holding)| of_pod(holding))
-        .filter(|(one, holding)| {
-            is_idle_unknown(one) || oversized_claim::is_unknown(&view, holding)
+        .filter(|(claim_use, holding)| {
+            is_idle_unknown(claim_use) || oversized_claim::is_unknown(&view, holding)
         })
         .count();
     let unused_by_tasks = both()
-        .filter(|(one, holding)| !of_pod(holding) && is_idle_unknown(one))
+        .filter(|(claim_use, holding)| !of_pod(holding) && is_idle_unknown(claim_use))
         .count();
     let mut of_use = OF_USE.to_vec();
-    if !both().any(|(one, holding)| of_pod(holding) && is_idle_unknown(one)) {
+    if !both().any(|(claim_use, holding)| of_pod(holding) && is_idle_unknown(claim_use)) {
         of_use.retain(|rule| *rule != idle_claim::ID);
     }
     let is_size_unknown = |holding: &Holding<'_>| oversized_claim::is_unknown(&view, holding);

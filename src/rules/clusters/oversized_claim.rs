@@ -14,8 +14,10 @@ use rust_decimal::Decimal;
 pub(super) const ID: &str = "oversized-claim";
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
-    let all = view.holdings.iter();
-    all.filter_map(|holding| finding(view, holding)).collect()
+    let holdings = view.holdings.iter();
+    holdings
+        .filter_map(|holding| finding(view, holding))
+        .collect()
 }
 
 /// Whether it is about a holding at all: no metrics name tasks of ECS.
@@ -41,17 +43,20 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
         .uses
         .values()
         .copied()
-        .partition(|one| one.max_percent >= ACTIVE_PERCENT);
+        .partition(|gpu_use| gpu_use.max_percent >= ACTIVE_PERCENT);
     if active.is_empty() || unused.is_empty() {
         return None;
     }
-    let hours = unused.iter().map(|one| one.hours());
+    let hours = unused.iter().map(|gpu_use| gpu_use.hours());
     let measured = hours.fold(f64::INFINITY, f64::min);
     let least = least_hours(view, holding, measured)?;
     let host = view.host(holding);
     let devices = Decimal::from(unused.len());
     let origin = format!("metrics that name pods, of {}", host.node.name);
-    let indices: Vec<String> = unused.iter().map(|one| one.gpu.to_string()).collect();
+    let indices: Vec<String> = unused
+        .iter()
+        .map(|gpu_use| gpu_use.gpu.to_string())
+        .collect();
     let judgement = Assessment {
         severity: Severity::Warning,
         confidence: confidence(view, holding, measured),
@@ -85,7 +90,7 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
         (Comparator::AtLeast, 1.0),
         "GPUs",
     );
-    let largest = unused.iter().map(|one| one.max_percent);
+    let largest = unused.iter().map(|gpu_use| gpu_use.max_percent);
     let further = vec![
         Evidence::fact(
             "largest utilization of the unused GPUs",

@@ -22,8 +22,10 @@ impl Size {
         self.each(other, u64::saturating_sub)
     }
 
-    pub fn sum(all: &[Self]) -> Self {
-        all.iter().fold(Self::default(), |sum, one| sum.plus(*one))
+    pub fn sum(sizes: &[Self]) -> Self {
+        sizes
+            .iter()
+            .fold(Self::default(), |sum, size| sum.plus(*size))
     }
 
     pub fn fits(self, room: Self) -> bool {
@@ -95,14 +97,14 @@ pub(super) fn pack(bins: &[Bin]) -> Packing {
         let fullest = (Reverse(bin.held()), Reverse(room));
         (bin.can_be_emptied(), fullest, *place)
     });
-    let all = bins.iter().map(Bin::moving);
-    let all = all.fold(Size::default(), Size::plus);
+    let moving = bins.iter().map(Bin::moving);
+    let moving = moving.fold(Size::default(), Size::plus);
     let fixed = bins.iter().filter(|bin| !bin.can_be_emptied()).count();
     let mut room = Size::default();
     for keep in 0..bins.len() {
-        if keep >= fixed && all.fits(room) {
-            let found = placed(bins, &order, keep, true);
-            if let Some(moves) = found.or_else(|| placed(bins, &order, keep, false)) {
+        if keep >= fixed && moving.fits(room) {
+            let first_try = placed(bins, &order, keep, true);
+            if let Some(moves) = first_try.or_else(|| placed(bins, &order, keep, false)) {
                 let mut freed = order[keep..].to_vec();
                 freed.sort_unstable();
                 return Packing { freed, moves };
@@ -139,8 +141,8 @@ pub(super) fn can_gather(bins: &[Bin], wanted: Size) -> bool {
             movable,
         });
         let order: Vec<usize> = (0..changed.len()).collect();
-        let found = placed(&changed, &order, bins.len(), true);
-        found
+        let moves = placed(&changed, &order, bins.len(), true);
+        moves
             .or_else(|| placed(&changed, &order, bins.len(), false))
             .is_some()
     })
@@ -208,15 +210,15 @@ mod tests {
     fn the_emptiest_nodes_are_freed_and_the_others_stay() {
         // 4 + 2 of 8, 2 of 8, 1 of 8: the last two fit beside the first, 9 > 8 together.
         let bins = [bin(8, &[1]), bin(8, &[4, 2]), bin(8, &[2])];
-        let found = pack(&bins);
-        assert_eq!(found.freed, [0]);
+        let packing = pack(&bins);
+        assert_eq!(packing.freed, [0]);
         // The fullest has room for 2, and 1 is placed there.
         let expected = Move {
             from: 0,
             pod: 0,
             to: 1,
         };
-        assert_eq!(found.moves, [expected]);
+        assert_eq!(packing.moves, [expected]);
         // Nothing fits beside a full node.
         assert_eq!(pack(&[bin(8, &[8]), bin(8, &[1])]), Packing::default());
         // 3 of 4 and 3 of 4 and 1 + 1 of 4: 3 + 1 twice.
@@ -256,7 +258,7 @@ mod tests {
             pinned: Size::default(),
             movable: vec![pod],
         };
-        let freed = |one, other| pack(&[node(one), node(other)]).freed.len();
+        let freed = |left, right| pack(&[node(left), node(right)]).freed.len();
         assert_eq!(freed(size(1_500, 2_048), size(1_500, 2_048)), 1);
         assert_eq!(freed(size(1_500, 2_048), size(1_501, 2_048)), 0);
         assert_eq!(freed(size(1_500, 2_048), size(1_500, 2_049)), 0);
@@ -272,8 +274,8 @@ mod tests {
             cpu_millicores,
             memory_mib: 0,
         };
-        let one = [node(size(1_500, 2_048))];
-        assert!(can_gather(&one, wanted(1_500)) && !can_gather(&one, wanted(1_501)));
+        let nodes = [node(size(1_500, 2_048))];
+        assert!(can_gather(&nodes, wanted(1_500)) && !can_gather(&nodes, wanted(1_501)));
     }
 
     #[test]
@@ -324,9 +326,9 @@ mod tests {
     }
 
     fn fleet() -> impl Strategy<Value = Vec<Bin>> {
-        let one = (0..=2_u64, prop::collection::vec(1..=8_u64, 0..4), 0..=4_u64);
-        prop::collection::vec(one, 1..7).prop_map(|all| {
-            let bins = all.into_iter().map(|(pinned, movable, spare)| Bin {
+        let parts = (0..=2_u64, prop::collection::vec(1..=8_u64, 0..4), 0..=4_u64);
+        prop::collection::vec(parts, 1..7).prop_map(|nodes| {
+            let bins = nodes.into_iter().map(|(pinned, movable, spare)| Bin {
                 pinned: of(pinned),
                 ..bin(pinned + movable.iter().sum::<u64>() + spare, &movable)
             });
@@ -337,20 +339,20 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost_and_no_node_is_overfull(bins in fleet()) {
-            let found = pack(&bins);
-            let all = |bin: &Bin| bin.pinned.plus(bin.moving());
-            let mut held: Vec<Size> = bins.iter().map(all).collect();
+            let packing = pack(&bins);
+            let load = |bin: &Bin| bin.pinned.plus(bin.moving());
+            let mut held: Vec<Size> = bins.iter().map(load).collect();
             let before = Size::sum(&held);
-            for one in &found.moves {
-                let size = bins[one.from].movable[one.pod];
-                held[one.from] = held[one.from].less(size);
-                held[one.to] = held[one.to].plus(size);
-                prop_assert!(!found.freed.contains(&one.to));
+            for relocation in &packing.moves {
+                let size = bins[relocation.from].movable[relocation.pod];
+                held[relocation.from] = held[relocation.from].less(size);
+                held[relocation.to] = held[relocation.to].plus(size);
+                prop_assert!(!packing.freed.contains(&relocation.to));
             }
             prop_assert_eq!(Size::sum(&held), before);
             for (place, bin) in bins.iter().enumerate() {
                 prop_assert!(held[place].fits(bin.capacity));
-                if found.freed.contains(&place) {
+                if packing.freed.contains(&place) {
                     prop_assert_eq!((held[place], bin.pinned), (of(0), of(0)));
                 }
             }
@@ -360,8 +362,8 @@ mod tests {
         fn first_fit_by_decreasing_size_is_near_the_optimum(
             nodes in prop::collection::vec(prop::collection::vec(1..=8_u64, 0..3), 1..5),
         ) {
-            let bins: Vec<Bin> = nodes.iter().filter(|one| fits(one)).map(|one| bin(8, one)).collect();
-            let sizes: Vec<u64> = nodes.iter().filter(|one| fits(one)).flatten().copied().collect();
+            let bins: Vec<Bin> = nodes.iter().filter(|node| fits(node)).map(|node| bin(8, node)).collect();
+            let sizes: Vec<u64> = nodes.iter().filter(|node| fits(node)).flatten().copied().collect();
             let best = fewest(&sizes, &mut Vec::new(), 8);
             let kept = bins.len() - pack(&bins).freed.len();
             prop_assert!(kept >= best);

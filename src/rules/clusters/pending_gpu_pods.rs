@@ -34,8 +34,8 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn devices(&self) -> Decimal {
-        let all: Decimal = self.asked.values().sum();
-        all.round_dp(DEVICE_DECIMALS)
+        let total: Decimal = self.asked.values().sum();
+        total.round_dp(DEVICE_DECIMALS)
     }
 }
 
@@ -53,14 +53,15 @@ impl<'a> Supply<'a> {
             if !host.is_schedulable() || host.devices.requested.is_none() {
                 continue;
             }
-            for (resource, one) in &host.node.devices {
+            for (resource, device) in &host.node.devices {
                 let taken = held.get(&(place, resource.as_str()));
-                let free = one.unit.physical(one.allocatable) - taken.copied().unwrap_or_default();
+                let free =
+                    device.unit.physical(device.allocatable) - taken.copied().unwrap_or_default();
                 *supply.free.entry(resource).or_default() += free.max(Decimal::ZERO);
             }
         }
-        for (one, holding) in uses.iter().zip(&view.holdings) {
-            if !matches!(one, Use::Idle(_)) {
+        for (claim_use, holding) in uses.iter().zip(&view.holdings) {
+            if !matches!(claim_use, Use::Idle(_)) {
                 continue;
             }
             for claim in &holding.claims {
@@ -111,8 +112,8 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
         .iter()
         .flat_map(|pod| pod.asked.keys().copied())
         .collect();
-    let of = |all: &BTreeMap<&str, Decimal>| -> Decimal {
-        let own = resources.iter().filter_map(|name| all.get(*name));
+    let of = |amounts: &BTreeMap<&str, Decimal>| -> Decimal {
+        let own = resources.iter().filter_map(|name| amounts.get(*name));
         own.sum::<Decimal>().round_dp(DEVICE_DECIMALS)
     };
     let (free, idle) = (of(&supply.free), of(&supply.idle));

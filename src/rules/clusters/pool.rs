@@ -137,7 +137,7 @@ fn words<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<&'a str>> {
 /// How instances of a node group of Amazon EKS end, and the group starts none in their place.
 fn terminated(name: &str, instances: Option<&[&str]>) -> String {
     let (id, each) = match instances {
-        Some([one]) => (*one, String::new()),
+        Some([instance]) => (*instance, String::new()),
         Some(several) => ("INSTANCE", format!(" for each of {}", several.join(", "))),
         None => ("INSTANCE", " for each drained node".to_owned()),
     };
@@ -204,15 +204,15 @@ mod tests {
             "{karpenter}"
         );
         for maker in [PoolMaker::EksNodeGroup, PoolMaker::Eksctl] {
-            let one = said(maker, &["b"]);
+            let text = said(maker, &["b"]);
             assert!(
-                one.starts_with(
+                text.starts_with(
                     "`aws autoscaling terminate-instance-in-auto-scaling-group --instance-id i-b \
                      --should-decrement-desired-capacity`, which"
                 ),
-                "{one}"
+                "{text}"
             );
-            assert!(one.contains("--scaling-processes AZRebalance`"), "{one}");
+            assert!(text.contains("--scaling-processes AZRebalance`"), "{text}");
             let both = said(maker, &["b", "c"]);
             assert!(both.contains("` for each of i-b, i-c, which"), "{both}");
             assert!(both.contains("by 2 if"), "{both}");
@@ -238,13 +238,15 @@ mod tests {
             let claims = vec![whole("x", 4, "c"), whole("y", 4, "d")];
             let findings = Lab::of(nodes.into(), claims).findings();
             let releasing = ["fragmented-gpus", "unallocated-gpus"];
-            let of_pool = findings
-                .iter()
-                .filter(|one| releasing.contains(&one.rule()) && one.monthly_savings.is_some());
-            let steps: Vec<&String> = of_pool.flat_map(|one| &one.recommendation.steps).collect();
+            let of_pool = findings.iter().filter(|finding| {
+                releasing.contains(&finding.rule()) && finding.monthly_savings.is_some()
+            });
+            let steps: Vec<&String> = of_pool
+                .flat_map(|finding| &finding.recommendation.steps)
+                .collect();
             let values: Vec<&&String> = steps
                 .iter()
-                .filter(|one| one.contains("gpu-a100"))
+                .filter(|step| step.contains("gpu-a100"))
                 .collect();
             assert_eq!(values.len(), 3, "{steps:?}");
             for step in values {
@@ -279,11 +281,11 @@ mod tests {
             };
             assert!(Pool::of(&hostile).is_none(), "{name}");
         }
-        let mut one = of(PoolMaker::EksNodeGroup, "a");
-        one.cluster = Some("$(id)".to_owned());
-        assert_eq!(Pool::of(&one).map(|pool| pool.cluster), Some("CLUSTER"));
-        one.pool_maker = None;
-        assert!(Pool::of(&one).is_none());
+        let mut node = of(PoolMaker::EksNodeGroup, "a");
+        node.cluster = Some("$(id)".to_owned());
+        assert_eq!(Pool::of(&node).map(|pool| pool.cluster), Some("CLUSTER"));
+        node.pool_maker = None;
+        assert!(Pool::of(&node).is_none());
         // Commands for node groups of Kubernetes are of no use for container instances.
         let task_host = Node {
             scheduler: Scheduler::Ecs,
@@ -294,8 +296,8 @@ mod tests {
 
     #[test]
     fn requirements_are_those_of_the_type_with_more_of_what_is_scarce() {
-        let one = of(PoolMaker::Karpenter, "a");
-        let pool = Pool::of(&one).expect("it is known");
+        let node = of(PoolMaker::Karpenter, "a");
+        let pool = Pool::of(&node).expect("it is known");
         // A p4d.24xlarge has 8 GPUs, 96 vCPUs and 1,152 GiB.
         for (scarce, words) in [
             (

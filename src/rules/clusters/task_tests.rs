@@ -22,9 +22,9 @@ fn of_service(task: &str, count: u32, on: &str) -> Claim {
 }
 
 fn advice(lab: &Lab, rule: &str) -> String {
-    let all = lab.findings();
-    let found = all.iter().find(|one| one.rule() == rule);
-    let advice = &found.expect("it fires").recommendation;
+    let findings = lab.findings();
+    let finding = findings.iter().find(|finding| finding.rule() == rule);
+    let advice = &finding.expect("it fires").recommendation;
     let mut words = vec![advice.action.clone()];
     words.extend(advice.steps.iter().cloned());
     words.extend(advice.caveats.iter().cloned());

@@ -160,10 +160,10 @@ fn pods_without_gpus_keep_a_node() {
         None,
     );
     assert_eq!(lab.rows("cpu-only-pods-on-gpu-node"), [expected]);
-    let all = lab.findings();
+    let findings = lab.findings();
     let steps = |rule: &str| {
-        let one = all.iter().find(|one| one.rule() == rule);
-        one.expect("it fires").recommendation.steps.clone()
+        let finding = findings.iter().find(|finding| finding.rule() == rule);
+        finding.expect("it fires").recommendation.steps.clone()
     };
     assert!(steps("unallocated-gpus")[0].contains("cpu-only-pods-on-gpu-node"));
     assert!(steps("cpu-only-pods-on-gpu-node")[1].contains("unallocated-gpus"));
@@ -195,8 +195,8 @@ fn what_works_without_a_request_is_not_removed_and_not_free() {
             };
             assert!(title.contains(words), "{title}");
             assert_eq!(*savings, None, "{rule}");
-            let all = busy.findings();
-            let finding = all.iter().find(|one| one.rule() == rule);
+            let findings = busy.findings();
+            let finding = findings.iter().find(|finding| finding.rule() == rule);
             let steps = &finding.expect("it fires").recommendation.steps;
             assert!(steps[0].starts_with("find out who"), "{steps:?}");
         }
@@ -225,8 +225,10 @@ fn a_pod_is_idle_by_metrics_that_name_it() {
         None,
     );
     assert_eq!(lab.rows("idle-claim"), [expected]);
-    let all = lab.findings();
-    let finding = all.iter().find(|one| one.rule() == "idle-claim");
+    let findings = lab.findings();
+    let finding = findings
+        .iter()
+        .find(|finding| finding.rule() == "idle-claim");
     let finding = finding.expect("it is idle");
     assert_eq!(finding.evidence()[0].observed, 0.9);
     assert_eq!(finding.evidence()[1].observed, 240.0);
@@ -280,9 +282,12 @@ fn without_such_metrics_only_an_idle_node_tells() {
         assert_eq!(lab(maxima).silences().len(), 1, "{maxima:?}");
     }
     // All devices of a node that works are one pod's.
-    let mut one = Lab::of(vec![node("a", 1)], vec![whole("x", 1, "a")]);
-    one.usage.insert("a".to_owned(), usage("a", &[5.0]));
-    assert_eq!((one.rows("idle-claim"), one.silences()), (vec![], vec![]));
+    let mut busy_lab = Lab::of(vec![node("a", 1)], vec![whole("x", 1, "a")]);
+    busy_lab.usage.insert("a".to_owned(), usage("a", &[5.0]));
+    assert_eq!(
+        (busy_lab.rows("idle-claim"), busy_lab.silences()),
+        (vec![], vec![])
+    );
 }
 
 #[test]
@@ -376,7 +381,7 @@ fn pods_of_one_name_on_two_nodes_are_told_apart() {
     let subjects: Vec<String> = lab
         .rows("idle-claim")
         .into_iter()
-        .map(|one| one.0)
+        .map(|row| row.0)
         .collect();
     assert_eq!(subjects, ["search/x@a", "search/x@b"]);
 }
@@ -421,8 +426,10 @@ fn nodes_that_fewer_stand_in_for_are_named_and_saved() {
         "13 free GPUs on 3 of 3 × p4d.24xlarge of pool train: the pods of 3 nodes fit on 2"
     );
     assert_eq!(*savings, Some(8_000));
-    let all = lab.findings();
-    let finding = all.iter().find(|one| one.rule() == "fragmented-gpus");
+    let findings = lab.findings();
+    let finding = findings
+        .iter()
+        .find(|finding| finding.rule() == "fragmented-gpus");
     let advice = &finding.expect("it is there").recommendation;
     assert_eq!(advice.steps[0], "cordon and drain c: 1 pod moves");
     assert!(advice.caveats[0].contains("RayCluster"), "{advice:?}");
@@ -517,9 +524,9 @@ fn pods_wait_beside_free_and_idle_devices() {
 
 #[test]
 fn devices_that_a_driver_allocates_are_claims_of_their_pod() {
-    let mut one = whole("x", 1, "a");
-    one.devices.resource = "gpu.nvidia.com".to_owned();
-    let mut lab = Lab::of(vec![node("a", 8)], vec![one.clone(), one]);
+    let mut claim = whole("x", 1, "a");
+    claim.devices.resource = "gpu.nvidia.com".to_owned();
+    let mut lab = Lab::of(vec![node("a", 8)], vec![claim.clone(), claim]);
     lab.clusters.nodes[0].devices =
         BTreeMap::from([("gpu.nvidia.com".to_owned(), offered(DeviceUnit::Whole, 8))]);
     lab.clusters.uses = vec![used("x", 3, "a", 240, 0.0), used("x", 6, "a", 240, 0.0)];

@@ -15,8 +15,8 @@ use rust_decimal::Decimal;
 pub(super) const ID: &str = "unallocated-gpus";
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
-    let all = view.hosts.iter();
-    all.filter_map(finding).collect()
+    let hosts = view.hosts.iter();
+    hosts.filter_map(finding).collect()
 }
 
 fn finding(host: &Host<'_>) -> Option<Finding> {
@@ -107,10 +107,12 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
 /// layout leaves less than one over on each GPU that it divides.
 fn is_left_over(host: &Host<'_>, free: Decimal, unallocated: Decimal) -> bool {
     let offered = host.node.devices.values();
-    let is_healthy = offered.clone().all(|one| one.capacity == one.allocatable);
+    let is_healthy = offered
+        .clone()
+        .all(|device| device.capacity == device.allocatable);
     let instances: u64 = offered
-        .map(|one| match one.unit {
-            DeviceUnit::Slice { replicas, .. } => u64::from(one.capacity / replicas.max(1)),
+        .map(|device| match device.unit {
+            DeviceUnit::Slice { replicas, .. } => u64::from(device.capacity / replicas.max(1)),
             DeviceUnit::Whole | DeviceUnit::Replica { .. } => 0,
         })
         .sum();
@@ -157,7 +159,10 @@ fn steps(host: &Host<'_>, is_whole: bool, (unallocated, free): (Decimal, Decimal
         (None, Some(pool)) => format!("lower {} {pool}, so that the machine goes", words.pool),
         (None, None) => "terminate its machine".to_owned(),
     });
-    steps.extend(host.reservation().map(|one| lowering(one, 1)));
+    steps.extend(
+        host.reservation()
+            .map(|reservation| lowering(reservation, 1)),
+    );
     steps
 }
 

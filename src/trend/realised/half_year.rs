@@ -141,7 +141,7 @@ struct Truth {
 }
 
 fn truth(plan: &Plan) -> Truth {
-    let mut found = Truth::default();
+    let mut truth = Truth::default();
     // From the day of the run that advised it on.
     for night in plan.advised + 1..NIGHTS {
         if !plan.is_carried_out(night) {
@@ -150,16 +150,16 @@ fn truth(plan: &Plan) -> Truth {
         let row = plan.row(night);
         let runs = row.is_some();
         if runs && plan.hours_on(night) > plan.hours {
-            found.grown += 1;
+            truth.grown += 1;
             continue;
         }
         let cost = row.and_then(|row| row.effective).map(Money::amount);
         let repriced = listed(plan.hours, night);
-        found.saved += repriced - cost.unwrap_or_default();
-        found.price += plan.hours - repriced;
-        found.nights += 1;
+        truth.saved += repriced - cost.unwrap_or_default();
+        truth.price += plan.hours - repriced;
+        truth.nights += 1;
     }
-    found
+    truth
 }
 
 #[test]
@@ -182,40 +182,42 @@ fn every_dollar_of_half_a_year_is_told_apart() {
     let actions = plans.iter().map(Plan::action).collect();
     let none = |_: &str, _: &str| None;
     let ledger = ledger(NIGHTS, rows);
-    let found = RealisedReport::of(&ledger, actions, &UnitsByDay::new(), &none);
+    let report = RealisedReport::of(&ledger, actions, &UnitsByDay::new(), &none);
 
-    let by_job: BTreeMap<&str, &super::Realised> = found
+    let by_job: BTreeMap<&str, &super::Realised> = report
         .actions
         .iter()
-        .map(|one| (one.action.job.as_str(), one))
+        .map(|realised| (realised.action.job.as_str(), realised))
         .collect();
     assert_eq!(by_job.len(), plans.len());
     let mut seen = BTreeMap::new();
     for plan in &plans {
-        let one = by_job[plan.job.as_str()];
+        let realised = by_job[plan.job.as_str()];
         let expected = truth(plan);
-        *seen.entry(one.status).or_insert(0) += 1;
-        let said = one.saved.map_or(Decimal::ZERO, |(saved, _)| saved.amount());
+        *seen.entry(realised.status).or_insert(0) += 1;
+        let said = realised
+            .saved
+            .map_or(Decimal::ZERO, |(saved, _)| saved.amount());
         assert!(
             (said - expected.saved).abs() <= Decimal::new(1, 2),
             "{plan:?}: {said} instead of {}",
             expected.saved
         );
-        if let Some((total, parts)) = one.saved {
+        if let Some((total, parts)) = realised.saved {
             assert_eq!(parts.iter().sum::<Decimal>(), total.amount(), "{plan:?}");
             assert_eq!(parts[4], Decimal::ZERO, "a price cut is claimed");
         }
-        assert!(one.days >= expected.nights, "{plan:?}");
-        assert!(one.days_not_comparable >= expected.grown, "{plan:?}");
+        assert!(realised.days >= expected.nights, "{plan:?}");
+        assert!(realised.days_not_comparable >= expected.grown, "{plan:?}");
         let status = match (plan.done, plan.undone) {
             (None, _) => ActionStatus::NotDone,
             (Some(_), Some(undone)) if undone + 7 < NIGHTS => ActionStatus::Undone,
             (Some(_), Some(_)) => continue,
             (Some(_), None) => ActionStatus::Done,
         };
-        assert_eq!(one.status, status, "{plan:?}");
+        assert_eq!(realised.status, status, "{plan:?}");
         if status == ActionStatus::Undone {
-            assert_eq!(one.undone_on, plan.undone.map(day));
+            assert_eq!(realised.undone_on, plan.undone.map(day));
         }
     }
     // All of it happens in this half-year.
@@ -231,7 +233,7 @@ fn every_dollar_of_half_a_year_is_told_apart() {
     }
     let cut: Decimal = plans.iter().map(|plan| truth(plan).price).sum();
     assert!(cut > Decimal::ONE_HUNDRED);
-    let parts = [found.claimed, found.price, found.unclaimed];
+    let parts = [report.claimed, report.price, report.unclaimed];
     let sum: Decimal = parts.into_iter().map(Money::amount).sum();
-    assert_eq!(sum, found.difference.amount());
+    assert_eq!(sum, report.difference.amount());
 }

@@ -84,39 +84,39 @@ impl RealisedReport {
         units: &UnitsByDay,
         today: PriceToday<'_>,
     ) -> Self {
-        let (own, others): (Vec<_>, Vec<_>) = merged(actions).into_iter().partition(|one| {
-            let baseline = one.baseline.effective_hourly.currency();
-            [one.expected_monthly.currency(), baseline] == [ledger.currency(); 2]
+        let (own, others): (Vec<_>, Vec<_>) = merged(actions).into_iter().partition(|action| {
+            let baseline = action.baseline.effective_hourly.currency();
+            [action.expected_monthly.currency(), baseline] == [ledger.currency(); 2]
         });
         let mut by_job: BTreeMap<[String; 3], Vec<RecordedAction>> = BTreeMap::new();
-        for one in own {
-            let job = [&one.account, &one.region, &one.job].map(Clone::clone);
-            by_job.entry(job).or_default().push(one);
+        for action in own {
+            let job = [&action.account, &action.region, &action.job].map(Clone::clone);
+            by_job.entry(job).or_default().push(action);
         }
         let jobs = Jobs::of(ledger);
         let prices = PastPrices::of(ledger, today);
         let mut sums = Sums::default();
-        let mut found = Vec::new();
+        let mut measured = Vec::new();
         for actions in by_job.into_values() {
-            let units = actions.first().and_then(|one| units.get(&one.job));
+            let units = actions.first().and_then(|action| units.get(&action.job));
             let job = OneJob {
                 ledger,
                 jobs: &jobs,
                 prices: &prices,
                 units,
             };
-            found.extend(job.actions(actions, &mut sums));
+            measured.extend(job.actions(actions, &mut sums));
         }
-        found.sort_by(|left, right| {
-            let saved = |one: &Realised| one.saved.map(|(saved, _)| saved.amount());
+        measured.sort_by(|left, right| {
+            let saved = |realised: &Realised| realised.saved.map(|(saved, _)| saved.amount());
             let most = saved(right).cmp(&saved(left));
             most.then_with(|| left.action.action_id.cmp(&right.action.action_id))
         });
-        let claimed = found.iter().filter_map(|one| one.saved);
+        let claimed = measured.iter().filter_map(|realised| realised.saved);
         let claimed: Decimal = claimed.map(|(saved, _)| saved.amount()).sum();
         let (difference, price) = (cents(sums.difference), cents(sums.price));
         Self {
-            actions: found,
+            actions: measured,
             difference: ledger.money(difference),
             claimed: ledger.money(claimed),
             price: ledger.money(price),
@@ -130,15 +130,15 @@ impl RealisedReport {
 pub fn merged(actions: Vec<RecordedAction>) -> Vec<RecordedAction> {
     let mut by_key: BTreeMap<(String, ActionKind, Option<Target>), RecordedAction> =
         BTreeMap::new();
-    for one in actions {
-        let key = (one.workload.clone(), one.kind, one.target.clone());
+    for action in actions {
+        let key = (action.workload.clone(), action.kind, action.target.clone());
         let Some(known) = by_key.get_mut(&key) else {
-            by_key.insert(key, one);
+            by_key.insert(key, action);
             continue;
         };
-        let last_seen = known.last_seen.max(one.last_seen);
-        if one.first_seen < known.first_seen {
-            *known = one;
+        let last_seen = known.last_seen.max(action.last_seen);
+        if action.first_seen < known.first_seen {
+            *known = action;
         }
         known.last_seen = last_seen;
     }
@@ -161,20 +161,20 @@ struct Jobs<'a> {
 
 impl<'a> Jobs<'a> {
     fn of(ledger: &'a Ledger) -> Self {
-        let mut found = Self {
+        let mut index = Self {
             rows: BTreeMap::new(),
             by_name: BTreeMap::new(),
         };
         for row in ledger.rows() {
-            let days = found.rows.entry(row.job.as_str()).or_default();
+            let days = index.rows.entry(row.job.as_str()).or_default();
             days.entry(row.day).or_default().push(row);
             let name = [&row.account, &row.region, &row.name].map(String::as_str);
-            let jobs = found.by_name.entry(name).or_default();
+            let jobs = index.by_name.entry(name).or_default();
             if !jobs.contains(&row.job.as_str()) {
                 jobs.push(&row.job);
             }
         }
-        found
+        index
     }
 
     /// The types that the job of an action ran on before it was advised.
@@ -254,7 +254,7 @@ impl<'a> OneJob<'a> {
                 days_unpriced: 0,
             })
             .collect();
-        open.sort_by_key(|one| (one.since, one.action.action_id.clone()));
+        open.sort_by_key(|advised| (advised.since, advised.action.action_id.clone()));
         for (day, read) in self.ledger.days() {
             let Some(first) = open.first() else {
                 break;
@@ -266,7 +266,9 @@ impl<'a> OneJob<'a> {
             }
         }
         let last = self.ledger.last_day();
-        open.into_iter().map(|one| self.closed(one, last)).collect()
+        open.into_iter()
+            .map(|advised| self.closed(advised, last))
+            .collect()
     }
 
     /// Whether a day would have the job of an action, as it was last recorded.
@@ -282,17 +284,17 @@ impl<'a> OneJob<'a> {
     /// One known day of all actions.
     fn go_on(&self, open: &mut [Open<'a>], day: Date, sums: &mut Sums) {
         let mut active: Vec<usize> = Vec::new();
-        for (place, one) in open.iter_mut().enumerate() {
-            if one.since > day {
+        for (place, advised) in open.iter_mut().enumerate() {
+            if advised.since > day {
                 continue;
             }
-            let found = self.on(one, day);
-            one.progress.add(&one.action, day, &found);
+            let job_day = self.on(advised, day);
+            advised.progress.add(&advised.action, day, &job_day);
             let is_about_rest = matches!(
-                one.action.kind,
+                advised.action.kind,
                 ActionKind::Stop | ActionKind::Schedule | ActionKind::Release
             );
-            if one.progress.is_active() && (found.runs() || is_about_rest) {
+            if advised.progress.is_active() && (job_day.runs() || is_about_rest) {
                 active.push(place);
             }
         }
@@ -308,49 +310,49 @@ impl<'a> OneJob<'a> {
         }
     }
 
-    fn on(&self, one: &Open<'a>, day: Date) -> JobDay {
-        let jobs = self.jobs.with_successors(&one.action, one.since);
+    fn on(&self, open: &Open<'a>, day: Date) -> JobDay {
+        let jobs = self.jobs.with_successors(&open.action, open.since);
         let rows = jobs
             .iter()
             .filter_map(|job| self.jobs.rows.get(job)?.get(&day));
         let rows = rows.flatten().copied();
-        let mut found = JobDay::of(self.ledger, rows, &one.action, &one.earlier_types);
-        if !self.is_cheaper(one, &found, day) {
-            found.other_hours = Decimal::ZERO;
+        let mut job_day = JobDay::of(self.ledger, rows, &open.action, &open.earlier_types);
+        if !self.is_cheaper(open, &job_day, day) {
+            job_day.other_hours = Decimal::ZERO;
         }
-        found
+        job_day
     }
 
     /// Whether an hour on the other types costs less than one on the type of the baseline, both
     /// at the public price of the day.
-    fn is_cheaper(&self, one: &Open<'a>, found: &JobDay, day: Date) -> bool {
-        let hourly = |list: Decimal| list.checked_div(found.other_hours);
-        let Some(other) = found.other_list.and_then(hourly) else {
+    fn is_cheaper(&self, open: &Open<'a>, job_day: &JobDay, day: Date) -> bool {
+        let hourly = |list: Decimal| list.checked_div(job_day.other_hours);
+        let Some(other) = job_day.other_list.and_then(hourly) else {
             return false;
         };
         let before = || {
-            let then = one.action.baseline.price.as_ref()?.hourly.amount();
-            then.checked_mul(self.prices.ratio(&one.action, one.since, day)?)
+            let then = open.action.baseline.price.as_ref()?.hourly.amount();
+            then.checked_mul(self.prices.ratio(&open.action, open.since, day)?)
         };
         before().is_some_and(|before| other < before)
     }
 
     /// What a day cost less than a day of the baseline, at today's prices.
-    fn compared(&self, one: &Open<'a>, day: Date) -> Compared {
-        let (action, since) = (&one.action, one.since);
-        let found = self.on(one, day);
+    fn compared(&self, open: &Open<'a>, day: Date) -> Compared {
+        let (action, since) = (&open.action, open.since);
+        let job_day = self.on(open, day);
         let before = action.baseline.effective_daily().amount();
         if action.kind == ActionKind::Release {
             let mut parts = SavedParts::default();
-            return found.standing.map_or(Compared::Unpriced, |standing| {
+            return job_day.standing.map_or(Compared::Unpriced, |standing| {
                 parts[SavedPart::Standing as usize] = before - standing;
                 Compared::Saved(parts)
             });
         }
         let work = self.work(since, day);
-        let (volume, now) = volumes(action, &found);
+        let (volume, now) = volumes(action, &job_day);
         let grew = |then: Decimal, now: Decimal| now > then * GREW;
-        if work.is_none() && grew(volume, now) && grew(action.baseline.hours_daily, found.hours) {
+        if work.is_none() && grew(volume, now) && grew(action.baseline.hours_daily, job_day.hours) {
             return Compared::Grew;
         }
         let (done, usual) = work.unwrap_or((Decimal::ONE, Decimal::ONE));
@@ -366,12 +368,12 @@ impl<'a> OneJob<'a> {
             let repriced = before.checked_mul(ratio)?;
             let at_volume = share(repriced, now, volume)?;
             let price = action.baseline.price.as_ref()?.hourly.amount();
-            let discounted = share(found.list?, hourly, price)?;
+            let discounted = share(job_day.list?, hourly, price)?;
             let discounted = share(discounted, ratio, public)?;
             let mut parts = SavedParts::default();
             parts[SavedPart::Usage as usize] = repriced - at_volume;
             parts[SavedPart::Mix as usize] = at_volume - discounted;
-            parts[SavedPart::Rate as usize] = discounted - found.effective?;
+            parts[SavedPart::Rate as usize] = discounted - job_day.effective?;
             parts[SavedPart::Price as usize] = before - repriced;
             Some(parts)
         };
@@ -392,36 +394,36 @@ impl<'a> OneJob<'a> {
         (usual > Decimal::ZERO).then_some((done, usual))
     }
 
-    fn closed(&self, one: Open<'a>, last: Option<Date>) -> Realised {
-        let is_advised = last.is_none_or(|last| date_of(one.action.last_seen) > last);
-        let status = one.progress.status(is_advised);
+    fn closed(&self, open: Open<'a>, last: Option<Date>) -> Realised {
+        let is_advised = last.is_none_or(|last| date_of(open.action.last_seen) > last);
+        let status = open.progress.status(is_advised);
         let undone_on = (status == ActionStatus::Undone)
-            .then(|| one.progress.undone_on())
+            .then(|| open.progress.undone_on())
             .flatten();
         // Of an action that was undone, the mean of seven days goes on for some days.
-        let days = one.days.iter();
+        let days = open.days.iter();
         let days = days.filter(|day| undone_on.is_none_or(|undone| **day < undone));
         let days = u32::try_from(days.count()).unwrap_or(u32::MAX);
-        let expected = daily(one.action.expected_monthly) * Decimal::from(days);
-        let idle_days = one.progress.days_not_done(date_of(one.action.last_seen));
-        let missed = daily(one.action.expected_monthly) * Decimal::from(idle_days);
-        let saved = (!one.days.is_empty()).then(|| {
-            let mut parts = one.claimed;
+        let expected = daily(open.action.expected_monthly) * Decimal::from(days);
+        let idle_days = open.progress.days_not_done(date_of(open.action.last_seen));
+        let missed = daily(open.action.expected_monthly) * Decimal::from(idle_days);
+        let saved = (!open.days.is_empty()).then(|| {
+            let mut parts = open.claimed;
             let total = cents(parts.iter().sum());
             add_up(&mut parts, total);
             (self.ledger.money(total), parts)
         });
         Realised {
             status,
-            since: one.progress.since(),
+            since: open.progress.since(),
             undone_on,
             days,
-            days_not_comparable: one.days_not_comparable,
-            days_unpriced: one.days_unpriced,
+            days_not_comparable: open.days_not_comparable,
+            days_unpriced: open.days_unpriced,
             expected: self.ledger.money(cents(expected)),
             saved,
             missed: (idle_days > 0).then(|| self.ledger.money(cents(missed))),
-            action: one.action,
+            action: open.action,
         }
     }
 }
@@ -453,10 +455,10 @@ fn settle(
     for (part, amount) in SavedPart::ALL.iter().zip(parts) {
         let able = |place: &&usize| part.is_of(open[**place].action.kind);
         let able: Vec<usize> = active.iter().filter(able).copied().collect();
-        let expected = |one: &Open<'_>| one.action.expected_monthly.amount();
-        let all: Decimal = able.iter().map(|place| expected(&open[*place])).sum();
+        let expected = |advised: &Open<'_>| advised.action.expected_monthly.amount();
+        let expected_sum: Decimal = able.iter().map(|place| expected(&open[*place])).sum();
         for place in able {
-            if let Some(own) = share(*amount, expected(&open[place]), all) {
+            if let Some(own) = share(*amount, expected(&open[place]), expected_sum) {
                 open[place].claimed[*part as usize] += own;
             }
         }

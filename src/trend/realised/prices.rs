@@ -101,17 +101,17 @@ impl<'a> PastPrices<'a> {
 }
 
 fn by_type(ledger: &Ledger, hourly: fn(&Ledger, &WorkloadDay) -> Option<Decimal>) -> ByType<'_> {
-    let mut found = ByType::new();
+    let mut by_type = ByType::new();
     for row in ledger.rows() {
         let Some(hourly) = hourly(ledger, row) else {
             continue;
         };
         let key = (row.region.as_str(), row.instance_type.as_str());
-        let jobs = found.entry(key).or_default();
+        let jobs = by_type.entry(key).or_default();
         let days = jobs.entry(row.job.as_str()).or_default();
         days.insert(row.day, hourly);
     }
-    found
+    by_type
 }
 
 fn negotiated_of(ledger: &Ledger, row: &WorkloadDay) -> Option<Decimal> {

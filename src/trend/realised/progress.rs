@@ -70,8 +70,8 @@ fn mean<'a>(values: impl Iterator<Item = &'a Decimal>) -> Option<Decimal> {
 
 impl Progress {
     /// Adds a day, in order.
-    pub(super) fn add(&mut self, action: &RecordedAction, day: Date, found: &JobDay) {
-        let mut own = reached(action, found);
+    pub(super) fn add(&mut self, action: &RecordedAction, day: Date, job_day: &JobDay) {
+        let mut own = reached(action, job_day);
         if action.kind == ActionKind::Schedule {
             // Off-hours are of a week, not of a day.
             self.raw.extend(own);
@@ -148,19 +148,19 @@ impl Progress {
 /// The share of an action that a day shows; `None` where it does not say.
 fn reached(action: &RecordedAction, day: &JobDay) -> Option<Decimal> {
     let baseline = &action.baseline;
-    let all = baseline.effective_daily().amount();
+    let daily_cost = baseline.effective_daily().amount();
     let expected = daily(action.expected_monthly);
     match action.kind {
-        ActionKind::Stop | ActionKind::Schedule => less_usage(action, day, expected, all),
+        ActionKind::Stop | ActionKind::Schedule => less_usage(action, day, expected, daily_cost),
         // The expected saving is net of snapshots, which are not in what it costs.
-        ActionKind::Release => (all - day.standing?).checked_div(all),
+        ActionKind::Release => (daily_cost - day.standing?).checked_div(daily_cost),
         _ if !day.runs() => None,
         ActionKind::Rightsize | ActionKind::Share => {
             let advised = match &action.target {
                 Some(target) if target.instance_type != baseline.instance_type => {
                     day.target_hours.checked_div(day.hours)?
                 }
-                _ => less_usage(action, day, expected, all)?,
+                _ => less_usage(action, day, expected, daily_cost)?,
             };
             let instead = (day.other_hours * OTHER_TYPE).checked_div(day.hours)?;
             Some(advised.max(instead))
@@ -171,7 +171,7 @@ fn reached(action: &RecordedAction, day: &JobDay) -> Option<Decimal> {
             let price = baseline.price.as_ref()?.hourly.amount();
             let before = share(day.list?, baseline.effective_hourly.amount(), price)?;
             let saved = (before - day.effective?).checked_div(before)?;
-            saved.checked_div(expected.checked_div(all)?)
+            saved.checked_div(expected.checked_div(daily_cost)?)
         }
     }
 }
@@ -181,9 +181,9 @@ fn less_usage(
     action: &RecordedAction,
     day: &JobDay,
     expected: Decimal,
-    all: Decimal,
+    daily_cost: Decimal,
 ) -> Option<Decimal> {
     let (before, now) = volumes(action, day);
     let less = (before - now).checked_div(before)?;
-    less.checked_div(expected.checked_div(all)?)
+    less.checked_div(expected.checked_div(daily_cost)?)
 }

@@ -26,8 +26,8 @@ fn report(rows: Vec<WorkloadDay>, actions: Vec<RecordedAction>) -> RealisedRepor
 }
 
 /// Usage, mix, rate and storage that an action saved.
-fn saved(one: &Realised) -> [Decimal; 4] {
-    let (total, parts) = one.saved.expect("compared");
+fn saved(realised: &Realised) -> [Decimal; 4] {
+    let (total, parts) = realised.saved.expect("compared");
     let [usage, mix, rate, standing, price] = parts;
     assert_eq!(usage + mix + rate + standing, total.amount());
     assert_eq!(price, Decimal::ZERO);
@@ -47,15 +47,15 @@ fn stop() -> RecordedAction {
 
 #[test]
 fn a_stopped_machine_saves_its_hours_from_the_day_on() {
-    let found = report(history(|_| None), vec![stop()]);
-    let one = &found.actions[0];
-    assert_eq!(one.status, ActionStatus::Done);
-    assert_eq!((one.since, one.undone_on), (Some(day(5)), None));
-    assert_eq!((one.days, one.days_unpriced), (9, 0));
+    let measured = report(history(|_| None), vec![stop()]);
+    let realised = &measured.actions[0];
+    assert_eq!(realised.status, ActionStatus::Done);
+    assert_eq!((realised.since, realised.undone_on), (Some(day(5)), None));
+    assert_eq!((realised.days, realised.days_unpriced), (9, 0));
     // 9 × 24.
-    assert_eq!(saved(one), four(["216", "0", "0", "0"]));
-    assert_eq!(one.expected.amount(), decimal("216.00"));
-    assert_eq!(found.unclaimed.amount(), Decimal::ZERO);
+    assert_eq!(saved(realised), four(["216", "0", "0", "0"]));
+    assert_eq!(realised.expected.amount(), decimal("216.00"));
+    assert_eq!(measured.unclaimed.amount(), Decimal::ZERO);
 }
 
 #[test]
@@ -67,31 +67,31 @@ fn a_price_cut_is_of_the_cloud() {
         row.list = Some(Money::new(decimal("12"), Currency::Usd));
         row.effective = row.list;
     }
-    let found = report(rows, vec![stop()]);
+    let measured = report(rows, vec![stop()]);
     // 3 × 24 and 6 × 12; the other 6 × 12 are of the cloud.
-    assert_eq!(saved(&found.actions[0]), four(["144", "0", "0", "0"]));
-    assert_eq!(found.price.amount(), decimal("72"));
-    assert_eq!(found.difference.amount(), decimal("216"));
-    assert_eq!(found.unclaimed.amount(), Decimal::ZERO);
+    assert_eq!(saved(&measured.actions[0]), four(["144", "0", "0", "0"]));
+    assert_eq!(measured.price.amount(), decimal("72"));
+    assert_eq!(measured.difference.amount(), decimal("216"));
+    assert_eq!(measured.unclaimed.amount(), Decimal::ZERO);
 }
 
 #[test]
 fn a_price_cut_alone_is_not_claimed() {
     let cut = |number: i64| {
-        let mut found = row(number, "a", "24", "12");
-        found.list = found.effective;
-        found.price = Some(price("0.5"));
-        Some(found)
+        let mut cut_row = row(number, "a", "24", "12");
+        cut_row.list = cut_row.effective;
+        cut_row.price = Some(price("0.5"));
+        Some(cut_row)
     };
     let commit = action((ActionKind::Commit, None), "a", "24", "292", SEEN);
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
     let size = action(size, "a", "24", "292", SEEN);
-    let found = report(history(cut), vec![stop(), commit, size]);
-    for one in &found.actions {
-        assert_eq!(one.saved, None, "{:?}", one.action.kind);
-        assert_eq!(one.status, ActionStatus::Withdrawn);
+    let measured = report(history(cut), vec![stop(), commit, size]);
+    for realised in &measured.actions {
+        assert_eq!(realised.saved, None, "{:?}", realised.action.kind);
+        assert_eq!(realised.status, ActionStatus::Withdrawn);
     }
-    assert_eq!(found.claimed.amount(), Decimal::ZERO);
+    assert_eq!(measured.claimed.amount(), Decimal::ZERO);
 }
 
 #[test]
@@ -115,17 +115,17 @@ fn a_discount_that_is_negotiated_later_is_of_no_action() {
         history(after).into_iter().map(negotiated).collect()
     };
     let commit = action((ActionKind::Commit, None), "a", "24", "292", SEEN);
-    let found = report(rows(&reserved), vec![commit]);
+    let measured = report(rows(&reserved), vec![commit]);
     // 3 × (24 − 14.40) + 6 × (18 − 14.40); the other 6 × 6 are of the contract.
-    assert_eq!(saved(&found.actions[0]), four(["0", "0", "50.40", "0"]));
-    assert_eq!(found.price.amount(), decimal("36"));
-    assert_eq!(found.difference.amount(), decimal("86.40"));
-    assert_eq!(found.unclaimed.amount(), Decimal::ZERO);
+    assert_eq!(saved(&measured.actions[0]), four(["0", "0", "50.40", "0"]));
+    assert_eq!(measured.price.amount(), decimal("36"));
+    assert_eq!(measured.difference.amount(), decimal("86.40"));
+    assert_eq!(measured.unclaimed.amount(), Decimal::ZERO);
     // What is stopped would cost the new price, by the job of the type that runs still.
-    let found = report(rows(&|_| None), vec![stop()]);
+    let measured = report(rows(&|_| None), vec![stop()]);
     // 3 × 24 + 6 × 18.
-    assert_eq!(saved(&found.actions[0]), four(["180", "0", "0", "0"]));
-    assert_eq!(found.price.amount(), decimal("36"));
+    assert_eq!(saved(&measured.actions[0]), four(["180", "0", "0", "0"]));
+    assert_eq!(measured.price.amount(), decimal("36"));
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
     };
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
     let size = action(size, "a", "24", "292", SEEN);
-    let found = report(history(smaller), vec![size.clone()]);
+    let measured = report(history(smaller), vec![size.clone()]);
     // 9 × (24 − 14.40).
-    assert_eq!(found.actions[0].status, ActionStatus::Done);
-    assert_eq!(saved(&found.actions[0]), four(["0", "86.40", "0", "0"]));
+    assert_eq!(measured.actions[0].status, ActionStatus::Done);
+    assert_eq!(saved(&measured.actions[0]), four(["0", "86.40", "0", "0"]));
 
     let reserved = |number| {
         Some(paid(
@@ -152,9 +152,9 @@ fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
         ))
     };
     let commit = action((ActionKind::Commit, None), "a", "24", "292", SEEN);
-    let found = report(history(reserved), vec![commit.clone()]);
-    assert_eq!(found.actions[0].status, ActionStatus::Done);
-    assert_eq!(saved(&found.actions[0]), four(["0", "0", "86.40", "0"]));
+    let measured = report(history(reserved), vec![commit.clone()]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Done);
+    assert_eq!(saved(&measured.actions[0]), four(["0", "0", "86.40", "0"]));
 
     // Both: 24 → 14.40 at the list, of which 40% are taken off.
     let both = |number| {
@@ -163,10 +163,12 @@ fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
     };
     let mut commit = commit;
     commit.expected_monthly = Money::new(decimal("175.20"), Currency::Usd);
-    let found = report(history(both), vec![size, commit]);
+    let measured = report(history(both), vec![size, commit]);
     let of = |kind: ActionKind| {
-        let mut all = found.actions.iter();
-        all.find(|one| one.action.kind == kind).map(saved)
+        let mut actions = measured.actions.iter();
+        actions
+            .find(|realised| realised.action.kind == kind)
+            .map(saved)
     };
     // 9 × 9.60 and 9 × 5.76.
     assert_eq!(
@@ -174,7 +176,7 @@ fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
         Some(four(["0", "86.40", "0", "0"]))
     );
     assert_eq!(of(ActionKind::Commit), Some(four(["0", "0", "51.84", "0"])));
-    assert_eq!(found.difference.amount(), decimal("138.24"));
+    assert_eq!(measured.difference.amount(), decimal("138.24"));
 }
 
 #[test]
@@ -187,15 +189,15 @@ fn another_type_than_the_advised_one_is_a_part_of_it() {
     };
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
     let size = action(size, "a", "24", "292", SEEN);
-    let found = report(history(other), vec![size.clone()]);
-    let one = &found.actions[0];
-    assert_eq!(one.status, ActionStatus::Partly);
-    assert_eq!((one.since, one.days), (Some(day(5)), 9));
+    let measured = report(history(other), vec![size.clone()]);
+    let realised = &measured.actions[0];
+    assert_eq!(realised.status, ActionStatus::Partly);
+    assert_eq!((realised.since, realised.days), (Some(day(5)), 9));
     // A day: 12 hours less at $1, 12 × (1 − 0.80), and 12 × 0.80 − 6.00 of spot, which it does
     // not claim: 12 + 2.40 + 3.60 = 24 − 6.
-    assert_eq!(saved(one), four(["108", "21.60", "0", "0"]));
-    assert_eq!(found.unclaimed.amount(), decimal("32.40"));
-    assert_eq!(found.difference.amount(), decimal("162"));
+    assert_eq!(saved(realised), four(["108", "21.60", "0", "0"]));
+    assert_eq!(measured.unclaimed.amount(), decimal("32.40"));
+    assert_eq!(measured.difference.amount(), decimal("162"));
 
     // Back on the old type from the tenth day on.
     let back = |number: i64| {
@@ -208,26 +210,29 @@ fn another_type_than_the_advised_one_is_a_part_of_it() {
     let mut rows = history(back);
     rows.extend((14..20).flat_map(|number| ["a", "z"].map(|job| row(number, job, "24", "24"))));
     let units = UnitsByDay::new();
-    let found = RealisedReport::of(&ledger(20, rows), vec![size.clone()], &units, NO_LIST);
-    let one = &found.actions[0];
-    assert_eq!(one.status, ActionStatus::Undone);
-    assert_eq!((one.since, one.undone_on), (Some(day(5)), Some(day(9))));
-    assert_eq!(saved(one), four(["48", "9.60", "0", "0"]));
+    let measured = RealisedReport::of(&ledger(20, rows), vec![size.clone()], &units, NO_LIST);
+    let realised = &measured.actions[0];
+    assert_eq!(realised.status, ActionStatus::Undone);
+    assert_eq!(
+        (realised.since, realised.undone_on),
+        (Some(day(5)), Some(day(9)))
+    );
+    assert_eq!(saved(realised), four(["48", "9.60", "0", "0"]));
 
     // A more expensive type is none of it, and neither is one that ran all along.
     let expensive = |number| {
         let moved = row(number, "a", "24", "44.664");
         Some(on_type(moved, "g6e.xlarge", 1, "1.861"))
     };
-    let found = report(history(expensive), vec![size.clone()]);
-    assert_eq!(found.actions[0].status, ActionStatus::Withdrawn);
-    assert_eq!(found.actions[0].saved, None);
+    let measured = report(history(expensive), vec![size.clone()]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Withdrawn);
+    assert_eq!(measured.actions[0].saved, None);
     let both = |number| on_type(row(number, "a", "12", "6.312"), "g4dn.xlarge", 1, "0.526");
     let mut rows = history(|number| Some(row(number, "a", "24", "24")));
     rows.extend((0..14).map(both));
-    let found = report(rows, vec![size]);
-    assert_eq!(found.actions[0].status, ActionStatus::Withdrawn);
-    assert_eq!(found.actions[0].saved, None);
+    let measured = report(rows, vec![size]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Withdrawn);
+    assert_eq!(measured.actions[0].saved, None);
 }
 
 #[test]
@@ -237,9 +242,9 @@ fn spot_is_rate_and_its_price_may_move() {
         Some(paid(row(number, "a", "24", cost), PurchaseOption::Spot))
     };
     let advised = action((ActionKind::Spot, None), "a", "24", "511", SEEN);
-    let found = report(history(spot), vec![advised]);
+    let measured = report(history(spot), vec![advised]);
     // 5 × 16.80 + 4 × 14.40.
-    assert_eq!(saved(&found.actions[0]), four(["0", "0", "141.60", "0"]));
+    assert_eq!(saved(&measured.actions[0]), four(["0", "0", "141.60", "0"]));
 }
 
 #[test]
@@ -250,11 +255,11 @@ fn half_of_a_group_is_partly() {
     rows.extend((5..14).filter_map(half));
     // Two of two are idle: 1,460 a month.
     let advised = action((ActionKind::Stop, None), "a", "48", "1460", SEEN);
-    let found = report(rows, vec![advised]);
-    assert_eq!(found.actions[0].status, ActionStatus::Partly);
+    let measured = report(rows, vec![advised]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Partly);
     // 9 × 12 of 9 × 48 that were expected.
-    assert_eq!(saved(&found.actions[0]), four(["108", "0", "0", "0"]));
-    assert_eq!(found.actions[0].expected.amount(), decimal("432"));
+    assert_eq!(saved(&measured.actions[0]), four(["108", "0", "0", "0"]));
+    assert_eq!(measured.actions[0].expected.amount(), decimal("432"));
 }
 
 #[test]
@@ -262,11 +267,11 @@ fn off_hours_are_of_a_week() {
     // Off at night from the sixth day on: half of the hours.
     let nights_off = |number| Some(row(number, "a", "12", "12"));
     let advised = action((ActionKind::Schedule, None), "a", "24", "365", SEEN);
-    let found = report(history(nights_off), vec![advised]);
-    assert_eq!(found.actions[0].status, ActionStatus::Partly);
+    let measured = report(history(nights_off), vec![advised]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Partly);
     // Days 3 and 4 are as before; on the sixth, the mean of three days reaches a third.
-    assert_eq!(found.actions[0].since, Some(day(5)));
-    assert_eq!(saved(&found.actions[0]), four(["108", "0", "0", "0"]));
+    assert_eq!(measured.actions[0].since, Some(day(5)));
+    assert_eq!(saved(&measured.actions[0]), four(["108", "0", "0", "0"]));
 }
 
 #[test]
@@ -275,13 +280,19 @@ fn what_runs_again_is_undone() {
     rows.extend(
         (14..20).flat_map(|number| [row(number, "a", "24", "24"), row(number, "z", "24", "24")]),
     );
-    let found = RealisedReport::of(&ledger(20, rows), vec![stop()], &UnitsByDay::new(), NO_LIST);
-    let one = &found.actions[0];
-    assert_eq!(one.status, ActionStatus::Undone);
-    assert_eq!((one.since, one.undone_on), (Some(day(5)), Some(day(8))));
+    let measured = RealisedReport::of(&ledger(20, rows), vec![stop()], &UnitsByDay::new(), NO_LIST);
+    let realised = &measured.actions[0];
+    assert_eq!(realised.status, ActionStatus::Undone);
+    assert_eq!(
+        (realised.since, realised.undone_on),
+        (Some(day(5)), Some(day(8)))
+    );
     // Three days off, and not those that follow within a week.
-    assert_eq!((one.days, one.expected.amount()), (3, decimal("72")));
-    assert_eq!(saved(one), four(["72", "0", "0", "0"]));
+    assert_eq!(
+        (realised.days, realised.expected.amount()),
+        (3, decimal("72"))
+    );
+    assert_eq!(saved(realised), four(["72", "0", "0", "0"]));
 }
 
 #[test]
@@ -296,49 +307,52 @@ fn what_grew_cannot_be_compared_without_units() {
     };
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
     let size = action(size, "a", "24", "292", SEEN);
-    let found = report(history(grown), vec![size.clone()]);
-    let one = &found.actions[0];
-    assert_eq!((one.days, one.days_not_comparable), (0, 9));
-    assert_eq!((one.saved, one.status), (None, ActionStatus::Done));
+    let measured = report(history(grown), vec![size.clone()]);
+    let realised = &measured.actions[0];
+    assert_eq!((realised.days, realised.days_not_comparable), (0, 9));
+    assert_eq!(
+        (realised.saved, realised.status),
+        (None, ActionStatus::Done)
+    );
     // With twice the work a day it is twice the old cost: 9 × (48 − 28.80).
     let mut units: BTreeMap<_, _> = (0..3).map(|at| (day(at), decimal("100"))).collect();
     units.extend((3..14).map(|at| (day(at), decimal("200"))));
     let units = UnitsByDay::from([("a".to_owned(), units)]);
-    let found = RealisedReport::of(&ledger(14, history(grown)), vec![size], &units, NO_LIST);
-    assert_eq!(saved(&found.actions[0]), four(["0", "172.80", "0", "0"]));
+    let measured = RealisedReport::of(&ledger(14, history(grown)), vec![size], &units, NO_LIST);
+    assert_eq!(saved(&measured.actions[0]), four(["0", "172.80", "0", "0"]));
 }
 
 #[test]
 fn a_machine_that_is_replaced_was_not_stopped() {
     let replaced = |number| {
-        let mut found = row(number, "a-new", "24", "24");
-        found.name = "name of a".to_owned();
-        Some(found)
+        let mut successor = row(number, "a-new", "24", "24");
+        successor.name = "name of a".to_owned();
+        Some(successor)
     };
-    let found = report(history(replaced), vec![stop()]);
-    assert_eq!(found.actions[0].status, ActionStatus::Withdrawn);
-    assert_eq!(found.actions[0].saved, None);
+    let measured = report(history(replaced), vec![stop()]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Withdrawn);
+    assert_eq!(measured.actions[0].saved, None);
     // Where several had the name, a new one is not the successor of each.
     let mut rows = history(replaced);
     rows.extend((0..14).map(|number| {
-        let mut found = row(number, "twin", "24", "24");
-        found.name = "name of a".to_owned();
-        found
+        let mut successor = row(number, "twin", "24", "24");
+        successor.name = "name of a".to_owned();
+        successor
     }));
-    let found = report(rows, vec![stop()]);
-    assert_eq!(found.actions[0].status, ActionStatus::Done);
+    let measured = report(rows, vec![stop()]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Done);
 }
 
 #[test]
 fn a_workload_that_ended_was_not_right_sized() {
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
-    let found = report(
+    let measured = report(
         history(|_| None),
         vec![action(size, "a", "24", "292", SEEN)],
     );
-    assert_eq!(found.actions[0].status, ActionStatus::Ended);
-    assert_eq!(found.actions[0].saved, None);
-    assert_eq!(found.claimed.amount(), Decimal::ZERO);
+    assert_eq!(measured.actions[0].status, ActionStatus::Ended);
+    assert_eq!(measured.actions[0].saved, None);
+    assert_eq!(measured.claimed.amount(), Decimal::ZERO);
 }
 
 #[test]
@@ -355,9 +369,9 @@ fn released_storage_is_what_it_cost() {
     advised.baseline.effective_hourly = Money::new(decimal("0.1"), Currency::Usd);
     advised.baseline.gpu_hours_daily = None;
     advised.baseline.price = None;
-    let found = report(rows, vec![advised]);
-    assert_eq!(found.actions[0].status, ActionStatus::Done);
-    assert_eq!(saved(&found.actions[0]), four(["0", "0", "0", "21.60"]));
+    let measured = report(rows, vec![advised]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Done);
+    assert_eq!(saved(&measured.actions[0]), four(["0", "0", "0", "21.60"]));
 }
 
 #[test]
@@ -376,21 +390,21 @@ fn half_of_the_storage_is_a_part_however_little_the_plan_expected_of_it() {
     advised.baseline.effective_hourly = Money::new(decimal("0.1"), Currency::Usd);
     advised.baseline.gpu_hours_daily = None;
     advised.baseline.price = None;
-    let found = report(rows, vec![advised]);
-    assert_eq!(found.actions[0].status, ActionStatus::Partly);
+    let measured = report(rows, vec![advised]);
+    assert_eq!(measured.actions[0].status, ActionStatus::Partly);
     // 9 × 1.20.
-    assert_eq!(saved(&found.actions[0]), four(["0", "0", "0", "10.80"]));
+    assert_eq!(saved(&measured.actions[0]), four(["0", "0", "0", "10.80"]));
 }
 
 #[test]
 fn without_a_price_of_today_nothing_is_claimed() {
     let rows: Vec<WorkloadDay> = steady(5, "a", "24");
-    let found = report(rows.clone(), vec![stop()]);
+    let measured = report(rows.clone(), vec![stop()]);
     assert_eq!(
-        (found.actions[0].days, found.actions[0].days_unpriced),
+        (measured.actions[0].days, measured.actions[0].days_unpriced),
         (0, 9)
     );
-    assert_eq!(found.actions[0].saved, None);
+    assert_eq!(measured.actions[0].saved, None);
     // A list of today tells it, from the day on that its price holds.
     let cut = |_: &str, _: &str| {
         let mut listed = price("0.5");
@@ -398,9 +412,9 @@ fn without_a_price_of_today_nothing_is_claimed() {
         Some(listed)
     };
     let units = UnitsByDay::new();
-    let found = RealisedReport::of(&ledger(14, rows), vec![stop()], &units, &cut);
-    assert_eq!(saved(&found.actions[0]), four(["144", "0", "0", "0"]));
-    assert_eq!(found.price.amount(), decimal("72"));
+    let measured = RealisedReport::of(&ledger(14, rows), vec![stop()], &units, &cut);
+    assert_eq!(saved(&measured.actions[0]), four(["144", "0", "0", "0"]));
+    assert_eq!(measured.price.amount(), decimal("72"));
 }
 
 #[test]
@@ -410,15 +424,15 @@ fn an_action_is_what_its_first_night_said_and_lasts_until_its_last() {
     later.last_seen = night(9);
     later.baseline.hours_daily = decimal("1");
     let other = action((ActionKind::Spot, None), "a", "24", "511", SEEN);
-    for all in [
+    for actions in [
         vec![later.clone(), stop(), other.clone()],
         vec![stop(), other.clone(), later.clone()],
     ] {
-        let found = merged(all);
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[0].baseline.hours_daily, decimal("24"));
+        let kept = merged(actions);
+        assert_eq!(kept.len(), 2);
+        assert_eq!(kept[0].baseline.hours_daily, decimal("24"));
         assert_eq!(
-            (found[0].first_seen, found[0].last_seen),
+            (kept[0].first_seen, kept[0].last_seen),
             (night(3), night(9))
         );
     }
@@ -428,9 +442,9 @@ fn an_action_is_what_its_first_night_said_and_lasts_until_its_last() {
 fn an_action_in_another_currency_is_counted_and_not_compared() {
     let mut foreign = stop();
     foreign.expected_monthly = Money::new(decimal("5000"), Currency::Cny);
-    let found = report(history(|_| None), vec![foreign]);
-    assert!(found.actions.is_empty());
-    assert_eq!(found.other_currencies, 1);
+    let measured = report(history(|_| None), vec![foreign]);
+    assert!(measured.actions.is_empty());
+    assert_eq!(measured.other_currencies, 1);
 }
 
 #[test]
@@ -439,7 +453,7 @@ fn what_is_still_advised_and_not_done_is_not_done() {
     rows.retain(|row| row.job == "a");
     let mut advised = stop();
     advised.last_seen = night(14);
-    let found = report(rows, vec![advised]);
-    assert_eq!(found.actions[0].status, ActionStatus::NotDone);
-    assert_eq!(found.actions[0].since, None);
+    let measured = report(rows, vec![advised]);
+    assert_eq!(measured.actions[0].status, ActionStatus::NotDone);
+    assert_eq!(measured.actions[0].since, None);
 }

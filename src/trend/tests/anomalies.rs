@@ -14,38 +14,42 @@ fn report(last_a: &str, last_b: &str) -> DayReport {
 
 #[test]
 fn twice_the_hours_are_unusual_and_the_cause_is_usage() {
-    let found = report("480", "24");
-    let total = found.total.expect("sixty days");
+    let judged = report("480", "24");
+    let total = judged.total.expect("sixty days");
     assert!(total.is_unusual);
     assert_eq!((total.expected, total.actual), (usd("264"), usd("504")));
     assert_eq!((total.low, total.high), (usd("264"), usd("264")));
-    let change = found.change.expect("a day before");
+    let change = judged.change.expect("a day before");
     assert_eq!(
         (change.parts[ChangePart::Usage as usize], change.total()),
         (usd("240"), usd("240"))
     );
-    let jobs: Vec<_> = found.jobs.iter().map(|one| one.job.clone()).collect();
+    let jobs: Vec<_> = judged
+        .jobs
+        .iter()
+        .map(|unusual| unusual.job.clone())
+        .collect();
     let own = ("a".to_owned(), "name of a".to_owned());
     assert_eq!(jobs, [Some(own)]);
-    assert_eq!(found.movers, [("name of a".to_owned(), usd("240"))]);
+    assert_eq!(judged.movers, [("name of a".to_owned(), usd("240"))]);
 }
 
 #[test]
 fn little_money_and_few_percent_are_usual() {
     // $36 is below $100, though 150% of its job.
-    let found = report("240", "60");
-    assert!(!found.total.expect("judged").is_unusual);
-    assert!(found.jobs.is_empty());
+    let judged = report("240", "60");
+    assert!(!judged.total.expect("judged").is_unusual);
+    assert!(judged.jobs.is_empty());
     // $105 is 39.8% of $264 and 43.75% of $240.
-    let found = report("345", "24");
-    assert!(!found.total.as_ref().expect("judged").is_unusual);
-    assert_eq!(found.jobs.len(), 1);
+    let judged = report("345", "24");
+    assert!(!judged.total.as_ref().expect("judged").is_unusual);
+    assert_eq!(judged.jobs.len(), 1);
     // $105.60 is 40% of $264.
-    let found = report("345.60", "24");
-    assert!(found.total.expect("judged").is_unusual);
+    let judged = report("345.60", "24");
+    assert!(judged.total.expect("judged").is_unusual);
     // Less is as unusual as more.
-    let found = report("0", "24");
-    assert!(found.total.expect("judged").is_unusual);
+    let judged = report("0", "24");
+    assert!(judged.total.expect("judged").is_unusual);
 }
 
 #[test]
@@ -54,8 +58,8 @@ fn a_cut_price_is_named_as_such() {
     let mut cheap = row(60, "a", "240", "120");
     cheap.list = cheap.effective;
     rows.push(cheap);
-    let found = judge_last_day(&ledger(61, rows), AnomalyLimits::default()).expect("a day");
-    let change = found.change.expect("a day before");
+    let judged = judge_last_day(&ledger(61, rows), AnomalyLimits::default()).expect("a day");
+    let change = judged.change.expect("a day before");
     assert_eq!(
         (
             change.parts[ChangePart::Price as usize],
@@ -63,7 +67,7 @@ fn a_cut_price_is_named_as_such() {
         ),
         (usd("-120"), usd("0"))
     );
-    assert!(found.total.expect("judged").is_unusual);
+    assert!(judged.total.expect("judged").is_unusual);
 }
 
 #[test]
@@ -72,11 +76,11 @@ fn a_short_past_judges_nothing() {
         amount: decimal("0"),
         percent: decimal("0"),
     };
-    let found = judge_last_day(&ledger(20, steady(20, "a", "24")), limits).expect("a day");
-    assert_eq!(found.total, None);
-    assert!(found.jobs.is_empty());
+    let judged = judge_last_day(&ledger(20, steady(20, "a", "24")), limits).expect("a day");
+    assert_eq!(judged.total, None);
+    assert!(judged.jobs.is_empty());
     assert!(judge_last_day(&ledger(0, Vec::new()), limits).is_none());
     // The first day has none before it.
-    let found = judge_last_day(&ledger(1, steady(1, "a", "24")), limits).expect("a day");
-    assert_eq!((found.change, found.movers.len()), (None, 0));
+    let judged = judge_last_day(&ledger(1, steady(1, "a", "24")), limits).expect("a day");
+    assert_eq!((judged.change, judged.movers.len()), (None, 0));
 }

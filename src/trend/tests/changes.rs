@@ -32,8 +32,8 @@ fn a_price_cut_a_move_and_a_commitment_by_hand() {
         reserved,
         on_type(row(1, "b", "6", "4.20"), "g6.xlarge", 1, "0.7"),
     ];
-    let found = ledger(2, rows);
-    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("two days");
+    let history = ledger(2, rows);
+    let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
     // Usage: 36 of 48 hours at $1. Mix: 30 − 36 hours of g5 at $1, and $4.20 of g6. Price:
     // 30 × (0.80 − 1). Rate: 19.50 − 24.
     let expected = ["-12", "-1.80", "-6", "-4.50", "0", "0"].map(decimal);
@@ -47,14 +47,14 @@ fn a_price_cut_a_move_and_a_commitment_by_hand() {
 fn less_use_is_no_price_cut_and_a_price_cut_is_no_less_use() {
     let mut cheaper = row(1, "a", "48", "36");
     cheaper.list = cheaper.effective;
-    let found = ledger(2, vec![row(0, "a", "48", "48"), cheaper]);
-    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("two days");
+    let history = ledger(2, vec![row(0, "a", "48", "48"), cheaper]);
+    let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
     assert_eq!(
         parts(&change),
         ["0", "0", "-12", "0", "0", "0"].map(decimal)
     );
-    let found = ledger(2, vec![row(0, "a", "48", "48"), row(1, "a", "36", "36")]);
-    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("two days");
+    let history = ledger(2, vec![row(0, "a", "48", "48"), row(1, "a", "36", "36")]);
+    let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
     assert_eq!(
         parts(&change),
         ["-12", "0", "0", "0", "0", "0"].map(decimal)
@@ -62,8 +62,8 @@ fn less_use_is_no_price_cut_and_a_price_cut_is_no_less_use() {
     // Without a public price, what changed by the hour is a discount, and no price cut.
     let mut unknown = row(1, "a", "48", "36");
     unknown.list = None;
-    let found = ledger(2, vec![row(0, "a", "48", "48"), unknown]);
-    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("two days");
+    let history = ledger(2, vec![row(0, "a", "48", "48"), unknown]);
+    let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
     assert_eq!(
         parts(&change),
         ["0", "0", "0", "-12", "0", "0"].map(decimal)
@@ -86,19 +86,19 @@ fn what_does_not_run_and_what_one_span_does_not_read_are_apart() {
     ];
     let mut runs = [run(0), run(1)];
     runs[1].accounts.push("444455556666".to_owned());
-    let found = Ledger::of(rows, &runs, night(2));
-    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("two days");
+    let history = Ledger::of(rows, &runs, night(2));
+    let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
     assert_eq!(parts(&change), ["0", "0", "0", "0", "3", "24"].map(decimal));
 }
 
 #[test]
 fn a_span_without_a_day_has_no_change_and_one_from_nothing_is_usage() {
-    let found = ledger(2, vec![row(1, "a", "24", "24")]);
-    assert_eq!(Change::between(&found, span(5, 6), span(0, 1)), None);
-    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("two days");
+    let history = ledger(2, vec![row(1, "a", "24", "24")]);
+    assert_eq!(Change::between(&history, span(5, 6), span(0, 1)), None);
+    let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
     assert_eq!(parts(&change), ["24", "0", "0", "0", "0", "0"].map(decimal));
     // Days are means: 24 on one of two days.
-    let change = Change::between(&found, span(0, 1), span(1, 1)).expect("days");
+    let change = Change::between(&history, span(0, 1), span(1, 1)).expect("days");
     assert_eq!(change.before.amount(), decimal("12"));
 }
 
@@ -109,27 +109,27 @@ fn any_row(number: i64) -> impl Strategy<Value = WorkloadDay> {
         move |((job, kind, hours, cents), (price, option, is_listed))| {
             let hours = Decimal::new(i64::from(hours), 2).to_string();
             let cost = Decimal::new(cents, 3).to_string();
-            let mut found = row(number, &format!("job-{job}"), &hours, &cost);
+            let mut job_day = row(number, &format!("job-{job}"), &hours, &cost);
             let hourly = ["0.333333", "1", "7.77"][price as usize];
-            found = on_type(
-                found,
+            job_day = on_type(
+                job_day,
                 ["g5.xlarge", "g6.xlarge", "p5.48xlarge"][kind],
                 1,
                 hourly,
             );
-            found.option = [
+            job_day.option = [
                 PurchaseOption::OnDemand,
                 PurchaseOption::Spot,
                 PurchaseOption::Reserved,
                 PurchaseOption::SavingsPlan,
             ][option];
             if !is_listed {
-                found.list = None;
+                job_day.list = None;
             }
             if job == 3 {
-                found.kind = CostKind::IdleStorage;
+                job_day.kind = CostKind::IdleStorage;
             }
-            found
+            job_day
         },
     )
 }
@@ -141,8 +141,8 @@ proptest! {
         after in proptest::collection::vec((3_i64..7).prop_flat_map(any_row), 0..12),
     ) {
         let rows: Vec<WorkloadDay> = before.iter().chain(&after).cloned().collect();
-        let found = ledger(7, rows);
-        let change = Change::between(&found, span(0, 2), span(3, 6)).expect("days");
+        let history = ledger(7, rows);
+        let change = Change::between(&history, span(0, 2), span(3, 6)).expect("days");
         let mean = |rows: &[WorkloadDay], days: i64| -> Decimal {
             let sum: Decimal = rows.iter().filter_map(|row| row.effective).map(Money::amount).sum();
             Money::new(sum / Decimal::from(days), Currency::Usd).rounded().amount()

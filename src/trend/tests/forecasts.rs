@@ -18,14 +18,14 @@ fn committed_hours_and_what_runs_by_hand() {
     });
     let mut rows = steady(10, "a", "24");
     rows.extend(reserved);
-    let found = Forecast::of(&ledger(10, rows), Horizon::Month).expect("days");
-    assert_eq!(found.state_day, day(9));
-    assert_eq!((found.recorded_days, found.days_left), (10, 20));
+    let forecast = Forecast::of(&ledger(10, rows), Horizon::Month).expect("days");
+    assert_eq!(forecast.state_day, day(9));
+    assert_eq!((forecast.recorded_days, forecast.days_left), (10, 20));
     // 10 × 38.40; 10 × 14.40 + 10 × 24; 20 × 24.
-    assert_eq!(found.spent, usd("384.00"));
-    assert_eq!(found.committed, usd("384.00"));
-    assert_eq!(found.running, usd("480.00"));
-    assert_eq!(found.total(), usd("1248.00"));
+    assert_eq!(forecast.spent, usd("384.00"));
+    assert_eq!(forecast.committed, usd("384.00"));
+    assert_eq!(forecast.running, usd("480.00"));
+    assert_eq!(forecast.total(), usd("1248.00"));
     // Ten days say nothing about forecasts of twenty.
     let total = usd("1248.00");
     let range = Certainty::Range {
@@ -33,29 +33,29 @@ fn committed_hours_and_what_runs_by_hand() {
         high: total,
         origins: 0,
     };
-    assert_eq!(found.certainty, range);
-    assert_eq!((found.jobs, found.by_weekdays), (1, 0));
+    assert_eq!(forecast.certainty, range);
+    assert_eq!((forecast.jobs, forecast.by_weekdays), (1, 0));
 }
 
 #[test]
 fn a_quarter_goes_on_until_its_last_month() {
-    let found = Forecast::of(&ledger(30, steady(30, "a", "24")), Horizon::Quarter);
-    let found = found.expect("days");
+    let forecast = Forecast::of(&ledger(30, steady(30, "a", "24")), Horizon::Quarter);
+    let forecast = forecast.expect("days");
     // The day after 2026-06-30 is in the third quarter: 31 + 31 + 30 days.
-    assert_eq!((found.recorded_days, found.days_left), (0, 92));
-    assert_eq!(found.total(), usd("2208.00"));
+    assert_eq!((forecast.recorded_days, forecast.days_left), (0, 92));
+    assert_eq!(forecast.total(), usd("2208.00"));
 }
 
 #[test]
 fn a_step_is_the_new_level_and_the_range_says_how_else_it_could_be() {
     let mut rows = steady(10, "a", "24");
     rows[9] = row(9, "a", "48", "48");
-    let found = Forecast::of(&ledger(10, rows), Horizon::Month).expect("days");
-    assert_eq!(found.spent, usd("264.00"));
-    assert_eq!(found.running, usd("960.00"));
+    let forecast = Forecast::of(&ledger(10, rows), Horizon::Month).expect("days");
+    assert_eq!(forecast.spent, usd("264.00"));
+    assert_eq!(forecast.running, usd("960.00"));
     // Mean of seven: (6 × 24 + 48) / 7 × 20 = 548.57. Drift: 24 in 9 days, 20 × 48 +
     // 24 / 9 × (1 + … + 20) = 960 + 560.
-    let bounds = found.bounds();
+    let bounds = forecast.bounds();
     assert_eq!(bounds, Some((usd("812.57"), usd("1784.00"))));
 }
 
@@ -69,20 +69,20 @@ fn weekdays_count_where_they_did_better() {
             .collect()
     };
     // Until Wednesday, 2026-08-05: 18 working days are left in August.
-    let found = Forecast::of(&ledger(66, on(66)), Horizon::Month).expect("days");
-    assert_eq!((found.days_left, found.by_weekdays), (26, 1));
-    assert_eq!(found.running, usd("432.00"));
+    let forecast = Forecast::of(&ledger(66, on(66)), Horizon::Month).expect("days");
+    assert_eq!((forecast.days_left, forecast.by_weekdays), (26, 1));
+    assert_eq!(forecast.running, usd("432.00"));
     // Until Sunday, 2026-08-09, when nothing runs: 16 are left.
-    let found = Forecast::of(&ledger(70, on(70)), Horizon::Month).expect("days");
-    assert_eq!((found.days_left, found.by_weekdays), (22, 1));
-    assert_eq!(found.running, usd("384.00"));
+    let forecast = Forecast::of(&ledger(70, on(70)), Horizon::Month).expect("days");
+    assert_eq!((forecast.days_left, forecast.by_weekdays), (22, 1));
+    assert_eq!(forecast.running, usd("384.00"));
     // Forecasts of 22 days from the first 48 days on; bands of the past need 20 of them that
     // were over, and there are fewer than five of these.
-    let is_range = matches!(found.certainty, Certainty::Range { origins: 48, .. });
-    assert!(is_range, "{:?}", found.certainty);
+    let is_range = matches!(forecast.certainty, Certainty::Range { origins: 48, .. });
+    assert!(is_range, "{:?}", forecast.certainty);
     // Four weeks are too few to say that weekdays do better.
-    let found = Forecast::of(&ledger(38, on(38)), Horizon::Month).expect("days");
-    assert_eq!(found.by_weekdays, 0);
+    let forecast = Forecast::of(&ledger(38, on(38)), Horizon::Month).expect("days");
+    assert_eq!(forecast.by_weekdays, 0);
 }
 
 #[test]
@@ -132,10 +132,10 @@ fn days_that_are_missing_are_forecast_and_not_counted_as_nothing() {
     let mut rows = steady(10, "a", "24");
     rows.retain(|row| row.day != day(4));
     let runs: Vec<_> = (0..10).filter(|night| *night != 4).map(run).collect();
-    let found = Forecast::of(&Ledger::of(rows, &runs, night(10)), Horizon::Month);
-    let found = found.expect("days");
-    assert_eq!((found.recorded_days, found.days_left), (9, 21));
-    assert_eq!(found.total(), usd("720.00"));
+    let forecast = Forecast::of(&Ledger::of(rows, &runs, night(10)), Horizon::Month);
+    let forecast = forecast.expect("days");
+    assert_eq!((forecast.recorded_days, forecast.days_left), (9, 21));
+    assert_eq!(forecast.total(), usd("720.00"));
 }
 
 #[test]
@@ -150,14 +150,14 @@ fn days_that_are_over_without_a_record_are_counted_apart() {
         place: "b".to_owned(),
         cause: None,
     });
-    let found = Forecast::of(&Ledger::of(rows, &runs, night(10)), Horizon::Month);
-    let found = found.expect("days");
+    let forecast = Forecast::of(&Ledger::of(rows, &runs, night(10)), Horizon::Month);
+    let forecast = forecast.expect("days");
     // 8 whole days, 20 to come, and the two that are over: 22 × 34.
-    assert_eq!((found.recorded_days, found.days_left), (8, 22));
-    assert_eq!(found.unrecorded_days, 2);
-    assert_eq!(found.running, usd("748.00"));
-    let found = Forecast::of(&ledger(10, steady(10, "a", "24")), Horizon::Month);
-    assert_eq!(found.expect("days").unrecorded_days, 0);
+    assert_eq!((forecast.recorded_days, forecast.days_left), (8, 22));
+    assert_eq!(forecast.unrecorded_days, 2);
+    assert_eq!(forecast.running, usd("748.00"));
+    let forecast = Forecast::of(&ledger(10, steady(10, "a", "24")), Horizon::Month);
+    assert_eq!(forecast.expect("days").unrecorded_days, 0);
 }
 
 #[test]
@@ -175,22 +175,22 @@ fn what_was_launched_on_the_last_day_is_forecast_by_whole_days() {
         list: None,
         ..row(9, "d", "12", "1")
     };
-    let found = with(vec![
+    let forecast = with(vec![
         row(9, "a", "12", "12"),
         row(9, "b", "30", "15"),
         row(9, "d", "4", "4"),
         stopped,
     ]);
     // 20 days of 24 + 48 × 0.50 + 9 + 4 + 1.
-    assert_eq!(found.running, usd("1240.00"));
-    assert_eq!(found.launched, 2);
+    assert_eq!(forecast.running, usd("1240.00"));
+    assert_eq!(forecast.launched, 2);
     // A whole day stays one, and rounding of hours does not make a further machine.
-    let found = with(vec![row(9, "a", "24.000001", "24")]);
-    assert_eq!((found.running, found.launched), (usd("660.00"), 0));
+    let forecast = with(vec![row(9, "a", "24.000001", "24")]);
+    assert_eq!((forecast.running, forecast.launched), (usd("660.00"), 0));
     // Of the first day of a history, and after a night without a record, it is not known when
     // something was launched.
-    let found = Forecast::of(&ledger(1, steady(1, "a", "12")), Horizon::Month);
-    assert_eq!(found.expect("a day").running, usd("348.00"));
+    let forecast = Forecast::of(&ledger(1, steady(1, "a", "12")), Horizon::Month);
+    assert_eq!(forecast.expect("a day").running, usd("348.00"));
 }
 
 #[test]
@@ -202,12 +202,12 @@ fn what_has_no_price_is_said_and_nothing_to_go_on_is_no_forecast() {
         contracted: None,
         ..row(2, "b", "24", "0")
     });
-    let found = Forecast::of(&ledger(3, rows), Horizon::Month).expect("days");
-    assert_eq!(found.unpriced_hours, decimal("24"));
+    let forecast = Forecast::of(&ledger(3, rows), Horizon::Month).expect("days");
+    assert_eq!(forecast.unpriced_hours, decimal("24"));
     assert!(Forecast::of(&ledger(0, Vec::new()), Horizon::Month).is_none());
     // A recorded night on which nothing ran costs nothing.
-    let found = Forecast::of(&ledger(1, Vec::new()), Horizon::Month).expect("a day");
-    assert_eq!(found.total(), usd("0"));
+    let forecast = Forecast::of(&ledger(1, Vec::new()), Horizon::Month).expect("a day");
+    assert_eq!(forecast.total(), usd("0"));
 }
 
 #[test]
@@ -222,7 +222,13 @@ fn months_that_are_over_are_compared_with_what_they_cost() {
     let past = past_forecasts(&ledger(61, rows));
     let brief: Vec<_> = past
         .iter()
-        .map(|one| (one.made_after, one.forecast, one.actual))
+        .map(|past_forecast| {
+            (
+                past_forecast.made_after,
+                past_forecast.forecast,
+                past_forecast.actual,
+            )
+        })
         .collect();
     assert_eq!(
         brief,
@@ -283,10 +289,10 @@ fn a_band_is_of_the_own_errors_and_says_how_bands_did() {
     assert!((0..=90).all(|origin| chooser.method(origin) == Method::LastDay));
     let past = origins(&[&chooser], 4);
     assert_eq!(past.len(), 86);
-    let found = band(&past, 4, 90).expect("enough origins");
+    let measured_band = band(&past, 4, 90).expect("enough origins");
     let (low, high) = counted_band(&values, 4, 90).expect("enough origins");
-    assert_eq!((found.low, found.high), (low, high));
-    assert_eq!(found.origins, 86);
+    assert_eq!((measured_band.low, measured_band.high), (low, high));
+    assert_eq!(measured_band.origins, 86);
     let (mut checked, mut inside) = (0, 0);
     for origin in 1..=86 {
         if let Some((low, high)) = counted_band(&values, 4, origin) {
@@ -295,10 +301,13 @@ fn a_band_is_of_the_own_errors_and_says_how_bands_did() {
             inside += usize::from(low <= ratio && ratio <= high);
         }
     }
-    assert_eq!((found.checked, found.inside), (checked, inside));
+    assert_eq!(
+        (measured_band.checked, measured_band.inside),
+        (checked, inside)
+    );
     // The first band has 20 origins whose four days were over: from the 24th day on.
     assert_eq!(checked, 86 - 23);
-    assert!(found.past_coverage_percent().expect("checked") > 70.0);
+    assert!(measured_band.past_coverage_percent().expect("checked") > 70.0);
 }
 
 #[test]
@@ -310,9 +319,16 @@ fn there_is_no_band_before_there_is_one() {
     };
     // 20 origins make a band, and five of those after them can be checked.
     assert_eq!(steady(25), None);
-    let found = steady(26).expect("25 origins");
-    assert_eq!((found.origins, found.checked, found.inside), (25, 5, 5));
-    assert_eq!((found.low, found.high), (1.0, 1.0));
+    let measured_band = steady(26).expect("25 origins");
+    assert_eq!(
+        (
+            measured_band.origins,
+            measured_band.checked,
+            measured_band.inside
+        ),
+        (25, 5, 5)
+    );
+    assert_eq!((measured_band.low, measured_band.high), (1.0, 1.0));
 }
 
 #[test]
@@ -340,17 +356,17 @@ proptest! {
         let nights = daily.len() as i64;
         let cost = |cents: &u32| rust_decimal::Decimal::new(i64::from(*cents), 2).to_string();
         let rows = (0..nights).zip(&daily).map(|(number, cents)| row(number, "a", "24", &cost(cents)));
-        let found = Forecast::of(&ledger(nights, rows.collect()), horizon).expect("days");
-        prop_assert_eq!(found.recorded_days + found.days_left, found.span.days());
-        if let Some((low, high)) = found.bounds() {
+        let forecast = Forecast::of(&ledger(nights, rows.collect()), horizon).expect("days");
+        prop_assert_eq!(forecast.recorded_days + forecast.days_left, forecast.span.days());
+        if let Some((low, high)) = forecast.bounds() {
             prop_assert!(low.amount() <= high.amount());
         }
-        let is_band = matches!(found.certainty, Certainty::Band { .. });
-        prop_assert!(!is_band || daily.len() >= found.days_left as usize + 20);
-        if found.by_weekdays == 0 {
+        let is_band = matches!(forecast.certainty, Certainty::Band { .. });
+        prop_assert!(!is_band || daily.len() >= forecast.days_left as usize + 20);
+        if forecast.by_weekdays == 0 {
             let last = rust_decimal::Decimal::new(i64::from(daily[daily.len() - 1]), 2);
-            let left = last * rust_decimal::Decimal::from(found.days_left);
-            prop_assert_eq!(found.running.amount(), left);
+            let left = last * rust_decimal::Decimal::from(forecast.days_left);
+            prop_assert_eq!(forecast.running.amount(), left);
         }
     }
 }

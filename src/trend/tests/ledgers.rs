@@ -25,9 +25,9 @@ fn of_two_runs_of_a_night_the_newer_counts() {
     let rows = vec![row(0, "a", "24", "24"), gone, corrected];
     // In either order: `b` is only in the older run of the same scope, and did not run.
     for runs in [[run(0), again.clone()], [again.clone(), run(0)]] {
-        let found = Ledger::of(rows.clone(), &runs, night(3));
-        assert_eq!(spend(&found, 0), decimal("20"));
-        assert_eq!(found.rows().len(), 1);
+        let recorded = Ledger::of(rows.clone(), &runs, night(3));
+        assert_eq!(spend(&recorded, 0), decimal("20"));
+        assert_eq!(recorded.rows().len(), 1);
     }
 }
 
@@ -38,10 +38,10 @@ fn a_job_in_two_scopes_counts_once_and_a_bill_before_an_estimate() {
     other.scope = "one account".to_owned();
     other.as_of = night(5);
     let with = |id: &str, cost: &str, source| {
-        let mut found = row(0, "a", "24", cost);
-        found.run_id = id.to_owned();
-        found.source = source;
-        found
+        let mut job_row = row(0, "a", "24", cost);
+        job_row.run_id = id.to_owned();
+        job_row.source = source;
+        job_row
     };
     let runs = [run(0), other];
     let estimate = CostSource::Estimate;
@@ -67,10 +67,10 @@ fn a_run_that_tags_limit_does_not_cut_a_group() {
     let mut part = row(0, "web", "48", "48");
     part.run_id = "tagged".to_owned();
     let rows = vec![row(0, "web", "72", "72"), part.clone()];
-    let found = Ledger::of(rows, &[run(0), tagged.clone()], night(6));
-    assert_eq!(spend(&found, 0), decimal("72"));
-    let found = Ledger::of(vec![part], &[run(0), tagged], night(6));
-    assert_eq!(spend(&found, 0), decimal("48"));
+    let recorded = Ledger::of(rows, &[run(0), tagged.clone()], night(6));
+    assert_eq!(spend(&recorded, 0), decimal("72"));
+    let recorded = Ledger::of(vec![part], &[run(0), tagged], night(6));
+    assert_eq!(spend(&recorded, 0), decimal("48"));
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn days_that_were_not_over_and_clocks_that_are_ahead_do_not_count() {
         row(3, "a", "24", "24"),
     ];
     let runs = [run(0), run(1), early, ahead];
-    let found = Ledger::of(rows, &runs, night(4));
-    assert_eq!(found.last_day(), Some(day(1)));
-    assert_eq!(spend(&found, 1), decimal("24"));
-    assert_eq!(found.left_out().runs_ahead, 1);
-    assert_eq!(found.left_out().rows_without_run, 3);
+    let recorded = Ledger::of(rows, &runs, night(4));
+    assert_eq!(recorded.last_day(), Some(day(1)));
+    assert_eq!(spend(&recorded, 1), decimal("24"));
+    assert_eq!(recorded.left_out().runs_ahead, 1);
+    assert_eq!(recorded.left_out().rows_without_run, 3);
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn figures_that_no_day_has_are_left_out_instead_of_overflowing() {
         hours: Decimal::NEGATIVE_ONE,
         ..row(0, "negative", "24", "24")
     };
-    let found = ledger(1, vec![huge, negative, row(0, "a", "24", "24")]);
-    assert_eq!(found.left_out().rows_beyond, 2);
-    assert_eq!(spend(&found, 0), decimal("24"));
+    let recorded = ledger(1, vec![huge, negative, row(0, "a", "24", "24")]);
+    assert_eq!(recorded.left_out().rows_beyond, 2);
+    assert_eq!(spend(&recorded, 0), decimal("24"));
 }
 
 #[test]
@@ -128,17 +128,17 @@ fn currencies_are_not_added_up() {
         yuan,
         unpriced,
     ];
-    let found = ledger(1, rows.clone());
+    let recorded = ledger(1, rows.clone());
     assert_eq!(
-        (found.currency(), spend(&found, 0)),
+        (recorded.currency(), spend(&recorded, 0)),
         (Currency::Usd, decimal("25"))
     );
-    assert_eq!(found.left_out().other_currencies.get("CNY"), Some(&1));
+    assert_eq!(recorded.left_out().other_currencies.get("CNY"), Some(&1));
     // What has no amount is in no currency, and is known in each.
-    assert_eq!(found.rows().len(), 3);
+    assert_eq!(recorded.rows().len(), 3);
     let runs: Vec<RecordedRun> = vec![run(0)];
-    let found = Ledger::in_currency(rows, &runs, night(1), Currency::Cny);
-    assert_eq!(spend(&found, 0), decimal("170"));
+    let recorded = Ledger::in_currency(rows, &runs, night(1), Currency::Cny);
+    assert_eq!(spend(&recorded, 0), decimal("170"));
 }
 
 #[test]
@@ -164,15 +164,18 @@ fn a_region_that_was_denied_for_a_night_did_not_save_anything() {
         ("999999999999/us-east-1", true),
         ("eu-west-1", true),
     ] {
-        let found = Ledger::of(rows.clone(), &runs_with(place), night(5));
-        assert_eq!(found.is_whole(day(2)), is_whole, "{place}");
-        assert!(found.is_whole(day(1)) && found.is_whole(day(3)), "{place}");
+        let recorded = Ledger::of(rows.clone(), &runs_with(place), night(5));
+        assert_eq!(recorded.is_whole(day(2)), is_whole, "{place}");
+        assert!(
+            recorded.is_whole(day(1)) && recorded.is_whole(day(3)),
+            "{place}"
+        );
     }
-    let found = Ledger::of(rows, &runs_with("us-east-1"), night(5));
-    let missing = found.day(day(2)).map(|read| read.missing.clone());
+    let recorded = Ledger::of(rows, &runs_with("us-east-1"), night(5));
+    let missing = recorded.day(day(2)).map(|read| read.missing.clone());
     assert_eq!(missing.map(|rows| rows.len()), Some(1));
     // What is about other jobs alone is whole.
-    assert!(found.only(|row| row.job == "b").is_whole(day(2)));
+    assert!(recorded.only(|row| row.job == "b").is_whole(day(2)));
 }
 
 #[test]
@@ -187,9 +190,9 @@ fn a_region_that_stays_denied_keeps_its_days_open_until_it_is_read() {
             cause: None,
         });
     }
-    let found = Ledger::of(rows, &runs, night(4));
-    assert!(!found.is_whole(day(2)) && !found.is_whole(day(3)));
-    assert_eq!(found.last_whole_day(), Some(day(1)));
+    let recorded = Ledger::of(rows, &runs, night(4));
+    assert!(!recorded.is_whole(day(2)) && !recorded.is_whole(day(3)));
+    assert_eq!(recorded.last_whole_day(), Some(day(1)));
 }
 
 #[test]
@@ -218,8 +221,10 @@ fn an_account_that_left_the_scope_is_not_missing_for_ever() {
     }
     assert_eq!(history(10, false).last_whole_day(), Some(day(9)));
     // It comes back: in between it was not read.
-    let found = history(6, true);
-    let whole: Vec<bool> = (0..6).map(|number| found.is_whole(day(number))).collect();
+    let recorded = history(6, true);
+    let whole: Vec<bool> = (0..6)
+        .map(|number| recorded.is_whole(day(number)))
+        .collect();
     assert_eq!(whole, [true, true, false, false, false, true]);
 }
 
@@ -240,9 +245,9 @@ fn an_account_whose_recorder_is_late_still_runs() {
         run.accounts = vec!["444455556666".to_owned()];
         run
     }));
-    let found = Ledger::of(rows, &runs, night(20));
-    assert_eq!(found.last_whole_day(), Some(day(18)));
-    let forecast = Forecast::of(&found, Horizon::Month).expect("whole days");
+    let recorded = Ledger::of(rows, &runs, night(20));
+    assert_eq!(recorded.last_whole_day(), Some(day(18)));
+    let forecast = Forecast::of(&recorded, Horizon::Month).expect("whole days");
     // June: 19 whole days and the 11 that are left, each 24 + 240.
     assert_eq!(forecast.total().amount(), decimal("7920"));
     // Before it joined, an account was not missing.
@@ -252,8 +257,8 @@ fn an_account_whose_recorder_is_late_still_runs() {
     rows.push(joined);
     let mut runs: Vec<RecordedRun> = (0..4).map(run).collect();
     runs[3].accounts.push("444455556666".to_owned());
-    let found = Ledger::of(rows, &runs, night(4));
-    assert!((0..4).all(|number| found.is_whole(day(number))));
+    let recorded = Ledger::of(rows, &runs, night(4));
+    assert!((0..4).all(|number| recorded.is_whole(day(number))));
 }
 
 /// Five nights of two teams, each recorded by a run of its own that the tag of the team limits.
@@ -262,19 +267,19 @@ fn of_two_teams(keep: impl Fn(&str, i64) -> bool) -> Ledger {
     let (mut rows, mut runs) = (Vec::new(), Vec::new());
     for (team, job, daily) in [("ml", "a", "24"), ("web", "b", "100")] {
         for number in (0..5).filter(|number| keep(team, *number)) {
-            let mut one = run(number);
-            one.run_id = format!("{team}-{number}");
-            one.scope = team.to_owned();
-            one.tag_filters = vec![TagFilter {
+            let mut filtered = run(number);
+            filtered.run_id = format!("{team}-{number}");
+            filtered.scope = team.to_owned();
+            filtered.tag_filters = vec![TagFilter {
                 key: "team".to_owned(),
                 value: team.to_owned(),
                 is_excluded: false,
             }];
             let mut own = row(number, job, daily, daily);
-            own.run_id.clone_from(&one.run_id);
+            own.run_id.clone_from(&filtered.run_id);
             own.tags.insert("team".to_owned(), team.to_owned());
             rows.push(own);
-            runs.push(one);
+            runs.push(filtered);
         }
     }
     Ledger::of(rows, &runs, night(5))
@@ -283,10 +288,12 @@ fn of_two_teams(keep: impl Fn(&str, i64) -> bool) -> Ledger {
 #[test]
 fn a_recorder_of_a_tag_that_failed_for_a_night_saved_nothing() {
     // The night of the third day of `web` fails.
-    let found = of_two_teams(|team, number| team != "web" || number != 2);
-    let whole: Vec<bool> = (0..5).map(|number| found.is_whole(day(number))).collect();
+    let recorded = of_two_teams(|team, number| team != "web" || number != 2);
+    let whole: Vec<bool> = (0..5)
+        .map(|number| recorded.is_whole(day(number)))
+        .collect();
     assert_eq!(whole, [true, true, false, true, true]);
-    let missing = &found.day(day(2)).expect("recorded").missing;
+    let missing = &recorded.day(day(2)).expect("recorded").missing;
     assert_eq!(missing.len(), 1);
     assert_eq!(missing[0].job, "b");
     // The mean whole day costs 124 before and after.
@@ -294,26 +301,26 @@ fn a_recorder_of_a_tag_that_failed_for_a_night_saved_nothing() {
         first: day(first),
         last: day(last),
     };
-    let change = Change::between(&found, span(1, 2), span(3, 4)).expect("whole days");
+    let change = Change::between(&recorded, span(1, 2), span(3, 4)).expect("whole days");
     assert_eq!((change.before, change.after), (usd("124"), usd("124")));
     assert!(change.parts.iter().all(|part| part.amount().is_zero()));
     // The last night, too: June is 4 × 124 and 26 × 124.
-    let found = of_two_teams(|team, number| team != "web" || number != 4);
-    assert_eq!(found.last_whole_day(), Some(day(3)));
-    let forecast = Forecast::of(&found, Horizon::Month).expect("whole days");
+    let recorded = of_two_teams(|team, number| team != "web" || number != 4);
+    assert_eq!(recorded.last_whole_day(), Some(day(3)));
+    let forecast = Forecast::of(&recorded, Horizon::Month).expect("whole days");
     assert_eq!(forecast.total(), usd("3720"));
 }
 
 #[test]
 fn a_team_that_joins_is_scope_and_no_use() {
     // `web` is recorded from the third day on.
-    let found = of_two_teams(|team, number| team != "web" || number >= 2);
-    assert!((0..5).all(|number| found.is_whole(day(number))));
+    let recorded = of_two_teams(|team, number| team != "web" || number >= 2);
+    assert!((0..5).all(|number| recorded.is_whole(day(number))));
     let span = |first, last| Span {
         first: day(first),
         last: day(last),
     };
-    let change = Change::between(&found, span(0, 1), span(2, 3)).expect("whole days");
+    let change = Change::between(&recorded, span(0, 1), span(2, 3)).expect("whole days");
     assert_eq!(
         (
             change.parts[ChangePart::Usage as usize],
@@ -322,8 +329,8 @@ fn a_team_that_joins_is_scope_and_no_use() {
         (usd("0"), usd("100"))
     );
     // A run without a filter would have found it on the first day: it did not run.
-    let mut all = run(0);
-    all.run_id = "all".to_owned();
+    let mut unfiltered = run(0);
+    unfiltered.run_id = "all".to_owned();
     let mut joined = row(1, "b", "24", "100");
     joined.run_id = "web".to_owned();
     let mut web = run(1);
@@ -334,8 +341,8 @@ fn a_team_that_joins_is_scope_and_no_use() {
         value: "web".to_owned(),
         is_excluded: false,
     }];
-    let found = Ledger::of(vec![joined], &[all, web], night(2));
-    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("whole days");
+    let recorded = Ledger::of(vec![joined], &[unfiltered, web], night(2));
+    let change = Change::between(&recorded, span(0, 0), span(1, 1)).expect("whole days");
     assert_eq!(
         (
             change.parts[ChangePart::Usage as usize],
@@ -362,21 +369,21 @@ fn a_job_of_a_run_of_everything_is_missing_where_only_a_tag_was_read() {
         rows.push(tagged);
     }
     rows.extend([row(0, "b", "24", "10"), row(2, "b", "24", "10")]);
-    let found = Ledger::of(rows.clone(), &runs, night(3));
-    let missing = &found.day(day(1)).expect("recorded").missing;
+    let recorded = Ledger::of(rows.clone(), &runs, night(3));
+    let missing = &recorded.day(day(1)).expect("recorded").missing;
     let jobs: Vec<&str> = missing.iter().map(|row| row.job.as_str()).collect();
     assert_eq!(jobs, ["b"]);
     // A job with the tag that is not there did end.
     rows.retain(|row| row.job == "b" || row.day == day(0));
-    let found = Ledger::of(rows, &runs, night(3));
-    let missing = &found.day(day(1)).expect("recorded").missing;
+    let recorded = Ledger::of(rows, &runs, night(3));
+    let missing = &recorded.day(day(1)).expect("recorded").missing;
     assert!(missing.iter().all(|row| row.job == "b"));
 }
 
 #[test]
 fn an_empty_history_has_nothing() {
-    let found = Ledger::of(Vec::new(), &[], night(0));
-    assert_eq!(found.first_day(), None);
-    assert_eq!(found.last_whole_day(), None);
-    assert!(found.rows_on(day(0)).is_empty());
+    let recorded = Ledger::of(Vec::new(), &[], night(0));
+    assert_eq!(recorded.first_day(), None);
+    assert_eq!(recorded.last_whole_day(), None);
+    assert!(recorded.rows_on(day(0)).is_empty());
 }

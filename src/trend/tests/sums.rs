@@ -46,7 +46,7 @@ fn a_day_by_hand() {
         contracted: None,
         ..row(0, "e", "3", "0")
     };
-    let found = ledger(
+    let recorded = ledger(
         1,
         vec![
             on_demand,
@@ -57,7 +57,7 @@ fn a_day_by_hand() {
             unpriced,
         ],
     );
-    let sums = Sums::of(&found, found.rows());
+    let sums = Sums::of(&recorded, recorded.rows());
     // 24 + 14.40 + 9.60 + 2 + 4.
     assert_eq!(sums.spend, decimal("54.00"));
     // A quarter of 24, the unused 9.60, and 2.
@@ -100,21 +100,21 @@ fn months_and_weeks_count_the_days_that_they_have() {
         .filter(|night| ![10, 11].contains(night))
         .map(crate::trend::lab::run)
         .collect();
-    let found = crate::trend::Ledger::of(rows, &runs, crate::trend::lab::night(32));
-    let months = by_step(&found, Step::Month, None);
+    let recorded = crate::trend::Ledger::of(rows, &runs, crate::trend::lab::night(32));
+    let months = by_step(&recorded, Step::Month, None);
     let brief: Vec<(u32, u32, Decimal)> = months
         .iter()
         .map(|month| (month.recorded_days, month.missing_days(), month.sums.spend))
         .collect();
     assert_eq!(brief, [(28, 2, decimal("672")), (2, 0, decimal("48"))]);
     // 2026-06-01 is a Monday.
-    let weeks = by_step(&found, Step::Week, Some(day(9)));
+    let weeks = by_step(&recorded, Step::Week, Some(day(9)));
     let days: Vec<(u32, u32)> = weeks
         .iter()
         .map(|week| (week.recorded_days, week.span.days()))
         .collect();
     assert_eq!(days, [(3, 5), (7, 7), (7, 7), (4, 4)]);
-    let daily = by_step(&found, Step::Day, Some(day(9)));
+    let daily = by_step(&recorded, Step::Day, Some(day(9)));
     assert_eq!(daily.len(), 21);
 }
 
@@ -127,14 +127,14 @@ fn a_workload_stays_one_when_its_type_and_name_change() {
     rows.retain(|row| row.day != day(1));
     rows.push(moved);
     rows.extend(steady(2, "b", "24"));
-    let found = ledger(2, rows);
+    let recorded = ledger(2, rows);
     let span = Span {
         first: day(0),
         last: day(1),
     };
     let brief = |key: &TrendKey| -> Vec<(String, Decimal)> {
-        let all = shares(&found, key, span).into_iter();
-        all.map(|share| (share.name, share.sums.spend)).collect()
+        let shares = shares(&recorded, key, span).into_iter();
+        shares.map(|share| (share.name, share.sums.spend)).collect()
     };
     let pair = |name: &str, spend: &str| (name.to_owned(), decimal(spend));
     assert_eq!(

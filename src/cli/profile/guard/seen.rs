@@ -126,9 +126,9 @@ impl Seen {
 
     /// When the run stops waiting for the command. A hibernated command continues later.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        let found = self.interruption.as_ref()?;
-        let waits = found.notice.action != SpotAction::Hibernate;
-        let seconds = waits.then_some(found.deadline_seconds)?;
+        let interruption = self.interruption.as_ref()?;
+        let waits = interruption.notice.action != SpotAction::Hibernate;
+        let seconds = waits.then_some(interruption.deadline_seconds)?;
         Duration::try_from_secs_f64(seconds).ok()
     }
 
@@ -191,8 +191,8 @@ mod tests {
         assert_eq!(answered(&mut seen, terminate(), 1_000), Some("SIGTERM"));
         // 118 s are left, 10 s of which are the margin.
         assert_eq!(seen.deadline(), Some(Duration::from_secs(1_108)));
-        let found = seen.run().interruption.expect("noticed");
-        assert_eq!(found.action_seconds, 1_118.0);
+        let interruption = seen.run().interruption.expect("noticed");
+        assert_eq!(interruption.action_seconds, 1_118.0);
         assert_eq!(seen.notes.len(), 2);
         // The notice stays; it is said once.
         assert_eq!(answered(&mut seen, terminate(), 1_005), None);

@@ -44,7 +44,9 @@ pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Re
     let own = std::process::id();
     thread::spawn(move || {
         for origin in signals.forever() {
-            let sender = origin.process.and_then(|one| u32::try_from(one.pid).ok());
+            let sender = origin
+                .process
+                .and_then(|process| u32::try_from(process.pid).ok());
             // What this process sends goes to its whole group, see `interrupt_all`.
             let to_us_alone = matches!(origin.cause, Cause::Sent(Sent::User | Sent::Queue))
                 && sender != Some(own);

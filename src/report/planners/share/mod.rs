@@ -190,7 +190,7 @@ fn tables(
         });
     let actions = workloads
         .iter()
-        .flat_map(|one| one.actions.iter().map(|action| (*one, action)));
+        .flat_map(|workload| workload.actions.iter().map(|action| (*workload, action)));
     rows! {
         if !workloads.is_empty() => Table::of("plan", "THE PLAN OF THE AUDIT", ("action", "actions"), planned(), actions);
         Table::of("placements", "PLACEMENTS", ("tenant", "tenants"), placements(), placed);

@@ -142,7 +142,7 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
     let question = &plan.question;
     let tenants = question.tenants.iter().enumerate().rev();
     let largest =
-        tenants.max_by(|(_, one), (_, other)| one.vram_peak_mib.total_cmp(&other.vram_peak_mib));
+        tenants.max_by(|(_, left), (_, right)| left.vram_peak_mib.total_cmp(&right.vram_peak_mib));
     let Some((index, tenant)) = largest else {
         return Vec::new();
     };
