@@ -144,13 +144,13 @@ fn report(names: &[String]) -> GateReport {
     let violations: Vec<Violation> = numbered()
         .map(|(number, name)| violation(name, number, places(name)[number % 3].clone()))
         .collect();
-    let suppressed = |one: &Violation| Suppressed {
-        violation: one.clone(),
+    let suppressed = |violation: &Violation| Suppressed {
+        violation: violation.clone(),
         by: Suppression {
-            rule: one.rule.clone(),
-            workload: Glob::new(one.observed.clone()),
-            owner: one.observed.clone(),
-            reason: one.observed.clone(),
+            rule: violation.rule.clone(),
+            workload: Glob::new(violation.observed.clone()),
+            owner: violation.observed.clone(),
+            reason: violation.observed.clone(),
             expires: "2027-01-01".parse().expect("a day"),
             monthly_limit: None,
             line: 7,
@@ -234,9 +234,9 @@ fn every_format_shows_what_it_says() {
 
 #[test]
 fn no_name_drives_what_reads_the_report() {
-    let all = report(&names());
+    let report = report(&names());
     for format in FORMATS {
-        let text = rendered(format, &all);
+        let text = rendered(format, &report);
         let stray = text.chars().find(|c| !is_harmless(*c));
         assert_eq!(stray, None, "{format}");
     }
@@ -278,7 +278,11 @@ fn large() -> GateReport {
 fn a_comment_stays_below_its_limit_and_counts_what_it_leaves_out() {
     let report = large();
     // What the baseline knew is counted at the top.
-    let known = report.notices.iter().filter(|one| one.is_known()).count() as u64;
+    let known = report
+        .notices
+        .iter()
+        .filter(|notice| notice.is_known())
+        .count() as u64;
     assert!((1..2_000).contains(&known));
     let text = gate_markdown(&report, document(&report));
     // GitHub's limit, in characters; bytes are never fewer.
@@ -486,7 +490,9 @@ fn results_name_their_rule_and_place() {
         hashes.insert(result["partialFingerprints"]["primaryLocationLineHash"].to_string());
     }
     assert_eq!(hashes.len(), names().len());
-    let suppressed = results.iter().filter(|one| one["suppressions"].is_array());
+    let suppressed = results
+        .iter()
+        .filter(|result| result["suppressions"].is_array());
     assert_eq!(suppressed.count(), names().len());
     let notes = run["invocations"][0]["toolExecutionNotifications"].as_array();
     assert_eq!(notes.expect("a list").len(), names().len());
@@ -531,7 +537,7 @@ fn junit_counts_what_it_holds() {
                 ("errors", "error"),
                 ("skipped", "skipped"),
             ] {
-                let number = element.descendants().filter(|one| one.has_tag_name(tag));
+                let number = element.descendants().filter(|node| node.has_tag_name(tag));
                 let number = number.count().to_string();
                 if let Some(said) = element.attribute(attribute) {
                     assert_eq!(said, number, "{attribute}");
@@ -542,15 +548,18 @@ fn junit_counts_what_it_holds() {
             let name = element.tag_name().name();
             let known = ATTRIBUTES.iter().find(|(known, _)| *known == name);
             let (_, allowed) = known.unwrap_or_else(|| panic!("<{name}>"));
-            let all: Vec<&str> = element.attributes().map(|one| one.name()).collect();
-            assert_eq!(all, *allowed, "<{name}>");
+            let attributes: Vec<&str> = element
+                .attributes()
+                .map(|attribute| attribute.name())
+                .collect();
+            assert_eq!(attributes, *allowed, "<{name}>");
         }
     }
     let number = names().len();
     let document = roxmltree::Document::parse(&documents[3]).expect("XML");
     let count = |tag: &str| {
-        let all = document.descendants();
-        all.filter(|one| one.has_tag_name(tag)).count()
+        let nodes = document.descendants();
+        nodes.filter(|node| node.has_tag_name(tag)).count()
     };
     // A check and a violation, a notice, something suppressed, and two rules that
     // lacked something, for each name.
@@ -586,15 +595,18 @@ fn a_message_for_slack_stays_within_its_limits() {
             }
         }
         let mut characters = 0;
-        for one in texts {
-            let text = one["text"].as_str().expect("a text");
+        for object in texts {
+            let text = object["text"].as_str().expect("a text");
             assert!((1..=3_000).contains(&text.chars().count()));
-            assert_eq!(one["type"], "mrkdwn");
-            assert_eq!(one["verbatim"], true);
+            assert_eq!(object["type"], "mrkdwn");
+            assert_eq!(object["verbatim"], true);
             assert!(!text.contains(['<', '>']), "{text}");
             for entity in text.split('&').skip(1) {
                 let known = ["amp;", "lt;", "gt;"];
-                assert!(known.iter().any(|one| entity.starts_with(one)), "{text}");
+                assert!(
+                    known.iter().any(|escape| entity.starts_with(escape)),
+                    "{text}"
+                );
             }
             characters += text.chars().count();
         }

@@ -14,9 +14,9 @@ use std::path::Path;
 const DIALECTS: [&str; 4] = ["datafusion", "duckdb", "spark", "trino"];
 
 fn printed(arguments: &[&str]) -> String {
-    let mut all = vec!["history", "sql"];
-    all.extend(arguments);
-    let outcome = World::new().run(&all);
+    let mut command = vec!["history", "sql"];
+    command.extend(arguments);
+    let outcome = World::new().run(&command);
     assert_eq!((outcome.code, &*outcome.stderr), (0, ""), "{arguments:?}");
     outcome.stdout
 }
@@ -217,9 +217,9 @@ fn what_cannot_be_printed_is_an_error_with_a_hint() {
             "no statement reads the column `x`",
         ),
     ] {
-        let mut all = vec!["history", "sql"];
-        all.extend(&flags);
-        let outcome = World::new().run(&all);
+        let mut command = vec!["history", "sql"];
+        command.extend(&flags);
+        let outcome = World::new().run(&command);
         assert_eq!(outcome.code, 2, "{flags:?}");
         assert!(outcome.stdout.is_empty());
         assert!(outcome.stderr.contains(says), "{}", outcome.stderr);
@@ -233,9 +233,9 @@ fn what_cannot_be_printed_is_an_error_with_a_hint() {
         joined(&duckdb, &["--measured-by", "me"]),
         joined(&duckdb, &["--bill", "cur2", "--columns", "ts=a"]),
     ] {
-        let mut all = vec!["history", "sql"];
-        all.extend(&flags);
-        assert_eq!(World::new().run(&all).code, 2, "{flags:?}");
+        let mut command = vec!["history", "sql"];
+        command.extend(&flags);
+        assert_eq!(World::new().run(&command).code, 2, "{flags:?}");
     }
 }
 
@@ -259,13 +259,13 @@ fn statements_give_the_tables_that_are_written() {
         let reader = SerializedFileReader::new(File::open(path).expect("a file"));
         let reader = reader.expect("a table");
         let schema = reader.metadata().file_metadata().schema_descr();
-        let found: Vec<&str> = schema
+        let columns: Vec<&str> = schema
             .columns()
             .iter()
             .map(|column| column.name())
             .collect();
         let expected: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
-        assert_eq!(found, expected, "{}", table.name());
+        assert_eq!(columns, expected, "{}", table.name());
     }
 }
 

@@ -20,11 +20,11 @@ fn run(arguments: &[&str]) -> Outcome {
     let day = world.file("day.csv", day());
     let arguments: Vec<&str> = arguments
         .iter()
-        .map(|one| {
-            if *one == "day.csv" {
+        .map(|argument| {
+            if *argument == "day.csv" {
                 day.as_str()
             } else {
-                *one
+                *argument
             }
         })
         .collect();
@@ -48,14 +48,14 @@ fn json(arguments: &[&str]) -> Value {
     outcome.json()
 }
 
-fn of<'a>(found: &'a Value, policy: &str) -> &'a Value {
-    let mut rows = found["policies"].as_array().expect("a list").iter();
+fn of<'a>(answer: &'a Value, policy: &str) -> &'a Value {
+    let mut rows = answer["policies"].as_array().expect("a list").iter();
     let row = rows.find(|row| row["policy"] == policy);
-    row.unwrap_or_else(|| panic!("{policy}: {found}"))
+    row.unwrap_or_else(|| panic!("{policy}: {answer}"))
 }
 
-fn file(found: &Value, name: &str) -> String {
-    let mut files = found["files"].as_array().expect("a list").iter();
+fn file(answer: &Value, name: &str) -> String {
+    let mut files = answer["files"].as_array().expect("a list").iter();
     let file = files.find(|file| file["name"] == name).expect("the file");
     file["text"].as_str().expect("text").to_owned()
 }
@@ -63,31 +63,31 @@ fn file(found: &Value, name: &str) -> String {
 /// The page works it out by hand.
 #[test]
 fn a_day_costs_what_the_page_works_out() {
-    let found = json(&OF_THE_DAY);
-    let policy = of(&found, "asked: 60% utilization");
+    let answer = json(&OF_THE_DAY);
+    let policy = of(&answer, "asked: 60% utilization");
     assert_eq!(policy["cost"], 122.33);
     assert_eq!(policy["gpu_hours"], 152.0);
     assert_eq!(policy["unserved_percent"], 0.5682);
     assert_eq!(policy["is_accepted"], false);
-    assert_eq!(of(&found, "today")["cost"], 193.15);
-    assert_eq!(of(&found, "best in hindsight")["cost"], 70.82);
+    assert_eq!(of(&answer, "today")["cost"], 193.15);
+    assert_eq!(of(&answer, "best in hindsight")["cost"], 70.82);
     assert_eq!(
-        of(&found, "cheapest: 30% utilization")["unserved_percent"],
+        of(&answer, "cheapest: 30% utilization")["unserved_percent"],
         0.0
     );
     assert_eq!(
-        (&found["planner"], &found["currency"]),
+        (&answer["planner"], &answer["currency"]),
         (&"autoscale".into(), &"USD".into())
     );
 
     let early = ["--schedule", "mon-sun@07:45-16:00=10"];
-    let found = json(&[&OF_THE_DAY[..], &early].concat());
-    let policy = of(&found, "asked: 60% utilization");
+    let answer = json(&[&OF_THE_DAY[..], &early].concat());
+    let policy = of(&answer, "asked: 60% utilization");
     // 154.75 × 0.8048 = 124.5428
     assert_eq!(policy["cost"], 124.54);
     assert_eq!(policy["unserved_percent"], 0.0);
     let actions: Value =
-        serde_json::from_str(&file(&found, "scheduled-actions.json")).expect("JSON");
+        serde_json::from_str(&file(&answer, "scheduled-actions.json")).expect("JSON");
     let actions = &actions["ScheduledUpdateGroupActions"];
     assert_eq!(actions[0]["Recurrence"], "45 7 * * 0,1,2,3,4,5,6");
     assert_eq!(
@@ -100,20 +100,20 @@ fn a_day_costs_what_the_page_works_out() {
 #[test]
 fn a_mixed_fleet_has_two_prices_and_its_risk() {
     let mixed = ["--spot-share", "50%", "--on-demand-base", "2"];
-    let found = json(&[&OF_THE_DAY[..], &mixed].concat());
-    assert_eq!(of(&found, "asked: 60% utilization")["cost"], 101.55);
-    let caveats = found["caveats"].to_string();
+    let answer = json(&[&OF_THE_DAY[..], &mixed].concat());
+    assert_eq!(of(&answer, "asked: 60% utilization")["cost"], 101.55);
+    let caveats = answer["caveats"].to_string();
     // One interruption a day and instance: 48 / 24, each for ten minutes: 0.33 of 88 h.
     assert!(caveats.contains("about 2.0 interruptions"), "{caveats}");
     assert!(caveats.contains("at most 0.4% more"), "{caveats}");
     // 1 of 88 GPU hours.
     assert!(caveats.contains("1.1% of the demand is above"), "{caveats}");
     let group: Value =
-        serde_json::from_str(&file(&found, "auto-scaling-group.json")).expect("JSON");
+        serde_json::from_str(&file(&answer, "auto-scaling-group.json")).expect("JSON");
     let shares = &group["MixedInstancesPolicy"]["InstancesDistribution"];
     assert_eq!(shares["OnDemandBaseCapacity"], 2);
     assert_eq!(shares["OnDemandPercentageAboveBaseCapacity"], 50);
-    let pools = file(&found, "nodepool.yaml");
+    let pools = file(&answer, "nodepool.yaml");
     assert_eq!(pools.matches("kind: NodePool").count(), 2);
     assert!(pools.contains("values: [\"g6.xlarge\"]"), "{pools}");
 }
@@ -122,30 +122,30 @@ fn a_mixed_fleet_has_two_prices_and_its_risk() {
 #[test]
 fn a_workload_of_an_estate_is_replayed() {
     let arguments = ["--demo", "mixed-fleet", "--workload", "speech-online"];
-    let found = json(&arguments);
-    let given = found["given"].as_array().expect("a list");
+    let answer = json(&arguments);
+    let given = answer["given"].as_array().expect("a list");
     let demand = given.iter().find(|line| line["key"] == "demand_gpu_hours");
     assert_eq!(demand.expect("given")["value"], 903.0796);
-    let today = of(&found, "today");
+    let today = of(&answer, "today");
     assert_eq!(
         (&today["gpu_hours"], &today["cost"]),
         (&2016.0.into(), &1622.48.into())
     );
-    let policy = of(&found, "asked: 60% utilization");
+    let policy = of(&answer, "asked: 60% utilization");
     assert_eq!(
         (&policy["gpu_hours"], &policy["cost"]),
         (&1673.5.into(), &1346.83.into())
     );
     assert_eq!(policy["unserved_percent"], 0.0);
-    assert_eq!(of(&found, "best in hindsight")["gpu_hours"], 1068.4167);
-    assert_eq!(of(&found, "cheapest: 90% utilization")["cost"], 958.99);
-    let policy: Value = serde_json::from_str(&file(&found, "scaling-policy.json")).expect("JSON");
+    assert_eq!(of(&answer, "best in hindsight")["gpu_hours"], 1068.4167);
+    assert_eq!(of(&answer, "cheapest: 90% utilization")["cost"], 958.99);
+    let policy: Value = serde_json::from_str(&file(&answer, "scaling-policy.json")).expect("JSON");
     assert_eq!(policy["AutoScalingGroupName"], "speech-online");
     let tracking = &policy["TargetTrackingConfiguration"];
     assert_eq!(tracking["TargetValue"], 60.0);
     let metric = &tracking["CustomizedMetricSpecification"];
     assert_eq!(metric["MetricName"], "nvidia_smi_utilization_gpu");
-    let scaled = file(&found, "scaledobject.yaml");
+    let scaled = file(&answer, "scaledobject.yaml");
     assert!(scaled.contains("\n        threshold: \"60\"\n"), "{scaled}");
     assert!(
         scaled.contains("exported_pod=~\"speech-online-.*\""),
@@ -156,24 +156,24 @@ fn a_workload_of_an_estate_is_replayed() {
 #[test]
 fn a_queue_is_scaled_by_its_requests() {
     let queue = ["--queue-length", "4", "--request-seconds", "30"];
-    let found = json(&[&OF_THE_DAY[..], &queue, &["--scale-to-zero"]].concat());
-    assert!(of(&found, "asked: 4 requests per instance")["gpu_hours"].is_number());
-    let policy = file(&found, "scaling-policy.json");
+    let answer = json(&[&OF_THE_DAY[..], &queue, &["--scale-to-zero"]].concat());
+    assert!(of(&answer, "asked: 4 requests per instance")["gpu_hours"].is_number());
+    let policy = file(&answer, "scaling-policy.json");
     assert!(
         policy.contains("(waiting + inflight) / instances"),
         "{policy}"
     );
-    assert!(file(&found, "scaledobject.yaml").contains("queueLength: \"4\""));
-    assert!(found["caveats"].to_string().contains("At zero"));
+    assert!(file(&answer, "scaledobject.yaml").contains("queueLength: \"4\""));
+    assert!(answer["caveats"].to_string().contains("At zero"));
 }
 
 #[test]
 fn an_unknown_price_is_not_zero() {
-    let found = json(&[&OF_THE_DAY[..], &["--region", "eu-west-3"]].concat());
-    let policy = of(&found, "asked: 60% utilization");
+    let answer = json(&[&OF_THE_DAY[..], &["--region", "eu-west-3"]].concat());
+    let policy = of(&answer, "asked: 60% utilization");
     if policy["cost"].is_null() {
         assert!(
-            found["missing"]
+            answer["missing"]
                 .to_string()
                 .contains("on-demand price of g6.xlarge")
         );
@@ -246,32 +246,32 @@ fn bad_input_ends_with_the_nearest_possibility() {
 /// `share` needs: 3 × 336 h × $21.957642 = $22,133.30, instead of 5 × 336 h.
 #[test]
 fn models_that_are_held_bound_the_least_instances() {
-    let given = |found: &Value, key: &str| -> (Value, Value) {
-        let mut lines = found["given"].as_array().expect("a list").iter();
+    let given = |answer: &Value, key: &str| -> (Value, Value) {
+        let mut lines = answer["given"].as_array().expect("a list").iter();
         let line = lines.find(|line| line["key"] == key).expect("given");
         (line["value"].clone(), line["source"].clone())
     };
     let asked = ["--demo", "--workload", "chat-serving"];
-    let found = json(&asked);
-    assert_eq!(given(&found, "held_vram_mib").0, 640_281.6);
+    let answer = json(&asked);
+    assert_eq!(given(&answer, "held_vram_mib").0, 640_281.6);
     assert_eq!(
-        given(&found, "min_instances"),
+        given(&answer, "min_instances"),
         (3.into(), "VRAM held: 18 / 8, rounded up".into())
     );
-    assert_eq!(of(&found, "asked: 60% utilization")["cost"], 22_133.3);
-    assert_eq!(of(&found, "today")["cost"], 36_888.84);
-    let caveats = found["caveats"].to_string();
+    assert_eq!(of(&answer, "asked: 60% utilization")["cost"], 22_133.3);
+    assert_eq!(of(&answer, "today")["cost"], 36_888.84);
+    let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("pass `--min 1`"), "{caveats}");
     // Who knows that they hold copies of one model asks for less.
-    let found = json(&[&asked[..], &["--min", "1"]].concat());
-    assert_eq!(given(&found, "min_instances"), (1.into(), "--min".into()));
-    assert_eq!(of(&found, "asked: 60% utilization")["cost"], 16_927.51);
-    let caveats = found["caveats"].to_string();
+    let answer = json(&[&asked[..], &["--min", "1"]].concat());
+    assert_eq!(given(&answer, "min_instances"), (1.into(), "--min".into()));
+    assert_eq!(of(&answer, "asked: 60% utilization")["cost"], 16_927.51);
+    let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("may find no GPU"), "{caveats}");
     // An Auto Scaling group has copies.
-    let found = json(&["--demo", "mixed-fleet", "--workload", "speech-online"]);
-    assert_eq!(given(&found, "min_instances"), (1.into(), "--min".into()));
-    assert!(!found["caveats"].to_string().contains("hold"), "{found}");
+    let answer = json(&["--demo", "mixed-fleet", "--workload", "speech-online"]);
+    assert_eq!(given(&answer, "min_instances"), (1.into(), "--min".into()));
+    assert!(!answer["caveats"].to_string().contains("hold"), "{answer}");
 }
 
 /// What `share` leaves out for the same reason ends as that does.
@@ -289,12 +289,12 @@ fn training_is_not_scaled_by_its_utilization() {
         );
     }
     // The only service of the demo needs no name.
-    let found = json(&["--demo"]);
-    let headline = found["headline"].as_str().expect("text");
+    let answer = json(&["--demo"]);
+    let headline = answer["headline"].as_str().expect("text");
     assert!(headline.contains("chat-serving takes"), "{headline}");
     // Jobs that no tag calls training are replayed, with what that assumes.
-    let found = json(&["--demo", "--workload", "nightly-eval"]);
-    let caveats = found["caveats"].to_string();
+    let answer = json(&["--demo", "--workload", "nightly-eval"]);
+    let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("nightly-eval is evaluation"), "{caveats}");
 }
 
@@ -327,19 +327,19 @@ fn a_part_of_a_gpu_serves_no_demand_in_gpus() {
 /// With 3 at most, 64 h × $0.8048 = $51.51, and 24 of 88 GPU hours find none.
 #[test]
 fn hindsight_is_compared_within_the_same_limits() {
-    let found = json(&[&OF_THE_DAY[..], &["--max", "3"]].concat());
-    let best = of(&found, "best in hindsight");
+    let answer = json(&[&OF_THE_DAY[..], &["--max", "3"]].concat());
+    let best = of(&answer, "best in hindsight");
     assert_eq!(
         (&best["cost"], &best["most_instances"]),
         (&51.51.into(), &3.into())
     );
     assert_eq!(best["unserved_percent"], 27.2727);
     assert_eq!(best["is_accepted"], false);
-    let policy = of(&found, "asked: 60% utilization");
-    assert!(policy["cost"].as_f64() >= best["cost"].as_f64(), "{found}");
+    let policy = of(&answer, "asked: 60% utilization");
+    assert!(policy["cost"].as_f64() >= best["cost"].as_f64(), "{answer}");
     // A day is not a month; two weeks of the demo are at least every day of the week.
-    let repeats = |found: &Value| found["caveats"].to_string().contains("30.4 times");
-    assert!(repeats(&found), "{found}");
+    let repeats = |answer: &Value| answer["caveats"].to_string().contains("30.4 times");
+    assert!(repeats(&answer), "{answer}");
     assert!(!repeats(&json(&["--demo"])));
 }
 
@@ -357,8 +357,8 @@ fn commands_to_go_on_with_work() {
             "cn-north-1",
         ],
     ] {
-        let found = json(arguments);
-        let next = found["next"].as_array().expect("a list");
+        let answer = json(arguments);
+        let next = answer["next"].as_array().expect("a list");
         assert!(!next.is_empty(), "{arguments:?}");
         for command in next {
             let command = command.as_str().expect("text");
@@ -422,8 +422,8 @@ fn a_run_that_was_sampled_is_a_demand() {
     let run = ["autoscale", "--profile-data", &path];
     let outcome = world.run(&[&run[..], &["--type", "g5.xlarge", "--format", "json"]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found = outcome.json();
-    let given = found["given"].as_array().expect("a list");
+    let answer = outcome.json();
+    let given = answer["given"].as_array().expect("a list");
     let value = |key: &str| {
         let line = given.iter().find(|line| line["key"] == key);
         line.expect("given")["value"].clone()
@@ -431,7 +431,7 @@ fn a_run_that_was_sampled_is_a_demand() {
     assert_eq!(value("demand_gpu_hours"), 0.5);
     assert_eq!(value("peak_gpus"), 0.5);
     assert_eq!(value("hours"), 1.0);
-    let steps = found["steps"].as_array().expect("a list");
+    let steps = answer["steps"].as_array().expect("a list");
     let today = steps.iter().find(|step| step["name"] == "today");
     assert_eq!(today.expect("a step")["arithmetic"], "1 h × 1.006");
     let unnamed = world.run(&run);

@@ -125,7 +125,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     let idle = "idle-gpu:i-0710738f7e219399e";
     let findings = old["findings"].as_array_mut().expect("a list");
     let count = findings.len();
-    findings.retain(|one| one["id"] != idle);
+    findings.retain(|finding| finding["id"] != idle);
     assert_eq!(findings.len(), count - 1);
     let first = &mut old["workloads"][0];
     let cost = first["monthly_cost"].as_f64().expect("priced");
@@ -139,9 +139,9 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
         .as_array()
         .expect("a list")
         .iter()
-        .map(|one| {
-            let rule = one["rule"].as_str().expect("a name");
-            (rule, &one["baseline_state"], &one["before"])
+        .map(|violation| {
+            let rule = violation["rule"].as_str().expect("a name");
+            (rule, &violation["baseline_state"], &violation["before"])
         })
         .collect();
     let nothing = Value::Null;
@@ -164,7 +164,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     let notices = report["notices"].as_array().expect("a list");
     let of_state = notices
         .iter()
-        .filter(|one| one["baseline_state"] == "known");
+        .filter(|notice| notice["baseline_state"] == "known");
     assert_eq!(of_state.count() as u64, known);
 
     let wide = check(&world, policy, &old, "wide").stdout;
@@ -197,7 +197,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
         .as_array()
         .expect("a list")
         .iter()
-        .filter_map(|one| one["baselineState"].as_str())
+        .filter_map(|result| result["baselineState"].as_str())
         .collect();
     states.sort_unstable();
     states.dedup();
@@ -312,7 +312,7 @@ fn what_the_baseline_could_not_see_either_is_accepted_unless_the_policy_refuses_
     assert_eq!(report["missing_data"], json!([]));
     let unmeasured = json!("i-0e7464efc70add902");
     let notices = report["notices"].as_array().expect("a list");
-    let of_gap = notices.iter().find(|one| one["scope"] == unmeasured);
+    let of_gap = notices.iter().find(|notice| notice["scope"] == unmeasured);
     let of_gap = of_gap.expect("a notice of the instance without metrics");
     assert_eq!(of_gap["baseline_state"], "known");
     assert_eq!(of_gap["observed"], "no GPU utilization");

@@ -33,15 +33,15 @@ fn rows<'a>(json: &'a Value, sheet: &str) -> &'a Vec<Value> {
 }
 
 fn row<'a>(json: &'a Value, sheet: &str, key: &str, value: &Value) -> &'a Value {
-    let mut all = rows(json, sheet).iter();
-    all.find(|row| row[key] == *value)
+    let mut rows = rows(json, sheet).iter();
+    rows.find(|row| row[key] == *value)
         .unwrap_or_else(|| panic!("no {value} in {sheet}: {json}"))
 }
 
 fn differences(json: &Value) -> Vec<[Value; 4]> {
     let keys = ["difference", "reason", "hours", "cost"];
-    let all = rows(json, "differences").iter();
-    all.map(|row| keys.map(|key| row[key].clone())).collect()
+    let rows = rows(json, "differences").iter();
+    rows.map(|row| keys.map(|key| row[key].clone())).collect()
 }
 
 fn cents(amount: &Value) -> i64 {
@@ -63,7 +63,7 @@ fn cents(amount: &Value) -> i64 {
 #[test]
 fn differences_have_names_that_add_up() {
     let json = found(BILL, ESTATE);
-    let all = [
+    let expected = [
         // 0.25 × 0.39 + 0.5 × 0.8048 = 0.4999: the third hour is late.
         json!(["hours", "seen running, not billed", -0.75, -0.5]),
         // 2 × (39.5237556 − 2 × 21.957642) = −8.7830568.
@@ -95,7 +95,7 @@ fn differences_have_names_that_add_up() {
         .into_iter()
         .map(|row| json!(row))
         .collect();
-    assert_eq!(shown, all);
+    assert_eq!(shown, expected);
     let cost = rows(&json, "differences")
         .iter()
         .map(|row| cents(&row["cost"]));
@@ -114,7 +114,7 @@ fn each_instance_has_its_own_differences() {
     let json = found(BILL, ESTATE);
     assert_eq!(rows(&json, "compared").len(), 5);
     let of = |id: &str| row(&json, "compared", "instance", &json!(id));
-    let figures = |one: &Value| -> Vec<Value> {
+    let figures = |row: &Value| -> Vec<Value> {
         let keys = [
             "billed_hours",
             "seen_hours",
@@ -129,7 +129,7 @@ fn each_instance_has_its_own_differences() {
             "difference_cost",
             "idle_cost",
         ];
-        keys.iter().map(|key| one[*key].clone()).collect()
+        keys.iter().map(|key| row[*key].clone()).collect()
     };
     // 29 − 65.872926 = −4.3915284 − 10.5237556 − 21.957642, in cents −36.87.
     assert_eq!(
@@ -148,15 +148,15 @@ fn each_instance_has_its_own_differences() {
     let unbilled = of("i-0aaa000000000006f");
     assert_eq!(unbilled["bill_cost"], 0.0);
     assert_eq!(unbilled["audit_cost"], 1.21);
-    for one in rows(&json, "compared") {
+    for row in rows(&json, "compared") {
         let parts = ["hours", "price", "commitment", "scope", "late", "unstated"];
         let sum: i64 = parts
             .iter()
-            .map(|part| cents(&one[format!("{part}_cost")]))
+            .map(|part| cents(&row[format!("{part}_cost")]))
             .sum();
-        assert_eq!(sum, cents(&one["difference_cost"]), "{one}");
-        let both = cents(&one["bill_cost"]) - cents(&one["audit_cost"]);
-        assert_eq!(sum, both, "{one}");
+        assert_eq!(sum, cents(&row["difference_cost"]), "{row}");
+        let both = cents(&row["bill_cost"]) - cents(&row["audit_cost"]);
+        assert_eq!(sum, both, "{row}");
     }
 }
 
@@ -325,19 +325,19 @@ fn what_is_expected_is_what_an_audit_charges() {
     for demo in Demo::ALL {
         let estate = demo.estate().expect("it is complete");
         let policy = Policy::default();
-        let found = expected_bill(&estate, &policy).expected;
-        assert_eq!(found.hours, estate.window, "whole hours");
-        let per_hour = Decimal::from(found.periods_per_hour);
-        let of_id: BTreeMap<&str, _> = found
+        let bill = expected_bill(&estate, &policy).expected;
+        assert_eq!(bill.hours, estate.window, "whole hours");
+        let per_hour = Decimal::from(bill.periods_per_hour);
+        let of_id: BTreeMap<&str, _> = bill
             .instances
             .iter()
-            .map(|one| (one.id.as_str(), one))
+            .map(|instance| (instance.id.as_str(), instance))
             .collect();
-        for one in &audit(&estate, &policy, Risk::Low).workloads {
-            let Some(cost) = &one.workload.cost else {
+        for audited in &audit(&estate, &policy, Risk::Low).workloads {
+            let Some(cost) = &audited.workload.cost else {
                 continue;
             };
-            for (cost, usage) in cost.instances.iter().zip(&one.workload.usage) {
+            for (cost, usage) in cost.instances.iter().zip(&audited.workload.usage) {
                 let expected = of_id[usage.instance.native()];
                 let rate = expected.rates[0].rate.expect("a price");
                 assert_eq!(rate.effective, cost.hourly.amount());

@@ -105,20 +105,20 @@ fn recorded_hours_differ_from_a_bill_as_their_estate_does() {
         "idle_cost",
         "unmeasured_cost",
     ];
-    let found = keys.map(|key| history["used"][0][key].clone());
+    let figures = keys.map(|key| history["used"][0][key].clone());
     assert_eq!(
-        (history["used"][0]["group"].as_str(), json!(found)),
+        (history["used"][0]["group"].as_str(), json!(figures)),
         (Some("web"), web)
     );
     let rows = |json: &Value| json["compared"].as_array().expect("a sheet").clone();
     let (ours, theirs) = (rows(&history), rows(&estate));
     assert_eq!(ours.len(), theirs.len());
-    for one in &ours {
+    for own in &ours {
         let mut others = theirs.iter();
-        let other = others.find(|other| other["instance"] == one["instance"]);
+        let other = others.find(|other| other["instance"] == own["instance"]);
         let other = other.expect("the same instances");
         for key in ["account", "region", "instance_type", "billed_hours"] {
-            assert_eq!(one[key], other[key], "{key}: {one} {other}");
+            assert_eq!(own[key], other[key], "{key}: {own} {other}");
         }
         for name in [
             "bill",
@@ -129,8 +129,8 @@ fn recorded_hours_differ_from_a_bill_as_their_estate_does() {
             "unstated",
             "idle",
         ] {
-            let [ours, theirs] = [one, other].map(|row| cents(&row[format!("{name}_cost")]));
-            assert!(ours.abs_diff(theirs) <= ROUNDED, "{name}: {one} {other}");
+            let [ours, theirs] = [own, other].map(|row| cents(&row[format!("{name}_cost")]));
+            assert!(ours.abs_diff(theirs) <= ROUNDED, "{name}: {own} {other}");
         }
     }
     // 24 × (20 − 21.957642).
@@ -159,13 +159,13 @@ fn recorded_hours_differ_from_a_bill_as_their_estate_does() {
     let mut steps = history["steps"].as_array().expect("steps").iter();
     let step = steps.find(|step| step["name"] == "bill − audit");
     assert_eq!(named, cents(&step.expect("a step")["result"]));
-    for one in &ours {
+    for row in &ours {
         let names = ["hours", "price", "commitment", "scope", "late", "unstated"];
-        let parts = names.map(|name| cents(&one[format!("{name}_cost")]));
+        let parts = names.map(|name| cents(&row[format!("{name}_cost")]));
         assert_eq!(
             parts.iter().sum::<i64>(),
-            cents(&one["difference_cost"]),
-            "{one}"
+            cents(&row["difference_cost"]),
+            "{row}"
         );
     }
 }

@@ -41,29 +41,29 @@ fn record(world: &World, path: &str) -> Outcome {
 fn files(world: &World, table: &str) -> Vec<PathBuf> {
     let folder = format!("history/archive/v1/{table}/period=2026-10");
     let entries = fs::read_dir(world.path(&folder)).expect("a folder");
-    let mut found: Vec<PathBuf> = entries
+    let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.expect("an entry").path())
         .collect();
-    found.sort();
-    found
+    paths.sort();
+    paths
 }
 
 /// The sum of a column of amounts and of one of counts, by the reader of rows of the crate.
 fn sums(path: &Path, amount: usize, count: usize) -> (Decimal, i64) {
     let file = File::open(path).expect("a table");
     let reader = SerializedFileReader::new(file).expect("Parquet");
-    let mut found = (Decimal::ZERO, 0);
+    let mut sums = (Decimal::ZERO, 0);
     for row in reader.get_row_iter(None).expect("rows") {
         let row = row.expect("a row");
         if let Ok(amount) = row.get_decimal(amount) {
             let digits = amount.data().iter();
             let bytes: Vec<u8> = digits.copied().collect();
             let number = i128::from_be_bytes(bytes.try_into().expect("16 bytes"));
-            found.0 += Decimal::from_i128_with_scale(number, 12);
+            sums.0 += Decimal::from_i128_with_scale(number, 12);
         }
-        found.1 += row.get_long(count).expect("a count");
+        sums.1 += row.get_long(count).expect("a count");
     }
-    found
+    sums
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn a_bill_that_is_not_as_it_was_written_is_found() {
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
     fs::write(&table, damaged).expect("writable");
-    let found = verified();
-    assert_eq!(found.code, 3, "{}", found.stderr);
-    let text = &found.stdout;
+    let outcome = verified();
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let text = &outcome.stdout;
     assert!(text.contains("\n1 file damaged: not used\n"), "{text}");
     assert!(
         text.contains("its checksum is not the one that was written"),
@@ -113,30 +113,30 @@ fn a_bill_that_is_not_as_it_was_written_is_found() {
     );
     // It is not there, and then its list is not.
     fs::remove_file(&table).expect("removable");
-    let found = verified();
-    assert_eq!(found.code, 3, "{}", found.stderr);
+    let outcome = verified();
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     assert!(
-        found.stdout.contains("\n1 file missing"),
+        outcome.stdout.contains("\n1 file missing"),
         "{}",
-        found.stdout
+        outcome.stdout
     );
     fs::write(&table, whole).expect("writable");
     let [list] = files(&world, "bill_run").try_into().expect("one list");
     fs::remove_file(list).expect("removable");
-    let found = verified();
-    assert_eq!(found.code, 0, "{}", found.stderr);
-    let text = &found.stdout;
+    let outcome = verified();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let text = &outcome.stdout;
     assert!(
         text.contains("\n1 file of bills without a list: not counted"),
         "{text}"
     );
     fs::remove_file(&table).expect("removable");
-    let found = verified();
-    assert_eq!(found.code, 2, "{}", found.stdout);
+    let outcome = verified();
+    assert_eq!(outcome.code, 2, "{}", outcome.stdout);
     assert!(
-        found.stderr.contains(" has no file of a history\n"),
+        outcome.stderr.contains(" has no file of a history\n"),
         "{}",
-        found.stderr
+        outcome.stderr
     );
 }
 

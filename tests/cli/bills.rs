@@ -291,7 +291,7 @@ fn an_exported_audit_is_a_bill() {
         let text = row["EffectiveCost"].replace('.', "");
         text.parse().expect("cents")
     };
-    let all: i64 = rows.iter().map(cents).sum();
+    let total: i64 = rows.iter().map(cents).sum();
     let json = world.run(&["bill", &path, "--format", "json"]).json();
     let of_kinds: f64 = json["kinds"]
         .as_array()
@@ -299,7 +299,7 @@ fn an_exported_audit_is_a_bill() {
         .iter()
         .map(|row| row["effective_cost"].as_f64().expect("an amount"))
         .sum();
-    assert_eq!((of_kinds * 100.0).round() as i64, all);
+    assert_eq!((of_kinds * 100.0).round() as i64, total);
     let files = row(&json, "sources", "form", "FOCUS 1.0");
     assert_eq!(files["rows"], rows.len());
     let caveat = json["caveats"][0].as_str().expect("a caveat");
@@ -496,25 +496,25 @@ fn hours_that_are_paid_for_in_advance_save_nothing() {
     let path = world.file("block.csv", bill);
     let outcome = world.run(&["bill", &path, "--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let document: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_eq!(
-        row(&found, "instances", "instance", "i-block")["purchase_options"],
+        row(&document, "instances", "instance", "i-block")["purchase_options"],
         "capacity-block"
     );
     assert_eq!(
-        row(&found, "types", "instance_type", "p5.48xlarge")["savings_percent"],
+        row(&document, "types", "instance_type", "p5.48xlarge")["savings_percent"],
         Value::Null
     );
     // 1 − 0.503 / 1.006, and nothing of 1.006 is covered.
-    assert_eq!(*step(&found, "effective savings rate"), 50.0);
-    assert_eq!(*step(&found, "coverage of GPU instances"), 0.0);
-    let caveat = found["caveats"].as_array().expect("caveats");
+    assert_eq!(*step(&document, "effective savings rate"), 50.0);
+    assert_eq!(*step(&document, "coverage of GPU instances"), 0.0);
+    let caveat = document["caveats"].as_array().expect("caveats");
     let caveat = caveat.iter().filter_map(Value::as_str);
     let said = "24 hours of GPU instances have a list price, cost nothing and name no commitment";
     assert_eq!(
         caveat.filter(|text| text.starts_with(said)).count(),
         1,
-        "{found}"
+        "{document}"
     );
 }
 

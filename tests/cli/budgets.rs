@@ -120,17 +120,17 @@ fn a_gap_leaves_the_rules_incomplete_that_rest_on_what_it_hides() {
                   types = [\"p5*\"]\nregions = [\"cn-*\"]\n";
     let money = ["budget/everything", "budget/tag Name=one", "waste"];
     let names = ["required-tags", "types", "regions"];
-    let all = [&money[..], &names[..], &["coverage"]].concat();
+    let every_rule = [&money[..], &names[..], &["coverage"]].concat();
     let commitments = [&money[..], &names[..]].concat();
     for (what, rules) in [
-        ("region", &all[..]),
-        ("regions", &all),
-        ("account", &all),
-        ("instance", &all),
-        ("nodes", &all),
-        ("training jobs", &all),
+        ("region", &every_rule[..]),
+        ("regions", &every_rule),
+        ("account", &every_rule),
+        ("instance", &every_rule),
+        ("nodes", &every_rule),
+        ("training jobs", &every_rule),
         // Nobody knows what it is about.
-        ("phase of the moon", &all),
+        ("phase of the moon", &every_rule),
         ("tags", &["budget/tag Name=one", "required-tags"]),
         ("volumes", &money),
         ("addresses", &money),
@@ -148,20 +148,25 @@ fn a_gap_leaves_the_rules_incomplete_that_rest_on_what_it_hides() {
         let outcome = check(&world, policy, &estate, &["--format", "json"]);
         let report = outcome.json();
         let checks = report["checks"].as_array().expect("a list");
-        let incomplete = checks.iter().filter(|one| one["outcome"] == "incomplete");
-        let mut found: Vec<String> = incomplete
-            .map(|one| {
-                let rule = one["rule"].as_str().expect("an id").replace("policy/", "");
+        let incomplete = checks
+            .iter()
+            .filter(|check| check["outcome"] == "incomplete");
+        let mut incomplete_rules: Vec<String> = incomplete
+            .map(|check| {
+                let rule = check["rule"]
+                    .as_str()
+                    .expect("an id")
+                    .replace("policy/", "");
                 match rule.as_str() {
-                    "budget" => format!("budget/{}", one["scope"].as_str().expect("a scope")),
+                    "budget" => format!("budget/{}", check["scope"].as_str().expect("a scope")),
                     _ => rule,
                 }
             })
             .collect();
-        found.sort();
+        incomplete_rules.sort();
         let mut rules = rules.to_vec();
         rules.sort_unstable();
-        assert_eq!(found, rules, "{what}");
+        assert_eq!(incomplete_rules, rules, "{what}");
         assert_eq!(outcome.code, if rules.is_empty() { 0 } else { 3 }, "{what}");
     }
 }

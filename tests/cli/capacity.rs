@@ -20,8 +20,8 @@ fn json(arguments: &[&str]) -> Value {
 /// The result of a step by its name.
 fn step<'a>(answer: &'a Value, name: &str) -> &'a Value {
     let steps = answer["steps"].as_array().expect("steps");
-    let found = steps.iter().find(|step| step["name"] == name);
-    &found.unwrap_or_else(|| panic!("{name}: {answer}"))["result"]
+    let step = steps.iter().find(|step| step["name"] == name);
+    &step.unwrap_or_else(|| panic!("{name}: {answer}"))["result"]
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn other_types_are_derived_and_refused_with_a_reason() {
     let answer = json(&[&asked[..], &["--gpu", "L4"]].concat());
     let fleets = answer["fleets"].as_array().expect("fleets");
     let of = |name: &str| {
-        let found = fleets.iter().find(|one| one["instance_type"] == name);
-        found.unwrap_or_else(|| panic!("{name}: {answer}"))
+        let fleet = fleets.iter().find(|fleet| fleet["instance_type"] == name);
+        fleet.unwrap_or_else(|| panic!("{name}: {answer}"))
     };
     assert_eq!(of("g5.xlarge")["throughput"], "given");
     // 300 of 600 GB/s: 100 a second each, 500 / 80 = 6.25.
@@ -138,9 +138,9 @@ fn other_types_are_derived_and_refused_with_a_reason() {
     let refused = answer["refused"].as_array().expect("a list");
     let arm = refused
         .iter()
-        .find(|one| one["instance_type"] == "g5g.xlarge");
+        .find(|refusal| refusal["instance_type"] == "g5g.xlarge");
     assert_eq!(
-        arm.map(|one| &one["reason"]),
+        arm.map(|refusal| &refusal["reason"]),
         Some(&"different CPU architecture".into())
     );
 }
@@ -187,15 +187,15 @@ fn a_workload_of_an_estate_shows_its_throughput() {
     let workloads = metrics["workloads"].as_array().expect("workloads");
     let named = workloads
         .iter()
-        .find(|one| one["name"] == "chat-serving")
+        .find(|workload| workload["name"] == "chat-serving")
         .expect("it is in the demo");
     let mean = named["utilization"]["mean"].as_f64().expect("measured");
     let gpus = 40.0 * named["running_share"].as_f64().expect("known");
     let given = answer["given"].as_array().expect("given");
     let per_gpu = given
         .iter()
-        .find(|one| one["key"] == "per_gpu_per_second")
-        .and_then(|one| one["value"].as_f64())
+        .find(|figure| figure["key"] == "per_gpu_per_second")
+        .and_then(|figure| figure["value"].as_f64())
         .expect("a number");
     let expected = 100.0 / (gpus * mean / 100.0);
     assert!(
@@ -471,8 +471,8 @@ fn a_gpu_alone_is_the_one_that_was_measured() {
         "json",
     ]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found = outcome.json();
-    let headline = found["headline"].as_str().expect("text");
+    let answer = outcome.json();
+    let headline = answer["headline"].as_str().expect("text");
     assert!(
         headline.contains("4 × g6.xlarge with 4 GPUs, $2,350.02 per month"),
         "{headline}"

@@ -29,10 +29,10 @@ fn a_batch_saves_ten_gpus_of_eleven() {
         "--type",
         "g5.xlarge",
     ];
-    let found = json(&[&CURVE[..], &more].concat());
-    let choices = found["choices"].as_array().expect("a list");
+    let answer = json(&[&CURVE[..], &more].concat());
+    let choices = answer["choices"].as_array().expect("a list");
     let of = |limit: u64| {
-        let one = choices.iter().find(|one| one["batch_limit"] == limit);
+        let one = choices.iter().find(|choice| choice["batch_limit"] == limit);
         one.expect("a limit").clone()
     };
     assert_eq!(of(1)["servers"], 11);
@@ -48,7 +48,7 @@ fn a_batch_saves_ten_gpus_of_eleven() {
     assert_eq!(best["load_percent"], 57.6923);
     assert_eq!(best["cost_monthly"], 734.38);
     assert_eq!(best["cost_per_million_requests"], 0.9315);
-    let headline = found["headline"].as_str().expect("text");
+    let headline = answer["headline"].as_str().expect("text");
     assert!(
         headline.contains("batches of up to 32 need 1 GPU,"),
         "{headline}"
@@ -76,9 +76,9 @@ fn small_rates_are_not_shown_as_zero() {
         "{shown}"
     );
     assert!(!shown.contains("(0.0 "), "{shown}");
-    let found = json(&arguments);
+    let answer = json(&arguments);
     assert_eq!(
-        found["choices"][0]["cost_per_million_requests"],
+        answer["choices"][0]["cost_per_million_requests"],
         27_944.444_4
     );
 }
@@ -87,8 +87,8 @@ fn small_rates_are_not_shown_as_zero() {
 #[test]
 fn gpus_that_are_rented_and_not_needed_are_named() {
     let curve = ["--rate", "300", "--curve", "1:35,2:35"];
-    let found = json(&[&curve[..], &["--type", "p4d.24xlarge"]].concat());
-    let headline = found["headline"].as_str().expect("text");
+    let answer = json(&[&curve[..], &["--type", "p4d.24xlarge"]].concat());
+    let headline = answer["headline"].as_str().expect("text");
     assert!(headline.contains("need 11 GPUs,"), "{headline}");
     assert!(
         headline.contains("2 × p4d.24xlarge with 16 GPUs for $32,058.16"),
@@ -109,8 +109,8 @@ fn a_type_that_is_not_launched_is_named() {
 #[test]
 fn servers_fill_instances() {
     let more = ["--max-wait", "0ms", "--type", "g5.12xlarge"];
-    let found = json(&[&CURVE[..], &more].concat());
-    let one = &found["choices"][0];
+    let answer = json(&[&CURVE[..], &more].concat());
+    let one = &answer["choices"][0];
     assert_eq!(
         (&one["servers"], &one["instances"]),
         (&11.into(), &3.into())
@@ -126,7 +126,7 @@ fn servers_fill_instances() {
 /// 128 × (16.0605e9 + 1,088 × 131,072) / 561.6e9 = 3.693 s: 0.26567 a second, shown as 0.2657.
 #[test]
 fn a_model_has_the_throughput_that_select_computes() {
-    let found = json(&[
+    let answer = json(&[
         "--rate",
         "2",
         "--model",
@@ -134,7 +134,7 @@ fn a_model_has_the_throughput_that_select_computes() {
         "--type",
         "g6e.xlarge",
     ]);
-    let curve = found["curve"].as_array().expect("a list");
+    let curve = answer["curve"].as_array().expect("a list");
     assert!(curve.len() > 4, "{curve:?}");
     let first = curve[0]["items_per_second"].as_f64().expect("a number");
     assert!((first - 0.2657).abs() < 1e-9, "{first}");
@@ -272,19 +272,19 @@ fn every_key_is_in_the_page() {
 #[test]
 fn a_workload_states_its_type_and_what_it_pays() {
     let workload = ["--demo", "--workload", "nightly-eval"];
-    let found = json(&[&CURVE[..], &workload].concat());
-    let one = &found["choices"][0];
+    let answer = json(&[&CURVE[..], &workload].concat());
+    let one = &answer["choices"][0];
     assert_eq!(
         (&one["servers"], &one["instances"]),
         (&11.into(), &3.into())
     );
     assert_eq!(one["cost_monthly"], 12_421.68);
-    let steps = found["steps"].as_array().expect("a list");
+    let steps = answer["steps"].as_array().expect("a list");
     let today = steps
         .iter()
         .find(|step| step["name"] == "a month of today's instances");
     assert_eq!(today.expect("a step")["result"], 20_702.8);
-    assert_explains("planners/capacity.md", &found);
+    assert_explains("planners/capacity.md", &answer);
 }
 
 /// The five of `nightly-eval` are reserved until February: three of them instead save nothing then.
@@ -342,8 +342,8 @@ fn runs_at_several_batches_are_a_curve() {
     ];
     let outcome = world.run(&[&runs[..], &["--unit", "steps", "--format", "json"]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found = outcome.json();
-    let curve = found["curve"].as_array().expect("a list");
+    let answer = outcome.json();
+    let curve = answer["curve"].as_array().expect("a list");
     let points: Vec<(u64, f64)> = curve
         .iter()
         .map(|point| {
@@ -352,11 +352,11 @@ fn runs_at_several_batches_are_a_curve() {
         })
         .collect();
     assert_eq!(points, [(1, 0.7), (8, 1.4)]);
-    let choices = found["choices"].as_array().expect("a list");
+    let choices = answer["choices"].as_array().expect("a list");
     let of = |limit: u64| {
         let mut choices = choices.iter();
-        let found = choices.find(|one| one["batch_limit"] == limit);
-        found.expect("a limit")["cost_monthly"].clone()
+        let choice = choices.find(|choice| choice["batch_limit"] == limit);
+        choice.expect("a limit")["cost_monthly"].clone()
     };
     assert_eq!((of(1), of(8)), (Value::from(1_468.76), Value::from(734.38)));
     let several = world.run(&runs);

@@ -31,9 +31,9 @@ fn answer(content: &str, more: &[&str]) -> Value {
 
 /// A figure that the answer rests on, by its key.
 fn given(answer: &Value, key: &str) -> f64 {
-    let all = answer["given"].as_array().expect("given").iter();
-    let mut found = all.filter(|one| one["key"] == key);
-    let one = found.next().unwrap_or_else(|| panic!("{key}: {answer}"));
+    let figures = answer["given"].as_array().expect("given").iter();
+    let mut named = figures.filter(|figure| figure["key"] == key);
+    let one = named.next().unwrap_or_else(|| panic!("{key}: {answer}"));
     one["value"].as_f64().expect("a number")
 }
 
@@ -326,8 +326,8 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
 fn every_key_is_in_the_page() {
     let answer = answer(ROWS, &["--per-gpu", "10", "--objective", "1s"]);
     let text = page("planners/capacity.md");
-    for one in answer["given"].as_array().expect("given") {
-        let key = one["key"].as_str().expect("a key");
+    for figure in answer["given"].as_array().expect("given") {
+        let key = figure["key"].as_str().expect("a key");
         assert!(text.contains(&format!("`{key}`")), "{key}");
     }
     assert_explains("planners/capacity.md", &answer["fleets"]);
@@ -390,8 +390,8 @@ fn a_real_trace_in_counts_takes_what_its_peak_takes() {
     let first = 1_700_158_623.979_96;
     let counted = |seconds: i64| {
         let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
-        for one in &requests {
-            let at = (one.at_seconds + first).floor() as i64;
+        for request in &requests {
+            let at = (request.at_seconds + first).floor() as i64;
             *counts.entry(at - at.rem_euclid(seconds)).or_default() += 1;
         }
         let rows = counts.iter().map(|(at, count)| format!("{at},{count}\n"));

@@ -234,13 +234,13 @@ fn the_demo_as_a_bill_costs_what_its_hours_cost() {
     // All rows are what the workloads cost a month, for 336 of 730 hours.
     let month = cents(&demo["summary"]["monthly_cost"]);
     let expected = month * Decimal::from(336) / Decimal::from(730);
-    let found = sum(&rows, "EffectiveCost");
+    let total = sum(&rows, "EffectiveCost");
     let tolerance = Decimal::new(rows.len() as i64, 2);
     assert!(
-        (found - expected).abs() <= tolerance,
-        "{found} and {expected}"
+        (total - expected).abs() <= tolerance,
+        "{total} and {expected}"
     );
-    assert_eq!(found, sum(&rows, "BilledCost"), "nothing is paid ahead");
+    assert_eq!(total, sum(&rows, "BilledCost"), "nothing is paid ahead");
 }
 
 #[test]

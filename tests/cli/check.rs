@@ -39,8 +39,8 @@ pub fn two() -> Value {
     let instances = estate["instances"].as_array_mut().expect("a list");
     instances.push(second);
     let mut of_second = estate["metrics"].clone();
-    for one in of_second.as_array_mut().expect("a list") {
-        one["instance"] = json!("i-two");
+    for series in of_second.as_array_mut().expect("a list") {
+        series["instance"] = json!("i-two");
     }
     let metrics = estate["metrics"].as_array_mut().expect("a list");
     metrics.extend(of_second.as_array().expect("a list").clone());
@@ -650,19 +650,19 @@ fn machines_of_which_the_tags_are_unknown_leave_what_selects_by_tag_incomplete()
 
     // 1.408 × 730 = 1,027.84.
     let budget = "[[budget]]\ntag = \"team=ml\"\nmonthly_limit = 1027.83\n";
-    let found = [None, none(), ml()].map(|tags| code(budget, tags, &[]));
-    assert_eq!(found, [3, 4, 100]);
+    let codes = [None, none(), ml()].map(|tags| code(budget, tags, &[]));
+    assert_eq!(codes, [3, 4, 100]);
 
     let required = "[tags]\nrequired = [\"Name\"]\n";
-    let found = [None, none(), ml()].map(|tags| code(required, tags, &[]));
-    assert_eq!(found, [3, 100, 0]);
+    let codes = [None, none(), ml()].map(|tags| code(required, tags, &[]));
+    assert_eq!(codes, [3, 100, 0]);
 
     // A filter by tag may drop the machine from any rule.
-    let all = "[[budget]]\nmonthly_limit = 10000\n";
-    let found = [None, none(), ml()].map(|tags| code(all, tags, &["--tag", "team=ml"]));
-    assert_eq!(found, [3, 4, 0]);
+    let total_budget = "[[budget]]\nmonthly_limit = 10000\n";
+    let codes = [None, none(), ml()].map(|tags| code(total_budget, tags, &["--tag", "team=ml"]));
+    assert_eq!(codes, [3, 4, 0]);
     // No rule depends on tags.
-    assert_eq!(code(all, None, &[]), 0);
+    assert_eq!(code(total_budget, None, &[]), 0);
 
     // Tags that were denied when the estate was recorded.
     let mut denied = beside_sagemaker(none());

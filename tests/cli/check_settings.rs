@@ -85,8 +85,8 @@ fn every_setting_of_the_policy_is_said_and_no_default_is() {
     let settings = run(own);
     let changes = settings["changes"].as_array().expect("a list").iter();
     let lines: Vec<String> = changes
-        .map(|one| {
-            let text = |key: &str| one[key].as_str().expect("a text").to_owned();
+        .map(|change| {
+            let text = |key: &str| change[key].as_str().expect("a text").to_owned();
             let value = text("value");
             match value.parse::<f64>() {
                 Ok(_) => format!("{} = {value}", text("key")),

@@ -17,14 +17,14 @@ fn states_choose_workloads_as_classes_do() {
     let (idle, mostly) = (shown("idle"), shown("mostly-idle"));
     let names = |text: &str| {
         let rows = text.split("WORKLOADS").nth(1).unwrap_or_default();
-        let all = [
+        let workloads = [
             "llm-poc-old",
             "nightly-eval",
             "notebook-pavel",
             "experiments",
         ];
         let listed = rows.split("\n\n").next().unwrap_or_default().to_owned();
-        all.map(|name| listed.contains(name))
+        workloads.map(|name| listed.contains(name))
     };
     assert_eq!(names(&idle), [true, false, false, false], "{idle}");
     assert_eq!(names(&mostly), [false, true, false, false], "{mostly}");
@@ -57,11 +57,11 @@ fn accounts_choose_in_a_recording() {
         ("444455556666", 1, "g5.2xlarge"),
         ("444455556666,111122223333", 2, "g5.2xlarge"),
     ] {
-        let found = audit(account).json();
-        let workloads = found["workloads"].as_array().expect("a list");
+        let report = audit(account).json();
+        let workloads = report["workloads"].as_array().expect("a list");
         assert_eq!(workloads.len(), number, "{account}");
         assert_eq!(workloads[0]["instance_type"], instance_type);
-        let scope = found["scope"]["accounts"].as_array().expect("a list");
+        let scope = report["scope"]["accounts"].as_array().expect("a list");
         assert_eq!(scope.len(), number, "{account}");
     }
     assert_eq!(audit("777788889999").code, 4);
@@ -81,18 +81,21 @@ fn the_total_ends_with_the_utilization_today_and_after_the_plan() {
 fn a_target_leaves_the_least_risky_actions() {
     let whole = demo(&["audit", "--format", "json"]).json();
     assert_eq!(whole.get("target"), None);
-    let found = demo(&["audit", "--target", "5%", "--format", "json"]).json();
-    let target = &found["target"];
+    let report = demo(&["audit", "--target", "5%", "--format", "json"]).json();
+    let target = &report["target"];
     // Of $200,906.88.
     assert_eq!(target["monthly_savings"], 10_045.34);
     assert_eq!(target["risk"], "low");
     assert_eq!(target["reached"], true);
     assert_eq!(target["missing_monthly_savings"], Value::Null);
     // Stops and releases save $8,974.03, which is less: the schedule is taken too.
-    assert_eq!(found["summary"]["monthly_savings"], 28_690.98);
-    let actions = found["workloads"].as_array().expect("a list").iter();
-    let actions = actions.flat_map(|one| one["plan"]["actions"].as_array().cloned());
-    let mut kinds: Vec<Value> = actions.flatten().map(|one| one["action"].clone()).collect();
+    assert_eq!(report["summary"]["monthly_savings"], 28_690.98);
+    let actions = report["workloads"].as_array().expect("a list").iter();
+    let actions = actions.flat_map(|workload| workload["plan"]["actions"].as_array().cloned());
+    let mut kinds: Vec<Value> = actions
+        .flatten()
+        .map(|action| action["action"].clone())
+        .collect();
     kinds.retain(|kind| kind != "none");
     kinds.sort_by_key(Value::to_string);
     assert_eq!(kinds, ["release", "schedule", "stop", "stop"]);
@@ -114,7 +117,10 @@ fn a_target_out_of_reach_says_what_is_missing() {
     let low = demo(&["fix", "--target", "4%", "--format", "json"]).json();
     assert_eq!(low["target"]["reached"], true);
     let actions = low["actions"].as_array().expect("a list");
-    assert!(actions.iter().all(|one| one["risk"] == "low"), "{low}");
+    assert!(
+        actions.iter().all(|action| action["risk"] == "low"),
+        "{low}"
+    );
     for bad in ["0", "101%", "x"] {
         let outcome = World::new().run(&["audit", "--demo", "--target", bad]);
         assert_eq!(outcome.code, 2, "{bad}");

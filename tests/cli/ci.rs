@@ -233,8 +233,8 @@ fn arguments_are_split_as_a_shell_splits_them_and_not_run() {
         ),
         ("--demo --tag 'Name=open", 2, "unmatched single quote"),
     ] {
-        let (found, stderr) = run(arguments);
-        assert_eq!(found, Some(code), "{arguments}: {stderr}");
+        let (exit_code, stderr) = run(arguments);
+        assert_eq!(exit_code, Some(code), "{arguments}: {stderr}");
         assert!(stderr.contains(said), "{arguments}: {stderr}");
         assert!(!folder.join("run").exists(), "{arguments}");
     }

@@ -31,7 +31,8 @@ impl CodeHost {
                 let (parts, body) = request.into_parts();
                 let body = body.collect().await.map_err(|_| Unanswered)?.to_bytes();
                 let authorization = parts.headers.get("authorization");
-                let is_known = authorization.is_some_and(|one| one == "Bearer a-token-of-tests");
+                let is_known =
+                    authorization.is_some_and(|header| header == "Bearer a-token-of-tests");
                 let (status, answer) = if is_known {
                     answer(
                         &mut held(&shared),
@@ -107,8 +108,8 @@ fn answer(comments: &mut Comments, method: &Method, uri: &str, body: &[u8]) -> (
     let id = rest
         .strip_prefix("comments/")
         .and_then(|id| id.parse().ok());
-    let found = comments.iter_mut().find(|(own, _, _)| Some(*own) == id);
-    match found {
+    let comment = comments.iter_mut().find(|(own, _, _)| Some(*own) == id);
+    match comment {
         Some((_, _, old)) if *method == Method::PATCH => {
             *old = text();
             (200, json!({}))
@@ -158,10 +159,10 @@ fn a_comment_is_written_once_and_then_over() {
     assert_done(&host.comment("plan\n", &["7", "gpucost-plan"], TOKEN));
     assert_eq!(host.comments().len(), 122);
     assert_done(&host.comment("third\n", &["7"], TOKEN));
-    let all = host.comments();
-    assert_eq!(all.len(), 122);
-    assert_eq!(all[120].2, "<!-- comment of gpucost -->\nthird\n");
-    assert_eq!(all[121].2, "<!-- comment of gpucost-plan -->\nplan\n");
+    let comments = host.comments();
+    assert_eq!(comments.len(), 122);
+    assert_eq!(comments[120].2, "<!-- comment of gpucost -->\nthird\n");
+    assert_eq!(comments[121].2, "<!-- comment of gpucost-plan -->\nplan\n");
 }
 
 /// 5,000 lines of 21 characters are 105,000; of a comment, 65,536 are taken.

@@ -71,37 +71,40 @@ fn a_file_adds_and_replaces_and_is_recorded() {
     estate["commitments"] = mine;
     let path = world.estate("estate.json", &estate);
     let file = world.file("payer.json", example().to_string());
-    let found = saved(&world, &["--from", &path, "--commitments", &file]);
-    let found = found["commitments"].as_array().expect("a list").clone();
-    let ids: Vec<&Value> = found.iter().map(|one| &one["kind"]).collect();
+    let recorded = saved(&world, &["--from", &path, "--commitments", &file]);
+    let commitments = recorded["commitments"].as_array().expect("a list").clone();
+    let ids: Vec<&Value> = commitments
+        .iter()
+        .map(|commitment| &commitment["kind"])
+        .collect();
     assert_eq!(
         ids,
         ["reserved-instances", "savings-plan", "capacity-reservation"]
     );
-    assert_eq!(found[0]["count"], 2, "the file's");
+    assert_eq!(commitments[0]["count"], 2, "the file's");
 }
 
 #[test]
 fn regions_out_of_scope_go_and_plans_for_everywhere_stay() {
     let world = World::new();
     let mut estate = one();
-    let mut all = example();
-    all[2]["region"] = json!("eu-west-1");
-    let mut compute = all[1].clone();
+    let mut commitments = example();
+    commitments[2]["region"] = json!("eu-west-1");
+    let mut compute = commitments[1].clone();
     compute["id"] = json!("everywhere");
     compute["plan"] = json!("compute");
     for key in ["region", "family"] {
         compute.as_object_mut().expect("an object").remove(key);
     }
-    all.as_array_mut().expect("a list").push(compute);
-    estate["commitments"] = all;
+    commitments.as_array_mut().expect("a list").push(compute);
+    estate["commitments"] = commitments;
     let path = world.estate("estate.json", &estate);
-    let found = saved(&world, &["--from", &path, "--region", "us-east-1"]);
-    let kept: Vec<&str> = found["commitments"]
+    let recorded = saved(&world, &["--from", &path, "--region", "us-east-1"]);
+    let kept: Vec<&str> = recorded["commitments"]
         .as_array()
         .expect("a list")
         .iter()
-        .map(|one| one["plan"].as_str().unwrap_or("no plan"))
+        .map(|commitment| commitment["plan"].as_str().unwrap_or("no plan"))
         .collect();
     assert_eq!(kept, ["no plan", "ec2-instance", "compute"]);
 }
@@ -110,23 +113,23 @@ fn regions_out_of_scope_go_and_plans_for_everywhere_stay() {
 fn their_ids_are_masked_and_what_runs_in_one_still_does() {
     let world = World::new();
     let mut estate = one();
-    let mut all = example();
-    all[0]["id"] = json!("arn:aws:ec2:us-east-1:444455556666:reserved-instances/mallory");
-    estate["commitments"] = all;
+    let mut commitments = example();
+    commitments[0]["id"] = json!("arn:aws:ec2:us-east-1:444455556666:reserved-instances/mallory");
+    estate["commitments"] = commitments;
     estate["instances"][0]["capacity_reservation_id"] = json!("cr-0123456789abcdef0");
     let path = world.estate("estate.json", &estate);
-    let found = saved(&world, &["--from", &path, "--redact"]);
-    let text = found.to_string();
+    let recorded = saved(&world, &["--from", &path, "--redact"]);
+    let text = recorded.to_string();
     for secret in ["444455556666", "mallory", "cr-0123", "0c5b1f9e"] {
         assert!(!text.contains(secret), "{secret}");
     }
-    let masked = &found["commitments"][2]["id"];
+    let masked = &recorded["commitments"][2]["id"];
     assert_eq!(masked, "commitment-000003");
     assert_eq!(
-        &found["instances"][0]["capacity_reservation_id"], masked,
+        &recorded["instances"][0]["capacity_reservation_id"], masked,
         "it runs in that reservation"
     );
-    assert_eq!(found["commitments"][0]["id"], "commitment-000002");
+    assert_eq!(recorded["commitments"][0]["id"], "commitment-000002");
 }
 
 /// A change to the list, and the words about it.
@@ -134,65 +137,71 @@ type InvalidValue = (fn(&mut Value), &'static str);
 
 const SLIPS: &[InvalidValue] = &[
     (
-        |all| all[0]["kind"] = json!("gift"),
+        |commitments| commitments[0]["kind"] = json!("gift"),
         "unknown kind `gift`; expected ",
     ),
     (
-        |all| all[0]["colour"] = json!("red"),
+        |commitments| commitments[0]["colour"] = json!("red"),
         "unknown key `colour`; expected ",
     ),
     (
-        |all| all[0]["count"] = json!("two"),
+        |commitments| commitments[0]["count"] = json!("two"),
         "found the string \"two\", expected",
     ),
-    (|all| all[0]["count"] = json!(0), "`count` of 4fa7bd2e"),
     (
-        |all| all[0]["class"] = json!("first"),
+        |commitments| commitments[0]["count"] = json!(0),
+        "`count` of 4fa7bd2e",
+    ),
+    (
+        |commitments| commitments[0]["class"] = json!("first"),
         "`first` is not a known offering class",
     ),
     (
-        |all| all[0]["payment"] = json!("later"),
+        |commitments| commitments[0]["payment"] = json!("later"),
         "`later` is not a known payment",
     ),
     (
-        |all| all[0]["end"] = json!("2026-01-01T00:00:00Z"),
+        |commitments| commitments[0]["end"] = json!("2026-01-01T00:00:00Z"),
         "is not after its `start`",
     ),
     (
-        |all| all[0]["start"] = json!("soon"),
+        |commitments| commitments[0]["start"] = json!("soon"),
         "`soon` is not an RFC 3339 time",
     ),
     (
-        |all| all[0]["upfront"] = json!("-1"),
+        |commitments| commitments[0]["upfront"] = json!("-1"),
         "`upfront`: `-1` is negative",
     ),
     (
-        |all| all[0]["currency"] = json!("XAU"),
+        |commitments| commitments[0]["currency"] = json!("XAU"),
         "`XAU` is not a known currency",
     ),
     (
-        |all| all[1]["commitment_hourly"] = json!("79228162514264337593543950335"),
+        |commitments| commitments[1]["commitment_hourly"] = json!("79228162514264337593543950335"),
         "`commitment_hourly` is not between 0 and 1000000",
     ),
     (
-        |all| all[1]["term"] = json!("2yr-no-upfront"),
+        |commitments| commitments[1]["term"] = json!("2yr-no-upfront"),
         "is not a known term",
     ),
     (
-        |all| all[1]["family"] = Value::Null,
+        |commitments| commitments[1]["family"] = Value::Null,
         "needs `region` and `family`",
     ),
     (
-        |all| all[2]["available"] = json!(5),
+        |commitments| commitments[2]["available"] = json!(5),
         "more than its total of 4",
     ),
     (
-        |all| all[2]["id"] = all[1]["id"].clone(),
+        |commitments| commitments[2]["id"] = commitments[1]["id"].clone(),
         "duplicate commitment",
     ),
     (
-        |all| {
-            all[2].as_object_mut().expect("an object").remove("zone");
+        |commitments| {
+            commitments[2]
+                .as_object_mut()
+                .expect("an object")
+                .remove("zone");
         },
         "the key `zone` is missing",
     ),
@@ -202,9 +211,9 @@ const SLIPS: &[InvalidValue] = &[
 fn slips_are_named_in_the_file_and_in_the_estate() {
     let world = World::new();
     for (invalid, words) in SLIPS {
-        let mut all = example();
-        invalid(&mut all);
-        let file = world.file("payer.json", all.to_string());
+        let mut commitments = example();
+        invalid(&mut commitments);
+        let file = world.file("payer.json", commitments.to_string());
         let outcome = world.run(&["audit", "--demo", "--commitments", &file]);
         assert_eq!(outcome.code, 2, "{words}: {}", outcome.stderr);
         assert!(outcome.stdout.is_empty());
@@ -226,7 +235,7 @@ fn slips_are_named_in_the_file_and_in_the_estate() {
             outcome.stderr
         );
         let mut estate = one();
-        estate["commitments"] = all;
+        estate["commitments"] = commitments;
         let path = world.estate("estate.json", &estate);
         let outcome = world.run(&["audit", "--from", &path]);
         assert_eq!(outcome.code, 2, "{words}: {}", outcome.stderr);
@@ -281,11 +290,11 @@ fn every_piece_of_a_list_is_read_or_refused_never_a_panic() {
         assert!(read_commitments(Path::new(&path)).is_err(), "{end}");
     }
     let path = world.file("whole.json", &whole);
-    let found = read_commitments(Path::new(&path)).expect("it is whole");
-    assert_eq!(found.ids().count(), 3);
+    let commitments = read_commitments(Path::new(&path)).expect("it is whole");
+    assert_eq!(commitments.ids().count(), 3);
     let mut estate = one();
     estate["commitments"] = example();
     let path = world.estate("estate.json", &estate);
     let read = read_estate(Path::new(&path), Keep::Points).expect("an estate");
-    assert_eq!(read.commitments, found);
+    assert_eq!(read.commitments, commitments);
 }

@@ -74,11 +74,11 @@ fn the_page_shows_what_is_printed() {
 fn the_documents_say_what_is_paid_until_when_and_to_what() {
     let world = World::new();
     let path = world.estate("estate.json", &shared_reservation());
-    let found = world.run(&["audit", "--from", &path, "--format", "json"]);
-    let found = found.json();
-    assert_eq!(found["summary"]["committed_monthly_cost"], 462.66);
+    let outcome = world.run(&["audit", "--from", &path, "--format", "json"]);
+    let report = outcome.json();
+    assert_eq!(report["summary"]["committed_monthly_cost"], 462.66);
     let figures = |index: usize| {
-        let one = &found["workloads"][index];
+        let one = &report["workloads"][index];
         let keys = [
             "id",
             "purchase_option",
@@ -122,11 +122,11 @@ fn the_documents_say_what_is_paid_until_when_and_to_what() {
     );
     // On demand nothing is committed, which is not zero of something.
     let free = world.estate("free.json", &one());
-    let found = world.run(&["audit", "--from", &free, "--format", "json"]);
-    let found = found.json();
-    assert_eq!(found["summary"]["committed_monthly_cost"], Value::Null);
-    assert_eq!(found["workloads"][0]["committed_until"], Value::Null);
-    assert_eq!(found["workloads"][0]["committed_by"], json!([]));
+    let outcome = world.run(&["audit", "--from", &free, "--format", "json"]);
+    let report = outcome.json();
+    assert_eq!(report["summary"]["committed_monthly_cost"], Value::Null);
+    assert_eq!(report["workloads"][0]["committed_until"], Value::Null);
+    assert_eq!(report["workloads"][0]["committed_by"], json!([]));
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn its_ids_are_masked() {
     let world = World::new();
     let path = world.estate("estate.json", &shared_reservation());
     for format in ["wide", "json", "csv"] {
-        let found = world.run(&["audit", "--from", &path, "--redact", "--format", format]);
-        assert!(!found.stdout.contains("ri-1"), "{format}");
-        assert!(found.stdout.contains("commitment-000001"), "{format}");
+        let outcome = world.run(&["audit", "--from", &path, "--redact", "--format", format]);
+        assert!(!outcome.stdout.contains("ri-1"), "{format}");
+        assert!(outcome.stdout.contains("commitment-000001"), "{format}");
     }
 }
 
@@ -146,28 +146,28 @@ fn nobody_is_told_to_move_what_is_paid_ahead() {
     let mut estate = one();
     estate["commitments"] = shared_reservation()["commitments"].clone();
     let path = world.estate("estate.json", &estate);
-    let found = world.run(&["rightsize", "--from", &path]);
+    let outcome = world.run(&["rightsize", "--from", &path]);
     let reported = "billed as reserved: ri-1 until 2027-02-01";
-    assert!(found.stdout.contains(reported), "{}", found.stdout);
-    let found = world.run(&["spot", "--from", &path]);
+    assert!(outcome.stdout.contains(reported), "{}", outcome.stdout);
+    let outcome = world.run(&["spot", "--from", &path]);
     assert!(
-        found.stdout.contains("billed as reserved"),
+        outcome.stdout.contains("billed as reserved"),
         "{}",
-        found.stdout
+        outcome.stdout
     );
 }
 
 /// Findings about commitments, and the figures of one workload.
 fn seen(world: &World, arguments: &[&str]) -> (Vec<Value>, Value) {
-    let found = world.run(&[&["audit", "--format", "json"], arguments].concat());
-    let found = found.json();
-    let all = found["findings"].as_array().expect("a list").iter();
-    let findings = all
-        .filter(|one| one["workload"] == "ri-1")
-        .map(|one| one["title"].clone())
+    let outcome = world.run(&[&["audit", "--format", "json"], arguments].concat());
+    let report = outcome.json();
+    let reported = report["findings"].as_array().expect("a list").iter();
+    let findings = reported
+        .filter(|finding| finding["workload"] == "ri-1")
+        .map(|finding| finding["title"].clone())
         .collect();
-    let all = found["workloads"].as_array().expect("a list").iter();
-    let mut idle = all.filter(|one| one["id"] == "i-idle");
+    let workloads = report["workloads"].as_array().expect("a list").iter();
+    let mut idle = workloads.filter(|workload| workload["id"] == "i-idle");
     (findings, idle.next().expect("it is there").clone())
 }
 

@@ -677,7 +677,7 @@ fn the_order_of_the_instances_in_the_file_does_not_matter() {
         let mut series = estate["metrics"].as_array().expect("a list")[..6].to_vec();
         series
             .iter_mut()
-            .for_each(|one| one["instance"] = format!("i-{number}").into());
+            .for_each(|metric| metric["instance"] = format!("i-{number}").into());
         estate["metrics"]
             .as_array_mut()
             .expect("a list")

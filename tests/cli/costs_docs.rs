@@ -34,12 +34,12 @@ fn later(world: &World) {
     assert_eq!(saved.code, 0, "{}", saved.stderr);
     let text = fs::read_to_string(&path).expect("it was saved");
     let mut estate: Value = serde_json::from_str(&text).expect("JSON");
-    let is_old = |one: &Value| one["tags"]["Name"] == "llm-poc-old";
+    let is_old = |instance: &Value| instance["tags"]["Name"] == "llm-poc-old";
     let instances = estate["instances"].as_array_mut().expect("a list");
     let old = instances.iter().position(is_old).expect("it is there");
     let id = instances.remove(old)["id"].clone();
     let metrics = estate["metrics"].as_array_mut().expect("a list");
-    metrics.retain(|one| one["instance"] != id);
+    metrics.retain(|series| series["instance"] != id);
     fs::write(&path, estate.to_string()).expect("a scratch folder");
 }
 

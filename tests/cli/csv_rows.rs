@@ -95,13 +95,13 @@ fn one_header_and_one_row_a_workload_with_the_figures_of_the_json() {
 fn flattened(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     match value {
         Value::Object(all) if prefix != "tags" => {
-            for (key, one) in all {
+            for (key, member) in all {
                 let name = if prefix.is_empty() {
                     key.clone()
                 } else {
                     format!("{prefix}_{key}")
                 };
-                flattened(&name, one, into);
+                flattened(&name, member, into);
             }
         }
         leaf => {
@@ -182,7 +182,10 @@ fn every_key_of_a_workload_is_a_column_with_its_value() {
             seen.insert(key);
         }
     }
-    let own: Vec<&String> = header.iter().filter(|one| !seen.contains(*one)).collect();
+    let own: Vec<&String> = header
+        .iter()
+        .filter(|column| !seen.contains(*column))
+        .collect();
     assert!(own.is_empty(), "columns that no key has: {own:?}");
 }
 

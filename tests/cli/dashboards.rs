@@ -81,9 +81,9 @@ fn metrics_are_the_figures_of_the_json() {
             "effective",
         ] {
             let key = format!("{key}_gpus");
-            let found = only(&families, &format!("gpucost_{key}"));
+            let value = only(&families, &format!("gpucost_{key}"));
             assert_eq!(
-                Some(found),
+                Some(value),
                 summary["funnel"][&key].as_f64(),
                 "{scope:?} {key}"
             );
@@ -111,7 +111,7 @@ fn metrics_are_the_figures_of_the_json() {
             .collect();
         let expected: BTreeSet<&str> = workloads
             .iter()
-            .map(|one| one["id"].as_str().expect("an id"))
+            .map(|workload| workload["id"].as_str().expect("an id"))
             .collect();
         assert_eq!(ids, expected, "{scope:?}");
         let gpus = sum(&families, "gpucost_workload_gpus").unwrap_or(0.0);
@@ -330,7 +330,7 @@ fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
         let (text, audit) = audited(&scope);
         let price = parse(&text)
             .get("gpucost_oldest_price_timestamp_seconds")
-            .map(|all| all[0].1);
+            .map(|samples| samples[0].1);
         let server = serving(text);
         let address = server.address().to_string();
         let targets = [(address.as_str(), "/metrics"), (address.as_str(), "/text")];
@@ -339,7 +339,7 @@ fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
         assert_eq!(counts.len(), 2);
         assert_eq!(counts[0].1, counts[1].1, "both parsers read the same");
         for query in queries("Fleet") {
-            let found: BTreeMap<String, f64> = scraping
+            let answer: BTreeMap<String, f64> = scraping
                 .query(&query)
                 .into_iter()
                 .map(|(labels, value)| (key(&labels), value))
@@ -353,12 +353,12 @@ fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
                 0.001
             };
             assert!(
-                found.keys().eq(expected.keys()),
-                "{query}: {found:?}, {expected:?}"
+                answer.keys().eq(expected.keys()),
+                "{query}: {answer:?}, {expected:?}"
             );
-            for (key, value) in &found {
+            for (key, value) in &answer {
                 let apart = (value - expected[key]).abs();
-                assert!(apart <= tolerance, "{query}: {found:?}, {expected:?}");
+                assert!(apart <= tolerance, "{query}: {answer:?}, {expected:?}");
             }
         }
         let rules = scraping.get("/api/v1/rules");
@@ -481,7 +481,7 @@ fn expected(query: &str, audit: &Value, price: Option<f64>, now: f64) -> BTreeMa
             .filter_map(|row| {
                 let actions = list(&row["plan"]["actions"]).iter();
                 let saved: f64 = actions
-                    .filter_map(|one| one["monthly_savings"].as_f64())
+                    .filter_map(|action| action["monthly_savings"].as_f64())
                     .sum();
                 let mut labels = Labels::new();
                 for name in ["id", "instance_type", "classification"] {
@@ -540,8 +540,8 @@ fn the_page_names_every_metric_and_every_alert() {
         let path = root().join("src/report").join(file);
         let source = std::fs::read_to_string(path).expect("a source");
         let words = source.split('"').skip(1).step_by(2);
-        let found = words.filter(|word| word.starts_with("gpucost_"));
-        names.extend(found.map(str::to_owned));
+        let metric_names = words.filter(|word| word.starts_with("gpucost_"));
+        names.extend(metric_names.map(str::to_owned));
     }
     assert!(names.len() > 60, "{names:?}");
     let rules = std::fs::read_to_string(root().join("examples/dashboards/rules.yml"));

@@ -19,10 +19,10 @@ fn every_demo_is_audited_by_its_name() {
             Demo::Starter => "--demo".to_owned(),
             _ => format!("--demo {name}"),
         };
-        let all = run(&["audit", "--demo", name, "--all"]).stdout;
+        let whole = run(&["audit", "--demo", name, "--all"]).stdout;
         for (command, format) in [("audit", "wide"), ("audit", "json")] {
             let next = format!("gpucost {command} {flag} --format {format}");
-            assert!(all.contains(&next), "{all}");
+            assert!(whole.contains(&next), "{whole}");
         }
         let tied = run(&["audit", &format!("--demo={name}")]);
         assert_eq!(tied.stdout, outcome.stdout, "{name}");

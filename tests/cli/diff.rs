@@ -21,8 +21,8 @@ fn a_report_is_read_back_as_it_was_written() {
     let estate = demo_estate().expect("the demo");
     let mut expected = PastAudit::of(&audit(&estate, &Policy::default(), Risk::Medium));
     // The JSON has four decimals of it.
-    for one in &mut expected.workloads {
-        one.mean_percent = one.mean_percent.map(|mean| (mean * 1e4).round() / 1e4);
+    for workload in &mut expected.workloads {
+        workload.mean_percent = workload.mean_percent.map(|mean| (mean * 1e4).round() / 1e4);
     }
     assert_eq!(read, expected);
     assert_eq!(
@@ -405,13 +405,13 @@ fn audits_of_different_tags_or_places_are_not_compared() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         path
     };
-    let all = audited("all.json", &[]);
+    let whole = audited("all.json", &[]);
     let east = audited("east.json", &["--region", "us-east-1"]);
     let west = audited("west.json", &["--region", "us-west-2"]);
     let tagged = audited("tagged.json", &["--exclude-tag", "Name=two"]);
     for (pair, said) in [
         (
-            [&all, &tagged],
+            [&whole, &tagged],
             "they use different tag filters: none before, `--exclude-tag Name=two` now",
         ),
         (
@@ -433,7 +433,7 @@ fn audits_of_different_tags_or_places_are_not_compared() {
         &["--exclude-tag", "Name=two", "--save", &saved],
     );
     assert_eq!(world.run(&["diff", &tagged, &saved]).code, 0);
-    assert_eq!(world.run(&["diff", &all, &saved]).code, 2);
+    assert_eq!(world.run(&["diff", &whole, &saved]).code, 2);
     // A gate does not take such a baseline either.
     world.file("gpucost-policy.toml", "[[budget]]\nmonthly_limit = 1\n");
     let outcome = world.run(&["check", "--from", &estate, "--baseline", &tagged]);
@@ -474,13 +474,13 @@ fn unused_room_that_is_gone_is_a_row() {
     let text = std::fs::read_to_string(&estate).expect("it is there");
     let mut less: Value = serde_json::from_str(&text).expect("JSON");
     let bought = less["commitments"].as_array_mut().expect("a list");
-    bought.retain(|one| one["kind"] != "capacity-reservation");
+    bought.retain(|commitment| commitment["kind"] != "capacity-reservation");
     let less = world.estate("less.json", &less);
     let diff = world.run(&["diff", &estate, &less, "--format", "json"]);
     assert_eq!(diff.code, 0, "{}", diff.stderr);
     let diff = diff.json();
     let unused = &diff["unused_commitments"];
-    let change = |one: &Value| one["monthly_cost"]["change"].as_f64().expect("a number");
+    let change = |row: &Value| row["monthly_cost"]["change"].as_f64().expect("a number");
     assert_eq!(unused.as_array().map(Vec::len), Some(1), "{unused}");
     assert_eq!(change(&unused[0]), -40_179.20);
     assert_eq!(change(&diff["summary"]), -40_179.20);
@@ -517,7 +517,7 @@ fn a_diff_begins_and_ends_at_the_headlines_of_its_audits() {
     let instances = fewer["instances"].as_array_mut().expect("a list");
     let gone = instances.remove(0);
     let series = fewer["metrics"].as_array_mut().expect("a list");
-    series.retain(|one| one["instance"] != gone["id"]);
+    series.retain(|metric| metric["instance"] != gone["id"]);
     // Unused room, an unused reservation, and a volume of what is stopped.
     let mut full = owned();
     let mut stopped = full["instances"][0].clone();

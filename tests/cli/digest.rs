@@ -65,8 +65,8 @@ fn report(world: &World, arguments: &[&str]) -> Outcome {
 
 fn row<'a>(rows: &'a Value, key: &str, name: &str) -> &'a Value {
     let rows = rows.as_array().expect("a list");
-    let found = rows.iter().find(|one| one[key] == name);
-    found.unwrap_or_else(|| panic!("no {name} in {rows:?}"))
+    let row = rows.iter().find(|row| row[key] == name);
+    row.unwrap_or_else(|| panic!("no {name} in {rows:?}"))
 }
 
 #[test]
@@ -75,24 +75,24 @@ fn a_week_is_compared_with_the_one_before() {
     for since in ["last", "7d", "2026-11-01"] {
         let outcome = report(&world, &["--since", since, "--format", "json"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        let found = outcome.json();
-        assert_eq!(found["planner"], "history digest");
-        assert_eq!(found["currency"], "USD");
+        let digest = outcome.json();
+        assert_eq!(digest["planner"], "history digest");
+        assert_eq!(digest["currency"], "USD");
         // 7 days × 24 hours × 2 × 1.006 = 338.016.
-        let headline = found["headline"].as_str().expect("a sentence");
+        let headline = digest["headline"].as_str().expect("a sentence");
         assert!(
             headline.starts_with("$338.02 was spent on GPUs from 2026-11-01 to 2026-11-07, "),
             "{headline}"
         );
         // 730 × 1.006 = 734.38 for each.
-        let cost = row(&found["totals"], "figure", "monthly cost");
+        let cost = row(&digest["totals"], "figure", "monthly cost");
         assert_eq!(cost["before"], 734.38);
         assert_eq!(cost["now"], 1468.76);
         assert_eq!(cost["change"], 734.38);
-        let gpus = row(&found["totals"], "figure", "GPUs");
+        let gpus = row(&digest["totals"], "figure", "GPUs");
         assert_eq!((&gpus["before"], &gpus["now"]), (&json!(1), &json!(2)));
         // 24 × 1.006 = 24.144 a day, and twice that.
-        let daily = |part| &row(&found["change"], "part", part)["amount_daily"];
+        let daily = |part| &row(&digest["change"], "part", part)["amount_daily"];
         assert_eq!(daily("before"), &json!(24.14));
         assert_eq!(daily("after"), &json!(48.29));
         assert!(headline.ends_with("$24.15 more than from 2026-10-25 to 2026-10-31"));

@@ -43,8 +43,8 @@ fn document(world: &World, source: &[&str], id: &str) -> Value {
 /// The lines of a section with this name.
 fn derivations<'a>(document: &'a Value, section: &str, name: &str) -> Vec<&'a str> {
     let sections = document["sections"].as_array().expect("a list").iter();
-    let lines = sections.filter(|one| one["section"] == section);
-    let lines = lines.flat_map(|one| one["lines"].as_array().expect("a list"));
+    let lines = sections.filter(|part| part["section"] == section);
+    let lines = lines.flat_map(|part| part["lines"].as_array().expect("a list"));
     let named = lines.filter(|line| line["name"] == name);
     named
         .map(|line| line["derivation"].as_str().expect("text"))
@@ -108,14 +108,14 @@ fn assert_evidence(document: &Value, finding: &Value) {
     let evidence = finding["evidence"].as_array().expect("a list");
     assert_eq!(reported.len(), evidence.len(), "{id}");
     let reported = reported.join(" ").replace(',', "");
-    for one in evidence {
-        if let Some(samples) = one["n_samples"].as_u64() {
+    for fact in evidence {
+        if let Some(samples) = fact["n_samples"].as_u64() {
             assert!(
                 reported.contains(&format!("; {samples} samples coverage ")),
                 "{id}: {reported}"
             );
         }
-        let threshold = one["threshold"].as_f64().expect("a threshold");
+        let threshold = fact["threshold"].as_f64().expect("a threshold");
         let shown = [format!("{threshold}"), format!("{threshold:.1}")];
         let is_shown = shown.iter().any(|shown| {
             [" < ", " ≥ ", " > ", " ≤ ", " = "]
@@ -135,8 +135,8 @@ fn assert_levers(document: &Value, workload: &Value) {
         .iter()
         .map(|row| row["lever"].as_str().expect("a lever"))
         .collect();
-    let all = ActionKind::ALL.iter().map(|kind| kind.name());
-    assert_eq!(kinds, all.collect::<Vec<_>>(), "{id}");
+    let every_lever = ActionKind::ALL.iter().map(|kind| kind.name());
+    assert_eq!(kinds, every_lever.collect::<Vec<_>>(), "{id}");
     let results = [
         "planned",
         "offered, not planned",
@@ -148,7 +148,10 @@ fn assert_levers(document: &Value, workload: &Value) {
             .iter()
             .any(|action| action["action"] == row["lever"]);
         assert_eq!(row["result"] == "planned", is_done, "{id}: {row}");
-        assert!(results.iter().any(|one| row["result"] == *one), "{row}");
+        assert!(
+            results.iter().any(|result| row["result"] == *result),
+            "{row}"
+        );
     }
 }
 
@@ -163,11 +166,11 @@ fn assert_readable(text: &str) {
 fn assert_explained(world: &World, source: &[&str], audit: &Value) {
     let list = |key: &str| audit[key].as_array().expect("a list");
     for finding in list("findings") {
-        let found = document(world, source, finding["id"].as_str().expect("an id"));
-        assert_evidence(&found, finding);
+        let explanation = document(world, source, finding["id"].as_str().expect("an id"));
+        assert_evidence(&explanation, finding);
         let of = |workload: &&Value| workload["id"] == finding["workload"];
         match list("workloads").iter().find(of) {
-            Some(workload) => assert_adds_up(&found, workload),
+            Some(workload) => assert_adds_up(&explanation, workload),
             // Pods, pools and clusters are not workloads.
             None => {
                 let rule = finding["rule"].as_str().expect("a rule");
@@ -177,9 +180,9 @@ fn assert_explained(world: &World, source: &[&str], audit: &Value) {
     }
     for workload in list("workloads") {
         let id = workload["id"].as_str().expect("an id");
-        let found = document(world, source, id);
-        assert_adds_up(&found, workload);
-        assert_levers(&found, workload);
+        let explanation = document(world, source, id);
+        assert_adds_up(&explanation, workload);
+        assert_levers(&explanation, workload);
     }
 }
 
@@ -272,8 +275,8 @@ fn a_schedule_by_hand() {
 
 /// The levers of an explained part of the demo, each with its result and the reason.
 fn demo_levers(id: &str, risk: &str) -> Vec<String> {
-    let found = document(&World::new(), &["--demo", "--risk", risk], id);
-    let levers = found["levers"].as_array().expect("a list").iter();
+    let explanation = document(&World::new(), &["--demo", "--risk", risk], id);
+    let levers = explanation["levers"].as_array().expect("a list").iter();
     let words = levers.map(|row| {
         let words = ["lever", "result", "reason"].map(|key| row[key].as_str());
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -291,7 +294,10 @@ fn levers_that_are_planned_and_refused() {
         "spot refused serving: requests fail when an instance is interrupted",
         "commit planned",
     ] {
-        assert!(levers.iter().any(|one| one == lever), "{lever}: {levers:?}");
+        assert!(
+            levers.iter().any(|line| line == lever),
+            "{lever}: {levers:?}"
+        );
     }
     let levers = demo_levers("experiments", "medium");
     assert!(levers.contains(&"rightsize planned 8 × g6e.4xlarge".to_owned()));
@@ -308,8 +314,8 @@ fn levers_that_are_planned_and_refused() {
 fn a_lever_names_the_data_that_it_lacks() {
     let mut estate = one();
     let series = estate["metrics"].as_array_mut().expect("a list");
-    series.retain(|one| {
-        let metric = one["metric"].as_str().expect("a metric");
+    series.retain(|row| {
+        let metric = row["metric"].as_str().expect("a metric");
         !metric.starts_with("gpu_memory")
     });
     assert_tells(
@@ -395,9 +401,9 @@ fn a_finding_goes_by_the_name_of_its_workload_where_one_has_it() {
     let audit = crate::cli::contract::DEMO.json();
     let workloads = audit["workloads"].as_array().expect("a list");
     let name = |id: &Value| {
-        let mut all = workloads.iter();
-        all.find(|one| one["id"] == *id)
-            .map(|one| one["name"].as_str().expect("a name"))
+        let mut rows = workloads.iter();
+        rows.find(|workload| workload["id"] == *id)
+            .map(|workload| workload["name"].as_str().expect("a name"))
     };
     let mut tried = 0;
     for finding in audit["findings"].as_array().expect("a list") {
@@ -415,9 +421,9 @@ fn a_finding_goes_by_the_name_of_its_workload_where_one_has_it() {
     let mut twin = estate["instances"][0].clone();
     twin["id"] = json!("i-twin");
     let series = estate["metrics"].as_array().expect("a list").clone();
-    let twins = series.into_iter().map(|mut one| {
-        one["instance"] = json!("i-twin");
-        one
+    let twins = series.into_iter().map(|mut metric| {
+        metric["instance"] = json!("i-twin");
+        metric
     });
     let twins: Vec<Value> = twins.collect();
     estate["metrics"]
@@ -536,10 +542,13 @@ fn a_young_member_of_a_pool_by_hand() {
     young["launch_time"] = json!("2026-10-24T00:00:00Z");
     young["tags"] = json!({"Name": "young"});
     let metrics = estate["metrics"].as_array().expect("a list").clone();
-    for mut one in metrics {
-        one["instance"] = json!("i-young");
-        one["values"] = json!([[null, 6 * 288], [one["values"][0][0], 8 * 288]]);
-        estate["metrics"].as_array_mut().expect("a list").push(one);
+    for mut series in metrics {
+        series["instance"] = json!("i-young");
+        series["values"] = json!([[null, 6 * 288], [series["values"][0][0], 8 * 288]]);
+        estate["metrics"]
+            .as_array_mut()
+            .expect("a list")
+            .push(series);
     }
     let instances = estate["instances"].as_array_mut().expect("a list");
     instances.push(young);
@@ -729,8 +738,8 @@ fn what_aws_advises_is_a_line_with_the_reason_of_the_difference() {
     ]);
     let world = World::new();
     let path = world.file("advised.json", estate.to_string());
-    let found = document(&world, &["--from", &path], "i-one");
-    let lines = derivations(&found, "AWS", "AWS");
+    let explanation = document(&world, &["--from", &path], "i-one");
+    let lines = derivations(&explanation, "AWS", "AWS");
     let line = "Stop, $734.38 per month: AWS uses CPU, memory and network where no GPU metric is \
                 enabled";
     assert_eq!(lines, [line]);
@@ -738,8 +747,8 @@ fn what_aws_advises_is_a_line_with_the_reason_of_the_difference() {
     assert!(wide.stdout.contains("AWS SAYS"), "{}", wide.stdout);
     // Without an opinion there is neither.
     let path = world.file("plain.json", one().to_string());
-    let found = document(&world, &["--from", &path], "i-one");
-    assert!(derivations(&found, "AWS", "AWS").is_empty());
+    let explanation = document(&world, &["--from", &path], "i-one");
+    assert!(derivations(&explanation, "AWS", "AWS").is_empty());
     let wide = world.run(&["audit", "--from", &path, "--format", "wide"]);
     assert!(!wide.stdout.contains("AWS SAYS"), "{}", wide.stdout);
 }
@@ -763,12 +772,12 @@ fn estimates_of_aws_for_one_instance_do_not_add_up() {
         "instance": "i-one", "action": "Rightsize", "to": "g4dn.xlarge",
         "monthly_savings": "411.99",
     });
-    let found = audited(json!([smaller, stop]));
-    assert_eq!(found, [json!("Stop"), json!(734.38)]);
+    let advice = audited(json!([smaller, stop]));
+    assert_eq!(advice, [json!("Stop"), json!(734.38)]);
     let mut yuan = stop.clone();
     yuan["currency"] = json!("CNY");
-    let found = audited(json!([yuan]));
-    assert_eq!(found, [json!("Stop"), json!(null)]);
+    let advice = audited(json!([yuan]));
+    assert_eq!(advice, [json!("Stop"), json!(null)]);
 }
 
 #[test]
@@ -795,8 +804,8 @@ fn what_aws_says_is_text_in_every_page() {
     );
     let page = audit("markdown");
     let line = |words: &str| {
-        let found = page.lines().find(|line| line.contains(words));
-        found.unwrap_or_else(|| panic!("{words}: {page}"))
+        let line = page.lines().find(|line| line.contains(words));
+        line.unwrap_or_else(|| panic!("{words}: {page}"))
     };
     let cells = |line: &str| line.replace("\\|", "").matches('|').count();
     let row = line("img src=x");
@@ -813,8 +822,8 @@ fn what_aws_says_is_text_in_every_page() {
 #[test]
 fn every_format_has_the_figures() {
     let world = World::new();
-    let found = document(&world, &["--demo"], "experiments");
-    assert_described("explain", &found);
+    let explanation = document(&world, &["--demo"], "experiments");
+    assert_described("explain", &explanation);
     for format in ["table", "wide", "csv", "markdown", "html"] {
         let arguments = ["explain", "--demo", "experiments", "--format", format];
         let text = world.run(&arguments).stdout;

@@ -110,7 +110,7 @@ fn lists_have_the_rows_of_the_audit_and_name_their_currency() {
         let planned = list("workloads")
             .into_iter()
             .chain(list("unused_commitments"));
-        let planned = planned.map(|one| one["plan"]["actions"].as_array().expect("a list").len());
+        let planned = planned.map(|row| row["plan"]["actions"].as_array().expect("a list").len());
         assert_eq!(actions.len(), planned.sum::<usize>());
         // What is bought is what the actions that commit save.
         let (_, purchases) = table(&world, of, "purchases");
@@ -127,20 +127,20 @@ fn lists_have_the_rows_of_the_audit_and_name_their_currency() {
         let expected = list("findings");
         let expected: Vec<&str> = expected
             .iter()
-            .map(|one| one["id"].as_str().expect("text"))
+            .map(|finding| finding["id"].as_str().expect("text"))
             .collect();
         assert_eq!(ids, expected);
         let (_, gaps) = table(&world, of, "gaps");
         assert_eq!(gaps.len(), list("gaps").len());
         let (_, prices) = table(&world, of, "prices");
         let origins = &audit["prices"]["origins"];
-        let all: u64 = origins
+        let total: u64 = origins
             .as_object()
             .expect("an object")
             .values()
             .filter_map(Value::as_u64)
             .sum();
-        assert_eq!(prices.len() as u64, all, "{of:?}");
+        assert_eq!(prices.len() as u64, total, "{of:?}");
         let rows = actions.iter().chain(&purchases).chain(&findings);
         for row in rows.chain(&prices) {
             assert_eq!(row["currency"], "USD", "{row:?}");
@@ -159,7 +159,7 @@ fn headers_are_those_of_the_page() {
     let page = page_text("finance.md");
     for name in LISTS {
         let (header, _) = table(&world, &audits[0], name);
-        let columns: Vec<String> = header.iter().map(|one| format!("`{one}`")).collect();
+        let columns: Vec<String> = header.iter().map(|column| format!("`{column}`")).collect();
         let line = format!("| `{name}` | {} |", columns.join(", "));
         assert!(page.contains(&line), "{line}");
     }
@@ -314,7 +314,7 @@ fn the_statement_of_the_page_joins_a_bill() {
         let text = |cell: &Value| cell.as_str().map_or("-".to_owned(), str::to_owned);
         cells.map(text).collect()
     };
-    let found: Vec<Vec<String>> = list(&json!({ "rows": rows }), "rows")
+    let answer: Vec<Vec<String>> = list(&json!({ "rows": rows }), "rows")
         .iter()
         .map(cells)
         .map(|row| [&row[..2], &row[3..6]].concat())
@@ -347,7 +347,7 @@ fn the_statement_of_the_page_joins_a_bill() {
         ["i-0aaa000000000006f", "-", "1.21", "-"],
     ];
     let expected = expected.map(|row| [&["2026-10-05"][..], &row[..]].concat());
-    assert_eq!(found, expected);
+    assert_eq!(answer, expected);
 }
 
 #[test]
@@ -390,9 +390,12 @@ fn days_add_up_to_the_charges_of_the_window() {
         }
         // Hours are shown with ten decimals.
         let hours = sums(&whole, "PricingQuantity");
-        for (charge, found) in sums(&daily, "PricingQuantity") {
+        for (charge, of_days) in sums(&daily, "PricingQuantity") {
             let expected = hours[&charge];
-            assert!((found - expected).abs() < Decimal::new(1, 6), "{charge:?}");
+            assert!(
+                (of_days - expected).abs() < Decimal::new(1, 6),
+                "{charge:?}"
+            );
         }
         for row in &daily {
             let day = |column: &str| row[column][..10].to_owned();
@@ -434,9 +437,9 @@ fn the_way_from_list_prices_to_the_cost_is_as_by_hand() {
         .map(|column| row[column].clone())
     };
     let (_, rows) = table(&world, &of, "reconciliation");
-    let found: Vec<_> = rows.iter().map(cells).collect();
+    let shown: Vec<_> = rows.iter().map(cells).collect();
     assert_eq!(
-        found,
+        shown,
         [
             [
                 "i-one", "734.38", "0.00", "0.00", "271.72", "0.00", "462.66"
@@ -575,11 +578,11 @@ fn totals(sheet: &Value, name: &str) -> Vec<Decimal> {
     }
     let formulas = list(sheet, "formulas").iter();
     formulas
-        .filter(|one| {
-            let cell = one["cell"].as_str().expect("text");
+        .filter(|formula| {
+            let cell = formula["cell"].as_str().expect("text");
             cell.trim_end_matches(|c: char| c.is_ascii_digit()) == letters
         })
-        .map(|one| decimal(one["result"].as_str().expect("a number")).normalize())
+        .map(|formula| decimal(formula["result"].as_str().expect("a number")).normalize())
         .collect()
 }
 
@@ -592,7 +595,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
         };
         let names: Vec<&Value> = list(&workbook, "sheets")
             .iter()
-            .map(|one| &one["name"])
+            .map(|sheet| &sheet["name"])
             .collect();
         assert_eq!(
             names,
@@ -668,11 +671,11 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
                 _ => &[name],
             };
             let sheets = || sheets.iter().map(|name| page(&workbook, name));
-            let found: Decimal = sheets().map(|sheet| amounts(sheet, column)).sum();
+            let total: Decimal = sheets().map(|sheet| amounts(sheet, column)).sum();
             let expected = number(&summary[expected]);
-            assert_eq!(found.normalize(), expected, "{name} {column}");
-            let found: Decimal = sheets().flat_map(|sheet| totals(sheet, column)).sum();
-            assert_eq!(found.normalize(), expected, "{name} {column}");
+            assert_eq!(total.normalize(), expected, "{name} {column}");
+            let total: Decimal = sheets().flat_map(|sheet| totals(sheet, column)).sum();
+            assert_eq!(total.normalize(), expected, "{name} {column}");
         }
         let committed = summary["savings_by_action"].get("commit").map(number);
         assert_eq!(

@@ -209,7 +209,7 @@ fn alone_it_says_what_is_there_and_what_to_type() {
         ]
     );
     // A command line that the program knows, whatever it is about.
-    for command in next(text).iter().filter(|one| !one.contains("$'")) {
+    for command in next(text).iter().filter(|command| !command.contains("$'")) {
         let words = shlex::split(command).expect("words");
         let known = gpucost::cli::command().try_get_matches_from(words);
         assert!(known.is_ok(), "{command}: {:?}", known.err());

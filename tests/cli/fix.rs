@@ -28,7 +28,7 @@ pub fn idle(ids: &[&str]) -> Value {
     let mut estate = situation("idle-gpu/fires.json");
     let machine = estate["instances"][0].clone();
     let metrics = estate["metrics"].as_array().expect("a list").clone();
-    let (mut machines, mut all) = (Vec::new(), Vec::new());
+    let (mut machines, mut measured) = (Vec::new(), Vec::new());
     for id in ids {
         let mut one = machine.clone();
         one["id"] = json!(id);
@@ -36,11 +36,11 @@ pub fn idle(ids: &[&str]) -> Value {
         for series in &metrics {
             let mut series = series.clone();
             series["instance"] = json!(id);
-            all.push(series);
+            measured.push(series);
         }
     }
     estate["instances"] = json!(machines);
-    estate["metrics"] = json!(all);
+    estate["metrics"] = json!(measured);
     estate
 }
 
@@ -246,7 +246,7 @@ fn every_action_has_a_check_steps_a_way_back_and_something_to_watch() {
             }
         }
     }
-    let all = [
+    let expected = [
         "commit",
         "release",
         "rightsize",
@@ -255,7 +255,7 @@ fn every_action_has_a_check_steps_a_way_back_and_something_to_watch() {
         "spot",
         "stop",
     ];
-    assert_eq!(kinds, BTreeSet::from(all.map(str::to_owned)));
+    assert_eq!(kinds, BTreeSet::from(expected.map(str::to_owned)));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn actions_are_in_the_order_of_certainty_and_a_purchase_comes_once_and_last() {
         let is_row = is_numbered && cells[1].starts_with('$');
         is_row.then(|| (cells[2].to_owned(), cells[3].to_owned()))
     });
-    let found: Vec<(String, String)> = rows.collect();
+    let actions: Vec<(String, String)> = rows.collect();
     // What is certain first, promises last; four p4d.24xlarge are bought for two workloads.
     let expected = [
         ("stop", "llm-poc-old"),
@@ -282,7 +282,7 @@ fn actions_are_in_the_order_of_certainty_and_a_purchase_comes_once_and_last() {
         ("commit", "p4d.24xlarge"),
     ];
     let expected = expected.map(|(kind, name)| (kind.to_owned(), name.to_owned()));
-    assert_eq!(found, expected, "{table}");
+    assert_eq!(actions, expected, "{table}");
 }
 
 #[test]
@@ -487,8 +487,8 @@ fn machines_that_train_are_resized_by_whoever_owns_the_run() {
         "{runbook}"
     );
     assert!(!runbook.contains("--interrupt-work"), "{runbook}");
-    let found: Value = serde_json::from_str(&run("json")).expect("JSON");
-    assert_eq!(found["actions"][0]["why_by_hand"], why);
+    let document: Value = serde_json::from_str(&run("json")).expect("JSON");
+    assert_eq!(document["actions"][0]["why_by_hand"], why);
 }
 
 /// AWS launches no new p3: what is stopped may not come back.
@@ -769,8 +769,8 @@ fn a_page_has_steps_only_where_they_are_selected() {
         let page = of_demo(demo, "table");
         assert!(!page.contains("\naws "), "{page}");
         assert!(page.lines().count() <= 45, "{page}");
-        let all = World::new().run(&["fix", "--demo", demo, "--all"]).stdout;
-        let lines: BTreeSet<&str> = all.lines().collect();
+        let whole = World::new().run(&["fix", "--demo", demo, "--all"]).stdout;
+        let lines: BTreeSet<&str> = whole.lines().collect();
         let document: Value = serde_json::from_str(&of_demo(demo, "json")).expect("JSON");
         for action in document["actions"].as_array().expect("a list") {
             for step in action["steps"].as_array().expect("a list") {
@@ -785,7 +785,7 @@ fn a_page_has_steps_only_where_they_are_selected() {
             }
             for file in action["files"].as_array().expect("a list") {
                 let text = file["text"].as_str().expect("a text");
-                assert!(all.contains(text), "{demo}: {text}");
+                assert!(whole.contains(text), "{demo}: {text}");
             }
         }
     }
@@ -1071,9 +1071,9 @@ fn all_commands() -> Vec<Vec<String>> {
         .collect();
     let grouped = trainers();
     estates.push((script(&grouped), printed(&grouped, &[], "markdown")));
-    let mut all = Vec::new();
+    let mut every_command = Vec::new();
     for (script, runbook) in estates {
-        all.extend(commands(&calls(&script)));
+        every_command.extend(commands(&calls(&script)));
         let blocks = runbook.split("```sh\n").skip(1);
         let lines = blocks.flat_map(|block| block.split("```").next().unwrap_or("").lines());
         let is_command = |line: &&str| !line.is_empty() && !line.starts_with('#');
@@ -1084,10 +1084,10 @@ fn all_commands() -> Vec<Vec<String>> {
                 }
                 _ => line,
             };
-            all.push(words(command));
+            every_command.push(words(command));
         }
     }
-    all
+    every_command
 }
 
 #[test]
@@ -1095,8 +1095,8 @@ fn commands_of_aws_have_the_shapes_of_its_api() {
     let Some(python) = installed("python") else {
         return skip("target/test-venv with botocore is missing");
     };
-    let all = all_commands();
-    assert!(all.iter().filter(|words| words[0] == "aws").count() > 100);
+    let commands = all_commands();
+    assert!(commands.iter().filter(|words| words[0] == "aws").count() > 100);
     let helper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/aws_commands.py");
     let mut child = Command::new(python)
         .arg(helper)
@@ -1106,7 +1106,7 @@ fn commands_of_aws_have_the_shapes_of_its_api() {
         .spawn()
         .expect("Python starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    let lines: String = all
+    let lines: String = commands
         .iter()
         .map(|words| json!(words).to_string() + "\n")
         .collect();
@@ -1256,10 +1256,10 @@ fn nodes_of_karpenter_end_by_their_cluster() {
     let mut estate = by_karpenter(idle(&["i-idle"]));
     estate["claims"] = json!([]);
     let text = script(&estate);
-    let all = calls(&text);
+    let calls = calls(&text);
     // The account, the state of the instance, the node, GPU activity since the audit, GPUs that
     // still report, and CPU and network since the audit.
-    let checks: Vec<(&str, &str)> = all
+    let checks: Vec<(&str, &str)> = calls
         .iter()
         .filter_map(|call| Some((call.words[2].as_str(), call.answer.as_deref()?)))
         .collect();
@@ -1272,7 +1272,7 @@ fn nodes_of_karpenter_end_by_their_cluster() {
         ("get-metric-data", "0 0"),
     ];
     assert_eq!(checks, expected);
-    let of_cluster = all[6..].iter().map(|call| call.words.join(" "));
+    let of_cluster = calls[6..].iter().map(|call| call.words.join(" "));
     let expected = [
         "kubectl get pods --all-namespaces --field-selector spec.nodeName=node-1",
         "kubectl cordon node-1",

@@ -64,7 +64,7 @@ fn the_steps_of_a_stop_are_those_of_its_page() {
     assert_eq!(document["valid_until"], "2026-11-15T00:00:00Z");
     let kinds = list(action, "steps").iter().map(|step| &step["kind"]);
     let kinds: Vec<&str> = kinds.filter_map(Value::as_str).collect();
-    let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
+    let count = |kind: &str| kinds.iter().filter(|listed| **listed == kind).count();
     // Account, state, activity, reports, other use, owner and store; stop and wait; start; two
     // things to watch.
     assert_eq!(

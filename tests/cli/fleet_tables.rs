@@ -358,8 +358,10 @@ fn a_fleet_is_resized_in_a_table_that_adds_up() {
     let document = fleet.run("rightsize", &["--format", "json"]).json();
     let workloads = document["workloads"].as_array().expect("a list");
     let best = |workload: &Value| {
-        let all = workload["candidates"].as_array().expect("a list");
-        let best = all.iter().find(|one| one["accepted"] == true)?;
+        let candidates = workload["candidates"].as_array().expect("a list");
+        let best = candidates
+            .iter()
+            .find(|candidate| candidate["accepted"] == true)?;
         Some((best["monthly_savings"].as_f64()? * 100.0).round() as i64)
     };
     let savings: Vec<i64> = workloads.iter().filter_map(best).collect();
@@ -423,8 +425,8 @@ fn a_filtered_view_says_which_figures_it_leaves_and_what_it_keeps() {
         .as_array()
         .expect("a list")
         .iter()
-        .filter(|one| one["tags"]["team"] == "team-3")
-        .flat_map(|one| one["plan"]["actions"].as_array().expect("a list"))
+        .filter(|workload| workload["tags"]["team"] == "team-3")
+        .flat_map(|workload| workload["plan"]["actions"].as_array().expect("a list"))
         .filter(|action| action["action"] == "commit")
         .map(|action| (action["monthly_savings"].as_f64().expect("money") * 100.0).round() as i64)
         .sum();

@@ -48,14 +48,14 @@ fn a_page_and_a_comment_show_the_groups_with_their_total() {
     total.extend(FIGURES.map(|figure| shown(&groups["total"][figure])));
 
     let page = with("html");
-    let mut found = rows(section(&page, "groups"));
-    let planned: Vec<String> = found
+    let mut shown_rows = rows(section(&page, "groups"));
+    let planned: Vec<String> = shown_rows
         .iter_mut()
         .map(|row| row.pop().expect("a cell"))
         .collect();
     let mut in_page = vec![total];
     in_page.extend(expected.iter().cloned());
-    assert_eq!(found, in_page);
+    assert_eq!(shown_rows, in_page);
     // Of the team research, $72,667.12 − 53,936.84 − 8,602.37 − 1,185.52.
     assert_eq!(planned[2], "$8,942.39");
     let summary = &document["summary"];

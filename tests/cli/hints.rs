@@ -59,8 +59,8 @@ fn is_typed(command: &str, text: &str, folder: &Path) {
         return;
     }
     let replaced = |word: &String| {
-        let found = STANDS_FOR.iter().find(|(name, _)| word == name);
-        found.map_or(word.clone(), |(_, value)| (*value).to_owned())
+        let stand_in = STANDS_FOR.iter().find(|(name, _)| word == name);
+        stand_in.map_or(word.clone(), |(_, value)| (*value).to_owned())
     };
     let typed: Vec<String> = words.iter().skip(1).map(replaced).collect();
     let typed: Vec<&str> = typed.iter().map(String::as_str).collect();

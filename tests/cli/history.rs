@@ -44,7 +44,7 @@ fn on(world: &World, action: &[&str], arguments: &[&str]) -> Outcome {
 /// The files of the directory `nights` by their names below it.
 fn files(world: &World) -> BTreeMap<String, Vec<u8>> {
     let top = PathBuf::from(world.path("nights"));
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     let mut folders = vec![top.clone()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder") {
@@ -55,10 +55,10 @@ fn files(world: &World) -> BTreeMap<String, Vec<u8>> {
             }
             let name = path.strip_prefix(&top).expect("it is below");
             let name = name.to_str().expect("UTF-8").to_owned();
-            found.insert(name, fs::read(&path).expect("a file"));
+            files.insert(name, fs::read(&path).expect("a file"));
         }
     }
-    found
+    files
 }
 
 /// The names of the files of a table.
@@ -287,11 +287,11 @@ fn rows(folder: &Path, statements: &[String]) -> Option<Vec<Vec<Value>>> {
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    let mut found: Vec<Vec<Value>> = serde_json::from_slice(&output.stdout).expect("JSON");
-    for rows in &mut found {
+    let mut answers: Vec<Vec<Value>> = serde_json::from_slice(&output.stdout).expect("JSON");
+    for rows in &mut answers {
         rows.sort_by_key(Value::to_string);
     }
-    Some(found)
+    Some(answers)
 }
 
 /// The sum of a column, in cents.
@@ -319,25 +319,25 @@ fn the_statements_of_the_page_give_the_sums_of_the_commands() {
         .filter(|text| !text.contains("usage_") && !text.contains("external table"))
         .collect();
     assert_eq!(statements.len(), 4);
-    let Some(found) = rows(folder.path(), &statements) else {
+    let Some(answers) = rows(folder.path(), &statements) else {
         return;
     };
     let trend: Value =
         serde_json::from_slice(&run(&["history", "--format", "json"])).expect("a document in JSON");
     let periods = trend["periods"].as_array().expect("a list").iter();
     let spend: f64 = periods
-        .map(|one| one["spend"].as_f64().expect("an amount"))
+        .map(|period| period["spend"].as_f64().expect("an amount"))
         .sum();
     // The amounts of teams, in the third column after month, team and currency.
-    let of_teams = cents(&found[2], 3);
+    let of_teams = cents(&answers[2], 3);
     assert!((of_teams - spend * 100.0).abs() < 1.0, "{of_teams} {spend}");
-    let of_days = cents(&found[1], 4);
+    let of_days = cents(&answers[1], 4);
     assert!(of_days > 0.0 && of_days <= of_teams, "{of_days} {of_teams}");
     let report: Value = serde_json::from_slice(&run(&["audit", "--demo", "--format", "json"]))
         .expect("a document in JSON");
     let savings = report["summary"]["monthly_savings"].as_f64();
     let savings = savings.expect("an amount") * 100.0;
-    let expected = cents(&found[3], 4);
+    let expected = cents(&answers[3], 4);
     assert!((expected - savings).abs() < 1.0, "{expected} {savings}");
 }
 

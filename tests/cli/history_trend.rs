@@ -30,25 +30,25 @@ fn a_night_of_the_demo_is_a_trend() {
     let world = recorded();
     let outcome = history(&world, &["--forecast", "month", "--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found = outcome.json();
-    assert_eq!(found["planner"], "history");
-    let period = &found["periods"][0];
+    let trend = outcome.json();
+    assert_eq!(trend["planner"], "history");
+    let period = &trend["periods"][0];
     assert_eq!(period["first_day"], "2026-10-18");
     assert_eq!(period["recorded_days"], 13);
     // Each share is rounded by itself.
-    let shares = found["shares"].as_array().expect("a list");
-    let sum: i64 = shares.iter().map(|one| cents(&one["spend"])).sum();
+    let shares = trend["shares"].as_array().expect("a list");
+    let sum: i64 = shares.iter().map(|share| cents(&share["spend"])).sum();
     assert!((sum - cents(&period["spend"])).abs() <= shares.len() as i64);
     // Nothing was done since, because no day came after it.
-    let actions = found["actions"].as_array().expect("a list");
+    let actions = trend["actions"].as_array().expect("a list");
     assert!(!actions.is_empty());
     for action in actions {
         assert_eq!(action["status"], "not done", "{action}");
         assert_eq!(action["saved"], Value::Null, "{action}");
     }
     // Spent, committed and running are the total.
-    let steps = found["steps"].as_array().expect("a list");
-    let amounts: Vec<i64> = steps.iter().map(|one| cents(&one["result"])).collect();
+    let steps = trend["steps"].as_array().expect("a list");
+    let amounts: Vec<i64> = steps.iter().map(|step| cents(&step["result"])).collect();
     assert_eq!(amounts[0] + amounts[1] + amounts[2], amounts[3]);
     assert_eq!(amounts[0], cents(&period["spend"]));
 }
@@ -78,9 +78,9 @@ fn a_damaged_day_is_not_one_without_costs() {
     }
     let outcome = history(&world, &["--format", "json"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
-    let found = outcome.json();
-    assert_eq!(found["periods"][0]["recorded_days"], 12);
-    assert_eq!(found["missing"][0]["what"], "1 day without a record");
+    let trend = outcome.json();
+    assert_eq!(trend["periods"][0]["recorded_days"], 12);
+    assert_eq!(trend["missing"][0]["what"], "1 day without a record");
     assert!(
         outcome.stderr.contains("gpucost history verify"),
         "{}",
@@ -169,15 +169,15 @@ fn a_fleet_that_is_gone_costs_nothing_and_is_not_unknown() {
         assert!(outcome.stdout.starts_with("recorded "), "{}", outcome.all());
     }
     let outcome = history(&world, &["--forecast", "month", "--format", "json"]);
-    let found = outcome.json();
-    let periods = found["periods"].as_array().expect("a list");
+    let trend = outcome.json();
+    let periods = trend["periods"].as_array().expect("a list");
     let months: Vec<_> = periods
         .iter()
-        .map(|one| (one["recorded_days"].clone(), cents(&one["spend"])))
+        .map(|period| (period["recorded_days"].clone(), cents(&period["spend"])))
         .collect();
     // 14 days of 24 hours at $1.006, and three on which nothing ran.
     assert_eq!(months, [(json!(14), 33_802), (json!(3), 0)]);
-    let steps = found["steps"].as_array().expect("a list");
+    let steps = trend["steps"].as_array().expect("a list");
     let total = steps.iter().find(|step| step["name"] == "total");
     assert_eq!(total.map(|step| cents(&step["result"])), Some(0));
 }

@@ -262,7 +262,12 @@ pub fn assert_alone(page: &str) -> Vec<Element> {
             }
         }
     }
-    let count = |wanted: &str| elements.iter().filter(|one| one.name == wanted).count();
+    let count = |wanted: &str| {
+        elements
+            .iter()
+            .filter(|element| element.name == wanted)
+            .count()
+    };
     assert_eq!((count("script"), count("style"), count("h1")), (0, 1, 1));
     elements
 }
@@ -277,7 +282,7 @@ fn the_page_is_well_formed_and_needs_nothing_else() {
 
 #[test]
 fn headers_of_tables_say_what_they_head() {
-    for element in parse(&PAGE).iter().filter(|one| one.name == "th") {
+    for element in parse(&PAGE).iter().filter(|element| element.name == "th") {
         assert!(
             element.attributes.iter().any(|(name, _)| name == "scope"),
             "{element:?}"

@@ -147,10 +147,10 @@ fn the_page_fits_a_phone() {
 
 /// The place of some bytes from another place on.
 fn find(text: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
-    let found = text[from..]
+    let offset = text[from..]
         .windows(wanted.len())
         .position(|part| part == wanted);
-    found.map(|place| from + place)
+    offset.map(|place| from + place)
 }
 
 /// What each page of a PDF draws, unpacked.

@@ -101,17 +101,17 @@ fn the_first_screen_has_the_totals_of_the_audit_and_its_workloads() {
         .json();
     for (columns, rows) in [(80, 24), (160, 50)] {
         let lines = screen(&model, (columns, rows));
-        let all = lines.join("\n");
+        let text = lines.join("\n");
         assert!(
             lines[0].starts_with("gpucost audit · 2026-11-01 00:00 UTC"),
-            "{all}"
+            "{text}"
         );
         let savings = amount_after(&lines[1], "saves ").replace(['$', ','], "");
         let expected = audit["summary"]["monthly_savings"].as_f64().expect("a sum");
         assert_eq!(savings, format!("{expected:.2}"));
         assert!(
             lines[4].contains("WORKLOAD") && lines[4].contains("COST/MONTH"),
-            "{all}"
+            "{text}"
         );
         // The most expensive is first, and the cursor is on it.
         let first = &audit["workloads"][0];
@@ -119,10 +119,10 @@ fn the_first_screen_has_the_totals_of_the_audit_and_its_workloads() {
         let shown: String = name.chars().take(12).collect();
         assert!(
             lines[5].starts_with("> ") && lines[5].contains(&shown),
-            "{all}"
+            "{text}"
         );
-        assert!(lines[usize::from(rows) - 1].contains("? keys"), "{all}");
-        assert_eq!(all.contains("REGION"), columns == 160);
+        assert!(lines[usize::from(rows) - 1].contains("? keys"), "{text}");
+        assert_eq!(text.contains("REGION"), columns == 160);
     }
 }
 
@@ -154,7 +154,7 @@ fn keys_are_listed_on_a_question_mark() {
     let mut model = model(&estate, &[]);
     press(&mut model, &[Key::Char('?')]);
     for size in [(80, 24), (160, 50)] {
-        let all = screen(&model, size).join("\n");
+        let text = screen(&model, size).join("\n");
         for word in [
             "KEYS",
             "Space",
@@ -162,7 +162,7 @@ fn keys_are_listed_on_a_question_mark() {
             "export the choice",
             "Ctrl-C",
         ] {
-            assert!(all.contains(word), "{word}: {all}");
+            assert!(text.contains(word), "{word}: {text}");
         }
     }
     // Any key goes back.
@@ -298,17 +298,17 @@ fn the_list_has_every_action_of_the_total_and_every_command_as_many() {
 #[test]
 fn a_pattern_is_exported_as_it_is_until_one_of_its_actions_is_on() {
     let estate = demo();
-    let all = [RejectedAction {
+    let rejected = [RejectedAction {
         workload: "*".to_owned(),
         action: ActionKind::Commit,
         reason: "no commitments this year".to_owned(),
     }];
-    let mut model = model(&estate, &all);
+    let mut model = model(&estate, &rejected);
     let savings = |model: &Model<'_>| model.monthly_savings().map(|sum| sum.to_string());
     // $32,058.16 + $53,936.84 + $8,602.37 + $19,716.95 + $7,659.63 + $1,185.52 + $128.88.
     assert_eq!(savings(&model).as_deref(), Some("$123,288.35"));
     let read = |text: &str| parse_rejected(text).expect("a policy");
-    assert_eq!(read(&exported(&mut model)), all);
+    assert_eq!(read(&exported(&mut model)), rejected);
 
     press(&mut model, &[Key::Tab, Key::Char('/')]);
     typed(&mut model, "foundation-pretraining");
@@ -318,36 +318,40 @@ fn a_pattern_is_exported_as_it_is_until_one_of_its_actions_is_on() {
     let others = read(&exported(&mut model));
     // Of eight workloads, by their IDs.
     assert_eq!(others.len(), 7);
-    assert!(others.iter().all(|one| one.workload != "*"));
-    assert!(others.iter().all(|one| one.reason == all[0].reason));
+    assert!(others.iter().all(|action| action.workload != "*"));
+    assert!(
+        others
+            .iter()
+            .all(|action| action.reason == rejected[0].reason)
+    );
 
     // Off again, the pattern holds again.
     press(&mut model, &[Key::Char(' ')]);
-    assert_eq!(read(&exported(&mut model)), all);
+    assert_eq!(read(&exported(&mut model)), rejected);
 }
 
 #[test]
 fn the_filter_and_the_sort_choose_rows() {
     let estate = demo();
     let mut model = model(&estate, &[]);
-    let all = screen(&model, (160, 50));
+    let unfiltered = screen(&model, (160, 50));
     press(&mut model, &[Key::Char('/')]);
     typed(&mut model, "LLM-poc");
     let typing = screen(&model, (160, 50));
     assert!(typing[49].starts_with("filter: LLM-poc"), "{}", typing[49]);
     press(&mut model, &[Key::Enter]);
-    let found = screen(&model, (160, 50));
+    let filtered = screen(&model, (160, 50));
     assert!(
-        found[3].contains(" of ") && found[3].contains("filter `LLM-poc`"),
+        filtered[3].contains(" of ") && filtered[3].contains("filter `LLM-poc`"),
         "{}",
-        found[3]
+        filtered[3]
     );
-    let rows = found[5..49].iter().filter(|line| !line.is_empty());
+    let rows = filtered[5..49].iter().filter(|line| !line.is_empty());
     assert!(rows.clone().count() > 0);
     assert!(
         rows.clone()
             .all(|line| line.to_lowercase().contains("llm-poc")),
-        "{found:?}"
+        "{filtered:?}"
     );
     // The plan lists the actions of what is shown.
     press(&mut model, &[Key::Tab]);
@@ -359,12 +363,12 @@ fn the_filter_and_the_sort_choose_rows() {
         "{plan:?}"
     );
     press(&mut model, &[Key::Escape, Key::Escape]);
-    assert_eq!(screen(&model, (160, 50))[5..], all[5..]);
+    assert_eq!(screen(&model, (160, 50))[5..], unfiltered[5..]);
 
     press(&mut model, &[Key::Char('s')]);
     let sorted = screen(&model, (160, 50));
     assert!(sorted[3].ends_with("by savings"), "{}", sorted[3]);
-    assert_ne!(sorted[5..], all[5..]);
+    assert_ne!(sorted[5..], unfiltered[5..]);
 }
 
 #[test]
@@ -437,19 +441,19 @@ fn the_hours_of_a_machine_and_of_each_gpu_are_a_grid_of_days() {
     press(&mut model, &[Key::Enter, Key::Enter]);
     for (size, is_wide) in [((80, 24), false), ((160, 50), true)] {
         let lines = screen(&model, size);
-        let all = lines.join("\n");
+        let text = lines.join("\n");
         let title = lines
             .iter()
             .position(|line| line.starts_with("UTILIZATION"));
-        let title = title.unwrap_or_else(|| panic!("{all}"));
-        assert!(lines[title].contains("mean of 8 GPUs"), "{all}");
+        let title = title.unwrap_or_else(|| panic!("{text}"));
+        assert!(lines[title].contains("mean of 8 GPUs"), "{text}");
         let header = &lines[title + 1];
-        assert!(header.contains('0') && header.contains("21"), "{all}");
-        assert_eq!(header.contains("23"), is_wide, "{all}");
-        assert!(all.contains("Sat 10-31"), "the last day: {all}");
+        assert!(header.contains('0') && header.contains("21"), "{text}");
+        assert_eq!(header.contains("23"), is_wide, "{text}");
+        assert!(text.contains("Sat 10-31"), "the last day: {text}");
         assert!(
-            all.contains("missing, ") && all.contains("blank: stopped"),
-            "{all}"
+            text.contains("missing, ") && text.contains("blank: stopped"),
+            "{text}"
         );
     }
     let machine = screen(&model, (160, 50));
@@ -528,10 +532,10 @@ fn hostile_names_change_no_screen_and_no_policy() {
         press(&mut model, keys);
         for size in SIZES {
             let lines = screen(&model, size);
-            let all = lines.concat();
+            let text = lines.concat();
             assert!(
-                !all.contains(|c: char| c.is_control() || c == '\u{202e}'),
-                "{all:?}"
+                !text.contains(|c: char| c.is_control() || c == '\u{202e}'),
+                "{text:?}"
             );
         }
     }
@@ -548,7 +552,10 @@ fn hostile_names_change_no_screen_and_no_policy() {
     let unsafe_ones = |c: char| c != '\n' && c.is_control();
     assert!(!text.contains(unsafe_ones));
     let rejected = parse_rejected(&text).expect("a policy");
-    let ids: Vec<&str> = rejected.iter().map(|one| one.workload.as_str()).collect();
+    let ids: Vec<&str> = rejected
+        .iter()
+        .map(|action| action.workload.as_str())
+        .collect();
     assert!(!ids.contains(&"*"));
     if model.monthly_savings() != whole {
         assert_eq!(ids.len(), 1);
@@ -589,9 +596,13 @@ fn five_thousand_workloads_are_drawn_and_moved_through_at_once() {
     press(&mut model, &[Key::Char('/')]);
     typed(&mut model, "4999");
     press(&mut model, &[Key::Enter]);
-    let found = screen(&model, (80, 24));
-    assert!(found[3].starts_with("1 of 5,000 workloads"), "{}", found[3]);
-    assert!(found[5].contains("service-4999"), "{found:?}");
+    let filtered = screen(&model, (80, 24));
+    assert!(
+        filtered[3].starts_with("1 of 5,000 workloads"),
+        "{}",
+        filtered[3]
+    );
+    assert!(filtered[5].contains("service-4999"), "{filtered:?}");
 }
 
 /// A screen as a page shows it.

@@ -78,7 +78,7 @@ fn kpis(estate: &Value) -> Value {
 
 #[test]
 fn two_workloads_have_the_figures_of_the_page() {
-    let found = kpis(&two());
+    let figures = kpis(&two());
     let expected = json!({
         "gpu_hours_monthly": 3_650.0,
         "useful_gpu_hours_monthly": 949.0,
@@ -92,7 +92,7 @@ fn two_workloads_have_the_figures_of_the_page() {
         "cost_per_completed_training_job": null,
         "time_to_first_work_hours": null,
     });
-    assert_eq!(found, expected);
+    assert_eq!(figures, expected);
 }
 
 #[test]
@@ -100,19 +100,19 @@ fn what_was_not_measured_is_absent_and_not_zero() {
     let mut silent = two();
     let metrics = silent["metrics"].as_array_mut().expect("a list");
     // The maxima of one of four GPUs are missing: it is unknown when that one rested.
-    metrics.retain(|one| {
-        !(one["instance"] == "i-two" && one["gpu"] == 3 && one["statistic"] == "maximum")
+    metrics.retain(|series| {
+        !(series["instance"] == "i-two" && series["gpu"] == 3 && series["statistic"] == "maximum")
     });
-    let found = kpis(&silent);
-    assert_eq!(found["gpu_hours_monthly"], 3_650.0);
-    assert_eq!(found["unmeasured_gpu_hours_monthly"], 2_920.0);
-    assert_eq!(found["useful_gpu_hours_monthly"], 365.0);
-    assert_eq!(found["idle_gpu_hours_monthly"], 0.0);
+    let figures = kpis(&silent);
+    assert_eq!(figures["gpu_hours_monthly"], 3_650.0);
+    assert_eq!(figures["unmeasured_gpu_hours_monthly"], 2_920.0);
+    assert_eq!(figures["useful_gpu_hours_monthly"], 365.0);
+    assert_eq!(figures["idle_gpu_hours_monthly"], 0.0);
     // 734.38 ÷ 365
-    assert_eq!(found["cost_per_useful_gpu_hour"], 2.012);
+    assert_eq!(figures["cost_per_useful_gpu_hour"], 2.012);
     silent["metrics"] = json!([]);
-    let found = kpis(&silent);
-    assert_eq!(found["unmeasured_gpu_hours_monthly"], 3_650.0);
+    let figures = kpis(&silent);
+    assert_eq!(figures["unmeasured_gpu_hours_monthly"], 3_650.0);
     for key in [
         "useful_gpu_hours_monthly",
         "idle_gpu_hours_monthly",
@@ -120,7 +120,7 @@ fn what_was_not_measured_is_absent_and_not_zero() {
         "utilization_by_cost_percent",
         "cost_per_useful_gpu_hour",
     ] {
-        assert_eq!(found[key], Value::Null, "{key}");
+        assert_eq!(figures[key], Value::Null, "{key}");
     }
 }
 
@@ -128,12 +128,12 @@ fn what_was_not_measured_is_absent_and_not_zero() {
 fn jobs_cost_what_was_billed_and_failed_ones_count() {
     let mut estate = two();
     jobs(&mut estate);
-    let found = kpis(&estate);
+    let figures = kpis(&estate);
     // fit 2 × 1.41 = 2.82; broken 2 × 0.5 h × 1.41 = 1.41; warm 2 × 0.25 h × 1.41 = 0.71, and
     // 2.82 in the warm pool. Together 7.76: ÷ 3 = 2.5867, and ÷ 2 completed = 3.88.
-    assert_eq!(found["training_jobs"], 3.0);
-    assert_eq!(found["cost_per_training_job"], 2.59);
-    assert_eq!(found["cost_per_completed_training_job"], 3.88);
+    assert_eq!(figures["training_jobs"], 3.0);
+    assert_eq!(figures["cost_per_training_job"], 2.59);
+    assert_eq!(figures["cost_per_completed_training_job"], 3.88);
     let world = World::new();
     let path = world.estate("estate.json", &estate);
     let document = world
@@ -203,11 +203,18 @@ fn units_of_workloads_and_jobs_have_a_price() {
         "audit", "--from", &path, "--units", &units, "--format", "json",
     ];
     let audit = world.run(&arguments).json();
-    let found: Vec<Value> = audit["unit_costs"]
+    let costs: Vec<Value> = audit["unit_costs"]
         .as_array()
         .expect("a list")
         .iter()
-        .map(|one| json!([one["name"], one["cost"], one["per"], one["cost_per_units"]]))
+        .map(|cost| {
+            json!([
+                cost["name"],
+                cost["cost"],
+                cost["per"],
+                cost["cost_per_units"]
+            ])
+        })
         .collect();
     let expected = [
         // 734.38 × 24 ÷ 730 = 24.1440; × 1,000 ÷ 48,000.
@@ -219,7 +226,7 @@ fn units_of_workloads_and_jobs_have_a_price() {
         // 2,855.76 × 720 ÷ 730 = 2,816.6400.
         json!(["lab", 2_816.64, 1, null]),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(costs, expected);
     assert_explains("kpis.md", &audit["unit_costs"]);
     let arguments = ["kpi", "--from", &path, "--units", &units, "--format", "csv"];
     let csv = world.run(&arguments).stdout;
@@ -337,9 +344,9 @@ fn a_run_costs_its_hours_and_its_log_counts_epochs() {
         "--format",
         "json",
     ];
-    let found = world.run(&arguments);
-    assert_eq!(found.code, 0, "{}", found.stderr);
-    let rows: Vec<Value> = found.json()["kpis"]
+    let outcome = world.run(&arguments);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let rows: Vec<Value> = outcome.json()["kpis"]
         .as_array()
         .expect("a list")
         .iter()
@@ -354,7 +361,7 @@ fn a_run_costs_its_hours_and_its_log_counts_epochs() {
         json!(["cost per unit", 5.03, "USD per epochs"]),
     ];
     assert_eq!(rows, expected);
-    assert_explains("kpis.md", &found.json());
+    assert_explains("kpis.md", &outcome.json());
 }
 
 /// The samples of a run of 2.5 h on a g5.xlarge with 12,600 steps and 9 epochs.
@@ -372,9 +379,9 @@ fn samples_with_units_price_each_and_flags_come_first() {
             &["kpi", "--run", &samples, "--offline", "--format", "json"],
             more,
         ];
-        let found = world.run(&arguments.concat());
-        assert_eq!(found.code, 0, "{}", found.stderr);
-        let document = found.json();
+        let outcome = world.run(&arguments.concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let document = outcome.json();
         let rows = document["kpis"].as_array().expect("a list").iter();
         rows.map(|row| json!([row["value"], row["unit"]])).collect()
     };
@@ -519,8 +526,8 @@ fn real_requests_and_tokens_have_the_prices_of_the_page() {
             "requests=2023-11-16",
         ];
         let more = ["--offline", "--format", "json"];
-        let found = world.run(&[&of_run[..], &counted, &more].concat()).json();
-        let values: Vec<&Value> = found["kpis"]
+        let answer = world.run(&[&of_run[..], &counted, &more].concat()).json();
+        let values: Vec<&Value> = answer["kpis"]
             .as_array()
             .expect("a list")
             .iter()
@@ -589,8 +596,8 @@ fn the_units_of_the_page_cost_what_it_says() {
     let units = blocks(&page("kpis.md"), "csv").remove(0);
     let units = world.file("units.csv", units);
     let arguments = ["kpi", "--demo", "--units", &units, "--format", "json"];
-    let found = world.run(&arguments);
-    assert_eq!(found.code, 0, "{}", found.stderr);
-    let text = found.stdout;
+    let outcome = world.run(&arguments);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let text = outcome.stdout;
     assert!(text.contains("18.820838"), "{text}");
 }

@@ -173,9 +173,9 @@ fn told(claim: &Claim) -> String {
 #[test]
 fn pods_hold_what_they_asked_for_on_the_machine_where_they_run() {
     let paths = ["nodes.json", "objects.json"].map(fixture);
-    let mut found = read_kubectl(&paths).expect("a cluster");
-    assert!(found.gaps.is_empty(), "{:?}", found.gaps);
-    let clusters = &mut found.value.clusters;
+    let mut gathered = read_kubectl(&paths).expect("a cluster");
+    assert!(gathered.gaps.is_empty(), "{:?}", gathered.gaps);
+    let clusters = &mut gathered.value.clusters;
     clusters.sort();
     let claims: Vec<String> = clusters.claims.iter().map(told).collect();
     let start = "since 2026-10-20T08:00:00Z";
@@ -244,12 +244,12 @@ fn pods_hold_what_they_asked_for_on_the_machine_where_they_run() {
 
 #[test]
 fn nodes_alone_say_nothing_about_what_is_requested() {
-    let found = read_kubectl(&[fixture("nodes.json")]).expect("nodes");
-    let nodes = &found.value.clusters.nodes;
+    let gathered = read_kubectl(&[fixture("nodes.json")]).expect("nodes");
+    let nodes = &gathered.value.clusters.nodes;
     // What a driver lists on own hardware is among the other objects.
     assert_eq!(nodes.len(), 4);
     for node in nodes {
-        let funnel = node.funnel(&found.value.clusters.claims);
+        let funnel = node.funnel(&gathered.value.clusters.claims);
         assert_eq!(
             (funnel.requested, funnel.free()),
             (None, None),
@@ -257,7 +257,11 @@ fn nodes_alone_say_nothing_about_what_is_requested() {
             node.name
         );
     }
-    let gaps: Vec<String> = found.gaps.iter().map(|gap| gap.what.to_string()).collect();
+    let gaps: Vec<String> = gathered
+        .gaps
+        .iter()
+        .map(|gap| gap.what.to_string())
+        .collect();
     assert_eq!(gaps, ["pods"]);
     let alone = read_kubectl(&[fixture("objects.json")]).expect_err("no node");
     assert!(
@@ -274,16 +278,16 @@ fn devices_of_a_node_that_was_not_recorded_are_a_gap() {
     nodes.retain(|node| node["metadata"]["name"] != "gke-mig-1");
     let world = World::new();
     let path = PathBuf::from(world.file("part.json", list.to_string()));
-    let found = read_kubectl(&[path, fixture("objects.json")]).expect("a cluster");
-    let [gap] = found.gaps.as_slice() else {
-        panic!("{:?}", found.gaps);
+    let gathered = read_kubectl(&[path, fixture("objects.json")]).expect("a cluster");
+    let [gap] = gathered.gaps.as_slice() else {
+        panic!("{:?}", gathered.gaps);
     };
     assert_eq!(
         (gap.what.to_string().as_str(), gap.place.as_str()),
         ("instance", "gke-mig-1")
     );
     assert!(gap.hides() == Hidden::Instances);
-    assert_eq!(found.value.clusters.claims.len(), 7);
+    assert_eq!(gathered.value.clusters.claims.len(), 7);
 }
 
 #[test]
@@ -499,7 +503,7 @@ fn an_audit_says_what_each_rule_about_clusters_finds() {
             let audit = ["audit", "--from", path, "--format", "json"];
             let report = world.run(&[&audit[..], more].concat()).json();
             let findings = report["findings"].as_array().expect("a list");
-            let rules: Vec<&Value> = findings.iter().map(|one| &one["rule"]).collect();
+            let rules: Vec<&Value> = findings.iter().map(|finding| &finding["rule"]).collect();
             assert!(rules.contains(&&json!(rule)), "{rule}: {rules:?}");
         }
     }

@@ -25,8 +25,11 @@ fn findings(objects: &[Value], rule: &str) -> Vec<Value> {
         "json",
     ];
     let report = world.run(&audit).json();
-    let all = report["findings"].as_array().expect("a list").iter();
-    all.filter(|one| one["rule"] == rule).cloned().collect()
+    let findings = report["findings"].as_array().expect("a list").iter();
+    findings
+        .filter(|finding| finding["rule"] == rule)
+        .cloned()
+        .collect()
 }
 
 /// A claim of devices that is not allocated, with one request.
@@ -91,21 +94,21 @@ fn pods_that_wait_for_resource_claims_wait_for_their_devices() {
     made["status"]["resourceClaimStatuses"] =
         json!([{"name": "gpu", "resourceClaimName": "q-gpu-x7"}]);
     objects.extend([made, claim("q-gpu-x7", &whole(1))]);
-    let found = read(&objects);
-    assert_eq!(reasons(&found), Vec::<String>::new());
-    let claims = found.value.clusters.claims.iter();
+    let gathered = read(&objects);
+    assert_eq!(reasons(&gathered), Vec::<String>::new());
+    let claims = gathered.value.clusters.claims.iter();
     let mut rows: Vec<(&str, &str, u32)> = claims
-        .map(|one| {
-            assert_eq!(one.state, ClaimState::Pending);
-            let pod = one.holder.pod.as_deref().expect("a pod");
-            (pod, one.devices.resource.as_str(), one.devices.count)
+        .map(|claim| {
+            assert_eq!(claim.state, ClaimState::Pending);
+            let pod = claim.holder.pod.as_deref().expect("a pod");
+            (pod, claim.devices.resource.as_str(), claim.devices.count)
         })
         .collect();
     rows.sort_unstable();
     let expected = [("p-0", "gpu.nvidia.com", 3), ("q", "gpu.nvidia.com", 1)];
     assert_eq!(rows, expected);
-    let found = findings(&objects, "pending-gpu-pods");
-    let [one] = found.as_slice() else {
+    let pending = findings(&objects, "pending-gpu-pods");
+    let [one] = pending.as_slice() else {
         panic!("one finding");
     };
     let title = one["title"].as_str().expect("text");
@@ -123,11 +126,11 @@ fn what_a_claim_asks_for_in_words_that_are_not_understood_is_a_gap() {
         waiting("p", "part"),
         waiting("q", "none"),
     ]);
-    let found = read(&objects);
-    assert!(found.value.clusters.claims.is_empty());
+    let gathered = read(&objects);
+    assert!(gathered.value.clusters.claims.is_empty());
     let expected = "devices of cluster: 2 pods wait for resource claims of unknown devices, of \
                     device classes such as mig.nvidia.com";
-    assert_eq!(reasons(&found), [expected]);
+    assert_eq!(reasons(&gathered), [expected]);
     // A policy that forbids pods that wait does not pass.
     let world = World::new();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
@@ -198,17 +201,17 @@ fn ranker(on: &str, cpu: &str, more: &Value) -> Value {
 #[test]
 fn nodes_are_repacked_only_if_cpu_memory_and_rules_for_placing_allow_it() {
     let plugin = json!({"nvidia.com/gpu": "8"});
-    let fleet = |one: Value, other: Value| {
+    let fleet = |first: Value, second: Value| {
         let nodes = [node("a", &plugin), node("b", &plugin)];
         let mut objects = nodes.to_vec();
-        objects.extend([proxy("a"), proxy("b"), one, other]);
+        objects.extend([proxy("a"), proxy("b"), first, second]);
         findings(&objects, "fragmented-gpus")
     };
     let none = json!({});
     let alike = |cpu| fleet(ranker("a", cpu, &none), ranker("b", cpu, &none));
     // 96 + 96 of 192 cores, and 97 + 97.
-    let found = alike("96");
-    let [one] = found.as_slice() else {
+    let advice = alike("96");
+    let [one] = advice.as_slice() else {
         panic!("one finding");
     };
     let title = one["title"].as_str().expect("text");
@@ -219,8 +222,8 @@ fn nodes_are_repacked_only_if_cpu_memory_and_rules_for_placing_allow_it() {
     let kept = fleet(ranker("a", "1", &here("a")), ranker("b", "1", &here("b")));
     assert_eq!(kept, Vec::<Value>::new());
     let disk = json!({"volumes": [{"name": "scratch", "emptyDir": {}}]});
-    let found = fleet(ranker("a", "1", &disk), ranker("b", "1", &disk));
-    let [one] = found.as_slice() else {
+    let advice = fleet(ranker("a", "1", &disk), ranker("b", "1", &disk));
+    let [one] = advice.as_slice() else {
         panic!("one finding");
     };
     let caveats = one["recommendation"]["caveats"].to_string();
@@ -247,8 +250,8 @@ fn findings_about_a_cluster_go_by_node_by_pod_and_by_the_start_of_an_id() {
         let text = explained(rule, id);
         assert_eq!(text.code, 0, "{}", text.stderr);
         for other in others {
-            let found = explained(rule, other);
-            assert_eq!(found.stdout, text.stdout, "{other}: {}", found.stderr);
+            let outcome = explained(rule, other);
+            assert_eq!(outcome.stdout, text.stdout, "{other}: {}", outcome.stderr);
         }
     };
     let rule = "unallocated-gpus";
@@ -328,9 +331,9 @@ fn a_cluster_joins_a_recorded_estate_of_its_account() {
         .collect();
     // The facts of the account are used, and a machine counts once.
     let ids = [json!("i-one"), json!("on-premises/on-premises/hall/hall")];
-    let mut found: Vec<&Value> = shown.iter().map(|(id, _)| *id).collect();
-    found.sort_by_key(|id| id.to_string());
-    assert_eq!(found, [&ids[0], &ids[1]]);
+    let mut shown_ids: Vec<&Value> = shown.iter().map(|(id, _)| *id).collect();
+    shown_ids.sort_by_key(|id| id.to_string());
+    assert_eq!(shown_ids, [&ids[0], &ids[1]]);
     assert!(shown.contains(&(&ids[0], &json!("g5.xlarge"))), "{shown:?}");
     assert_eq!(document["nodes"].as_array().map(Vec::len), Some(3));
     let gaps = document["gaps"].as_array().expect("a list");

@@ -88,7 +88,9 @@ fn a_stopped_instance_has_no_hourly_price_but_what_hangs_on_it_has() {
         .run(&["audit", "--from", &path, "--format", "json"])
         .json();
     let workloads = audit["workloads"].as_array().expect("a list");
-    let same = workloads.iter().find(|one| one["running"] == false);
+    let same = workloads
+        .iter()
+        .find(|workload| workload["running"] == false);
     assert_eq!(same.expect("it is stopped")["monthly_cost"], expected);
     let rows = csv_rows(&listed(&world, &path, "csv").stdout);
     assert_eq!(rows[0]["idle_storage_monthly_cost"], "13.89");

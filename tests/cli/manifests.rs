@@ -25,7 +25,10 @@ fn answers(questions: &[Value]) -> Option<Vec<Value>> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("Python starts");
-    let lines: String = questions.iter().map(|one| format!("{one}\n")).collect();
+    let lines: String = questions
+        .iter()
+        .map(|question| format!("{question}\n"))
+        .collect();
     let mut stdin = child.stdin.take().expect("a pipe");
     let written = stdin.write_all(lines.as_bytes());
     drop(stdin);
@@ -38,19 +41,19 @@ fn answers(questions: &[Value]) -> Option<Vec<Value>> {
     written.expect("it reads");
     assert!(output.status.success(), "{stderr}\n{lines}");
     let stdout = String::from_utf8(output.stdout).expect("UTF-8");
-    let all: Vec<Value> = stdout
+    let answers: Vec<Value> = stdout
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
-    assert_eq!(all.len(), questions.len());
-    Some(all)
+    assert_eq!(answers.len(), questions.len());
+    Some(answers)
 }
 
 /// The documents of each text; `None` where no parser is there.
 fn documents(texts: &[&str]) -> Option<Vec<Vec<Value>>> {
     let questions: Vec<Value> = texts.iter().map(|text| json!({"yaml": text})).collect();
-    let all = answers(&questions)?.into_iter();
-    let lists = all.map(|one| one.as_array().expect("a list").clone());
+    let answers = answers(&questions)?.into_iter();
+    let lists = answers.map(|answer| answer.as_array().expect("a list").clone());
     Some(lists.collect())
 }
 
@@ -312,7 +315,7 @@ fn answer(arguments: &[&str]) -> Value {
         "day.csv",
         format!("time,gpus\n{}", rows.collect::<String>()),
     );
-    let arguments = arguments.iter().map(|one| match *one {
+    let arguments = arguments.iter().map(|argument| match *argument {
         "day.csv" => day.as_str(),
         other => other,
     });
@@ -335,8 +338,8 @@ fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
 /// Every GPU of an instance is in one entry of each configuration, and has at most seven
 /// slices.
 fn assert_divides(document: &Value, gpus: u64) {
-    let all = document["mig-configs"].as_object().expect("setups");
-    for cards in all.values() {
+    let setups = document["mig-configs"].as_object().expect("setups");
+    for cards in setups.values() {
         let cards = cards.as_array().expect("a list");
         let devices = cards
             .iter()
@@ -344,8 +347,8 @@ fn assert_divides(document: &Value, gpus: u64) {
         let devices: Vec<u64> = devices.filter_map(Value::as_u64).collect();
         let once: BTreeSet<u64> = devices.iter().copied().collect();
         assert_eq!(once.len(), devices.len(), "{document:#}");
-        let all: BTreeSet<u64> = (0..gpus).collect();
-        assert_eq!(once, all, "{document:#}");
+        let every_gpu: BTreeSet<u64> = (0..gpus).collect();
+        assert_eq!(once, every_gpu, "{document:#}");
         for slices in cards
             .iter()
             .filter_map(|card| card["mig-devices"].as_object())
@@ -376,10 +379,10 @@ fn slices_are_divided_as_mig_parted_and_the_operator_read_them() {
         let answer = answer(&arguments);
         let parted = text(&answer, "mig-parted.yaml");
         let operator = text(&answer, "gpu-operator-mig.yaml");
-        let Some(found) = documents(&[parted, operator]) else {
+        let Some(parsed) = documents(&[parted, operator]) else {
             return;
         };
-        let [parted, operator] = found.as_slice() else {
+        let [parted, operator] = parsed.as_slice() else {
             panic!("two texts");
         };
         let ([parted], [operator]) = (parted.as_slice(), operator.as_slice()) else {
@@ -438,10 +441,10 @@ fn replicas_are_shared_as_the_device_plugin_reads_them() {
     ];
     for (arguments, setups) in cases {
         let answer = answer(arguments);
-        let Some(found) = documents(&[text(&answer, "gpu-operator-sharing.yaml")]) else {
+        let Some(parsed) = documents(&[text(&answer, "gpu-operator-sharing.yaml")]) else {
             return;
         };
-        let [map] = found[0].as_slice() else {
+        let [map] = parsed[0].as_slice() else {
             panic!("one document");
         };
         assert_valid(&config_map(), map);
@@ -475,10 +478,10 @@ fn replicas_are_shared_as_the_device_plugin_reads_them() {
 fn one_tenant_on_an_instance_of_its_own_has_a_whole_gpu() {
     let tenants = ["a:2GiB:40%", "b:2GiB:40%", "c:2GiB:40%"];
     let mut arguments = vec!["share", "--type", "g5.xlarge", "--class", "development"];
-    arguments.extend(tenants.iter().flat_map(|one| ["--tenant", *one]));
+    arguments.extend(tenants.iter().flat_map(|tenant| ["--tenant", *tenant]));
     let answer = answer(&arguments);
     let rows = answer["placements"].as_array().expect("a list");
-    let found: Vec<[&str; 3]> = rows
+    let placed: Vec<[&str; 3]> = rows
         .iter()
         .map(|row| ["tenant", "mode", "resource"].map(|key| row[key].as_str().expect("text")))
         .collect();
@@ -487,7 +490,7 @@ fn one_tenant_on_an_instance_of_its_own_has_a_whole_gpu() {
         ["b", "time-slicing", "nvidia.com/gpu.shared"],
         ["c", "whole", "nvidia.com/gpu"],
     ];
-    assert_eq!(found, expected);
+    assert_eq!(placed, expected);
     assert_eq!(answer["cards"][1]["setup"], "whole");
     let sharing = text(&answer, "gpu-operator-sharing.yaml");
     assert!(!sharing.contains("replicas: 1\n"), "{sharing}");
@@ -550,10 +553,10 @@ fn policies_have_the_shapes_of_keda_and_karpenter() {
     for arguments in policies() {
         let answer = answer(&arguments);
         let texts = ["scaledobject.yaml", "nodepool.yaml"].map(|name| text(&answer, name));
-        let Some(found) = documents(&texts) else {
+        let Some(parsed) = documents(&texts) else {
             return;
         };
-        let [scaled, pools] = found.as_slice() else {
+        let [scaled, pools] = parsed.as_slice() else {
             panic!("two texts");
         };
         let [scaled] = scaled.as_slice() else {
@@ -606,17 +609,20 @@ fn policies_are_inputs_of_auto_scaling() {
             questions.push(json!({"operation": operation, "input": input}));
         }
         assert!(questions.len() >= 2, "{answer}");
-        let Some(found) = answers(&questions) else {
+        let Some(answers) = answers(&questions) else {
             return;
         };
-        assert!(found.iter().all(|one| *one == json!([])), "{found:?}");
+        assert!(
+            answers.iter().all(|problems| *problems == json!([])),
+            "{answers:?}"
+        );
     }
 }
 
 /// What cannot be wrong cannot be right: each schema and the model refuse something.
 #[test]
 fn wrong_files_are_found() {
-    let Some(found) = documents(&[
+    let Some(parsed) = documents(&[
         "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata:\n  name: 1234\n",
         "version: v1\nmig-configs:\n  a:\n    - devices: [0]\n      mig-enabled: true\n",
         "version: v1\nsharing:\n  mps:\n    resources:\n      - {name: nvidia.com/gpu, replicas: 1}\n",
@@ -632,7 +638,7 @@ fn wrong_files_are_found() {
         config_map(),
         node_pool(),
     ];
-    for (schema, documents) in schemas.iter().zip(&found) {
+    for (schema, documents) in schemas.iter().zip(&parsed) {
         let validator = jsonschema::validator_for(schema).expect("a schema");
         assert!(!validator.is_valid(&documents[0]), "{:#}", documents[0]);
     }
@@ -641,8 +647,11 @@ fn wrong_files_are_found() {
         json!({"operation": "put-scaling-policy", "input": policy}),
         json!({"operation": "put-policy", "input": {}}),
     ];
-    let found = answers(&asked).expect("it ran before");
-    assert!(found.iter().all(|one| *one != json!([])), "{found:?}");
+    let answers = answers(&asked).expect("it ran before");
+    assert!(
+        answers.iter().all(|problems| *problems != json!([])),
+        "{answers:?}"
+    );
 }
 
 #[test]
@@ -674,10 +683,10 @@ fn workloads_of_any_name_have_names_of_kubernetes() {
         assert_eq!(outcome.code, 0, "{name:?}: {}", outcome.stderr);
         let answer = outcome.json();
         let texts = ["scaledobject.yaml", "nodepool.yaml"].map(|file| text(&answer, file));
-        let Some(found) = documents(&texts) else {
+        let Some(parsed) = documents(&texts) else {
             return;
         };
-        assert_valid(&scaled_object(), &found[0][0]);
-        assert_valid(&node_pool(), &found[1][0]);
+        assert_valid(&scaled_object(), &parsed[0][0]);
+        assert_valid(&node_pool(), &parsed[1][0]);
     }
 }

@@ -310,23 +310,24 @@ fn samples() -> Value {
 }
 
 /// The texts of a document: values, and keys of objects whose keys are free.
-fn texts(value: &Value, found: &mut BTreeSet<String>) {
+fn texts(value: &Value, into: &mut BTreeSet<String>) {
     match value {
         Value::String(text) => {
-            found.insert(text.clone());
+            into.insert(text.clone());
         }
-        Value::Array(all) => all.iter().for_each(|one| texts(one, found)),
+        Value::Array(all) => all.iter().for_each(|item| texts(item, into)),
         Value::Object(map) => {
-            for (key, one) in map {
+            for (key, member) in map {
                 if FREE_KEYS.contains(&key.as_str()) {
-                    found.extend(
-                        one.as_object()
+                    into.extend(
+                        member
+                            .as_object()
                             .into_iter()
                             .flat_map(|map| map.keys())
                             .cloned(),
                     );
                 }
-                texts(one, found);
+                texts(member, into);
             }
         }
         _ => {}
@@ -340,11 +341,11 @@ fn places(value: &Value) -> usize {
         Value::Array(all) => all.iter().map(places).sum(),
         Value::Object(map) => map
             .iter()
-            .map(|(key, one)| {
+            .map(|(key, member)| {
                 let keys = FREE_KEYS.contains(&key.as_str());
-                places(one)
+                places(member)
                     + if keys {
-                        one.as_object().map_or(0, |map| map.len())
+                        member.as_object().map_or(0, |map| map.len())
                     } else {
                         0
                     }
@@ -360,11 +361,11 @@ pub fn marked(value: &Value, markers: &BTreeMap<String, String>) -> Value {
     let other = |text: &str| markers.get(text).map_or(text, String::as_str).to_owned();
     match value {
         Value::String(text) => Value::String(other(text)),
-        Value::Array(all) => all.iter().map(|one| marked(one, markers)).collect(),
+        Value::Array(all) => all.iter().map(|item| marked(item, markers)).collect(),
         Value::Object(map) => map
             .iter()
-            .map(|(key, one)| {
-                let mut one = marked(one, markers);
+            .map(|(key, member)| {
+                let mut one = marked(member, markers);
                 if FREE_KEYS.contains(&key.as_str())
                     && let Some(inner) = one.as_object_mut()
                 {
@@ -423,13 +424,13 @@ impl Inputs {
 
     fn run(&mut self, command: &[&str], more: &[&str]) -> String {
         let inputs = self.arguments.iter().map(String::as_str);
-        let all: Vec<&str> = command
+        let words: Vec<&str> = command
             .iter()
             .copied()
             .chain(inputs)
             .chain(more.iter().copied())
             .collect();
-        let outcome = self.world.run(&all);
+        let outcome = self.world.run(&words);
         let name = format!("{} {}", command.join(" "), more.join(" "));
         assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
         self.shown.push((name.clone(), outcome.stdout.clone()));
@@ -480,9 +481,12 @@ impl Inputs {
         let workloads = rows("workloads", "id");
         subjects.extend(workloads.iter().map(|id| format!("plan:{id}")));
         subjects.extend(workloads);
-        let all = |list: &str| masked[list].as_array().cloned().unwrap_or_default();
-        for one in all("instances").iter().chain(&all("commitments")) {
-            subjects.push(one["id"].as_str().expect("an id").to_owned());
+        let masked_rows = |list: &str| masked[list].as_array().cloned().unwrap_or_default();
+        for row in masked_rows("instances")
+            .iter()
+            .chain(&masked_rows("commitments"))
+        {
+            subjects.push(row["id"].as_str().expect("an id").to_owned());
         }
         assert!(subjects.len() > 30, "{}", subjects.len());
         for subject in subjects {
@@ -494,11 +498,11 @@ impl Inputs {
 
 /// Every text of every input.
 fn every_text() -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
+    let mut collected = BTreeSet::new();
     for input in [&estate(), &commitments("payer"), &samples()] {
-        texts(input, &mut all);
+        texts(input, &mut collected);
     }
-    all
+    collected
 }
 
 /// The texts whose values are not a closed set: a marker in their place is accepted.
@@ -542,17 +546,17 @@ fn assert_unmarked(inputs: &Inputs) {
 #[test]
 fn no_text_of_any_input_leaves_unless_its_values_are_a_closed_set() {
     let (estate, bought, run) = (estate(), commitments("payer"), samples());
-    let all = every_text();
+    let texts = every_text();
     let plain = Inputs::of(&BTreeMap::new());
     let arguments: Vec<&str> = plain.arguments.iter().map(String::as_str).collect();
     let outcome = plain.world.run(&[&["inventory"][..], &arguments].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let free: Vec<&String> = FREE.iter().collect();
-    let closed = all.len() - free.len();
+    let closed = texts.len() - free.len();
     assert!(
         (20..80).contains(&closed),
         "{closed} of {} refuse",
-        all.len()
+        texts.len()
     );
 
     let open = {
@@ -579,7 +583,7 @@ fn no_text_of_any_input_leaves_unless_its_values_are_a_closed_set() {
         "{fields} texts in {} inputs, {} of {} different ones free, {} outputs",
         3,
         free.len(),
-        all.len(),
+        texts.len(),
         open.1,
     );
 }

@@ -97,9 +97,9 @@ pub fn text_of(markup: &str) -> String {
 
 #[test]
 fn what_is_broken_is_seen() {
-    let found = parse("<!DOCTYPE html><p id=\"a\" hidden>x &lt; y<br></p>");
-    assert_eq!(found.len(), 2);
-    assert_eq!(found[0].attributes[0], ("id".to_owned(), "a".to_owned()));
+    let elements = parse("<!DOCTYPE html><p id=\"a\" hidden>x &lt; y<br></p>");
+    assert_eq!(elements.len(), 2);
+    assert_eq!(elements[0].attributes[0], ("id".to_owned(), "a".to_owned()));
     for broken in [
         "<p>",
         "<p></b>",

@@ -64,7 +64,7 @@ fn texts(answer: &Value) -> String {
     let content = answer["result"]["content"].as_array().expect("a list");
     let texts = content
         .iter()
-        .map(|one| one["text"].as_str().expect("text"));
+        .map(|part| part["text"].as_str().expect("text"));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -128,10 +128,10 @@ fn answers_are_those_of_the_commands() {
             "g5.xlarge",
         ]),
     ];
-    let Some(found) = driven(folder.path(), &[], &calls, true) else {
+    let Some(session) = driven(folder.path(), &[], &calls, true) else {
         return;
     };
-    let answers = found["answers"].as_array().expect("a list");
+    let answers = session["answers"].as_array().expect("a list");
     assert_eq!(answers.len(), calls.len());
     for ((answer, expected), call) in answers.iter().zip(&expected).zip(&calls) {
         assert_eq!(answer["result"]["isError"], false, "{call}: {answer}");
@@ -150,12 +150,12 @@ fn answers_are_those_of_the_commands() {
     assert_eq!(texts(explained), run(&["explain", id, "--demo"]));
     assert_eq!(explained["result"].get("structuredContent"), None);
 
-    assert_eq!(found["server"]["serverInfo"]["name"], "gpucost");
+    assert_eq!(session["server"]["serverInfo"]["name"], "gpucost");
     assert_eq!(
-        found["server"]["serverInfo"]["version"],
+        session["server"]["serverInfo"]["version"],
         env!("CARGO_PKG_VERSION")
     );
-    let tools = found["tools"].as_array().expect("a list");
+    let tools = session["tools"].as_array().expect("a list");
     let names: Vec<&str> = tools
         .iter()
         .filter_map(|tool| tool["name"].as_str())
@@ -208,14 +208,14 @@ fn assert_explained(tools: &[Value]) {
             .trim_end_matches(" |")
             .rsplit_once(" | ")
             .expect("cells");
-        let mut found: BTreeSet<&str> = quoted(last);
-        found.insert("limit");
+        let mut listed: BTreeSet<&str> = quoted(last);
+        listed.insert("limit");
         let properties = tool["inputSchema"]["properties"]
             .as_object()
             .expect("an object");
         let mut expected: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
         expected.insert("limit");
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(listed, expected, "{name}");
     }
 }
 
@@ -241,10 +241,10 @@ fn the_configurations_of_the_page_start_the_server() {
 fn lists_are_shortened_and_that_is_said() {
     let folder = scratch();
     let calls = [call("audit", &json!({"demo": "starter", "limit": 2}))];
-    let Some(found) = driven(folder.path(), &[], &calls, false) else {
+    let Some(session) = driven(folder.path(), &[], &calls, false) else {
         return;
     };
-    let answer = &found["answers"][0];
+    let answer = &session["answers"][0];
     let document = &answer["result"]["structuredContent"];
     for list in ["workloads", "findings"] {
         assert_eq!(document[list].as_array().map(Vec::len), Some(2), "{list}");
@@ -309,10 +309,10 @@ fn mistakes_are_explained_and_files_elsewhere_stay_unread() {
     calls.push(call("fix", &json!({})));
     calls.push(call("pricing", &json!({"types": ["g5.xlarge"]})));
     let arguments = ["--root", root.to_str().expect("UTF-8")];
-    let Some(found) = driven(folder.path(), &arguments, &calls, false) else {
+    let Some(session) = driven(folder.path(), &arguments, &calls, false) else {
         return;
     };
-    let answers = found["answers"].as_array().expect("a list");
+    let answers = session["answers"].as_array().expect("a list");
     assert!(!Value::Array(answers.clone()).to_string().contains(SECRET));
     for (answer, call) in answers.iter().zip(&calls).take(problems) {
         assert_eq!(answer["result"]["isError"], true, "{call}: {answer}");
@@ -353,10 +353,10 @@ fn names_drive_no_terminal() {
             &json!({"from": "estate.json", "id": format!("{name}y")}),
         ),
     ];
-    let Some(found) = driven(folder.path(), &[], &calls, false) else {
+    let Some(session) = driven(folder.path(), &[], &calls, false) else {
         return;
     };
-    for answer in found["answers"].as_array().expect("a list") {
+    for answer in session["answers"].as_array().expect("a list") {
         assert!(texts(answer).chars().all(is_harmless), "{answer}");
     }
 }

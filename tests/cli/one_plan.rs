@@ -103,9 +103,9 @@ impl<'a> Views<'a> {
         let subjects = ["workloads", "unused_commitments"].into_iter();
         let subjects = subjects.flat_map(|key| list(&views.audit[key]));
         views.actions = subjects
-            .flat_map(|one| {
-                let actions = list(&one["plan"]["actions"]).iter();
-                actions.map(|action| said(one["id"].as_str().expect("an id"), action))
+            .flat_map(|subject| {
+                let actions = list(&subject["plan"]["actions"]).iter();
+                actions.map(|action| said(subject["id"].as_str().expect("an id"), action))
             })
             .collect();
         views.actions.sort();
@@ -211,13 +211,19 @@ impl<'a> Views<'a> {
         steps.sort();
         let own = self.actions.iter().filter(|said| said.action != "commit");
         assert_eq!(steps, own.cloned().collect::<Vec<_>>());
-        let terms = |one: &Value| {
-            let amounts = ["upfront", "monthly", "term_total"].map(|key| cents(&one[key]));
-            (one["count"].clone(), text(&one["instance_type"]), amounts)
+        let terms = |purchase: &Value| {
+            let amounts = ["upfront", "monthly", "term_total"].map(|key| cents(&purchase[key]));
+            (
+                purchase["count"].clone(),
+                text(&purchase["instance_type"]),
+                amounts,
+            )
         };
-        let sorted = |all: &[Value]| {
-            let mut terms: Vec<String> =
-                all.iter().map(|one| format!("{:?}", terms(one))).collect();
+        let sorted = |purchases: &[Value]| {
+            let mut terms: Vec<String> = purchases
+                .iter()
+                .map(|purchase| format!("{:?}", terms(purchase)))
+                .collect();
             terms.sort();
             terms
         };
@@ -225,21 +231,21 @@ impl<'a> Views<'a> {
     }
 
     fn check_explain(&self) {
-        for one in self.workloads() {
-            let id = one["id"].as_str().expect("an id");
-            if list(&one["plan"]["actions"]).is_empty() {
+        for workload in self.workloads() {
+            let id = workload["id"].as_str().expect("an id");
+            if list(&workload["plan"]["actions"]).is_empty() {
                 continue;
             }
             let explained = self.json(&format!("explain {id}"));
             let planned = "planned_monthly_cost";
-            assert_eq!(explained[planned], one["plan"][planned], "{id}");
+            assert_eq!(explained[planned], workload["plan"][planned], "{id}");
             let of = |actions: &Value| -> Vec<Said> {
                 list(actions)
                     .iter()
                     .map(|action| said(id, action))
                     .collect()
             };
-            assert_eq!(of(&explained["plan"]), of(&one["plan"]["actions"]));
+            assert_eq!(of(&explained["plan"]), of(&workload["plan"]["actions"]));
         }
     }
 
@@ -250,9 +256,9 @@ impl<'a> Views<'a> {
             let words = format!("rightsize to {}", said.to);
             assert!(list(&row["plan"]).contains(&words.into()), "{said:?}");
             let candidates = list(&row["candidates"]).iter();
-            let mut accepted = candidates.filter(|one| one["accepted"] == true);
+            let mut accepted = candidates.filter(|candidate| candidate["accepted"] == true);
             let chosen = accepted
-                .find(|one| target(one) == said.to)
+                .find(|candidate| target(candidate) == said.to)
                 .expect("the target");
             assert_eq!(cents(&chosen["monthly_savings"]), said.monthly_savings);
             assert_eq!(text(&chosen["risk"]), said.risk);
@@ -271,12 +277,12 @@ impl<'a> Views<'a> {
         let pools = ["reserved_pools", "savings_plan_pools"].into_iter();
         let pools = pools.flat_map(|key| list(&reserved[key]));
         let bought = pools.map(|pool| &pool["purchase"]);
-        let sorted = |all: Vec<&Value>| {
-            let mut all: Vec<String> = all.into_iter().map(Value::to_string).collect();
-            all.sort();
-            all
+        let sorted = |purchases: Vec<&Value>| {
+            let mut texts: Vec<String> = purchases.into_iter().map(Value::to_string).collect();
+            texts.sort();
+            texts
         };
-        let bought = bought.filter(|one| !one.is_null()).collect();
+        let bought = bought.filter(|purchase| !purchase.is_null()).collect();
         assert_eq!(sorted(bought), sorted(self.purchases().iter().collect()));
         let mut shares = self.actions.iter().filter(|said| said.action == "share");
         if let Some(said) = shares.next() {
@@ -290,10 +296,12 @@ impl<'a> Views<'a> {
             let placed: BTreeSet<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
             assert!(placed.contains(said.workload.as_str()), "{said:?}");
             let own = self.actions.iter();
-            let own = own.filter(|one| placed.contains(one.workload.as_str()));
+            let own = own.filter(|action| placed.contains(action.workload.as_str()));
             assert_eq!(rows, own.cloned().collect::<Vec<_>>());
             let mut methods = list(&share["methods"]).iter();
-            let chosen = methods.find(|one| one["chosen"] == true).expect("a method");
+            let chosen = methods
+                .find(|method| method["chosen"] == true)
+                .expect("a method");
             assert_eq!(cents(&chosen["saved_monthly"]), said.monthly_savings);
             let (count, _) = said.to.split_once(" × ").expect("a target");
             assert_eq!(chosen["instances"].to_string(), count);
@@ -310,7 +318,7 @@ impl<'a> Views<'a> {
         let names: BTreeMap<&str, &str> = ["workloads", "unused_commitments"]
             .into_iter()
             .flat_map(|key| list(&self.audit[key]))
-            .filter_map(|one| Some((one["id"].as_str()?, one["name"].as_str()?)))
+            .filter_map(|subject| Some((subject["id"].as_str()?, subject["name"].as_str()?)))
             .collect();
         for said in self.actions.iter().filter(|said| said.action != "commit") {
             let saved = dollars(&said.monthly_savings);
@@ -336,26 +344,28 @@ impl<'a> Views<'a> {
         let inventory = self.json("inventory");
         let instances = list(&inventory["instances"]).iter();
         let instances: BTreeMap<&str, &Value> = instances
-            .map(|one| (one["id"].as_str().expect("an id"), one))
+            .map(|instance| (instance["id"].as_str().expect("an id"), instance))
             .collect();
-        for one in self.workloads() {
-            let own = list(&one["instances"]).iter();
+        for workload in self.workloads() {
+            let own = list(&workload["instances"]).iter();
             let own = own.map(|id| instances[id.as_str().expect("an id")]);
             let mut hourly = 0.0;
             for instance in own {
                 for key in ["account", "region", "instance_type"] {
-                    assert_eq!(instance[key], one[key], "{key}");
+                    assert_eq!(instance[key], workload[key], "{key}");
                 }
                 hourly += instance["hourly_cost"].as_f64().unwrap_or_default();
             }
-            if one["purchase_option"] == "on-demand" && one["running_share"] == 1.0 {
-                let stated = one["hourly_cost"].as_f64().unwrap_or_default();
-                assert!((hourly - stated).abs() < 1e-6, "{hourly}: {one}");
+            if workload["purchase_option"] == "on-demand" && workload["running_share"] == 1.0 {
+                let stated = workload["hourly_cost"].as_f64().unwrap_or_default();
+                assert!((hourly - stated).abs() < 1e-6, "{hourly}: {workload}");
             }
         }
         for row in self.csv("audit --format focus") {
-            let mut all = self.workloads().iter();
-            let Some(one) = all.find(|one| one["id"] == row["x_WorkloadId"].as_str()) else {
+            let mut workloads = self.workloads().iter();
+            let Some(one) =
+                workloads.find(|workload| workload["id"] == row["x_WorkloadId"].as_str())
+            else {
                 continue;
             };
             let class = match one["running"] == true {
@@ -377,10 +387,10 @@ fn every_view_of_every_estate_names_the_actions_of_the_audit() {
     });
     let others = inputs().into_iter().map(|(_, flags)| flags);
     let others = others.filter(|flags| flags.starts_with("--from ") && !flags.contains("target/"));
-    let all: Vec<String> = demos.into_iter().chain(others).collect();
+    let estates: Vec<String> = demos.into_iter().chain(others).collect();
     let (next, planned) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let check = || {
-        while let Some(flags) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(flags) = estates.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Some(views) = Views::of(flags) else {
                 continue;
             };
@@ -401,5 +411,5 @@ fn every_view_of_every_estate_names_the_actions_of_the_audit() {
             .for_each(|worker| worker.join().expect("every view agrees"));
     });
     let planned = planned.into_inner();
-    assert!(planned >= 30, "{planned} of {} estates", all.len());
+    assert!(planned >= 30, "{planned} of {} estates", estates.len());
 }

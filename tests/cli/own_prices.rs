@@ -58,8 +58,8 @@ fn assert_refused_by(command: &[&str], world: &World, says: &[&str]) {
 
 /// The first price of `gpucost pricing` with some arguments.
 fn price(world: &World, arguments: &[&str]) -> Value {
-    let all = [&["pricing"], arguments, &["--format", "json"]].concat();
-    let outcome = world.run(&all);
+    let command = [&["pricing"], arguments, &["--format", "json"]].concat();
+    let outcome = world.run(&command);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     outcome.json()["prices"][0].clone()
 }
@@ -271,17 +271,17 @@ fn own_prices_are_the_users_in_every_document_of_pricing() {
         "g5.xlarge,us-east-1,0.3,2026-09-16,,spot,",
         "g5.xlarge,us-east-1,1.5,2026-09-17,windows,,",
     ]);
-    let found = price(&world, &["g5.xlarge"]);
-    assert_eq!(found["on_demand_hourly"], 0.9);
+    let offer = price(&world, &["g5.xlarge"]);
+    assert_eq!(offer["on_demand_hourly"], 0.9);
     // 0.9 × 730.
-    assert_eq!(found["on_demand_monthly"], 657.0);
-    assert_eq!(found["origin"], "user");
-    assert_eq!(found["source"], "own.csv");
-    assert_eq!(found["effective_date"], "2026-10-01");
-    assert_eq!(found["spot_hourly"], 0.3);
-    assert_eq!(found["spot_origin"], "user");
-    assert_eq!(found["commitment_1yr_hourly"], 0.5);
-    let reserved = found["reserved"].as_array().expect("a list");
+    assert_eq!(offer["on_demand_monthly"], 657.0);
+    assert_eq!(offer["origin"], "user");
+    assert_eq!(offer["source"], "own.csv");
+    assert_eq!(offer["effective_date"], "2026-10-01");
+    assert_eq!(offer["spot_hourly"], 0.3);
+    assert_eq!(offer["spot_origin"], "user");
+    assert_eq!(offer["commitment_1yr_hourly"], 0.5);
+    let reserved = offer["reserved"].as_array().expect("a list");
     let origins: Vec<&str> = reserved
         .iter()
         .map(|term| term["origin"].as_str().expect("a text"))
@@ -353,14 +353,14 @@ fn own_prices_are_what_an_audit_rests_on() {
 #[test]
 fn discounts_come_off_on_demand_and_are_the_users() {
     let world = world_with_discounts("p4d = 50\n");
-    let found = price(&world, &["p4d.24xlarge"]);
+    let offer = price(&world, &["p4d.24xlarge"]);
     // 21.957642 ÷ 2; spot and commitments are no list prices.
-    assert_eq!(found["on_demand_hourly"], 10.978821);
-    assert_eq!(found["origin"], "user");
-    assert_eq!(found["source"], "karpenter-2026-07-20 less 50%");
-    assert_eq!(found["spot_hourly"], 14.091725);
-    assert_eq!(found["spot_origin"], "bundled");
-    assert_eq!(found["commitment_1yr_hourly"], 13.921094);
+    assert_eq!(offer["on_demand_hourly"], 10.978821);
+    assert_eq!(offer["origin"], "user");
+    assert_eq!(offer["source"], "karpenter-2026-07-20 less 50%");
+    assert_eq!(offer["spot_hourly"], 14.091725);
+    assert_eq!(offer["spot_origin"], "bundled");
+    assert_eq!(offer["commitment_1yr_hourly"], 13.921094);
     // Another family whose name begins alike has none.
     assert_eq!(price(&world, &["p4de.24xlarge"])["origin"], "bundled");
     let workload = chat_serving(&world);

@@ -62,7 +62,7 @@ fn a_static_program_is_packed_twice_into_the_same_bytes() {
     assert_eq!(sums, pack(&program, &out, target));
     assert_eq!(sums.lines().count(), 2, "{sums}");
     let name = format!("gpucost-{VERSION}-{target}");
-    let found = members(&out.join(format!("{name}.tar.gz")));
+    let files = members(&out.join(format!("{name}.tar.gz")));
     for file in [
         "gpucost",
         "LICENSE-MIT",
@@ -70,15 +70,15 @@ fn a_static_program_is_packed_twice_into_the_same_bytes() {
         "share/man/man1/gpucost-history-record.1",
         "share/bash-completion/completions/gpucost",
     ] {
-        assert!(found.contains(&format!("{name}/{file}")), "{found:?}");
+        assert!(files.contains(&format!("{name}/{file}")), "{files:?}");
     }
-    let found = members(&out.join(format!("gpucost-{VERSION}-rootfs-amd64.tar.gz")));
+    let files = members(&out.join(format!("gpucost-{VERSION}-rootfs-amd64.tar.gz")));
     for file in [
         "usr/bin/gpucost",
         "etc/passwd",
         "etc/ssl/certs/ca-certificates.crt",
     ] {
-        assert!(found.contains(&format!("./{file}")), "{found:?}");
+        assert!(files.contains(&format!("./{file}")), "{files:?}");
     }
     // What the image copies.
     assert!(text_of("packaging/Containerfile").contains("COPY image/${TARGETARCH}/gpucost "));

@@ -46,14 +46,14 @@ pub fn assert_shows(path: &str, shown: &str, printed: &str) {
 pub fn keys(value: &Value, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(all) => {
-            for (key, one) in all {
+            for (key, member) in all {
                 into.insert(key.clone());
                 if !["tags", "by_operation", "values", "labels", "kpis"].contains(&key.as_str()) {
-                    keys(one, into);
+                    keys(member, into);
                 }
             }
         }
-        Value::Array(all) => all.iter().for_each(|one| keys(one, into)),
+        Value::Array(all) => all.iter().for_each(|item| keys(item, into)),
         _ => {}
     }
 }
@@ -74,8 +74,8 @@ pub fn assert_explains(name: &str, document: &Value) {
     let text = page(name);
     let quoted = quoted(&text);
     let common = keys_of_every_answer();
-    let mut found = BTreeSet::new();
-    keys(document, &mut found);
-    found.retain(|key| !quoted.contains(key.as_str()) && !common.contains(key));
-    assert!(found.is_empty(), "not in {name}: {found:?}");
+    let mut unexplained = BTreeSet::new();
+    keys(document, &mut unexplained);
+    unexplained.retain(|key| !quoted.contains(key.as_str()) && !common.contains(key));
+    assert!(unexplained.is_empty(), "not in {name}: {unexplained:?}");
 }

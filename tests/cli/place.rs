@@ -15,11 +15,11 @@ fn run_with(jobs: &str, arguments: &[&str]) -> Outcome {
     let path = world.file("jobs.csv", jobs);
     let arguments: Vec<&str> = arguments
         .iter()
-        .map(|one| {
-            if *one == "jobs.csv" {
+        .map(|argument| {
+            if *argument == "jobs.csv" {
                 path.as_str()
             } else {
-                *one
+                *argument
             }
         })
         .collect();
@@ -38,19 +38,19 @@ fn json(jobs: &str, further: &[&str]) -> Value {
 #[test]
 fn a_job_on_arm_cpus_says_so() {
     let jobs = "name,gpu,gpus,hours\none,T4G,1,10\n";
-    let found = json(jobs, &[]);
-    assert_eq!(found["jobs"][0]["place"], "1 × g5g.xlarge");
-    let caveats = found["caveats"].to_string();
+    let answer = json(jobs, &[]);
+    assert_eq!(answer["jobs"][0]["place"], "1 × g5g.xlarge");
+    let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("CPUs of g5g are arm64"), "{caveats}");
-    let found = json("name,gpu,gpus,hours\none,A10G,1,10\n", &[]);
-    assert!(!found["caveats"].to_string().contains("arm64"), "{found}");
+    let answer = json("name,gpu,gpus,hours\none,A10G,1,10\n", &[]);
+    assert!(!answer["caveats"].to_string().contains("arm64"), "{answer}");
 }
 
 /// The page works it out by hand.
 #[test]
 fn three_jobs_cost_what_the_page_works_out() {
-    let found = json(&jobs(), &[]);
-    let rows = found["jobs"].as_array().expect("a list");
+    let answer = json(&jobs(), &[]);
+    let rows = answer["jobs"].as_array().expect("a list");
     let of = |key: &str| -> Vec<&Value> { rows.iter().map(|row| &row[key]).collect() };
     assert_eq!(of("job"), ["sweep", "fit", "test"]);
     assert_eq!(
@@ -62,7 +62,7 @@ fn three_jobs_cost_what_the_page_works_out() {
     assert_eq!(of("cost"), [5.13, 34.03, 2.01]);
     assert_eq!(of("first_come_cost"), [10.06, 34.03, 2.01]);
     assert_eq!(of("end")[0], "2026-11-02T10:25:29Z");
-    let plans = &found["plans"];
+    let plans = &answer["plans"];
     assert_eq!(
         (&plans[0]["cost"], &plans[1]["cost"]),
         (&41.18.into(), &46.1.into())
@@ -85,54 +85,54 @@ fn a_deadline_on_spot_leaves_room_for_interruptions() {
         )
     };
     for deadline in ["2026-11-02T10:26:00Z", "11h"] {
-        let found = of(deadline);
-        let row = &found["jobs"][0];
+        let answer = of(deadline);
+        let row = &answer["jobs"][0];
         assert_eq!(row["purchase_option"], "on-demand", "{deadline}");
         assert_eq!(
             (&row["cost"], &row["miss_percent"]),
             (&10.06.into(), &Value::Null)
         );
-        let headline = found["headline"].as_str().expect("text");
+        let headline = answer["headline"].as_str().expect("text");
         assert!(headline.ends_with("; no deadline is missed"), "{headline}");
     }
-    let found = of("12h");
-    let row = &found["jobs"][0];
+    let answer = of("12h");
+    let row = &answer["jobs"][0];
     assert_eq!(
         (&row["purchase_option"], &row["cost"]),
         (&"spot".into(), &5.13.into())
     );
     let miss = row["miss_percent"].as_f64().expect("a share");
     assert!((miss - 0.6365).abs() < 1e-3, "{miss}");
-    let headline = found["headline"].as_str().expect("text");
+    let headline = answer["headline"].as_str().expect("text");
     assert!(headline.contains("up to 0.6% probability"), "{headline}");
 }
 
 #[test]
 fn spot_and_the_price_of_data_are_the_users() {
-    let found = json(&jobs(), &["--no-spot"]);
-    assert_eq!(found["plans"][0]["cost"], 46.1);
+    let answer = json(&jobs(), &["--no-spot"]);
+    assert_eq!(answer["plans"][0]["cost"], 46.1);
     let dear = "name,gpu,gpus,hours,data_region,data_gb\nfit,A10G,1,1,us-west-2,10\n";
     // $1.006 in either region; it is moved for nothing, and for any price it stays.
-    let found = json(dear, &["--transfer-price", "0", "--region", "us-east-1"]);
-    assert_eq!(found["plans"][0]["cost"], 1.01);
-    let found = json(dear, &["--transfer-price", "0.1", "--region", "us-east-1"]);
-    assert_eq!(found["jobs"][0]["transfer_cost"], 1.0);
-    assert_eq!(found["plans"][0]["cost"], 2.01);
-    let found = json(dear, &["--transfer-price", "0.1"]);
-    assert_eq!(found["jobs"][0]["region"], "us-west-2");
+    let answer = json(dear, &["--transfer-price", "0", "--region", "us-east-1"]);
+    assert_eq!(answer["plans"][0]["cost"], 1.01);
+    let answer = json(dear, &["--transfer-price", "0.1", "--region", "us-east-1"]);
+    assert_eq!(answer["jobs"][0]["transfer_cost"], 1.0);
+    assert_eq!(answer["plans"][0]["cost"], 2.01);
+    let answer = json(dear, &["--transfer-price", "0.1"]);
+    assert_eq!(answer["jobs"][0]["region"], "us-west-2");
 }
 
 #[test]
 fn idle_hours_of_an_estate_cost_nothing_more() {
     let jobs = "name,gpu,gpus,hours\nnight,L4,1,2\n";
-    let found = json(jobs, &["--demo", "mixed-fleet"]);
-    let row = &found["jobs"][0];
+    let answer = json(jobs, &["--demo", "mixed-fleet"]);
+    let row = &answer["jobs"][0];
     assert_eq!(
         (&row["purchase_option"], &row["cost"]),
         (&"idle hours".into(), &0.0.into())
     );
     assert!(row["first_come_cost"].as_f64().expect("a price") > 0.0);
-    let caveats = found["caveats"].to_string();
+    let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("saves the same hours"), "{caveats}");
 }
 
@@ -182,7 +182,7 @@ fn trainings() -> Value {
     let mut failed = trained("failed", &of_type("ml.g5.xlarge", 1));
     failed["status"] = value!("failed");
     let both = [of_type("ml.g5.xlarge", 1), of_type("ml.m5.xlarge", 1)];
-    let both: Vec<Value> = both.iter().map(|one| one[0].clone()).collect();
+    let both: Vec<Value> = both.iter().map(|resources| resources[0].clone()).collect();
     let mut others = vec![
         failed,
         trained("several", &value!(both)),
@@ -219,8 +219,8 @@ fn training_jobs_of_an_estate_are_placed_when_they_ran() {
         "{}",
         outcome.stderr
     );
-    let found = outcome.json();
-    let rows = found["jobs"].as_array().expect("a list");
+    let answer = outcome.json();
+    let rows = answer["jobs"].as_array().expect("a list");
     let of = |key: &str| -> Vec<&Value> { rows.iter().map(|row| &row[key]).collect() };
     assert_eq!(of("job"), ["sweep", "wide"]);
     assert_eq!(of("place"), ["1 × g5.2xlarge", "1 × g5.12xlarge"]);
@@ -230,15 +230,15 @@ fn training_jobs_of_an_estate_are_placed_when_they_ran() {
     assert_eq!(of("end"), ends);
     assert_eq!(of("cost"), [5.13, 5.67]);
     assert_eq!(of("first_come_cost"), [10.06, 5.67]);
-    let plans = &found["plans"];
+    let plans = &answer["plans"];
     assert_eq!(
         (&plans[0]["cost"], &plans[1]["cost"]),
         (&10.81.into(), &15.73.into())
     );
-    let missing = found["missing"].as_array().expect("a list");
+    let missing = answer["missing"].as_array().expect("a list");
     let missing: Vec<&str> = missing
         .iter()
-        .map(|one| one["what"].as_str().expect("text"))
+        .map(|gap| gap["what"].as_str().expect("text"))
         .collect();
     let expected = [
         "1 training job: not completed",
@@ -275,9 +275,9 @@ fn training_jobs_that_cannot_be_placed_say_why() {
 #[test]
 fn machines_in_another_currency_are_named() {
     let jobs = "name,gpu,gpus,hours\nfit,T4,1,1\n";
-    let found = json(jobs, &["--region", "us-east-1,cn-north-1"]);
-    assert_eq!(found["jobs"][0]["region"], "us-east-1");
-    let missing = found["missing"].to_string();
+    let answer = json(jobs, &["--region", "us-east-1,cn-north-1"]);
+    assert_eq!(answer["jobs"][0]["region"], "us-east-1");
+    let missing = answer["missing"].to_string();
     let expected = "6 offers with T4, priced in CNY and not in USD: skipped";
     assert!(missing.contains(expected), "{missing}");
     let asked = [&PLAN[..], &["--region", "cn-north-1"]].concat();
@@ -339,9 +339,9 @@ fn commands_to_go_on_with_end_with_an_answer() {
     let on_demand = "name,gpu,gpus,hours\nfit,A10G,1,1\n".to_owned();
     let nodes = "name,gpu,gpus,hours,restartable\nfit,A10G,16,10,yes\n".to_owned();
     for (jobs, expected) in [(jobs(), "spot"), (on_demand, "pricing"), (nodes, "spot")] {
-        let found = json(&jobs, &[]);
-        let next = found["next"].as_array().expect("a list");
-        assert_eq!(next.len(), 1, "{found}");
+        let answer = json(&jobs, &[]);
+        let next = answer["next"].as_array().expect("a list");
+        assert_eq!(next.len(), 1, "{answer}");
         let command = next[0].as_str().expect("text");
         let words = shlex::split(command).expect("words");
         let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
@@ -397,15 +397,15 @@ fn a_run_that_was_sampled_is_a_job() {
     let arguments = ["place", "--profile-data", &run, "--format", "json"];
     let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found = outcome.json();
-    let jobs = found["jobs"].as_array().expect("a list");
+    let answer = outcome.json();
+    let jobs = answer["jobs"].as_array().expect("a list");
     assert_eq!(jobs.len(), 1);
     assert_eq!(jobs[0]["place"], "1 × g5.xlarge");
     assert_eq!(jobs[0]["region"], "us-east-1");
     assert_eq!(jobs[0]["purchase_option"], "on-demand");
     let cost = jobs[0]["cost"].as_f64().expect("an amount");
     assert!((cost - 2.515).abs() < 0.006, "{cost}");
-    let gpu_hours = found["given"].as_array().expect("a list");
+    let gpu_hours = answer["given"].as_array().expect("a list");
     let gpu_hours = gpu_hours.iter().find(|line| line["key"] == "gpu_hours");
     assert_eq!(gpu_hours.expect("given")["value"], 2.5);
     // A run in which no GPU worked says nothing of how many it needs.
@@ -431,8 +431,8 @@ fn a_job_of_the_past_begins_with_the_plan() {
     let jobs = "name,gpu,gpus,hours,release,data_region,data_gb\n\
                 one,A10G,1,10,2026-11-01T00:00:00Z,eu-west-1,100\n";
     let regions = ["--region", "us-east-1,eu-west-1", "--no-spot"];
-    let found = json(jobs, &regions);
-    let row = &found["jobs"][0];
+    let answer = json(jobs, &regions);
+    let row = &answer["jobs"][0];
     assert_eq!(row["start"], "2026-11-02T00:00:00Z");
     assert_eq!(row["end"], "2026-11-02T10:00:00Z");
     // 10 × 1.123 there, or 10 × 1.006 + 100 × 0.02 here.

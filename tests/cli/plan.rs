@@ -85,7 +85,7 @@ fn each_risk_allows_what_its_page_says() {
         let bought = report["purchases"].as_array().expect("a list");
         bought
             .iter()
-            .map(|one| one["option"].as_str().expect("an option").to_owned())
+            .map(|purchase| purchase["option"].as_str().expect("an option").to_owned())
             .collect()
     };
     assert_eq!(options("medium"), ["reserved-1yr-no-upfront"]);

@@ -148,7 +148,9 @@ fn columns_that_nobody_asked_for_are_skipped() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let given = outcome.json()["given"].clone();
     let given = given.as_array().expect("a list");
-    let hours = given.iter().find(|one| one["key"] == "demand_gpu_hours");
+    let hours = given
+        .iter()
+        .find(|figure| figure["key"] == "demand_gpu_hours");
     // From the first sample to an hour after the second.
     assert_eq!(hours.expect("given")["value"], 2.0);
 }
@@ -223,10 +225,13 @@ fn jobs_that_are_no_jobs_are_refused_with_their_line() {
         .collect();
     are_refused(&JOBS, "place", &rows);
     let long = format!("name,gpu,gpus,hours,{}\n", "h".repeat(1_000_000));
-    let all = "name, gpu, gpus, hours, release, deadline, restartable, data_region, data_gb";
-    let cut = format!("unknown column `{}…`; did you mean {all}?", "h".repeat(80));
+    let known = "name, gpu, gpus, hours, release, deadline, restartable, data_region, data_gb";
+    let cut = format!(
+        "unknown column `{}…`; did you mean {known}?",
+        "h".repeat(80)
+    );
     let columns = format!("name,gpu,gpus,hours{}\n", ",x".repeat(1_000_000));
-    let unknown = format!("unknown column `x`; did you mean {all}?");
+    let unknown = format!("unknown column `x`; did you mean {known}?");
     are_refused(
         &JOBS,
         "place",

@@ -28,10 +28,12 @@ fn every_rule_is_on_the_page_and_everything_on_it_exists() {
     for words in commands {
         let mut words = words.split(' ');
         let name = words.next().expect("a command");
-        let found = command.find_subcommand(name);
-        let found = found.unwrap_or_else(|| panic!("`{name}` is not a command"));
+        let subcommand = command.find_subcommand(name);
+        let subcommand = subcommand.unwrap_or_else(|| panic!("`{name}` is not a command"));
         for flag in words.filter_map(|word| word.strip_prefix("--")) {
-            let mut known = found.get_arguments().filter_map(|one| one.get_long());
+            let mut known = subcommand
+                .get_arguments()
+                .filter_map(|argument| argument.get_long());
             assert!(known.any(|long| long == flag), "{name} has no --{flag}");
         }
     }

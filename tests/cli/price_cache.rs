@@ -51,8 +51,8 @@ fn cache(seen_on: &str) -> Value {
 fn price(world: &World, more: &[&str]) -> Value {
     let outcome = world.run(&[&["pricing", "g5.xlarge", "--format", "json"], more].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found = &outcome.json()["prices"][0];
-    json!([found["on_demand_hourly"], found["origin"]])
+    let offer = &outcome.json()["prices"][0];
+    json!([offer["on_demand_hourly"], offer["origin"]])
 }
 
 /// What is in the cache's place is refused by what needs it, says why, and is not

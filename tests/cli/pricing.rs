@@ -27,15 +27,18 @@ fn names(offers: &[Value]) -> Vec<&str> {
 
 #[test]
 fn the_whole_book_is_as_its_schema_says() {
-    let all = pricing(&["--provider", "all", "--region", "all", "--format", "json"]);
-    assert_described("pricing", &all.json());
-    assert_eq!(all.json()["currency"], Value::Null, "three currencies");
+    let book = pricing(&["--provider", "all", "--region", "all", "--format", "json"]);
+    assert_described("pricing", &book.json());
+    assert_eq!(book.json()["currency"], Value::Null, "three currencies");
     let csv = pricing(&["--provider", "all", "--region", "all", "--format", "csv"]);
     let rows: Result<Vec<_>, _> = csv::Reader::from_reader(csv.stdout.as_bytes())
         .into_records()
         .collect();
     let rows = rows.expect("as many cells as columns").len();
-    assert_eq!(rows, all.json()["prices"].as_array().expect("a list").len());
+    assert_eq!(
+        rows,
+        book.json()["prices"].as_array().expect("a list").len()
+    );
 }
 
 #[test]
@@ -74,13 +77,13 @@ fn figures_of_a_p4d_are_those_of_the_published_lists() {
     ];
     let reserved = offer["reserved"].as_array().expect("a list");
     assert_eq!(reserved.len(), published.len());
-    for (found, (years, payment, rate)) in reserved.iter().zip(published) {
-        assert_eq!(found["term_years"], years);
-        assert_eq!(found["payment"], payment);
-        let effective = found["effective_hourly"].as_f64().expect("a rate");
+    for (commitment, (years, payment, rate)) in reserved.iter().zip(published) {
+        assert_eq!(commitment["term_years"], years);
+        assert_eq!(commitment["payment"], payment);
+        let effective = commitment["effective_hourly"].as_f64().expect("a rate");
         assert!((effective - rate).abs() < 0.0006, "{effective} {rate}");
         // What is paid over the term is the effective rate times its hours.
-        let paid = |key: &str| found[key].as_f64().expect("an amount");
+        let paid = |key: &str| commitment[key].as_f64().expect("an amount");
         let hours = 8_760.0 * f64::from(years);
         let total = paid("upfront") + paid("hourly") * hours;
         assert!((total - effective * hours).abs() < 0.05, "{total}");
@@ -97,8 +100,8 @@ fn offers_are_sorted_as_asked_and_unknown_figures_come_last() {
         ("vram", "on_demand_per_vram_gib_hourly"),
         ("tflops", "on_demand_per_bf16_tflops_hourly"),
     ] {
-        let all = ["--all", "--region", "us-east-1,us-east-2"];
-        let offers = prices(&[&all[..], &["--sort", sort]].concat());
+        let flags = ["--all", "--region", "us-east-1,us-east-2"];
+        let offers = prices(&[&flags[..], &["--sort", sort]].concat());
         let figures: Vec<Option<f64>> = offers.iter().map(|offer| offer[key].as_f64()).collect();
         let known: Vec<f64> = figures.iter().flatten().copied().collect();
         assert!(known.is_sorted(), "{sort}");
@@ -144,28 +147,32 @@ fn a_region_stands_for_itself_alone() {
 
 #[test]
 fn the_wide_table_has_every_row() {
-    let all = prices(&["--region", "us-east-1"]);
-    assert!(all.len() > 40, "{}", all.len());
+    let offers = prices(&["--region", "us-east-1"]);
+    assert!(offers.len() > 40, "{}", offers.len());
     let wide = pricing(&["--region", "us-east-1", "--format", "wide"]).stdout;
-    for name in names(&all) {
+    for name in names(&offers) {
         let of_type = |line: &&str| line.split_whitespace().next() == Some(name);
         assert_eq!(wide.lines().filter(of_type).count(), 1, "{name}: {wide}");
     }
     assert!(!wide.contains("--limit"), "{wide}");
     let three = pricing(&["--region", "us-east-1", "--format", "wide", "--limit", "3"]);
-    let line = format!("3 of {} offers; use `--limit {}`", all.len(), all.len());
+    let line = format!(
+        "3 of {} offers; use `--limit {}`",
+        offers.len(),
+        offers.len()
+    );
     assert!(three.stdout.contains(&line), "{}", three.stdout);
 }
 
 #[test]
 fn what_is_cut_off_is_announced() {
     let table = pricing(&["--region", "us-east-1", "--limit", "3"]);
-    let all = prices(&["--region", "us-east-1"]).len();
-    let line = format!("3 of {all} offers; use `--limit {all}` to show all\n");
+    let count = prices(&["--region", "us-east-1"]).len();
+    let line = format!("3 of {count} offers; use `--limit {count}` to show all\n");
     assert!(table.stdout.contains(&line), "{}", table.stdout);
     let json = pricing(&["--limit", "3", "--format", "json"]);
     assert_eq!(json.json()["prices"].as_array().map(Vec::len), Some(3));
-    let said = format!("{all} offers; {} omitted by `--limit`\n", all - 3);
+    let said = format!("{count} offers; {} omitted by `--limit`\n", count - 3);
     assert!(json.stderr.ends_with(&said), "{}", json.stderr);
 }
 
@@ -267,15 +274,15 @@ fn gpus_alone_are_listed_unless_all_are_asked_for() {
     let is_gpu = |name: &&str| name.starts_with(['g', 'p']);
     let gpus = prices(&["--region", "us-east-1"]);
     assert!(names(&gpus).iter().all(is_gpu), "{:?}", names(&gpus));
-    let all = prices(&["--region", "us-east-1", "--all"]);
+    let offers = prices(&["--region", "us-east-1", "--all"]);
     for name in ["trn1.32xlarge", "inf2.xlarge", "f2.6xlarge", "vt1.3xlarge"] {
-        assert!(names(&all).contains(&name), "{name}");
+        assert!(names(&offers).contains(&name), "{name}");
     }
-    let others: Vec<&str> = names(&all)
+    let others: Vec<&str> = names(&offers)
         .into_iter()
         .filter(|name| !is_gpu(name))
         .collect();
-    assert_eq!(gpus.len() + others.len(), all.len());
+    assert_eq!(gpus.len() + others.len(), offers.len());
     assert_eq!(pricing(&["g5.xlarge", "--all"]).code, 2);
 }
 
@@ -377,8 +384,8 @@ fn who_asks_by_memory_or_number_means_gpus() {
         &["--count", "8", "--gpu", "80GB.."],
         &["--count", "8"],
     ] {
-        let found = types(by_size);
-        assert!(found.len() > 3 && found.iter().all(is_gpu), "{found:?}");
+        let sold = types(by_size);
+        assert!(sold.len() > 3 && sold.iter().all(is_gpu), "{sold:?}");
     }
     // Who names another accelerator gets it.
     assert!(types(&["--gpu", "Inferentia2"]).contains(&"inf2.xlarge".to_owned()));

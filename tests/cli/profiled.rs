@@ -55,7 +55,11 @@ fn every_document_says_that_a_run_was_judged() {
     assert_eq!(workload["utilization"]["n_samples"], 24);
     let finding = audit["findings"]
         .as_array()
-        .and_then(|all| all.iter().find(|one| one["rule"] == "overprovisioned-gpu"))
+        .and_then(|findings| {
+            findings
+                .iter()
+                .find(|finding| finding["rule"] == "overprovisioned-gpu")
+        })
         .expect("a finding");
     assert_eq!(finding["confidence"], "derived");
     let decisive = &finding["evidence"][0];

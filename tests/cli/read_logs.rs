@@ -48,29 +48,29 @@ fn a_hole_in_a_log_is_no_measured_time() {
     let world = World::new();
     // Twenty samples, two days of nothing, twenty samples.
     let broken = log((0..20).chain(172_819..172_839));
-    let found = summary(&world, &broken, &[]);
-    assert_eq!(found["classification"], "insufficient-data");
+    let report = summary(&world, &broken, &[]);
+    assert_eq!(report["classification"], "insufficient-data");
     assert_eq!(
-        found["reason"],
+        report["reason"],
         "40 of 172839 expected samples were taken (0.0%), 50% needed"
     );
-    assert_eq!(found["samples"]["missed"], 172_799);
+    assert_eq!(report["samples"]["missed"], 172_799);
     assert_eq!(
-        reasons(&found, "samples"),
+        reasons(&report, "samples"),
         [
             "172,799 of 172,839 expected samples are missing; the longest gap, \
              48h 00m, begins 19.0 s after the start"
         ]
     );
     // Without a hole it is measured.
-    let found = summary(&world, &log(0..40), &[]);
-    assert_eq!(found["classification"], "underutilized");
-    assert_eq!(found["coverage"], 1.0);
-    assert!(reasons(&found, "samples").is_empty());
+    let report = summary(&world, &log(0..40), &[]);
+    assert_eq!(report["classification"], "underutilized");
+    assert_eq!(report["coverage"], 1.0);
+    assert!(reasons(&report, "samples").is_empty());
     // Told that it should have been two samples a second, half of them are missing.
-    let found = summary(&world, &log(0..40), &["--interval", "500ms"]);
-    assert_eq!(found["samples"]["missed"], 39);
-    assert_eq!(found["confidence"], "derived");
+    let report = summary(&world, &log(0..40), &["--interval", "500ms"]);
+    assert_eq!(report["samples"]["missed"], 39);
+    assert_eq!(report["confidence"], "derived");
 }
 
 #[test]
@@ -79,10 +79,10 @@ fn a_figure_that_no_row_has_is_named() {
     let log = log(0..40)
         .replace(",50 %,", ",[N/A],")
         .replace("150.00 W", "[N/A]");
-    let found = summary(&world, &log, &[]);
-    assert_eq!(found["classification"], "insufficient-data");
+    let report = summary(&world, &log, &[]);
+    assert_eq!(report["classification"], "insufficient-data");
     assert_eq!(
-        reasons(&found, "GPU 0"),
+        reasons(&report, "GPU 0"),
         ["no sample reports utilization, power"]
     );
 }
@@ -103,20 +103,24 @@ fn a_log_comes_over_stdin_too() {
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success());
-    let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(found["samples"]["taken"], 40);
-    assert_eq!(found["gaps"][0]["where"], "stdin");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(report["samples"]["taken"], 40);
+    assert_eq!(report["gaps"][0]["where"], "stdin");
 }
 
 #[test]
 fn one_sample_does_not_tell_whether_another_was_due() {
     let world = World::new();
-    let found = summary(&world, &log(0..1), &[]);
-    assert_eq!(found["samples"]["taken"], 1);
-    assert!(found["samples"]["missed"].is_null(), "{}", found["samples"]);
+    let report = summary(&world, &log(0..1), &[]);
+    assert_eq!(report["samples"]["taken"], 1);
+    assert!(
+        report["samples"]["missed"].is_null(),
+        "{}",
+        report["samples"]
+    );
     // Told how far apart they were meant to be, none is missing.
-    let found = summary(&world, &log(0..1), &["--interval", "1s"]);
-    assert_eq!(found["samples"]["missed"], 0);
+    let report = summary(&world, &log(0..1), &["--interval", "1s"]);
+    assert_eq!(report["samples"]["missed"], 0);
 }
 
 /// A summary beside a type in Virginia.
@@ -129,14 +133,14 @@ fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
     let world = World::new();
     for busy in ["5 %", "50 %", "95 %"] {
         let log = log(0..40).replace(",50 %,", &format!(",{busy},"));
-        let found = on_type(&world, &log, "g5.xlarge");
-        assert!(found["cost"]["run_cost"].is_number(), "{busy}");
-        assert!(reasons(&found, "price").is_empty());
+        let report = on_type(&world, &log, "g5.xlarge");
+        assert!(report["cost"]["run_cost"].is_number(), "{busy}");
+        assert!(reasons(&report, "price").is_empty());
         // One of four may be all that the log was asked for.
-        let found = on_type(&world, &log, "g5.12xlarge");
-        assert!(found["cost"]["run_cost"].is_number(), "{busy}");
+        let report = on_type(&world, &log, "g5.12xlarge");
+        assert!(report["cost"]["run_cost"].is_number(), "{busy}");
         assert_eq!(
-            reasons(&found, "GPUs"),
+            reasons(&report, "GPUs"),
             ["only 1 of 4 in this run; the price covers all of them"]
         );
         let large = log
@@ -163,10 +167,10 @@ fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
                 "2 GPUs were detected, but g5.xlarge has 1",
             ),
         ] {
-            let found = on_type(&world, log, name);
-            assert_eq!(reasons(&found, "price"), [reason]);
-            assert!(found["cost"].is_null(), "{busy}: {name}");
-            let text = found["recommendation"].as_str().expect("a sentence");
+            let report = on_type(&world, log, name);
+            assert_eq!(reasons(&report, "price"), [reason]);
+            assert!(report["cost"].is_null(), "{busy}: {name}");
+            let text = report["recommendation"].as_str().expect("a sentence");
             assert!(!text.contains('$'), "{text}");
         }
     }
@@ -176,10 +180,10 @@ fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
 fn two_hosts_in_one_log_are_not_put_together() {
     let world = World::new();
     let (idle, busy) = (log(0..40).replace(",50 %,", ",0 %,"), log(0..60));
-    let found = summary(&world, &format!("{idle}{busy}"), &[]);
-    assert_eq!(found["gpu_utilization_max_pct"], 0.0);
+    let report = summary(&world, &format!("{idle}{busy}"), &[]);
+    assert_eq!(report["gpu_utilization_max_pct"], 0.0);
     assert_eq!(
-        reasons(&found, "rows"),
+        reasons(&report, "rows"),
         [
             "60 rows are omitted: the clock goes back to a time already logged for the same GPU; \
              the first is on line 43"

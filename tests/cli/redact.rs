@@ -151,7 +151,7 @@ fn explain_takes_real_ids_and_shows_masks() {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let mut ids = Vec::new();
         for key in ["id", "name"] {
-            let [real, mask] = [&open, &masked].map(|one| text(&one["workloads"][0][key]));
+            let [real, mask] = [&open, &masked].map(|report| text(&report["workloads"][0][key]));
             ids.push((format!("plan:{real}"), format!("plan:{mask}")));
             ids.push((real, mask));
         }
@@ -162,7 +162,7 @@ fn explain_takes_real_ids_and_shows_masks() {
         let of_rules = |audit: &Value| -> std::collections::BTreeMap<String, String> {
             let findings = audit["findings"].as_array().expect("a list").iter();
             findings
-                .map(|one| (text(&one["rule"]), text(&one["id"])))
+                .map(|finding| (text(&finding["rule"]), text(&finding["id"])))
                 .collect()
         };
         let (open, masked) = (of_rules(&open), of_rules(&masked));

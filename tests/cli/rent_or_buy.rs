@@ -43,7 +43,10 @@ fn found(arguments: &[&str]) -> Value {
 /// The flags of the server with one of them changed.
 fn with(flag: &str, value: &'static str) -> Vec<&'static str> {
     let mut flags = SERVER.to_vec();
-    let place = flags.iter().position(|one| *one == flag).expect("a flag");
+    let place = flags
+        .iter()
+        .position(|argument| *argument == flag)
+        .expect("a flag");
     flags[place + 1] = value;
     flags
 }
@@ -79,10 +82,10 @@ fn the_worked_example_of_the_page() {
     let options = json["options"].as_array().expect("a list");
     let figures: Vec<(&str, f64, f64, &Value)> = options
         .iter()
-        .map(|one| {
-            let number = |key: &str| one[key].as_f64().expect("a number");
-            let paying = one["paying"].as_str().expect("text");
-            let month = &one["break_even_month"];
+        .map(|option| {
+            let number = |key: &str| option[key].as_f64().expect("a number");
+            let paying = option["paying"].as_str().expect("text");
+            let month = &option["break_even_month"];
             (paying, number("monthly_cost"), number("term_cost"), month)
         })
         .collect();
@@ -129,7 +132,7 @@ fn other_providers_are_compared_by_the_gpu() {
     let options = json["options"].as_array().expect("a list");
     let lambda = options
         .iter()
-        .find(|one| one["provider"] == "lambda")
+        .find(|option| option["provider"] == "lambda")
         .expect("an offer");
     // 4.29 a GPU: 4.29 × 8 × 730 × 80%.
     assert_eq!(lambda["gpu_hourly"], 4.29);
@@ -145,14 +148,14 @@ fn several_machines_come_last_and_are_named() {
     let options = json["options"].as_array().expect("a list");
     let machines: Vec<u64> = options[1..]
         .iter()
-        .map(|one| one["machines"].as_u64().expect("a number"))
+        .map(|option| option["machines"].as_u64().expect("a number"))
         .collect();
     let several = machines.iter().filter(|count| **count > 1).count();
     let (alike, small) = options[1..].split_at(machines.len() - several);
     assert!(!alike.is_empty() && !small.is_empty());
-    assert!(alike.iter().all(|one| one["machines"] == 1));
+    assert!(alike.iter().all(|option| option["machines"] == 1));
     for part in [alike, small] {
-        let cost = |one: &Value| one["term_cost"].as_f64().expect("an amount");
+        let cost = |option: &Value| option["term_cost"].as_f64().expect("an amount");
         assert!(part.is_sorted_by(|left, right| cost(left) <= cost(right)));
     }
     assert_eq!(small[0]["provider"], "vast-ai");
@@ -202,13 +205,13 @@ fn the_draw_of_a_run_stands_for_the_server() {
     flags.extend(
         SERVER
             .iter()
-            .filter(|one| !["--watts", "8000"].contains(one)),
+            .filter(|argument| !["--watts", "8000"].contains(argument)),
     );
     let outcome = world.run(&flags);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let json = outcome.json();
     let given = json["given"].as_array().expect("a list");
-    let watts = given.iter().find(|one| one["key"] == "watts");
+    let watts = given.iter().find(|figure| figure["key"] == "watts");
     // 8 × 300 + 2,000.
     assert_eq!(watts.expect("given")["value"], 4_400.0);
 }
@@ -274,12 +277,14 @@ fn a_workload_states_type_hours_and_price() {
     let options = json["options"].as_array().expect("a list");
     let today = options
         .iter()
-        .find(|one| one["machine"] == "p4d.24xlarge (as foundation-pretraining pays today)")
+        .find(|option| option["machine"] == "p4d.24xlarge (as foundation-pretraining pays today)")
         .expect("what is paid");
     assert_eq!(today["monthly_cost"], 16_029.08);
     assert_eq!(today["break_even_month"], 22);
     let given = json["given"].as_array().expect("a list");
-    let utilization = given.iter().find(|one| one["key"] == "utilization_percent");
+    let utilization = given
+        .iter()
+        .find(|figure| figure["key"] == "utilization_percent");
     let utilization = utilization.expect("given");
     assert_eq!(utilization["value"], 100.0);
     assert_eq!(

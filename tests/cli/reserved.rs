@@ -81,16 +81,16 @@ fn the_familiar_figures_to_the_dollar() {
 
 #[test]
 fn upfront_is_spread_and_paid_at_once() {
-    let found = p3(&["--reserved-1yr-upfront", "8000"]);
+    let answer = p3(&["--reserved-1yr-upfront", "8000"]);
     // 8 000 + 1.82 × 8 760; (8 000 / 8 760 + 1.82) / 3.06.
-    assert_eq!(found["reserved_1yr_total"], 23_943.2);
-    assert_eq!(found["break_even_utilization_1yr"], 0.8932);
+    assert_eq!(answer["reserved_1yr_total"], 23_943.2);
+    assert_eq!(answer["break_even_utilization_1yr"], 0.8932);
     // 8 000 / (730 × 1.24) = 8.8 months.
-    assert_eq!(found["break_even_month_1yr"], 9);
-    assert_eq!(found["reserved_1yr_payment"], "partial-upfront");
+    assert_eq!(answer["break_even_month_1yr"], 9);
+    assert_eq!(answer["reserved_1yr_payment"], "partial-upfront");
     let never = p3(&["--reserved-1yr-upfront", "12000"]);
     assert_eq!(never["break_even_month_1yr"], Value::Null);
-    let all = figures(&[
+    let all_upfront = figures(&[
         "--type",
         "p3.2xlarge",
         "--reserved-3yr-hourly",
@@ -98,17 +98,21 @@ fn upfront_is_spread_and_paid_at_once() {
         "--reserved-3yr-upfront",
         "27000",
     ]);
-    assert_eq!(all["reserved_3yr_total_annualized"], 9_000.0);
-    assert_eq!(all["reserved_3yr_payment"], "all-upfront");
-    assert_eq!(all["reserved_1yr_total"], Value::Null, "nobody sells it");
-    assert_eq!(all["on_demand_hourly"], 3.06, "of the book");
-    assert_eq!(all["on_demand_origin"], "bundled");
+    assert_eq!(all_upfront["reserved_3yr_total_annualized"], 9_000.0);
+    assert_eq!(all_upfront["reserved_3yr_payment"], "all-upfront");
+    assert_eq!(
+        all_upfront["reserved_1yr_total"],
+        Value::Null,
+        "nobody sells it"
+    );
+    assert_eq!(all_upfront["on_demand_hourly"], 3.06, "of the book");
+    assert_eq!(all_upfront["on_demand_origin"], "bundled");
 }
 
 #[test]
 fn prices_of_the_book_make_up_the_comparison() {
-    let found = figures(&["--type", "P4D.24xlarge", "--payment", "partial-upfront"]);
-    let commitments = found["commitments"].as_array().expect("a list");
+    let answer = figures(&["--type", "P4D.24xlarge", "--payment", "partial-upfront"]);
+    let commitments = answer["commitments"].as_array().expect("a list");
     let offers: Vec<(&Value, &Value, &Value)> = commitments
         .iter()
         .map(|sold| (&sold["offer"], &sold["term_years"], &sold["payment"]))
@@ -126,15 +130,15 @@ fn prices_of_the_book_make_up_the_comparison() {
     }
     assert_eq!(offers, expected);
     // Published: 58 070.85 and 6.629092 an hour, 13.258 effective of 21.957642.
-    assert_eq!(found["reserved_1yr_upfront"], 58_070.85);
-    assert_eq!(found["reserved_1yr_hourly"], 6.629_092);
-    assert_eq!(found["break_even_utilization_1yr"], 0.6038);
-    assert_eq!(found["reserved_3yr_upfront"], 114_053.19);
+    assert_eq!(answer["reserved_1yr_upfront"], 58_070.85);
+    assert_eq!(answer["reserved_1yr_hourly"], 6.629_092);
+    assert_eq!(answer["break_even_utilization_1yr"], 0.6038);
+    assert_eq!(answer["reserved_3yr_upfront"], 114_053.19);
     // Month by month 21.957642 × 730 = 16 029.08 against 58 070.85 and 4 839.24.
-    assert_eq!(found["break_even_month_1yr"], 6);
-    assert_eq!(found["on_demand_date"], "2026-07-20");
-    assert!(found["capacity_block_hourly"].as_f64() > Some(1.0));
-    assert!(found["capacity_block_date"].is_string());
+    assert_eq!(answer["break_even_month_1yr"], 6);
+    assert_eq!(answer["on_demand_date"], "2026-07-20");
+    assert!(answer["capacity_block_hourly"].as_f64() > Some(1.0));
+    assert!(answer["capacity_block_date"].is_string());
     // A plan costs what the reserved instance of the same term and payment does.
     for pair in 0..6 {
         let billed = |index: usize| commitments[index]["billed_total"].as_f64();
@@ -146,10 +150,10 @@ fn prices_of_the_book_make_up_the_comparison() {
 
 #[test]
 fn one_term_alone_is_no_failure() {
-    let found = figures(&["--type", "p5.48xlarge"]);
-    assert_eq!(found["reserved_1yr_total"], Value::Null);
-    assert_eq!(found["break_even_utilization_1yr"], Value::Null);
-    assert!(found["reserved_3yr_total_annualized"].is_f64());
+    let answer = figures(&["--type", "p5.48xlarge"]);
+    assert_eq!(answer["reserved_1yr_total"], Value::Null);
+    assert_eq!(answer["break_even_utilization_1yr"], Value::Null);
+    assert!(answer["reserved_3yr_total_annualized"].is_f64());
     let table = reserved(&["--type", "p5.48xlarge"]).stdout;
     assert!(
         table.contains("\n  Reserved for 1 year: not offered for the p5 family.\n"),
@@ -178,12 +182,12 @@ fn own_prices_of_the_settings_count() {
         "json",
     ]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let found = outcome.json();
+    let answer = outcome.json();
     // All upfront: 1.5 × 8 760 at once.
-    assert_eq!(found["reserved_1yr_upfront"], 13_140.0);
-    assert_eq!(found["reserved_1yr_origin"], "user");
-    assert_eq!(found["reserved_1yr_date"], "2026-08-01");
-    assert_eq!(found["commitments"].as_array().map(Vec::len), Some(1));
+    assert_eq!(answer["reserved_1yr_upfront"], 13_140.0);
+    assert_eq!(answer["reserved_1yr_origin"], "user");
+    assert_eq!(answer["reserved_1yr_date"], "2026-08-01");
+    assert_eq!(answer["commitments"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]
@@ -201,8 +205,8 @@ fn the_document_is_as_the_contract_says() {
             "80",
         ],
     ] {
-        let found = figures(arguments);
-        assert_described("reserved", &found);
+        let answer = figures(arguments);
+        assert_described("reserved", &answer);
     }
 }
 
@@ -322,7 +326,7 @@ fn slips_are_refused_with_what_was_meant() {
 
 #[test]
 fn the_largest_figures_do_not_overflow() {
-    let found = figures(&[
+    let answer = figures(&[
         "--type",
         "p3.2xlarge",
         "--count",
@@ -337,7 +341,7 @@ fn the_largest_figures_do_not_overflow() {
         "999999999.99",
     ]);
     // 10^6 × 744 × 10^6 instances.
-    assert_eq!(found["on_demand_monthly"], 7.44e14);
+    assert_eq!(answer["on_demand_monthly"], 7.44e14);
 }
 
 #[test]

@@ -48,9 +48,10 @@ fn three() -> Value {
 }
 
 fn option<'a>(pool: &'a Value, years: u64, payment: &str) -> &'a Value {
-    let all = pool["options"].as_array().expect("a list");
-    all.iter()
-        .find(|one| one["term_years"] == years && one["payment"] == payment)
+    let options = pool["options"].as_array().expect("a list");
+    options
+        .iter()
+        .find(|offer| offer["term_years"] == years && offer["payment"] == payment)
         .expect("it is sold")
 }
 
@@ -59,10 +60,10 @@ fn growth_buys_more_and_says_what_it_loses() {
     let plain = figures(&three());
     let of_term = |term: &Value| -> Value {
         let pool = &plain["reserved_pools"][0];
-        let all = pool["options"].as_array().expect("a list").iter();
-        let mut named = all.filter(|one| {
-            let payment = one["payment"].as_str().expect("a name");
-            *term == json!(format!("{}yr-{payment}", one["term_years"]))
+        let options = pool["options"].as_array().expect("a list").iter();
+        let mut named = options.filter(|offer| {
+            let payment = offer["payment"].as_str().expect("a name");
+            *term == json!(format!("{}yr-{payment}", offer["term_years"]))
         });
         named.next().expect("it is sold")["count"].clone()
     };
@@ -103,10 +104,10 @@ fn growth_buys_more_and_says_what_it_loses() {
 
 #[test]
 fn a_pool_by_hand() {
-    let found = figures(&three());
-    let pools = found["reserved_pools"].as_array().expect("a list");
+    let answer = figures(&three());
+    let pools = answer["reserved_pools"].as_array().expect("a list");
     let [pool] = pools.as_slice() else {
-        panic!("{found}")
+        panic!("{answer}")
     };
     assert_eq!(pool["on_demand_hourly"], 1.006);
     assert_eq!((&pool["hours"], &pool["peak"]), (&json!(336), &json!(3)));
@@ -152,7 +153,7 @@ fn a_pool_is_sized_on_all_hours_and_a_young_box_fills_those_before_it() {
     let instances = estate["instances"].as_array_mut().expect("a list");
     instances.push(other_type);
     let metrics = estate["metrics"].as_array_mut().expect("a list");
-    metrics.retain(|one| one["instance"] != "i-three");
+    metrics.retain(|series| series["instance"] != "i-three");
     // Around the clock since they were launched, 200 and 168 hours ago.
     for (place, id, hours) in [(2, "i-three", 200), (3, "i-four", 168)] {
         let mut cpu = series(id, None, "cpu_utilization", "average", 5.0);
@@ -161,8 +162,8 @@ fn a_pool_is_sized_on_all_hours_and_a_young_box_fills_those_before_it() {
         let launched = jiff::Timestamp::from_second(START_SECOND + (336 - hours) * 3_600);
         estate["instances"][place]["launch_time"] = json!(launched.expect("a time").to_string());
     }
-    let found = figures(&estate);
-    let pools = found["reserved_pools"].as_array().expect("a list");
+    let answer = figures(&estate);
+    let pools = answer["reserved_pools"].as_array().expect("a list");
     let pool = pools
         .iter()
         .find(|pool| pool["instance_type"] == "g5.xlarge")
@@ -179,7 +180,7 @@ fn a_pool_is_sized_on_all_hours_and_a_young_box_fills_those_before_it() {
     );
     assert_eq!(option(pool, 1, "no-upfront")["count"], 2);
     // 1.006 × (2 + 204 / 336) + 1.212; 3 × 1.006 + 1.212.
-    let family = &found["savings_plan_pools"][0];
+    let family = &answer["savings_plan_pools"][0];
     assert_eq!(family["hours"], 336);
     assert_eq!(family["on_demand_mean_hourly"], 3.834786);
     assert_eq!(family["on_demand_peak_hourly"], 4.23);
@@ -187,8 +188,11 @@ fn a_pool_is_sized_on_all_hours_and_a_young_box_fills_those_before_it() {
 
 #[test]
 fn a_plan_of_one_type_commits_to_what_its_reserved_instances_cost() {
-    let found = figures(&three());
-    let (pool, family) = (&found["reserved_pools"][0], &found["savings_plan_pools"][0]);
+    let answer = figures(&three());
+    let (pool, family) = (
+        &answer["reserved_pools"][0],
+        &answer["savings_plan_pools"][0],
+    );
     assert_eq!(family["family"], "g5");
     assert_eq!(family["instance_types"], json!(["g5.xlarge"]));
     // 1.006 × (336 + 204 + 102) / 336 and 3 × 1.006.
@@ -214,9 +218,9 @@ fn a_plan_of_one_type_commits_to_what_its_reserved_instances_cost() {
 fn what_is_covered_is_not_bought_again() {
     let mut estate = three();
     estate["commitments"] = owned()["commitments"].clone();
-    let found = figures(&estate);
+    let answer = figures(&estate);
     // Two are covered in every hour; the third box of an hour is left in 102.
-    let pool = &found["reserved_pools"][0];
+    let pool = &answer["reserved_pools"][0];
     assert_eq!(pool["peak"], 1);
     assert_eq!(
         pool["concurrency"],
@@ -226,13 +230,13 @@ fn what_is_covered_is_not_bought_again() {
         .as_array()
         .expect("a list")
         .iter()
-        .filter_map(|one| one["count"].as_u64())
+        .filter_map(|offer| offer["count"].as_u64())
         .collect();
     assert_eq!(counts, BTreeSet::from([0]), "nothing pays at 30%");
     // Used for 336 + 204 of 672 hours by boxes and in the other 132 by room of the capacity
     // reservation: 672 of 642 + 672 hours. It costs 2 × 0.63378 × 730 = 925.32 a month.
-    let [one] = found["commitments"].as_array().expect("a list").as_slice() else {
-        panic!("{found}")
+    let [one] = answer["commitments"].as_array().expect("a list").as_slice() else {
+        panic!("{answer}")
     };
     assert_eq!(one["id"], "ri-1");
     assert_eq!(one["monthly_cost"], 925.32);
@@ -241,12 +245,12 @@ fn what_is_covered_is_not_bought_again() {
     assert_eq!(one["unused_monthly"], 0.0);
     assert_eq!(one["days_to_expiry"], 30);
     // (672 − 132) / 672 of 2 × 1.006 × 730.
-    let [held] = found["capacity_reservations"]
+    let [held] = answer["capacity_reservations"]
         .as_array()
         .expect("a list")
         .as_slice()
     else {
-        panic!("{found}")
+        panic!("{answer}")
     };
     assert_eq!(
         (&held["id"], &held["available"]),
@@ -276,9 +280,9 @@ fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
     let launched = START_SECOND + 7 * 86_400 + 3_600;
     let launched = jiff::Timestamp::from_second(launched).expect("a time");
     estate["instances"][0]["launch_time"] = json!(launched.to_string());
-    let found = figures(&estate);
-    assert_eq!(found["reserved_pools"], json!([]));
-    let gap = found["gaps"].as_array().expect("a list");
+    let answer = figures(&estate);
+    assert_eq!(answer["reserved_pools"], json!([]));
+    let gap = answer["gaps"].as_array().expect("a list");
     let gap = gap
         .iter()
         .find(|gap| gap["what"] == "usage")
@@ -293,8 +297,8 @@ fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
 fn what_sells_no_commitment_says_so() {
     let mut estate = one();
     estate["instances"][0]["instance_type"] = json!("p3.2xlarge");
-    let found = figures(&estate);
-    assert_eq!(found["reserved_pools"][0]["options"], json!([]));
+    let answer = figures(&estate);
+    assert_eq!(answer["reserved_pools"][0]["options"], json!([]));
     let table = fleet(&estate, &[]).stdout;
     assert!(table.contains("No price of reserved instances"), "{table}");
     let csv = fleet(&estate, &["--format", "csv"]).stdout;
@@ -317,9 +321,9 @@ fn without_sharing_each_account_has_pools_of_its_own() {
     let mut estate = three();
     estate["instances"][1]["account"] = json!("222233334444");
     let count = |pool: &Value, years| option(pool, years, "no-upfront")["count"].clone();
-    let found = figures(&estate);
-    assert_eq!(found["reserved_pools"].as_array().map(Vec::len), Some(1));
-    let together = &found["reserved_pools"][0];
+    let answer = figures(&estate);
+    assert_eq!(answer["reserved_pools"].as_array().map(Vec::len), Some(1));
+    let together = &answer["reserved_pools"][0];
     assert_eq!(together["account"], Value::Null);
     assert_eq!(
         (count(together, 1), count(together, 3)),
@@ -327,13 +331,13 @@ fn without_sharing_each_account_has_pools_of_its_own() {
     );
 
     let alone = ["--no-commitment-sharing", "--format", "json"];
-    let found = fleet(&estate, &alone).json();
+    let answer = fleet(&estate, &alone).json();
     // 63.0% of the hours pay for one year and 43.2% for three: 100% and 30.4% here, 60.7%
     // there. What saves more comes first.
     let accounts = [("111122223333", 1, 1, 2), ("222233334444", 0, 1, 1)];
     for kind in ["reserved_pools", "savings_plan_pools"] {
-        let pools = found[kind].as_array().expect("a list");
-        assert_eq!(pools.len(), accounts.len(), "{found}");
+        let pools = answer[kind].as_array().expect("a list");
+        assert_eq!(pools.len(), accounts.len(), "{answer}");
         for (pool, (account, year, three_years, peak)) in pools.iter().zip(accounts) {
             assert_eq!(pool["account"], account);
             if kind == "reserved_pools" {
@@ -383,17 +387,17 @@ fn the_document_is_as_the_contract_says() {
     let demo = World::new().run(&["reserved", "--demo", "--format", "json"]);
     let mut estate = three();
     estate["commitments"] = owned()["commitments"].clone();
-    for found in [demo.json(), figures(&estate), figures(&one())] {
-        assert_described("reserved", &found);
+    for document in [demo.json(), figures(&estate), figures(&one())] {
+        assert_described("reserved", &document);
     }
 }
 
 #[test]
 fn the_demo_of_today_by_hand() {
-    let found = World::new()
+    let answer = World::new()
         .run(&["reserved", "--demo", "--today", "--format", "json"])
         .json();
-    let pools = found["reserved_pools"].as_array().expect("a list");
+    let pools = answer["reserved_pools"].as_array().expect("a list");
     let p4d = pools
         .iter()
         .find(|pool| pool["instance_type"] == "p4d.24xlarge")
@@ -438,10 +442,10 @@ fn the_report_marks_what_the_audit_buys_and_nothing_else() {
             let arguments = [command, "--demo", "--risk", risk, "--format", "json"];
             World::new().run(&arguments).json()
         };
-        let (audit, found) = (run("audit"), run("reserved"));
-        assert_eq!(found["sized_on"], "usage-after-plan");
+        let (audit, answer) = (run("audit"), run("reserved"));
+        assert_eq!(answer["sized_on"], "usage-after-plan");
         let pools = ["reserved_pools", "savings_plan_pools"];
-        let pools = pools.map(|key| found[key].as_array().expect("a list").clone());
+        let pools = pools.map(|key| answer[key].as_array().expect("a list").clone());
         let mut marked: Vec<Value> = Vec::new();
         for pool in pools.iter().flatten() {
             let options = pool["options"].as_array().expect("a list");
@@ -461,7 +465,7 @@ fn the_report_marks_what_the_audit_buys_and_nothing_else() {
             assert_eq!(option["committed_total"], pool["purchase"]["term_total"]);
             marked.push(pool["purchase"].clone());
         }
-        let order = |one: &Value| one.to_string();
+        let order = |purchase: &Value| purchase.to_string();
         let mut bought = audit["purchases"].as_array().expect("a list").clone();
         bought.sort_by_cached_key(order);
         marked.sort_by_cached_key(order);

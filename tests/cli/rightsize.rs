@@ -33,9 +33,10 @@ fn one(arguments: &[&str]) -> Value {
 }
 
 fn candidate(workload: &Value, name: &str) -> Value {
-    let all = workload["candidates"].as_array().expect("a list");
-    all.iter()
-        .find(|one| one["instance_type"] == name)
+    let candidates = workload["candidates"].as_array().expect("a list");
+    candidates
+        .iter()
+        .find(|candidate| candidate["instance_type"] == name)
         .unwrap_or_else(|| panic!("{name} was looked at"))
         .clone()
 }
@@ -54,9 +55,9 @@ fn the_example_on_the_page_is_what_is_printed() {
 
 #[test]
 fn one_type_is_sized_by_hand_figures() {
-    let found = one(&["--kind", "training", "--gpus-used", "1", "--cpu-p95", "10"]);
-    assert_eq!(found["monthly_cost"], json!(8935.2));
-    let a10g = candidate(&found, "g5.2xlarge");
+    let answer = one(&["--kind", "training", "--gpus-used", "1", "--cpu-p95", "10"]);
+    assert_eq!(answer["monthly_cost"], json!(8935.2));
+    let a10g = candidate(&answer, "g5.2xlarge");
     // 60 × 125 / 70 = 107.142857: all of it, and longer; (12.24 − 1.212) × 730.
     assert_eq!(a10g["projected_p95"], json!(100.0));
     assert_eq!(a10g["slowdown"], json!(1.0714));
@@ -64,15 +65,15 @@ fn one_type_is_sized_by_hand_figures() {
     assert_eq!(a10g["monthly_savings"], json!(8050.44));
     assert_eq!(a10g["risk"], "medium");
     assert_eq!(
-        found["candidates"][0], a10g,
+        answer["candidates"][0], a10g,
         "the cheapest work comes first"
     );
-    let l4 = candidate(&found, "g6.2xlarge");
+    let l4 = candidate(&answer, "g6.2xlarge");
     assert_eq!(
         (&l4["accepted"], &l4["rejected_for"]),
         (&json!(false), &json!("slowdown"))
     );
-    let old = candidate(&found, "p3.2xlarge");
+    let old = candidate(&answer, "p3.2xlarge");
     assert_eq!(old["rejected_for"], "not-launchable");
     // 60 × 900 / 600.
     let by_bandwidth = [
@@ -91,10 +92,11 @@ fn one_type_is_sized_by_hand_figures() {
 fn the_risk_that_is_accepted_decides() {
     let at = |risk: &str| one(&["--kind", "training", "--gpus-used", "1", "--risk", risk]);
     let low = at("low");
-    let accepted = |found: &Value| {
-        let all = found["candidates"].as_array().expect("a list").clone();
-        all.into_iter()
-            .filter(|one| one["accepted"] == true)
+    let accepted = |answer: &Value| {
+        let candidates = answer["candidates"].as_array().expect("a list").clone();
+        candidates
+            .into_iter()
+            .filter(|candidate| candidate["accepted"] == true)
             .count()
     };
     assert_eq!(accepted(&low), 0, "another GPU model is medium risk");
@@ -212,9 +214,11 @@ fn the_demo_is_sized_in_every_format() {
     let json = rightsize(&["--demo", "--format", "json"]).json();
     assert_described("rightsize", &json);
     let spread = |name: &str, to: &str| {
-        let mut all = json["workloads"].as_array().expect("a list").iter();
-        let found = all.find(|one| one["name"] == name).expect("it is sized");
-        let to = candidate(found, to);
+        let mut workloads = json["workloads"].as_array().expect("a list").iter();
+        let workload = workloads
+            .find(|workload| workload["name"] == name)
+            .expect("it is sized");
+        let to = candidate(workload, to);
         (to["count"].clone(), to["spread"].clone())
     };
     // 5 × 8 services of a GPU each; one GPU in use of each of 8 machines, as it is or on 2 × 4.
@@ -232,7 +236,7 @@ fn the_demo_is_sized_in_every_format() {
     let workloads = json["workloads"].as_array().expect("a list");
     let looked_at: usize = workloads
         .iter()
-        .map(|one| one["candidates"].as_array().map_or(0, Vec::len).max(1))
+        .map(|workload| workload["candidates"].as_array().map_or(0, Vec::len).max(1))
         .sum();
     let csv = rightsize(&["--demo", "--format", "csv"]).stdout;
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
@@ -252,7 +256,9 @@ fn the_demo_is_sized_in_every_format() {
             }
         });
         let words: Vec<String> = words.collect();
-        let own = workloads.iter().find(|one| one["id"] == audited["id"]);
+        let own = workloads
+            .iter()
+            .find(|workload| workload["id"] == audited["id"]);
         assert_eq!(own.expect("sized too")["plan"], json!(words), "{audited}");
         for action in actions {
             if action["action"] == "rightsize" {
@@ -280,16 +286,16 @@ fn the_first_type_is_what_the_lever_proposes() {
                 let first = sizing
                     .outcome
                     .iter()
-                    .find_map(|found| found.accepted().next());
+                    .find_map(|sized| sized.accepted().next());
                 let lever = planned.proposals.rightsize();
-                let chosen = lever.and_then(|found| found.suitable.first());
+                let chosen = lever.and_then(|proposal| proposal.suitable.first());
                 proposed += u32::from(chosen.is_some());
                 let id = &sizing.id;
                 // Prices and instances of it are held once, beside it.
-                let bare = first.map(|one| Considered {
+                let bare = first.map(|candidate| Considered {
                     moved: Vec::new(),
                     quotes: Vec::new(),
-                    ..one.considered.as_ref().clone()
+                    ..candidate.considered.as_ref().clone()
                 });
                 assert_eq!(bare.as_ref(), chosen, "{id}: {path:?}");
             }
@@ -308,11 +314,11 @@ fn what_the_plan_may_not_move_is_not_resized() {
     estate["instances"][0]["capacity_reservation_id"] = json!("cr-1");
     let world = World::new();
     let path = world.estate("held.json", &estate);
-    let found = world.run(&["rightsize", "--from", &path, "--format", "json"]);
-    let found = found.json()["workloads"][0].clone();
+    let outcome = world.run(&["rightsize", "--from", &path, "--format", "json"]);
+    let workload = outcome.json()["workloads"][0].clone();
     let reason = "runs in a capacity reservation that this account cannot lower";
-    assert_eq!(found["left_alone"], reason);
-    assert_eq!(found["candidates"], json!([]));
+    assert_eq!(workload["left_alone"], reason);
+    assert_eq!(workload["candidates"], json!([]));
 }
 
 #[test]

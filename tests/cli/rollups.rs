@@ -20,8 +20,8 @@ fn audited(world: &World, estate: &Value, history: &str, more: &[&str]) -> Outco
 fn gaps(outcome: &Outcome) -> Vec<(String, String)> {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let report = outcome.json();
-    let all = report["gaps"].as_array().expect("a list").iter();
-    let own = all.filter(|gap| gap["what"] == "metrics");
+    let gaps = report["gaps"].as_array().expect("a list").iter();
+    let own = gaps.filter(|gap| gap["what"] == "metrics");
     let text = |gap: &Value, key: &str| gap[key].as_str().expect("text").to_owned();
     own.map(|gap| (text(gap, "where"), text(gap, "reason")))
         .collect()
@@ -56,10 +56,12 @@ fn an_audit_of_roll_ups_is_that_of_the_points() {
         // It says something: what was never used is known to be.
         let workloads = expected["workloads"].as_array().expect("a list").iter();
         let members = workloads
-            .filter_map(|one| one["members"].as_array())
+            .filter_map(|workload| workload["members"].as_array())
             .flatten();
-        let measured = members.filter(|one| one["confidence"] == "measured");
-        let measured: Vec<&str> = measured.filter_map(|one| one["id"].as_str()).collect();
+        let measured = members.filter(|member| member["confidence"] == "measured");
+        let measured: Vec<&str> = measured
+            .filter_map(|member| member["id"].as_str())
+            .collect();
         assert!(
             measured.contains(&"i-0bbb") && measured.contains(&"i-0ccc"),
             "{measured:?}"
@@ -72,8 +74,8 @@ fn the_window_is_that_of_the_days() {
     let (world, fleet) = (World::new(), Fleet::new(12));
     let history = world.path("history");
     fleet.keep(Path::new(&history), 1..DAYS - 1, "", "");
-    let found = audited(&world, &fleet.inventory(), &history, &[]);
-    assert_eq!(found.code, 0, "{}", found.stderr);
+    let outcome = audited(&world, &fleet.inventory(), &history, &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     // The estate of the same points, in a window of the same days.
     let mut estate = fleet.estate();
     estate["window_start"] = json!(format!("{}T00:00:00Z", date(1)));
@@ -88,7 +90,7 @@ fn the_window_is_that_of_the_days() {
         series["timestamps"] = Value::Array(stamps);
         series["values"] = Value::Array(values);
     }
-    assert_eq!(found.json(), world.audit(&estate));
+    assert_eq!(outcome.json(), world.audit(&estate));
 }
 
 #[test]
@@ -107,9 +109,9 @@ fn what_an_estate_measured_itself_stays() {
     let metrics = of_cpu["metrics"].as_array_mut().expect("a list");
     metrics.retain(|series| series["metric"] == "cpu_utilization");
     assert!(!metrics.is_empty());
-    let found = audited(&world, &of_cpu, &history, &[]);
-    assert_eq!(found.code, 0, "{}", found.stderr);
-    assert_eq!(found.json(), world.audit(&fleet.estate()));
+    let outcome = audited(&world, &of_cpu, &history, &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(outcome.json(), world.audit(&fleet.estate()));
 }
 
 #[test]
@@ -126,9 +128,9 @@ fn a_day_that_is_missing_or_damaged_is_a_gap() {
         let path = file_of(&history, table, 3);
         damage(&path);
         let outcome = audited(&world, &fleet.inventory(), &history, &[]);
-        let found = gaps(&outcome);
-        let [(file, reason), (region, days)] = &found[..] else {
-            panic!("{table}: {found:?}");
+        let named = gaps(&outcome);
+        let [(file, reason), (region, days)] = &named[..] else {
+            panic!("{table}: {named:?}");
         };
         assert_eq!((file.as_str(), region.as_str()), ("roll-ups", REGION));
         assert!(reason.contains(&path.display().to_string()), "{reason}");
@@ -166,7 +168,7 @@ fn machines_that_the_inventory_does_not_have_are_named() {
     fleet.keep(Path::new(&history), 0..DAYS, "", "");
     let mut inventory = fleet.inventory();
     let machines = inventory["instances"].as_array_mut().expect("a list");
-    machines.retain(|one| one["id"] != "i-0ccc" && one["id"] != "i-0ddd");
+    machines.retain(|machine| machine["id"] != "i-0ccc" && machine["id"] != "i-0ddd");
     let outcome = audited(&world, &inventory, &history, &[]);
     let words = "2 instances are not in the inventory, such as i-0ccc; omitted";
     assert_eq!(gaps(&outcome), [("roll-ups".to_owned(), words.to_owned())]);

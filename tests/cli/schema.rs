@@ -67,16 +67,16 @@ fn walk(shape: &Shape, value: &Value, path: &str, problems: &mut Vec<String>) {
         Shape::List(inner) => match value.as_array() {
             None => problems.push(format!("{path}: not a list but {value}")),
             Some(all) => {
-                for (index, one) in all.iter().enumerate() {
-                    walk(inner, one, &format!("{path}[{index}]"), problems);
+                for (index, item) in all.iter().enumerate() {
+                    walk(inner, item, &format!("{path}[{index}]"), problems);
                 }
             }
         },
         Shape::Map(inner) => match value.as_object() {
             None => problems.push(format!("{path}: not an object but {value}")),
             Some(all) => {
-                for (key, one) in all {
-                    walk(inner, one, &format!("{path}.{key}"), problems);
+                for (key, member) in all {
+                    walk(inner, member, &format!("{path}.{key}"), problems);
                 }
             }
         },

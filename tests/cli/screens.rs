@@ -151,11 +151,11 @@ fn prices_say_which_columns_they_leave_out_and_keep_what_they_are_sorted_by() {
         assert!(narrow.contains(title), "{text}");
         let (_, left_out) = text.split_once("hidden at 80 columns: ").expect("a list");
         let (left_out, _) = left_out.split_once(';').expect("a hint");
-        let (all, text) = header("160", sort);
+        let (wide, text) = header("160", sort);
         assert!(!text.contains("hidden at "), "{text}");
-        let mut rest: Vec<&str> = all.split_whitespace().collect();
+        let mut rest: Vec<&str> = wide.split_whitespace().collect();
         let titles: Vec<&str> = narrow.split_whitespace().collect();
-        rest.retain(|one| !titles.contains(one));
+        rest.retain(|column| !titles.contains(column));
         assert_eq!(rest, left_out.split(", ").collect::<Vec<_>>(), "{sort}");
     }
 }

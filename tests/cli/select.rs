@@ -55,9 +55,9 @@ fn the_worked_example_of_the_page() {
     let types = json["types"].as_array().expect("a list");
     let fits: Vec<(&str, &str, f64)> = types
         .iter()
-        .map(|one| {
-            let text = |key: &str| one[key].as_str().expect("text");
-            let month = one["monthly_cost"].as_f64().expect("an amount");
+        .map(|offer| {
+            let text = |key: &str| offer[key].as_str().expect("text");
+            let month = offer["monthly_cost"].as_f64().expect("an amount");
             (text("instance_type"), text("paying"), month)
         })
         .collect();
@@ -92,7 +92,7 @@ fn without_a_declaration_nothing_is_ranked_by_spot() {
         let types = json["types"].as_array().expect("a list");
         // Counted in the files of the catalog: 21 types with 40 GiB in us-east-1.
         assert_eq!(types.len(), 21, "{arguments:?}");
-        assert!(types.iter().all(|one| one["paying"] == "on-demand"));
+        assert!(types.iter().all(|offer| offer["paying"] == "on-demand"));
         assert_eq!(types[0]["instance_type"], "g6e.xlarge");
     }
 }
@@ -129,15 +129,19 @@ fn cpu_types_compete_only_where_the_work_is_stated_or_measured() {
     // c7a.medium is the cheapest that is not burstable: 0.05132 / 7,200 × 1,000.
     assert_eq!(types[0]["instance_type"], "c7a.medium");
     assert_eq!(types[0]["per_thousand_requests"], 0.007128);
-    assert!(types.iter().any(|one| one["gpu"] == "1 × T4"));
+    assert!(types.iter().any(|offer| offer["gpu"] == "1 × T4"));
     // 200 vCPUs at 80% are 250; what is known to serve them has more.
     let busy = found(&["--rate", "2000/s", "--cpu-seconds", "0.1"]);
     let types = busy["types"].as_array().expect("a list");
-    for one in types {
-        let serves = one["serves_rate"] == true;
-        assert_eq!(serves, one["vcpu"].as_u64() >= Some(250), "{one}");
-        assert_eq!(serves, one["per_thousand_requests"].is_number(), "{one}");
-        assert!(serves || one["gpu"] != Value::Null, "{one}");
+    for offer in types {
+        let serves = offer["serves_rate"] == true;
+        assert_eq!(serves, offer["vcpu"].as_u64() >= Some(250), "{offer}");
+        assert_eq!(
+            serves,
+            offer["per_thousand_requests"].is_number(),
+            "{offer}"
+        );
+        assert!(serves || offer["gpu"] != Value::Null, "{offer}");
     }
 }
 
@@ -181,7 +185,7 @@ fn parts_of_gpus_are_out_unless_they_are_asked_for() {
     assert_eq!(first(&["--gpus", "0.125"]), "g6f.large");
     let json = found(&["--gpus", "0.125"]);
     let mut given = json["given"].as_array().expect("a list").iter();
-    let gpus = given.find(|one| one["key"] == "gpus").expect("given");
+    let gpus = given.find(|figure| figure["key"] == "gpus").expect("given");
     assert_eq!(gpus["value"], 0.125);
 }
 
@@ -209,7 +213,9 @@ fn a_small_excess_is_not_shown_as_zero() {
     let json = found(&["--vram", "40GiB", "--budget-hourly", "3"]);
     let refused = json["refused"].as_array().expect("a list");
     let of = |name: &str| {
-        let one = refused.iter().find(|one| one["instance_type"] == name);
+        let one = refused
+            .iter()
+            .find(|refusal| refusal["instance_type"] == name);
         one.expect("refused")["why"].clone()
     };
     assert_eq!(of("g6e.4xlarge"), "$0.00424 per hour over the budget");
@@ -227,7 +233,7 @@ fn a_run_that_was_sampled_states_the_needs() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let json = outcome.json();
     let given = json["given"].as_array().expect("a list");
-    let vram = given.iter().find(|one| one["key"] == "vram_mib");
+    let vram = given.iter().find(|figure| figure["key"] == "vram_mib");
     // 21,000 × 1.2 does not fit an A10G of 23,028 MiB.
     assert_eq!(vram.expect("given")["value"], 25_200.0);
     assert_eq!(json["types"][0]["instance_type"], "g6e.xlarge");
@@ -306,7 +312,7 @@ fn a_model_is_held_as_the_page_works_out() {
     let types = json["types"].as_array().expect("a list");
     let p4d = types
         .iter()
-        .find(|one| one["instance_type"] == "p4d.24xlarge");
+        .find(|offer| offer["instance_type"] == "p4d.24xlarge");
     let p4d = p4d.expect("eight linked GPUs");
     // (67.147 + 2.5) / 8 + 2, × 1.2.
     assert_eq!(p4d["gpus_of_a_copy"], 8);
@@ -314,7 +320,9 @@ fn a_model_is_held_as_the_page_works_out() {
     assert!((needed - 12.847).abs() < 0.01, "{needed}");
     let refused = json["refused"].as_array().expect("a list");
     let why = |name: &str| {
-        let one = refused.iter().find(|one| one["instance_type"] == name);
+        let one = refused
+            .iter()
+            .find(|refusal| refusal["instance_type"] == name);
         one.expect("refused")["why"]
             .as_str()
             .expect("text")
@@ -401,10 +409,10 @@ fn a_workload_states_its_needs_and_what_to_beat() {
     assert_eq!(of("current_hourly"), 12.24);
     let types = json["types"].as_array().expect("a list");
     assert!(!types.is_empty());
-    for one in types {
-        let number = |key: &str| one[key].as_f64().expect("a number");
+    for offer in types {
+        let number = |key: &str| offer[key].as_f64().expect("a number");
         let beaten = number("monthly_cost") + number("saved_monthly");
-        assert!((beaten - 8_935.2).abs() < 0.006, "{one}");
+        assert!((beaten - 8_935.2).abs() < 0.006, "{offer}");
     }
     let caveats = json["caveats"].to_string();
     assert!(caveats.contains("experiments has 8 instances"), "{caveats}");
@@ -418,7 +426,7 @@ fn a_model_promises_no_savings_against_measured_work() {
     let json = found(&asked);
     let types = json["types"].as_array().expect("a list");
     assert!(!types.is_empty());
-    assert!(types.iter().all(|one| one["saved_monthly"].is_null()));
+    assert!(types.iter().all(|offer| offer["saved_monthly"].is_null()));
     let steps = json["steps"].to_string();
     assert!(!steps.contains("month less than"), "{steps}");
     let caveats = json["caveats"].to_string();
@@ -452,7 +460,7 @@ fn what_commitments_pay_is_not_saved() {
     let json = outcome.json();
     let types = json["types"].as_array().expect("a list");
     assert!(!types.is_empty());
-    assert!(types.iter().all(|one| one["saved_monthly"].is_null()));
+    assert!(types.iter().all(|offer| offer["saved_monthly"].is_null()));
     let caveats = json["caveats"].to_string();
     assert!(
         caveats.contains("commitments pay of chat-serving"),
@@ -478,10 +486,10 @@ fn types_are_named_whole_beside_a_model_or_a_workload() {
             .filter_map(|row| row.split_whitespace().next())
             .collect();
         assert!(!shown.is_empty());
-        for (name, one) in shown.iter().zip(types) {
+        for (name, offer) in shown.iter().zip(types) {
             assert_eq!(
                 *name,
-                one["instance_type"].as_str().expect("a name"),
+                offer["instance_type"].as_str().expect("a name"),
                 "{table}"
             );
         }
@@ -504,9 +512,9 @@ fn types_of_two_regions_are_named_whole_and_with_their_region() {
         assert_eq!(header[..3], ["TYPE", "REGION", "GPU"], "{table}");
         // A row for each offer, in the order of the document, as far as rows are shown.
         let expected = document[key].as_array().expect("a list").iter();
-        let mut expected = expected.map(|one| {
-            let name = one["instance_type"].as_str().expect("a name");
-            (name, one["region"].as_str().unwrap_or("—"))
+        let mut expected = expected.map(|offer| {
+            let name = offer["instance_type"].as_str().expect("a name");
+            (name, offer["region"].as_str().unwrap_or("—"))
         });
         // What a cell goes on with, and what is left out, begin with a blank.
         for line in lines.filter(|line| !line.starts_with(' ')) {

@@ -23,17 +23,17 @@ fn number(value: &Value) -> f64 {
 }
 
 fn near(value: &Value, expected: f64) {
-    let found = number(value);
+    let actual = number(value);
     assert!(
-        (found / expected - 1.0).abs() < 0.001,
-        "{found}, expected {expected}"
+        (actual / expected - 1.0).abs() < 0.001,
+        "{actual}, expected {expected}"
     );
 }
 
 /// The page works it out by hand.
 #[test]
 fn one_card_costs_what_the_page_works_out() {
-    let found = json(&[
+    let answer = json(&[
         "--model",
         "llama-3.1-8b",
         "--concurrency",
@@ -41,7 +41,7 @@ fn one_card_costs_what_the_page_works_out() {
         "--type",
         "g6e.xlarge",
     ]);
-    let one = &found["types"][0];
+    let one = &answer["types"][0];
     near(&one["gpu_memory_needed_gib"], 25.149);
     near(&one["first_tokens_seconds"], 1.1931);
     near(&one["token_ms"], 34.334);
@@ -51,7 +51,7 @@ fn one_card_costs_what_the_page_works_out() {
     assert_eq!(one["hourly"], 1.861);
     assert_eq!(one["cost_per_million_output_tokens"], 4.4748);
     assert_eq!(
-        (&found["currency"], &found["planner"]),
+        (&answer["currency"], &answer["planner"]),
         (&"USD".into(), &"select".into())
     );
 }
@@ -73,11 +73,14 @@ fn a_long_prompt_is_mostly_attention() {
         "--type",
         "p5.4xlarge",
     ];
-    let found = json(&long);
-    near(&found["types"][0]["first_tokens_seconds"], 9.7227);
-    near(&found["types"][0]["cost_per_million_output_tokens"], 213.06);
+    let answer = json(&long);
+    near(&answer["types"][0]["first_tokens_seconds"], 9.7227);
+    near(
+        &answer["types"][0]["cost_per_million_output_tokens"],
+        213.06,
+    );
     let compared = "the longest prompt of these measurements has 5,000 tokens";
-    assert!(found["caveats"].to_string().contains(compared));
+    assert!(answer["caveats"].to_string().contains(compared));
     let own = json(&[&long[..], &["--heads", "64"]].concat());
     // Twice the attention: 10,680.5 / 642.85.
     near(&own["types"][0]["first_tokens_seconds"], 16.614);
@@ -87,8 +90,8 @@ fn a_long_prompt_is_mostly_attention() {
 
 #[test]
 fn smaller_numbers_need_less_and_fit_on_more() {
-    let found = json(&["--model", "llama-3.1-8b", "--dtype", "fp16,int4,fp16"]);
-    let dtypes = found["dtypes"].as_array().expect("a list");
+    let answer = json(&["--model", "llama-3.1-8b", "--dtype", "fp16,int4,fp16"]);
+    let dtypes = answer["dtypes"].as_array().expect("a list");
     assert_eq!(dtypes.len(), 2, "each once");
     let of = |key: &str| [number(&dtypes[0][key]), number(&dtypes[1][key])];
     // 16.06 GB, and 6.98 × 0.5195 + 1.05 × 2 GB.
@@ -98,7 +101,7 @@ fn smaller_numbers_need_less_and_fit_on_more() {
     assert!(more >= less);
     let [fewer, many] = of("types");
     assert!(fewer < many, "{fewer} {many}");
-    let caveats = found["caveats"].to_string();
+    let caveats = answer["caveats"].to_string();
     assert!(
         caveats.contains("evaluate its quality on your own data"),
         "{caveats}"
@@ -169,12 +172,12 @@ fn real_requests_have_long_prompts_and_short_answers() {
         "--concurrency",
         "16",
     ];
-    let found = json(&[&["--model", "llama-3.1-8b"], &load[..]].concat());
-    let first = &found["types"][0];
+    let answer = json(&[&["--model", "llama-3.1-8b"], &load[..]].concat());
+    let first = &answer["types"][0];
     assert_eq!(first["instance_type"], "g6e.xlarge");
     near(&first["output_tokens_per_second"], 134.63);
     near(&first["cost_per_million_output_tokens"], 3.84);
-    let least = &found["dtypes"][0]["least_per_million_type"];
+    let least = &answer["dtypes"][0]["least_per_million_type"];
     println!(
         "cheapest month: {}; cheapest tokens: {least}",
         first["instance_type"]
@@ -187,8 +190,8 @@ fn real_requests_have_long_prompts_and_short_answers() {
 fn the_memory_of_a_workload_is_beside_the_formula() {
     let model = ["--model", "llama-3.1-8b", "--type", "p4d.24xlarge"];
     let demo = ["--demo", "--workload", "chat-serving"];
-    let found = json(&[&demo[..], &model].concat());
-    let rows = found["measured_memory"].as_array().expect("a list");
+    let answer = json(&[&demo[..], &model].concat());
+    let rows = answer["measured_memory"].as_array().expect("a list");
     let expected = [(1, 17.9575), (2, 9.9787), (4, 5.9894), (8, 3.9947)];
     assert_eq!(rows.len(), expected.len());
     for (row, (gpus, computed)) in rows.iter().zip(expected) {
@@ -200,15 +203,15 @@ fn the_memory_of_a_workload_is_beside_the_formula() {
             (computed / 15.9375 - 1.0) * 100.0,
         );
     }
-    assert_explains("planners/select.md", &found);
+    assert_explains("planners/select.md", &answer);
     // Headroom is for what is to come, and not in a measurement.
     let more = json(&[&demo[..], &model, &["--headroom", "2"]].concat());
-    assert_eq!(more["measured_memory"], found["measured_memory"]);
+    assert_eq!(more["measured_memory"], answer["measured_memory"]);
     let usual = json(&model);
     assert!(usual["measured_memory"].is_null(), "without a measurement");
     assert_eq!(
         usual["types"][0]["monthly_cost"],
-        found["types"][0]["monthly_cost"]
+        answer["types"][0]["monthly_cost"]
     );
 }
 
@@ -217,8 +220,8 @@ fn the_memory_of_a_workload_is_beside_the_formula() {
 #[test]
 fn the_memory_of_a_run_is_beside_the_formula() {
     let samples = format!("{}/fixtures/logs/counted.jsonl", env!("CARGO_MANIFEST_DIR"));
-    let found = json(&["--profile-data", &samples, "--model", "llama-2-7b"]);
-    let rows = found["measured_memory"].as_array().expect("a list");
+    let answer = json(&["--profile-data", &samples, "--model", "llama-2-7b"]);
+    let rows = answer["measured_memory"].as_array().expect("a list");
     assert_eq!(rows.len(), 1, "a g5.xlarge has one GPU");
     assert_eq!(rows[0]["instance_type"], "g5.xlarge");
     assert_eq!(rows[0]["measured_gib"], 15.0);
@@ -226,14 +229,14 @@ fn the_memory_of_a_run_is_beside_the_formula() {
     near(&rows[0]["difference_percent"], 23.675);
     // Three groups of numbers, each in its row: int4 is (6.476 × 0.5195 + 0.262 × 2) × 10⁹ bytes.
     let three = ["--dtype", "fp16,fp8,int4"];
-    let found = json(
+    let answer = json(
         &[
             &["--profile-data", &samples, "--model", "llama-2-7b"][..],
             &three,
         ]
         .concat(),
     );
-    let rows = found["measured_memory"].as_array().expect("a list");
+    let rows = answer["measured_memory"].as_array().expect("a list");
     assert_eq!(rows.len(), 3);
     near(&rows[2]["computed_gib"], 3.6218 + 4.0 + 2.0);
 }
@@ -241,7 +244,7 @@ fn the_memory_of_a_run_is_beside_the_formula() {
 /// A second program, in another language, found the same types and figures.
 #[test]
 fn a_large_model_in_fp8_fits_on_linked_gpus() {
-    let found = json(&[
+    let answer = json(&[
         "--params",
         "70b",
         "--dtype",
@@ -251,10 +254,10 @@ fn a_large_model_in_fp8_fits_on_linked_gpus() {
         "--concurrency",
         "16",
     ]);
-    let types = found["types"].as_array().expect("a list");
+    let types = answer["types"].as_array().expect("a list");
     let names: Vec<&str> = types
         .iter()
-        .map(|one| one["instance_type"].as_str().expect("a name"))
+        .map(|offer| offer["instance_type"].as_str().expect("a name"))
         .collect();
     assert_eq!(
         names,
@@ -277,7 +280,7 @@ fn a_large_model_in_fp8_fits_on_linked_gpus() {
     near(&first["gpu_memory_needed_gib"], 36.472);
     near(&first["output_tokens_per_second"], 465.42);
     assert_eq!(first["monthly_cost"], 16_029.08);
-    let given = found["given"].as_array().expect("a list");
+    let given = answer["given"].as_array().expect("a list");
     let source = |key: &str| {
         let line = given.iter().find(|line| line["key"] == key);
         line.expect("given")["source"].clone()
@@ -285,7 +288,7 @@ fn a_large_model_in_fp8_fits_on_linked_gpus() {
     assert_eq!(source("params_billion"), "--params");
     assert_eq!(source("layers"), "config.json of llama-3.1-70b");
     assert_eq!(source("headroom"), "vram_headroom of the policy");
-    let refused = found["refused"].as_array().expect("a list");
+    let refused = answer["refused"].as_array().expect("a list");
     let reason = |name: &str| {
         let line = refused.iter().find(|line| line["instance_type"] == name);
         line.expect("refused")["why"].clone()
@@ -304,32 +307,32 @@ fn a_large_model_in_fp8_fits_on_linked_gpus() {
 /// the one that comes nearest: 36.8 GiB in 4 bits are closer to 15 GiB than 130.4 in 16.
 #[test]
 fn a_type_is_out_where_no_numbers_fit() {
-    let found = json(&["--params", "70b", "--dtype", "fp16,int4"]);
+    let answer = json(&["--params", "70b", "--dtype", "fp16,int4"]);
     let names = |list: &str| -> Vec<String> {
-        let list = found[list].as_array().expect("a list").iter();
-        list.map(|one| one["instance_type"].as_str().expect("text").to_owned())
+        let list = answer[list].as_array().expect("a list").iter();
+        list.map(|offer| offer["instance_type"].as_str().expect("text").to_owned())
             .collect()
     };
     let (fits, out) = (names("types"), names("refused"));
     assert!(fits.iter().all(|name| !out.contains(name)));
-    let refused = found["refused"].as_array().expect("a list");
+    let refused = answer["refused"].as_array().expect("a list");
     let small = refused
         .iter()
-        .find(|one| one["instance_type"] == "g4dn.xlarge");
+        .find(|refusal| refusal["instance_type"] == "g4dn.xlarge");
     let why = small.expect("too small")["why"].as_str().expect("text");
     assert!(why.starts_with("70b in int4: needs "), "{why}");
     // The preferred type of numbers comes first, each of them cheapest first.
-    let types = found["types"].as_array().expect("a list");
+    let types = answer["types"].as_array().expect("a list");
     let places: Vec<(bool, f64)> = types
         .iter()
-        .map(|one| (one["dtype"] == "int4", number(&one["hourly"])))
+        .map(|offer| (offer["dtype"] == "int4", number(&offer["hourly"])))
         .collect();
     assert!(places.is_sorted() && places.iter().any(|(is_int4, _)| *is_int4));
     for (row, dtype) in [(0, "fp16"), (1, "int4")] {
-        let of_dtype = types.iter().filter(|one| one["dtype"] == dtype);
-        let million = |one: &Value| number(&one["cost_per_million_output_tokens"]);
+        let of_dtype = types.iter().filter(|offer| offer["dtype"] == dtype);
+        let million = |offer: &Value| number(&offer["cost_per_million_output_tokens"]);
         let least = of_dtype.clone().map(million).fold(f64::INFINITY, f64::min);
-        let row = &found["dtypes"][row];
+        let row = &answer["dtypes"][row];
         assert_eq!(number(&row["least_cost_per_million_output_tokens"]), least);
         assert_eq!(number(&row["types"]), of_dtype.count() as f64);
     }
@@ -418,15 +421,15 @@ fn memory_that_was_not_measured_is_beside_nothing() {
         &["--demo", "--workload", "video-captioning-2"][..],
         &["--profile-data", &samples],
     ] {
-        let found = json(&[of, &model].concat());
-        assert!(found["measured_memory"].is_null(), "{of:?}");
+        let answer = json(&[of, &model].concat());
+        assert!(answer["measured_memory"].is_null(), "{of:?}");
     }
     let on = ["--profile-data", &samples, "--type", "g5.12xlarge"];
-    let found = json(&[&on[..], &model].concat());
-    let row = &found["measured_memory"][0];
+    let answer = json(&[&on[..], &model].concat());
+    let row = &answer["measured_memory"][0];
     near(&row["measured_gib"], 13.1934);
     assert_eq!(row["gpus_of_a_copy"], 1, "without NVLink");
-    assert_eq!(found["measured_memory"].as_array().map(Vec::len), Some(1));
+    assert_eq!(answer["measured_memory"].as_array().map(Vec::len), Some(1));
 }
 
 /// A g5g.xlarge has a T4G and a Graviton CPU.
@@ -440,6 +443,6 @@ fn types_with_arm_cpus_are_named() {
 
 #[test]
 fn every_key_is_in_the_page() {
-    let found = json(&["--params", "70b", "--dtype", "fp8,int4", "--context", "32k"]);
-    assert_explains("planners/select.md", &found);
+    let answer = json(&["--params", "70b", "--dtype", "fp8,int4", "--context", "32k"]);
+    assert_explains("planners/select.md", &answer);
 }

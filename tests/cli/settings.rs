@@ -169,15 +169,15 @@ fn colour_is_for_terminals_that_want_it() {
 /// Formats of every command that has a choice of them.
 fn formats() -> std::collections::BTreeSet<String> {
     let program = gpucost::cli::command();
-    let mut found = std::collections::BTreeSet::new();
+    let mut names = std::collections::BTreeSet::new();
     for command in program.get_subcommands() {
         let formats = command
             .get_arguments()
-            .filter(|one| one.get_id() == "format");
+            .filter(|argument| argument.get_id() == "format");
         let values = formats.flat_map(clap::Arg::get_possible_values);
-        found.extend(values.map(|value| value.get_name().to_owned()));
+        names.extend(values.map(|value| value.get_name().to_owned()));
     }
-    found
+    names
 }
 
 #[test]

@@ -20,8 +20,8 @@ fn as_json(arguments: &[&str]) -> Value {
 
 fn file<'a>(answer: &'a Value, name: &str) -> &'a str {
     let mut files = answer["files"].as_array().expect("a list").iter();
-    let found = files.find(|file| file["name"] == name);
-    found.expect("the file")["text"].as_str().expect("text")
+    let file = files.find(|file| file["name"] == name);
+    file.expect("the file")["text"].as_str().expect("text")
 }
 
 fn way<'a>(answer: &'a Value, name: &str) -> &'a Value {
@@ -31,8 +31,8 @@ fn way<'a>(answer: &'a Value, name: &str) -> &'a Value {
 
 fn step(answer: &Value, name: &str) -> Value {
     let mut steps = answer["steps"].as_array().expect("a list").iter();
-    let found = steps.find(|step| step["name"] == name);
-    found.expect("the step")["result"].clone()
+    let step = steps.find(|step| step["name"] == name);
+    step.expect("the step")["result"].clone()
 }
 
 const TWO_MODELS: [&str; 6] = [
@@ -550,8 +550,8 @@ fn examples_in_the_page_print_what_it_shows() {
 #[test]
 fn lines_of_files_are_no_longer_than_a_screen_and_still_commands() {
     let answer = as_json(&["--demo"]);
-    for one in answer["files"].as_array().expect("a list") {
-        let text = one["text"].as_str().expect("text");
+    for file in answer["files"].as_array().expect("a list") {
+        let text = file["text"].as_str().expect("text");
         let longest = text.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(100), "{text}");
     }

@@ -13,21 +13,21 @@ fn way<'a>(answer: &'a Value, name: &str) -> &'a Value {
 
 fn step(answer: &Value, name: &str) -> Value {
     let mut steps = answer["steps"].as_array().expect("a list").iter();
-    let found = steps.find(|step| step["name"] == name);
-    found.expect("the step")["result"].clone()
+    let step = steps.find(|step| step["name"] == name);
+    step.expect("the step")["result"].clone()
 }
 
 fn placement<'a>(answer: &'a Value, tenant: &str) -> &'a Value {
-    let mut all = answer["placements"].as_array().expect("a list").iter();
-    let found = all.find(|one| one["tenant"] == tenant);
-    found.unwrap_or_else(|| panic!("{tenant}: {answer}"))
+    let mut placements = answer["placements"].as_array().expect("a list").iter();
+    let placement = placements.find(|placement| placement["tenant"] == tenant);
+    placement.unwrap_or_else(|| panic!("{tenant}: {answer}"))
 }
 
 /// Names of tenants, in order.
 fn tenants(answer: &Value) -> Vec<&str> {
-    let all = answer["placements"].as_array().expect("a list").iter();
-    let mut names: Vec<&str> = all
-        .map(|one| one["tenant"].as_str().expect("a name"))
+    let placements = answer["placements"].as_array().expect("a list").iter();
+    let mut names: Vec<&str> = placements
+        .map(|placement| placement["tenant"].as_str().expect("a name"))
         .collect();
     names.sort_unstable();
     names
@@ -35,10 +35,10 @@ fn tenants(answer: &Value) -> Vec<&str> {
 
 fn left_out(answer: &Value) -> Vec<(&str, &str)> {
     // Absent where everything was placed.
-    let all = answer["left_out"].as_array().into_iter().flatten();
-    all.map(|one| {
-        let name = one["name"].as_str().expect("a name");
-        (name, one["reason"].as_str().expect("a reason"))
+    let rows = answer["left_out"].as_array().into_iter().flatten();
+    rows.map(|tenant| {
+        let name = tenant["name"].as_str().expect("a name");
+        (name, tenant["reason"].as_str().expect("a reason"))
     })
     .collect()
 }
@@ -274,11 +274,11 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     // GPUs that nobody has keep nobody from sharing, and are no tenants.
     let mut alone = node_of_eight();
     let metrics = alone["metrics"].as_array_mut().expect("a list");
-    for one in metrics.iter_mut().filter(|one| {
-        let is_of_trainer = one["gpu"] == 4 || one["gpu"] == 5;
-        is_of_trainer && one["metric"] != "gpu_memory_total"
+    for series in metrics.iter_mut().filter(|series| {
+        let is_of_trainer = series["gpu"] == 4 || series["gpu"] == 5;
+        is_of_trainer && series["metric"] != "gpu_memory_total"
     }) {
-        one["values"] = json!([[0.0, PERIODS]]);
+        series["values"] = json!([[0.0, PERIODS]]);
     }
     alone["uses"].as_array_mut().expect("a list").truncate(4);
     alone["claims"].as_array_mut().expect("a list").truncate(4);
@@ -289,11 +289,11 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     assert!(left_out(&answer).is_empty(), "{answer}");
     // A pod whose GPU is idle has a better advice than a slice.
     let metrics = alone["metrics"].as_array_mut().expect("a list");
-    for one in metrics
+    for series in metrics
         .iter_mut()
-        .filter(|one| one["gpu"] == 3 && one["metric"] != "gpu_memory_total")
+        .filter(|series| series["gpu"] == 3 && series["metric"] != "gpu_memory_total")
     {
-        one["values"] = json!([[0.0, PERIODS]]);
+        series["values"] = json!([[0.0, PERIODS]]);
     }
     let path = world.estate("idle.json", &alone);
     let outcome = world.run(&["share", "--from", &path, "--format", "json"]);

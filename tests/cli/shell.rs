@@ -192,7 +192,7 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
         ] {
             let mut stderr = Vec::new();
             let folder = tempfile::tempdir().expect("a scratch folder");
-            let found = cli::main(
+            let exit_code = cli::main(
                 with_program(arguments),
                 &mut Io {
                     stdout: &mut Refusing(kind),
@@ -207,7 +207,7 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
                 },
             );
             let stderr = String::from_utf8(stderr).expect("UTF-8");
-            assert_eq!(found, code, "{arguments:?}: {stderr}");
+            assert_eq!(exit_code, code, "{arguments:?}: {stderr}");
             let is_reported = stderr.starts_with("error: cannot write ");
             assert_eq!(
                 is_reported,

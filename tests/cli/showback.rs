@@ -113,13 +113,13 @@ fn what_is_left_of_a_pool_stands_beside_it() {
 fn a_page_and_a_comment_show_the_same() {
     let page = grouped("namespace", "html");
     parse(&page);
-    let found = rows(section(&page, "groups"));
-    assert_eq!(found.len(), 6);
+    let table = rows(section(&page, "groups"));
+    assert_eq!(table.len(), 6);
     let search = ["search", "2", "7", "—", "$14,025.45", "$0.00", "$0.00"];
-    assert_eq!(found[1][..7], search);
+    assert_eq!(table[1][..7], search);
     let rest = ["(unallocated)", "0", "—", "—", "$5,680.50", "—", "—", "—"];
-    assert_eq!(found[2], rest);
-    assert_eq!(found[0][..5], ["total", "7", "9.18", "—", "$21,886.70"]);
+    assert_eq!(table[2], rest);
+    assert_eq!(table[0][..5], ["total", "7", "9.18", "—", "$21,886.70"]);
     let comment = grouped("namespace", "markdown");
     for row in [
         "| search | 2 | 7 | — | \\$14,025.45 | \\$0.00 | \\$0.00 | \\$14,025.45 |\n",

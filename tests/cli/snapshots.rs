@@ -123,8 +123,8 @@ fn help_fits_100_columns_and_names_every_flag_of_its_command() {
             assert!(line.width() <= 100, "{command}: {line}");
         }
         let commands = gpucost::cli::command();
-        let found = commands.find_subcommand(command).expect("a command");
-        for flag in found
+        let subcommand = commands.find_subcommand(command).expect("a command");
+        for flag in subcommand
             .get_arguments()
             .filter_map(|argument| argument.get_long())
         {

@@ -86,7 +86,7 @@ fn documents_have_their_stated_keys() {
 fn four_nodes_of_a_g5_by_hand() {
     // λ = 4 × 1/24 an hour; τ* = sqrt(2 × 60 × 21 600) = 1 610 s; o = 60/1 610 +
     // (805 + 300)/21 600 = 0.088424; 0.6086/(1 - o) = 0.667635; 730 h × 4.
-    let found = four_nodes("g5.xlarge", &["--region", "us-east-1"]);
+    let estimate = four_nodes("g5.xlarge", &["--region", "us-east-1"]);
     for (key, expected) in [
         ("on_demand_hourly", json!(1.006)),
         ("spot_hourly", json!(0.6086)),
@@ -107,23 +107,23 @@ fn four_nodes_of_a_g5_by_hand() {
         ("reason", Value::Null),
         ("risk", json!("medium")),
     ] {
-        assert_eq!(found[key], expected, "{key}");
+        assert_eq!(estimate[key], expected, "{key}");
     }
 }
 
 #[test]
 fn a_given_interval_is_kept_and_loses_more_than_the_best() {
     let lost = |interval: &str| {
-        let found = four_nodes("g5.xlarge", &["--checkpoint-interval", interval]);
-        found["overhead_percent"].as_f64().expect("a share")
+        let estimate = four_nodes("g5.xlarge", &["--checkpoint-interval", interval]);
+        estimate["overhead_percent"].as_f64().expect("a share")
     };
     let best = lost("auto");
     for other in ["5m", "26m", "28m", "55m", "2h"] {
         assert!(best < lost(other), "{other}");
     }
-    let found = four_nodes("g5.xlarge", &["--checkpoint-interval", "90s"]);
-    assert_eq!(found["checkpoint_interval_seconds"], 90);
-    assert_eq!(found["checkpoint_interval_basis"], "given");
+    let estimate = four_nodes("g5.xlarge", &["--checkpoint-interval", "90s"]);
+    assert_eq!(estimate["checkpoint_interval_seconds"], 90);
+    assert_eq!(estimate["checkpoint_interval_basis"], "given");
 }
 
 #[test]
@@ -152,10 +152,10 @@ fn at_the_break_even_interruptions_nothing_is_saved() {
             "--format",
             "json",
         ];
-        let found = world.run(&arguments).json()["spot"].clone();
+        let estimate = world.run(&arguments).json()["spot"].clone();
         (
-            found["effective_hourly"].as_f64().expect("a rate"),
-            found["eligible"].clone(),
+            estimate["effective_hourly"].as_f64().expect("a rate"),
+            estimate["eligible"].clone(),
         )
     };
     let (rate, _) = effective(a_day_and_node);
@@ -168,10 +168,10 @@ fn at_the_break_even_interruptions_nothing_is_saved() {
 fn kinds_are_refused_with_reasons() {
     let world = World::new();
     let verdict = |tags: Value| {
-        let found = workloads(&world, &tagged(tags), &[]).remove(0);
-        assert_eq!(found["eligible"], json!(found["reason"].is_null()));
-        assert_eq!(found["risk"].is_null(), !found["reason"].is_null());
-        found["reason"].as_str().map(str::to_owned)
+        let workload = workloads(&world, &tagged(tags), &[]).remove(0);
+        assert_eq!(workload["eligible"], json!(workload["reason"].is_null()));
+        assert_eq!(workload["risk"].is_null(), !workload["reason"].is_null());
+        workload["reason"].as_str().map(str::to_owned)
     };
     let declared = |kind: &str| json!({"gpucost:kind": kind, "gpucost:restartable": "true"});
     for kind in ["training", "batch", "evaluation", "development"] {
@@ -205,19 +205,19 @@ fn what_does_not_run_on_demand_does_not_move() {
         "already on spot"
     );
     estate["instances"][0]["lifecycle"] = json!("capacity-block");
-    let found = workloads(&world, &estate, &[]).remove(0);
-    assert_eq!(found["reason"], "billed as capacity-block");
-    assert_eq!(found["effective_monthly_savings"], Value::Null);
+    let workload = workloads(&world, &estate, &[]).remove(0);
+    assert_eq!(workload["reason"], "billed as capacity-block");
+    assert_eq!(workload["effective_monthly_savings"], Value::Null);
     let stopped = &mut estate["instances"][0];
     stopped["lifecycle"] = json!("on-demand");
     stopped["state"] = json!("stopped");
     stopped["state_transition_reason"] = json!("User initiated (2026-09-20 08:00:00 GMT)");
     estate["metrics"] = json!([]);
-    let found = workloads(&world, &estate, &[]).remove(0);
-    assert_eq!(found["reason"], "stopped");
-    assert_eq!(found["naive_monthly_savings"], Value::Null);
+    let workload = workloads(&world, &estate, &[]).remove(0);
+    assert_eq!(workload["reason"], "stopped");
+    assert_eq!(workload["naive_monthly_savings"], Value::Null);
     assert_eq!(
-        found["naive_savings_percent"], 39.503,
+        workload["naive_savings_percent"], 39.503,
         "the prices are known"
     );
 }
@@ -250,12 +250,12 @@ fn spot_that_is_not_cheaper_is_no_offer() {
             "checkpoints and lost work take 4.1% of the time, more than spot saves",
         ),
     ] {
-        let found = workloads(&with_own_spot_price(price), &estate, &[]).remove(0);
-        assert_eq!(found["spot_basis"], "own-price");
-        assert_eq!(found["reason"], reason);
+        let workload = workloads(&with_own_spot_price(price), &estate, &[]).remove(0);
+        assert_eq!(workload["spot_basis"], "own-price");
+        assert_eq!(workload["reason"], reason);
     }
-    let found = workloads(&with_own_spot_price("0.9"), &estate, &[]).remove(0);
-    assert_eq!(found["eligible"], true);
+    let workload = workloads(&with_own_spot_price("0.9"), &estate, &[]).remove(0);
+    assert_eq!(workload["eligible"], true);
 }
 
 #[test]
@@ -276,21 +276,21 @@ fn the_median_over_zones_outranks_the_book() {
         quote("us-east-1c", "0.40"),
         quote("us-east-1d", "0.35"),
     ]);
-    let found = workloads(&world, &estate, &[]).remove(0);
-    assert_eq!(found["spot_basis"], "zones-median");
-    assert_eq!(found["spot_hourly"], 0.375);
-    assert_eq!(found["zones"].as_array().map(Vec::len), Some(4));
-    assert_eq!(found["zones"][1]["mean"], 0.3);
+    let workload = workloads(&world, &estate, &[]).remove(0);
+    assert_eq!(workload["spot_basis"], "zones-median");
+    assert_eq!(workload["spot_hourly"], 0.375);
+    assert_eq!(workload["zones"].as_array().map(Vec::len), Some(4));
+    assert_eq!(workload["zones"][1]["mean"], 0.3);
     assert_eq!(
-        found["zones"][1]["now"],
+        workload["zones"][1]["now"],
         Value::Null,
         "no history was recorded"
     );
     estate["prices"][1]["spot_history"] = json!({
         "now": "0.31", "min": "0.25", "max": "0.62", "p95": "0.44", "volatility_percent": "12.3456",
     });
-    let found = workloads(&world, &estate, &[]).remove(0);
-    let zone = &found["zones"][1];
+    let workload = workloads(&world, &estate, &[]).remove(0);
+    let zone = &workload["zones"][1];
     let figures = ["mean", "now", "min", "max", "p95", "volatility_percent"];
     let expected = [0.3, 0.31, 0.25, 0.62, 0.44, 12.3456];
     assert_eq!(
@@ -335,8 +335,8 @@ fn the_median_over_zones_outranks_the_book() {
 fn risk_decides_with_and_without_a_band() {
     // The catalog has no band of a c6i, and of the g5.
     let verdict = |name: &str, risk: &str| {
-        let found = four_nodes(name, &["--risk", risk]);
-        (found["risk"].clone(), found["reason"].clone())
+        let estimate = four_nodes(name, &["--risk", risk]);
+        (estimate["risk"].clone(), estimate["reason"].clone())
     };
     let unknown = json!("needs `--risk high`: interruption frequency is unknown");
     assert_eq!(verdict("c6i.12xlarge", "medium"), (Value::Null, unknown));
@@ -367,11 +367,11 @@ fn without_a_price_there_is_nothing_to_say() {
     );
     let mut estate = tagged(json!({"gpucost:kind": "batch", "gpucost:restartable": "true"}));
     estate["instances"][0]["instance_type"] = json!("z9.large");
-    let found = workloads(&World::new(), &estate, &[]).remove(0);
-    let reason = found["reason"].as_str().expect("a reason");
+    let workload = workloads(&World::new(), &estate, &[]).remove(0);
+    let reason = workload["reason"].as_str().expect("a reason");
     assert!(reason.starts_with("no price for z9.large"), "{reason}");
-    assert_eq!(found["eligible"], false);
-    assert_eq!(found["spot_hourly"], Value::Null);
+    assert_eq!(workload["eligible"], false);
+    assert_eq!(workload["spot_hourly"], Value::Null);
 }
 
 #[test]
@@ -475,8 +475,12 @@ fn the_table_fits_and_says_why() {
         .collect();
     let cents: i64 = eligible
         .iter()
-        .map(|one| {
-            (one["effective_monthly_savings"].as_f64().expect("money") * 100.0).round() as i64
+        .map(|workload| {
+            (workload["effective_monthly_savings"]
+                .as_f64()
+                .expect("money")
+                * 100.0)
+                .round() as i64
         })
         .sum();
     let digits: String = table
@@ -509,10 +513,10 @@ fn the_report_moves_what_the_audit_moves_and_nothing_else() {
             let arguments = [command, "--demo", demo, "--risk", risk, "--format", "json"];
             World::new().run(&arguments).json()
         };
-        let (audit, found) = (run("audit"), run("spot"));
-        assert_eq!(found["sized_on"], "usage-after-plan");
+        let (audit, report) = (run("audit"), run("spot"));
+        assert_eq!(report["sized_on"], "usage-after-plan");
         let audited = audit["workloads"].as_array().expect("a list");
-        let rows = found["workloads"].as_array().expect("a list");
+        let rows = report["workloads"].as_array().expect("a list");
         assert_eq!(rows.len(), audited.len());
         let mut moved = 0;
         for workload in audited {
@@ -543,7 +547,7 @@ fn the_report_moves_what_the_audit_moves_and_nothing_else() {
                 assert!(
                     row["caveats"][0]
                         .as_str()
-                        .is_some_and(|one| one.starts_with(&unknown))
+                        .is_some_and(|caveat| caveat.starts_with(&unknown))
                 );
             }
         }

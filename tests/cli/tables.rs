@@ -88,9 +88,9 @@ fn next_names_commands_for_the_same_scope() {
     ];
     let outcome = world.run(&typed);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let all = advised(&outcome.stdout);
-    assert_eq!(all.len(), 3, "{}", outcome.stdout);
-    for command in &all[..2] {
+    let commands = advised(&outcome.stdout);
+    assert_eq!(commands.len(), 3, "{}", outcome.stdout);
+    for command in &commands[..2] {
         for word in &typed[1..typed.len() - 1] {
             assert!(
                 command.iter().any(|given| given == word),
@@ -98,12 +98,12 @@ fn next_names_commands_for_the_same_scope() {
             );
         }
     }
-    let wide = run(&world, &all[0]);
+    let wide = run(&world, &commands[0]);
     assert!(wide.stdout.contains("\nWORKLOADS"), "{}", wide.stdout);
-    let json = run(&world, &all[1]).json();
+    let json = run(&world, &commands[1]).json();
     assert_eq!(json["scope"]["source"], "estate");
     assert_eq!(json["summary"]["instances"], 1);
-    let setup = run(&world, &all[2]);
+    let setup = run(&world, &commands[2]);
     assert_eq!(setup.code, 0, "{}", setup.stderr);
     assert!(setup.stderr.contains("i-one"), "{}", setup.stderr);
 }

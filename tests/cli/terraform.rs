@@ -226,8 +226,8 @@ fn the_policy_applies_to_what_the_plan_leaves() {
     let document = outcome.json();
     let listed = |key: &str| -> Vec<(String, String)> {
         let list = document[key].as_array().expect("a list").iter();
-        list.map(|one| {
-            let text = |key: &str| one[key].as_str().expect("text").to_owned();
+        list.map(|row| {
+            let text = |key: &str| row[key].as_str().expect("text").to_owned();
             (text("rule"), text("scope"))
         })
         .collect()
@@ -408,8 +408,8 @@ fn a_cpu_type_at_one_end_is_no_gpu_instance() {
     let budget = "[[budget]]\nmonthly_limit = 700\n";
     let outcome = check(&world, budget, &up, &["--format", "json"]);
     assert_eq!(outcome.code, 100, "{}", outcome.stderr);
-    let found = outcome.json();
-    let title = found["violations"][0]["title"].as_str().expect("a title");
+    let report = outcome.json();
+    let title = report["violations"][0]["title"].as_str().expect("a title");
     assert!(
         title.ends_with("the plan changes it by +$145.71"),
         "{title}"

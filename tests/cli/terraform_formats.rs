@@ -88,7 +88,7 @@ fn a_comment_and_a_message_lead_with_the_sums_of_the_table() {
         "| USD | $12,991.08 | $38,507.86 | +$25,516.78 |",
         "2 rows are not fully priced: unknown costs are not included in any total",
     ] {
-        assert!(markdown.lines().any(|one| one == line), "{markdown}");
+        assert!(markdown.lines().any(|row| row == line), "{markdown}");
     }
     for part in [
         "### ✅ +$25,516.78 per month where priced; policy passed: 1 rule; $12,991.08 → $38,507.86 \
@@ -217,8 +217,12 @@ fn rules_that_need_measurements_are_named_in_every_format() {
     let document = roxmltree::Document::parse(&junit).expect("XML");
     let skipped = document
         .descendants()
-        .filter(|one| one.has_tag_name("skipped"))
-        .map(|one| one.parent().and_then(|case| case.attribute("classname")));
+        .filter(|element| element.has_tag_name("skipped"))
+        .map(|element| {
+            element
+                .parent()
+                .and_then(|case| case.attribute("classname"))
+        });
     let skipped: Vec<&str> = skipped.map(|rule| rule.expect("a rule")).collect();
     assert_eq!(skipped.join(", "), rules);
 }
@@ -233,7 +237,7 @@ fn results_about_a_plan_name_its_file_and_no_line() {
     let log: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     let results = log["runs"][0]["results"].as_array().expect("a list");
     let physical = |rule: &str| {
-        let one = results.iter().find(|one| one["ruleId"] == rule);
+        let one = results.iter().find(|result| result["ruleId"] == rule);
         one.expect("it is there")["locations"][0]["physicalLocation"].clone()
     };
     let in_plan = physical("policy/types");

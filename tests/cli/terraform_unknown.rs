@@ -87,33 +87,33 @@ fn a_row_that_is_half_known_pays_for_no_other() {
     };
     let open = json!({"availability_zone": "us-east-1a"});
     let unknown = json!({"instance_type": true});
-    let (code, found) = checked(json!([
+    let (code, report) = checked(json!([
         resource("aws_instance.a", of("p4d.24xlarge"), open, unknown),
         resource("aws_instance.b", Value::Null, of("g5.12xlarge"), json!({})),
     ]));
-    assert_eq!(code, 100, "{found}");
+    assert_eq!(code, 100, "{report}");
     // 5.672 × 730, and not less 21.957642 × 730.
-    assert_eq!(found["plan"]["unpriced"], 1);
-    let title = found["violations"][0]["title"].as_str().expect("text");
+    assert_eq!(report["plan"]["unpriced"], 1);
+    let title = report["violations"][0]["title"].as_str().expect("text");
     assert!(
         title.ends_with("the plan changes it by +$4,140.56"),
         "{title}"
     );
-    assert_eq!(found["plan"]["totals"][0]["monthly_delta"], 4_140.56);
+    assert_eq!(report["plan"]["totals"][0]["monthly_delta"], 4_140.56);
 
     // What it cost before is unknown: nobody can say that it costs no more.
-    let (code, found) = checked(json!([resource(
+    let (code, report) = checked(json!([resource(
         "aws_instance.a",
         of("p99.48xlarge"),
         of("g5.12xlarge"),
         json!({})
     ),]));
-    assert_eq!(code, 3, "{found}");
-    assert_eq!(found["violations"], json!([]));
+    assert_eq!(code, 3, "{report}");
+    assert_eq!(report["violations"], json!([]));
     assert_eq!(
-        found["missing_data"].as_array().map(Vec::len),
+        report["missing_data"].as_array().map(Vec::len),
         Some(1),
-        "{found}"
+        "{report}"
     );
 }
 
@@ -199,11 +199,11 @@ fn a_template_with_another_type_leaves_rules_open_without_its_group() {
         };
         let document = outcome.json();
         let missing = document["missing_data"].as_array().expect("a list");
-        let found = missing
+        let named = missing
             .iter()
-            .flat_map(|one| one["rules"].as_array().expect("rules"));
-        let mut found: Vec<&str> = found.map(|rule| rule.as_str().expect("text")).collect();
-        found.sort_unstable();
-        assert_eq!(found, rules, "{before} {after}");
+            .flat_map(|gap| gap["rules"].as_array().expect("rules"));
+        let mut named: Vec<&str> = named.map(|rule| rule.as_str().expect("text")).collect();
+        named.sort_unstable();
+        assert_eq!(named, rules, "{before} {after}");
     }
 }

@@ -50,15 +50,15 @@ pub fn read(objects: &[Value]) -> Gathered<Found> {
     read_kubectl(&[path]).expect("a cluster")
 }
 
-pub fn reasons(found: &Gathered<Found>) -> Vec<String> {
-    let gaps = found.gaps.iter();
+pub fn reasons(gathered: &Gathered<Found>) -> Vec<String> {
+    let gaps = gathered.gaps.iter();
     gaps.map(|gap| format!("{} of {}: {}", gap.what, gap.place, gap.reason))
         .collect()
 }
 
 /// A node by its name, and the devices of it that are requested.
-fn requested<'a>(found: &'a Gathered<Found>, name: &str) -> (&'a Node, Option<Decimal>) {
-    let clusters = &found.value.clusters;
+fn requested<'a>(gathered: &'a Gathered<Found>, name: &str) -> (&'a Node, Option<Decimal>) {
+    let clusters = &gathered.value.clusters;
     let node = clusters.nodes.iter().find(|node| node.name == name);
     let node = node.expect("it has devices");
     (node, node.funnel(&clusters.claims).requested)
@@ -111,22 +111,22 @@ fn devices_of_claims_that_were_not_read_are_not_free() {
     objects.extend([proxy("a"), proxy("b")]);
     objects.extend(pods);
 
-    let found = read(&objects);
-    let (node, held) = requested(&found, "a");
+    let gathered = read(&objects);
+    let (node, held) = requested(&gathered, "a");
     assert_eq!((held, node.pods, node.cpu_only_pods), (None, None, None));
     assert_eq!(node.cpu_millicores.requested, None);
     // No pod with such a claim runs on the other one.
-    let (node, held) = requested(&found, "b");
+    let (node, held) = requested(&gathered, "b");
     assert_eq!((held, node.pods), (Some(Decimal::ZERO), Some(1)));
     assert_eq!(
-        reasons(&found),
+        reasons(&gathered),
         [
             "devices of cluster: 1 node has pods with resource claims that were not read: what \
              is requested there is unknown"
         ]
     );
     assert!(
-        found.gaps[0]
+        gathered.gaps[0]
             .hint
             .contains("resourceclaims.resource.k8s.io")
     );
@@ -134,11 +134,11 @@ fn devices_of_claims_that_were_not_read_are_not_free() {
     // One of eight is missing.
     let some = [&objects[..], &claims[1..], std::slice::from_ref(&slice)].concat();
     assert_eq!(requested(&read(&some), "a").1, None);
-    let all = [&objects[..], &claims[..], &[slice]].concat();
-    let found = read(&all);
-    let (node, held) = requested(&found, "a");
+    let complete = [&objects[..], &claims[..], &[slice]].concat();
+    let gathered = read(&complete);
+    let (node, held) = requested(&gathered, "a");
     assert_eq!((held, node.pods), (Some(Decimal::from(8)), Some(9)));
-    assert!(found.gaps.is_empty(), "{:?}", found.gaps);
+    assert!(gathered.gaps.is_empty(), "{:?}", gathered.gaps);
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn devices_that_no_slice_lists_are_not_free_where_they_are_used() {
     let with_pods = [&objects[..], &pods[..]].concat();
     // By their pool alone, and by the pods that use them too.
     for objects in [objects, with_pods] {
-        let found = read(&objects);
-        assert_eq!(requested(&found, "a").1, None);
-        assert_eq!(requested(&found, "b").1, Some(Decimal::ZERO));
+        let gathered = read(&objects);
+        assert_eq!(requested(&gathered, "a").1, None);
+        assert_eq!(requested(&gathered, "b").1, Some(Decimal::ZERO));
         let expected = "devices of cluster: 8 allocated devices are in no complete list of \
                         resource slices: what is requested of their nodes is unknown";
-        assert_eq!(reasons(&found), [expected]);
+        assert_eq!(reasons(&gathered), [expected]);
     }
 }
 
@@ -167,16 +167,16 @@ fn pods_of_one_namespace_are_not_all_pods() {
     let own = pod("ml", "page", &json!({"nodeName": "a", "containers": [{}]}));
     // kubectl whose usual namespace is the system's, and one whose usual one is another.
     for alone in [proxy("a"), own.clone()] {
-        let found = read(&[node("a", &plugin), alone]);
-        assert_eq!(requested(&found, "a").1, None);
-        let [gap] = found.gaps.as_slice() else {
-            panic!("{:?}", found.gaps);
+        let gathered = read(&[node("a", &plugin), alone]);
+        assert_eq!(requested(&gathered, "a").1, None);
+        let [gap] = gathered.gaps.as_slice() else {
+            panic!("{:?}", gathered.gaps);
         };
         assert_eq!(gap.what.to_string(), "pods");
     }
-    let found = read(&[node("a", &plugin), proxy("a"), own]);
-    assert_eq!(requested(&found, "a").1, Some(Decimal::ZERO));
-    assert!(found.gaps.is_empty(), "{:?}", found.gaps);
+    let gathered = read(&[node("a", &plugin), proxy("a"), own]);
+    assert_eq!(requested(&gathered, "a").1, Some(Decimal::ZERO));
+    assert!(gathered.gaps.is_empty(), "{:?}", gathered.gaps);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_pod_behind_a_gate_waits_for_no_device() {
         pod("ml", name, &spec)
     };
     let gate = json!([{"name": "kueue.x-k8s.io/admission"}]);
-    let found = read(&[
+    let gathered = read(&[
         node("a", &json!({"nvidia.com/gpu": "8"})),
         proxy("a"),
         waiting("queued", &gate),
@@ -199,11 +199,13 @@ fn a_pod_behind_a_gate_waits_for_no_device() {
         // No server writes this; what is on a node holds its devices.
         waiting("placed", &gate),
     ]);
-    let claims = found.value.clusters.claims.iter();
-    let mut holders: Vec<&str> = claims.filter_map(|one| one.holder.pod.as_deref()).collect();
+    let claims = gathered.value.clusters.claims.iter();
+    let mut holders: Vec<&str> = claims
+        .filter_map(|claim| claim.holder.pod.as_deref())
+        .collect();
     holders.sort_unstable();
     assert_eq!(holders, ["placed", "plain", "ready"]);
-    assert_eq!(requested(&found, "a").1, Some(Decimal::TWO));
+    assert_eq!(requested(&gathered, "a").1, Some(Decimal::TWO));
 }
 
 #[test]
@@ -238,18 +240,18 @@ fn requests_in_units_that_are_not_known_are_not_zero() {
         // A zero asks for nothing.
         asking("c", "none", &json!({"nvidia.com/gpumem": "0"})),
     ];
-    let found = read(&objects);
+    let gathered = read(&objects);
     for name in ["a", "b"] {
-        let (node, held) = requested(&found, name);
+        let (node, held) = requested(&gathered, name);
         assert_eq!((held, node.pods, node.cpu_only_pods), (None, None, None));
     }
-    let (node, held) = requested(&found, "c");
+    let (node, held) = requested(&gathered, "c");
     assert_eq!((held, node.pods), (Some(Decimal::from(3)), Some(3)));
     let expected = "devices of cluster: on 2 nodes, resources of a GPU vendor are offered or \
                     requested that are not understood, such as \
                     nvidia.com/GH100_H100_SXM5_80GB, nvidia.com/gpucores, nvidia.com/gpumem: \
                     what is requested there is unknown";
-    assert_eq!(reasons(&found), [expected]);
+    assert_eq!(reasons(&gathered), [expected]);
 }
 
 #[test]
