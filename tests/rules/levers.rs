@@ -87,17 +87,17 @@ fn the_worked_example_of_schedules_is_the_demo() {
     // 5 × 5.672 × 730 = 20 702.80; × 160 / 168 = 19 716.9523…
     assert_eq!(dollars(finding), Some(decimal("19716.95")));
     let evaluation = &workload(&DEMO_AUDIT, "nightly-eval");
-    let schedule = off_in_unused_hours(
+    let proposal = off_in_unused_hours(
         &evaluation.workload,
         &evaluation.verdict,
         &Policy::default(),
         &[],
     )
     .expect("a schedule");
-    assert_eq!(schedule.schedule.unknown_hours_per_week, 0);
+    assert_eq!(proposal.schedule.unknown_hours_per_week, 0);
     assert_eq!(off_hours_of_the_series("nightly-eval"), 160);
-    assert_eq!(schedule.schedule.active_hours_cut(), 0);
-    assert_eq!(schedule.schedule.counter_evidence.len(), 2);
+    assert_eq!(proposal.schedule.active_hours_cut(), 0);
+    assert_eq!(proposal.schedule.counter_evidence.len(), 2);
     let page = std::fs::read_to_string(root().join("docs/levers/schedule.md")).expect("a page");
     for figure in [
         "160",

@@ -108,19 +108,19 @@ fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
     assert_eq!((demand.periods(), demand.saturated_periods), (275, Some(0)));
     near(demand.gpu_hours(), 113.569_967_047_719);
     near(demand.peak_gpus(), 16.053_819_193_729);
-    let replay = replayed(demand, 60.0);
-    let today = replay.today.expect("known");
+    let answer = replayed(demand, 60.0);
+    let today = answer.today.expect("known");
     near(today.gpu_hours(1), 1_488.666_666_666_667);
     near(today.unserved_gpu_seconds, 0.0);
     // One is up in each of 13 periods without work.
-    near(replay.hindsight.gpu_hours(1), 126.416_666_666_667);
-    near(replay.replay.gpu_hours(1), 225.25);
+    near(answer.hindsight.gpu_hours(1), 126.416_666_666_667);
+    near(answer.replay.gpu_hours(1), 225.25);
     near(
-        replay.replay.unserved_percent().expect("demand"),
+        answer.replay.unserved_percent().expect("demand"),
         3.800_949_730_000,
     );
     assert_eq!(
-        (replay.replay.launches, replay.replay.most_instances),
+        (answer.replay.launches, answer.replay.most_instances),
         (116, 27)
     );
     let others = [
@@ -133,7 +133,7 @@ fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
         (85.0, 152.5, 9.390_278_200_484),
         (90.0, 140.75, 11.645_989_982_681),
     ];
-    for (candidate, (target_percent, hours, unserved)) in replay.others.iter().zip(others) {
+    for (candidate, (target_percent, hours, unserved)) in answer.others.iter().zip(others) {
         assert_eq!(candidate.trigger, Trigger::Utilization { target_percent });
         near(candidate.replay.gpu_hours(1), hours);
         near(
@@ -142,7 +142,7 @@ fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
         );
     }
     // 2% are accepted here, and 30% alone keeps them.
-    assert_eq!(replay.cheapest, Some(0));
+    assert_eq!(answer.cheapest, Some(0));
 }
 
 /// Pods of a cluster with GPUs (alibaba/clusterdata, trace gpu-v2023), each with whole GPUs.
