@@ -12,10 +12,10 @@ use std::sync::LazyLock;
 static AUDIT: LazyLock<Audit> = LazyLock::new(|| audit(&DEMO, &Policy::default(), Risk::Medium));
 
 fn workload(name: &str) -> &'static AuditedWorkload {
-    let mut found = AUDIT.workloads.iter().filter(|w| w.workload.name == name);
-    let one = found.next().expect("a workload of this name");
-    assert!(found.next().is_none(), "{name} is one workload");
-    one
+    let mut named = AUDIT.workloads.iter().filter(|w| w.workload.name == name);
+    let audited = named.next().expect("a workload of this name");
+    assert!(named.next().is_none(), "{name} is one workload");
+    audited
 }
 
 /// The rules that fired on a workload, in order of id.
@@ -58,12 +58,12 @@ fn every_workload_has_its_verdict() {
     ];
     assert_eq!(AUDIT.workloads.len(), expected.len());
     for (name, instances, classification, state) in expected {
-        let one = workload(name);
-        assert_eq!(one.workload.instances.len(), instances, "{name}");
-        assert_eq!(one.verdict.classification, classification, "{name}");
-        assert_eq!(one.verdict.state, state, "{name}");
+        let row = workload(name);
+        assert_eq!(row.workload.instances.len(), instances, "{name}");
+        assert_eq!(row.verdict.classification, classification, "{name}");
+        assert_eq!(row.verdict.state, state, "{name}");
         let measured = state.map(|_| Confidence::Measured);
-        assert_eq!(one.verdict.confidence, measured, "{name}");
+        assert_eq!(row.verdict.confidence, measured, "{name}");
     }
 }
 
@@ -86,9 +86,9 @@ fn every_workload_has_its_kind() {
         ),
     ];
     for (name, kind, basis, restartable) in expected {
-        let one = &workload(name).workload;
-        assert_eq!((one.kind, one.kind_basis), (kind, basis), "{name}");
-        assert_eq!(one.restartable, restartable, "{name}");
+        let row = &workload(name).workload;
+        assert_eq!((row.kind, row.kind_basis), (kind, basis), "{name}");
+        assert_eq!(row.restartable, restartable, "{name}");
     }
 }
 
@@ -264,10 +264,10 @@ fn what_is_healthy_is_left_alone_apart_from_a_commitment() {
 
 #[test]
 fn a_busy_cpu_never_stands_in_for_the_gpu() {
-    let one = workload("video-captioning-2");
-    assert_eq!(one.workload.utilization, None);
-    assert_eq!(one.actions, vec![]);
-    let id = one.workload.id();
+    let row = workload("video-captioning-2");
+    assert_eq!(row.workload.utilization, None);
+    assert_eq!(row.actions, vec![]);
+    let id = row.workload.id();
     let own: Vec<_> = AUDIT.gaps.iter().filter(|gap| gap.place == id).collect();
     assert_eq!(own.len(), 1, "{own:?}");
     assert_eq!(own[0].what, GapSubject::GpuUtilization);
@@ -293,7 +293,7 @@ fn savings_are_waste_and_optimization_and_cost_less_plan() {
     let rows: rust_decimal::Decimal = AUDIT
         .workloads
         .iter()
-        .flat_map(|one| &one.actions)
+        .flat_map(|row| &row.actions)
         .map(|action| action.monthly_savings().amount())
         .sum();
     assert_eq!(rows, savings);

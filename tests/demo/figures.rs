@@ -14,28 +14,28 @@ fn points(
     metric: Metric,
     statistic: Statistic,
 ) -> Vec<(u32, f64)> {
-    let mut found = DEMO.metrics.iter().filter(|series| {
+    let mut matching = DEMO.metrics.iter().filter(|series| {
         series.instance == instance.id
             && (series.gpu, series.metric, series.statistic) == (gpu, metric, statistic)
     });
-    let series = found.next();
-    assert!(found.next().is_none(), "{metric}");
+    let series = matching.next();
+    assert!(matching.next().is_none(), "{metric}");
     series.map_or(Vec::new(), |series| series.points.iter().collect())
 }
 
 fn averages(instance: &Instance, gpu: u16) -> Vec<f64> {
-    let all = points(
+    let pairs = points(
         instance,
         Some(gpu),
         Metric::GpuUtilization,
         Statistic::Average,
     );
-    all.into_iter().map(|(_, value)| value).collect()
+    pairs.into_iter().map(|(_, value)| value).collect()
 }
 
 fn maxima(instance: &Instance, gpu: u16, metric: Metric) -> Vec<f64> {
-    let all = points(instance, Some(gpu), metric, Statistic::Maximum);
-    all.into_iter().map(|(_, value)| value).collect()
+    let pairs = points(instance, Some(gpu), metric, Statistic::Maximum);
+    pairs.into_iter().map(|(_, value)| value).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -66,8 +66,8 @@ fn fleet_averages(instances: &[&Instance], gpus: u16) -> Vec<Vec<f64>> {
 fn experiments_use_the_first_of_four_gpus() {
     let instances = named("experiment-");
     assert_eq!(instances.len(), 8);
-    let all = fleet_averages(&instances, 4);
-    let fleet_mean = mean(&all.concat());
+    let series = fleet_averages(&instances, 4);
+    let fleet_mean = mean(&series.concat());
     assert!((15.0..=18.0).contains(&fleet_mean), "{fleet_mean}");
     for instance in instances {
         let first = averages(instance, 0);
@@ -91,14 +91,14 @@ fn experiments_use_the_first_of_four_gpus() {
 fn serving_works_around_the_clock_at_a_fifth() {
     let instances = named("chat-serving");
     assert_eq!(instances.len(), 5);
-    let all = fleet_averages(&instances, 8);
-    assert_eq!(all.len(), 40);
-    let fleet_mean = mean(&all.concat());
+    let series = fleet_averages(&instances, 8);
+    assert_eq!(series.len(), 40);
+    let fleet_mean = mean(&series.concat());
     assert!((19.0..=21.0).contains(&fleet_mean), "{fleet_mean}");
-    let busiest_p95 = all.iter().cloned().map(p95).fold(0.0, f64::max);
+    let busiest_p95 = series.iter().cloned().map(p95).fold(0.0, f64::max);
     assert!(busiest_p95 <= 33.0, "{busiest_p95}");
     assert!(
-        all.concat().iter().all(|value| *value > 0.0),
+        series.concat().iter().all(|value| *value > 0.0),
         "never at rest"
     );
 
@@ -240,10 +240,10 @@ fn unmeasured_gpus_stand_beside_a_busy_cpu_and_stopped_ones_beside_nothing() {
 #[test]
 fn healthy_training_uses_four_fifths_without_saturating() {
     let instance = named("foundation-pretraining")[0];
-    let all = fleet_averages(&[instance], 8);
-    let overall_mean = mean(&all.concat());
+    let series = fleet_averages(&[instance], 8);
+    let overall_mean = mean(&series.concat());
     assert!((79.0..=81.0).contains(&overall_mean), "{overall_mean}");
-    let busiest_p95 = all.iter().cloned().map(p95).fold(0.0, f64::max);
+    let busiest_p95 = series.iter().cloned().map(p95).fold(0.0, f64::max);
     assert!(busiest_p95 <= 95.0, "{busiest_p95}");
     // The GPUs of one instance share their outages, so samples line up.
     let mut hours = vec![Vec::new(); 336];

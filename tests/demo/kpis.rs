@@ -60,49 +60,56 @@ fn machine(instance: &Instance, rate: f64) -> Machine {
     }
 }
 
-fn machines(found: &Audit) -> Vec<Machine> {
-    let running = found
+fn machines(report: &Audit) -> Vec<Machine> {
+    let running = report
         .workloads
         .iter()
-        .filter(|one| one.workload.key.running);
-    let mut all = Vec::new();
-    for one in running {
-        let cost = one.workload.cost.as_ref().expect("priced");
-        for (id, cost) in one.workload.instances.iter().zip(&cost.instances) {
+        .filter(|workload| workload.workload.key.running);
+    let mut list = Vec::new();
+    for workload in running {
+        let cost = workload.workload.cost.as_ref().expect("priced");
+        for (id, cost) in workload.workload.instances.iter().zip(&cost.instances) {
             let instance = DEMO.instances.iter().find(|instance| instance.id == *id);
             let rate = cost.hourly.amount().to_f64().expect("a rate");
-            all.push(machine(instance.expect("it is there"), rate));
+            list.push(machine(instance.expect("it is there"), rate));
         }
     }
-    all
+    list
 }
 
 #[test]
 fn the_key_figures_are_those_of_every_instance_by_itself() {
-    let found = audit(&DEMO, &Policy::default(), Risk::Low);
-    let all = machines(&found);
-    let sum = |of: &dyn Fn(&Machine) -> f64| all.iter().map(of).sum::<f64>();
+    let report = audit(&DEMO, &Policy::default(), Risk::Low);
+    let fleet = machines(&report);
+    let sum = |of: &dyn Fn(&Machine) -> f64| fleet.iter().map(of).sum::<f64>();
     let used = |of: fn(&Machine, f64, f64) -> f64| {
-        sum(&|one| one.used.map_or(0.0, |(mean, idle)| of(one, mean, idle)))
+        sum(&|instance| {
+            instance
+                .used
+                .map_or(0.0, |(mean, idle)| of(instance, mean, idle))
+        })
     };
-    let hours = sum(&|one| one.gpu_hours);
-    let useful = used(|one, mean, _| one.gpu_hours * mean / 100.0);
-    let measured = used(|one, _, _| one.gpu_hours);
-    let cost = used(|one, _, _| one.monthly);
+    let hours = sum(&|instance| instance.gpu_hours);
+    let useful = used(|instance, mean, _| instance.gpu_hours * mean / 100.0);
+    let measured = used(|instance, _, _| instance.gpu_hours);
+    let cost = used(|instance, _, _| instance.monthly);
     let expected = [
         (Kpi::GpuHours, hours),
         (Kpi::UsefulGpuHours, useful),
-        (Kpi::IdleGpuHours, used(|one, _, idle| one.gpu_hours * idle)),
+        (
+            Kpi::IdleGpuHours,
+            used(|instance, _, idle| instance.gpu_hours * idle),
+        ),
         (Kpi::UnmeasuredGpuHours, hours - measured),
         (Kpi::Utilization, 100.0 * useful / measured),
         (
             Kpi::UtilizationByCost,
-            used(|one, mean, _| one.monthly * mean) / cost,
+            used(|instance, mean, _| instance.monthly * mean) / cost,
         ),
         (Kpi::CostPerUsefulGpuHour, cost / useful),
     ];
     for (kpi, expected) in expected {
-        let value = match found.kpis.get(kpi) {
+        let value = match report.kpis.get(kpi) {
             Some(KpiValue::Money(amount)) => amount.amount().to_f64().expect("a number"),
             Some(KpiValue::Measured(value)) => value,
             None => panic!("{kpi} is absent"),
@@ -116,10 +123,10 @@ fn the_key_figures_are_those_of_every_instance_by_itself() {
     }
     // 109 GPUs for 730 hours, four of which nothing measures.
     assert_eq!(
-        found.kpis.get(Kpi::GpuHours),
+        report.kpis.get(Kpi::GpuHours),
         Some(KpiValue::Measured(79_570.0))
     );
-    let unmeasured = found.kpis.get(Kpi::UnmeasuredGpuHours);
+    let unmeasured = report.kpis.get(Kpi::UnmeasuredGpuHours);
     assert_eq!(unmeasured, Some(KpiValue::Measured(2_920.0)));
-    assert_eq!(found.kpis.get(Kpi::CostPerTrainingJob), None);
+    assert_eq!(report.kpis.get(Kpi::CostPerTrainingJob), None);
 }

@@ -21,11 +21,11 @@ static DEMO: LazyLock<Estate> = LazyLock::new(generate_demo::scenarios::starter:
 
 /// The instances whose name begins with a word, at least one.
 fn named(prefix: &str) -> Vec<&'static Instance> {
-    let found: Vec<&Instance> = DEMO
+    let instances: Vec<&Instance> = DEMO
         .instances
         .iter()
         .filter(|instance| instance.name().is_some_and(|name| name.starts_with(prefix)))
         .collect();
-    assert!(!found.is_empty(), "no instance is named {prefix}");
-    found
+    assert!(!instances.is_empty(), "no instance is named {prefix}");
+    instances
 }

@@ -34,14 +34,14 @@ fn series<'a>(
         .filter(|instance| instance.name().is_some_and(|name| name.starts_with(prefix)))
         .map(|instance| instance.id.as_str())
         .collect();
-    let found: Vec<&Series> = estate
+    let matching: Vec<&Series> = estate
         .metrics
         .iter()
-        .filter(|one| (one.metric, one.statistic) == (metric, statistic))
-        .filter(|one| ids.contains(one.instance.as_str()))
+        .filter(|series| (series.metric, series.statistic) == (metric, statistic))
+        .filter(|row| ids.contains(row.instance.as_str()))
         .collect();
-    assert!(!found.is_empty(), "{prefix} has no {metric}");
-    found
+    assert!(!matching.is_empty(), "{prefix} has no {metric}");
+    matching
 }
 
 fn averages<'a>(estate: &'a Estate, prefix: &str) -> Vec<&'a Series> {
@@ -53,21 +53,21 @@ fn traffic<'a>(estate: &'a Estate, prefix: &str, metric: Metric) -> Vec<&'a Seri
     series(estate, prefix, metric, Statistic::Sum)
 }
 
-fn mean(one: &Series) -> f64 {
-    one.points.values().sum::<f64>() / one.points.len() as f64
+fn mean(series: &Series) -> f64 {
+    series.points.values().sum::<f64>() / series.points.len() as f64
 }
 
-fn largest(one: &Series) -> f64 {
-    one.points.values().fold(f64::NEG_INFINITY, f64::max)
+fn largest(series: &Series) -> f64 {
+    series.points.values().fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// What the workloads of each name cost a month together.
 fn costs(estate: &Estate) -> BTreeMap<String, Decimal> {
     let mut sums = BTreeMap::new();
-    for one in audit(estate, &Policy::default(), Risk::Medium).workloads {
-        let cost = one.workload.monthly_cost().expect("priced").amount();
+    for row in audit(estate, &Policy::default(), Risk::Medium).workloads {
+        let cost = row.workload.monthly_cost().expect("priced").amount();
         *sums
-            .entry(one.workload.name.clone())
+            .entry(row.workload.name.clone())
             .or_insert(Decimal::ZERO) += cost;
     }
     sums
@@ -106,30 +106,32 @@ fn every_running_instance_tells_of_its_cpu_and_its_network() {
             assert!(instance.first_seen() < estate.window.start);
             let own = |metric: Metric| {
                 let mut own = estate.metrics.iter();
-                own.find(|one| one.instance == instance.id && one.metric == metric)
-                    .map_or(0, |one| one.points.len())
+                own.find(|candidate| {
+                    candidate.instance == instance.id && candidate.metric == metric
+                })
+                .map_or(0, |record| record.points.len())
             };
             let expected = if instance.state.is_running() {
                 [PERIODS, HOURS, HOURS]
             } else {
                 [0, 0, 0]
             };
-            let found = [
+            let counts = [
                 Metric::CpuUtilization,
                 Metric::NetworkIn,
                 Metric::NetworkOut,
             ]
             .map(own);
-            assert_eq!(found, expected, "{}", instance.id);
+            assert_eq!(counts, expected, "{}", instance.id);
         }
     }
 }
 
 #[test]
 fn quarter_used_uses_a_quarter_of_its_gpus() {
-    let all = averages(&QUARTER_USED, "");
-    assert_eq!(all.len(), 108);
-    let effective_gpus: f64 = all.iter().map(|one| mean(one) / 100.0).sum();
+    let levels = averages(&QUARTER_USED, "");
+    assert_eq!(levels.len(), 108);
+    let effective_gpus: f64 = levels.iter().map(|gpu| mean(gpu) / 100.0).sum();
     let percent = effective_gpus / 108.0 * 100.0;
     assert!((24.5..=25.5).contains(&percent), "{percent}");
     // 3 replicas, 2 × 4 embedding, 4 × 2 sweeping, 4 at night, 8 and 4 training.
@@ -144,9 +146,9 @@ fn three_replicas_can_do_the_work_of_twelve() {
     let replicas = averages(&QUARTER_USED, "chat-replica");
     assert_eq!(replicas.len(), 12);
     let mut together = vec![0.0; PERIODS];
-    for one in &replicas {
-        assert!((15.0..=20.0).contains(&mean(one)), "{}", mean(one));
-        for (period, percent) in one.points.iter() {
+    for replica in &replicas {
+        assert!((15.0..=20.0).contains(&mean(replica)), "{}", mean(replica));
+        for (period, percent) in replica.points.iter() {
             together[period as usize] += percent;
         }
     }
@@ -154,8 +156,8 @@ fn three_replicas_can_do_the_work_of_twelve() {
     assert!(busiest <= 3.0 * 80.0, "{busiest}");
     assert!(together.iter().sum::<f64>() / PERIODS as f64 >= 3.0 * 75.0);
     let memory = Metric::GpuMemoryUsed;
-    for one in series(&QUARTER_USED, "chat-replica", memory, Statistic::Maximum) {
-        assert_eq!(largest(one), 9216.0);
+    for held in series(&QUARTER_USED, "chat-replica", memory, Statistic::Maximum) {
+        assert_eq!(largest(held), 9216.0);
     }
 }
 
@@ -193,25 +195,25 @@ fn what_is_idle_hears_less_than_5_mb_a_day() {
 #[test]
 fn two_of_eight_gpus_sweep_and_six_never_work() {
     let maximum = Statistic::Maximum;
-    let all = series(&QUARTER_USED, "sweep", Metric::GpuUtilization, maximum);
-    assert_eq!(all.len(), 32);
-    for one in all {
-        let works = one.gpu.is_some_and(|gpu| gpu < 2);
-        assert_eq!(largest(one) > 0.0, works, "{:?}", one.gpu);
+    let sweeps = series(&QUARTER_USED, "sweep", Metric::GpuUtilization, maximum);
+    assert_eq!(sweeps.len(), 32);
+    for of_gpu in sweeps {
+        let works = of_gpu.gpu.is_some_and(|gpu| gpu < 2);
+        assert_eq!(largest(of_gpu) > 0.0, works, "{:?}", of_gpu.gpu);
     }
-    for one in averages(&QUARTER_USED, "sweep") {
-        assert!(mean(one) == 0.0 || (83.0..=90.0).contains(&mean(one)));
+    for gpu in averages(&QUARTER_USED, "sweep") {
+        assert!(mean(gpu) == 0.0 || (83.0..=90.0).contains(&mean(gpu)));
     }
 }
 
 #[test]
 fn services_are_at_their_limit_at_noon_every_day() {
     for prefix in ["search-ranking", "speech-online", "fraud-scoring"] {
-        for one in averages(&MIXED_FLEET, prefix) {
-            let mean = mean(one);
+        for gpu in averages(&MIXED_FLEET, prefix) {
+            let mean = mean(gpu);
             assert!((40.0..=60.0).contains(&mean), "{prefix} {mean}");
             let mut highest = [0.0_f64; 14];
-            for (period, percent) in one.points.iter() {
+            for (period, percent) in gpu.points.iter() {
                 let (day, hour) = (period / 288, period % 288 / 12);
                 if (11..14).contains(&hour) {
                     highest[day as usize] = highest[day as usize].max(percent);
@@ -226,12 +228,12 @@ fn services_are_at_their_limit_at_noon_every_day() {
 
 #[test]
 fn eight_nodes_train_in_step_over_the_network() {
-    let all = averages(&MIXED_FLEET, "language-pretraining");
-    assert_eq!(all.len(), 64);
-    assert!(all.iter().all(|one| (88.0..=92.0).contains(&mean(one))));
+    let levels = averages(&MIXED_FLEET, "language-pretraining");
+    assert_eq!(levels.len(), 64);
+    assert!(levels.iter().all(|gpu| (88.0..=92.0).contains(&mean(gpu))));
     for metric in [Metric::NetworkIn, Metric::NetworkOut] {
-        for one in traffic(&MIXED_FLEET, "language-pretraining", metric) {
-            let gbit_per_second = mean(one) * 8.0 / 3600.0 / 1e9;
+        for sent in traffic(&MIXED_FLEET, "language-pretraining", metric) {
+            let gbit_per_second = mean(sent) * 8.0 / 3600.0 / 1e9;
             assert!((14.5..=15.5).contains(&gbit_per_second), "{metric}");
         }
     }
@@ -301,8 +303,9 @@ static MIXED_FLEET_AUDIT: LazyLock<Audit> =
     LazyLock::new(|| audit(&MIXED_FLEET, &Policy::default(), Risk::Medium));
 
 fn workload<'a>(audit: &'a Audit, name: &str) -> &'a AuditedWorkload {
-    let mut all = audit.workloads.iter();
-    all.find(|one| one.workload.name == name)
+    let mut workloads = audit.workloads.iter();
+    workloads
+        .find(|row| row.workload.name == name)
         .expect("a workload of this name")
 }
 
@@ -344,7 +347,7 @@ fn assert_plans(audit: &Audit, expected: &[(&str, &[&str])]) {
 fn purchases(audit: &Audit) -> Vec<(&str, u32)> {
     let bought = audit.purchases.iter();
     bought
-        .map(|one| (one.key.instance_type.as_str(), one.count))
+        .map(|purchase| (purchase.key.instance_type.as_str(), purchase.count))
         .collect()
 }
 
@@ -359,16 +362,16 @@ fn waterfall(audit: &Audit) -> Vec<String> {
 /// The GPUs that the plan of a workload leaves: those that stand, and the same by the
 /// share of the hours that they are paid for. All members of a workload cost the same,
 /// so that a stop takes the same share of the GPUs as of the cost.
-fn kept_gpus(one: &AuditedWorkload) -> (f64, f64) {
-    let mut cost = one.workload.monthly_cost().expect("priced").amount();
-    let mut idle_storage = Decimal::from(one.workload.visible_gpus().expect("a known type"));
+fn kept_gpus(row: &AuditedWorkload) -> (f64, f64) {
+    let mut cost = row.workload.monthly_cost().expect("priced").amount();
+    let mut idle_storage = Decimal::from(row.workload.visible_gpus().expect("a known type"));
     let mut on_share = Decimal::ONE;
-    for action in &one.actions {
+    for action in &row.actions {
         let left = cost - action.monthly_savings().amount();
         match action.kind() {
             ActionKind::Stop => idle_storage *= left / cost,
             ActionKind::Schedule => on_share *= left / cost,
-            ActionKind::Rightsize => idle_storage = target_gpus(one, action),
+            ActionKind::Rightsize => idle_storage = target_gpus(row, action),
             ActionKind::Commit => {}
             other => panic!("no plan here has the action {other}"),
         }
@@ -379,11 +382,11 @@ fn kept_gpus(one: &AuditedWorkload) -> (f64, f64) {
 }
 
 /// The GPUs of an action's target, of the model of today: each does as much work.
-fn target_gpus(one: &AuditedWorkload, action: &Action) -> Decimal {
+fn target_gpus(row: &AuditedWorkload, action: &Action) -> Decimal {
     let target = action.target().expect("it leads to a type");
     let known = shape(&target.instance_type).expect("in the price catalog");
     let offer = known.gpu.as_ref().expect("a type with GPUs");
-    let today = one.workload.shape.as_ref().and_then(|s| s.gpu.as_ref());
+    let today = row.workload.shape.as_ref().and_then(|s| s.gpu.as_ref());
     assert_eq!(today.map(|today| &today.model), Some(&offer.model));
     Decimal::from(offer.share.visible_devices()) * Decimal::from(target.count)
 }

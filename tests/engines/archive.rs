@@ -178,17 +178,17 @@ impl Archive {
             while let Some(mut column) = group.next_column().expect("a column") {
                 let written = match place {
                     0 => column.typed::<ByteArrayType>().write_batch(
-                        &texts(|one| &one.instance),
+                        &texts(|point| &point.instance),
                         None,
                         None,
                     ),
                     1 => column.typed::<Int64Type>().write_batch(
                         &gpus,
-                        Some(&levels(|one| one.gpu.is_some())),
+                        Some(&levels(|point| point.gpu.is_some())),
                         None,
                     ),
                     2 => column.typed::<ByteArrayType>().write_batch(
-                        &texts(|one| one.metric),
+                        &texts(|point| point.metric),
                         None,
                         None,
                     ),
@@ -197,7 +197,7 @@ impl Archive {
                         .write_batch(&seconds, None, None),
                     _ => column.typed::<DoubleType>().write_batch(
                         &values,
-                        Some(&levels(|one| one.value.is_some())),
+                        Some(&levels(|point| point.value.is_some())),
                         None,
                     ),
                 };

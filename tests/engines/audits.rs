@@ -55,7 +55,7 @@ fn an_audit_of_tables_of_duckdb_is_that_of_the_points() {
         "{verified}"
     );
     let inventory = world.estate("inventory.json", &fleet.inventory());
-    let found = done(
+    let printed = done(
         &world,
         &[
             "audit",
@@ -67,8 +67,8 @@ fn an_audit_of_tables_of_duckdb_is_that_of_the_points() {
             "json",
         ],
     );
-    let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
-    assert_eq!(found, world.audit(&fleet.estate()));
+    let report: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(report, world.audit(&fleet.estate()));
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn tables_that_do_not_add_up_are_refused() {
     let day = "dt=2026-11-03";
     let first_file = |table: &str| {
         let folder = Path::new(&tables).join(table).join(day);
-        let mut all: Vec<_> = fs::read_dir(&folder)
+        let mut paths: Vec<_> = fs::read_dir(&folder)
             .expect("a folder")
             .map(|entry| entry.expect("an entry").path())
             .collect();
-        all.sort();
-        all.swap_remove(0)
+        paths.sort();
+        paths.swap_remove(0)
     };
     for (table, words) in [
         (

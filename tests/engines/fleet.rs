@@ -102,10 +102,11 @@ impl Fleet {
     /// The same for the same seed.
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
-        let mut all = BTreeMap::new();
+        let mut series = BTreeMap::new();
         for machine in &MACHINES {
             let of_gpu = OF_GPU.iter().map(|(metric, _)| *metric);
-            let of_gpu = of_gpu.flat_map(|one| (0..machine.gpus).map(move |gpu| (Some(gpu), one)));
+            let of_gpu =
+                of_gpu.flat_map(|metric| (0..machine.gpus).map(move |gpu| (Some(gpu), metric)));
             let of_cpu = machine.has_cpu.then_some((None, OF_CPU.0));
             for (gpu, metric) in of_gpu.chain(of_cpu) {
                 let seconds = START + machine.days.start * DAY..START + machine.days.end * DAY;
@@ -114,11 +115,11 @@ impl Fleet {
                     seconds.map(|second| (second, value(metric, machine.load, second, &mut rng)));
                 let points: Vec<(i64, f64)> = points.collect();
                 if !points.is_empty() {
-                    all.insert((machine.id, gpu, metric), points);
+                    series.insert((machine.id, gpu, metric), points);
                 }
             }
         }
-        Self(all)
+        Self(series)
     }
 
     /// The points as a table, all values with decimals: engines infer types from the first rows.
@@ -197,15 +198,15 @@ impl Fleet {
             }
         }
         let instances = MACHINES.iter().map(|machine| {
-            let mut one = json!({
+            let mut instance = json!({
                 "id": machine.id, "account": ACCOUNT, "region": REGION,
                 "instance_type": machine.instance_type, "state": machine.state,
                 "launch_time": "2026-09-01T00:00:00Z",
             });
             if let Some(reason) = machine.reason {
-                one["state_transition_reason"] = json!(reason);
+                instance["state_transition_reason"] = json!(reason);
             }
-            one
+            instance
         });
         let prices = [
             ("g5.12xlarge", "5.672"),

@@ -36,9 +36,9 @@ fn compared(engine: &str, arguments: &[&str]) -> bool {
         return false;
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (found, said) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{found}\n{said}");
-    assert_eq!(found, "");
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}\n{said}");
+    assert_eq!(printed, "");
     true
 }
 

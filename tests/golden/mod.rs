@@ -79,8 +79,8 @@ pub fn by_the_hour(file: &str) -> String {
     reader.read_to_string(&mut text).expect("packed text");
     let mut estate: Value = serde_json::from_str(&text).expect("an estate");
     estate["period_seconds"] = json!(3_600);
-    let all = estate["metrics"].as_array_mut().expect("a list").iter_mut();
-    for series in all.filter(|series| series["period_seconds"] == 300) {
+    let metrics = estate["metrics"].as_array_mut().expect("a list").iter_mut();
+    for series in metrics.filter(|series| series["period_seconds"] == 300) {
         let values = series["values"].as_array().expect("a list").iter();
         let points = values.flat_map(|value| match value {
             Value::Array(run) => vec![run[0].clone(); run[1].as_u64().expect("a number") as usize],
@@ -129,10 +129,10 @@ fn values(argument: Option<&clap::Arg>) -> Vec<String> {
 fn command_of(words: &str) -> clap::Command {
     let mut command = cli::command();
     for word in words.split(' ').filter(|word| !word.contains('=')) {
-        let Some(found) = command.find_subcommand(word) else {
+        let Some(subcommand) = command.find_subcommand(word) else {
             break;
         };
-        command = found.clone();
+        command = subcommand.clone();
     }
     command
 }
@@ -281,8 +281,8 @@ fn every_output_is_as_recorded() {
         index.push_str(&format!("{key}\t{}\t{stdout}\t{stderr}\n", output.code));
     }
     if let Some(folder) = std::env::var_os("GOLDEN_RECORD").map(PathBuf::from) {
-        let all = outputs.iter();
-        all.for_each(|(key, output)| write(&folder, key, output));
+        let recorded = outputs.iter();
+        recorded.for_each(|(key, output)| write(&folder, key, output));
     }
     let golden = Path::new("tests/golden");
     if std::env::var_os("UPDATE_DOCS").is_some() {

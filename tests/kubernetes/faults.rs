@@ -141,12 +141,12 @@ async fn a_slow_server_is_not_waited_for_beyond_the_limit() {
 
 #[tokio::test]
 async fn a_server_without_the_api_of_devices_has_no_gap() {
-    let of_nodes = |one: &serde_json::Value| {
-        let kind = one["kind"].as_str().expect("text");
+    let of_nodes = |object: &serde_json::Value| {
+        let kind = object["kind"].as_str().expect("text");
         !kind.starts_with("Resource")
     };
-    let all: Vec<_> = objects().into_iter().filter(of_nodes).collect();
-    let server = ApiServer::start(&all, PAGE);
+    let kept: Vec<_> = objects().into_iter().filter(of_nodes).collect();
+    let server = ApiServer::start(&kept, PAGE);
     server.inject("resourceslices", 0, ALWAYS, Fault::NotFound);
     let reading = read(&Lab::of(&server)).await.expect("a cluster");
     assert!(reading.found.gaps.is_empty(), "{:?}", reading.found.gaps);

@@ -67,26 +67,26 @@ pub const CLAIMS: usize = PODS - NODES;
 
 /// Every object, in an order that chance decides, the same each time.
 pub fn objects() -> Vec<Value> {
-    let mut all = Vec::new();
+    let mut fleet = Vec::new();
     for number in 0..80 {
-        all.extend(p4d(number));
-        all.extend(g5(number));
+        fleet.extend(p4d(number));
+        fleet.extend(g5(number));
     }
     for number in 0..60 {
-        all.extend(g6(number));
+        fleet.extend(g6(number));
     }
     for number in 0..10 {
-        all.extend(hall(number));
+        fleet.extend(hall(number));
     }
     for number in 0..20 {
         let name = format!("cpu-{number}");
-        all.push(node(&name, "m5.large", 2, &json!({}), &[], &[]));
-        all.push(agent(&name));
+        fleet.push(node(&name, "m5.large", 2, &json!({}), &[], &[]));
+        fleet.push(agent(&name));
     }
     for number in 0..6 {
         let owner =
             json!([{"kind": "Deployment", "name": format!("serve-{number}"), "controller": true}]);
-        all.push(maker(
+        fleet.push(maker(
             "apps/v1",
             "ReplicaSet",
             &format!("serve-{number}-7d9f"),
@@ -95,7 +95,7 @@ pub fn objects() -> Vec<Value> {
     }
     for number in 0..3 {
         let owner = json!([{"kind": "CronJob", "name": "nightly", "controller": true}]);
-        all.push(maker(
+        fleet.push(maker(
             "batch/v1",
             "Job",
             &format!("nightly-{number}"),
@@ -104,7 +104,7 @@ pub fn objects() -> Vec<Value> {
     }
     for number in 0..50 {
         let spec = json!({"nodeName": "p4d-0", "containers": [wanting(GPU, 8)]});
-        all.push(pod(
+        fleet.push(pod(
             "search",
             &format!("done-{number}"),
             "Succeeded",
@@ -114,7 +114,7 @@ pub fn objects() -> Vec<Value> {
     }
     for number in 0..WAITING {
         let spec = json!({"containers": [wanting(GPU, 8)]});
-        all.push(pod(
+        fleet.push(pod(
             "search",
             &format!("large-{number}"),
             "Pending",
@@ -122,8 +122,8 @@ pub fn objects() -> Vec<Value> {
             None,
         ));
     }
-    fastrand::Rng::with_seed(20_261_101).shuffle(&mut all);
-    all
+    fastrand::Rng::with_seed(20_261_101).shuffle(&mut fleet);
+    fleet
 }
 
 fn p4d(number: usize) -> Vec<Value> {
@@ -139,14 +139,14 @@ fn p4d(number: usize) -> Vec<Value> {
     if is_divided {
         labels["nvidia.com/mig.strategy"] = json!("mixed");
     }
-    let mut all = vec![
+    let mut list = vec![
         node(&name, "p4d.24xlarge", 96, &labels, offered, offered),
         agent(&name),
     ];
     if is_divided {
         for part in 0..7 {
             let spec = json!({"nodeName": name, "containers": [wanting(MIG, 1)]});
-            all.push(pod(
+            list.push(pod(
                 "serving",
                 &format!("small-{number}-{part}"),
                 "Running",
@@ -154,13 +154,13 @@ fn p4d(number: usize) -> Vec<Value> {
                 None,
             ));
         }
-        return all;
+        return list;
     }
     let mut server = wanting(GPU, 4);
     server["resources"]["requests"] = json!({"cpu": "32", "memory": "256Gi"});
     let spec = json!({"nodeName": name, "containers": [server]});
     let owner = ("ReplicaSet", format!("serve-{}-7d9f", number / 10));
-    all.push(pod(
+    list.push(pod(
         "search",
         &format!("serve-{number}"),
         "Running",
@@ -170,7 +170,7 @@ fn p4d(number: usize) -> Vec<Value> {
     if number < 30 {
         let spec = json!({"nodeName": name, "containers": [wanting(GPU, 2)]});
         let owner = ("Job", format!("nightly-{}", number / 10));
-        all.push(pod(
+        list.push(pod(
             "search",
             &format!("job-{number}"),
             "Running",
@@ -184,7 +184,7 @@ fn p4d(number: usize) -> Vec<Value> {
             "nodeName": name, "initContainers": [sidecar, wanting(GPU, 2)],
             "containers": [wanting(GPU, 1)],
         });
-        all.push(pod(
+        list.push(pod(
             "search",
             &format!("prepared-{number}"),
             "Running",
@@ -192,7 +192,7 @@ fn p4d(number: usize) -> Vec<Value> {
             None,
         ));
     }
-    all
+    list
 }
 
 fn g5(number: usize) -> Vec<Value> {
@@ -203,7 +203,7 @@ fn g5(number: usize) -> Vec<Value> {
         "nvidia.com/gpu.product": "NVIDIA-A10G-SHARED", "team": "research",
     });
     let healthy = if number < 10 { 12 } else { 16 };
-    let mut all = vec![
+    let mut list = vec![
         node(
             &name,
             "g5.12xlarge",
@@ -217,7 +217,7 @@ fn g5(number: usize) -> Vec<Value> {
     for part in 0..6 {
         let spec = json!({"nodeName": name, "containers": [wanting(GPU, 1)]});
         let owner = ("StatefulSet", format!("notebook-{number}"));
-        all.push(pod(
+        list.push(pod(
             "research",
             &format!("notebook-{number}-{part}"),
             "Running",
@@ -225,19 +225,19 @@ fn g5(number: usize) -> Vec<Value> {
             Some(owner),
         ));
     }
-    all
+    list
 }
 
 fn g6(number: usize) -> Vec<Value> {
     let name = format!("g6-{number}");
     let labels = json!({"karpenter.sh/capacity-type": "spot"});
-    let mut all = vec![
+    let mut list = vec![
         node(&name, "g6.xlarge", 4, &labels, &[(GPU, 1)], &[(GPU, 1)]),
         agent(&name),
     ];
     if number < 45 {
         let spec = json!({"nodeName": name, "containers": [wanting(GPU, 1)]});
-        all.push(pod(
+        list.push(pod(
             "vision",
             &format!("infer-{number}"),
             "Running",
@@ -245,7 +245,7 @@ fn g6(number: usize) -> Vec<Value> {
             None,
         ));
     }
-    all
+    list
 }
 
 /// A node of which a driver lists the devices and allocates them one by one.

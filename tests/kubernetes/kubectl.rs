@@ -24,11 +24,11 @@ impl<'a> Kubectl<'a> {
     fn find(lab: &'a Lab) -> Option<Self> {
         let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join(UNPACKED);
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::iter::once(unpacked)
+        let binary = std::iter::once(unpacked)
             .chain(std::env::split_paths(&path))
             .map(|folder| folder.join("kubectl"))
             .find(|program| program.is_file());
-        let Some(program) = found else {
+        let Some(program) = binary else {
             skip(&format!("no kubectl in {UNPACKED} or in the PATH"));
             return None;
         };
@@ -64,8 +64,8 @@ impl<'a> Kubectl<'a> {
 
 #[test]
 fn kubectl_lists_the_same_objects_page_by_page() {
-    let all = objects();
-    let server = ApiServer::open(&all, 1_000);
+    let fleet = objects();
+    let server = ApiServer::open(&fleet, 1_000);
     let lab = Lab::of(&server);
     let Some(kubectl) = Kubectl::find(&lab) else {
         return;
@@ -74,14 +74,19 @@ fn kubectl_lists_the_same_objects_page_by_page() {
     let list: Value = serde_json::from_str(&printed).expect("JSON");
     let items = list["items"].as_array().expect("a list");
     assert_eq!(items.len(), NODES);
-    assert!(items.iter().all(|one| one["kind"] == "Node"));
+    assert!(items.iter().all(|item| item["kind"] == "Node"));
     let asked = server.listed();
-    let pages = asked.iter().filter(|one| one.path == "/api/v1/nodes");
+    let pages = asked
+        .iter()
+        .filter(|request| request.path == "/api/v1/nodes");
     // 250 nodes in pages of 50.
     assert_eq!(pages.count(), 5);
     let of_all = ["get", "pods", "--all-namespaces", "-o", "name"];
     let printed = kubectl.printed(&of_all);
-    let pods = all.iter().filter(|one| one["kind"] == "Pod").count();
+    let pods = fleet
+        .iter()
+        .filter(|object| object["kind"] == "Pod")
+        .count();
     assert_eq!(printed.lines().count(), pods);
 
     server.inject("jobs", 0, usize::MAX, Fault::Forbidden);

@@ -108,11 +108,11 @@ fn every_page_is_one_call_and_none_is_in_vain() {
 
 #[test]
 fn files_of_the_same_objects_give_the_same_inventory() {
-    let all = objects();
-    let server = ApiServer::start(&all, PAGE);
+    let fleet = objects();
+    let server = ApiServer::start(&fleet, PAGE);
     let lab = Lab::of(&server);
     let file = lab.folder().join("objects.json");
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": all});
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": fleet});
     std::fs::write(&file, list.to_string()).expect("a writable folder");
     let file = file.to_str().expect("UTF-8");
     let as_of = super::fleet::AS_OF;

@@ -19,8 +19,8 @@ fn allowed(role: &str) -> BTreeSet<(String, String)> {
     };
     let (mut allowed, mut groups) = (BTreeSet::new(), Vec::new());
     for line in role.lines() {
-        if let Some(found) = of(line, "apiGroups:") {
-            groups = found;
+        if let Some(named_groups) = of(line, "apiGroups:") {
+            groups = named_groups;
         }
         for name in of(line, "resources:").unwrap_or_default() {
             allowed.extend(groups.iter().map(|group| (group.clone(), name.clone())));
@@ -56,10 +56,17 @@ fn what_is_asked_is_what_the_role_allows() {
 #[test]
 fn errors_name_what_the_role_allows() {
     let mut named: Vec<String> = vec!["kubernetes:connect".to_owned()];
-    for one in RESOURCES {
-        let dot = if one.group.is_empty() { "" } else { "." };
-        named.push(format!("kubernetes:{}{dot}{}", one.name, one.group));
-        assert!(one.path("v1").ends_with(&format!("/v1/{}", one.name)));
+    for resource in RESOURCES {
+        let dot = if resource.group.is_empty() { "" } else { "." };
+        named.push(format!(
+            "kubernetes:{}{dot}{}",
+            resource.name, resource.group
+        ));
+        assert!(
+            resource
+                .path("v1")
+                .ends_with(&format!("/v1/{}", resource.name))
+        );
     }
     assert_eq!(ACTIONS, named);
 }

@@ -140,7 +140,7 @@ impl ApiServer {
         tls: Option<Arc<ServerConfig>>,
     ) -> Self {
         let of_kind = |kind: &str| -> Vec<Value> {
-            let own = objects.iter().filter(|one| one["kind"] == kind);
+            let own = objects.iter().filter(|object| object["kind"] == kind);
             own.cloned().collect()
         };
         let objects = SERVED.map(|(_, _, name, kind, _)| (name, of_kind(kind)));
@@ -278,7 +278,7 @@ async fn answer(state: &State, request: &Request<Incoming>) -> Reply {
 fn take(faults: &mut [Injected], resource: &str) -> Option<Fault> {
     let mut own = faults
         .iter_mut()
-        .filter(|one| one.resource == resource && one.times > 0);
+        .filter(|fault| fault.resource == resource && fault.times > 0);
     let next = own.next()?;
     if next.skip > 0 {
         next.skip -= 1;
@@ -312,17 +312,17 @@ fn page(
     is_metadata: bool,
 ) -> Reply {
     let parameter = |name: &str| {
-        let found = query.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str())
+        let pair = query.iter().find(|(key, _)| key == name);
+        pair.map(|(_, value)| value.as_str())
     };
     let Some(excluded) = excluded_phases(parameter("fieldSelector").unwrap_or_default()) else {
         return status(400, "BadRequest", "field label not supported");
     };
-    let kept = |one: &&Value| {
-        let phase = one["status"]["phase"].as_str().unwrap_or_default();
+    let kept = |object: &&Value| {
+        let phase = object["status"]["phase"].as_str().unwrap_or_default();
         !excluded.contains(&phase)
     };
-    let all: Vec<&Value> = state.objects[name].iter().filter(kept).collect();
+    let matching: Vec<&Value> = state.objects[name].iter().filter(kept).collect();
     let from = match parameter("continue").map(str::parse::<usize>) {
         None => 0,
         Some(Ok(from)) => from,
@@ -331,10 +331,10 @@ fn page(
     let limit: Option<usize> = parameter("limit").and_then(|limit| limit.parse().ok());
     let limit = limit.filter(|limit| *limit > 0);
     // Without a limit everything is sent at once.
-    let to = limit.map_or(all.len(), |limit| from + limit.min(state.page));
-    let to = to.min(all.len());
-    let items = all[from.min(to)..to].iter().map(|one| {
-        let mut item = (*one).clone();
+    let to = limit.map_or(matching.len(), |limit| from + limit.min(state.page));
+    let to = to.min(matching.len());
+    let items = matching[from.min(to)..to].iter().map(|object| {
+        let mut item = (*object).clone();
         let fields = item.as_object_mut().expect("an object");
         if is_metadata {
             fields.retain(|key, _| key == "metadata");
@@ -346,9 +346,9 @@ fn page(
     });
     let items: Vec<Value> = items.collect();
     let mut metadata = json!({"resourceVersion": "1000"});
-    if to < all.len() {
+    if to < matching.len() {
         metadata["continue"] = json!(to.to_string());
-        metadata["remainingItemCount"] = json!(all.len() - to);
+        metadata["remainingItemCount"] = json!(matching.len() - to);
     }
     let (kind, version) = if is_metadata {
         let kind = "PartialObjectMetadataList".to_owned();

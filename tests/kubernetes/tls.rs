@@ -21,8 +21,10 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn certificates(name: &str) -> Vec<CertificateDer<'static>> {
-    let all = CertificateDer::pem_file_iter(file(name)).expect("a file of certificates");
-    all.map(|one| one.expect("a certificate")).collect()
+    let chain = CertificateDer::pem_file_iter(file(name)).expect("a file of certificates");
+    chain
+        .map(|certificate| certificate.expect("a certificate"))
+        .collect()
 }
 
 /// A server for 127.0.0.1; `asks` is whether a client must have a certificate.

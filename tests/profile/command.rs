@@ -68,11 +68,11 @@ fn every_kind_of_host_gets_a_summary() {
         ("hopper-mig", 2),
         ("vanishing-driver", 2),
     ] {
-        let found = summary(trace, &[]);
-        assert_described("profile", &found);
-        let gpus = found["gpus"].as_array().expect("a list");
+        let document = summary(trace, &[]);
+        assert_described("profile", &document);
+        let gpus = document["gpus"].as_array().expect("a list");
         assert_eq!(gpus.len(), rows, "{trace}");
-        for row in gpus.iter().chain([&found]) {
+        for row in gpus.iter().chain([&document]) {
             let words = row["recommendation"].as_str().expect("a sentence");
             let class = words.split(':').next().expect("a word");
             let known = [
@@ -87,31 +87,31 @@ fn every_kind_of_host_gets_a_summary() {
                 Some(class.to_owned())
             );
         }
-        assert!(found["samples"]["taken"].as_u64() >= Some(9), "{trace}");
+        assert!(document["samples"]["taken"].as_u64() >= Some(9), "{trace}");
     }
 }
 
 #[test]
 fn what_a_driver_does_not_tell_is_null_and_named() {
-    let found = summary("old-driver", &[]);
-    assert_eq!(gpu(&found, 0)["power"]["basis"], "readings");
-    assert!(gpu(&found, 0)["activity"]["sm_pct"].is_null());
-    assert!(gpu(&found, 0)["pcie_sent_bytes_per_second"].is_null());
-    let gaps = found["gaps"].to_string();
+    let document = summary("old-driver", &[]);
+    assert_eq!(gpu(&document, 0)["power"]["basis"], "readings");
+    assert!(gpu(&document, 0)["activity"]["sm_pct"].is_null());
+    assert!(gpu(&document, 0)["pcie_sent_bytes_per_second"].is_null());
+    let gaps = document["gaps"].to_string();
     assert!(gaps.contains("energy"), "{gaps}");
 
     // A card in MIG mode has no utilization, which is not idle.
-    let found = summary("mig", &[]);
-    assert!(found["gpu_utilization_mean_pct"].is_null());
-    assert_eq!(found["classification"], "insufficient-data");
-    assert!(found["gpus_used"].is_null());
-    assert!(gpu(&found, 1)["mig_index"].is_u64());
+    let document = summary("mig", &[]);
+    assert!(document["gpu_utilization_mean_pct"].is_null());
+    assert_eq!(document["classification"], "insufficient-data");
+    assert!(document["gpus_used"].is_null());
+    assert!(gpu(&document, 1)["mig_index"].is_u64());
 }
 
 #[test]
 fn lost_gpus_and_errors_are_told_and_the_run_goes_on() {
-    let found = summary("lost-gpu", &[]);
-    let lost: Vec<&Value> = found["gpus"]
+    let document = summary("lost-gpu", &[]);
+    let lost: Vec<&Value> = document["gpus"]
         .as_array()
         .expect("a list")
         .iter()
@@ -126,7 +126,7 @@ fn lost_gpus_and_errors_are_told_and_the_run_goes_on() {
     // Both the loss and the error that came with it are alerts of GPU 1.
     assert_eq!(lost[0]["xids"][0]["xid"], 79);
     assert_eq!(lost[0]["xid_count"], 1);
-    let alerts = found["alerts"].as_array().expect("a list");
+    let alerts = document["alerts"].as_array().expect("a list");
     let names: Vec<(&Value, &Value)> = alerts
         .iter()
         .map(|alert| (&alert["alert"], &alert["gpu"]))
@@ -136,13 +136,13 @@ fn lost_gpus_and_errors_are_told_and_the_run_goes_on() {
         [(&"xid".into(), &1.into()), (&"gpu-lost".into(), &1.into())]
     );
 
-    let found = summary("xid", &[]);
-    assert!(gpu(&found, 0)["xid_count"].as_u64() >= Some(1));
-    let alerts = found["alerts"].to_string();
+    let document = summary("xid", &[]);
+    assert!(gpu(&document, 0)["xid_count"].as_u64() >= Some(1));
+    let alerts = document["alerts"].to_string();
     assert!(alerts.contains("\"xid\""), "{alerts}");
 
-    let found = summary("vanishing-driver", &[]);
-    for row in found["gpus"].as_array().expect("a list") {
+    let document = summary("vanishing-driver", &[]);
+    for row in document["gpus"].as_array().expect("a list") {
         assert!(!row["lost"].is_null());
     }
 }
@@ -291,8 +291,8 @@ fn an_interrupted_run_still_says_what_it_saw() {
         signal(&child, name);
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-        assert!(found["samples"]["taken"].as_u64() >= Some(3));
+        let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        assert!(document["samples"]["taken"].as_u64() >= Some(3));
     }
 }
 
@@ -338,8 +338,8 @@ fn two_runs_do_not_get_in_each_others_way() {
         .map(|run| {
             let output = run.wait_with_output().expect("it ends");
             assert!(output.status.success());
-            let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-            found["gpus"].as_array().expect("a list").len()
+            let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+            document["gpus"].as_array().expect("a list").len()
         })
         .collect();
     assert_eq!(gpus, [8, 1]);
@@ -367,13 +367,13 @@ fn a_killed_run_loses_one_interval_at_most() {
         .env("GPUCOST_CACHE_DIR", "/nowhere");
     let output = run(&mut read);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    let taken = found["samples"]["taken"].as_u64().expect("a number") as usize;
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let taken = document["samples"]["taken"].as_u64().expect("a number") as usize;
     assert!(
         taken == written || taken + 1 == written,
         "{taken} of {written}"
     );
-    assert!(found["exit_code"].is_null());
+    assert!(document["exit_code"].is_null());
 }
 
 #[test]
@@ -389,12 +389,12 @@ fn a_file_of_samples_says_what_the_run_said() {
             .env("GPUCOST_CACHE_DIR", "/nowhere");
         let output = run(&mut read);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
         for key in ["classification", "coverage", "samples", "diagnosis"] {
-            assert_eq!(found[key], live[key], "{name}: {key}");
+            assert_eq!(document[key], live[key], "{name}: {key}");
         }
         // What the driver did not tell is named again.
-        let gaps = found["gaps"].to_string();
+        let gaps = document["gaps"].to_string();
         assert!(gaps.contains("no sample reports"), "{gaps}");
         assert!(gaps.contains("multiprocessor counters (GPM)"), "{gaps}");
     }
@@ -423,10 +423,10 @@ fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let live: Value = serde_json::from_slice(&output.stdout).expect("a document");
         let counts = &live["samples"];
-        let found = counts["wall_clock_step_seconds"]
+        let stepped = counts["wall_clock_step_seconds"]
             .as_f64()
             .expect("a number");
-        assert!((found - step).abs() < 0.5, "{counts}");
+        assert!((stepped - step).abs() < 0.5, "{counts}");
         // Three seconds and a sample every tenth of one, however busy the host is.
         let elapsed = live["elapsed_seconds"].as_f64().expect("a number");
         assert!((3.0..60.0).contains(&elapsed), "{elapsed}");
@@ -455,11 +455,11 @@ fn one_sample_of_a_command_is_no_evidence() {
         .args(["--", "sh", "-c", "exit 3"]);
     let output = run(&mut command);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    let found = std::fs::read(folder.path().join("found.json")).expect("a document");
-    let found: Value = serde_json::from_slice(&found).expect("JSON");
-    assert_eq!(found["classification"], "insufficient-data");
-    assert_eq!(found["diagnosis"]["bottleneck"], "unknown");
-    for row in found["gpus"].as_array().expect("a list") {
+    let bytes = std::fs::read(folder.path().join("found.json")).expect("a document");
+    let document: Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert_eq!(document["classification"], "insufficient-data");
+    assert_eq!(document["diagnosis"]["bottleneck"], "unknown");
+    for row in document["gpus"].as_array().expect("a list") {
         assert_eq!(row["diagnosis"]["bottleneck"], "unknown");
     }
 }

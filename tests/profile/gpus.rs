@@ -332,7 +332,9 @@ fn samples_of_the_driver_go_on_when_the_clock_is_set_back() {
         .map(|second| {
             let samples = sample(&mut source, f64::from(second));
             let fine = &reading(&samples, 0).fine;
-            fine.iter().map(|one| one.utilization_percent).collect()
+            fine.iter()
+                .map(|sample| sample.utilization_percent)
+                .collect()
         })
         .collect();
     let expected = [

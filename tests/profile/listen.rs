@@ -188,12 +188,12 @@ fn a_prometheus_scrapes_a_run() {
     let page = parse(&running.page(3.0));
     let scraping = Scraping::start(&programs, &[(running.address.as_str(), "/metrics")]);
     for query in queries("Hosts that are profiled") {
-        let found = scraping.query(&query);
+        let rows = scraping.query(&query);
         let is_of_gpus = query.starts_with("gpucost_gpu_");
         assert_eq!(
-            found.len(),
+            rows.len(),
             if is_of_gpus { 8 } else { 1 },
-            "{query}: {found:?}"
+            "{query}: {rows:?}"
         );
     }
     let hourly = scraping.query("sum by (currency) (gpucost_run_cost_hourly)");
@@ -206,17 +206,17 @@ fn a_prometheus_scrapes_a_run() {
         "gpucost_gpu_memory_size_bytes",
         "gpucost_gpu_power_limit_watts",
     ] {
-        let mut found: Vec<(String, f64)> = scraping
+        let mut rows: Vec<(String, f64)> = scraping
             .query(name)
             .into_iter()
             .map(|(labels, value)| (labels["gpu"].clone(), value))
             .collect();
-        found.sort_by(|one, other| one.0.cmp(&other.0));
+        rows.sort_by(|left, right| left.0.cmp(&right.0));
         let shown = page[name].iter();
         let shown: Vec<(String, f64)> = shown
             .map(|(labels, value)| (labels["gpu"].clone(), *value))
             .collect();
-        assert_eq!(found, shown, "{name}");
+        assert_eq!(rows, shown, "{name}");
     }
 }
 
@@ -405,11 +405,11 @@ fn a_log_as_metrics_has_the_figures_of_its_json() {
     };
     let families = parse(&summary("openmetrics"));
     let json: serde_json::Value = serde_json::from_str(&summary("json")).expect("a document");
-    let near = |found: f64, expected: &serde_json::Value, scale: f64| {
+    let near = |shown: f64, expected: &serde_json::Value, scale: f64| {
         let expected = expected.as_f64().expect("a number") * scale;
         // JSON has four decimals.
-        let apart = (found - expected).abs();
-        assert!(apart <= 1e-4 * scale + 1e-6, "{found}, {expected}");
+        let apart = (shown - expected).abs();
+        assert!(apart <= 1e-4 * scale + 1e-6, "{shown}, {expected}");
     };
     near(
         only(&families, "gpucost_run_cost"),

@@ -26,8 +26,8 @@ fn metadata_service(answers: &'static [(&'static str, &'static str)]) -> String 
             } else {
                 let path = request.split(' ').nth(1).unwrap_or_default();
                 let name = path.strip_prefix("/latest/meta-data/").unwrap_or_default();
-                let found = answers.iter().find(|(key, _)| *key == name);
-                found.filter(|_| has_token).map(|(_, answer)| *answer)
+                let entry = answers.iter().find(|(key, _)| *key == name);
+                entry.filter(|_| has_token).map(|(_, answer)| *answer)
             };
             let (status, body) = body.map_or(("404 Not Found", ""), |body| ("200 OK", body));
             let _ = write!(
@@ -80,22 +80,22 @@ fn the_metadata_service_names_the_host() {
         ("placement/region", "us-west-2"),
         ("instance-life-cycle", "on-demand"),
     ]);
-    let found = summary(Some(&address), &[]);
-    assert_eq!(found["instance_id"], "i-0123456789abcdef0");
-    assert_eq!(found["instance_type"], "g5.48xlarge");
-    assert_eq!(found["region"], "us-west-2");
+    let document = summary(Some(&address), &[]);
+    assert_eq!(document["instance_id"], "i-0123456789abcdef0");
+    assert_eq!(document["instance_type"], "g5.48xlarge");
+    assert_eq!(document["region"], "us-west-2");
     // The list of us-west-2 and a month of 730 h: 16.288 × 730 = 11 890.24.
-    assert_eq!(found["cost"]["hourly_cost"], 16.288);
-    assert_eq!(found["cost"]["monthly_cost"], 11_890.24);
-    assert_eq!(found["cost"]["purchase_option"], "on-demand");
-    let text = found.to_string();
+    assert_eq!(document["cost"]["hourly_cost"], 16.288);
+    assert_eq!(document["cost"]["monthly_cost"], 11_890.24);
+    assert_eq!(document["cost"]["purchase_option"], "on-demand");
+    let text = document.to_string();
     assert!(!text.contains("secret-token"));
 
     // Flags outrank it, and it can be left alone.
-    let found = summary(Some(&address), &["--type", "g5.12xlarge"]);
-    assert_eq!(found["instance_type"], "g5.12xlarge");
-    let found = summary(Some(&address), &["--no-imds"]);
-    assert!(found["instance_type"].is_null() && found["cost"].is_null());
+    let document = summary(Some(&address), &["--type", "g5.12xlarge"]);
+    assert_eq!(document["instance_type"], "g5.12xlarge");
+    let document = summary(Some(&address), &["--no-imds"]);
+    assert!(document["instance_type"].is_null() && document["cost"].is_null());
 }
 
 #[test]
@@ -106,16 +106,16 @@ fn a_spot_host_is_priced_on_the_spot_market() {
         ("placement/region", "us-east-1"),
         ("instance-life-cycle", "spot"),
     ]);
-    let found = summary(Some(&address), &[]);
-    assert_eq!(found["cost"]["purchase_option"], "spot");
-    assert!(found["cost"]["hourly_cost"].as_f64() < Some(16.288));
+    let document = summary(Some(&address), &[]);
+    assert_eq!(document["cost"]["purchase_option"], "spot");
+    assert!(document["cost"]["hourly_cost"].as_f64() < Some(16.288));
 }
 
 #[test]
 fn nobody_who_answers_is_a_gap_and_no_price() {
-    let found = summary(Some("http://127.0.0.1:9"), &[]);
-    assert!(found["cost"].is_null());
-    let gaps = found["gaps"].to_string();
+    let document = summary(Some("http://127.0.0.1:9"), &[]);
+    assert!(document["cost"].is_null());
+    let gaps = document["gaps"].to_string();
     assert!(gaps.contains("instance metadata"), "{gaps}");
 }
 
@@ -126,17 +126,17 @@ fn a_type_that_is_not_the_one_of_the_run_has_no_price() {
         ("g5.12xlarge", "8 GPUs were detected, but g5.12xlarge has 4"),
         ("p3.8xlarge", "A10G was detected, but p3.8xlarge has V100; "),
     ] {
-        let found = summary(None, &["--type", name, "--region", "us-east-1"]);
-        assert!(found["cost"].is_null(), "{name}");
-        let gaps = found["gaps"].to_string();
+        let document = summary(None, &["--type", name, "--region", "us-east-1"]);
+        assert!(document["cost"].is_null(), "{name}");
+        let gaps = document["gaps"].to_string();
         assert!(gaps.contains(reason), "{gaps}");
-        assert!(!found["recommendation"].to_string().contains('$'));
+        assert!(!document["recommendation"].to_string().contains('$'));
     }
     // A g5.48xlarge has 8, all of which are used.
-    let found = summary(None, &["--type", "g5.48xlarge", "--region", "us-east-1"]);
-    assert!(found["cost"]["left_alone"].is_null());
+    let document = summary(None, &["--type", "g5.48xlarge", "--region", "us-east-1"]);
+    assert!(document["cost"]["left_alone"].is_null());
     // 38% mean over 8 GPUs: 16.288 / (8 × 0.38) = 5.357895 an hour of a full one.
-    let useful = found["cost"]["cost_per_useful_gpu_hour"].as_f64();
+    let useful = document["cost"]["cost_per_useful_gpu_hour"].as_f64();
     assert!(
         (useful.expect("a rate") - 5.357895).abs() < 0.1,
         "{useful:?}"

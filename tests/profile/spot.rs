@@ -157,17 +157,17 @@ fn an_interruption_warns_the_command_in_time() {
     let live = summary(folder.path());
     assert_eq!(live["exit_code"], 9);
     let spot = &live["spot"];
-    let found = &spot["interruption"];
-    assert_eq!(found["action"], "terminate");
-    assert_eq!(found["warned_by"], "SIGTERM");
+    let notice = &spot["interruption"];
+    assert_eq!(notice["action"], "terminate");
+    assert_eq!(notice["warned_by"], "SIGTERM");
     // Asked at once and 5 s later.
-    let noticed = seconds(&found["noticed_seconds"]);
-    assert!((4.5..60.0).contains(&noticed), "{found}");
-    let left = seconds(&found["action_seconds"]) - noticed;
-    assert!((60.0..=120.0).contains(&left), "{found}");
+    let noticed = seconds(&notice["noticed_seconds"]);
+    assert!((4.5..60.0).contains(&noticed), "{notice}");
+    let left = seconds(&notice["action_seconds"]) - noticed;
+    assert!((60.0..=120.0).contains(&left), "{notice}");
     // 10 s of margin.
-    let margin = seconds(&found["action_seconds"]) - seconds(&found["deadline_seconds"]);
-    assert!((margin - 10.0).abs() < 1e-3, "{found}");
+    let margin = seconds(&notice["action_seconds"]) - seconds(&notice["deadline_seconds"]);
+    assert!((margin - 10.0).abs() < 1e-3, "{notice}");
     // The file of samples says the same.
     let mut read = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     read.args(["profile", "--format", "json", "--no-imds", "--read"])
@@ -197,8 +197,8 @@ fn a_command_that_will_be_hibernated_is_not_ended() {
     ] {
         assert!(stderr.contains(said), "{stderr}");
     }
-    let found = summary(folder.path());
-    let spot = &found["spot"];
+    let document = summary(folder.path());
+    let spot = &document["spot"];
     assert_eq!(spot["interruption"]["action"], "hibernate");
     assert!(spot["interruption"]["warned_by"].is_null(), "{spot}");
     assert_eq!(spot["notices_read"], true);
@@ -208,8 +208,8 @@ fn a_command_that_will_be_hibernated_is_not_ended() {
     let endless = "while :; do sleep 0.05; done";
     let output = run(&mut service().guard(folder.path(), &flags, endless));
     ends_with(143, &output);
-    let found = summary(folder.path());
-    let spot = &found["spot"];
+    let document = summary(folder.path());
+    let spot = &document["spot"];
     assert_eq!(spot["interruption"]["warned_by"], "SIGTERM");
 }
 
@@ -240,11 +240,11 @@ fn a_driver_that_takes_long_delays_no_warning() {
         stderr.contains("spot guard: warned the command (SIGTERM)"),
         "{stderr}"
     );
-    let found = summary(folder.path());
+    let document = summary(folder.path());
     // Its end is noticed after the sample, although the next one was due long ago.
-    let elapsed = seconds(&found["elapsed_seconds"]);
+    let elapsed = seconds(&document["elapsed_seconds"]);
     assert!(elapsed >= 8.0, "{elapsed}");
-    let spot = &found["spot"];
+    let spot = &document["spot"];
     let noticed = seconds(&spot["interruption"]["noticed_seconds"]);
     assert!(noticed < 7.5, "{spot}");
 }
@@ -259,10 +259,10 @@ fn unreadable_notices_and_a_service_that_dies_change_nothing_for_the_command() {
     let expected = "error: spot notices cannot be read: /latest/meta-data/spot/instance-action \
                     answers with an unreadable notice\nhint: `--spot-guard` needs";
     assert!(stderr.contains(expected), "{stderr}");
-    let found = summary(folder.path());
-    assert!(found["spot"]["interruption"].is_null());
-    assert_eq!(found["spot"]["notices_read"], false);
-    let gaps = found["gaps"].to_string();
+    let document = summary(folder.path());
+    assert!(document["spot"]["interruption"].is_null());
+    assert_eq!(document["spot"]["notices_read"], false);
+    let gaps = document["gaps"].to_string();
     assert!(gaps.contains("1 of 1 queries failed"), "{gaps}");
 
     let answered = Mutex::new(0);
@@ -346,11 +346,11 @@ fn a_command_that_does_not_end_has_its_summary_before_the_interruption() {
     let flags = ["--interrupt-margin", "2s"];
     let output = run(&mut service.guard(folder.path(), &flags, script));
     ends_with(8, &output);
-    let found = summary(folder.path());
+    let document = summary(folder.path());
     // It still ran: its exit code was not known then.
-    assert!(found["exit_code"].is_null());
-    let spot = &found["spot"];
-    let (elapsed, interruption) = (&found["elapsed_seconds"], &spot["interruption"]);
+    assert!(document["exit_code"].is_null());
+    let spot = &document["spot"];
+    let (elapsed, interruption) = (&document["elapsed_seconds"], &spot["interruption"]);
     let deadline = seconds(&interruption["deadline_seconds"]);
     assert!(
         (deadline..deadline + 20.0).contains(&seconds(elapsed)),

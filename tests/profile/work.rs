@@ -57,10 +57,10 @@ fn a_step_costs_what_the_price_and_the_time_give() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = log(&folder, "run.jsonl", 2_700.0, 2_700);
     let flags = ["--tokens-per-step", "4096", "--flops-per-step", "1.4e14"];
-    let found = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
+    let profile = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
     // 0.75 h at 5.672 are 4.254: over 2,700 steps 0.0015756, over 2,700 × 4,096 tokens
     // 0.384657 a million.
-    let [steps, tokens] = [0_usize, 1].map(|place| &found["work"]["units"][place]);
+    let [steps, tokens] = [0_usize, 1].map(|place| &profile["work"]["units"][place]);
     assert_eq!(
         json!([steps["unit"], steps["count"]]),
         json!(["steps", 2_700.0])
@@ -81,11 +81,11 @@ fn a_step_costs_what_the_price_and_the_time_give() {
     // 55.338542 a million.
     let energy = [(steps, 0.226_667), (tokens, 55.338_542)];
     for (unit, expected) in energy {
-        let found = unit["energy_wh"].as_f64().expect("it was measured");
-        assert!((found - expected).abs() < 2e-6, "{found}");
+        let measured = unit["energy_wh"].as_f64().expect("it was measured");
+        assert!((measured - expected).abs() < 2e-6, "{measured}");
     }
     // A step a second of 1.4e14, of 4 × 70 TFLOPS.
-    let mfu = &found["work"]["mfu"];
+    let mfu = &profile["work"]["mfu"];
     assert_eq!(mfu["mfu_pct"], 50.0);
     assert_eq!(
         json!([mfu["gpus"], mfu["peak_dense_tflops"]]),
@@ -101,8 +101,8 @@ fn a_step_costs_what_the_price_and_the_time_give() {
         "--tokens-per-step",
         "1024",
     ];
-    let found = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
-    assert_eq!(found["work"]["mfu"]["mfu_pct"], 17.1421);
+    let profile = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
+    assert_eq!(profile["work"]["mfu"]["mfu_pct"], 17.1421);
     // The data sheet of the A10G states no FP8.
     let fp8 = document(&[&READ[..], &[log.as_str()], &flags[..], &["--dtype", "fp8"]].concat());
     assert!(fp8["work"]["mfu"].is_null());
@@ -110,8 +110,8 @@ fn a_step_costs_what_the_price_and_the_time_give() {
     assert!(why.contains("no fp8 throughput of NVIDIA A10G"), "{why}");
     // More than the card can do is not a figure.
     let flags = ["--flops-per-step", "3e14"];
-    let found = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
-    let why = found["work"]["mfu_unknown"].as_str().expect("a reason");
+    let profile = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
+    let why = profile["work"]["mfu_unknown"].as_str().expect("a reason");
     assert!(why.contains("107% of what the data sheet states"), "{why}");
 }
 
@@ -175,11 +175,11 @@ fn two_runs_are_compared_by_what_a_step_takes() {
     };
     let old = summary("old.json", 2_700.0, &[]);
     let new = summary("new.json", 1_350.0, &["--type", "g5.24xlarge"]);
-    let found = document(&["diff", &old, &new, "--format", "json"]);
+    let diff = document(&["diff", &old, &new, "--format", "json"]);
     let figure = |name: &str| {
-        let all = found["figures"].as_array().expect("a list").iter();
-        let mut all = all.filter(|one| one["figure"] == name);
-        all.next().unwrap_or_else(|| panic!("no {name}")).clone()
+        let rows = diff["figures"].as_array().expect("a list").iter();
+        let mut rows = rows.filter(|row| row["figure"] == name);
+        rows.next().unwrap_or_else(|| panic!("no {name}")).clone()
     };
     let speed = figure("units_per_hour");
     assert_eq!(
@@ -201,11 +201,11 @@ fn two_runs_are_compared_by_what_a_step_takes() {
         figure("gpu_utilization_mean_pct")["verdict"],
         "within-noise"
     );
-    assert_eq!(found["caveats"].as_array().map(Vec::len), Some(0));
+    assert_eq!(diff["caveats"].as_array().map(Vec::len), Some(0));
     // With a higher threshold of noise, costs do not differ.
-    let found = document(&["diff", &old, &new, "--format", "json", "--noise", "30"]);
-    let costs = found["figures"].as_array().expect("a list").iter();
-    let mut costs = costs.filter(|one| one["figure"] == "run_cost");
+    let diff = document(&["diff", &old, &new, "--format", "json", "--noise", "30"]);
+    let costs = diff["figures"].as_array().expect("a list").iter();
+    let mut costs = costs.filter(|row| row["figure"] == "run_cost");
     assert_eq!(costs.next().expect("listed")["verdict"], "within-noise");
 
     let table = printed(&["diff", &old, &new]);
@@ -274,7 +274,7 @@ fn the_newest_sample_of_each_process_says_how_busy_it_is() {
         let processes = reading(samples, 0).processes.as_ref().expect("listed");
         processes
             .iter()
-            .map(|one| (one.pid, one.sm_percent))
+            .map(|process| (process.pid, process.sm_percent))
             .collect()
     };
     let first = sample(&mut source, 1.0);

@@ -15,9 +15,9 @@ use std::time::Duration;
 fn assert_nothing_is_measured(proof: &Proof, refused: &Refused) {
     let (report, estate) = (refused.run.json(0), proof.by_estate.json(0));
     let expected = by_name(&estate);
-    let found = by_name(&report);
-    assert_eq!(found.len(), expected.len());
-    for (name, workload) in found {
+    let workloads = by_name(&report);
+    assert_eq!(workloads.len(), expected.len());
+    for (name, workload) in workloads {
         assert_eq!(workload["utilization"], Value::Null, "{name}");
         assert_eq!(workload["gpus"], json!([]), "{name}");
         assert_eq!(workload["classification"], "insufficient-data", "{name}");
@@ -46,7 +46,9 @@ fn gaps_with<'a>(report: &'a Value, text: &str) -> Vec<&'a Value> {
 }
 
 fn answered(seen: &[Seen], status: u16) -> usize {
-    seen.iter().filter(|one| one.status == status).count()
+    seen.iter()
+        .filter(|request| request.status == status)
+        .count()
 }
 
 #[test]
@@ -88,7 +90,7 @@ fn a_server_that_is_asked_too_early_is_asked_again_when_it_says() {
         panic!("nothing was asked");
     };
     assert_eq!(first.status, 429);
-    let is_again = |one: &&Seen| (&one.line, &one.body) == (&first.line, &first.body);
+    let is_again = |request: &&Seen| (&request.line, &request.body) == (&first.line, &first.body);
     let again = later.iter().find(is_again).expect("it was asked again");
     let waited = again.at - first.at;
     assert!(
@@ -130,12 +132,16 @@ fn an_exporter_of_no_machine_is_one_gap_that_names_it() {
 fn a_machine_that_cloudwatch_measures_too_counts_once() {
     let Some(proof) = proof() else { return };
     let (report, alone) = (proof.by_everything.json(0), proof.by_prometheus.json(0));
-    let (found, expected) = (by_name(&report), by_name(&alone));
-    assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
+    let (workloads, expected) = (by_name(&report), by_name(&alone));
+    assert!(
+        workloads.keys().eq(expected.keys()),
+        "{:?}",
+        workloads.keys()
+    );
     for field in ["instances", "gpus", "monthly_cost"] {
         assert_eq!(report["summary"][field], alone["summary"][field], "{field}");
     }
-    for (name, workload) in &found {
+    for (name, workload) in &workloads {
         if *name != MEASURED_TWICE {
             assert_eq!(
                 workload["utilization"], expected[name]["utilization"],
@@ -143,7 +149,7 @@ fn a_machine_that_cloudwatch_measures_too_counts_once() {
             );
         }
     }
-    let (twice, once) = (found[MEASURED_TWICE], expected[MEASURED_TWICE]);
+    let (twice, once) = (workloads[MEASURED_TWICE], expected[MEASURED_TWICE]);
     assert_eq!(twice["gpus"].as_array().map(Vec::len), Some(1));
     let used = &twice["utilization"];
     if used["source"] == "prometheus" {

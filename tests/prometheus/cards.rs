@@ -108,7 +108,7 @@ impl Machine {
         // A card has one power, whichever of its instances tells it.
         let mut rows: BTreeMap<BTreeMap<&str, String>, f64> = BTreeMap::new();
         for (mut labels, value) in self.rows(metric) {
-            labels.retain(|name, _| by.split(", ").any(|one| one == *name));
+            labels.retain(|name, _| by.split(", ").any(|label| label == *name));
             rows.insert(labels, value);
         }
         let rows = rows.into_iter().map(|(labels, value)| {
@@ -171,7 +171,7 @@ fn assert_kept(report: &Value) {
     assert_eq!(workload["plan"]["planned_monthly_cost"], 5_022.40);
     assert_eq!(report["summary"]["monthly_savings"], 0.0);
     let findings = report["findings"].as_array().expect("a list").iter();
-    let mut rules = findings.filter_map(|one| one["id"].as_str());
+    let mut rules = findings.filter_map(|finding| finding["id"].as_str());
     assert!(
         !rules.any(|id| id.starts_with("idle-")),
         "{}",
@@ -184,14 +184,14 @@ fn assert_gap(report: &Value, words: &str) {
     let stands = gaps.any(|gap| {
         gap["reason"]
             .as_str()
-            .is_some_and(|one| one.contains(words))
+            .is_some_and(|text| text.contains(words))
     });
     assert!(stands, "{}", report["gaps"]);
 }
 
 #[test]
 fn one_idle_instance_says_nothing_of_two_that_report_no_activity() {
-    let memory = (1..=3).flat_map(|one| [(USED, one, 15_000.0), (FREE, one, 4_500.0)]);
+    let memory = (1..=3).flat_map(|slice| [(USED, slice, 15_000.0), (FREE, slice, 4_500.0)]);
     let report = Machine {
         profile: "2g.20gb",
         instances: 3,
@@ -204,11 +204,11 @@ fn one_idle_instance_says_nothing_of_two_that_report_no_activity() {
 
 #[test]
 fn an_engine_at_zero_beside_a_high_power_is_not_idle() {
-    let of_each = |one: u32| {
-        let memory = [(USED, one, 30_000.0), (FREE, one, 9_900.0)];
+    let of_each = |slice: u32| {
+        let memory = [(USED, slice, 30_000.0), (FREE, slice, 9_900.0)];
         memory
             .into_iter()
-            .chain([(ENGINE, one, 0.0), (POWER, one, 560.0)])
+            .chain([(ENGINE, slice, 0.0), (POWER, slice, 560.0)])
     };
     let report = Machine {
         profile: "3g.40gb",

@@ -68,11 +68,11 @@ fn an_answer_of_a_real_prometheus_is_a_file_of_counts() {
             );
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "{stderr}\n{answer}");
-            let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-            let given = found["given"].as_array().expect("a list");
+            let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            let given = document["given"].as_array().expect("a list");
             let of = |key: &str| {
-                let one = given.iter().find(|one| one["key"] == key);
-                one.and_then(|one| one["value"].as_f64())
+                let row = given.iter().find(|row| row["key"] == key);
+                row.and_then(|row| row["value"].as_f64())
             };
             assert_eq!(of("rate_per_second"), Some(expected), "{query}");
             assert_eq!(of("mean_per_second"), Some(20.35), "{query}");

@@ -18,7 +18,7 @@ pub fn by_name(report: &Value) -> BTreeMap<&str, &Value> {
     let workloads = report["workloads"].as_array().expect("a list");
     let named: BTreeMap<&str, &Value> = workloads
         .iter()
-        .map(|one| (one["name"].as_str().expect("a name"), one))
+        .map(|workload| (workload["name"].as_str().expect("a name"), workload))
         .collect();
     assert_eq!(named.len(), workloads.len(), "no name twice");
     named
@@ -47,11 +47,11 @@ fn number(value: &Value, what: &str) -> f64 {
         .unwrap_or_else(|| panic!("{what} is a number"))
 }
 
-fn assert_near(found: f64, expected: f64, tolerance: f64, what: &str) {
-    let apart = (found - expected).abs();
+fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
+    let apart = (actual - expected).abs();
     assert!(
         apart <= tolerance,
-        "{what}: {found}, expected {expected} within {tolerance}"
+        "{what}: {actual}, expected {expected} within {tolerance}"
     );
 }
 
@@ -67,9 +67,9 @@ fn tolerance(name: &str) -> f64 {
 /// Asserts that a report says of every machine what the samples amount to.
 pub fn assert_same(proof: &Proof, report: &Value) {
     let estate = proof.by_estate.json(0);
-    let (expected, found) = (by_name(&estate), by_name(report));
-    assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
-    for (name, workload) in &found {
+    let (expected, actual) = (by_name(&estate), by_name(report));
+    assert!(actual.keys().eq(expected.keys()), "{:?}", actual.keys());
+    for (name, workload) in &actual {
         assert_same_workload(proof, name, workload, expected[name]);
     }
     assert_eq!(findings(report), findings(&estate));
@@ -81,21 +81,25 @@ pub fn assert_same(proof: &Proof, report: &Value) {
     }
 }
 
-fn assert_same_workload(proof: &Proof, name: &str, found: &Value, expected: &Value) {
-    assert_eq!(found["instances"], json!([proof.ids[name]]), "{name}");
+fn assert_same_workload(proof: &Proof, name: &str, workload: &Value, expected: &Value) {
+    assert_eq!(workload["instances"], json!([proof.ids[name]]), "{name}");
     for field in ["classification", "state", "monthly_cost", "hourly_cost"] {
-        assert_eq!(found[field], expected[field], "{name}: {field}");
+        assert_eq!(workload[field], expected[field], "{name}: {field}");
     }
-    let (used, of_estate) = (&found["utilization"], &expected["utilization"]);
+    let (used, of_estate) = (&workload["utilization"], &expected["utilization"]);
     if of_estate.is_null() {
-        assert_eq!((used, &found["gpus"]), (&Value::Null, &json!([])), "{name}");
+        assert_eq!(
+            (used, &workload["gpus"]),
+            (&Value::Null, &json!([])),
+            "{name}"
+        );
         return;
     }
     assert_eq!(used["source"], "prometheus", "{name}");
     assert_eq!(used["n_samples"], of_estate["n_samples"], "{name}");
     for field in ["mean", "p50", "p95", "p99"] {
         let what = format!("{name}: {field}");
-        let values = [used, of_estate].map(|one| number(&one[field], &what));
+        let values = [used, of_estate].map(|usage| number(&usage[field], &what));
         assert_near(values[0], values[1], tolerance(name), &what);
     }
     let cards: Vec<&Card> = proof
@@ -104,7 +108,7 @@ fn assert_same_workload(proof: &Proof, name: &str, found: &Value, expected: &Val
         .filter(|card| card.host == name)
         .collect();
     let of_gpus = |report: &Value| report["gpus"].as_array().expect("a list").clone();
-    let (gpus, gpus_of_estate) = (of_gpus(found), of_gpus(expected));
+    let (gpus, gpus_of_estate) = (of_gpus(workload), of_gpus(expected));
     assert_eq!(
         (gpus.len(), gpus_of_estate.len()),
         (cards.len(), cards.len())
@@ -120,8 +124,8 @@ fn assert_same_workload(proof: &Proof, name: &str, found: &Value, expected: &Val
     }
     let largest = |peak: fn(&Card) -> (f64, f64)| {
         let peaks = cards.iter().map(|card| peak(card));
-        peaks.fold((0.0_f64, 0.0_f64), |most, one| {
-            (most.0.max(one.0), most.1.max(one.1))
+        peaks.fold((0.0_f64, 0.0_f64), |most, pair| {
+            (most.0.max(pair.0), most.1.max(pair.1))
         })
     };
     let max = number(&used["max"], name);
@@ -132,9 +136,9 @@ fn assert_same_workload(proof: &Proof, name: &str, found: &Value, expected: &Val
 
 /// Between what was seen at any one time and the sum of what each part peaked at. Of a
 /// card without parts both are the same.
-fn assert_within(found: f64, (at_once, apart): (f64, f64), what: &str) {
-    let is_within = found >= at_once - ROUNDING && found <= apart + ROUNDING;
-    assert!(is_within, "{what}: {found}, expected {at_once} to {apart}");
+fn assert_within(value: f64, (at_once, apart): (f64, f64), what: &str) {
+    let is_within = value >= at_once - ROUNDING && value <= apart + ROUNDING;
+    assert!(is_within, "{what}: {value}, expected {at_once} to {apart}");
 }
 
 #[test]
@@ -163,7 +167,10 @@ fn the_loads_lead_to_verdicts_that_differ() {
     assert_eq!(class("busy"), "well-utilized");
     assert_eq!(class("resting"), "overprovisioned");
     assert_eq!(class("silent"), "insufficient-data");
-    let rules: BTreeSet<String> = findings(&estate).into_iter().map(|one| one.0).collect();
+    let rules: BTreeSet<String> = findings(&estate)
+        .into_iter()
+        .map(|finding| finding.0)
+        .collect();
     assert!(rules.contains("idle-so-far"), "{rules:?}");
     assert!(rules.contains("overprovisioned-gpu"), "{rules:?}");
 }

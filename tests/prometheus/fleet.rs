@@ -259,7 +259,7 @@ impl Seat<'_> {
         if self.gpu == 't' {
             let tenants = if second < THIRD_TENANT { 2 } else { 3 };
             let pods = 0..tenants;
-            return pods.map(|one| format!("notebook-{serial}-{one}")).collect();
+            return pods.map(|pod| format!("notebook-{serial}-{pod}")).collect();
         }
         let turn = self.turn(second);
         let pod = (turn % 4 != 3).then(|| format!("job-{serial}-{turn}"));
@@ -268,31 +268,32 @@ impl Seat<'_> {
 
     /// Puts samples under the labels of who holds the card: one pod after the other, and in
     /// every fourth turn nobody.
-    fn put(&self, metric: &'static str, more: &str, samples: &Samples, all: &mut Published) {
+    fn put(&self, metric: &'static str, more: &str, samples: &Samples, published: &mut Published) {
         for run in samples.chunk_by(|left, right| self.turn(left.0) == self.turn(right.0)) {
             let turn = self.turn(run[0].0);
             let pod = format!("job-{}-{turn}", self.serial);
             let labels = self.labels(more, Some(pod.as_str()).filter(|_| turn % 4 != 3));
-            all.entry((metric, labels))
+            published
+                .entry((metric, labels))
                 .or_default()
                 .extend_from_slice(run);
         }
     }
 
     /// Puts a row of the same samples for each pod that shares the card.
-    fn put_shared(&self, metric: &'static str, samples: &Samples, all: &mut Published) {
+    fn put_shared(&self, metric: &'static str, samples: &Samples, published: &mut Published) {
         for tenant in 0..3 {
             let since = if tenant < 2 { START } else { THIRD_TENANT };
             let pod = format!("notebook-{}-{tenant}", self.serial);
             let labels = self.labels(&format!(",vgpu=\"{tenant}\""), Some(&pod));
             let rows = samples.iter().filter(|(second, _)| *second >= since);
-            all.insert((metric, labels), rows.cloned().collect());
+            published.insert((metric, labels), rows.cloned().collect());
         }
     }
 
     /// Publishes a card or a slice of it, in whole percent and MiB, as DCGM has them, or, of
     /// a slice, in the ratio that its engine was active.
-    fn publish(&self, slice: &Slice, trace: &Trace, all: &mut Published) -> Part {
+    fn publish(&self, slice: &Slice, trace: &Trace, published: &mut Published) -> Part {
         let share = slice.sevenths / 7.0;
         let scale = self.exporter.memory_scale * share;
         let (metric, factor) = match self.gpu {
@@ -310,12 +311,12 @@ impl Seat<'_> {
             // Each row has the utilization of the card, but the memory of its pod; that of
             // the card has a row of its own.
             let of_pods = written(&trace.mib, |mib| format!("{:.0}", mib * scale / 4.0));
-            self.put_shared(metric, &percents, all);
-            self.put_shared(MEMORY_USED, &of_pods, all);
-            all.insert((MEMORY_USED, self.labels("", None)), mib.clone());
+            self.put_shared(metric, &percents, published);
+            self.put_shared(MEMORY_USED, &of_pods, published);
+            published.insert((MEMORY_USED, self.labels("", None)), mib.clone());
         } else {
-            self.put(metric, slice.labels, &percents, all);
-            self.put(MEMORY_USED, slice.labels, &mib, all);
+            self.put(metric, slice.labels, &percents, published);
+            self.put(MEMORY_USED, slice.labels, &mib, published);
         }
         let percents = read_back(&percents, factor);
         let mut by_pod: BTreeMap<String, Readings> = BTreeMap::new();
@@ -351,14 +352,14 @@ fn read_back(samples: &[(i64, String)], factor: f64) -> Readings {
 
 /// Writes the samples in the text format, whose times are in milliseconds, for VictoriaMetrics;
 /// or in OpenMetrics, whose times are in seconds, for `promtool`.
-pub fn write(all: &Published, is_open_metrics: bool, to: &mut impl Write) -> io::Result<()> {
+pub fn write(published: &Published, is_open_metrics: bool, to: &mut impl Write) -> io::Result<()> {
     let (end, last) = if is_open_metrics {
         ("", "# EOF\n")
     } else {
         ("000", "")
     };
     let mut described = "";
-    for ((metric, labels), samples) in all {
+    for ((metric, labels), samples) in published {
         if *metric != described {
             writeln!(to, "# TYPE {metric} gauge")?;
             described = metric;

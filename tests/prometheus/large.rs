@@ -192,17 +192,17 @@ fn matrix(form: &BTreeMap<String, String>, asked: &Mutex<AskedSeries>) -> Value 
         let name = name_of(host);
         let figure = |end: i64| {
             let sampled = (end - seconds..end).filter(|second| (second - START) % STEP == 13);
-            let found = sampled.filter_map(|second| value(metric, name, second));
-            let found: Vec<f64> = found.collect();
-            let count = found.len() as f64;
+            let values = sampled.filter_map(|second| value(metric, name, second));
+            let values: Vec<f64> = values.collect();
+            let count = values.len() as f64;
             let figure = if query.contains("max_over_time") {
-                found.iter().copied().fold(0.0, f64::max)
+                values.iter().copied().fold(0.0, f64::max)
             } else if query.contains("sum_over_time") {
-                found.iter().sum::<f64>() / count
+                values.iter().sum::<f64>() / count
             } else {
                 count
             };
-            (!found.is_empty()).then(|| json!([end as f64 - 0.001, figure.to_string()]))
+            (!values.is_empty()).then(|| json!([end as f64 - 0.001, figure.to_string()]))
         };
         let values: Vec<Value> = ends().filter_map(figure).collect();
         json!({"metric": labels(host), "values": values})
@@ -230,11 +230,11 @@ struct Racks(Vec<Instance>);
 
 impl Inventory for Racks {
     fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
-        let found = Found {
+        let inventory = Found {
             instances: self.0.clone(),
             ..Found::default()
         };
-        std::future::ready(Ok(Gathered::whole(found))).boxed_local()
+        std::future::ready(Ok(Gathered::whole(inventory))).boxed_local()
     }
 }
 
@@ -305,12 +305,13 @@ fn decisions(audit: &Audit) -> Vec<String> {
             .any(|(name, _)| id.as_str() == format!("i-{name}"))
     };
     let workloads = audit.workloads.iter();
-    let workloads = workloads.filter(|one| one.workload.instances.iter().any(is_measured));
+    let workloads =
+        workloads.filter(|workload| workload.workload.instances.iter().any(is_measured));
     let mut ids = BTreeSet::new();
     let mut lines = Vec::new();
-    for one in workloads {
-        let verdict = &one.verdict;
-        let actions: Vec<String> = one
+    for workload in workloads {
+        let verdict = &workload.verdict;
+        let actions: Vec<String> = workload
             .actions
             .iter()
             .map(|action| {
@@ -320,19 +321,19 @@ fn decisions(audit: &Audit) -> Vec<String> {
             .collect();
         lines.push(format!(
             "{}: {:?} {:?} {:?} {actions:?}",
-            one.workload.id(),
+            workload.workload.id(),
             verdict.classification,
             verdict.state,
             verdict.confidence,
         ));
-        ids.insert(one.workload.id());
+        ids.insert(workload.workload.id());
     }
     assert_eq!(ids.len(), MEASURED.len(), "{ids:?}");
     let findings = audit.findings.iter();
-    let findings = findings.filter(|one| ids.contains(one.workload()));
-    lines.extend(findings.map(|one| {
-        let savings = one.monthly_savings;
-        format!("{} {} {savings:?}", one.id(), one.workload())
+    let findings = findings.filter(|finding| ids.contains(finding.workload()));
+    lines.extend(findings.map(|finding| {
+        let savings = finding.monthly_savings;
+        format!("{} {} {savings:?}", finding.id(), finding.workload())
     }));
     lines.sort();
     lines
@@ -362,14 +363,17 @@ fn hours_first_lead_to_the_verdicts_of_the_grid() {
         let mean = samples.iter().sum::<f64>() / samples.len() as f64;
         for audit in &audits {
             let id = format!("i-{name}");
-            let mut all = audit.workloads.iter();
-            let one = all.find(|one| {
-                let mut ids = one.workload.instances.iter();
+            let mut workloads = audit.workloads.iter();
+            let workload = workloads.find(|workload| {
+                let mut ids = workload.workload.instances.iter();
                 ids.any(|own| own.as_str() == id)
             });
-            let used = one.and_then(|one| one.workload.utilization.as_ref());
-            let found = used.expect("it was measured").distribution.mean;
-            assert!((found - mean).abs() < 0.01, "{name}: {found}, not {mean}");
+            let used = workload.and_then(|workload| workload.workload.utilization.as_ref());
+            let measured = used.expect("it was measured").distribution.mean;
+            assert!(
+                (measured - mean).abs() < 0.01,
+                "{name}: {measured}, not {mean}"
+            );
         }
     }
 }

@@ -70,16 +70,16 @@ fn figures(report: &Value) -> Figures {
     let workloads = report["workloads"].as_array().expect("a list");
     let figures: Figures = workloads
         .iter()
-        .map(|one| {
-            let own = one["instances"].as_array().expect("a list");
+        .map(|workload| {
+            let own = workload["instances"].as_array().expect("a list");
             let [id] = own.as_slice() else {
                 panic!("{own:?} is not one machine");
             };
-            let of = |key: &str| one[key].clone();
-            let mean = one["utilization"]["mean"].clone();
+            let of = |key: &str| workload[key].clone();
+            let mean = workload["utilization"]["mean"].clone();
             let id = id.as_str().expect("an id").to_owned();
-            let found = [of("classification"), of("state"), of("monthly_cost"), mean];
-            (id, found)
+            let values = [of("classification"), of("state"), of("monthly_cost"), mean];
+            (id, values)
         })
         .collect();
     assert_eq!(figures.len(), workloads.len(), "no machine twice");
@@ -111,13 +111,14 @@ fn a_machine_that_three_places_show_is_paid_for_once() {
     let Some((places, expected_report, expected)) = with_places() else {
         return;
     };
-    let (report, found) = whole(&places.all);
-    assert_eq!(found, expected);
+    let (report, actual) = whole(&places.all);
+    assert_eq!(actual, expected);
     for field in ["instances", "gpus", "monthly_cost", "by_classification"] {
-        let apart = [&report, &expected_report].map(|one| &one["summary"][field]);
+        let apart = [&report, &expected_report].map(|document| &document["summary"][field]);
         assert_eq!(apart[0], apart[1], "{field}");
     }
-    let at_all = [&report, &expected_report].map(|one| one["plan"]["monthly_savings"].clone());
+    let at_all =
+        [&report, &expected_report].map(|document| document["plan"]["monthly_savings"].clone());
     assert_eq!(at_all[0], at_all[1]);
 }
 
@@ -126,8 +127,8 @@ fn without_ec2_a_cluster_and_a_server_say_the_same_of_what_they_know() {
     let Some((places, _, expected)) = with_places() else {
         return;
     };
-    let (report, found) = whole(&places.without_ec2);
-    assert_eq!(found, expected);
+    let (report, actual) = whole(&places.without_ec2);
+    assert_eq!(actual, expected);
     let region = ["region", "us-east-1", "call-failed"];
     assert!(gaps(&report).contains(&region), "{}", report["gaps"]);
 }
@@ -137,9 +138,9 @@ fn without_a_server_costs_stay_and_nothing_is_measured() {
     let Some((places, _, expected)) = with_places() else {
         return;
     };
-    let (report, found) = whole(&places.without_server);
-    assert!(found.keys().eq(expected.keys()));
-    for (id, [class, _, cost, mean]) in &found {
+    let (report, actual) = whole(&places.without_server);
+    assert!(actual.keys().eq(expected.keys()));
+    for (id, [class, _, cost, mean]) in &actual {
         assert_eq!(class, "insufficient-data", "{id}");
         assert_eq!((cost, mean), (&expected[id][2], &Value::Null), "{id}");
     }
@@ -157,8 +158,8 @@ fn without_pods_machines_stay_what_they_are() {
     let Some((places, _, expected)) = with_places() else {
         return;
     };
-    let (report, found) = whole(&places.without_pods);
-    assert_eq!(found, expected);
+    let (report, actual) = whole(&places.without_pods);
+    assert_eq!(actual, expected);
     let pods = ["pods", "cluster", "pods-not-recorded"];
     assert!(gaps(&report).contains(&pods), "{}", report["gaps"]);
 }

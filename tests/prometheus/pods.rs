@@ -74,13 +74,13 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
         .enable_all()
         .build();
     runtime.expect("a runtime").block_on(async {
-        let mut all = Vec::new();
+        let mut uses = Vec::new();
         for call in server.metrics.plan(ask).await.value.calls {
-            if let Readings::Uses(found) = call.await.value {
-                all.extend(found);
+            if let Readings::Uses(part) = call.await.value {
+                uses.extend(part);
             }
         }
-        all
+        uses
     })
 }
 
@@ -120,31 +120,43 @@ fn assert_same_uses(proof: &Proof, uses: &[DeviceUse]) {
         let Some(id) = proof.ids.get(card.host) else {
             continue;
         };
-        let of_card = |one: &&DeviceUse| {
-            one.machine.as_str() == id.as_str() && one.gpu == u32::from(card.index)
+        let of_card = |device_use: &&DeviceUse| {
+            device_use.machine.as_str() == id.as_str() && device_use.gpu == u32::from(card.index)
         };
-        let found: Vec<&DeviceUse> = uses.iter().filter(of_card).collect();
+        let own: Vec<&DeviceUse> = uses.iter().filter(of_card).collect();
         let expected = expected(card);
         let what = format!("{}: GPU {}", card.host, card.index);
-        let pods = found.iter().map(|one| one.pod.as_str());
-        assert!(pods.eq(expected.keys().copied()), "{what}: {found:?}");
-        for one in found {
-            let (samples, mean, largest) = expected[one.pod.as_str()];
-            assert_eq!((&*one.namespace, one.n_samples), ("ml", samples), "{what}");
-            let apart = (one.mean_percent - mean).abs();
-            assert!(apart <= ROUNDING, "{what}: {one:?}, expected {mean}");
-            let apart = (one.max_percent - largest).abs();
-            assert!(apart <= ROUNDING, "{what}: {one:?}, expected {largest}");
-            assert!(one.sample_seconds >= STEP_SECONDS, "{what}: {one:?}");
+        let pods = own.iter().map(|device_use| device_use.pod.as_str());
+        assert!(pods.eq(expected.keys().copied()), "{what}: {own:?}");
+        for device_use in own {
+            let (samples, mean, largest) = expected[device_use.pod.as_str()];
+            assert_eq!(
+                (&*device_use.namespace, device_use.n_samples),
+                ("ml", samples),
+                "{what}"
+            );
+            let apart = (device_use.mean_percent - mean).abs();
+            assert!(apart <= ROUNDING, "{what}: {device_use:?}, expected {mean}");
+            let apart = (device_use.max_percent - largest).abs();
+            assert!(
+                apart <= ROUNDING,
+                "{what}: {device_use:?}, expected {largest}"
+            );
+            assert!(
+                device_use.sample_seconds >= STEP_SECONDS,
+                "{what}: {device_use:?}"
+            );
             compared += 1;
         }
     }
     assert_eq!(compared, uses.len(), "no use of another device");
     assert!(compared > 80, "{compared} uses of 29 cards");
     let shared = &proof.ids["shared"];
-    let of_shared = uses.iter().filter(|one| one.machine.as_str() == shared);
-    for one in of_shared {
-        assert_eq!(one.sample_seconds, STEP_SECONDS, "{one:?}");
+    let of_shared = uses
+        .iter()
+        .filter(|device_use| device_use.machine.as_str() == shared);
+    for device_use in of_shared {
+        assert_eq!(device_use.sample_seconds, STEP_SECONDS, "{device_use:?}");
     }
 }
 

@@ -171,7 +171,7 @@ fn audit_places(
         run(command.of(account))
     };
     let nowhere = format!("http://127.0.0.1:{}", free_port());
-    let all = audit(url, true);
+    let everywhere = audit(url, true);
     let without_server = audit(&nowhere, true);
     let without_pods = audit(url, false);
     let denied = Target::operation("ec2", "DescribeInstances");
@@ -181,7 +181,7 @@ fn audit_places(
     let without_ec2 = audit(url, true);
     account.loopback.clear_faults();
     Places {
-        all,
+        all: everywhere,
         without_ec2,
         without_server,
         absent: nowhere.trim_start_matches("http://").to_owned(),

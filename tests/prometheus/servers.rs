@@ -35,14 +35,14 @@ impl Programs {
 fn program(name: &str) -> Option<PathBuf> {
     let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join(UNPACKED);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::iter::once(unpacked)
+    let binary = std::iter::once(unpacked)
         .chain(std::env::split_paths(&path))
         .map(|folder| folder.join(name))
         .find(|program| program.is_file());
-    if found.is_none() {
+    if binary.is_none() {
         skip(&format!("no {name} in {UNPACKED} or in the PATH"));
     }
-    found
+    binary
 }
 
 /// A server of metrics, running until it is dropped.

@@ -49,7 +49,7 @@ fn recorded(folder: &Path) -> Vec<Trace> {
         .into_iter()
         .map(|(name, percents)| {
             let bytes = memory.remove(&name).expect("every container has both");
-            let mib = bytes.into_iter().map(|(second, all)| (second, all / MIB));
+            let mib = bytes.into_iter().map(|(second, size)| (second, size / MIB));
             Trace {
                 name,
                 percents,
@@ -68,24 +68,24 @@ fn readings(file: &Path) -> BTreeMap<String, Readings> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
     let column = |name: &str| {
-        let found = header.iter().position(|cell| *cell == name);
-        found.unwrap_or_else(|| panic!("a column {name}"))
+        let place = header.iter().position(|cell| *cell == name);
+        place.unwrap_or_else(|| panic!("a column {name}"))
     };
     let (name, second, value) = (
         column("container_ip"),
         column("timestamp_anon"),
         column("value"),
     );
-    let mut found: BTreeMap<String, Readings> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, Readings> = BTreeMap::new();
     for line in lines {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |column: usize| cells[column].parse::<f64>().expect("a number");
-        found
+        by_name
             .entry(cells[name].to_owned())
             .or_default()
             .push((number(second) as i64, number(value)));
     }
-    found
+    by_name
 }
 
 /// The same shape without the data: loads that last for some minutes, and the last

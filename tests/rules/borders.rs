@@ -378,24 +378,24 @@ fn bursts_are_said_in_the_title_and_never_as_evidence() {
     // A reservation does not change what it will do when that ends.
     for (instance_type, reported) in [("g5.xlarge", false), ("g5.16xlarge", true)] {
         let machine = on(instance_type).vram(0, 9_211.2, A10G_MIB);
-        let mut one = estate(vec![machine]);
-        one.commitments.reserved_instances = vec![ReservedInstances {
+        let mut fleet = estate(vec![machine]);
+        fleet.commitments.reserved_instances = vec![ReservedInstances {
             instance_type: instance_type.to_owned(),
             ..crate::rules::committed::reserved(1)
         }];
-        let found = audited(&one);
-        assert!(found.totals.committed_monthly_cost.is_some());
-        let findings: Vec<_> = found.findings.iter().map(|one| one.rule()).collect();
+        let audit = audited(&fleet);
+        assert!(audit.totals.committed_monthly_cost.is_some());
+        let findings: Vec<_> = audit.findings.iter().map(|fired| fired.rule()).collect();
         assert_eq!(
             findings.contains(&"overprovisioned-gpu"),
             reported,
             "{findings:?}"
         );
         assert!(
-            found
+            audit
                 .findings
                 .iter()
-                .all(|one| one.monthly_savings.is_none())
+                .all(|fired| fired.monthly_savings.is_none())
         );
     }
 }
@@ -467,8 +467,8 @@ fn memory_of_slices_is_allocated_in_the_funnel() {
         machine.vram(gpu, used, 40_960.0)
     });
     let funnel = audited(&estate(vec![machine])).funnel;
-    let (all, allocated) = (funnel.total_gpus, funnel.allocated_gpus);
-    assert_eq!((all, allocated, funnel.unmeasured_gpus), (8, 3, 8));
+    let (total, allocated) = (funnel.total_gpus, funnel.allocated_gpus);
+    assert_eq!((total, allocated, funnel.unmeasured_gpus), (8, 3, 8));
     assert_eq!((funnel.active_gpus, funnel.effective_gpus), (0, 0.0));
     assert_eq!(funnel.unknown_allocation_gpus, 0);
 }

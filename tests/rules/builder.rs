@@ -192,15 +192,19 @@ impl Machine {
     /// it has none of its own: 2 × 1,000 B × 288 = 0.576 MB a day.
     fn with_heartbeat(self) -> Self {
         const NETWORK: [Metric; 2] = [Metric::NetworkIn, Metric::NetworkOut];
-        let own = |metric: Metric| self.series.iter().filter(move |one| one.metric == metric);
-        let works = |one: &Series| {
-            let active = one.points.iter().filter(|(_, percent)| *percent >= 1.0);
+        let own = |metric: Metric| {
+            self.series
+                .iter()
+                .filter(move |series| series.metric == metric)
+        };
+        let works = |series: &Series| {
+            let active = series.points.iter().filter(|(_, percent)| *percent >= 1.0);
             active.count() > 4
         };
         let has_gpus = own(Metric::GpuUtilization).next().is_some();
         let is_idle = has_gpus && !own(Metric::GpuUtilization).any(works);
         let has_traffic = NETWORK.iter().any(|metric| own(*metric).next().is_some());
-        let points = own(Metric::CpuUtilization).flat_map(|one| one.points.iter());
+        let points = own(Metric::CpuUtilization).flat_map(|series| series.points.iter());
         let periods: BTreeSet<u32> = points.map(|(period, _)| period).collect();
         if !self.counts_network || !is_idle || has_traffic || periods.is_empty() {
             return self;

@@ -84,11 +84,11 @@ fn check_groups(audit: &Audit, names: &[&str]) -> Result<(), TestCaseError> {
     prop_assert_eq!(groups.total.gpus, totals.gpus);
     prop_assert_eq!(groups.total.instances, totals.instances);
     let workloads: u64 = groups.rows.iter().map(|row| row.sums.workloads).sum();
-    let all = audit.workloads.len() as u64;
+    let count = audit.workloads.len() as u64;
     // One whose instances carry several values of a tag is in several rows.
     let has_tags = names.iter().any(|name| name.starts_with("tag:"));
-    prop_assert!(workloads == all || (has_tags && workloads > all));
-    prop_assert_eq!(groups.total.workloads, all);
+    prop_assert!(workloads == count || (has_tags && workloads > count));
+    prop_assert_eq!(groups.total.workloads, count);
     Ok(())
 }
 
@@ -148,9 +148,9 @@ fn budget_of_everything(audit: &Audit, monthly_limit: Money) -> GateReport {
 }
 
 /// What the hours of the window cost, from the rates and the running time.
-fn window_cost(one: &AuditedWorkload) -> Option<Decimal> {
-    let cost = one.workload.cost.as_ref()?;
-    let hours = one
+fn window_cost(workload: &AuditedWorkload) -> Option<Decimal> {
+    let cost = workload.workload.cost.as_ref()?;
+    let hours = workload
         .workload
         .usage
         .iter()
@@ -186,15 +186,15 @@ fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
         );
         *by_workload.entry(charge.one.workload.id()).or_default() += effective;
     }
-    for one in audit
+    for workload in audit
         .workloads
         .iter()
-        .filter(|one| one.workload.key.running)
+        .filter(|workload| workload.workload.key.running)
     {
-        let found = by_workload.get(&one.workload.id()).copied();
+        let charged = by_workload.get(&workload.workload.id()).copied();
         prop_assert_eq!(
-            found.unwrap_or_default(),
-            window_cost(one).unwrap_or_default()
+            charged.unwrap_or_default(),
+            window_cost(workload).unwrap_or_default()
         );
     }
     Ok(())
@@ -213,15 +213,15 @@ type OfCharge = (
 fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
     let sums = |charges: Vec<Charge<'_>>| {
         let mut sums: BTreeMap<OfCharge, [Decimal; 3]> = BTreeMap::new();
-        for one in charges {
+        for charge in charges {
             let of = (
-                one.one.workload.id(),
-                one.kind,
-                one.commitment,
-                one.zone,
-                one.unit_price,
+                charge.one.workload.id(),
+                charge.kind,
+                charge.commitment,
+                charge.zone,
+                charge.unit_price,
             );
-            let amounts = [one.effective, one.list, one.billed].map(Money::amount);
+            let amounts = [charge.effective, charge.list, charge.billed].map(Money::amount);
             let sum = sums.entry(of).or_default();
             for (sum, amount) in sum.iter_mut().zip(amounts) {
                 *sum += amount;
@@ -231,8 +231,8 @@ fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
     };
     let month = Decimal::from(730);
     let daily = daily_charges(audit, &RunDays::of(estate), month);
-    for one in &daily {
-        let split = one.split;
+    for charge in &daily {
+        let split = charge.split;
         let parts = [
             split.useful,
             split.idle,
@@ -240,8 +240,8 @@ fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
             split.idle_storage,
         ];
         let parts: Decimal = parts.map(Money::amount).iter().sum();
-        prop_assert_eq!(parts, one.effective.amount());
-        prop_assert!(one.period.seconds() <= 86_400);
+        prop_assert_eq!(parts, charge.effective.amount());
+        prop_assert!(charge.period.seconds() <= 86_400);
     }
     prop_assert_eq!(sums(daily), sums(charges(audit, month)));
     Ok(())
@@ -250,16 +250,16 @@ fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
 /// List prices lead to the cost of every workload, and to that of the audit.
 fn check_reconciliation(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
     let prices = ListPrices::of(estate, &Policy::default());
-    let found = Reconciliation::of(audit, &prices);
-    for row in &found.rows {
+    let reconciliation = Reconciliation::of(audit, &prices);
+    for row in &reconciliation.rows {
         prop_assert_eq!(row.steps.explained(), row.steps.cost, "{:?}", row);
     }
     let cost = audit
         .totals
         .monthly_cost
         .map_or(Decimal::ZERO, Money::amount);
-    prop_assert_eq!(found.total.cost, cost);
-    prop_assert_eq!(found.total.explained(), cost);
+    prop_assert_eq!(reconciliation.total.cost, cost);
+    prop_assert_eq!(reconciliation.total.explained(), cost);
     Ok(())
 }
 
@@ -294,24 +294,24 @@ fn the_demo_is_split_as_by_hand() {
     let groups = Groups::of(&audit, &keys(&["tag:team", "tag:nobody"]));
     // Cost times mean, and nothing where nobody knows.
     let mut useful: BTreeMap<Option<String>, f64> = BTreeMap::new();
-    for one in &audit.workloads {
-        let cost = one.workload.monthly_cost().expect("a price").amount();
-        let measured = one.workload.utilization.as_ref();
+    for workload in &audit.workloads {
+        let cost = workload.workload.monthly_cost().expect("a price").amount();
+        let measured = workload.workload.utilization.as_ref();
         let mean = measured
-            .filter(|_| one.verdict.classification != Classification::InsufficientData)
+            .filter(|_| workload.verdict.classification != Classification::InsufficientData)
             .map_or(0.0, |summary| summary.distribution.mean);
         let cost = cost.to_f64().expect("a number");
-        let team = one.workload.tags.get("team").cloned();
+        let team = workload.workload.tags.get("team").cloned();
         *useful.entry(team).or_default() += cost * mean / 100.0;
     }
     assert_eq!(groups.rows.len(), useful.len());
     for row in &groups.rows {
         assert_eq!(row.values[1], None, "nobody has that tag");
         let expected = useful[&row.values[0]];
-        let found = amount(row.sums.useful_cost).to_f64().expect("a number");
+        let useful_cost = amount(row.sums.useful_cost).to_f64().expect("a number");
         // A cent for each workload of the team.
         assert!(
-            (found - expected).abs() < 0.01 * row.sums.workloads as f64,
+            (useful_cost - expected).abs() < 0.01 * row.sums.workloads as f64,
             "{row:?}"
         );
     }

@@ -123,8 +123,10 @@ fn sums_and_the_plan_are_those_of_an_estate_without_clusters() {
             let [with, without] = [&estate, &bare].map(crate::rules::builder::audited);
             assert_eq!(with.totals, without.totals, "{rule}/{situation}");
             let actions = |audit: &gpucost::analysis::Audit| {
-                let all = audit.workloads.iter();
-                all.map(|one| one.actions.clone()).collect::<Vec<_>>()
+                let workloads = audit.workloads.iter();
+                workloads
+                    .map(|workload| workload.actions.clone())
+                    .collect::<Vec<_>>()
             };
             assert_eq!(actions(&with), actions(&without), "{rule}/{situation}");
         }
@@ -167,7 +169,7 @@ fn a_capacity_reservation_is_lowered_with_the_node_or_nothing_is_saved() {
             assert_eq!(dollars(&lowered), Some(decimal("16029.08")), "{rule}");
             let step = "lower the capacity reservation cr-1 by 1 in the same step";
             let steps = &lowered.recommendation.steps;
-            assert!(steps.iter().any(|one| one == step), "{steps:?}");
+            assert!(steps.iter().any(|line| line == step), "{steps:?}");
             let caveat = &lowered.recommendation.caveats[0];
             assert!(caveat.contains("unless the capacity reservation is lowered"));
         }
@@ -180,9 +182,9 @@ fn each_finding_is_explained_by_its_id() {
         let audit = audit_of(rule, "fires");
         let id = only(&audit, rule).id();
         assert!(explainable_ids(&audit).contains(&id));
-        let found = find_explained(&audit, &Clusters::default(), &id).expect("it is found");
-        let Explained::Finding(finding, _) = found else {
-            panic!("{found:?}");
+        let explained = find_explained(&audit, &Clusters::default(), &id).expect("it is found");
+        let Explained::Finding(finding, _) = explained else {
+            panic!("{explained:?}");
         };
         assert_eq!(finding.rule(), rule);
         let policy = Policy::default();
@@ -192,12 +194,12 @@ fn each_finding_is_explained_by_its_id() {
             commitments: &Commitments::default(),
             accepted: Risk::Medium,
         };
-        let document = doc_json(&explain_doc(found, &by)).expect("JSON");
+        let document = doc_json(&explain_doc(explained, &by)).expect("JSON");
         let document: Value = serde_json::from_str(&document).expect("JSON");
         let lines = document["sections"][0]["lines"].as_array().expect("a list");
         for caveat in &finding.recommendation.caveats {
             let line = json!({"name": "caveat", "derivation": caveat});
-            let said = lines.iter().filter(|one| **one == line).count();
+            let said = lines.iter().filter(|listed| **listed == line).count();
             assert_eq!(said, 1, "{rule}: {line}\n{document}");
         }
         assert!(!finding.recommendation.caveats.is_empty(), "{rule}");

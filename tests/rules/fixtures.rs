@@ -61,9 +61,9 @@ pub fn names_in(folder: &str, extension: &str) -> BTreeSet<String> {
 
 /// The only finding of a rule in an audit.
 pub fn only<'a>(audit: &'a Audit, rule: &str) -> &'a Finding {
-    let mut found = of(audit, rule);
-    assert_eq!(found.len(), 1, "{rule} fires once: {found:#?}");
-    found.remove(0)
+    let mut findings = of(audit, rule);
+    assert_eq!(findings.len(), 1, "{rule} fires once: {findings:#?}");
+    findings.remove(0)
 }
 
 /// The findings of a rule in an audit.

@@ -58,7 +58,7 @@ fn planned(audit: &Audit) -> Decimal {
 fn bought(audit: &Audit) -> Vec<(String, u32)> {
     let purchases = audit.purchases.iter();
     purchases
-        .map(|one| (one.key.instance_type.clone(), one.count))
+        .map(|purchase| (purchase.key.instance_type.clone(), purchase.count))
         .collect()
 }
 
@@ -69,42 +69,50 @@ fn stopped_machines_leave_their_cover_to_the_others() {
             let is_idle = if idle_first { index < 3 } else { index >= 7 };
             machine(&format!("i-{index}"), !is_idle)
         });
-        let found = audited(&with(machines.collect(), at_sixty_cents(6)));
+        let report = audited(&with(machines.collect(), at_sixty_cents(6)));
         // 6 × 438.00 + 4 × 734.38.
-        assert_eq!(total(&found), decimal("5565.52"));
+        assert_eq!(total(&report), decimal("5565.52"));
         // Seven remain, of which six are reserved and one is bought: 6 × 438.00 + 462.66.
-        assert_eq!(planned(&found), decimal("3090.66"));
+        assert_eq!(planned(&report), decimal("3090.66"));
         // 3 × 734.38: what the others then need not pay.
-        assert_eq!(amount(found.totals.monthly_waste), decimal("2203.14"));
-        assert_eq!(bought(&found), [("g5.xlarge".to_owned(), 1)]);
-        let stops = found.workloads.iter().flat_map(|one| &one.actions);
+        assert_eq!(amount(report.totals.monthly_waste), decimal("2203.14"));
+        assert_eq!(bought(&report), [("g5.xlarge".to_owned(), 1)]);
+        let stops = report
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.actions);
         let stops = stops.filter(|action| action.kind() == ActionKind::Stop);
         assert_eq!(stops.count(), 3);
         // 734.38 − 462.66, all of it in the row that nothing covers.
-        let commits = found.workloads.iter().flat_map(|one| &one.actions);
+        let commits = report
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.actions);
         let commits = commits.filter(|action| action.kind() == ActionKind::Commit);
-        let saved: Vec<_> = commits.map(|one| one.monthly_savings().amount()).collect();
+        let saved: Vec<_> = commits
+            .map(|action| action.monthly_savings().amount())
+            .collect();
         assert_eq!(saved, [decimal("271.72")]);
     }
 }
 
 #[test]
 fn where_nobody_can_use_the_cover_a_stop_saves_nothing() {
-    let found = audited(&with(vec![machine("i-1", false)], at_sixty_cents(1)));
-    assert_eq!(total(&found), decimal("438.00"));
-    assert_eq!(planned(&found), decimal("438.00"));
-    assert!(found.workloads[0].actions.is_empty());
+    let report = audited(&with(vec![machine("i-1", false)], at_sixty_cents(1)));
+    assert_eq!(total(&report), decimal("438.00"));
+    assert_eq!(planned(&report), decimal("438.00"));
+    assert!(report.workloads[0].actions.is_empty());
 }
 
 #[test]
 fn a_savings_plan_is_paid_on_when_all_that_it_covers_ends() {
     let mut fleet = estate(vec![machine("i-1", false)]);
     fleet.commitments.savings_plans = vec![plan_of("0.5")];
-    let found = audited(&fleet);
+    let report = audited(&fleet);
     // 0.50 an hour is 365.00 a month, and covers less than a g5.xlarge at 1.006 an hour: the
     // rest of its hours is all that its stop saves.
-    assert!(total(&found) > decimal("365.00") && total(&found) < decimal("734.38"));
-    assert_eq!(planned(&found), decimal("365.00"));
+    assert!(total(&report) > decimal("365.00") && total(&report) < decimal("734.38"));
+    assert_eq!(planned(&report), decimal("365.00"));
 }
 
 /// So much an hour for g5, of which a g5.xlarge takes 0.63378.
@@ -139,18 +147,19 @@ fn a_plan_that_is_used_up_pays_the_same_cents_whatever_the_ids() {
     for (always, day) in [("i-1", "i-2"), ("i-2", "i-1")] {
         let mut fleet = estate(vec![machine(always, true), by_day(day)]);
         fleet.commitments.savings_plans = vec![plan_of("0.5")];
-        let found = audited(&fleet);
+        let report = audited(&fleet);
         let cost = |id: &str| {
-            let mut all = found.workloads.iter();
-            let one = all.find(|one| one.workload.instances == [ResourceId::named(id)]);
-            amount(one.and_then(|one| one.workload.monthly_cost()))
+            let mut workloads = report.workloads.iter();
+            let workload =
+                workloads.find(|workload| workload.workload.instances == [ResourceId::named(id)]);
+            amount(workload.and_then(|workload| workload.workload.monthly_cost()))
         };
         // The plan pays 0.5 / 0.63378 = 78.89% of what runs longest: (0.5 + 21.11% × 1.006) × 730
         // = 520.0149; 1.006 × 730 / 3 = 244.7933.
         assert_eq!(cost(always), decimal("520.01"));
         assert_eq!(cost(day), decimal("244.79"));
         // The other way around, 591.47 + 173.34 would be 764.81.
-        assert_eq!(total(&found), decimal("764.80"));
+        assert_eq!(total(&report), decimal("764.80"));
     }
 }
 
@@ -164,10 +173,10 @@ fn fees_that_are_used_in_part_are_the_same_cents_whatever_the_ids() {
     for (low, high) in [("ri-1", "ri-2"), ("ri-2", "ri-1")] {
         let mut fleet = estate(vec![by_day("i-1")]);
         fleet.commitments.reserved_instances = vec![fee(low, "0.60001"), fee(high, "0.60002")];
-        let found = audited(&fleet);
+        let report = audited(&fleet);
         // 0.60001 × 730 = 438.0073, of which 146.0024 are used and 292.0049 are not; and 438.0146.
         // With the other one used it would be 146.0049 + 292.0097 + 438.0073 = 876.02.
-        assert_eq!(total(&found), decimal("876.01"));
+        assert_eq!(total(&report), decimal("876.01"));
     }
 }
 
@@ -177,17 +186,17 @@ fn a_resize_onto_an_unused_reservation_needs_no_other() {
         .cpu(flat(5.0))
         .gpu(0, flat(50.0))
         .vram(0, 2_000.0, A10G_MIB);
-    let found = audited(&with(vec![oversized], at_sixty_cents(1)));
+    let report = audited(&with(vec![oversized], at_sixty_cents(1)));
     // 1.212 × 730 = 884.76, and 438.00 that nothing uses.
     assert_eq!(
-        total(&found),
+        total(&report),
         decimal("1322.76"),
         "{:?}",
-        found.workloads[0].actions
+        report.workloads[0].actions
     );
-    assert_eq!(planned(&found), decimal("438.00"));
-    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
-    let actions = &found.workloads[0].actions;
+    assert_eq!(planned(&report), decimal("438.00"));
+    assert!(report.purchases.is_empty(), "{:?}", report.purchases);
+    let actions = &report.workloads[0].actions;
     let target = actions[0].target().map(|to| to.instance_type.as_str());
     assert_eq!((actions.len(), target), (1, Some("g5.xlarge")));
     assert_eq!(actions[0].monthly_savings().amount(), decimal("884.76"));
@@ -205,14 +214,14 @@ fn hours_that_one_of_two_leaves_open_are_bought_whatever_the_ids() {
     };
     for (part_time, always) in [("i-1", "i-2"), ("i-2", "i-1")] {
         let machines = vec![by_day(part_time), machine(always, true)];
-        let found = audited(&with(machines, at_sixty_cents(1)));
+        let report = audited(&with(machines, at_sixty_cents(1)));
         // 19 of 24 hours are uncovered: 734.38 × 19/24 = 581.38, of which 462.66 pays.
-        assert_eq!(bought(&found), [("g5.xlarge".to_owned(), 1)]);
+        assert_eq!(bought(&report), [("g5.xlarge".to_owned(), 1)]);
         assert_eq!(
-            found.purchases[0].monthly_savings.amount(),
+            report.purchases[0].monthly_savings.amount(),
             decimal("118.72")
         );
-        assert_eq!(total(&found) - planned(&found), decimal("118.72"));
+        assert_eq!(total(&report) - planned(&report), decimal("118.72"));
     }
 }
 
@@ -220,17 +229,17 @@ fn hours_that_one_of_two_leaves_open_are_bought_whatever_the_ids() {
 fn a_commitment_counts_in_full_however_young_it_is() {
     let mut young = at_sixty_cents(1);
     young.start = as_of() - SignedDuration::from_hours(4 * 24);
-    let found = audited(&with(vec![machine("i-1", true)], young.clone()));
-    assert_eq!(total(&found), decimal("438.00"));
-    assert!(found.purchases.is_empty());
-    let option = found.workloads[0].workload.key.purchase_option;
+    let report = audited(&with(vec![machine("i-1", true)], young.clone()));
+    assert_eq!(total(&report), decimal("438.00"));
+    assert!(report.purchases.is_empty());
+    let option = report.workloads[0].workload.key.purchase_option;
     assert_eq!(option, PurchaseOption::Reserved);
     // One that is queued pays for nothing yet, and nothing is bought in its place.
     let mut queued = young;
     queued.start = as_of() + SignedDuration::from_hours(24);
-    let found = audited(&with(vec![machine("i-1", true)], queued));
-    assert_eq!(total(&found), decimal("734.38"));
-    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
+    let report = audited(&with(vec![machine("i-1", true)], queued));
+    assert_eq!(total(&report), decimal("734.38"));
+    assert!(report.purchases.is_empty(), "{:?}", report.purchases);
 }
 
 #[test]
@@ -242,9 +251,9 @@ fn a_young_machine_takes_no_hours_from_an_old_one() {
             .cpu(last(periods, 5.0))
             .gpu(0, last(periods, 90.0))
             .vram(0, 200.0, A10G_MIB);
-        let found = audited(&with(vec![machine(old, true), young], at_sixty_cents(1)));
+        let report = audited(&with(vec![machine(old, true), young], at_sixty_cents(1)));
         // Both run always, one of them is covered: 438.00 + 734.38.
-        assert_eq!(total(&found), decimal("1172.38"));
+        assert_eq!(total(&report), decimal("1172.38"));
     }
 }
 
@@ -257,10 +266,10 @@ fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
         .cpu(flat(50.0))
         .gpu(0, flat(90.0))
         .vram(0, 14_000.0, 15_360.0);
-    let found = audited(&with(vec![busy], zonal));
-    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
-    let [action] = found.workloads[0].actions.as_slice() else {
-        panic!("{:?}", found.workloads[0].actions)
+    let report = audited(&with(vec![busy], zonal));
+    assert!(report.purchases.is_empty(), "{:?}", report.purchases);
+    let [action] = report.workloads[0].actions.as_slice() else {
+        panic!("{:?}", report.workloads[0].actions)
     };
     assert_eq!(action.kind(), ActionKind::Commit);
     // 0.526 × 730 = 383.98.
@@ -277,27 +286,33 @@ fn what_a_row_saves_beyond_its_cost_is_saved_by_those_that_take_its_cover() {
         .vram(0, 10_000.0, A10G_MIB);
     let fleet = with(vec![machine("i-0", true), light], at_sixty_cents(1));
     for (seed, of_light) in [(0, "146.88"), (29, "85.19")] {
-        let found = audit(&renamed(&fleet, seed).0, &Policy::default(), Risk::High);
+        let report = audit(&renamed(&fleet, seed).0, &Policy::default(), Risk::High);
         // 734.38 + 438.00: which of the two is reserved, their ids decide.
-        assert_eq!(total(&found), decimal("1172.38"));
+        assert_eq!(total(&report), decimal("1172.38"));
         // The busy one takes the reservation, the other becomes a g6.xlarge that is bought for
         // three years: 438.00 + 0.321499 × 730.
-        assert_eq!(planned(&found), decimal("672.69"));
+        assert_eq!(planned(&report), decimal("672.69"));
         // 587.50 at 0.8048 an hour less 234.69.
-        let bought: Vec<_> = found
+        let bought: Vec<_> = report
             .purchases
             .iter()
-            .map(|one| one.monthly_savings)
+            .map(|purchase| purchase.monthly_savings)
             .collect();
         assert_eq!(
-            bought.iter().map(|one| one.amount()).collect::<Vec<_>>(),
+            bought
+                .iter()
+                .map(|money| money.amount())
+                .collect::<Vec<_>>(),
             [decimal("352.81")]
         );
         // A row of 438.00 holds no more than 85.19 beside that; the 61.69 that are missing of
         // 146.88 are in the row of the busy one.
-        let mut actions = found.workloads.iter().flat_map(|one| &one.actions);
-        let resize = actions.find(|one| one.kind() == ActionKind::Rightsize);
-        let saved = resize.map(|one| one.monthly_savings().amount());
+        let mut actions = report
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.actions);
+        let resize = actions.find(|action| action.kind() == ActionKind::Rightsize);
+        let saved = resize.map(|action| action.monthly_savings().amount());
         assert_eq!(saved, Some(decimal(of_light)));
     }
 }
@@ -314,16 +329,16 @@ fn every_machine_of_a_split_takes_what_is_reserved_for_its_type() {
     // 12.24 × 730 = 8,935.20 against four g5.xlarge, each reserved, or bought at
     // 0.63378 × 730 = 462.66.
     for (reserved, paid, missing) in [(1, "438.00", 3), (6, "2628.00", 0)] {
-        let found = audited(&with(vec![tenants.clone()], at_sixty_cents(reserved)));
+        let report = audited(&with(vec![tenants.clone()], at_sixty_cents(reserved)));
         let paid = decimal(paid);
-        assert_eq!(total(&found), decimal("8935.20") + paid);
+        assert_eq!(total(&report), decimal("8935.20") + paid);
         assert_eq!(
-            planned(&found),
+            planned(&report),
             paid + decimal("462.66") * Decimal::from(missing)
         );
-        let bought: u32 = found.purchases.iter().map(|one| one.count).sum();
+        let bought: u32 = report.purchases.iter().map(|purchase| purchase.count).sum();
         assert_eq!(bought, missing);
-        let split = &found.workloads[0].actions[0];
+        let split = &report.workloads[0].actions[0];
         let to = split
             .target()
             .map(|to| (to.instance_type.as_str(), to.count));

@@ -39,11 +39,15 @@ fn a_forbidden_finding_is_incomplete_without_the_metrics_of_a_gpu() {
     ] {
         let (estate, policy) = recorded(rule, rule);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Violated, "{rule}");
-        let gpus: BTreeSet<u16> = estate.metrics.iter().filter_map(|one| one.gpu).collect();
+        let gpus: BTreeSet<u16> = estate
+            .metrics
+            .iter()
+            .filter_map(|series| series.gpu)
+            .collect();
         assert!(!gpus.is_empty(), "{rule}");
         for gpu in gpus {
             let mut less = estate.clone();
-            less.metrics.retain(|one| one.gpu != Some(gpu));
+            less.metrics.retain(|series| series.gpu != Some(gpu));
             let outcome = outcome(&less, &policy);
             assert_eq!(outcome, GateOutcome::Incomplete, "{rule} without GPU {gpu}");
         }
@@ -54,9 +58,9 @@ fn a_forbidden_finding_is_incomplete_without_the_metrics_of_a_gpu() {
 #[test]
 fn a_nearly_full_card_is_incomplete_without_averages_of_its_memory() {
     let (mut estate, policy) = recorded("vram-nearly-full", "vram-nearly-full");
-    estate
-        .metrics
-        .retain(|one| (one.metric, one.statistic) != (Metric::GpuMemoryUsed, Statistic::Average));
+    estate.metrics.retain(|series| {
+        (series.metric, series.statistic) != (Metric::GpuMemoryUsed, Statistic::Average)
+    });
     assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete);
 }
 
@@ -66,12 +70,16 @@ fn a_forbidden_offer_is_incomplete_where_its_lever_was_not_evaluated() {
     for rule in ["shareable-gpu", "steady-on-demand"] {
         let (mut estate, policy) = recorded(rule, rule);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Violated, "{rule}");
-        let (_, other) = recorded(rule, "off-hours");
+        let (_, other_policy) = recorded(rule, "off-hours");
         estate
             .metrics
-            .retain(|one| one.metric != Metric::CpuUtilization);
+            .retain(|series| series.metric != Metric::CpuUtilization);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete, "{rule}");
-        assert_eq!(outcome(&estate, &other), GateOutcome::Clean, "{rule}");
+        assert_eq!(
+            outcome(&estate, &other_policy),
+            GateOutcome::Clean,
+            "{rule}"
+        );
     }
 }
 
@@ -81,8 +89,8 @@ fn a_member_that_works_does_not_speak_for_one_that_was_not_measured() {
     let mut silent = estate.instances[0].clone();
     silent.id = ResourceId::named("i-silent");
     estate.instances.push(silent);
-    for one in &mut estate.instances {
-        one.auto_scaling_group = Some("group".to_owned());
+    for instance in &mut estate.instances {
+        instance.auto_scaling_group = Some("group".to_owned());
     }
     assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete);
 }

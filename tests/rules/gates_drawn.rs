@@ -71,7 +71,7 @@ fn budget() -> impl Strategy<Value = Budget> {
 }
 
 fn allowance() -> impl Strategy<Value = Allowance> {
-    let glob = || prop::sample::select(&PATTERNS[..]).prop_map(|one| (Glob::new(one), 2));
+    let glob = || prop::sample::select(&PATTERNS[..]).prop_map(|pattern| (Glob::new(pattern), 2));
     let globs = move || prop::collection::vec(glob(), 0..2);
     (globs(), globs()).prop_map(|(allowed, denied)| Allowance { allowed, denied })
 }
@@ -172,15 +172,15 @@ fn gap(what: GapSubject, place: &str) -> Gap {
 /// an audit notices them by itself.
 fn without(estate: &Estate, part: usize, place: &Index) -> Estate {
     let mut less = estate.clone();
-    let one = &estate.instances[place.index(estate.instances.len())];
-    let region = one.region.as_str();
+    let instance = &estate.instances[place.index(estate.instances.len())];
+    let region = instance.region.as_str();
     let stated = match part {
         0 => {
-            less.instances.retain(|other| other.id != one.id);
-            Some((GapSubject::Instance, one.id.to_string()))
+            less.instances.retain(|kept| kept.id != instance.id);
+            Some((GapSubject::Instance, instance.id.to_string()))
         }
         1 => {
-            less.instances.retain(|other| other.region != region);
+            less.instances.retain(|kept| kept.region != region);
             Some((GapSubject::Region, region.to_owned()))
         }
         2 => {
@@ -196,7 +196,7 @@ fn without(estate: &Estate, part: usize, place: &Index) -> Estate {
             Some((GapSubject::SavingsPlans, REGIONS[0].to_owned()))
         }
         5 => {
-            less.metrics.retain(|series| series.instance != one.id);
+            less.metrics.retain(|series| series.instance != instance.id);
             None
         }
         6 => {
@@ -221,8 +221,11 @@ fn without(estate: &Estate, part: usize, place: &Index) -> Estate {
             None
         }
     };
-    less.metrics
-        .retain(|series| less.instances.iter().any(|one| one.id == series.instance));
+    less.metrics.retain(|series| {
+        less.instances
+            .iter()
+            .any(|instance| instance.id == series.instance)
+    });
     less.gaps
         .extend(stated.map(|(what, place)| gap(what, &place)));
     less
@@ -405,8 +408,8 @@ fn planned() -> impl Strategy<Value = TerraformPlan> {
         planned_instances().prop_map(|same| (PlanAction::NoOp, Some(same.clone()), Some(same))),
         planned_instances().prop_map(|before| (PlanAction::Delete, Some(before), None)),
     ];
-    prop::collection::vec(ends, 1..4).prop_map(|all| {
-        let resources = all.into_iter().enumerate();
+    prop::collection::vec(ends, 1..4).prop_map(|changes| {
+        let resources = changes.into_iter().enumerate();
         let instances: Vec<PlannedResource> = resources
             .map(|(place, (action, before, after))| PlannedResource {
                 address: format!("aws_instance.{place}"),
@@ -513,7 +516,7 @@ proptest! {
         (part, place) in (0..4_usize, any::<Index>()),
         hours in 0..72_i64,
     ) {
-        let budgets = budgets.into_iter().map(|one| Budget { basis: BudgetBasis::Forecast, ..one });
+        let budgets = budgets.into_iter().map(|budget| Budget { basis: BudgetBasis::Forecast, ..budget });
         let budgets = budgets.collect();
         let policy = GatePolicy { budgets, suppressions, ..GatePolicy::default() };
         let nothing = crate::rules::builder::estate(Vec::new());

@@ -17,16 +17,18 @@ static DEMO: LazyLock<Estate> = LazyLock::new(|| {
 static DEMO_AUDIT: LazyLock<Audit> = LazyLock::new(|| audited(&DEMO));
 
 fn workload<'a>(audit: &'a Audit, name: &str) -> &'a AuditedWorkload {
-    let mut all = audit.workloads.iter();
-    all.find(|one| one.workload.name == name)
+    let mut workloads = audit.workloads.iter();
+    workloads
+        .find(|row| row.workload.name == name)
         .unwrap_or_else(|| panic!("no workload {name}"))
 }
 
 /// The finding of a rule about a workload of the demo.
 fn in_demo(rule: &str, name: &str) -> &'static Finding {
     let id = workload(&DEMO_AUDIT, name).workload.id();
-    let mut all = DEMO_AUDIT.findings.iter();
-    all.find(|finding| finding.rule() == rule && finding.workload() == id)
+    let mut findings = DEMO_AUDIT.findings.iter();
+    findings
+        .find(|finding| finding.rule() == rule && finding.workload() == id)
         .unwrap_or_else(|| panic!("{rule} is silent about {name}"))
 }
 
@@ -49,8 +51,8 @@ fn off_hours_of_the_series(prefix: &str) -> usize {
     let instances: Vec<_> = DEMO
         .instances
         .iter()
-        .filter(|one| one.name().is_some_and(|name| name.starts_with(prefix)))
-        .map(|one| &one.id)
+        .filter(|instance| instance.name().is_some_and(|name| name.starts_with(prefix)))
+        .map(|instance| &instance.id)
         .collect();
     let mut rests = [0_usize; 336];
     let mut works = [false; 336];
@@ -85,17 +87,17 @@ fn the_worked_example_of_schedules_is_the_demo() {
     // 5 × 5.672 × 730 = 20 702.80; × 160 / 168 = 19 716.9523…
     assert_eq!(dollars(finding), Some(decimal("19716.95")));
     let evaluation = &workload(&DEMO_AUDIT, "nightly-eval");
-    let found = off_in_unused_hours(
+    let proposal = off_in_unused_hours(
         &evaluation.workload,
         &evaluation.verdict,
         &Policy::default(),
         &[],
     )
     .expect("a schedule");
-    assert_eq!(found.schedule.unknown_hours_per_week, 0);
+    assert_eq!(proposal.schedule.unknown_hours_per_week, 0);
     assert_eq!(off_hours_of_the_series("nightly-eval"), 160);
-    assert_eq!(found.schedule.active_hours_cut(), 0);
-    assert_eq!(found.schedule.counter_evidence.len(), 2);
+    assert_eq!(proposal.schedule.active_hours_cut(), 0);
+    assert_eq!(proposal.schedule.counter_evidence.len(), 2);
     let page = std::fs::read_to_string(root().join("docs/levers/schedule.md")).expect("a page");
     for figure in [
         "160",
@@ -141,7 +143,7 @@ fn the_worked_example_of_sharing_is_the_demo() {
         &Policy::default(),
         Risk::High,
     );
-    assert_eq!(high.map(|found| found.mode), Ok(SharingMode::Mig));
+    assert_eq!(high.map(|answer| answer.mode), Ok(SharingMode::Mig));
     let page = std::fs::read_to_string(root().join("docs/levers/sharing.md")).expect("a page");
     for figure in ["3 × p4d.24xlarge", "$80,145.39", "$48,087.24", "$32,058.15"] {
         assert!(page.contains(figure), "{figure} is not in the page");
@@ -151,8 +153,8 @@ fn the_worked_example_of_sharing_is_the_demo() {
 #[test]
 fn nothing_else_in_the_demo_is_scheduled_or_shared() {
     let of = |rule: &str| {
-        let found = DEMO_AUDIT.findings.iter();
-        found.filter(|finding| finding.rule() == rule).count()
+        let findings = DEMO_AUDIT.findings.iter();
+        findings.filter(|finding| finding.rule() == rule).count()
     };
     assert_eq!((of("off-hours"), of("shareable-gpu")), (1, 1));
 }
@@ -236,11 +238,11 @@ fn replicas(instance_type: &str, gpus: u16, kind: &str, environment: &str) -> Ve
 
 fn shared(machines: Vec<Machine>, accepted: Risk) -> Result<(SharingMode, u32), String> {
     let audit = audited(&estate(machines));
-    let one = &audit.workloads[0];
-    share(&one.workload, &one.verdict, &Policy::default(), accepted)
-        .map(|found| {
-            let target = found.action.target().expect("fewer instances");
-            (found.mode, target.count)
+    let row = &audit.workloads[0];
+    share(&row.workload, &row.verdict, &Policy::default(), accepted)
+        .map(|sharing| {
+            let target = sharing.action.target().expect("fewer instances");
+            (sharing.mode, target.count)
         })
         .map_err(|refused: NoSharing| refused.to_string())
 }
@@ -334,12 +336,12 @@ fn slices_that_no_driver_reported_have_their_nominal_memory_less_seven_percent()
     ] {
         let of = |used_mib| holding(instance_type, 2, used_mib, total_mib);
         // 20 × 7 / 3 = 46.7%, two on a card: 16 tenants on 8 cards of one machine.
-        let found = shared(of(fits), Risk::High);
-        assert_eq!(found, Ok((SharingMode::Mig, 1)), "{instance_type}");
+        let sharing = shared(of(fits), Risk::High);
+        assert_eq!(sharing, Ok((SharingMode::Mig, 1)), "{instance_type}");
         let whole = shared(of(is_too_large), Risk::High).expect_err("whole cards");
         assert!(whole.starts_with("16 tenants need 16 cards"), "{whole}");
-        let found = audit(&estate(of(fits)), &Policy::default(), Risk::High);
-        let finding = only(&found, "shareable-gpu");
+        let report = audit(&estate(of(fits)), &Policy::default(), Risk::High);
+        let finding = only(&report, "shareable-gpu");
         assert_eq!(finding.confidence, Confidence::Derived);
         let assumed = format!("0.93 × the nominal size is assumed of {model}");
         let steps = &finding.recommendation.steps;
@@ -360,10 +362,10 @@ fn as_many_cards_as_today_are_no_finding() {
         reported,
         "40 tenants need 40 cards: no instance would be freed"
     );
-    let found = audited(&estate(machines));
-    let rules = found.findings.iter().map(|finding| finding.rule());
+    let report = audited(&estate(machines));
+    let rules = report.findings.iter().map(|finding| finding.rule());
     assert_eq!(rules.filter(|rule| *rule == "shareable-gpu").count(), 0);
-    let cost = found.totals.monthly_cost.expect("priced");
+    let cost = report.totals.monthly_cost.expect("priced");
     assert_eq!(cost.amount(), decimal("80145.40"));
 }
 
@@ -407,9 +409,9 @@ fn memory_of_tenants_is_the_sum_of_their_peaks_whenever_they_are() {
 fn what_is_not_working_or_known_has_no_schedule() {
     let reason = |machine: Machine| {
         let judged = judge(machine);
-        let one = judged.workload();
-        off_in_unused_hours(&one.workload, &one.verdict, &Policy::default(), &[])
-            .map(|found| found.schedule.off_hours_per_week)
+        let row = judged.workload();
+        off_in_unused_hours(&row.workload, &row.verdict, &Policy::default(), &[])
+            .map(|proposal| proposal.schedule.off_hours_per_week)
     };
     let idle = g5("i-1").gpu(0, flat(0.0)).vram(0, 100.0, A10G_MIB);
     assert_eq!(reason(idle), Err(NoSchedule::NotWorking));

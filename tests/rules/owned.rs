@@ -52,14 +52,14 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
     let policy = Policy::default();
     let discounts = BTreeMap::new();
     let prices = Prices::new(&estate.prices, &discounts);
-    let found = existing_coverage(
+    let coverage = existing_coverage(
         (estate, &estate.measured()),
         &prices,
         &policy,
         &Standing::default(),
     );
     let unused = Unused {
-        coverage: &found,
+        coverage: &coverage,
         commitments: &estate.commitments,
         accounts: &estate.accounts,
         prices: &prices,
@@ -67,8 +67,8 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
         window: estate.window,
         as_of: estate.as_of,
     };
-    let findings = commitment_findings(&unused.rows().0, &found, estate.as_of);
-    (found, findings)
+    let findings = commitment_findings(&unused.rows().0, &coverage, estate.as_of);
+    (coverage, findings)
 }
 
 fn findings_of(commitments: Commitments) -> Vec<Finding> {
@@ -84,9 +84,9 @@ fn with_reserved(days: i64) -> Commitments {
     }
 }
 
-fn with_capacity(one: CapacityReservation) -> Commitments {
+fn with_capacity(reservation: CapacityReservation) -> Commitments {
     Commitments {
-        capacity_reservations: vec![one],
+        capacity_reservations: vec![reservation],
         ..Commitments::default()
     }
 }
@@ -102,30 +102,30 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
     let machine = |id| Machine::new(id, "p4d.24xlarge");
     let mut spot = machine("i-3").cpu(flat(5.0));
     spot.instance.lifecycle = Lifecycle::Spot;
-    let mut one = estate(vec![
+    let mut fleet = estate(vec![
         machine("i-1").cpu(flat(5.0)),
         machine("i-2").cpu(|period| (period % 288 < 96).then_some(5.0)),
         spot,
     ]);
-    one.commitments = with_reserved(100);
-    let (found, findings) = judged(&one);
+    fleet.commitments = with_reserved(100);
+    let (coverage, findings) = judged(&fleet);
     let hours = i64::from(14 * 24);
     assert_eq!(window().seconds() / 3_600, hours);
-    let running: Vec<(String, Decimal)> = found
+    let running: Vec<(String, Decimal)> = coverage
         .instances
         .iter()
-        .map(|one| (one.id.to_string(), one.running_hours))
+        .map(|instance| (instance.id.to_string(), instance.running_hours))
         .collect();
     let expected = [("i-1", hours), ("i-2", hours / 3)];
     assert_eq!(
         running,
         expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours)))
     );
-    let second = found.of(&ResourceId::named("i-2")).expect("it is there");
+    let second = coverage.of(&ResourceId::named("i-2")).expect("it is there");
     let paid = second.committed().expect("all of it");
     assert_eq!(paid.purchase_option(), PurchaseOption::Reserved);
     // (336 + 112) of 672 hours.
-    let used = found.commitments[0].utilization.expect("it overlaps");
+    let used = coverage.commitments[0].utilization.expect("it overlaps");
     assert_eq!(used.round_dp(6), decimal("0.666667"));
     assert_eq!(rules(&findings), ["underused-commitment"]);
 }
@@ -133,20 +133,20 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
 #[test]
 fn idle_capacity_costs_the_on_demand_price_of_what_is_free() {
     let findings = findings_of(with_capacity(capacity(4, 3)));
-    let [one] = findings.as_slice() else {
+    let [finding] = findings.as_slice() else {
         panic!("{findings:?}")
     };
     // 3 × 21.957642 × 730 = 48 087.23598.
     assert_eq!(
-        one.monthly_savings.map(|money| money.amount()),
+        finding.monthly_savings.map(|money| money.amount()),
         Some(decimal("48087.24"))
     );
-    assert_eq!(one.id(), "idle-capacity-reservation:cr-1");
+    assert_eq!(finding.id(), "idle-capacity-reservation:cr-1");
     assert_eq!(
-        one.title,
+        finding.title,
         "capacity for 3 of 4 × p4d.24xlarge in us-east-1b is reserved but not used"
     );
-    assert_eq!(one.evidence()[0].observed, 3.0);
+    assert_eq!(finding.evidence()[0].observed, 3.0);
 }
 
 #[test]
@@ -156,8 +156,11 @@ fn idle_capacity_is_not_seen_where_there_is_none_to_give_up() {
         end: Some(as_of()),
         ..capacity(4, 3)
     };
-    for one in [full, over] {
-        assert_eq!(rules(&findings_of(with_capacity(one))), Vec::<&str>::new());
+    for reservation in [full, over] {
+        assert_eq!(
+            rules(&findings_of(with_capacity(reservation))),
+            Vec::<&str>::new()
+        );
     }
     let unknown = CapacityReservation {
         instance_type: "z9.large".to_owned(),
@@ -177,32 +180,32 @@ fn a_block_that_is_paid_for_is_named_with_its_end_and_saves_nothing() {
         ..capacity(4, 3)
     };
     let findings = findings_of(with_capacity(block.clone()));
-    let [one] = findings.as_slice() else {
+    let [finding] = findings.as_slice() else {
         panic!("{findings:?}")
     };
-    assert_eq!(one.id(), "idle-capacity-block:cr-1");
-    assert_eq!(one.monthly_savings, None);
+    assert_eq!(finding.id(), "idle-capacity-block:cr-1");
+    assert_eq!(finding.monthly_savings, None);
     // Two days after 1 November.
     assert_eq!(
-        one.title,
+        finding.title,
         "3 of 4 × p4d.24xlarge in us-east-1b are unused in a Capacity Block that is paid until \
          2026-11-03"
     );
-    assert_eq!(one.evidence()[0].observed, 3.0);
+    assert_eq!(finding.evidence()[0].observed, 3.0);
     // Two of the three have failed: only one can be launched, and no other is idle.
     let failed = CapacityReservation {
         available: 1,
         ..block.clone()
     };
     let findings = findings_of(with_capacity(failed));
-    let [one] = findings.as_slice() else {
+    let [finding] = findings.as_slice() else {
         panic!("{findings:?}")
     };
-    assert_eq!(one.evidence()[0].observed, 1.0);
+    assert_eq!(finding.evidence()[0].observed, 1.0);
     assert!(
-        one.title.starts_with("1 of 4 × p4d.24xlarge"),
+        finding.title.starts_with("1 of 4 × p4d.24xlarge"),
         "{}",
-        one.title
+        finding.title
     );
     // What is full now has no room that could still be used.
     let full = CapacityReservation {
@@ -215,18 +218,18 @@ fn a_block_that_is_paid_for_is_named_with_its_end_and_saves_nothing() {
 #[test]
 fn a_commitment_that_nobody_uses_is_sunk_and_saves_nothing() {
     let findings = findings_of(with_reserved(100));
-    let [one] = findings.as_slice() else {
+    let [finding] = findings.as_slice() else {
         panic!("{findings:?}")
     };
-    assert_eq!(one.rule(), "underused-commitment");
-    assert_eq!(one.monthly_savings, None);
+    assert_eq!(finding.rule(), "underused-commitment");
+    assert_eq!(finding.monthly_savings, None);
     // 2 × 13.921094 × 730 = 20 324.79724.
     assert_eq!(
-        one.title,
+        finding.title,
         "the reservation of 2 × p4d.24xlarge in us-east-1 is 0% utilized: USD 20324.80 per \
          month is unused"
     );
-    assert!(one.recommendation.steps[0].contains("stopping saves nothing"));
+    assert!(finding.recommendation.steps[0].contains("stopping saves nothing"));
 }
 
 #[test]
@@ -235,12 +238,12 @@ fn the_border_of_underuse_is_four_fifths_and_that_of_expiry_sixty_days() {
         let fleet = (0..machines)
             .map(|index| Machine::new(&format!("i-{index}"), "p4d.24xlarge").cpu(flat(5.0)))
             .collect();
-        let mut one = estate(fleet);
-        one.commitments.reserved_instances = vec![ReservedInstances {
+        let mut estate = estate(fleet);
+        estate.commitments.reserved_instances = vec![ReservedInstances {
             count,
             ..reserved(days)
         }];
-        let (_, findings) = judged(&one);
+        let (_, findings) = judged(&estate);
         findings.iter().map(Finding::rule).collect::<Vec<_>>()
     };
     assert_eq!(with(4, 5, 100), Vec::<&str>::new(), "80%");
@@ -302,25 +305,26 @@ fn half_owned() -> Estate {
             .gpu(0, flat(percent))
             .vram(0, 200.0, A10G_MIB)
     };
-    let mut one = estate(vec![
+    let mut fleet = estate(vec![
         box_at("i-free", "g5.2xlarge", 0.0),
         box_at("i-paid", "g5.xlarge", 0.0),
     ]);
-    one.commitments.reserved_instances = vec![ReservedInstances {
+    fleet.commitments.reserved_instances = vec![ReservedInstances {
         instance_type: "g5.xlarge".to_owned(),
         count: 1,
         recurring_hourly: decimal("0.63378"),
         ..reserved(100)
     }];
-    one
+    fleet
 }
 
 #[test]
 fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
-    let found = audited(&half_owned());
+    let audit = audited(&half_owned());
     let of = |id: &str| {
-        let mut all = found.workloads.iter();
-        all.find(|one| one.workload.id() == id)
+        let mut workloads = audit.workloads.iter();
+        workloads
+            .find(|workload| workload.workload.id() == id)
             .expect("it is there")
     };
     assert_eq!(of("i-free").actions.len(), 1);
@@ -333,20 +337,20 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     let committed_cost = paid.workload.committed_cost().expect("all of it");
     assert_eq!(committed_cost.monthly, cost);
     assert_eq!(of("i-free").workload.committed_cost(), None);
-    assert_eq!(found.totals.committed_monthly_cost, Some(cost));
+    assert_eq!(audit.totals.committed_monthly_cost, Some(cost));
     // 462.66 and 1.212 × 730 = 884.76.
-    let total = found.totals.monthly_cost.map(|money| money.amount());
+    let total = audit.totals.monthly_cost.map(|money| money.amount());
     assert_eq!(total, Some(decimal("1347.42")));
-    let savings: Vec<_> = found
+    let savings: Vec<_> = audit
         .findings
         .iter()
-        .filter(|one| one.workload() == "i-paid")
-        .map(|one| (one.rule(), one.monthly_savings))
+        .filter(|finding| finding.workload() == "i-paid")
+        .map(|finding| (finding.rule(), finding.monthly_savings))
         .collect();
     assert_eq!(savings, [("idle-gpu", None)]);
     // All of it is known: nomissing input.
     assert!(
-        found
+        audit
             .gaps
             .iter()
             .all(|gap| gap.what != GapSubject::Commitments)
@@ -354,7 +358,10 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     let end = half_owned().commitments.reserved_instances[0].end;
     let day = end.to_zoned(jiff::tz::TimeZone::UTC).date();
     assert_eq!(committed_cost.in_words(), format!("ri-1 until {day}"));
-    let finding = found.findings.iter().find(|one| one.workload() == "i-paid");
+    let finding = audit
+        .findings
+        .iter()
+        .find(|finding| finding.workload() == "i-paid");
     let steps = &finding.expect("it is idle").recommendation.steps;
     let reported = format!(
         "USD 462.66 per month remains, committed by ri-1 until {day}: stopping frees those hours for \
@@ -365,7 +372,11 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     let mut free = half_owned();
     free.commitments = Commitments::default();
     let free = audited(&free);
-    assert!(free.workloads.iter().all(|one| one.actions.len() == 1));
+    assert!(
+        free.workloads
+            .iter()
+            .all(|workload| workload.actions.len() == 1)
+    );
     assert!(
         free.gaps
             .iter()
@@ -375,22 +386,25 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
 
 #[test]
 fn an_audit_says_what_is_wrong_with_what_was_bought() {
-    let mut one = half_owned();
-    one.commitments.reserved_instances[0].count = 2;
-    one.commitments.capacity_reservations = vec![capacity(4, 3)];
-    let found = audited(&one);
+    let mut fleet = half_owned();
+    fleet.commitments.reserved_instances[0].count = 2;
+    fleet.commitments.capacity_reservations = vec![capacity(4, 3)];
+    let audit = audited(&fleet);
     let about = |id: &str| -> Vec<&str> {
-        let all = found.findings.iter().filter(|one| one.workload() == id);
-        all.map(Finding::rule).collect()
+        let findings = audit
+            .findings
+            .iter()
+            .filter(|finding| finding.workload() == id);
+        findings.map(Finding::rule).collect()
     };
     assert_eq!(about("ri-1"), ["underused-commitment"]);
     assert_eq!(about("cr-1"), ["idle-capacity-reservation"]);
     // Dearest first: 48 087.24 of idle capacity is more than any box here.
-    assert_eq!(found.findings[0].workload(), "cr-1");
+    assert_eq!(audit.findings[0].workload(), "cr-1");
     // Two boxes and the capacity: three prices, and none of another type.
     let before = audited(&half_owned()).prices.by_origin();
     let sum = |origins: &BTreeMap<_, u64>| origins.values().sum::<u64>();
-    assert_eq!(sum(&found.prices.by_origin()), sum(&before) + 1);
+    assert_eq!(sum(&audit.prices.by_origin()), sum(&before) + 1);
 }
 
 #[test]

@@ -35,10 +35,10 @@ pub fn fleet() -> Estate {
 
 #[test]
 fn busy_gpu_hours_stay_and_the_plan_takes_the_others_away() {
-    let found = audit(&fleet(), &Policy::default(), Risk::Low);
-    let workloads = found.workloads.iter();
+    let report = audit(&fleet(), &Policy::default(), Risk::Low);
+    let workloads = report.workloads.iter();
     let mut actions: Vec<(ActionKind, Option<u32>)> = workloads
-        .flat_map(|one| &one.actions)
+        .flat_map(|workload| &workload.actions)
         .map(|action| (action.kind(), action.target().map(|to| to.count)))
         .collect();
     actions.sort();
@@ -48,22 +48,22 @@ fn busy_gpu_hours_stay_and_the_plan_takes_the_others_away() {
         (ActionKind::Rightsize, Some(1)),
     ];
     assert_eq!(actions, expected);
-    let Some(KpiValue::Measured(today)) = found.kpis.get(Kpi::Utilization) else {
+    let Some(KpiValue::Measured(today)) = report.kpis.get(Kpi::Utilization) else {
         panic!("nothing was measured");
     };
     // 730 h × (0 + 0.4 + 0.6 × 8/24) busy = 438 h, of 730 h × (1 + 4 + 1).
     assert!((today - 10.0).abs() < 1e-9, "{today}");
     // None of the first, one GPU of the second, and 8 of 24 hours of the third: 730 h × 4/3.
-    let planned = found.planned_utilization_percent.expect("measured");
+    let planned = report.planned_utilization_percent.expect("measured");
     assert!((planned - 45.0).abs() < 1e-9, "{planned}");
 }
 
 #[test]
 fn without_a_measured_gpu_nothing_is_said_of_use() {
-    let found = audit(&estate(vec![g5("i-1")]), &Policy::default(), Risk::Low);
-    assert_eq!(found.planned_utilization_percent, None);
+    let report = audit(&estate(vec![g5("i-1")]), &Policy::default(), Risk::Low);
+    assert_eq!(report.planned_utilization_percent, None);
     // What is stopped leaves no hour that could be used.
     let idle = g5("i-1").gpu(0, flat(0.0)).vram(0, 200.0, A10G_MIB);
-    let found = audit(&estate(vec![idle]), &Policy::default(), Risk::Low);
-    assert_eq!(found.planned_utilization_percent, None);
+    let report = audit(&estate(vec![idle]), &Policy::default(), Risk::Low);
+    assert_eq!(report.planned_utilization_percent, None);
 }

@@ -18,8 +18,8 @@ fn decimal(text: &str) -> Decimal {
 }
 
 fn workload<'a>(audit: &'a Audit, id: &str) -> &'a AuditedWorkload {
-    let found = audit.workloads.iter().find(|one| one.workload.id() == id);
-    found.expect("the workload")
+    let row = audit.workloads.iter().find(|row| row.workload.id() == id);
+    row.expect("the workload")
 }
 
 fn only(audit: &Audit) -> &AuditedWorkload {
@@ -28,8 +28,11 @@ fn only(audit: &Audit) -> &AuditedWorkload {
 }
 
 fn finding<'a>(audit: &'a Audit, rule: &str) -> &'a Finding {
-    let found = audit.findings.iter().find(|found| found.rule() == rule);
-    found.unwrap_or_else(|| panic!("{rule} fires"))
+    let reported = audit
+        .findings
+        .iter()
+        .find(|reported| reported.rule() == rule);
+    reported.unwrap_or_else(|| panic!("{rule} fires"))
 }
 
 fn kinds(audited: &AuditedWorkload) -> Vec<ActionKind> {
@@ -56,16 +59,16 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
     assert_eq!(verdict.reason, "no GPU metric was reported");
 
     let audit = audited(&joined(vec![silent("i-1")], vec![complete()]));
-    let one = only(&audit);
-    assert_eq!(one.verdict.classification, Classification::Overprovisioned);
-    assert_eq!(one.verdict.state, None);
-    assert_eq!(one.verdict.confidence, Some(Confidence::Derived));
+    let row = only(&audit);
+    assert_eq!(row.verdict.classification, Classification::Overprovisioned);
+    assert_eq!(row.verdict.state, None);
+    assert_eq!(row.verdict.confidence, Some(Confidence::Derived));
     // 70% of one of four GPUs.
     assert_eq!(
-        one.verdict.reason,
+        row.verdict.reason,
         "mean GPU utilization 17.5% (< 25%) over one run of 2.4 h"
     );
-    let summary = one.workload.utilization.as_ref().expect("figures");
+    let summary = row.workload.utilization.as_ref().expect("figures");
     assert_eq!(summary.source, SeriesSource::Profile);
     // The 144 minutes from 17:36 to 20:00 touch 29 periods of five minutes.
     assert_eq!((summary.n_samples, summary.expected_samples), (29, 29));
@@ -77,18 +80,18 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
     // would make 140% of 70%: 1.4 times as long. vCPU: what CloudWatch saw counts,
     // 5% of 48 × 1.2 = 2.88. Host memory of the run: 40 000 × 1.2 = 48 000 MiB,
     // which takes the 64 GiB of a g5.4xlarge. (5.672 − 1.624) × 730 = 2 955.04.
-    let found = finding(&audit, "overprovisioned-gpu");
-    assert_eq!(found.recommendation.to, "1 × g5.4xlarge");
+    let reported = finding(&audit, "overprovisioned-gpu");
+    assert_eq!(reported.recommendation.to, "1 × g5.4xlarge");
     assert_eq!(
-        found.monthly_savings.map(|money| money.amount()),
+        reported.monthly_savings.map(|money| money.amount()),
         Some(decimal("2955.04"))
     );
     assert_eq!(
-        found.title,
+        reported.title,
         "g5.12xlarge in one run of 2.4 h has 17.5% average utilization"
     );
-    assert_eq!(found.confidence, Confidence::Derived);
-    let steps = found.recommendation.steps.join("\n");
+    assert_eq!(reported.confidence, Confidence::Derived);
+    let steps = reported.recommendation.steps.join("\n");
     assert!(
         steps.contains("profile another typical run first: this is based on one run of 2.4 h"),
         "{steps}"
@@ -97,7 +100,7 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
         finding(&audit, "unused-gpus").title,
         "3 of 4 GPUs of g5.12xlarge in one run of 2.4 h are never used"
     );
-    assert_eq!(kinds(one), [ActionKind::Rightsize]);
+    assert_eq!(kinds(row), [ActionKind::Rightsize]);
     assert_eq!(audit.totals.monthly_cost, before.totals.monthly_cost);
     // A low risk does not rest on one run.
     let low = gpucost::analysis::audit(
@@ -140,18 +143,18 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
         ("after", after, outside),
     ] {
         let audit = audited(&joined(vec![silent("i-1")], vec![run]));
-        let one = only(&audit);
+        let row = only(&audit);
         assert_eq!(
-            one.verdict.classification,
+            row.verdict.classification,
             Classification::InsufficientData,
             "{name}"
         );
         assert_eq!(
-            one.verdict.reason,
+            row.verdict.reason,
             format!("no GPU metric was reported; the profile of i-1 {why}"),
             "{name}"
         );
-        assert!(one.actions.is_empty(), "{name}");
+        assert!(row.actions.is_empty(), "{name}");
         let cost = audited(&estate(vec![silent("i-1")])).totals.monthly_cost;
         assert_eq!(audit.totals.monthly_cost, cost, "{name}");
     }
@@ -161,11 +164,11 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
 fn a_run_needs_as_many_samples_as_profile_itself() {
     let reason = |run: Run| {
         let audit = audited(&joined(vec![silent("i-1")], vec![run]));
-        let one = only(&audit);
-        assert_eq!(one.verdict.classification, Classification::InsufficientData);
+        let row = only(&audit);
+        assert_eq!(row.verdict.classification, Classification::InsufficientData);
         let rules: Vec<&str> = audit.findings.iter().map(Finding::rule).collect();
-        assert!(one.actions.is_empty() && !rules.contains(&"overprovisioned-gpu"));
-        one.verdict.reason.clone()
+        assert!(row.actions.is_empty() && !rules.contains(&"overprovisioned-gpu"));
+        row.verdict.reason.clone()
     };
     // A sample a minute: one in one minute, four in four, five in five.
     let minutes = |minutes| Run::of("i-1", minutes, 100, &ONE_OF_FOUR);
@@ -243,16 +246,16 @@ fn an_idle_run_is_never_stopped_nor_scheduled() {
         vec![Machine::new("i-1", "g5.4xlarge").cpu(flat(1.0))],
         vec![Run::of("i-1", 20 * 60, 100, &[(0.0, 3.0)])],
     ));
-    let one = only(&audit);
-    assert_eq!(one.verdict.classification, Classification::Overprovisioned);
-    assert_eq!(one.verdict.state, None);
-    assert!(one.proposals.stop().is_none() && one.proposals.schedule().is_none());
+    let row = only(&audit);
+    assert_eq!(row.verdict.classification, Classification::Overprovisioned);
+    assert_eq!(row.verdict.state, None);
+    assert!(row.proposals.stop().is_none() && row.proposals.schedule().is_none());
     let stopping = [ActionKind::Stop, ActionKind::Schedule, ActionKind::Commit];
-    assert!(!kinds(one).iter().any(|kind| stopping.contains(kind)));
+    assert!(!kinds(row).iter().any(|kind| stopping.contains(kind)));
     let rules: Vec<&str> = audit.findings.iter().map(Finding::rule).collect();
     assert!(!rules.contains(&"idle-gpu") && !rules.contains(&"off-hours"));
     // Nor does it move to a type without a GPU.
-    let target = one.actions.first().and_then(|action| action.target());
+    let target = row.actions.first().and_then(|action| action.target());
     assert!(target.is_none_or(|target| target.instance_type.starts_with('g')));
 }
 
@@ -279,12 +282,12 @@ fn sparse_cloudwatch_gives_way_and_its_peaks_stay() {
         "10.0 h of samples, 30 h needed"
     );
     let audit = audited(&joined(vec![sparse(10)], run()));
-    let one = only(&audit);
+    let row = only(&audit);
     assert_eq!(
-        one.verdict.reason,
+        row.verdict.reason,
         "mean GPU utilization 12.0% (< 25%) over one run of 2.4 h"
     );
-    let vram = one.workload.vram().expect("memory");
+    let vram = row.workload.vram().expect("memory");
     assert_eq!(vram.peak_mib, 20_000.0);
     assert_eq!(audit.totals.monthly_cost, alone.totals.monthly_cost);
 
@@ -325,13 +328,13 @@ fn a_profile_of_most_of_a_short_life_is_judged_as_any_series() {
     // Nobody waited for an end.
     run.end = None;
     let audit = audited(&joined(vec![machine], vec![run]));
-    let one = only(&audit);
-    assert_eq!(one.verdict.classification, Classification::WellUtilized);
-    assert_eq!(one.verdict.state, Some(UsageState::Saturated));
+    let row = only(&audit);
+    assert_eq!(row.verdict.classification, Classification::WellUtilized);
+    assert_eq!(row.verdict.state, Some(UsageState::Saturated));
     // 38 of 40 hours.
-    assert_eq!(one.verdict.confidence, Some(Confidence::Measured));
-    assert_eq!(one.verdict.reason, "mean GPU utilization 90.0% (≥ 60%)");
-    assert_eq!(one.workload.rests_on_runs(), None);
+    assert_eq!(row.verdict.confidence, Some(Confidence::Measured));
+    assert_eq!(row.verdict.reason, "mean GPU utilization 90.0% (≥ 60%)");
+    assert_eq!(row.workload.rests_on_runs(), None);
 }
 
 #[test]
@@ -352,12 +355,12 @@ fn a_short_run_keeps_the_mean_of_its_samples() {
 #[test]
 fn every_instance_needs_a_run() {
     let pair = || {
-        let one = |id| {
+        let member = |id| {
             Machine::new(id, "g5.2xlarge")
                 .cpu(flat(5.0))
                 .tag("gpucost:workload", "pair")
         };
-        vec![one("i-1"), one("i-2")]
+        vec![member("i-1"), member("i-2")]
     };
     let run = |id| Run::of(id, 60, 100, &[(30.0, 5_000.0)]);
     let audit = audited(&joined(pair(), vec![run("i-1")]));
@@ -396,17 +399,17 @@ fn hosts_are_known_by_their_names() {
         let made = joined(machines(), vec![run(host)]);
         assert!(made.gaps.is_empty(), "{host}: {:?}", made.gaps);
         let audit = audited(&made);
-        let one = workload(&audit, "i-0abc");
+        let row = workload(&audit, "i-0abc");
         assert_eq!(
-            one.verdict.classification,
+            row.verdict.classification,
             Classification::WellUtilized,
             "{host}"
         );
-        assert!(one.workload.usage[0].joined_by_hostname);
+        assert!(row.workload.usage[0].joined_by_hostname);
     }
     let reason = |run: Run| {
         let made = joined(machines(), vec![run]);
-        assert!(made.profiles.is_empty() && made.metrics.iter().all(|one| one.gpu.is_none()));
+        assert!(made.profiles.is_empty() && made.metrics.iter().all(|series| series.gpu.is_none()));
         let [gap] = made.gaps.as_slice() else {
             panic!("one gap");
         };
@@ -477,11 +480,11 @@ fn a_run_in_a_container_is_known_by_the_gpus_of_one_on_the_host() {
         .collect();
     assert_eq!(instances, ["i-1", "i-1", "i-2"]);
     let peak = |instance: &str, gpu: u16| {
-        let series = made.metrics.iter().find(|one| {
-            one.instance.as_str() == instance
-                && one.gpu == Some(gpu)
-                && one.metric == Metric::GpuMemoryUsed
-                && one.statistic == gpucost::domain::Statistic::Maximum
+        let series = made.metrics.iter().find(|candidate| {
+            candidate.instance.as_str() == instance
+                && candidate.gpu == Some(gpu)
+                && candidate.metric == Metric::GpuMemoryUsed
+                && candidate.statistic == gpucost::domain::Statistic::Maximum
         });
         series
             .expect("a series")
@@ -561,8 +564,9 @@ fn two_files_of_an_instance_both_count_in_any_order() {
     let mut later = over(80.0);
     later.facts.started += SignedDuration::from_secs(1);
     let made = joined(machine(), vec![later, over(10.0)]);
-    let average = made.metrics.iter().find(|one| {
-        one.metric == Metric::GpuUtilization && one.statistic == gpucost::domain::Statistic::Average
+    let average = made.metrics.iter().find(|series| {
+        series.metric == Metric::GpuUtilization
+            && series.statistic == gpucost::domain::Statistic::Average
     });
     let values: Vec<f64> = average.expect("a series").points.values().collect();
     assert_eq!(values, [80.0; 12]);

@@ -148,18 +148,18 @@ pub fn fleet() -> impl Strategy<Value = Vec<Draft>> {
 /// instances and series in another order.
 fn fleet_in_two_orders() -> impl Strategy<Value = (Estate, Estate)> {
     fleet().prop_flat_map(|drafts| {
-        let one = estate(machines(&drafts));
+        let ordered = estate(machines(&drafts));
         let shuffled = (
-            Just(one.instances.clone()).prop_shuffle(),
-            Just(one.metrics.clone()).prop_shuffle(),
+            Just(ordered.instances.clone()).prop_shuffle(),
+            Just(ordered.metrics.clone()).prop_shuffle(),
         );
-        (Just(one), shuffled).prop_map(|(one, (instances, metrics))| {
-            let other = Estate {
+        (Just(ordered), shuffled).prop_map(|(ordered, (instances, metrics))| {
+            let reordered = Estate {
                 instances,
                 metrics,
-                ..one.clone()
+                ..ordered.clone()
             };
-            (one, other)
+            (ordered, reordered)
         })
     })
 }
@@ -201,13 +201,13 @@ pub fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
     let totals = &audit.totals;
     let cost = totals.monthly_cost.map(Money::amount);
     let parts = || audit.workloads.iter();
-    let costs = |one: &AuditedWorkload| one.workload.monthly_cost();
+    let costs = |workload: &AuditedWorkload| workload.workload.monthly_cost();
     let unused = || audit.unused.iter();
-    let unused_costs = || unused().map(|one| one.monthly_cost);
+    let unused_costs = || unused().map(|commitment| commitment.monthly_cost);
     prop_assert_eq!(cost, total(parts().map(costs).chain(unused_costs())));
     let saved = |wanted: bool| {
-        let of_workloads = parts().flat_map(|one| savings(&one.actions, wanted));
-        let of_unused = unused().flat_map(|one| savings(&one.actions, wanted));
+        let of_workloads = parts().flat_map(|workload| savings(&workload.actions, wanted));
+        let of_unused = unused().flat_map(|commitment| savings(&commitment.actions, wanted));
         cost.map(|_| sum(of_workloads.chain(of_unused)))
     };
     let waste = totals.monthly_waste.map(Money::amount);
@@ -220,7 +220,7 @@ pub fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
         total(
             parts()
                 .map(AuditedWorkload::planned_monthly_cost)
-                .chain(unused().map(|one| one.planned_monthly_cost()))
+                .chain(unused().map(|commitment| commitment.planned_monthly_cost()))
         )
     );
     if let (Some(cost), Some(saved)) = (cost, totals.monthly_savings()) {
@@ -237,13 +237,13 @@ pub fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
         )
     );
     for (class, sums) in &totals.by_classification {
-        let of_class = |one: &&AuditedWorkload| one.verdict.classification == *class;
+        let of_class = |workload: &&AuditedWorkload| workload.verdict.classification == *class;
         let own = total(parts().filter(of_class).map(costs));
         prop_assert_eq!(sums.monthly_cost.map(Money::amount), own);
     }
     for (class, sums) in &totals.running_by_classification {
-        let runs = |one: &&AuditedWorkload| {
-            one.verdict.classification == *class && one.workload.key.running
+        let runs = |workload: &&AuditedWorkload| {
+            workload.verdict.classification == *class && workload.workload.key.running
         };
         let own = total(parts().filter(runs).map(costs));
         prop_assert_eq!(sums.monthly_cost.map(Money::amount), own);
@@ -254,23 +254,27 @@ pub fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_actions(one: &AuditedWorkload) -> Result<(), TestCaseError> {
-    let mut kinds: Vec<_> = one.actions.iter().map(Action::kind).collect();
+fn check_actions(workload: &AuditedWorkload) -> Result<(), TestCaseError> {
+    let mut kinds: Vec<_> = workload.actions.iter().map(Action::kind).collect();
     prop_assert!(kinds.is_sorted(), "in the order of the plan");
     kinds.dedup();
-    prop_assert_eq!(kinds.len(), one.actions.len(), "one action of each kind");
-    let saved: Decimal = one
+    prop_assert_eq!(
+        kinds.len(),
+        workload.actions.len(),
+        "one action of each kind"
+    );
+    let saved: Decimal = workload
         .actions
         .iter()
-        .map(|one| one.monthly_savings().amount())
+        .map(|action| action.monthly_savings().amount())
         .sum();
-    let cost = one
+    let cost = workload
         .workload
         .monthly_cost()
         .map_or(Decimal::ZERO, Money::amount);
     prop_assert!(saved <= cost, "{} of {}", saved, cost);
-    for action in &one.actions {
-        let cost = one
+    for action in &workload.actions {
+        let cost = workload
             .workload
             .monthly_cost()
             .expect("only what is priced is saved");
@@ -293,8 +297,8 @@ proptest! {
     #[test]
     fn every_saving_is_positive_and_at_most_the_cost(drafts in fleet()) {
         let audit = audited(&estate(machines(&drafts)));
-        for one in &audit.workloads {
-            check_actions(one)?;
+        for workload in &audit.workloads {
+            check_actions(workload)?;
         }
         for finding in &audit.findings {
             let saved = finding.monthly_savings.map(Money::amount);
@@ -308,7 +312,7 @@ proptest! {
         let classes = audit.totals.by_classification.values();
         prop_assert_eq!(classes.map(|class| class.instances).sum::<u64>(), drafts.len() as u64);
         prop_assert_eq!(audit.totals.instances, drafts.len() as u64);
-        let members: usize = audit.workloads.iter().map(|one| one.workload.instances.len()).sum();
+        let members: usize = audit.workloads.iter().map(|workload| workload.workload.instances.len()).sum();
         prop_assert_eq!(members, drafts.len());
         let funnel = &audit.funnel;
         prop_assert!(funnel.active_gpus <= funnel.allocated_gpus);
@@ -323,11 +327,11 @@ proptest! {
     #[test]
     fn what_is_not_measured_is_never_judged(drafts in fleet()) {
         let audit = audited(&estate(machines(&drafts)));
-        for one in &audit.workloads {
-            let judged = one.verdict.classification != Classification::InsufficientData;
-            prop_assert_eq!(judged, one.verdict.confidence.is_some());
-            prop_assert!(judged || one.verdict.state.is_none());
-            prop_assert!(!judged || one.workload.utilization.is_some());
+        for workload in &audit.workloads {
+            let judged = workload.verdict.classification != Classification::InsufficientData;
+            prop_assert_eq!(judged, workload.verdict.confidence.is_some());
+            prop_assert!(judged || workload.verdict.state.is_none());
+            prop_assert!(!judged || workload.workload.utilization.is_some());
         }
     }
 
@@ -352,7 +356,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_the_input_changes_nothing((one, other) in fleet_in_two_orders()) {
-        prop_assert_eq!(audited(&one), audited(&other));
+    fn the_order_of_the_input_changes_nothing((ordered, reordered) in fleet_in_two_orders()) {
+        prop_assert_eq!(audited(&ordered), audited(&reordered));
     }
 }

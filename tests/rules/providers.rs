@@ -84,13 +84,17 @@ fn three() -> Estate {
 
 /// Id, mean utilization, how it is paid and dollars a month of each workload.
 fn found(audit: &Audit) -> Vec<(String, f64, PurchaseOption, String)> {
-    let rows = audit.workloads.iter().map(|one| {
-        let used = one.workload.utilization.as_ref().expect("it was measured");
-        let cost = one.workload.monthly_cost().expect("it is priced");
+    let rows = audit.workloads.iter().map(|workload| {
+        let used = workload
+            .workload
+            .utilization
+            .as_ref()
+            .expect("it was measured");
+        let cost = workload.workload.monthly_cost().expect("it is priced");
         (
-            one.workload.id(),
+            workload.workload.id(),
             used.distribution.mean,
-            one.workload.key.purchase_option,
+            workload.workload.key.purchase_option,
             cost.amount().to_string(),
         )
     });
@@ -147,7 +151,7 @@ fn the_list_price_of_aws_is_not_the_price_of_the_same_name_elsewhere() {
     let costs: Vec<bool> = audit
         .workloads
         .iter()
-        .map(|one| one.workload.monthly_cost().is_some())
+        .map(|workload| workload.workload.monthly_cost().is_some())
         .collect();
     assert_eq!(costs.iter().filter(|priced| **priced).count(), 1);
     let unpriced = audit.gaps.iter().filter(|gap| gap.what.name() == "price");
@@ -164,18 +168,18 @@ fn own_hardware_is_paid_for_whatever_is_done_with_it() {
     let halls = audit
         .workloads
         .iter()
-        .filter(|one| one.workload.key.provider == Provider::OnPremises);
+        .filter(|workload| workload.workload.key.provider == Provider::OnPremises);
     let mut seen = 0;
-    for one in halls {
+    for workload in halls {
         seen += 1;
-        assert!(one.actions.is_empty(), "{:?}", one.actions);
+        assert!(workload.actions.is_empty(), "{:?}", workload.actions);
     }
     assert_eq!(seen, 2);
     // The idle one is reported, without a dollar that stopping it would not save.
     let idle = audit
         .findings
         .iter()
-        .find(|one| one.rule() == "idle-held-gpu");
+        .find(|finding| finding.rule() == "idle-held-gpu");
     let idle = idle.expect("the first hall is idle");
     assert_eq!(idle.monthly_savings, None);
 }
@@ -237,8 +241,8 @@ fn endpoint(level: f64) -> Audit {
 }
 
 fn finding<'a>(audit: &'a Audit, rule: &str) -> &'a Finding {
-    let found = audit.findings.iter().find(|one| one.rule() == rule);
-    found.unwrap_or_else(|| panic!("{rule} is not among {:?}", audit.findings))
+    let reported = audit.findings.iter().find(|finding| finding.rule() == rule);
+    reported.unwrap_or_else(|| panic!("{rule} is not among {:?}", audit.findings))
 }
 
 #[test]
@@ -246,13 +250,13 @@ fn an_endpoint_is_deleted_or_left_as_it_is() {
     // 1.408 for 730 hours.
     let whole = Decimal::new(102_784, 2);
     let idle = endpoint(0.0);
-    let [one] = idle.workloads.as_slice() else {
+    let [workload] = idle.workloads.as_slice() else {
         panic!("{:?}", idle.workloads);
     };
-    let cost = one.workload.monthly_cost().map(|cost| cost.amount());
+    let cost = workload.workload.monthly_cost().map(|cost| cost.amount());
     assert_eq!(cost, Some(whole));
-    let [stop] = one.actions.as_slice() else {
-        panic!("{:?}", one.actions);
+    let [stop] = workload.actions.as_slice() else {
+        panic!("{:?}", workload.actions);
     };
     assert_eq!(stop.kind(), ActionKind::Stop);
     assert_eq!(stop.monthly_savings().amount(), whole);
@@ -263,12 +267,12 @@ fn an_endpoint_is_deleted_or_left_as_it_is() {
 
     // Used a little: no EC2 type, market or commitment takes its place.
     let used = endpoint(8.0);
-    let [one] = used.workloads.as_slice() else {
+    let [workload] = used.workloads.as_slice() else {
         panic!("{:?}", used.workloads);
     };
-    assert!(one.actions.is_empty(), "{:?}", one.actions);
+    assert!(workload.actions.is_empty(), "{:?}", workload.actions);
     let reason = |kind| {
-        let answer = one.proposals.answer(kind).expect("it was asked");
+        let answer = workload.proposals.answer(kind).expect("it was asked");
         assert!(answer.offered.is_none(), "{answer:?}");
         answer.refused.first().map(|refused| refused.reason.clone())
     };
@@ -332,7 +336,7 @@ fn idle_nodes_of_a_cluster_are_deleted_by_their_names() {
     // No such group exists.
     let caveats = &idle.recommendation.caveats;
     assert!(
-        !caveats.iter().any(|one| one.contains("Auto Scaling")),
+        !caveats.iter().any(|caveat| caveat.contains("Auto Scaling")),
         "{caveats:?}"
     );
 }
@@ -367,17 +371,18 @@ fn storage_and_discounts_of_aws_hold_nowhere_else() {
     own.instance.addresses.push(Address {
         id: "10.0.0.1".to_owned(),
     });
-    let mut one = three();
-    one.instances.retain(|known| known.id != own.instance.id);
-    one.metrics
+    let mut fleet = three();
+    fleet.instances.retain(|known| known.id != own.instance.id);
+    fleet
+        .metrics
         .retain(|series| series.instance != own.instance.id);
-    one.instances.push(own.instance);
+    fleet.instances.push(own.instance);
     let policy = Policy {
         discount_percent: [("g5".to_owned(), Decimal::from(50))].into(),
         ..Policy::default()
     };
     let mut quotes = PriceBook::default();
-    for (key, quote) in one.prices.iter() {
+    for (key, quote) in fleet.prices.iter() {
         let origin = PriceOrigin::Api;
         quotes.insert(
             key.clone(),
@@ -387,13 +392,14 @@ fn storage_and_discounts_of_aws_hold_nowhere_else() {
             },
         );
     }
-    one.prices = quotes;
-    let audit = audit(&one, &policy, Risk::Medium);
+    fleet.prices = quotes;
+    let audit = audit(&fleet, &policy, Risk::Medium);
     let mut costs = audit
         .workloads
         .iter()
-        .filter(|one| one.workload.key.provider == Provider::OnPremises);
-    let cost = |one: &AuditedWorkload| one.workload.monthly_cost().map(|cost| cost.amount());
+        .filter(|workload| workload.workload.key.provider == Provider::OnPremises);
+    let cost =
+        |workload: &AuditedWorkload| workload.workload.monthly_cost().map(|cost| cost.amount());
     // 730 hours at a dollar. Neither the volume nor the address of the stopped one has a
     // price.
     assert_eq!(costs.next().and_then(cost), Some(Decimal::from(730)));

@@ -109,8 +109,8 @@ fn a_discount_lowers_what_was_contracted_and_not_the_list() {
         .insert("g5".to_owned(), Decimal::TEN);
     let read_at = as_of() + SignedDuration::from_hours(6);
     let facts = DayFacts::of(&estate, &policy, read_at);
-    let found = audit(&estate, &policy, Risk::Medium);
-    let kept = StoredAudit::of(&found, &facts, policy.hours_per_month);
+    let report = audit(&estate, &policy, Risk::Medium);
+    let kept = StoredAudit::of(&report, &facts, policy.hours_per_month);
     let row = only(&kept, date(2026, 10, 20));
     assert_eq!(amount(row.list).as_deref(), Some("24.144"));
     // 1.006 × 0.9 = 0.9054, × 24.
@@ -193,9 +193,9 @@ fn a_commitment_that_is_not_used_is_a_row() {
 
 #[test]
 fn what_has_ended_cost_its_hours_and_costs_its_disks() {
-    let mut one = Machine::new("i-1", "g5.2xlarge");
-    one.instance.state = InstanceState::Stopped;
-    one.instance.volumes.push(Volume {
+    let mut machine = Machine::new("i-1", "g5.2xlarge");
+    machine.instance.state = InstanceState::Stopped;
+    machine.instance.volumes.push(Volume {
         id: "vol-1".to_owned(),
         volume_type: Some("gp3".to_owned()),
         size_gib: Some(500),
@@ -203,8 +203,8 @@ fn what_has_ended_cost_its_hours_and_costs_its_disks() {
     // At midnight, ten days before the end.
     let stopped = as_of() - SignedDuration::from_hours(240);
     let reason = stopped.strftime("User initiated (%Y-%m-%d %H:%M:%S GMT)");
-    one.instance.state_transition_reason = Some(reason.to_string());
-    let kept = kept(&estate(vec![one]));
+    machine.instance.state_transition_reason = Some(reason.to_string());
+    let kept = kept(&estate(vec![machine]));
     assert_eq!(kept.rows.len(), 14);
     let ran = only(&kept, date(2026, 10, 21));
     assert_eq!(
@@ -218,7 +218,7 @@ fn what_has_ended_cost_its_hours_and_costs_its_disks() {
     // 500 × 0.08 a month × 24/730.
     let daily = decimal("40") * Decimal::from(24) / Decimal::from(POLICY_HOURS);
     assert_eq!(
-        stands.effective.map(|one| one.amount()),
+        stands.effective.map(|money| money.amount()),
         Some(daily.round_dp(6))
     );
     assert_eq!((&ran.job, &ran.workload), (&stands.job, &stands.workload));
@@ -244,25 +244,25 @@ fn an_action_is_kept_with_how_its_workload_ran() {
 
 #[test]
 fn a_run_is_named_by_its_second_and_its_scope() {
-    let mut one = estate(vec![busy_at_night()]);
+    let mut fleet = estate(vec![busy_at_night()]);
     let kept = |estate: &Estate| self::kept(estate).run;
-    let run = kept(&one);
+    let run = kept(&fleet);
     let (time, scope) = run.run_id.split_once('-').expect("two parts");
     assert_eq!((time, scope), ("20261101T000000Z", &*run.scope));
     assert_eq!(scope.len(), 16);
-    assert_eq!(kept(&one), run, "the same estate is the same run");
-    one.tag_filters.push(TagFilter {
+    assert_eq!(kept(&fleet), run, "the same estate is the same run");
+    fleet.tag_filters.push(TagFilter {
         key: "team".to_owned(),
         value: "search".to_owned(),
         is_excluded: false,
     });
-    let tagged = kept(&one).scope;
-    one.tag_filters[0].is_excluded = true;
-    let without = kept(&one).scope;
-    one.regions.push("eu-west-1".to_owned());
-    let more = kept(&one).scope;
-    let all = BTreeSet::from([run.scope, tagged, without, more]);
-    assert_eq!(all.len(), 4);
+    let tagged = kept(&fleet).scope;
+    fleet.tag_filters[0].is_excluded = true;
+    let without = kept(&fleet).scope;
+    fleet.regions.push("eu-west-1".to_owned());
+    let more = kept(&fleet).scope;
+    let scopes = BTreeSet::from([run.scope, tagged, without, more]);
+    assert_eq!(scopes.len(), 4);
 }
 
 #[test]
@@ -284,12 +284,15 @@ fn days_of_the_demos_are_the_hours_of_their_members() {
     for demo in Demo::ALL {
         let estate = demo.estate().expect("it is built in");
         let kept = kept(&estate);
-        let found = audited(&estate);
+        let report = audited(&estate);
         let mut compared = 0;
-        for one in &found.workloads {
-            let workload = &one.workload;
+        for audited in &report.workloads {
+            let workload = &audited.workload;
             let was_there = |first| first <= estate.window.start;
-            let is_old = workload.members.iter().all(|one| was_there(one.first_seen));
+            let is_old = workload
+                .members
+                .iter()
+                .all(|member| was_there(member.first_seen));
             let Some(cost) = workload.cost.as_ref().filter(|_| is_old) else {
                 continue;
             };
@@ -298,8 +301,8 @@ fn days_of_the_demos_are_the_hours_of_their_members() {
                 for (member, cost) in workload.members.iter().zip(&cost.instances) {
                     let own = member.activity.hours();
                     let utc = jiff::tz::TimeZone::UTC;
-                    let own = own.filter(|one| one.start.to_zoned(utc.clone()).date() == *day);
-                    let own: Decimal = own.map(|one| one.instance_hours).sum();
+                    let own = own.filter(|hour| hour.start.to_zoned(utc.clone()).date() == *day);
+                    let own: Decimal = own.map(|hour| hour.instance_hours).sum();
                     hours += own;
                     dollars += own * cost.hourly.amount();
                 }
@@ -330,8 +333,8 @@ fn days_of_the_demos_are_the_hours_of_their_members() {
                     assert_ne!(row.option, PurchaseOption::Mixed);
                     let parts = [row.useful_gpu_hours, row.unmeasured_gpu_hours];
                     let parts: Decimal = parts.into_iter().flatten().sum();
-                    let all = row.gpu_hours.unwrap_or_default() + Decimal::new(2, 6);
-                    assert!(parts <= all, "{row:?}");
+                    let limit = row.gpu_hours.unwrap_or_default() + Decimal::new(2, 6);
+                    assert!(parts <= limit, "{row:?}");
                     compared += 1;
                 }
             }

@@ -65,14 +65,14 @@ fn every_rule_has_a_page_of_its_name_and_every_page_a_rule() {
 
 #[test]
 fn every_rule_has_its_three_situations_and_every_situation_a_rule() {
-    let all = recorded_rule_ids().into_iter();
-    let mut expected: BTreeSet<String> = all.map(str::to_owned).collect();
+    let ids = recorded_rule_ids().into_iter();
+    let mut expected: BTreeSet<String> = ids.map(str::to_owned).collect();
     expected.insert("NOTE".to_owned());
     assert_eq!(names_in("fixtures/rules", ".md"), expected);
     let situations: BTreeSet<String> = SITUATIONS.map(str::to_owned).into();
     for id in recorded_rule_ids() {
-        let found = names_in(&format!("fixtures/rules/{id}"), ".json");
-        assert_eq!(found, situations, "{id}");
+        let names = names_in(&format!("fixtures/rules/{id}"), ".json");
+        assert_eq!(names, situations, "{id}");
         assert!(path(id, "fires").is_file(), "{id}");
     }
 }

@@ -66,16 +66,16 @@ fn hour_first(full: &Estate) -> (Estate, BTreeSet<ResourceId>) {
     let averages = full
         .metrics
         .iter()
-        .filter(|one| has_hours(one) && one.statistic == Statistic::Average);
+        .filter(|series| has_hours(series) && series.statistic == Statistic::Average);
     let partial: BTreeSet<ResourceId> = averages
-        .filter(|one| is_partial(one, window))
-        .map(|one| one.instance.clone())
+        .filter(|series| is_partial(series, window))
+        .map(|series| series.instance.clone())
         .collect();
-    let hours_of = |one: &Series| {
-        let mut hours = vec![by_hours(one, one.statistic, window)];
+    let hours_of = |series: &Series| {
+        let mut hours = vec![by_hours(series, series.statistic, window)];
         // EC2 publishes one reading a period, and the agent more.
-        if one.metric == Metric::CpuUtilization && one.statistic == Statistic::Average {
-            hours.push(by_hours(one, Statistic::Maximum, window));
+        if series.metric == Metric::CpuUtilization && series.statistic == Statistic::Average {
+            hours.push(by_hours(series, Statistic::Maximum, window));
         }
         hours
     };
@@ -83,11 +83,11 @@ fn hour_first(full: &Estate) -> (Estate, BTreeSet<ResourceId>) {
         metrics: full
             .metrics
             .iter()
-            .flat_map(|one| {
-                if has_hours(one) && !fine(one) {
-                    hours_of(one)
+            .flat_map(|series| {
+                if has_hours(series) && !fine(series) {
+                    hours_of(series)
                 } else {
-                    vec![one.clone()]
+                    vec![series.clone()]
                 }
             })
             .collect(),
@@ -95,9 +95,9 @@ fn hour_first(full: &Estate) -> (Estate, BTreeSet<ResourceId>) {
     };
     let first = read(&|_: &Series| false);
     let fine = needs_fine_grid(&first, &Policy::default(), &partial);
-    let second = read(&|one: &Series| {
-        let is_again = fine.contains(&one.instance);
-        is_again && (one.metric.is_on_grid() || partial.contains(&one.instance))
+    let second = read(&|series: &Series| {
+        let is_again = fine.contains(&series.instance);
+        is_again && (series.metric.is_on_grid() || partial.contains(&series.instance))
     });
     (second, fine)
 }
@@ -107,15 +107,15 @@ fn decisions(audit: &Audit) -> Vec<String> {
     let mut lines: Vec<String> = audit
         .workloads
         .iter()
-        .map(|one| {
-            let verdict = &one.verdict;
-            let states: Vec<_> = one
+        .map(|workload| {
+            let verdict = &workload.verdict;
+            let states: Vec<_> = workload
                 .workload
                 .members
                 .iter()
                 .map(|member| member.state)
                 .collect();
-            let actions: Vec<String> = one
+            let actions: Vec<String> = workload
                 .actions
                 .iter()
                 .map(|action| {
@@ -125,17 +125,17 @@ fn decisions(audit: &Audit) -> Vec<String> {
                 .collect();
             format!(
                 "{}: {:?} {:?} {:?} {states:?} {:?} {actions:?}",
-                one.workload.id(),
+                workload.workload.id(),
                 verdict.classification,
                 verdict.state,
                 verdict.confidence,
-                one.workload.monthly_cost(),
+                workload.workload.monthly_cost(),
             )
         })
         .collect();
-    lines.extend(audit.findings.iter().map(|one| {
-        let savings = one.monthly_savings;
-        format!("{} {} {savings:?}", one.id(), one.workload())
+    lines.extend(audit.findings.iter().map(|finding| {
+        let savings = finding.monthly_savings;
+        format!("{} {} {savings:?}", finding.id(), finding.workload())
     }));
     lines.sort();
     lines
@@ -311,7 +311,7 @@ proptest! {
         loads in prop::collection::vec(load(), 1..4),
     ) {
         let machines = loads.iter().enumerate();
-        let full = estate(machines.map(|(index, one)| one.machine(&format!("i-{index}"))).collect());
+        let full = estate(machines.map(|(index, drawn)| drawn.machine(&format!("i-{index}"))).collect());
         let (first, _) = hour_first(&full);
         prop_assert_eq!(decisions(&audited(&first)), decisions(&audited(&full)));
     }
@@ -330,7 +330,7 @@ fn recorded_estates_are_decided_alike_by_the_hour_first() {
         let hour = i64::from(HOUR_SECONDS);
         let is_on_hours = [full.window.start, full.window.end]
             .iter()
-            .all(|one| one.as_second() % hour == 0);
+            .all(|end| end.as_second() % hour == 0);
         if full.period_seconds != 300 || !is_on_hours {
             continue;
         }

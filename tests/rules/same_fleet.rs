@@ -139,7 +139,7 @@ impl More {
         let of: BTreeMap<ResourceId, bool> = fleet
             .instances
             .iter()
-            .map(|one| one.id.clone())
+            .map(|instance| instance.id.clone())
             .zip(hourly)
             .collect();
         for series in &mut fleet.metrics {
@@ -187,36 +187,36 @@ fn at_cadence(series: &Series, seconds: u32, window: Window) -> Series {
 
 /// The same fleet with other ids, in another order, and by its new ids the old ones.
 pub fn renamed(fleet: &Estate, seed: usize) -> (Estate, BTreeMap<ResourceId, ResourceId>) {
-    let mut other = fleet.clone();
+    let mut changed = fleet.clone();
     let mut old = BTreeMap::new();
     let mut new = BTreeMap::new();
-    for (place, one) in fleet.instances.iter().enumerate() {
+    for (place, instance) in fleet.instances.iter().enumerate() {
         let name = ResourceId::named(format!("i-{:02}", (place * 7 + seed * 3 + 5) % 97));
-        old.insert(name.clone(), one.id.clone());
-        new.insert(one.id.clone(), name);
+        old.insert(name.clone(), instance.id.clone());
+        new.insert(instance.id.clone(), name);
     }
-    for instance in &mut other.instances {
+    for instance in &mut changed.instances {
         instance.id = new[&instance.id].clone();
     }
-    for series in &mut other.metrics {
+    for series in &mut changed.metrics {
         series.instance = new[&series.instance].clone();
     }
     let mut order = fastrand::Rng::with_seed(seed as u64);
-    order.shuffle(&mut other.instances);
-    order.shuffle(&mut other.metrics);
-    (other, old)
+    order.shuffle(&mut changed.instances);
+    order.shuffle(&mut changed.metrics);
+    (changed, old)
 }
 
 /// The accounts of a fleet under other names.
 fn with_accounts(fleet: &mut Estate, names: [&str; 2]) {
     let name = |account: &mut String| {
-        let place = ACCOUNTS.iter().position(|one| one == account);
+        let place = ACCOUNTS.iter().position(|known| known == account);
         *account = names[place.expect("an account of the fleet")].to_owned();
     };
     fleet.accounts.iter_mut().for_each(name);
     fleet.accounts.sort();
     let instances = fleet.instances.iter_mut();
-    instances.for_each(|one| name(&mut one.account));
+    instances.for_each(|instance| name(&mut instance.account));
     let bought = &mut fleet.commitments;
     let reserved = bought.reserved_instances.iter_mut();
     let plans = bought.savings_plans.iter_mut();
@@ -283,8 +283,8 @@ fn shift(value: &mut Value, zone: &TimeZone) -> usize {
             *text = there.strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string();
             1
         }
-        Value::Array(all) => all.iter_mut().map(|one| shift(one, zone)).sum(),
-        Value::Object(all) => all.values_mut().map(|one| shift(one, zone)).sum(),
+        Value::Array(items) => items.iter_mut().map(|part| shift(part, zone)).sum(),
+        Value::Object(fields) => fields.values_mut().map(|part| shift(part, zone)).sum(),
         _ => 0,
     }
 }
@@ -308,18 +308,24 @@ impl Facts {
         account: impl Fn(&str) -> String,
     ) -> Self {
         let totals = &audit.totals;
-        let purchases = audit.purchases.iter().map(|one| {
-            let owner = one.account.as_deref().map(&account);
-            let (saved, upfront) = (one.monthly_savings, one.promise().map(|one| one.upfront));
-            let option = one.term.option;
+        let purchases = audit.purchases.iter().map(|purchase| {
+            let owner = purchase.account.as_deref().map(&account);
+            let (saved, upfront) = (
+                purchase.monthly_savings,
+                purchase.promise().map(|promise| promise.upfront),
+            );
+            let option = purchase.term.option;
             format!(
                 "{owner:?} {} {} {option} {saved} {upfront:?}",
-                one.count, one.key
+                purchase.count, purchase.key
             )
         });
         let mut purchases: Vec<String> = purchases.collect();
         purchases.sort();
-        let members = audit.workloads.iter().flat_map(|one| &one.workload.members);
+        let members = audit
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.workload.members);
         Self {
             amounts: [
                 totals.monthly_cost,
@@ -340,7 +346,7 @@ impl Facts {
             plan_risk: audit.plan_risk,
             purchases,
             states: members
-                .map(|one| (id(&one.id), format!("{:?}", one.state)))
+                .map(|member| (id(&member.id), format!("{:?}", member.state)))
                 .collect(),
         }
     }
@@ -362,20 +368,20 @@ proptest! {
         more.add_to(&mut fleet);
         let policy = Policy::default();
         let today = audit(&fleet, &policy, risk);
-        let (mut other, old) = renamed(&fleet, seed);
-        with_accounts(&mut other, OTHER_NAMES[names]);
-        with_other_purchases(&mut other);
-        in_records(&mut other, records, stretch);
-        let other = audit(&in_offset(&other, minutes), &policy, risk);
+        let (mut changed, old) = renamed(&fleet, seed);
+        with_accounts(&mut changed, OTHER_NAMES[names]);
+        with_other_purchases(&mut changed);
+        in_records(&mut changed, records, stretch);
+        let changed_audit = audit(&in_offset(&changed, minutes), &policy, risk);
         let account = |name: &str| {
-            let place = OTHER_NAMES[names].iter().position(|one| *one == name);
+            let place = OTHER_NAMES[names].iter().position(|known| *known == name);
             ACCOUNTS[place.expect("an account of the fleet")].to_owned()
         };
-        let found = Facts::of(&other, |id| old[id].clone(), account);
-        prop_assert_eq!(Facts::of(&today, ResourceId::clone, str::to_owned), found);
+        let facts = Facts::of(&changed_audit, |id| old[id].clone(), account);
+        prop_assert_eq!(Facts::of(&today, ResourceId::clone, str::to_owned), facts);
         // No row saves more than it costs.
-        for one in &today.workloads {
-            let planned = one.planned_monthly_cost().map(Money::amount);
+        for workload in &today.workloads {
+            let planned = workload.planned_monthly_cost().map(Money::amount);
             prop_assert!(planned.is_none_or(|left| !left.is_sign_negative()));
         }
     }

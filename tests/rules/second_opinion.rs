@@ -72,7 +72,7 @@ fn without_one_of_its_series_there_is_no_second_opinion() {
     let mut machine = encoding(idle(3.0, 1.0, 1.0), flat(0.0));
     machine
         .series
-        .retain(|one| one.metric != Metric::NetworkOut);
+        .retain(|series| series.metric != Metric::NetworkOut);
     assert!(opinion(machine).is_none(), "no network");
 }
 

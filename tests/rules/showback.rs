@@ -97,10 +97,10 @@ fn g4dn(id: &str) -> Machine {
 
 fn showback(machines: Vec<Machine>, clusters: &Clusters, names: &[&str]) -> Showback {
     let audit = audit(&estate(machines), &Policy::default(), Risk::Medium);
-    let found = Showback::of(&audit, clusters, &keys(names));
-    assert_eq!(found.total.monthly_cost, audit.totals.monthly_cost);
-    assert_eq!(found.as_of, as_of());
-    found
+    let answer = Showback::of(&audit, clusters, &keys(names));
+    assert_eq!(answer.total.monthly_cost, audit.totals.monthly_cost);
+    assert_eq!(answer.as_of, as_of());
+    answer
 }
 
 fn text(value: Option<impl ToString>) -> String {
@@ -111,7 +111,11 @@ fn text(value: Option<impl ToString>) -> String {
 fn lines(showback: &Showback) -> Vec<String> {
     let rows = showback.rows.iter().map(|row| {
         let sums = &row.sums;
-        let values: Vec<String> = row.values.iter().map(|one| text(one.as_ref())).collect();
+        let values: Vec<String> = row
+            .values
+            .iter()
+            .map(|value| text(value.as_ref()))
+            .collect();
         let money = [
             sums.monthly_cost,
             sums.used_cost,
@@ -149,16 +153,16 @@ fn whole_devices_cost_their_part_of_the_node() {
             used("i-1", 2, "vision/b", (0, 90.0)),
         ],
     };
-    let found = showback(vec![g4dn("i-1")], &clusters, &["namespace"]);
+    let answer = showback(vec![g4dn("i-1")], &clusters, &["namespace"]);
     // A quarter of $2,855.76 is $713.94, of which 40% are $285.576.
     let expected = [
         "requested vision: 1 2 - $1,427.88 $0.00 $0.00 $1,427.88",
         "requested search: 1 1 0.4 $713.94 $285.58 $428.36 $0.00",
         "unallocated -: 0 - - $713.94 - - -",
     ];
-    assert_eq!(lines(&found), expected);
-    assert_eq!(found.total.pods, 2);
-    assert_eq!(found.total.gpus_requested, Some(Decimal::from(3)));
+    assert_eq!(lines(&answer), expected);
+    assert_eq!(answer.total.pods, 2);
+    assert_eq!(answer.total.gpus_requested, Some(Decimal::from(3)));
 }
 
 #[test]
@@ -173,10 +177,10 @@ fn a_device_whose_counter_stands_still_at_work_is_not_idle() {
     for (watts, parts) in [(57.0, "$734.38 $0.00"), (280.0, "$0.00 $734.38")] {
         let machine = still.clone();
         let machine = machine.series(draw, Statistic::Average, Some(0), flat(watts));
-        let found = showback(vec![machine], &clusters, &["namespace"]);
+        let answer = showback(vec![machine], &clusters, &["namespace"]);
         let gpus = if watts > 93.45 { "-" } else { "0" };
         let expected = format!("requested search: 1 1 {gpus} $734.38 $0.00 {parts}");
-        assert_eq!(lines(&found), [expected]);
+        assert_eq!(lines(&answer), [expected]);
     }
 }
 
@@ -192,7 +196,7 @@ fn slices_cost_their_sevenths() {
         uses: Vec::new(),
     };
     let machine = Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0));
-    let found = showback(vec![machine], &clusters, &["namespace"]);
+    let answer = showback(vec![machine], &clusters, &["namespace"]);
     // $16,029.08 by 3/56, 4/56 and 49/56: 858.7007…, 1,144.9343… and 14,025.445. Rounded
     // down, a cent is left, and the last one lost most.
     let expected = [
@@ -200,7 +204,7 @@ fn slices_cost_their_sevenths() {
         "requested b: 0 0.571429 - $1,144.93 $0.00 $0.00 $1,144.93",
         "requested a: 1 0.428571 - $858.70 $0.00 $0.00 $858.70",
     ];
-    assert_eq!(lines(&found), expected);
+    assert_eq!(lines(&answer), expected);
 }
 
 #[test]
@@ -211,14 +215,14 @@ fn replicas_have_the_mean_of_the_device_that_they_share() {
         claims: pods.map(|pod| claim("i-1", pod, QUARTER, 1)).to_vec(),
         uses: pods.map(|pod| used("i-1", 0, pod, (10, 50.0))).to_vec(),
     };
-    let found = showback(vec![g5("i-1")], &clusters, &["namespace"]);
+    let answer = showback(vec![g5("i-1")], &clusters, &["namespace"]);
     // $734.38 in four: 183.595 each, so two of 183.60 and two of 183.59. Half of each
     // pod's is 91.80, 91.80 and, of 91.795, 91.80.
     let expected = [
         "requested nb: 3 0.75 0.375 $550.79 $275.40 $275.39 $0.00",
         "unallocated -: 0 - - $183.59 - - -",
     ];
-    assert_eq!(lines(&found), expected);
+    assert_eq!(lines(&answer), expected);
 }
 
 #[test]
@@ -236,12 +240,12 @@ fn what_is_requested_twice_is_paid_for_once() {
         ],
         uses: Vec::new(),
     };
-    let found = showback(vec![g4dn("i-1")], &clusters, &["namespace"]);
+    let answer = showback(vec![g4dn("i-1")], &clusters, &["namespace"]);
     let expected = [
         "requested a: 1 3 - $1,427.88 $0.00 $0.00 $1,427.88",
         "requested b: 1 3 - $1,427.88 $0.00 $0.00 $1,427.88",
     ];
-    assert_eq!(lines(&found), expected);
+    assert_eq!(lines(&answer), expected);
 }
 
 #[test]
@@ -287,7 +291,7 @@ fn what_is_not_known_has_a_row_of_its_own() {
         g5("i-other"),
         Machine::new("i-z", "z9.large").cpu(flat(5.0)),
     ];
-    let found = showback(machines, &clusters, &["namespace"]);
+    let answer = showback(machines, &clusters, &["namespace"]);
     // $1.006 an hour are $734.38; $0.6086 on the spot market are $444.28, of which a
     // quarter is held and $333.21 are not: with the bare node, $1,067.59.
     let expected = [
@@ -297,9 +301,9 @@ fn what_is_not_known_has_a_row_of_its_own() {
         "requested c: 1 0.25 - $111.07 $0.00 $0.00 $111.07",
         "requested b: 2 2 - - - - -",
     ];
-    assert_eq!(lines(&found), expected);
-    assert_eq!(found.rows[4].sums.unpriced_nodes, 2);
-    assert_eq!(found.total.unpriced_nodes, 2);
+    assert_eq!(lines(&answer), expected);
+    assert_eq!(answer.rows[4].sums.unpriced_nodes, 2);
+    assert_eq!(answer.total.unpriced_nodes, 2);
 }
 
 /// Three nodes of one workload; the last one is idle.
@@ -329,14 +333,14 @@ fn a_pod_that_has_the_whole_node_has_its_mean() {
         ],
         uses: Vec::new(),
     };
-    let found = showback(alike(), &clusters, &["cluster", "node"]);
+    let answer = showback(alike(), &clusters, &["cluster", "node"]);
     // 60% of $734.38 are $440.63, and twice 60% of $367.19 are twice $220.31.
     let expected = [
         "requested lab,node-i-1: 1 1 0.6 $734.38 $440.63 $293.75 $0.00",
         "requested lab,node-i-2: 1 1 0.6 $734.38 $440.62 $293.76 $0.00",
         "requested lab,node-i-3: 1 1 0 $734.38 $0.00 $734.38 $0.00",
     ];
-    assert_eq!(lines(&found), expected);
+    assert_eq!(lines(&answer), expected);
 
     // Two pods on one node: either of them may have worked.
     let two = Clusters {
@@ -346,13 +350,13 @@ fn a_pod_that_has_the_whole_node_has_its_mean() {
         ],
         ..clusters
     };
-    let found = showback(alike(), &two, &["namespace"]);
+    let answer = showback(alike(), &two, &["namespace"]);
     let expected = [
         "unallocated -: 0 - - $1,468.76 - - -",
         "requested a: 1 0.5 - $367.19 $0.00 $0.00 $367.19",
         "requested b: 1 0.5 - $367.19 $0.00 $0.00 $367.19",
     ];
-    assert_eq!(lines(&found), expected);
+    assert_eq!(lines(&answer), expected);
 }
 
 #[test]
@@ -377,12 +381,12 @@ fn owners_labels_and_pools_are_keys() {
         uses: Vec::new(),
     };
     let names = ["owner", "label:team", "pool"];
-    let found = showback(vec![g4dn("i-1")], &clusters, &names);
-    let values: Vec<String> = found
+    let answer = showback(vec![g4dn("i-1")], &clusters, &names);
+    let values: Vec<String> = answer
         .rows
         .iter()
         .map(|row| {
-            let values = row.values.iter().map(|one| text(one.as_ref()));
+            let values = row.values.iter().map(|value| text(value.as_ref()));
             format!("{}: {}", row.part, values.collect::<Vec<_>>().join(", "))
         })
         .collect();
@@ -464,19 +468,19 @@ fn clusters_of(estate: &Estate, drafts: &[NodeDraft]) -> Clusters {
             physical: draft.physical.map(Decimal::from),
             ..node(id, 0)
         });
-        for (gpu, one) in (0..).zip(&draft.claims) {
-            let holder = format!("{}/{}", one.namespace, one.pod);
-            let mut held = claim(id, &holder, one.unit.clone(), one.count);
-            let labels = one.team.iter();
+        for (gpu, drawn) in (0..).zip(&draft.claims) {
+            let holder = format!("{}/{}", drawn.namespace, drawn.pod);
+            let mut held = claim(id, &holder, drawn.unit.clone(), drawn.count);
+            let labels = drawn.team.iter();
             held.holder.labels = labels
                 .map(|team| ("team".to_owned(), (*team).to_owned()))
                 .collect();
-            if one.is_pending {
+            if drawn.is_pending {
                 held.state = ClaimState::Pending;
                 held.machine = None;
             }
             clusters.claims.push(held);
-            let own = one.used.map(|figures| used(id, gpu, &holder, figures));
+            let own = drawn.used.map(|figures| used(id, gpu, &holder, figures));
             clusters.uses.extend(own);
         }
     }
@@ -494,17 +498,17 @@ fn amount(money: Option<Money>) -> Decimal {
     money.map_or(Decimal::ZERO, Money::amount)
 }
 
-fn check(found: &Showback, total: Option<Money>) -> Result<(), TestCaseError> {
-    prop_assert_eq!(amount(found.total.monthly_cost), amount(total));
+fn check(answer: &Showback, total: Option<Money>) -> Result<(), TestCaseError> {
+    prop_assert_eq!(amount(answer.total.monthly_cost), amount(total));
     for figure in FIGURES {
-        let amounts = found.rows.iter().map(|row| amount(figure(&row.sums)));
+        let amounts = answer.rows.iter().map(|row| amount(figure(&row.sums)));
         let amounts: Vec<Decimal> = amounts.collect();
-        prop_assert!(amounts.iter().all(|one| *one >= Decimal::ZERO));
+        prop_assert!(amounts.iter().all(|value| *value >= Decimal::ZERO));
         let sum: Decimal = amounts.iter().sum();
         prop_assert_eq!(sum, sum.round_dp(2));
-        prop_assert_eq!(sum, amount(figure(&found.total)));
+        prop_assert_eq!(sum, amount(figure(&answer.total)));
     }
-    for row in &found.rows {
+    for row in &answer.rows {
         let sums = &row.sums;
         let parts: Decimal = FIGURES[1..].iter().map(|figure| amount(figure(sums))).sum();
         if row.part == ShowbackPart::Requested {
@@ -521,9 +525,9 @@ fn check(found: &Showback, total: Option<Money>) -> Result<(), TestCaseError> {
 /// Cost and its parts by part and by the value of the first key.
 type ByFirst = BTreeMap<(ShowbackPart, Option<String>), [Decimal; 4]>;
 
-fn by_first(found: &Showback) -> ByFirst {
+fn by_first(answer: &Showback) -> ByFirst {
     let mut sums = ByFirst::new();
-    for row in &found.rows {
+    for row in &answer.rows {
         let sum = sums.entry((row.part, row.values[0].clone())).or_default();
         for (sum, figure) in sum.iter_mut().zip(FIGURES) {
             *sum += amount(figure(&row.sums));

@@ -52,7 +52,7 @@ fn planned(audit: &Audit) -> Vec<ActionKind> {
     audit
         .workloads
         .iter()
-        .flat_map(|one| &one.actions)
+        .flat_map(|workload| &workload.actions)
         .map(|action| action.kind())
         .collect()
 }

@@ -6,16 +6,16 @@ use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{ActionKind, Metric, Policy, Risk, Statistic};
 
 /// Where the lever alone would move a workload.
-fn target(one: &AuditedWorkload) -> Option<(String, u32)> {
-    let target = one.proposals.rightsize()?.action.target()?;
+fn target(workload: &AuditedWorkload) -> Option<(String, u32)> {
+    let target = workload.proposals.rightsize()?.action.target()?;
     Some((target.instance_type.clone(), target.count))
 }
 
 fn steps(audit: &Audit, rule: &str) -> String {
-    let mut all = audit.findings.iter();
-    let found = all.find(|finding| finding.rule() == rule);
-    let found = found.unwrap_or_else(|| panic!("{rule} is silent"));
-    found.recommendation.steps.join("\n")
+    let mut findings = audit.findings.iter();
+    let finding = findings.find(|finding| finding.rule() == rule);
+    let finding = finding.unwrap_or_else(|| panic!("{rule} is silent"));
+    finding.recommendation.steps.join("\n")
 }
 
 /// A g5.16xlarge with 64 vCPUs, of which its GPU's work takes 5%.
@@ -55,12 +55,16 @@ fn a_busy_gpu_leaves_an_oversized_host() {
     // either side of the border between the classes.
     for percent in [59.9, 60.0, 65.0] {
         let judged = judge(oversized(percent));
-        let one = judged.workload();
-        assert_eq!(target(one), Some(("g5.2xlarge".to_owned(), 1)), "{percent}");
-        // (4.096 − 1.212) × 730.
-        let found = one.proposals.rightsize().expect("a move");
+        let workload = judged.workload();
         assert_eq!(
-            found.action.monthly_savings().amount().to_string(),
+            target(workload),
+            Some(("g5.2xlarge".to_owned(), 1)),
+            "{percent}"
+        );
+        // (4.096 − 1.212) × 730.
+        let proposal = workload.proposals.rightsize().expect("a move");
+        assert_eq!(
+            proposal.action.monthly_savings().amount().to_string(),
             "2105.32"
         );
         let kinds = judged.actions();
@@ -81,13 +85,13 @@ fn a_busy_gpu_leaves_an_oversized_host() {
 /// Six g5.xlarge at 15%, with 20 700 of 23 028 MiB in use.
 fn engines(kind: Option<&str>) -> Vec<Machine> {
     let machine = |number: u32| {
-        let mut one = g5(&format!("i-{number}"))
+        let mut replica = g5(&format!("i-{number}"))
             .gpu(0, flat(15.0))
             .vram(0, 20_700.0, A10G_MIB);
-        one.instance.auto_scaling_group = Some("chat".to_owned());
+        replica.instance.auto_scaling_group = Some("chat".to_owned());
         match kind {
-            Some(kind) => one.tag("gpucost:kind", kind),
-            None => one,
+            Some(kind) => replica.tag("gpucost:kind", kind),
+            None => replica,
         }
     };
     (1..=6).map(machine).collect()
@@ -112,12 +116,12 @@ fn memory_that_an_engine_reserves_is_no_need() {
     assert!(told.contains("vllm:kv_cache_usage_perc"), "{told}");
     // Stated, the need is 8 × 1.2 = 9.6 GiB, and nothing hides it.
     let stated = engines(None).into_iter();
-    let stated = stated.map(|one| one.tag("gpucost:vram", "8GiB"));
+    let stated = stated.map(|machine| machine.tag("gpucost:vram", "8GiB"));
     let stated = audited(&estate(stated.collect()));
-    let found = &stated.workloads[0].workload;
-    let vram = found.vram().expect("measured");
+    let workload = &stated.workloads[0].workload;
+    let vram = workload.vram().expect("measured");
     assert!(vram.is_reserved);
-    assert_eq!(found.vram_use_mib(&vram), Some(8_192.0));
+    assert_eq!(workload.vram_use_mib(&vram), Some(8_192.0));
 }
 
 #[test]
@@ -167,11 +171,11 @@ fn memory_that_varies_or_leaves_room_is_not_reserved() {
 #[test]
 fn equal_memory_does_not_shrink_what_trains() {
     let machine = |number: u32, kind: &str| {
-        let mut one = Machine::new(&format!("i-{number}"), "p4d.24xlarge").cpu(flat(5.0));
-        one.instance.auto_scaling_group = Some("nodes".to_owned());
-        let one = one.tag("gpucost:kind", kind);
-        (0..8).fold(one, |one, index| {
-            one.gpu(index, flat(20.0)).vram(index, 37_000.0, 40_960.0)
+        let mut node = Machine::new(&format!("i-{number}"), "p4d.24xlarge").cpu(flat(5.0));
+        node.instance.auto_scaling_group = Some("nodes".to_owned());
+        let node = node.tag("gpucost:kind", kind);
+        (0..8).fold(node, |node, index| {
+            node.gpu(index, flat(20.0)).vram(index, 37_000.0, 40_960.0)
         })
     };
     let of = |kind: &str| {
@@ -199,8 +203,8 @@ fn what_cannot_shrink_may_be_committed_to_for_a_year() {
     assert!(proposals.nothing_less_would_do);
     assert!(proposals.committing().expect("a commitment").one_year_only);
     assert_eq!(judged.actions(), [ActionKind::Commit]);
-    let found = judged.finding("steady-on-demand").expect("a finding");
-    let caveats = found.recommendation.caveats.join("\n");
+    let finding = judged.finding("steady-on-demand").expect("a finding");
+    let caveats = finding.recommendation.caveats.join("\n");
     assert!(caveats.contains("one year at most"), "{caveats}");
     // What is used well has no such limit.
     let used = judge(machine(65.0));

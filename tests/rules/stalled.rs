@@ -57,14 +57,14 @@ fn power_and_utilization_have_each_a_border() {
 #[test]
 fn every_gpu_must_draw_little() {
     let four = || Machine::new("i-1", "g5.12xlarge").cpu(flat(4.0));
-    let all = drawing(four(), 4, 98.0, 62.0);
-    assert_eq!(judge(all.clone()).verdict(), "well-utilized/stalled");
+    let machine = drawing(four(), 4, 98.0, 62.0);
+    assert_eq!(judge(machine.clone()).verdict(), "well-utilized/stalled");
     let is_last =
         |gpu: Option<u16>, metric: Metric| gpu == Some(3) && metric == Metric::GpuPowerDraw;
-    let mut unmeasured = all;
+    let mut unmeasured = machine;
     unmeasured
         .series
-        .retain(|one| !is_last(one.gpu, one.metric));
+        .retain(|series| !is_last(series.gpu, series.metric));
     assert_eq!(judge(unmeasured).verdict(), "well-utilized/saturated");
 }
 
@@ -106,8 +106,8 @@ fn busy_gpus_whose_multiprocessors_do_nothing_are_stalled() {
     // Of 4,032 periods 201 are 4.99%: the 95th percentile is in the others.
     let mostly = |period: u32| Some(if period < 201 { 90.0 } else { 2.0 });
     let silent = |machine: Machine| {
-        let all = machine.gpu(0, flat(98.0)).vram(0, 12_000.0, A10G_MIB);
-        all.series(Metric::GpuSmActivity, Statistic::Average, Some(0), mostly)
+        let working = machine.gpu(0, flat(98.0)).vram(0, 12_000.0, A10G_MIB);
+        working.series(Metric::GpuSmActivity, Statistic::Average, Some(0), mostly)
     };
     let judged = judge(silent(g5("i-1")));
     assert_eq!(judged.verdict(), "well-utilized/stalled");
@@ -148,7 +148,8 @@ fn either_sign_is_enough_and_each_is_of_every_gpu() {
     assert_eq!(judge(four.clone()).verdict(), "well-utilized/stalled");
     let is_last =
         |gpu: Option<u16>, metric: Metric| gpu == Some(3) && metric == Metric::GpuSmActivity;
-    four.series.retain(|one| !is_last(one.gpu, one.metric));
+    four.series
+        .retain(|series| !is_last(series.gpu, series.metric));
     assert_eq!(judge(four.clone()).verdict(), "well-utilized/saturated");
     assert!(misses_a_sign(four));
 }
@@ -166,10 +167,10 @@ fn nothing_is_bought_for_what_is_stalled_and_its_peer_is_judged_by_itself() {
         actions.map(|action| action.kind()).collect()
     };
     assert_eq!(kinds(&audit), [ActionKind::Commit]);
-    let bought: u32 = audit.purchases.iter().map(|one| one.count).sum();
+    let bought: u32 = audit.purchases.iter().map(|purchase| purchase.count).sum();
     assert_eq!(bought, 1);
     let both = audited(&estate(vec![member("i-1", 280.0), member("i-2", 280.0)]));
-    let bought: u32 = both.purchases.iter().map(|one| one.count).sum();
+    let bought: u32 = both.purchases.iter().map(|purchase| purchase.count).sum();
     assert_eq!(bought, 2);
 }
 

@@ -74,10 +74,10 @@ fn storage_of_a_box_that_stopped_this_week_is_nobodys_waste() {
 fn a_box_that_stopped_lately_costs_as_it_ran() {
     // 1.212 × 730 × (336 − 72) / 336 = 695.16…
     let audit = audited(&estate(vec![stopped_for("i-1", 72)]));
-    let one = &workload(&audit).workload;
-    assert!(one.key.running);
+    let row = &workload(&audit).workload;
+    assert!(row.key.running);
     assert_eq!(
-        one.monthly_cost().map(|cost| cost.amount()),
+        row.monthly_cost().map(|cost| cost.amount()),
         Some(decimal("695.17"))
     );
     assert_eq!(audit.totals.stopped_instances, 1);

@@ -120,10 +120,10 @@ fn the_order_of_series_with_decimals_changes_nothing() {
             })
         },
     );
-    let one = estate(vec![machine]);
-    let mut other = one.clone();
-    other.metrics.reverse();
-    assert!(audited(&one) == audited(&other));
+    let fleet = estate(vec![machine]);
+    let mut reversed = fleet.clone();
+    reversed.metrics.reverse();
+    assert!(audited(&fleet) == audited(&reversed));
 }
 
 #[test]

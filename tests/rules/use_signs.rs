@@ -159,7 +159,7 @@ fn a_network_that_is_not_measured_weakens_a_stop_as_a_missing_cpu_does() {
         (caveats, action.risk(), waste(&audit))
     };
     let weak = |caveats: &[&str]| {
-        let caveats: Vec<String> = caveats.iter().map(|one| (*one).to_owned()).collect();
+        let caveats: Vec<String> = caveats.iter().map(|caveat| (*caveat).to_owned()).collect();
         (caveats, Risk::Medium, "0".to_owned())
     };
     let missing = "network traffic was not measured on i-1: check what uses it";
@@ -218,8 +218,8 @@ fn an_encoder_that_is_not_measured_is_no_sign_beside_a_quiet_cpu_and_network() {
     for machine in [quiet(), encoding(0.0)] {
         let audit = at(Risk::Medium, vec![machine]);
         let action = only(&audit);
-        let found = (action.kind(), action.risk());
-        assert_eq!(found, (ActionKind::Stop, Risk::Low));
+        let planned = (action.kind(), action.risk());
+        assert_eq!(planned, (ActionKind::Stop, Risk::Low));
         assert_eq!(waste(&audit), "884.76");
     }
     let audit = at(Risk::Medium, vec![encoding(1.0)]);

@@ -18,7 +18,7 @@ type Series = BTreeMap<(String, String), BTreeMap<u32, f64>>;
 fn series(folder: &Path) -> Series {
     let mut reader = csv::Reader::from_path(folder.join("mig_step_time_a100_40gb.csv"))
         .expect("the steps are there");
-    let mut found = Series::new();
+    let mut measured = Series::new();
     for line in reader.deserialize::<HashMap<String, String>>() {
         let line = line.expect("a whole line");
         // Some runs left no log.
@@ -27,9 +27,9 @@ fn series(folder: &Path) -> Series {
         };
         let batch = line["batch"].parse().expect("a number");
         let of = (line["model"].clone(), line["mig_profile"].clone());
-        found.entry(of).or_default().insert(batch, seconds);
+        measured.entry(of).or_default().insert(batch, seconds);
     }
-    found
+    measured
 }
 
 fn curve(steps: &BTreeMap<u32, f64>) -> Result<ThroughputCurve, CurveError> {
@@ -105,7 +105,7 @@ fn measured_batches_of_bert_halve_its_instances() {
         BTreeMap::from([(2, 0.0472), (4, 0.0704), (6, 0.0967), (8, 0.1207)])
     );
     let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
-    let found = batching(BatchingRequest {
+    let plan = batching(BatchingRequest {
         curve: curve(steps).expect("it rises"),
         requests_per_second: 200.0,
         max_wait_seconds: 0.1,
@@ -126,22 +126,22 @@ fn measured_batches_of_bert_halve_its_instances() {
         by_hand.push((batch, servers));
     }
     assert_eq!(by_hand, [(1, 12), (2, 6), (4, 5), (6, 5), (8, 4)]);
-    let servers: Vec<(u32, u32)> = found
+    let servers: Vec<(u32, u32)> = plan
         .choices
         .iter()
-        .map(|one| (one.limit, one.servers))
+        .map(|choice| (choice.limit, choice.servers))
         .collect();
     assert_eq!(servers, by_hand);
-    let (one, best) = (&found.choices[0], &found.choices[found.best]);
-    assert_eq!((one.machines, best.limit, best.machines), (2, 8, 1));
+    let (single, best) = (&plan.choices[0], &plan.choices[plan.best]);
+    assert_eq!((single.machines, best.limit, best.machines), (2, 8, 1));
     // 50 a second of each: 5 arrive in 100 ms, which take halfway from 70.4 to 96.7 ms.
     assert!((best.batch - 5.0).abs() < 1e-9);
     assert!((best.service_seconds - 0.083_55).abs() < 1e-9);
     assert!((best.longest_seconds() - 0.183_55).abs() < 1e-9);
-    let monthly = |choice| found.monthly(choice).map(|money| money.amount());
+    let monthly = |choice| plan.monthly(choice).map(|money| money.amount());
     // 21.957642 × 730, and twice that.
     assert_eq!(monthly(best), Some(Decimal::new(1_602_908, 2)));
-    assert_eq!(monthly(one), Some(Decimal::new(3_205_816, 2)));
+    assert_eq!(monthly(single), Some(Decimal::new(3_205_816, 2)));
 }
 
 /// When the requests of a service for code at Azure arrived, in seconds of their day, ascending
@@ -158,9 +158,9 @@ fn arrivals() -> Option<Vec<f64>> {
         parts.fold(0.0, |sum, part| sum * 60.0 + part)
     };
     let rows = reader.deserialize().map(|row| row.expect("a whole row"));
-    let mut all: Vec<f64> = rows.map(seconds).collect();
-    all.sort_by(f64::total_cmp);
-    Some(all)
+    let mut times: Vec<f64> = rows.map(seconds).collect();
+    times.sort_by(f64::total_cmp);
+    Some(times)
 }
 
 /// Llama 3.1 8B on one L40S, with prompts of 2,048 and answers of 28 tokens.
@@ -251,13 +251,13 @@ fn a_plan_for_the_mean_rate_of_real_requests_is_late() {
             },
             hours_per_month: Decimal::from(730),
         };
-        let found = batching(ask.clone()).expect("an answer");
-        let best = &found.choices[found.best];
+        let plan = batching(ask.clone()).expect("an answer");
+        let best = &plan.choices[plan.best];
         assert_eq!((best.limit, best.servers), (64, servers), "{rate}");
         assert!((best.longest_seconds() - computed).abs() < 0.01, "{best:?}");
-        let found = replayed(&arrivals, &ask, best.servers, best.limit);
-        for (found, stated) in found.into_iter().zip([half, most]) {
-            assert!((found / stated - 1.0_f64).abs() < 0.01, "{rate}: {found}");
+        let percentiles = replayed(&arrivals, &ask, best.servers, best.limit);
+        for (waited, stated) in percentiles.into_iter().zip([half, most]) {
+            assert!((waited / stated - 1.0_f64).abs() < 0.01, "{rate}: {waited}");
         }
     }
 }

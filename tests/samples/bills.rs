@@ -46,10 +46,10 @@ fn the_gpus_of_a_real_bill_cost_what_it_says() {
     let types: Vec<(&str, u64, Option<Decimal>, Option<Decimal>)> = bill
         .types
         .iter()
-        .map(|one| {
-            let billed = one.parts.total().billed.whole();
-            let hours = one.parts.hours().whole();
-            (one.instance_type.as_str(), one.instances, hours, billed)
+        .map(|row| {
+            let billed = row.parts.total().billed.whole();
+            let hours = row.parts.hours().whole();
+            (row.instance_type.as_str(), row.instances, hours, billed)
         })
         .collect();
     assert_eq!(

@@ -32,16 +32,16 @@ pub type Readings = BTreeMap<String, Vec<(i64, f64)>>;
 
 fn readings(path: &Path) -> Readings {
     let file = GzDecoder::new(File::open(path).expect("the sample opens"));
-    let mut found = Readings::new();
+    let mut by_container = Readings::new();
     for row in csv::Reader::from_reader(file).deserialize::<BTreeMap<String, String>>() {
         let row = row.expect("a whole row");
         let number = |column: &str| row[column].parse::<f64>().expect("a number");
-        found
+        by_container
             .entry(row["container_ip"].clone())
             .or_default()
             .push((number("timestamp_anon") as i64, number("value")));
     }
-    found
+    by_container
 }
 
 /// Utilization in percent and memory in bytes.
@@ -260,7 +260,9 @@ fn sized(estate: &Estate) -> (Audit, Vec<Sizing>) {
     let policy = &policy();
     let audit = audit_types(estate, policy, Risk::Medium);
     let workloads = audit.workloads.iter();
-    let sizings = workloads.map(|one| Sizing::of(one, policy)).collect();
+    let sizings = workloads
+        .map(|workload| Sizing::of(workload, policy))
+        .collect();
     (audit, sizings)
 }
 
@@ -279,18 +281,26 @@ fn real_containers_keep_what_they_need_on_every_grid() {
         let (mut few, mut filling, mut peaking, mut accepted) = (0, 0, 0, 0);
         for (audited, sizing) in audit.workloads.iter().zip(&sizings) {
             let name = &sizing.id;
-            let one = measured(&utilization[name], &memory[name], grid);
+            let summary = measured(&utilization[name], &memory[name], grid);
             let is_short = audited.verdict.classification == Classification::InsufficientData;
-            assert_eq!(is_short, one.hours < MIN_HOURS, "{name}: {}", one.hours);
+            assert_eq!(
+                is_short,
+                summary.hours < MIN_HOURS,
+                "{name}: {}",
+                summary.hours
+            );
             few += u32::from(is_short);
-            filling += u32::from(one.peak_mib > 24.0 * GIB_MIB);
-            peaking += u32::from(one.max > 90.0);
-            let candidates = sizing.outcome.iter().flat_map(|found| found.accepted());
+            filling += u32::from(summary.peak_mib > 24.0 * GIB_MIB);
+            peaking += u32::from(summary.max > 90.0);
+            let candidates = sizing.outcome.iter().flat_map(|outcome| outcome.accepted());
             let planned = audited.actions.iter().filter_map(|action| {
                 let is_move = action.kind() == ActionKind::Rightsize;
                 listed_shape(&action.target().filter(|_| is_move)?.instance_type)
             });
-            for to in candidates.map(|one| one.considered.shape).chain(planned) {
+            for to in candidates
+                .map(|candidate| candidate.considered.shape)
+                .chain(planned)
+            {
                 accepted += 1;
                 let offer = to.gpu.as_ref().expect("a GPU type");
                 let to = format!("{name}: {kind}: {grid} s: {}", to.instance_type);
@@ -299,9 +309,9 @@ fn real_containers_keep_what_they_need_on_every_grid() {
                 let usable = usable_vram_mib(&today, offer).expect("known") as f64;
                 let vram = offer.vram_mib.expect("known");
                 let (reported, to_bandwidth, to_fp16) = card(offer.model.name(), vram);
-                assert!(usable.min(reported) >= one.peak_mib * 1.2, "{to}");
+                assert!(usable.min(reported) >= summary.peak_mib * 1.2, "{to}");
                 assert!(reported > 24.0 * GIB_MIB, "{to}: no 24 GB card holds any");
-                let need = one.p95 * (bandwidth / to_bandwidth).max(fp16 / to_fp16);
+                let need = summary.p95 * (bandwidth / to_bandwidth).max(fp16 / to_fp16);
                 assert!(need <= *most, "{to}: {need}");
             }
         }
@@ -327,25 +337,29 @@ fn peaks_and_classes_are_those_of_the_readings_on_every_grid() {
         let (mut found_passing, mut found_apart) = (0, 0);
         for audited in &audit.workloads {
             let name = &audited.workload.id();
-            let one = measured(&utilization[name], &memory[name], grid);
+            let stats = measured(&utilization[name], &memory[name], grid);
             let gpu = audited.workload.gpus().next().expect("a GPU");
             let summary = audited.workload.utilization.as_ref().expect("measured");
             // Points are single-precision: 0.002 MiB at 47 000.
-            for (found, raw) in [
-                (gpu.vram.expect("measured").peak_mib, one.peak_mib),
-                (gpu.maxima.expect("measured").largest, one.max),
-                (summary.max, one.max),
-                (summary.distribution.mean, one.mean),
+            for (figure, raw) in [
+                (gpu.vram.expect("measured").peak_mib, stats.peak_mib),
+                (gpu.maxima.expect("measured").largest, stats.max),
+                (summary.max, stats.max),
+                (summary.distribution.mean, stats.mean),
             ] {
-                assert!((found - raw).abs() < 0.005, "{name}: {grid} s: {found}");
+                assert!((figure - raw).abs() < 0.005, "{name}: {grid} s: {figure}");
             }
-            found_passing += u32::from(one.peak_is_passing);
-            let found = audited.verdict.classification;
-            if one.hours < MIN_HOURS {
-                assert_eq!(found, Classification::InsufficientData, "{name}: {grid} s");
+            found_passing += u32::from(stats.peak_is_passing);
+            let classification = audited.verdict.classification;
+            if stats.hours < MIN_HOURS {
+                assert_eq!(
+                    classification,
+                    Classification::InsufficientData,
+                    "{name}: {grid} s"
+                );
             } else {
-                assert_eq!(found, class(one.mean), "{name}: {grid} s");
-                found_apart += u32::from(found != class(one.raw_mean));
+                assert_eq!(classification, class(stats.mean), "{name}: {grid} s");
+                found_apart += u32::from(classification != class(stats.raw_mean));
             }
         }
         assert_eq!((found_passing, found_apart), (passing, apart), "{grid} s");
@@ -358,7 +372,7 @@ fn hours_of_month(utilization: &Readings, grid: u32) -> [f64; 4] {
     let period = i64::from(grid);
     let seconds = utilization.values().flatten().map(|(second, _)| *second);
     let end = (seconds.max().expect("readings") / period + 1) * period;
-    let [mut all, mut useful, mut idle, mut unmeasured] = [0.0; 4];
+    let [mut total, mut useful, mut idle, mut unmeasured] = [0.0; 4];
     for values in utilization.values() {
         let mut periods: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
         for (second, value) in values {
@@ -366,7 +380,7 @@ fn hours_of_month(utilization: &Readings, grid: u32) -> [f64; 4] {
         }
         let ran = periods.len() as f64 * f64::from(grid);
         let hours = 730.0 * (ran / (end - values[0].0) as f64).min(1.0);
-        all += hours;
+        total += hours;
         if ran < MIN_HOURS * 3_600.0 {
             unmeasured += hours;
             continue;
@@ -380,7 +394,7 @@ fn hours_of_month(utilization: &Readings, grid: u32) -> [f64; 4] {
             }
         }
     }
-    [all, useful, idle, unmeasured]
+    [total, useful, idle, unmeasured]
 }
 
 #[test]
@@ -406,7 +420,7 @@ fn key_figures_are_those_of_the_readings_on_every_grid() {
             Some(KpiValue::Measured(value)) => value,
             other => panic!("{kpi:?}: {other:?}"),
         };
-        let found = [
+        let figures = [
             Kpi::GpuHours,
             Kpi::UsefulGpuHours,
             Kpi::IdleGpuHours,
@@ -414,15 +428,15 @@ fn key_figures_are_those_of_the_readings_on_every_grid() {
         ]
         .map(measured);
         let raw = hours_of_month(&utilization, grid);
-        for (found, raw) in found.into_iter().zip(raw) {
+        for (figure, raw) in figures.into_iter().zip(raw) {
             assert!(
-                (found / raw - 1.0).abs() < most_apart,
-                "{grid} s: {found}, {raw}"
+                (figure / raw - 1.0).abs() < most_apart,
+                "{grid} s: {figure}, {raw}"
             );
         }
-        let [all, _, idle_hours, unmeasured] = found;
+        let [total, _, idle_hours, unmeasured] = figures;
         let percent = measured(Kpi::Utilization);
-        let idle_percent = 100.0 * idle_hours / (all - unmeasured);
+        let idle_percent = 100.0 * idle_hours / (total - unmeasured);
         assert_eq!(
             (format!("{percent:.1}"), format!("{idle_percent:.0}")),
             (used.to_owned(), idle.to_owned()),
@@ -466,12 +480,13 @@ fn no_card_is_too_full(risk: Risk) {
         estate.shapes = BTreeMap::from([(TYPE.to_owned(), shape(GpuModel::H100))]);
         // A period without a reading is not one without the box.
         let window = estate.window;
-        for one in &mut estate.metrics {
-            if one.metric == Metric::CpuUtilization {
-                let first = utilization[one.instance.as_str()][0].0;
+        for series in &mut estate.metrics {
+            if series.metric == Metric::CpuUtilization {
+                let first = utilization[series.instance.as_str()][0].0;
                 let seconds = (first..window.end.as_second()).step_by(grid as usize);
                 let raw = seconds.map(|second| (at(second), 5.0));
-                (one.points, _) = Points::clean(raw, (one.metric, one.statistic), window, grid);
+                (series.points, _) =
+                    Points::clean(raw, (series.metric, series.statistic), window, grid);
             }
         }
         for instance in &mut estate.instances {

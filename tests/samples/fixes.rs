@@ -80,8 +80,8 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
         let plan = FixPlan::of(&audit, chosen);
         let document = |view| fix_doc(&plan, &Invocation::default(), view);
         let text = doc_json(&document(FixView::Page)).expect("it is written");
-        let found: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let actions = found["actions"].as_array().expect("a list");
+        let fix: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let actions = fix["actions"].as_array().expect("a list");
         assert_eq!(actions.len(), moves, "{grid} s");
         let names = actions.iter().map(|action| action["name"].as_str());
         let names: BTreeSet<Option<&str>> = names.collect();
@@ -119,7 +119,7 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
             assert_eq!(kinds, expected.map(|kind| Some(kind.to_owned())), "{name}");
             steps_of_all += steps.len();
         }
-        let stated = found["monthly_savings"].as_f64().expect("a number");
+        let stated = fix["monthly_savings"].as_f64().expect("a number");
         assert!((stated - total).abs() < 0.001, "{grid} s: {stated}");
         assert!((sum - total).abs() < 0.001, "{grid} s: {sum}");
 

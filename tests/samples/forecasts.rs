@@ -11,15 +11,15 @@ fn applications() -> Option<BTreeMap<String, Vec<f64>>> {
         "forecasts of GPU hours",
         "samples/daily-gpu-hours/series.csv",
     )?;
-    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut series: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut rows = csv::Reader::from_path(path).expect("the sample opens");
     for row in rows.records() {
         let row = row.expect("a whole row");
-        let days = all.entry(row[0].to_owned()).or_default();
+        let days = series.entry(row[0].to_owned()).or_default();
         assert_eq!(row[1].parse::<usize>().ok(), Some(days.len()), "in order");
         days.push(row[2].parse().expect("a number"));
     }
-    Some(all)
+    Some(series)
 }
 
 fn chooser(days: &[f64]) -> Chooser {
@@ -30,12 +30,12 @@ fn chooser(days: &[f64]) -> Chooser {
 /// The error in percent of a way over so many days, at the origins 15, 17 and so on, and
 /// how many these are: straight from its definition.
 fn counted_error(
-    all: &BTreeMap<String, Vec<f64>>,
+    series: &BTreeMap<String, Vec<f64>>,
     days: usize,
     way: impl Fn(&[f64]) -> f64,
 ) -> (f64, usize) {
     let (mut errors, mut sum, mut number) = (0.0, 0.0, 0);
-    for values in all.values() {
+    for values in series.values() {
         for origin in (15..=values.len() - days).step_by(2) {
             let actual: f64 = values[origin..origin + days].iter().sum();
             errors += (way(&values[..origin]) * days as f64 - actual).abs();
@@ -48,22 +48,22 @@ fn counted_error(
 
 #[test]
 fn the_forecast_is_no_worse_than_the_last_day_repeated() {
-    let Some(all) = applications() else {
+    let Some(series) = applications() else {
         return;
     };
-    let total: f64 = all["dlrm/ALL"].iter().sum();
+    let total: f64 = series["dlrm/ALL"].iter().sum();
     assert!((total - 2_296_984.19).abs() < 0.01, "{total}");
     for (days, published_last, published_mean, number) in
         [(7, 2.66, 3.88, 380), (14, 3.72, 5.26, 76)]
     {
-        let last = counted_error(&all, days, |past| past[past.len() - 1]);
-        let mean = counted_error(&all, days, |past| {
+        let last = counted_error(&series, days, |past| past[past.len() - 1]);
+        let mean = counted_error(&series, days, |past| {
             past[past.len() - 7..].iter().sum::<f64>() / 7.0
         });
         assert!((last.0 - published_last).abs() < 0.005, "{last:?}");
         assert!((mean.0 - published_mean).abs() < 0.005, "{mean:?}");
         assert_eq!((last.1, mean.1), (number, number));
-        let own: Vec<_> = all
+        let own: Vec<_> = series
             .values()
             .flat_map(|values| origins(&[&chooser(values)], days))
             .filter(|origin| origin.at >= 15 && (origin.at - 15) % 2 == 0)
@@ -90,16 +90,16 @@ const HELD: [(usize, usize, usize); 3] = [(1, 543, 620), (2, 415, 482), (3, 283,
 
 #[test]
 fn bands_hold_at_least_as_often_as_they_say() {
-    let Some(all) = applications() else {
+    let Some(series) = applications() else {
         return;
     };
     for (days, expected_inside, expected_checked) in HELD {
         let (mut inside, mut checked) = (0, 0);
-        for values in all.values() {
+        for values in series.values() {
             let past = origins(&[&chooser(values)], days);
-            if let Some(found) = band(&past, days, values.len()) {
-                inside += found.inside;
-                checked += found.checked;
+            if let Some(outcome) = band(&past, days, values.len()) {
+                inside += outcome.inside;
+                checked += outcome.checked;
             }
         }
         assert_eq!(

@@ -110,10 +110,10 @@ proptest! {
             0..200,
         )
     ) {
-        let all = keys();
+        let every_key = keys();
         let mut drafts = BTreeMap::new();
         for (number, (index, origin)) in drawn.into_iter().enumerate() {
-            let key = all[index].clone();
+            let key = every_key[index].clone();
             let quote = quote(number, &key, origin);
             drafts.insert(key, quote);
         }
@@ -122,7 +122,7 @@ proptest! {
             gathered.insert(key.clone(), quote.clone());
         }
         let prices = Prices::new(&gathered, &NO_DISCOUNT);
-        for key in &all {
+        for key in &every_key {
             prop_assert_eq!(prices.get(key).ok(), expected(key, &drafts), "{}", key);
         }
     }
@@ -134,19 +134,19 @@ proptest! {
             1..30,
         )
     ) {
-        let all = keys();
+        let every_key = keys();
         let mut gathered = PriceBook::default();
         let mut best: BTreeMap<usize, PriceQuote> = BTreeMap::new();
         for (number, (index, origin)) in drawn.into_iter().enumerate() {
-            let quote = quote(number, &all[index], origin);
-            gathered.insert(all[index].clone(), quote.clone());
+            let quote = quote(number, &every_key[index], origin);
+            gathered.insert(every_key[index].clone(), quote.clone());
             let known = best.entry(index).or_insert_with(|| quote.clone());
             if known.origin <= quote.origin {
                 *known = quote;
             }
         }
         for (index, quote) in best {
-            prop_assert_eq!(gathered.get(&all[index]), Ok(&quote));
+            prop_assert_eq!(gathered.get(&every_key[index]), Ok(&quote));
         }
     }
 }

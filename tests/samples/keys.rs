@@ -168,13 +168,13 @@ fn ask(
                 let in_yuan = quote.rate.currency() == Currency::Cny;
                 assert_eq!(in_yuan, region.starts_with("cn-"), "{key}");
                 assert_eq!(quote.effective_date, quote.seen_on, "{key}");
-                let found = Stated {
+                let quoted = Stated {
                     amount: quote.rate.amount().normalize(),
                     currency: quote.rate.currency().code().to_owned(),
                     date: quote.seen_on.to_string(),
                     basis: quote.basis.name(),
                 };
-                assert_eq!(Some(&found), files.get(&cell), "{key}");
+                assert_eq!(Some(&quoted), files.get(&cell), "{key}");
             }
         }
     }
@@ -208,8 +208,8 @@ fn every_key_has_the_price_of_its_own_cell_or_none() {
         running
             .into_iter()
             .map(|worker| worker.join().expect("every key holds"))
-            .fold((0, 0), |sums, one: (usize, usize)| {
-                (sums.0 + one.0, sums.1 + one.1)
+            .fold((0, 0), |sums, counts: (usize, usize)| {
+                (sums.0 + counts.0, sums.1 + counts.1)
             })
     });
     println!(

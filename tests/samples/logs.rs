@@ -162,19 +162,22 @@ fn compare(metrics: &BTreeMap<String, f64>, gpu: &GpuIdentity, reading: &GpuRead
         ),
         ("clocks_event_reasons_active", 1.0, throttle),
     ];
-    for (name, scale, found) in figures {
+    for (name, scale, figure) in figures {
         let expected = expected(metrics, name, scale);
-        let (Some(found), Some(expected)) = (found, expected) else {
-            panic!("{name}: {found:?} instead of {expected:?}");
+        let (Some(figure), Some(expected)) = (figure, expected) else {
+            panic!("{name}: {figure:?} instead of {expected:?}");
         };
-        let difference = (found - expected).abs();
+        let difference = (figure - expected).abs();
         assert!(
             difference <= expected.abs() * 1e-9,
-            "{name}: {found} instead of {expected}"
+            "{name}: {figure} instead of {expected}"
         );
     }
-    let found = gpu.pcie_max_bytes_per_second.expect("a link");
-    assert!((found - link).abs() < 1.0, "{found} instead of {link}");
+    let bandwidth = gpu.pcie_max_bytes_per_second.expect("a link");
+    assert!(
+        (bandwidth - link).abs() < 1.0,
+        "{bandwidth} instead of {link}"
+    );
     figures.len() + 1
 }
 
@@ -215,7 +218,7 @@ fn documents_of_several_drivers_are_read() {
     let processes = reading.processes.as_ref().expect("a list");
     let held: Vec<_> = processes
         .iter()
-        .map(|one| (one.pid, one.vram_mib))
+        .map(|row| (row.pid, row.vram_mib))
         .collect();
     assert_eq!(held, [(675, Some(22)), (5762, Some(1_005))]);
 

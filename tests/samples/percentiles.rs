@@ -42,10 +42,10 @@ fn by_container(path: &Path) -> BTreeMap<String, Vec<f64>> {
     containers
 }
 
-fn assert_close(found: f64, expected: f64, tolerance: f64, what: &str) {
+fn assert_close(actual: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(
-        (found - expected).abs() <= tolerance,
-        "{what}: {found} instead of {expected}"
+        (actual - expected).abs() <= tolerance,
+        "{what}: {actual} instead of {expected}"
     );
 }
 
@@ -67,13 +67,13 @@ fn containers_have_the_figures_that_were_computed_elsewhere() {
         let name = &row["container_ip"];
         let values = &utilization[name];
         assert_eq!(values.len() as f64, number(row, "n"), "{name}");
-        let found = distribution(values.clone()).expect("values");
+        let summary = distribution(values.clone()).expect("values");
         for (figure, column) in [
-            (found.mean, "mean"),
-            (found.p50, "median"),
-            (found.p95, "p95"),
-            (found.p99, "p99"),
-            (found.max, "max"),
+            (summary.mean, "mean"),
+            (summary.p50, "median"),
+            (summary.p95, "p95"),
+            (summary.p99, "p99"),
+            (summary.max, "max"),
         ] {
             assert_close(figure, number(row, column), ROUNDING, column);
         }
@@ -92,15 +92,15 @@ fn the_fleet_of_containers_has_the_published_figures() {
     };
     let utilization = by_container(&folder.join("pod_gpu_duty_cycle_anon.csv.gz"));
     let memory = by_container(&folder.join("pod_gpu_memory_used_bytes_anon.csv.gz"));
-    let all: Vec<f64> = utilization.values().flatten().copied().collect();
-    let zeros = all.iter().filter(|value| **value == 0.0).count();
+    let readings: Vec<f64> = utilization.values().flatten().copied().collect();
+    let zeros = readings.iter().filter(|value| **value == 0.0).count();
     assert_close(
-        zeros as f64 / all.len() as f64 * 100.0,
+        zeros as f64 / readings.len() as f64 * 100.0,
         66.66,
         0.005,
         "zeros",
     );
-    let fleet = distribution(all).expect("values");
+    let fleet = distribution(readings).expect("values");
     assert_close(fleet.mean, 7.563_753, ROUNDING, "mean");
     assert_close(fleet.p95, 34.666_667, ROUNDING, "p95");
 
@@ -108,8 +108,11 @@ fn the_fleet_of_containers_has_the_published_figures() {
         .into_values()
         .map(|values| distribution(values).expect("values"))
         .collect();
-    let low = each.iter().filter(|one| one.mean < 10.0).count();
-    let peaking = each.iter().filter(|one| one.max > 90.0).count();
+    let low = each
+        .iter()
+        .filter(|container| container.mean < 10.0)
+        .count();
+    let peaking = each.iter().filter(|container| container.max > 90.0).count();
     // Shrinking these on their mean alone would be wrong: most fill a 24 GiB
     // card at some time.
     let filling = memory
@@ -159,8 +162,8 @@ fn fleets_given_by_their_quantiles_have_the_published_figures() {
         assert_close(fleet.mean, mean, 0.005, name);
         // A row of the table is that quantile of the table.
         for (index, value) in table.iter().enumerate() {
-            let found = quantile(table, index as f64 / 999.0).expect("values");
-            assert_close(found, *value, 1e-9, name);
+            let quantile_value = quantile(table, index as f64 / 999.0).expect("values");
+            assert_close(quantile_value, *value, 1e-9, name);
         }
     }
 }

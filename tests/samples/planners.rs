@@ -197,14 +197,14 @@ fn offered(region: &str, restartable: bool) -> Vec<OfferedType> {
             ..wanted()
         },
     );
-    let fits = fits.into_iter().map(|one| one.offered);
-    fits.chain(refused.into_iter().map(|one| one.offered))
+    let fits = fits.into_iter().map(|fit| fit.offered);
+    fits.chain(refused.into_iter().map(|refusal| refusal.offered))
         .collect()
 }
 
 /// Needs in every combination, 1,024 for a region.
 fn combinations() -> Vec<Wanted> {
-    let mut all = Vec::new();
+    let mut selections = Vec::new();
     let part = GpuShare::Fraction(Decimal::new(25, 2));
     let gpus = [
         part,
@@ -216,7 +216,7 @@ fn combinations() -> Vec<Wanted> {
         for gpus in gpus {
             for case in 0..64_u32 {
                 let is = |bit: u32| case & (1 << bit) != 0;
-                all.push(Wanted {
+                selections.push(Wanted {
                     gpus: Some(gpus),
                     vram_mib,
                     vram_total_mib: is(0).then_some(100_000.0),
@@ -234,7 +234,7 @@ fn combinations() -> Vec<Wanted> {
             }
         }
     }
-    all
+    selections
 }
 
 #[test]
@@ -250,11 +250,16 @@ fn every_selection_is_that_of_a_filter_over_the_files() {
             } else {
                 &steady
             };
-            let found = select(wanted.clone(), offered.clone());
-            let fits: Vec<(Decimal, String)> = found
+            let selection = select(wanted.clone(), offered.clone());
+            let fits: Vec<(Decimal, String)> = selection
                 .fits
                 .iter()
-                .map(|one| (one.rate.amount(), one.offered.shape.instance_type.clone()))
+                .map(|offer| {
+                    (
+                        offer.rate.amount(),
+                        offer.offered.shape.instance_type.clone(),
+                    )
+                })
                 .collect();
             assert_eq!(fits, expected, "{region} {wanted:?}");
             compared += fits.len();
@@ -277,8 +282,8 @@ fn selected_types_cost_what_the_public_list_says() {
         .collect();
     let mut compared = 0;
     for region in ["us-east-1", "eu-central-1", "ap-northeast-1"] {
-        for one in selected(region, wanted()).fits {
-            let name = one.offered.shape.instance_type.as_str();
+        for fit in selected(region, wanted()).fits {
+            let name = fit.offered.shape.instance_type.as_str();
             let line = listed.get(&(name, region)).expect("in the list");
             for (paying, column) in [
                 (Paying::OnDemand, "on_demand"),
@@ -286,10 +291,10 @@ fn selected_types_cost_what_the_public_list_says() {
                 (Paying::Reserved1yr, "ri_std_1y_no_upfront"),
                 (Paying::Reserved3yr, "ri_std_3y_no_upfront"),
             ] {
-                let found = one.offered.quote(paying);
-                let found = found.map(|quote| quote.rate.amount().normalize());
-                assert_eq!(found, line.amount(column), "{name} {region} {column}");
-                compared += usize::from(found.is_some());
+                let price = fit.offered.quote(paying);
+                let amount = price.map(|quote| quote.rate.amount().normalize());
+                assert_eq!(amount, line.amount(column), "{name} {region} {column}");
+                compared += usize::from(amount.is_some());
             }
         }
     }
@@ -311,7 +316,7 @@ fn rented_h100_cost_what_the_list_of_providers_says() {
         instance_types: vec!["p5.48xlarge".to_owned()],
         ..question("us-east-1", &names)
     };
-    let found = rentals(&asked, gpu.expect("eight H100"), &prices).found;
+    let offers = rentals(&asked, gpu.expect("eight H100"), &prices).found;
     let of_list = listed.iter().filter(|line| {
         let model = line.get("gpu_model");
         line.get("is_spot") != "True"
@@ -322,10 +327,10 @@ fn rented_h100_cost_what_the_list_of_providers_says() {
     let mut compared = 0;
     for line in of_list {
         let (provider, price) = (line.get("provider_id"), line.amount("price_usd_hour"));
-        let is_there = found.iter().any(|one| {
-            one.provider.as_deref() == Some(provider)
-                && one.paying == Paying::OnDemand
-                && Some(one.per_gpu_hour.normalize()) == price
+        let is_there = offers.iter().any(|offer| {
+            offer.provider.as_deref() == Some(provider)
+                && offer.paying == Paying::OnDemand
+                && Some(offer.per_gpu_hour.normalize()) == price
         });
         assert!(is_there, "{provider} {price:?}");
         compared += 1;

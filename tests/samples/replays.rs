@@ -29,19 +29,22 @@ fn containers() -> Option<Demand> {
         let number = |column: &str| row[column].parse::<f64>().expect("a number");
         let period = (number("timestamp_anon") as i64).div_euclid(PERIOD);
         let container = row["container_ip"].clone();
-        let all = periods.entry(period).or_default();
-        all.entry(container).or_default().push(number("value"));
+        let by_container = periods.entry(period).or_default();
+        by_container
+            .entry(container)
+            .or_default()
+            .push(number("value"));
     }
     let first = *periods.keys().next().expect("periods");
     let last = *periods.keys().next_back().expect("periods");
     let none = BTreeMap::new();
     let known: Vec<KnownPeriod> = (first..=last)
         .map(|period| {
-            let all = periods.get(&period).unwrap_or(&none);
+            let by_container = periods.get(&period).unwrap_or(&none);
             let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
             KnownPeriod {
-                busy_gpus: Some(all.values().map(mean).sum::<f64>() / 100.0),
-                instances: Some(u32::try_from(all.len()).expect("80 at most")),
+                busy_gpus: Some(by_container.values().map(mean).sum::<f64>() / 100.0),
+                instances: Some(u32::try_from(by_container.len()).expect("80 at most")),
             }
         })
         .collect();
@@ -87,10 +90,10 @@ fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
     autoscale(ask).expect("a policy")
 }
 
-fn near(found: f64, expected: f64) {
+fn near(actual: f64, expected: f64) {
     assert!(
-        (found - expected).abs() < 1e-6,
-        "{found}, expected {expected}"
+        (actual - expected).abs() < 1e-6,
+        "{actual}, expected {expected}"
     );
 }
 
@@ -105,19 +108,19 @@ fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
     assert_eq!((demand.periods(), demand.saturated_periods), (275, Some(0)));
     near(demand.gpu_hours(), 113.569_967_047_719);
     near(demand.peak_gpus(), 16.053_819_193_729);
-    let found = replayed(demand, 60.0);
-    let today = found.today.expect("known");
+    let answer = replayed(demand, 60.0);
+    let today = answer.today.expect("known");
     near(today.gpu_hours(1), 1_488.666_666_666_667);
     near(today.unserved_gpu_seconds, 0.0);
     // One is up in each of 13 periods without work.
-    near(found.hindsight.gpu_hours(1), 126.416_666_666_667);
-    near(found.replay.gpu_hours(1), 225.25);
+    near(answer.hindsight.gpu_hours(1), 126.416_666_666_667);
+    near(answer.replay.gpu_hours(1), 225.25);
     near(
-        found.replay.unserved_percent().expect("demand"),
+        answer.replay.unserved_percent().expect("demand"),
         3.800_949_730_000,
     );
     assert_eq!(
-        (found.replay.launches, found.replay.most_instances),
+        (answer.replay.launches, answer.replay.most_instances),
         (116, 27)
     );
     let others = [
@@ -130,13 +133,16 @@ fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
         (85.0, 152.5, 9.390_278_200_484),
         (90.0, 140.75, 11.645_989_982_681),
     ];
-    for (one, (target_percent, hours, unserved)) in found.others.iter().zip(others) {
-        assert_eq!(one.trigger, Trigger::Utilization { target_percent });
-        near(one.replay.gpu_hours(1), hours);
-        near(one.replay.unserved_percent().expect("demand"), unserved);
+    for (candidate, (target_percent, hours, unserved)) in answer.others.iter().zip(others) {
+        assert_eq!(candidate.trigger, Trigger::Utilization { target_percent });
+        near(candidate.replay.gpu_hours(1), hours);
+        near(
+            candidate.replay.unserved_percent().expect("demand"),
+            unserved,
+        );
     }
     // 2% are accepted here, and 30% alone keeps them.
-    assert_eq!(found.cheapest, Some(0));
+    assert_eq!(answer.cheapest, Some(0));
 }
 
 /// Pods of a cluster with GPUs (alibaba/clusterdata, trace gpu-v2023), each with whole GPUs.
@@ -200,7 +206,7 @@ fn pods_wait_less_where_they_may_overtake() {
     let waiting = |plan: &JobPlan| {
         let placed = plan.placements.iter();
         placed
-            .filter(|one| one.start() > jobs[one.job].release)
+            .filter(|placement| placement.start() > jobs[placement.job].release)
             .count()
     };
     let enough = schedule_jobs(ask(71)).expect("a plan");
@@ -208,8 +214,8 @@ fn pods_wait_less_where_they_may_overtake() {
     assert_eq!(enough.planned.waited_seconds(&jobs), 0);
     assert_eq!(enough.planned.makespan_seconds(&jobs), 12_902_960);
 
-    let found = schedule_jobs(ask(48)).expect("a plan");
-    let (planned, first_come) = (&found.planned, &found.first_come);
+    let plan = schedule_jobs(ask(48)).expect("a plan");
+    let (planned, first_come) = (&plan.planned, &plan.first_come);
     assert_eq!(first_come.makespan_seconds(&jobs), 13_064_211);
     assert_eq!(first_come.waited_seconds(&jobs), 341_784_489);
     assert_eq!(waiting(first_come), 3_534);
@@ -219,5 +225,5 @@ fn pods_wait_less_where_they_may_overtake() {
     // Each job is rounded to a millionth of a dollar.
     let cost = planned.cost() - "59781.259167".parse::<Decimal>().expect("a decimal");
     assert!(cost.abs() < Decimal::new(1, 2), "{cost}");
-    assert_eq!(found.best, None);
+    assert_eq!(plan.best, None);
 }

@@ -107,10 +107,10 @@ fn figures_are_those_of_a_reading_every_second() {
             weighed.sum::<f64>() / total as f64
         };
         let volatility = (moment(2) - moment(1).powi(2)).sqrt() / moment(1) * 100.0;
-        let found = figures.volatility_percent.to_f64().expect("a number");
+        let computed = figures.volatility_percent.to_f64().expect("a number");
         assert!(
-            (found - volatility).abs() < 1e-4,
-            "{zone}: {found} {volatility}"
+            (computed - volatility).abs() < 1e-4,
+            "{zone}: {computed} {volatility}"
         );
         assert!(figures.min <= figures.mean && figures.mean <= figures.max);
     }
@@ -170,7 +170,7 @@ fn interruptions_by_recorded_prices_lose_half_an_interval_each() {
         return;
     };
     let (every, cost) = (3_220, 60);
-    let (mut all, mut running) = (Vec::new(), 0);
+    let (mut losses, mut running) = (Vec::new(), 0);
     for (zone, bid, expected) in [
         ("us-east-1b", 100, 8_400),
         ("us-east-1c", 93, 8_049),
@@ -182,11 +182,11 @@ fn interruptions_by_recorded_prices_lose_half_an_interval_each() {
         let lost: Vec<i64> = lost.collect();
         assert_eq!(lost.iter().sum::<i64>(), expected, "{zone}: {ends:?}");
         running += ends.iter().sum::<i64>() + rest;
-        all.extend(lost);
+        losses.extend(lost);
     }
-    let (count, sum) = (all.len() as f64, all.iter().sum::<i64>() as f64);
+    let (count, sum) = (losses.len() as f64, losses.iter().sum::<i64>() as f64);
     let per_day = count / (running as f64 / 86_400.0);
-    assert_eq!((all.len(), sum), (22, 35_083.0));
+    assert_eq!((losses.len(), sum), (22, 35_083.0));
     assert!((per_day - 0.2105).abs() < 1e-4, "{per_day}");
     // Half of 3,220 s is 1,610 s.
     assert!((sum / count - 1_594.7).abs() < 0.1);

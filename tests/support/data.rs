@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 /// `GPUCOST_SHARED_DATA`, else beside the package. `None`, with the reason
 /// recorded for a test, when it is not there.
 pub fn shared(test: &str, name: &str) -> Option<PathBuf> {
-    let found = at_hand(name);
-    if found.is_none() {
+    let held = at_hand(name);
+    if held.is_none() {
         let path = place_of(name);
         skip_as(test, &format!("{} is not here", path.display()));
     }
-    found
+    held
 }
 
 /// The same for a test that has something else to run on where it is not there.

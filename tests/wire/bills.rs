@@ -99,14 +99,14 @@ fn an_export_is_read_below_a_prefix_as_in_a_directory() {
     assert_eq!(local["sources"][0]["file"], format!("e/{name}"));
 
     // The same by the bucket, by the period, and by the object, beside a file of this host.
-    let all = document(&run(&account, &bucket.url(""), &json));
-    assert_eq!(all["kinds"], remote["kinds"]);
+    let bucket_bill = document(&run(&account, &bucket.url(""), &json));
+    assert_eq!(bucket_bill["kinds"], remote["kinds"]);
     let period = bucket.url("e/data/BILLING_PERIOD=2026-10/a2");
     let period = document(&run(&account, &period, &json));
     assert_eq!(period["kinds"], remote["kinds"]);
     let object = bucket.url(&format!("e/{name}"));
-    let one = document(&run(&account, &object, &json));
-    assert_eq!(one["kinds"], remote["kinds"]);
+    let object_bill = document(&run(&account, &object, &json));
+    assert_eq!(object_bill["kinds"], remote["kinds"]);
     // It is not listed.
     assert_eq!(calls(&account), [0, 1, 0, 0]);
     let twice = run(&account, &object, &[&object]);

@@ -44,9 +44,9 @@ impl<'a> Bucket<'a> {
 
     /// The keys that begin with a prefix, ascending.
     pub fn keys(&self, prefix: &str) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
+        let mut listed: Vec<String> = Vec::new();
         loop {
-            let after = found.last().map(|key| escaped(key)).unwrap_or_default();
+            let after = listed.last().map(|key| escaped(key)).unwrap_or_default();
             let query = format!(
                 "?list-type=2&encoding-type=url&max-keys=1000&prefix={}&start-after={after}",
                 escaped(prefix)
@@ -56,9 +56,9 @@ impl<'a> Bucket<'a> {
             let page = String::from_utf8(page).expect("XML is text");
             let keys = page.split("<Key>").skip(1);
             let keys = keys.filter_map(|rest| Some(plain(rest.split_once("</Key>")?.0)));
-            found.extend(keys);
+            listed.extend(keys);
             if !page.contains("<IsTruncated>true</IsTruncated>") {
-                return found;
+                return listed;
             }
         }
     }

@@ -109,10 +109,10 @@ fn doctor(loopback: &Loopback, arguments: &[&str]) -> Run {
 
 /// The check of a name.
 fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
-    let all = report["checks"].as_array().expect("a list");
-    let mut found = all.iter().filter(|one| one["name"] == name);
-    let one = found.next();
-    one.unwrap_or_else(|| panic!("{name} is not among {all:#?}"))
+    let checks = report["checks"].as_array().expect("a list");
+    let mut matches = checks.iter().filter(|row| row["name"] == name);
+    let row = matches.next();
+    row.unwrap_or_else(|| panic!("{name} is not among {checks:#?}"))
 }
 
 #[test]
@@ -130,16 +130,16 @@ fn everything_that_an_audit_needs_is_asked_for_once_and_fine() {
         "pricing:GetProducts",
         "savingsplans:DescribeSavingsPlansOfferingRates",
     ] {
-        let one = check(&report, name);
-        assert_eq!((&one["status"], &one["fix"]), (&"ok".into(), &Value::Null));
+        let row = check(&report, name);
+        assert_eq!((&row["status"], &row["fix"]), (&"ok".into(), &Value::Null));
     }
     let names = report["checks"].as_array().expect("a list");
-    assert!(names.iter().all(|one| one["name"] != "af-south-1"));
+    assert!(names.iter().all(|row| row["name"] != "af-south-1"));
     let metrics = check(&report, "CloudWatch namespace CWAgent");
     assert_eq!(metrics["detail"], "series of GPU utilization: us-east-1 1");
     // The server counted the actions, and the policy lists them.
     let asked: BTreeSet<String> = loopback.actions().into_iter().collect();
-    let policy: BTreeSet<String> = ACTIONS.iter().map(|one| (*one).to_owned()).collect();
+    let policy: BTreeSet<String> = ACTIONS.iter().map(|action| (*action).to_owned()).collect();
     assert_eq!(asked, policy);
     assert_eq!(loopback.calls("cloudwatch", "GetMetricData"), 1);
     let calls: usize = loopback.call_counts().values().sum();
@@ -161,18 +161,18 @@ fn a_denied_action_is_named_with_its_fix() {
         "error: an audit would be incomplete\nhint: each check that is not ok has its fix\n"
     );
     assert_eq!(report["ok"], false);
-    let one = check(&report, "cloudwatch:GetMetricData");
+    let row = check(&report, "cloudwatch:GetMetricData");
     assert_eq!(
-        (&one["status"], &one["needed"]),
+        (&row["status"], &row["needed"]),
         (&"denied".into(), &true.into())
     );
     assert_eq!(
-        one["fix"],
+        row["fix"],
         "allow cloudwatch:GetMetricData; `gpucost setup iam` prints the full policy"
     );
-    let other = check(&report, "sagemaker:ListTrainingJobs");
+    let training = check(&report, "sagemaker:ListTrainingJobs");
     assert_eq!(
-        (&other["status"], &other["needed"]),
+        (&training["status"], &training["needed"]),
         (&"denied".into(), &false.into())
     );
     let report = doctor(
@@ -194,8 +194,8 @@ fn a_denied_action_is_named_with_its_fix() {
 #[test]
 fn a_denied_region_is_one_and_all_of_them_are_an_error() {
     let instances = || Target::operation("ec2", "DescribeInstances");
-    let one = [(instances().in_region("eu-west-1"), Fault::AccessDenied)];
-    let loopback = account(&one, REGIONS);
+    let faults = [(instances().in_region("eu-west-1"), Fault::AccessDenied)];
+    let loopback = account(&faults, REGIONS);
     let report = doctor(&loopback, &["--format", "json"]).json(3);
     assert_eq!(check(&report, "us-east-1")["status"], "ok");
     assert_eq!(check(&report, "eu-west-1")["status"], "denied");
@@ -214,7 +214,7 @@ fn a_denied_region_is_one_and_all_of_them_are_an_error() {
     let report = doctor(&loopback, &named).json(3);
     assert_eq!(check(&report, "af-south-1")["status"], "missing");
     let asked = loopback.call_counts();
-    assert!(asked.keys().all(|one| one.region != "af-south-1"));
+    assert!(asked.keys().all(|call| call.region != "af-south-1"));
 }
 
 #[test]
@@ -242,10 +242,10 @@ fn refused_credentials_end_the_checks_of_the_account() {
     let loopback = account(&[(Target::service("sts"), Fault::ExpiredToken)], REGIONS);
     let run = doctor(&loopback, &["--format", "json"]);
     let report = run.json(1);
-    let one = check(&report, "AWS");
-    assert_eq!(one["status"], "denied");
+    let row = check(&report, "AWS");
+    assert_eq!(row["status"], "denied");
     assert_eq!(
-        one["fix"],
+        row["fix"],
         "sign in again (`aws sso login`, or refresh the session token)"
     );
     assert_eq!(loopback.call_counts().len(), 1);
@@ -314,7 +314,7 @@ fn a_wrong_document_does_not_hold_to_the_schema() {
         assert!(!holds.is_valid(&wrong), "{place}");
     }
     let check = &described["properties"]["checks"]["items"]["properties"];
-    let names = |all: Vec<&'static str>| json!(all);
+    let names = |listed: Vec<&'static str>| json!(listed);
     let areas = CheckArea::ALL.iter().map(|area| area.name());
     assert_eq!(check["area"]["enum"], names(areas.collect()));
     let statuses = CheckStatus::ALL.iter().map(|status| status.name());

@@ -65,7 +65,7 @@ fn only(bucket: &Bucket<'_>, prefix: &str) -> String {
 
 /// Files in a folder and below, by their names from its root on.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
+    let mut contents = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("readable") {
@@ -76,10 +76,10 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
             }
             let parts = path.strip_prefix(root).expect("it is below").iter();
             let parts: Vec<&str> = parts.map(|part| part.to_str().expect("UTF-8")).collect();
-            found.insert(parts.join("/"), std::fs::read(&path).expect("readable"));
+            contents.insert(parts.join("/"), std::fs::read(&path).expect("readable"));
         }
     }
-    found
+    contents
 }
 
 #[test]
@@ -244,8 +244,8 @@ fn what_is_wrong_with_an_object_is_named() {
     long.resize(4 << 20, 0);
     bucket.put(&costs[8], &long);
     bucket.delete(&costs[10]);
-    let other = "nights/v1/run/dt=2026-11-01/20261101T000000Z-0000000000000000.json";
-    bucket.put(other, &vec![b' '; 2 << 20]);
+    let unknown = "nights/v1/run/dt=2026-11-01/20261101T000000Z-0000000000000000.json";
+    bucket.put(unknown, &vec![b' '; 2 << 20]);
 
     let damaged = run(&account, "verify", &url, &[]);
     assert_eq!(damaged.code, 3, "{}", damaged.stderr);
@@ -262,7 +262,7 @@ fn what_is_wrong_with_an_object_is_named() {
     };
     assert!(lost.starts_with("5 files damaged: "), "{lost}");
     let [one, three, five, eight] = [1, 3, 5, 8].map(|at: usize| costs[at].clone());
-    assert_eq!(places(lost), [one, three, five, eight, other.to_owned()]);
+    assert_eq!(places(lost), [one, three, five, eight, unknown.to_owned()]);
     assert!(missing.starts_with("1 file missing: "), "{missing}");
     assert_eq!(places(missing), [costs[10].clone()]);
 

@@ -51,9 +51,9 @@ fn nodes_that_train_on_all_their_gpus_stay_what_they_are() {
     for risk in [Risk::Low, Risk::Medium, Risk::High] {
         assert_eq!(moved(&fleet, risk), None, "{risk}");
     }
-    let all = considered(&fleet, Risk::High);
+    let candidates = considered(&fleet, Risk::High);
     for name in ["g5.48xlarge", "g6.48xlarge"] {
-        let reason = why_not(&all, name).expect("a reason");
+        let reason = why_not(&candidates, name).expect("a reason");
         assert!(
             ["nvlink", "efa", "network"].contains(&reason),
             "{name}: {reason}"
@@ -71,13 +71,13 @@ fn nodes_that_train_on_one_gpu_each_keep_efa_and_network_or_become_one() {
     let fleet = nodes("p4d.24xlarge", "training", 15.0, |machine| {
         a100s(machine, 1, 20.0)
     });
-    let all = considered(&fleet, Risk::Medium);
-    assert_eq!(why_not(&all, "g6e.xlarge"), Some("efa"));
-    assert_eq!(why_not(&all, "g5.xlarge"), Some("efa"));
-    assert_eq!(why_not(&all, "g6.8xlarge"), Some("network"));
-    assert_eq!(why_not(&all, "g5.8xlarge"), Some("network"));
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("p4d.24xlarge", 1, "112203.55"));
+    let candidates = considered(&fleet, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g6e.xlarge"), Some("efa"));
+    assert_eq!(why_not(&candidates, "g5.xlarge"), Some("efa"));
+    assert_eq!(why_not(&candidates, "g6.8xlarge"), Some("network"));
+    assert_eq!(why_not(&candidates, "g5.8xlarge"), Some("network"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("p4d.24xlarge", 1, "112203.55"));
     // Two GPUs at work on each node keep what links them.
     let pairs = nodes("p4d.24xlarge", "training", 15.0, |machine| {
         a100s(machine, 2, 20.0)
@@ -97,28 +97,28 @@ fn single_gpu_nodes_that_train_keep_efa_and_network() {
     // 20% of an A10G are 40% of an L4. A g6.8xlarge has EFA and the same 25 Gbit/s:
     // 8 × 2.448 × 730 = 14 296.32 less 8 × 2.0144 × 730 = 11 764.10.
     let fleet = nodes("g5.8xlarge", "training", 15.0, one_a10g);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.8xlarge", 8, "2532.22"));
-    let all = considered(&fleet, Risk::Medium);
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.8xlarge", 8, "2532.22"));
+    let candidates = considered(&fleet, Risk::Medium);
     for name in ["g5.xlarge", "g6.xlarge", "g6.2xlarge"] {
-        assert_eq!(why_not(&all, name), Some("efa"), "{name}");
+        assert_eq!(why_not(&candidates, name), Some("efa"), "{name}");
     }
     // Hardly any traffic changes nothing about nodes that train together.
     let quiet = nodes("g5.8xlarge", "training", 0.5, one_a10g);
-    let found = moved(&quiet, Risk::Medium);
-    assert_eq!(found, to("g6.8xlarge", 8, "2532.22"));
+    let target = moved(&quiet, Risk::Medium);
+    assert_eq!(target, to("g6.8xlarge", 8, "2532.22"));
 }
 
 #[test]
 fn batch_nodes_keep_only_what_they_use_of_the_network() {
     // 0.5 × 1.2 = 0.6 Gbit/s fit 2.5. 14 296.32 less 8 × 0.8048 × 730 = 4 700.03.
     let quiet = nodes("g5.8xlarge", "batch", 0.5, one_a10g);
-    let found = moved(&quiet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 8, "9596.29"));
+    let target = moved(&quiet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 8, "9596.29"));
     // 15 of 25 Gbit/s are above a quarter of the link: EFA and the link stay.
     let busy = nodes("g5.8xlarge", "batch", 15.0, one_a10g);
-    let found = moved(&busy, Risk::Medium);
-    assert_eq!(found, to("g6.8xlarge", 8, "2532.22"));
+    let target = moved(&busy, Risk::Medium);
+    assert_eq!(target, to("g6.8xlarge", 8, "2532.22"));
 }
 
 #[test]
@@ -135,12 +135,12 @@ fn the_busiest_hour_with_a_fifth_on_top_decides() {
         })])
     };
     let busy = with_hour(2.1);
-    let found = moved(&busy, Risk::Medium);
-    assert_eq!(found, to("g6.2xlarge", 1, "471.87"));
-    let all = considered(&busy, Risk::Medium);
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("network"));
-    let found = moved(&with_hour(2.0), Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&busy, Risk::Medium);
+    assert_eq!(target, to("g6.2xlarge", 1, "471.87"));
+    let candidates = considered(&busy, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("network"));
+    let target = moved(&with_hour(2.0), Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
 }
 
 /// An undeclared endpoint at 3% with five minutes of more every day.
@@ -159,10 +159,10 @@ fn daily_bursts_to_100_percent_stay_on_the_model() {
     // 14 of 4 032 periods are 0.35%, beyond the 99.5th percentile; the median of the
     // daily maxima is 100. On an L4: 200%. (1.624 − 1.006) × 730 = 451.14.
     let fleet = endpoint(100.0);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g5.xlarge", 1, "451.14"));
-    let all = considered(&fleet, Risk::Medium);
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("utilization"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g5.xlarge", 1, "451.14"));
+    let candidates = considered(&fleet, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("utilization"));
     // It is the same card, and no request takes longer.
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     let caveats = action.caveats().join("\n");
@@ -173,8 +173,8 @@ fn daily_bursts_to_100_percent_stay_on_the_model() {
 fn daily_bursts_to_35_percent_move_with_a_word_on_latency() {
     // 70% of an L4, where a request takes 600 / 300 times as long.
     let fleet = endpoint(35.0);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     let caveats = action.caveats().join("\n");
     assert!(caveats.contains("2.00 times as long"), "{caveats}");
@@ -194,17 +194,17 @@ fn two_and_a_half_times_as_long_needs_high_risk() {
     // (600, 70) 4.46, over an L4 (300, 121) 5.18. 21.957642 × 730 = 16 029.08 less
     // 1.861 × 730 = 1 358.53; at high less 587.50.
     let fleet = estate(vec![one_a100()]);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6e.xlarge", 1, "14670.55"));
-    let all = considered(&fleet, Risk::Medium);
-    assert_eq!(why_not(&all, "g5.xlarge"), Some("risk"));
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("risk"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6e.xlarge", 1, "14670.55"));
+    let candidates = considered(&fleet, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g5.xlarge"), Some("risk"));
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("risk"));
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     assert!(action.caveats()[0].contains("FP64"), "{action:?}");
     let caveats = action.caveats().join("\n");
     assert!(caveats.contains("1.80 times as long"), "{caveats}");
-    let found = moved(&fleet, Risk::High);
-    assert_eq!(found, to("g6.xlarge", 1, "15441.58"));
+    let target = moved(&fleet, Risk::High);
+    assert_eq!(target, to("g6.xlarge", 1, "15441.58"));
     let action = act(&fleet, Risk::High, ActionKind::Rightsize).expect("a move");
     assert_eq!(action.risk(), Risk::High);
     assert!(action.caveats()[0].contains("FP64"), "{action:?}");
@@ -216,8 +216,8 @@ fn two_and_a_half_times_as_long_needs_high_risk() {
 fn batch_takes_longer_and_has_no_latency() {
     // Declared batch may go to the L4 at medium: 10 × 5.18 = 51.8%.
     let fleet = estate(vec![one_a100().tag("gpucost:kind", "batch")]);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "15441.58"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "15441.58"));
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     let caveats = action.caveats().join("\n");
     assert!(
@@ -231,11 +231,15 @@ fn batch_takes_longer_and_has_no_latency() {
 fn a_tag_for_double_precision_leaves_only_cards_that_have_it() {
     // A p5.4xlarge has one H100: 16 029.08 less 6.88 × 730 = 5 022.40.
     let fleet = estate(vec![one_a100().tag("gpucost:precision", "fp64")]);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("p5.4xlarge", 1, "11006.68"));
-    let all = considered(&fleet, Risk::High);
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("p5.4xlarge", 1, "11006.68"));
+    let candidates = considered(&fleet, Risk::High);
     for name in ["g6e.xlarge", "g6.xlarge", "g5.xlarge", "g7e.2xlarge"] {
-        assert_eq!(why_not(&all, name), Some("double-precision"), "{name}");
+        assert_eq!(
+            why_not(&candidates, name),
+            Some("double-precision"),
+            "{name}"
+        );
     }
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     assert!(!action.caveats().join("\n").contains("FP64"), "{action:?}");
@@ -254,16 +258,19 @@ fn v100(level: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
 fn away_from_a_v100_double_precision_is_the_first_word() {
     // A T4 has 320 of 900 GB/s: 20 × 2.8125 = 56.25%. (3.06 − 0.526) × 730.
     let fleet = estate(vec![v100(flat(20.0))]);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g4dn.xlarge", 1, "1849.82"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g4dn.xlarge", 1, "1849.82"));
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     assert!(action.caveats()[0].contains("FP64"), "{action:?}");
     // With the tag there is no cheaper card.
     let tagged = estate(vec![v100(flat(20.0)).tag("gpucost:precision", "fp64")]);
     assert_eq!(moved(&tagged, Risk::High), None);
-    let all = considered(&tagged, Risk::High);
-    assert_eq!(why_not(&all, "g4dn.xlarge"), Some("double-precision"));
-    assert_eq!(why_not(&all, "g5.xlarge"), Some("double-precision"));
+    let candidates = considered(&tagged, Risk::High);
+    assert_eq!(
+        why_not(&candidates, "g4dn.xlarge"),
+        Some("double-precision")
+    );
+    assert_eq!(why_not(&candidates, "g5.xlarge"), Some("double-precision"));
 }
 
 /// A g5.xlarge that works from 8 to 20 and rests at night; on an L4 70% would be 140%.
@@ -326,8 +333,8 @@ fn nightly_work_on_a_slower_card_keeps_longer_windows() {
     let schedule = act(&fleet, Risk::Medium, ActionKind::Schedule).expect("a schedule");
     assert_eq!(schedule.monthly_savings().amount(), decimal("1861.50"));
     assert_eq!(schedule.risk(), Risk::Low);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g4dn.xlarge", 1, "292.30"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g4dn.xlarge", 1, "292.30"));
     let totals = at(&fleet, Risk::Medium).totals;
     let planned = totals.planned_monthly_cost.map(|cost| cost.amount());
     assert_eq!(planned, Some(decimal("80.00")));
@@ -338,8 +345,8 @@ fn nightly_work_on_a_slower_card_keeps_longer_windows() {
 fn nightly_work_that_is_no_slower_keeps_its_windows() {
     // 30% of a V100 are 84.4% of a T4. 383.98 × 4 / 24 = 64.00; 372.30 − 64.00.
     let fleet = estate(vec![v100(daily((0, 4), 30.0, 0.0))]);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g4dn.xlarge", 1, "308.30"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g4dn.xlarge", 1, "308.30"));
 }
 
 #[test]
@@ -357,8 +364,8 @@ fn a_box_that_is_up_by_night_runs_longer_on_a_slower_card() {
     let audit = at(&fleet, Risk::Medium);
     let cost = audit.totals.monthly_cost.map(|cost| cost.amount());
     assert_eq!(cost, Some(decimal("372.30")));
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g4dn.xlarge", 1, "296.70"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g4dn.xlarge", 1, "296.70"));
     // It is off already in the hours that it does not use.
     let mut actions = sole(&audit).actions.iter();
     assert!(actions.all(|action| action.kind() != ActionKind::Schedule));
@@ -399,8 +406,8 @@ fn each_member_saves_its_own_nights_at_its_own_price() {
     day.instance.state = InstanceState::Stopped;
     let time = "User initiated (2026-10-31 20:00:00 GMT)";
     day.instance.state_transition_reason = Some(time.to_owned());
-    let found = act(&beside_another(day), Risk::Medium, ActionKind::Schedule);
-    let saved = found.map(|action| action.monthly_savings().amount());
+    let schedule = act(&beside_another(day), Risk::Medium, ActionKind::Schedule);
+    let saved = schedule.map(|action| action.monthly_savings().amount());
     assert_eq!(saved, Some(decimal("367.19")));
 }
 

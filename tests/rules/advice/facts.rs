@@ -47,13 +47,13 @@ fn four_of_eight_that_rest_for_a_fortnight_are_never_used() {
     let finding = only(&audit, "unused-gpus");
     assert!(finding.title.starts_with("4 of 8 GPUs"), "{finding:?}");
     assert!(!finding.title.contains("rarely"), "{}", finding.title);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g5.12xlarge", 1, "7749.68"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g5.12xlarge", 1, "7749.68"));
     assert_eq!(dollars(finding), Some(decimal("7749.68")));
     // One GPU fewer than are used will not do.
-    let all = considered(&fleet, Risk::Medium);
-    assert_eq!(why_not(&all, "g5.16xlarge"), Some("gpus"));
-    assert_eq!(why_not(&all, "g6.12xlarge"), Some("utilization"));
+    let candidates = considered(&fleet, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g5.16xlarge"), Some("gpus"));
+    assert_eq!(why_not(&candidates, "g6.12xlarge"), Some("utilization"));
 }
 
 /// A g5.4xlarge at 12% whose memory is reported by a function.
@@ -76,8 +76,8 @@ fn an_hour_of_memory_sizes_nothing() {
 fn a_fortnight_of_memory_sizes_and_an_unmeasured_network_is_a_step() {
     // 12% of an A10G are 24% of an L4. (1.624 − 0.8048) × 730 = 1 185.52 − 587.50.
     let fleet = estate(vec![with_memory(flat(1_000.0))]);
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
     let audit = at(&fleet, Risk::Medium);
     assert!(!audit.gaps.iter().any(|gap| gap.what == GapSubject::VramUse));
     // 10 Gbit/s today and 2.5 there: at low nothing moves.
@@ -87,8 +87,8 @@ fn a_fortnight_of_memory_sizes_and_an_unmeasured_network_is_a_step() {
     assert_eq!(moved(&fleet, Risk::Low), None);
     // Where it was measured there is nothing to verify.
     let measured = estate(vec![sending(with_memory(flat(1_000.0)), |_| 0.2)]);
-    let found = moved(&measured, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&measured, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
     let audit = at(&measured, Risk::Medium);
     let steps = &only(&audit, "overprovisioned-gpu").recommendation.steps;
     assert!(!steps.join("\n").contains("verify network"), "{steps:?}");
@@ -125,9 +125,9 @@ fn three_hours_at_95_percent_in_a_fortnight_are_rare_and_count_as_needed() {
     // All the work fits on one RTX PRO 6000 of three times the bandwidth, 2,455.08 of 4,140.56:
     // no commitment keeps the four A10G instead.
     assert_eq!(moved(&fleet, Risk::High), to("g7e.2xlarge", 1, "1685.48"));
-    let all = considered(&fleet, Risk::Medium);
-    assert_eq!(why_not(&all, "g5.xlarge"), Some("gpus"));
-    assert_eq!(why_not(&all, "g6.12xlarge"), Some("utilization"));
+    let candidates = considered(&fleet, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g5.xlarge"), Some("gpus"));
+    assert_eq!(why_not(&candidates, "g6.12xlarge"), Some("utilization"));
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn without_these_three_hours_one_gpu_is_needed() {
     let fleet = second_gpu(flat(0.0));
     let finding = only(&at(&fleet, Risk::Medium), "unused-gpus").clone();
     assert!(finding.title.starts_with("3 of 4 GPUs"), "{finding:?}");
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g5.xlarge", 1, "3406.18"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g5.xlarge", 1, "3406.18"));
 }
 
 #[test]
@@ -233,11 +233,11 @@ fn a_peak_of_memory_in_the_middle_of_a_period_counts() {
     let vram = sole(&audit).workload.vram().expect("memory");
     assert_eq!(vram.peak_mib, 20_000.0);
     assert_eq!(moved(&fleet, Risk::Medium), None);
-    let all = considered(&fleet, Risk::Medium);
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("vram"));
+    let candidates = considered(&fleet, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("vram"));
     let without = with_raw_memory(readings(|_| 1_000.0));
-    let found = moved(&without, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&without, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
 }
 
 #[test]
@@ -247,12 +247,12 @@ fn of_two_readings_of_one_instant_the_last_wins() {
         with_raw_memory(once.chain([(reading_at(1_001), former), (reading_at(1_001), latter)]))
     };
     let corrected = twice(20_000.0, 1_000.0);
-    let found = moved(&corrected, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&corrected, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
     let raised = twice(1_000.0, 20_000.0);
     assert_eq!(moved(&raised, Risk::Medium), None);
     for fleet in [corrected, raised] {
-        let duplicates = fleet.metrics.iter().map(|one| one.rejected.duplicate);
+        let duplicates = fleet.metrics.iter().map(|series| series.rejected.duplicate);
         assert_eq!(duplicates.sum::<u64>(), 1);
     }
 }
@@ -275,8 +275,8 @@ fn averages_inside_a_period_are_averaged() {
     assert_eq!(figures.max, 60.0);
     assert_eq!(sole(&audit).verdict.classification.name(), "underutilized");
     // 36% of an A10G are 72% of an L4: it moves.
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
 }
 
 #[test]
@@ -293,12 +293,12 @@ fn bytes_inside_a_period_are_added_up() {
         estate(vec![raw(machine, sums(Metric::NetworkOut), None, sent)])
     };
     let fast = at_rate(2.1);
-    let found = moved(&fast, Risk::Medium);
-    assert_eq!(found, to("g6.2xlarge", 1, "471.87"));
-    let all = considered(&fast, Risk::Medium);
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("network"));
-    let found = moved(&at_rate(1.9), Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "598.02"));
+    let target = moved(&fast, Risk::Medium);
+    assert_eq!(target, to("g6.2xlarge", 1, "471.87"));
+    let candidates = considered(&fast, Risk::Medium);
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("network"));
+    let target = moved(&at_rate(1.9), Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "598.02"));
     assert_eq!(act(&fast, Risk::Medium, ActionKind::Stop), None);
 }
 
@@ -328,8 +328,8 @@ fn averages_of_more_than_a_minute_hide_peaks_from_another_gpu() {
         (3_600, Some("1 hour")),
     ] {
         let fleet = in_periods_of(seconds);
-        let found = moved(&fleet, Risk::Medium);
-        assert_eq!(found, to("g6.xlarge", 1, "598.02"), "{seconds}");
+        let target = moved(&fleet, Risk::Medium);
+        assert_eq!(target, to("g6.xlarge", 1, "598.02"), "{seconds}");
         assert_eq!(said(&fleet, "overprovisioned-gpu").as_deref(), period);
     }
     // On the same GPU a peak is as high as today: four of eight A10G stay four A10G.

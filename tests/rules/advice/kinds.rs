@@ -33,16 +33,16 @@ fn a_guessed_kind_has_the_limits_of_serving() {
     for risk in LEVELS {
         assert_eq!(moved(&busy, risk), None, "{risk}");
     }
-    let all = considered(&busy, Risk::High);
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("utilization"));
+    let candidates = considered(&busy, Risk::High);
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("utilization"));
     let calm = estate(vec![guessed(flat(38.0))]);
     assert_eq!(moved(&calm, Risk::Medium), to("g6.xlarge", 1, "146.88"));
     // A burst a day counts as for serving, which the p95 of a training would not show.
     let bursts = |period: u32| Some(if period % 288 == 60 { 95.0 } else { 38.0 });
     assert_eq!(moved(&estate(vec![guessed(bursts)]), Risk::Medium), None);
     let declared = guessed(bursts).tag("gpucost:kind", "training");
-    let found = moved(&estate(vec![declared]), Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 1, "146.88"));
+    let target = moved(&estate(vec![declared]), Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 1, "146.88"));
 }
 
 #[test]
@@ -67,13 +67,13 @@ fn declared_training_may_take_a_quarter_longer() {
     // Half of the time at 63%: a p95 of 126.
     let longer = estate(vec![training(split(PERIODS / 2, 40.0, 63.0))]);
     assert_eq!(moved(&longer, Risk::High), None);
-    let all = considered(&longer, Risk::High);
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("slowdown"));
+    let candidates = considered(&longer, Risk::High);
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("slowdown"));
     // Undeclared the first will not do either.
     let undeclared = estate(vec![a10g(flat(59.0))]);
     assert_eq!(moved(&undeclared, Risk::High), None);
-    let all = considered(&undeclared, Risk::High);
-    assert_eq!(why_not(&all, "g6.xlarge"), Some("utilization"));
+    let candidates = considered(&undeclared, Risk::High);
+    assert_eq!(why_not(&candidates, "g6.xlarge"), Some("utilization"));
 }
 
 /// A machine at 70% that somebody declared restartable.
@@ -179,7 +179,11 @@ fn assert_idle(audit: &Audit) {
     assert_eq!(of(audit, "idle-so-far").len(), 0);
     let waste = audit.totals.monthly_waste.map(|waste| waste.amount());
     assert_eq!(waste, Some(decimal("734.38")));
-    let kinds: Vec<_> = sole(audit).actions.iter().map(|one| one.kind()).collect();
+    let kinds: Vec<_> = sole(audit)
+        .actions
+        .iter()
+        .map(|action| action.kind())
+        .collect();
     assert_eq!(kinds, [ActionKind::Stop]);
 }
 
@@ -221,11 +225,13 @@ fn where_no_gpu_was_active_the_speed_that_it_needs_is_not_known() {
     let young = holding(young, last(864, 0.0));
     for fleet in [held, young] {
         assert_eq!(moved(&fleet, Risk::High), None);
-        let all = considered(&fleet, Risk::Medium);
+        let candidates = considered(&fleet, Risk::Medium);
         for name in ["g6.xlarge", "g6.2xlarge"] {
-            assert_eq!(why_not(&all, name), Some("never-worked"), "{name}");
+            assert_eq!(why_not(&candidates, name), Some("never-worked"), "{name}");
         }
-        let never = all.iter().filter_map(|one| one.rejection.as_ref());
+        let never = candidates
+            .iter()
+            .filter_map(|candidate| candidate.rejection.as_ref());
         let never = never.filter(|reason| reason.name() == "never-worked");
         for reason in never {
             assert!(!reason.to_string().contains("utilization of"), "{reason}");
@@ -238,7 +244,9 @@ fn where_a_gpu_was_active_no_type_is_refused_for_want_of_that() {
     let machine = Machine::new("i-1", "g5.4xlarge").cpu(flat(5.0));
     let fleet = holding(machine, flat(12.0));
     assert_eq!(moved(&fleet, Risk::Medium), to("g6.xlarge", 1, "598.02"));
-    let all = considered(&fleet, Risk::Medium);
-    let mut reasons = all.iter().filter_map(|one| one.rejection.as_ref());
+    let candidates = considered(&fleet, Risk::Medium);
+    let mut reasons = candidates
+        .iter()
+        .filter_map(|candidate| candidate.rejection.as_ref());
     assert!(reasons.all(|reason| reason.name() != "never-worked"));
 }

@@ -62,11 +62,11 @@ fn considered(estate: &Estate, accepted: Risk) -> Vec<Considered> {
 }
 
 /// Why a type will not do, by name; absent where it will.
-fn why_not(all: &[Considered], instance_type: &str) -> Option<&'static str> {
-    let mut named = all.iter();
-    let found = named.find(|one| one.shape.instance_type == instance_type);
-    let found = found.unwrap_or_else(|| panic!("{instance_type} was not considered"));
-    found.rejection.as_ref().map(Rejection::name)
+fn why_not(candidates: &[Considered], instance_type: &str) -> Option<&'static str> {
+    let mut named = candidates.iter();
+    let candidate = named.find(|candidate| candidate.shape.instance_type == instance_type);
+    let candidate = candidate.unwrap_or_else(|| panic!("{instance_type} was not considered"));
+    candidate.rejection.as_ref().map(Rejection::name)
 }
 
 /// All that the plan at a risk saves.

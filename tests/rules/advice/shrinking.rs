@@ -11,10 +11,10 @@ use gpucost::usage::Estate;
 const LEVELS: [Risk; 3] = [Risk::Low, Risk::Medium, Risk::High];
 
 /// So many g5.xlarge of one tag group.
-fn group(count: u32, one: impl Fn(u32, Machine) -> Machine) -> Estate {
+fn group(count: u32, replica: impl Fn(u32, Machine) -> Machine) -> Estate {
     let machines = (0..count).map(|index| {
         let machine = g5(&format!("i-{index:02}")).tag("gpucost:workload", "chat");
-        one(index, machine)
+        replica(index, machine)
     });
     estate(machines.collect())
 }
@@ -56,8 +56,8 @@ fn five_full_minutes_of_a_fortnight_keep_the_number_and_not_the_model() {
             .gpu(0, |period| Some(if period == 2_000 { 90.0 } else { 10.0 }))
             .vram(0, 9_000.0, A10G_MIB)
     });
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 10, "1468.76"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 10, "1468.76"));
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn replicas_at_a_seventh_shrink_to_two() {
     assert_eq!(action.risk(), Risk::Medium);
     let caveats = action.caveats().join("\n");
     assert!(caveats.contains("2 replicas instead of 10"), "{caveats}");
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g5.xlarge", 2, "5875.04"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g5.xlarge", 2, "5875.04"));
     assert_eq!(moved(&fleet, Risk::Low), None);
     assert_more_risk_saves_no_less(&fleet);
 }
@@ -90,8 +90,8 @@ fn replicas_that_take_turns_are_added_up_by_the_minute() {
             .gpu(0, daily((index, index + 1), 90.0, 10.0))
             .vram(0, 9_000.0, A10G_MIB)
     });
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g5.xlarge", 3, "5140.66"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g5.xlarge", 3, "5140.66"));
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn one_replica_stays_in_every_zone() {
         machine.instance.zone = Some(zones[index as usize % 3].to_owned());
         machine
     });
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g5.xlarge", 3, "5140.66"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g5.xlarge", 3, "5140.66"));
     // And no zone is left without one at high risk.
     let (_, count, _) = moved(&fleet, Risk::High).expect("fewer");
     assert!(count >= 3, "{count}");
@@ -121,8 +121,8 @@ fn an_auto_scaling_group_alone_proves_nothing() {
             .vram(0, 9_000.0, A10G_MIB)
     });
     for risk in [Risk::Medium, Risk::High] {
-        let found = moved(&fleet, risk);
-        assert_eq!(found, to("g6.xlarge", 10, "1468.76"), "{risk}");
+        let target = moved(&fleet, risk);
+        assert_eq!(target, to("g6.xlarge", 10, "1468.76"), "{risk}");
         assert_eq!(act(&fleet, risk, ActionKind::Share), None, "{risk}");
     }
     assert_eq!(moved(&fleet, Risk::Low), None);
@@ -156,8 +156,8 @@ fn data_parallel_training_never_shrinks() {
             .vram(0, 9_000.0, A10G_MIB)
     });
     for risk in [Risk::Medium, Risk::High] {
-        let found = moved(&fleet, risk);
-        assert_eq!(found, to("g6.xlarge", 8, "1175.01"), "{risk}");
+        let target = moved(&fleet, risk);
+        assert_eq!(target, to("g6.xlarge", 8, "1175.01"), "{risk}");
         assert_eq!(act(&fleet, risk, ActionKind::Share), None, "{risk}");
     }
     assert_eq!(moved(&fleet, Risk::Low), None);
@@ -171,8 +171,8 @@ fn replicas_that_hold_different_models_do_not_shrink() {
             .gpu(0, flat(15.0))
             .vram(0, used_mib, A10G_MIB)
     });
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 10, "1468.76"));
+    let answer = moved(&fleet, Risk::Medium);
+    assert_eq!(answer, to("g6.xlarge", 10, "1468.76"));
     assert_eq!(moved(&fleet, Risk::Low), None);
     // Through MPS each keeps its model, and the memory adds up: of 10 800 MiB two a
     // card of 23 028, of 4 800 two beside the fifth and three on a fourth card.
@@ -198,8 +198,8 @@ fn notebooks_are_not_put_on_one_card_and_through_mps_add_their_memory_up() {
     });
     assert_eq!(moved(&fleet, Risk::Low), None);
     // 6 × 734.38 = 4 406.28 less 6 × 587.504 = 3 525.02.
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 6, "881.26"));
+    let answer = moved(&fleet, Risk::Medium);
+    assert_eq!(answer, to("g6.xlarge", 6, "881.26"));
     assert_eq!(act(&fleet, Risk::Medium, ActionKind::Share), None);
     // 9 216 × 1.2 = 11 059.2: two of 23 028 MiB, three cards. 4 406.28 − 2 203.14.
     let share = act(&fleet, Risk::High, ActionKind::Share).expect("MPS");
@@ -218,8 +218,8 @@ fn two_replicas_are_the_fewest_whatever_they_use() {
             .gpu(0, flat(5.0))
             .vram(0, 9_000.0, A10G_MIB)
     });
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 2, "1028.13"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 2, "1028.13"));
     // A lone instance has no replica.
     let alone = estate(vec![
         serving(g5("i-1"))
@@ -253,6 +253,6 @@ fn fewer_replicas_save_nothing_in_the_hours_in_which_few_run() {
         }
         machine
     });
-    let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g6.xlarge", 2, "538.54"));
+    let target = moved(&fleet, Risk::Medium);
+    assert_eq!(target, to("g6.xlarge", 2, "538.54"));
 }

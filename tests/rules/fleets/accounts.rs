@@ -22,16 +22,18 @@ fn in_account(mut machine: Machine, account: &str) -> Machine {
 }
 
 fn of_accounts(machines: Vec<Machine>, is_unshared: bool) -> Estate {
-    let mut all = estate(machines);
-    all.accounts = vec![A.to_owned(), B.to_owned()];
-    all.commitments.is_unshared = is_unshared;
-    all
+    let mut fleet = estate(machines);
+    fleet.accounts = vec![A.to_owned(), B.to_owned()];
+    fleet.commitments.is_unshared = is_unshared;
+    fleet
 }
 
 /// How many the plan buys, by account.
 fn by_account(audit: &Audit) -> Vec<(Option<&str>, u32)> {
-    let all = audit.purchases.iter();
-    all.map(|one| (one.account.as_deref(), one.count)).collect()
+    let purchases = audit.purchases.iter();
+    purchases
+        .map(|purchase| (purchase.account.as_deref(), purchase.count))
+        .collect()
 }
 
 #[test]
@@ -41,19 +43,21 @@ fn two_halves_of_a_day_are_one_box_only_where_accounts_share() {
         in_account(late_half("i-2"), B),
     ];
     // 2 × 367.19, of which one reservation takes all: 462.6594 are paid.
-    let found = audited(&of_accounts(machines.clone(), false));
-    assert_totals(&found, ["734.38", "462.66", "0", "271.72"]);
-    assert_eq!(by_account(&found), [(None, 1)]);
+    let audit = audited(&of_accounts(machines.clone(), false));
+    assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
+    assert_eq!(by_account(&audit), [(None, 1)]);
     // Half of the hours of either account are less than 63%.
     let alone = of_accounts(machines, true);
-    let found = audited(&alone);
-    assert_totals(&found, ["734.38", "734.38", "0", "0"]);
-    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
+    let audit = audited(&alone);
+    assert_totals(&audit, ["734.38", "734.38", "0", "0"]);
+    assert!(audit.purchases.is_empty(), "{:?}", audit.purchases);
     let fleet = assess_commitments(&alone, &Policy::default());
     assert_eq!(fleet.reserved.len(), 2);
     for pool in &fleet.reserved {
         let mut options = pool.options.iter();
-        let year = options.find(|one| one.term == TERM).expect("it is sold");
+        let year = options
+            .find(|option| option.term == TERM)
+            .expect("it is sold");
         assert_eq!(year.amount, Decimal::ZERO, "{:?}", pool.account);
     }
 }
@@ -67,19 +71,19 @@ fn a_purchase_names_its_account_and_the_plan_adds_up() {
         in_account(late_half("i-4"), B),
     ];
     // 3 × 734.38 + 367.19 = 2 570.33; 2 × 271.7206 = 543.4412 and 271.7206.
-    let found = audited(&of_accounts(machines, true));
-    assert_totals(&found, ["2570.33", "1755.17", "0", "815.16"]);
-    assert_eq!(by_account(&found), [(Some(A), 2), (Some(B), 1)]);
-    let saved: Vec<Decimal> = found
+    let audit = audited(&of_accounts(machines, true));
+    assert_totals(&audit, ["2570.33", "1755.17", "0", "815.16"]);
+    assert_eq!(by_account(&audit), [(Some(A), 2), (Some(B), 1)]);
+    let saved: Vec<Decimal> = audit
         .purchases
         .iter()
-        .map(|one| one.monthly_savings.amount())
+        .map(|purchase| purchase.monthly_savings.amount())
         .collect();
     assert_eq!(saved, [decimal("543.44"), decimal("271.72")]);
-    for one in &found.workloads {
-        let account = &one.workload.key.account;
+    for workload in &audit.workloads {
+        let account = &workload.workload.key.account;
         let said = format!("1 year, no-upfront, in account {account}, at ");
-        for action in &one.actions {
+        for action in &workload.actions {
             assert!(action.detail().contains(&said), "{}", action.detail());
         }
     }
@@ -90,9 +94,9 @@ fn a_plan_of_unknown_rate_keeps_its_own_account_from_buying() {
     let machines = vec![in_account(working("i-1"), A), in_account(working("i-2"), B)];
     let cases = [(false, vec![]), (true, vec![(Some(B), 1)])];
     for (is_unshared, expected) in cases {
-        let mut all = of_accounts(machines.clone(), is_unshared);
+        let mut estate = of_accounts(machines.clone(), is_unshared);
         let until = jiff::SignedDuration::from_hours(24 * 100);
-        all.commitments.savings_plans = vec![SavingsPlan {
+        estate.commitments.savings_plans = vec![SavingsPlan {
             id: "sp-1".to_owned(),
             account: None,
             kind: SavingsPlanKind::Compute,
@@ -101,12 +105,12 @@ fn a_plan_of_unknown_rate_keeps_its_own_account_from_buying() {
             currency: gpucost::domain::Currency::Usd,
             commitment_hourly: decimal("0.80"),
             term: TERM,
-            start: all.as_of - until,
-            end: all.as_of + until,
+            start: estate.as_of - until,
+            end: estate.as_of + until,
         }];
-        all.commitments.set_owner(A);
-        assert_eq!(by_account(&audited(&all)), expected);
-        let fleet = assess_commitments(&all, &Policy::default());
+        estate.commitments.set_owner(A);
+        assert_eq!(by_account(&audited(&estate)), expected);
+        let fleet = assess_commitments(&estate, &Policy::default());
         let of: Vec<Option<&str>> = fleet
             .reserved
             .iter()
@@ -181,8 +185,8 @@ impl Use {
 
 /// 730 × (1.006 − 0.63378) a month for each.
 fn saved(count: u32) -> Decimal {
-    let all = decimal("271.7206") * Decimal::from(count);
-    all.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero)
+    let savings = decimal("271.7206") * Decimal::from(count);
+    savings.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero)
 }
 
 proptest! {
@@ -193,15 +197,15 @@ proptest! {
         fleet in proptest::collection::vec((runs(), prop_oneof![Just(A), Just(B)]), 1..7),
     ) {
         let mut uses: BTreeMap<&str, Use> = BTreeMap::new();
-        let mut all = Use::default();
+        let mut together = Use::default();
         let mut machines = Vec::new();
         for (index, (runs, account)) in fleet.iter().enumerate() {
             uses.entry(account).or_default().add(*runs);
-            all.add(*runs);
+            together.add(*runs);
             machines.push(in_account(runs.machine(&format!("i-{index}")), account));
         }
         let shared = audited(&of_accounts(machines.clone(), false));
-        prop_assert_eq!(bought(&shared), all.worth());
+        prop_assert_eq!(bought(&shared), together.worth());
         let estate = of_accounts(machines, true);
         let alone = audited(&estate);
         let expected: Vec<(Option<&str>, u32)> = uses
@@ -219,15 +223,15 @@ proptest! {
             prop_assert_eq!(purchase.monthly_savings.amount(), saved(purchase.count));
             for share in &purchase.shares {
                 let mut audited = alone.workloads.iter();
-                let of = audited.find(|one| one.workload.id() == share.id);
-                let of = of.map(|one| one.workload.key.account.as_str());
+                let of = audited.find(|workload| workload.workload.id() == share.id);
+                let of = of.map(|workload| workload.workload.key.account.as_str());
                 prop_assert_eq!(of, Some(account));
             }
         }
         // Each by itself never saves more than all together, but for the half cent that
         // each is rounded by.
         let total = |audit: &Audit| -> Decimal {
-            audit.purchases.iter().map(|one| one.monthly_savings.amount()).sum()
+            audit.purchases.iter().map(|purchase| purchase.monthly_savings.amount()).sum()
         };
         let cent = Decimal::new(1, 2);
         prop_assert!(total(&alone) <= total(&shared) + cent);
@@ -241,7 +245,7 @@ proptest! {
         for pool in &assessed.reserved {
             let own = uses[pool.account.as_deref().unwrap_or_default()];
             let mut options = pool.options.iter();
-            let year = options.find(|one| one.term == TERM).expect("it is sold");
+            let year = options.find(|option| option.term == TERM).expect("it is sold");
             prop_assert_eq!(year.amount, Decimal::from(own.worth()));
         }
     }

@@ -33,17 +33,20 @@ fn ids(names: &[&str]) -> Vec<ResourceId> {
 /// Where a step is that contains some words.
 #[track_caller]
 fn place(steps: &[String], words: &str) -> usize {
-    let found = steps.iter().position(|step| step.contains(words));
-    found.unwrap_or_else(|| panic!("{words}: {steps:#?}"))
+    let position = steps.iter().position(|step| step.contains(words));
+    position.unwrap_or_else(|| panic!("{words}: {steps:#?}"))
 }
 
 /// The caveats of the only planned action of a kind.
 fn caveats(estate: &Estate, kind: ActionKind) -> Vec<String> {
     let audit = audited(estate);
-    let actions = audit.workloads.iter().flat_map(|one| &one.actions);
-    let found: Vec<_> = actions.filter(|one| one.kind() == kind).collect();
-    assert_eq!(found.len(), 1, "{found:#?}");
-    found[0].caveats().to_vec()
+    let actions = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.actions);
+    let planned: Vec<_> = actions.filter(|action| action.kind() == kind).collect();
+    assert_eq!(planned.len(), 1, "{planned:#?}");
+    planned[0].caveats().to_vec()
 }
 
 #[test]
@@ -70,12 +73,12 @@ fn a_schedule_starts_from_what_the_stop_leaves() {
 fn fewer_instances_start_from_what_the_stop_leaves() {
     let idle = ["i-1", "i-2", "i-3"].map(idle);
     let replicas = ["i-4", "i-5", "i-6", "i-7"].map(replica);
-    let all = declared(idle.into_iter().chain(replicas).collect(), "serving");
+    let members = declared(idle.into_iter().chain(replicas).collect(), "serving");
     let of_seven = ScalingGroup {
         desired: 7,
         ..group()
     };
-    let estate = in_group(all, of_seven);
+    let estate = in_group(members, of_seven);
     let audit = audited(&estate);
     let advice = &only(&audit, "overprovisioned-gpu").recommendation;
     assert!(advice.to.starts_with("2 × "), "{advice:#?}");
@@ -166,12 +169,12 @@ fn another_type_for_a_part_replaces_no_others() {
 fn fewer_of_a_part_end_by_their_ids() {
     let busy = ["i-1", "i-2", "i-3"].map(|id| of_type(working(id), "g5.2xlarge"));
     let replicas = ["i-4", "i-5", "i-6", "i-7"].map(replica);
-    let all = declared(busy.into_iter().chain(replicas).collect(), "serving");
+    let members = declared(busy.into_iter().chain(replicas).collect(), "serving");
     let of_seven = ScalingGroup {
         desired: 7,
         ..group()
     };
-    let steps = steps_of(&in_group(all, of_seven), "overprovisioned-gpu");
+    let steps = steps_of(&in_group(members, of_seven), "overprovisioned-gpu");
     let text = steps.join("\n");
     // 4 − 2 = 2 end, and the group has 3 others.
     let expected = format!(

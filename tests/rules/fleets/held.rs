@@ -65,7 +65,7 @@ fn ago(seconds: i64) -> Option<Timestamp> {
 /// The audit of machines that are nodes, with claims on them.
 fn held(machines: Vec<Machine>, scheduler: Scheduler, claims: Vec<Claim>) -> Audit {
     let mut estate = estate(machines);
-    let ids = estate.instances.iter().map(|one| one.id.as_str());
+    let ids = estate.instances.iter().map(|instance| instance.id.as_str());
     estate.clusters.nodes = ids.map(|id| node(id, scheduler)).collect();
     estate.clusters.claims = claims;
     audited(&estate)
@@ -98,7 +98,7 @@ fn nothing_is_promised_of_a_machine_that_a_pod_has_just_taken() {
         let named = "GPUs of i-a have been held for less than 7 days or for an unknown time, by \
                      search/ranker-0 (Deployment ranker)";
         assert!(
-            caveats.iter().any(|one| one.starts_with(named)),
+            caveats.iter().any(|caveat| caveat.starts_with(named)),
             "{caveats:?}"
         );
         assert_eq!(kinds(&audit), Vec::<ActionKind>::new(), "{since:?}");

@@ -11,9 +11,10 @@ const NODES: &str = "the EKS node group gpu pool of the cluster ml";
 
 /// The same as nodes of a managed node group of EKS.
 fn nodes(machines: Vec<Machine>) -> Vec<Machine> {
-    let all = machines.into_iter();
-    let all = all.map(|one| one.tag("eks:cluster-name", "ml"));
-    all.map(|one| one.tag("eks:nodegroup-name", "gpu pool"))
+    let members = machines.into_iter();
+    let members = members.map(|machine| machine.tag("eks:cluster-name", "ml"));
+    members
+        .map(|machine| machine.tag("eks:nodegroup-name", "gpu pool"))
         .collect()
 }
 
@@ -44,7 +45,7 @@ fn idle_nodes_lower_the_sizes_of_their_node_group() {
     );
     // A name alone does not say in which cluster.
     let unnamed = half_idle().into_iter();
-    let unnamed = unnamed.map(|one| one.tag("eks:nodegroup-name", "gpu pool"));
+    let unnamed = unnamed.map(|machine| machine.tag("eks:nodegroup-name", "gpu pool"));
     let text = steps_of(&in_group(unnamed.collect(), group()), "idle-gpu").join("\n");
     let plain = "set the minimum size of the Auto Scaling group trainers from 4 to 3";
     assert!(text.contains(plain), "{text}");
@@ -94,8 +95,11 @@ fn a_node_group_keeps_its_capacity_type() {
     let machine = machine.tag("gpucost:restartable", "true");
     let machines = nodes(declared(vec![machine], "batch"));
     let audit = audited(&in_group(machines, of(1)));
-    let mut actions = audit.workloads.iter().flat_map(|one| &one.actions);
-    let spot = actions.find(|one| one.kind() == ActionKind::Spot);
+    let mut actions = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.actions);
+    let spot = actions.find(|action| action.kind() == ActionKind::Spot);
     let expected = format!(
         "{NODES} keeps its capacity type: create a node group with the capacity type SPOT in the \
          cluster ml"
@@ -106,7 +110,7 @@ fn a_node_group_keeps_its_capacity_type() {
 #[test]
 fn a_capacity_provider_sets_the_desired_capacity() {
     let machines = half_idle().into_iter();
-    let machines = machines.map(|one| one.tag("AmazonECSManaged", ""));
+    let machines = machines.map(|machine| machine.tag("AmazonECSManaged", ""));
     let steps = steps_of(&in_group(machines.collect(), group()), "idle-gpu");
     let at = |words: &str| steps.iter().position(|step| step.contains(words));
     let first = at("it sets the desired capacity of the Auto Scaling group trainers by its tasks");
@@ -138,7 +142,9 @@ const OF_GROUP: [&str; 5] = [
 fn an_environment_that_was_not_read_keeps_its_group() {
     let tag = "aws:batch:compute-environment";
     let tagged = half_idle().into_iter();
-    let tagged = tagged.map(|one| one.tag(tag, "night-asg-ly")).collect();
+    let tagged = tagged
+        .map(|machine| machine.tag(tag, "night-asg-ly"))
+        .collect();
     let mut denied = unread(half_idle(), 6, BATCH_GROUP);
     denied.scaling_groups.clear();
     for estate in [
@@ -210,8 +216,11 @@ fn an_environment_that_was_not_read_may_buy_on_demand() {
     let machine = machine.gpu(0, flat(70.0)).vram(0, 3_000.0, 15_360.0);
     let machine = machine.tag("gpucost:restartable", "true");
     let audit = audited(&unread(declared(vec![machine], "batch"), 1, BATCH_GROUP));
-    let mut actions = audit.workloads.iter().flat_map(|one| &one.actions);
-    let spot = actions.find(|one| one.kind() == ActionKind::Spot);
+    let mut actions = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.actions);
+    let spot = actions.find(|action| action.kind() == ActionKind::Spot);
     let expected = "if the Batch compute environment night-asg-ly buys on demand, set its type \
                     to SPOT with `aws batch update-compute-environment`, or add one of that type \
                     to its job queues";

@@ -65,11 +65,11 @@ fn a_busy_majority_hides_nobody() {
 
 #[test]
 fn nobody_is_stopped_where_everybody_works() {
-    let found = audited(&estate(tagged(several(3, working, "busy"), "renderer")));
+    let audit = audited(&estate(tagged(several(3, working, "busy"), "renderer")));
     // 3 × 734.38 = 2 203.14; 3 × 271.7206 = 815.1618.
-    assert_totals(&found, ["2203.14", "1387.98", "0", "815.16"]);
-    assert_eq!(kinds(&found), [ActionKind::Commit]);
-    assert!(of(&found, "idle-gpu").is_empty());
+    assert_totals(&audit, ["2203.14", "1387.98", "0", "815.16"]);
+    assert_eq!(kinds(&audit), [ActionKind::Commit]);
+    assert!(of(&audit, "idle-gpu").is_empty());
 }
 
 #[test]
@@ -77,14 +77,14 @@ fn what_holds_memory_is_stopped_in_the_same_action_and_told_apart() {
     let mut machines = several(2, idle, "idle");
     machines.extend(several(3, holding, "held"));
     machines.extend(several(2, working, "busy"));
-    let found = audited(&estate(tagged(machines, "renderer")));
+    let audit = audited(&estate(tagged(machines, "renderer")));
     // 7 × 734.38 = 5 140.66; 5 × 734.38 = 3 671.90; 2 × 271.7206 = 543.4412.
-    assert_totals(&found, ["5140.66", "925.32", "3671.90", "543.44"]);
+    assert_totals(&audit, ["5140.66", "925.32", "3671.90", "543.44"]);
     // 2 × 734.38 and 3 × 734.38.
-    let of_rule = |rule| dollars(only(&found, rule));
+    let of_rule = |rule| dollars(only(&audit, rule));
     assert_eq!(of_rule("idle-gpu"), Some(decimal("1468.76")));
     assert_eq!(of_rule("idle-held-gpu"), Some(decimal("2203.14")));
-    let stop = only_stop(&found);
+    let stop = only_stop(&audit);
     for name in ["i-idle-01", "i-idle-02", "i-held-01", "i-held-03"] {
         assert!(stop.detail().contains(name), "{}", stop.detail());
     }
@@ -93,13 +93,13 @@ fn what_holds_memory_is_stopped_in_the_same_action_and_told_apart() {
 
 #[test]
 fn a_group_that_is_idle_ends_as_a_whole() {
-    let found = audited(&estate(tagged(several(4, idle, "idle"), "renderer")));
+    let audit = audited(&estate(tagged(several(4, idle, "idle"), "renderer")));
     // 4 × 734.38.
-    assert_totals(&found, ["2937.52", "0", "2937.52", "0"]);
-    assert_eq!(kinds(&found), [ActionKind::Stop]);
-    let state = only_workload(&found).verdict.state;
+    assert_totals(&audit, ["2937.52", "0", "2937.52", "0"]);
+    assert_eq!(kinds(&audit), [ActionKind::Stop]);
+    let state = only_workload(&audit).verdict.state;
     assert_eq!(state, Some(UsageState::Idle));
-    assert!(found.purchases.is_empty());
+    assert!(audit.purchases.is_empty());
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn an_auto_scaling_group_replaces_what_is_stopped_by_hand() {
 
 #[test]
 fn an_auto_scaling_group_that_is_idle_is_lowered_first_too() {
-    let found = audited(&estate(scaled(several(2, idle, "idle"), "renderer")));
-    assert_totals(&found, ["1468.76", "0", "1468.76", "0"]);
-    let steps = only(&found, "idle-gpu").recommendation.steps.join("\n");
+    let audit = audited(&estate(scaled(several(2, idle, "idle"), "renderer")));
+    assert_totals(&audit, ["1468.76", "0", "1468.76", "0"]);
+    let steps = only(&audit, "idle-gpu").recommendation.steps.join("\n");
     assert!(
         steps.contains("minimum") && steps.contains("decrement"),
         "{steps}"
@@ -154,11 +154,17 @@ fn an_idle_member_beside_training_keeps_its_dollars_and_is_asked_about_first() {
     )));
     assert_totals(&training, expected);
     let first = only_stop(&training).caveats().first();
-    assert!(first.is_some_and(|one| one.contains(question)), "{first:?}");
+    assert!(
+        first.is_some_and(|caveat| caveat.contains(question)),
+        "{first:?}"
+    );
     let finding = only(&training, "idle-gpu");
     assert_eq!(dollars(finding), Some(decimal("734.38")));
     let first = finding.recommendation.caveats.first();
-    assert!(first.is_some_and(|one| one.contains(question)), "{first:?}");
+    assert!(
+        first.is_some_and(|caveat| caveat.contains(question)),
+        "{first:?}"
+    );
     // A name that suggests it is enough to ask.
     let guessed = audited(&estate(tagged(machines(), "llm-train")));
     assert_totals(&guessed, expected);
@@ -172,11 +178,13 @@ fn an_idle_member_beside_training_keeps_its_dollars_and_is_asked_about_first() {
 #[test]
 fn without_peers_that_train_nobody_coordinates() {
     let machines = declared(tagged(several(2, idle, "idle"), "renderer"), "training");
-    let machines = machines.into_iter().map(|one| talking(one, 20_000.0));
-    let found = audited(&estate(machines.collect()));
+    let machines = machines
+        .into_iter()
+        .map(|machine| talking(machine, 20_000.0));
+    let audit = audited(&estate(machines.collect()));
     // 11.52 MB a day leave the stop, and make none of it waste.
-    assert_totals(&found, ["1468.76", "0", "0", "1468.76"]);
-    assert!(!warns(only_stop(&found), "coordinator"));
+    assert_totals(&audit, ["1468.76", "0", "0", "1468.76"]);
+    assert!(!warns(only_stop(&audit), "coordinator"));
 }
 
 #[test]
@@ -238,11 +246,11 @@ fn replicas_that_stay_are_counted_after_all_that_end() {
         in_zone(working("i-5"), "us-east-1b"),
     ];
     let machines = declared(tagged(machines, "renderer"), "serving");
-    let found = audited(&estate(machines));
+    let audit = audited(&estate(machines));
     // 5 × 734.38 = 3 671.90; 2 × 734.38 = 1 468.76; 3 × 271.7206 = 815.1618.
-    assert_totals(&found, ["3671.90", "1387.98", "1468.76", "815.16"]);
+    assert_totals(&audit, ["3671.90", "1387.98", "1468.76", "815.16"]);
     // One stop ends the idle one and the one that holds memory: of three one stays.
-    let stop = only_stop(&found);
+    let stop = only_stop(&audit);
     assert!(warns(stop, "1 in us-east-1a"), "{stop:?}");
     assert!(!warns(stop, "2 in us-east-1a"), "{stop:?}");
     assert!(warns(stop, "2 in us-east-1b"), "{stop:?}");
@@ -260,12 +268,12 @@ fn a_replica_that_is_not_stopped_stays_in_its_zone() {
         in_zone(working("i-5"), "us-east-1b"),
         in_zone(idle("i-6"), "us-east-1b"),
     ];
-    let mut one = estate(declared(tagged(machines, "renderer"), "serving"));
-    one.commitments.capacity_reservations = vec![committed(1, 0)];
-    let found = audited(&one);
+    let mut fleet = estate(declared(tagged(machines, "renderer"), "serving"));
+    fleet.commitments.capacity_reservations = vec![committed(1, 0)];
+    let audit = audited(&fleet);
     // 6 × 734.38 = 4 406.28; 4 × 271.7206 = 1 086.8824.
-    assert_totals(&found, ["4406.28", "2585.02", "734.38", "1086.88"]);
-    let stop = only_stop(&found);
+    assert_totals(&audit, ["4406.28", "2585.02", "734.38", "1086.88"]);
+    let stop = only_stop(&audit);
     assert!(warns(stop, "3 in us-east-1a"), "{stop:?}");
     assert!(warns(stop, "2 in us-east-1b"), "{stop:?}");
 }
@@ -278,14 +286,14 @@ fn one_ignored_member_does_not_take_out_the_others() {
         idle("i-idle-01"),
         idle("i-kept-01").tag("gpucost:ignore", "licence server"),
     ];
-    let found = audited(&estate(tagged(machines, "renderer")));
+    let audit = audited(&estate(tagged(machines, "renderer")));
     // 4 × 734.38 = 2 937.52; one ends, two are reserved: 2 × 271.7206 = 543.4412.
-    assert_totals(&found, ["2937.52", "1659.70", "734.38", "543.44"]);
-    let stop = only_stop(&found);
+    assert_totals(&audit, ["2937.52", "1659.70", "734.38", "543.44"]);
+    let stop = only_stop(&audit);
     assert!(stop.detail().contains("i-idle-01"), "{}", stop.detail());
     assert!(!stop.detail().contains("i-kept-01"), "{}", stop.detail());
     assert_eq!(
-        dollars(only(&found, "idle-gpu")),
+        dollars(only(&audit, "idle-gpu")),
         Some(decimal("734.38")),
         "the finding is about the one that may be stopped"
     );
@@ -298,20 +306,20 @@ fn nothing_is_bought_for_an_ignored_member_that_works() {
         working("i-2"),
         working("i-3").tag("gpucost:ignore", "leaves next month"),
     ];
-    let found = audited(&estate(tagged(machines, "renderer")));
+    let audit = audited(&estate(tagged(machines, "renderer")));
     // 3 × 734.38 = 2 203.14; 2 × 271.7206 = 543.4412.
-    assert_totals(&found, ["2203.14", "1659.70", "0", "543.44"]);
-    assert_eq!(bought(&found), 2);
+    assert_totals(&audit, ["2203.14", "1659.70", "0", "543.44"]);
+    assert_eq!(bought(&audit), 2);
 }
 
 #[test]
 fn a_group_of_ignored_members_costs_and_says_nothing() {
     let machines = several(2, idle, "idle").into_iter();
-    let machines = machines.map(|one| one.tag("gpucost:ignore", "spares"));
-    let found = audited(&estate(tagged(machines.collect(), "renderer")));
-    assert_totals(&found, ["1468.76", "1468.76", "0", "0"]);
-    assert!(found.findings.is_empty(), "{:?}", found.findings);
-    assert_eq!(found.totals.ignored_workloads, 1);
+    let machines = machines.map(|machine| machine.tag("gpucost:ignore", "spares"));
+    let audit = audited(&estate(tagged(machines.collect(), "renderer")));
+    assert_totals(&audit, ["1468.76", "1468.76", "0", "0"]);
+    assert!(audit.findings.is_empty(), "{:?}", audit.findings);
+    assert_eq!(audit.totals.ignored_workloads, 1);
 }
 
 #[test]
@@ -330,7 +338,7 @@ fn an_idle_member_ends_at_the_price_of_its_own_system() {
     let systems: Vec<OperatingSystem> = of_windows
         .purchases
         .iter()
-        .map(|one| one.key.operating_system)
+        .map(|purchase| purchase.key.operating_system)
         .collect();
     assert_eq!(systems, [OperatingSystem::Linux]);
     let machines = vec![

@@ -100,20 +100,24 @@ fn stopped_for(mut machine: Machine, hours: i64) -> Machine {
 
 /// Machines under one value of the workload tag.
 fn tagged(machines: Vec<Machine>, name: &str) -> Vec<Machine> {
-    let all = machines.into_iter();
-    all.map(|one| one.tag("gpucost:workload", name)).collect()
+    let members = machines.into_iter();
+    members
+        .map(|machine| machine.tag("gpucost:workload", name))
+        .collect()
 }
 
 /// Machines that a tag says the kind of.
 fn declared(machines: Vec<Machine>, kind: &str) -> Vec<Machine> {
-    let all = machines.into_iter();
-    all.map(|one| one.tag("gpucost:kind", kind)).collect()
+    let members = machines.into_iter();
+    members
+        .map(|machine| machine.tag("gpucost:kind", kind))
+        .collect()
 }
 
 /// Machines of one Auto Scaling group.
 fn scaled(mut machines: Vec<Machine>, name: &str) -> Vec<Machine> {
-    for one in &mut machines {
-        one.instance.auto_scaling_group = Some(name.to_owned());
+    for machine in &mut machines {
+        machine.instance.auto_scaling_group = Some(name.to_owned());
     }
     machines
 }
@@ -173,15 +177,15 @@ fn committed(total: u32, available: u32) -> CapacityReservation {
 #[track_caller]
 fn assert_totals(audit: &Audit, expected: [&str; 4]) {
     let totals = &audit.totals;
-    let found = [
+    let sums = [
         totals.monthly_cost,
         totals.planned_monthly_cost,
         totals.monthly_waste,
         totals.monthly_optimization,
     ]
     .map(|money| money.map(Money::amount).expect("priced"));
-    assert_eq!(found, expected.map(decimal));
-    let [cost, planned, waste, optimization] = found;
+    assert_eq!(sums, expected.map(decimal));
+    let [cost, planned, waste, optimization] = sums;
     assert_eq!(cost - planned, waste + optimization);
     assert!(planned >= fees(audit), "{planned} < {}", fees(audit));
 }
@@ -189,13 +193,15 @@ fn assert_totals(audit: &Audit, expected: [&str; 4]) {
 /// What everything that the plan buys costs a month.
 fn fees(audit: &Audit) -> Decimal {
     let month = Policy::default().hours_per_month;
-    let all = audit.purchases.iter();
-    all.map(|one| one.monthly_fee(month).amount()).sum()
+    let purchases = audit.purchases.iter();
+    purchases
+        .map(|purchase| purchase.monthly_fee(month).amount())
+        .sum()
 }
 
 /// How many reserved instances the plan buys.
 fn bought(audit: &Audit) -> u32 {
-    audit.purchases.iter().map(|one| one.count).sum()
+    audit.purchases.iter().map(|purchase| purchase.count).sum()
 }
 
 #[track_caller]
@@ -208,23 +214,34 @@ fn only_workload(audit: &Audit) -> &AuditedWorkload {
 
 /// The kinds of all actions, those on what is paid for and does not run last.
 fn kinds(audit: &Audit) -> Vec<ActionKind> {
-    let of_workloads = audit.workloads.iter().flat_map(|one| &one.actions);
-    let of_unused = audit.unused.iter().flat_map(|one| &one.actions);
+    let of_workloads = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.actions);
+    let of_unused = audit
+        .unused
+        .iter()
+        .flat_map(|commitment| &commitment.actions);
     of_workloads.chain(of_unused).map(Action::kind).collect()
 }
 
 /// The only stop of an audit.
 #[track_caller]
 fn only_stop(audit: &Audit) -> &Action {
-    let all = audit.workloads.iter().flat_map(|one| &one.actions);
-    let stops: Vec<&Action> = all.filter(|one| one.kind() == ActionKind::Stop).collect();
+    let actions = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.actions);
+    let stops: Vec<&Action> = actions
+        .filter(|action| action.kind() == ActionKind::Stop)
+        .collect();
     assert_eq!(stops.len(), 1, "one stop: {stops:?}");
     stops[0]
 }
 
 /// Whether a caveat of an action holds some words.
 fn warns(action: &Action, words: &str) -> bool {
-    action.caveats().iter().any(|one| one.contains(words))
+    action.caveats().iter().any(|caveat| caveat.contains(words))
 }
 
 fn has_gap(audit: &Audit, what: &str) -> bool {

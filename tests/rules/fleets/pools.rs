@@ -65,9 +65,9 @@ fn of_family(family: &str, hourly: &str) -> SavingsPlan {
 }
 
 fn two_beside(plan: SavingsPlan) -> Estate {
-    let mut one = estate(vec![working("i-1"), working("i-2")]);
-    one.commitments.savings_plans = vec![plan];
-    one
+    let mut fleet = estate(vec![working("i-1"), working("i-2")]);
+    fleet.commitments.savings_plans = vec![plan];
+    fleet
 }
 
 fn assessed(estate: &Estate) -> ReservedFleet {
@@ -81,7 +81,9 @@ fn one_year(fleet: &ReservedFleet) -> &PoolOption {
         panic!("one pool: {:?}", fleet.reserved);
     };
     let mut options = pool.options.iter();
-    options.find(|one| one.term == TERM).expect("it is sold")
+    options
+        .find(|option| option.term == TERM)
+        .expect("it is sold")
 }
 
 fn named(prefix: &str, count: u32, make: fn(&str) -> Machine) -> Vec<Machine> {
@@ -98,14 +100,14 @@ fn of_six_boxes_of_which_five_are_up_half_of_the_time_one_is_reserved() {
     // is used in every hour and saves 271.7206; the second in half, less than 63%.
     let expected = ["2570.33", "2298.61", "0", "271.72"];
     for machines in [machines.clone(), tagged(machines, "renderer")] {
-        let one = estate(machines);
-        let found = audited(&one);
-        assert_totals(&found, expected);
-        assert_eq!(bought(&found), 1);
-        assert_eq!(fees(&found), decimal("462.66"));
-        assert_eq!(found.purchases[0].term.option, PriceOption::Reserved(TERM));
+        let estate = estate(machines);
+        let audit = audited(&estate);
+        assert_totals(&audit, expected);
+        assert_eq!(bought(&audit), 1);
+        assert_eq!(fees(&audit), decimal("462.66"));
+        assert_eq!(audit.purchases[0].term.option, PriceOption::Reserved(TERM));
         // `reserved` sizes the same pool on the same hours.
-        let fleet = assessed(&one);
+        let fleet = assessed(&estate);
         assert_eq!(fleet.reserved[0].usage.peak(), 6);
         let option = one_year(&fleet);
         assert_eq!(option.amount, Decimal::ONE);
@@ -118,27 +120,27 @@ fn of_six_boxes_that_are_all_up_half_of_the_time_none_is_reserved() {
     let mut machines = named("half", 5, late_half);
     let half = |period: u32| period % 288 >= 144 && period >= 6 * 288;
     machines.push(box_in("i-young", WORKS, HELD_MIB, half).launched_hours_ago(8 * 24));
-    let one = estate(machines);
-    let found = audited(&one);
+    let fleet = estate(machines);
+    let audit = audited(&fleet);
     // 6 × 367.19; half of the hours are less than 63%.
-    assert_totals(&found, ["2203.14", "2203.14", "0", "0"]);
-    assert_eq!(bought(&found), 0);
-    assert_eq!(one_year(&assessed(&one)).amount, Decimal::ZERO);
+    assert_totals(&audit, ["2203.14", "2203.14", "0", "0"]);
+    assert_eq!(bought(&audit), 0);
+    assert_eq!(one_year(&assessed(&fleet)).amount, Decimal::ZERO);
 }
 
 #[test]
 fn two_halves_of_a_day_are_one_box_around_the_clock() {
-    let one = estate(vec![early_half("i-1"), late_half("i-2")]);
-    let found = audited(&one);
+    let halves = estate(vec![early_half("i-1"), late_half("i-2")]);
+    let audit = audited(&halves);
     // 2 × 367.19, of which one reservation takes all: 462.6594 are paid.
-    assert_totals(&found, ["734.38", "462.66", "0", "271.72"]);
-    assert_eq!(bought(&found), 1);
-    let fleet = assessed(&one);
+    assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
+    assert_eq!(bought(&audit), 1);
+    let fleet = assessed(&halves);
     assert_eq!(fleet.reserved[0].usage.peak(), 1);
     assert_eq!(one_year(&fleet).monthly_savings.amount(), decimal("271.72"));
     // The same half twice is two boxes in half of the hours.
-    let found = audited(&estate(named("half", 2, late_half)));
-    assert_totals(&found, ["734.38", "734.38", "0", "0"]);
+    let audit = audited(&estate(named("half", 2, late_half)));
+    assert_totals(&audit, ["734.38", "734.38", "0", "0"]);
 }
 
 #[test]
@@ -146,26 +148,26 @@ fn a_young_member_fills_no_valley_that_nobody_saw_it_in() {
     let half = |period: u32| period % 288 < 144 && period >= 6 * 288;
     let young = stopped_for(box_in("i-young", WORKS, HELD_MIB, half), 12);
     let young = young.launched_hours_ago(8 * 24);
-    let one = estate(vec![late_half("i-1"), young]);
-    let found = audited(&one);
+    let estate = estate(vec![late_half("i-1"), young]);
+    let audit = audited(&estate);
     // Seen for 192 h, in which one of the two runs at a time. Its share of the 144 h
     // before is 72 h, and these are where the other ran: there N is 2, and 0 in 72 h. One
     // unit is used in 264 of 336 h, 78.6%: 730 × (1.006 × 264 / 336 − 0.63378) =
     // 730 × 0.156648571 = 114.3535. Both cost 367.19.
-    assert_totals(&found, ["734.38", "620.03", "0", "114.35"]);
-    assert_eq!(bought(&found), 1);
-    let fleet = assessed(&one);
+    assert_totals(&audit, ["734.38", "620.03", "0", "114.35"]);
+    assert_eq!(bought(&audit), 1);
+    let fleet = assessed(&estate);
     assert_eq!(fleet.reserved[0].usage.peak(), 2);
     assert_eq!(one_year(&fleet).monthly_savings.amount(), decimal("114.35"));
 }
 
 #[test]
 fn nothing_is_bought_for_a_member_of_six_days() {
-    let found = audited(&estate(vec![young("i-1", 6 * 24, WORKS)]));
-    assert_totals(&found, ["734.38", "734.38", "0", "0"]);
-    assert!(found.purchases.is_empty());
-    let found = audited(&estate(vec![young("i-1", 7 * 24, WORKS)]));
-    assert_totals(&found, ["734.38", "462.66", "0", "271.72"]);
+    let audit = audited(&estate(vec![young("i-1", 6 * 24, WORKS)]));
+    assert_totals(&audit, ["734.38", "734.38", "0", "0"]);
+    assert!(audit.purchases.is_empty());
+    let audit = audited(&estate(vec![young("i-1", 7 * 24, WORKS)]));
+    assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
     // In a group the others are not held up by it, and it is not bought for with them.
     let with = |hours: u32| {
         let mut machines = named("old", 2, working);
@@ -174,13 +176,13 @@ fn nothing_is_bought_for_a_member_of_six_days() {
     };
     // 3 × 734.38 = 2 203.14; 2 × 271.7206 = 543.4412, 3 × 271.7206 = 815.1618.
     let (six, eight) = (with(6 * 24), with(8 * 24));
-    let found = audited(&six);
-    assert_totals(&found, ["2203.14", "1659.70", "0", "543.44"]);
-    assert_eq!(bought(&found), 2);
+    let audit = audited(&six);
+    assert_totals(&audit, ["2203.14", "1659.70", "0", "543.44"]);
+    assert_eq!(bought(&audit), 2);
     assert_eq!(assessed(&six).reserved[0].usage.peak(), 2);
-    let found = audited(&eight);
-    assert_totals(&found, ["2203.14", "1387.98", "0", "815.16"]);
-    assert_eq!(bought(&found), 3);
+    let audit = audited(&eight);
+    assert_totals(&audit, ["2203.14", "1387.98", "0", "815.16"]);
+    assert_eq!(bought(&audit), 3);
     assert_eq!(assessed(&eight).reserved[0].usage.peak(), 3);
 }
 
@@ -192,13 +194,13 @@ fn what_remains_of_steady_boxes_are_the_fees_of_all_pools() {
         of_type(working("i-3"), "g5.2xlarge"),
         of_type(working("i-4"), "g6.xlarge"),
     ];
-    let found = audited(&estate(machines));
+    let audit = audited(&estate(machines));
     // 2 × 734.38 + 884.76 + 587.50 = 2 941.02. Fees: 2 × 462.6594 = 925.32, 557.3988 =
     // 557.40 and 382.4616 = 382.46, together 1 865.18. Saved: 543.44 + 327.36 + 205.04.
-    assert_totals(&found, ["2941.02", "1865.18", "0", "1075.84"]);
-    assert_eq!(fees(&found), decimal("1865.18"));
-    assert_eq!(found.purchases.len(), 3);
-    assert_eq!(bought(&found), 4);
+    assert_totals(&audit, ["2941.02", "1865.18", "0", "1075.84"]);
+    assert_eq!(fees(&audit), decimal("1865.18"));
+    assert_eq!(audit.purchases.len(), 3);
+    assert_eq!(bought(&audit), 4);
 }
 
 #[test]
@@ -228,11 +230,11 @@ fn another_member_never_lowers_what_its_pool_costs_after_the_plan() {
     let mut before = Decimal::ZERO;
     for (machine, planned) in machines {
         fleet.push(machine);
-        let found = audited(&estate(fleet.clone()));
-        let after = found.totals.planned_monthly_cost.map(Money::amount);
+        let audit = audited(&estate(fleet.clone()));
+        let after = audit.totals.planned_monthly_cost.map(Money::amount);
         assert_eq!(after, Some(decimal(planned)), "{} boxes", fleet.len());
         assert!(after >= Some(before));
-        assert!(after >= Some(fees(&found)));
+        assert!(after >= Some(fees(&audit)));
         before = decimal(planned);
     }
 }
@@ -245,17 +247,17 @@ fn linux_and_windows_of_one_group_are_two_pools() {
         windows(working("i-3")),
         windows(working("i-4")),
     ];
-    let one = estate(tagged(machines, "renderer"));
-    let found = audited(&one);
+    let fleet = estate(tagged(machines, "renderer"));
+    let audit = audited(&fleet);
     // 2 × 734.38 + 2 × 868.70 = 3 206.16; 2 × 271.7206 = 543.4412. No Windows is sold
     // for one year without upfront.
-    assert_totals(&found, ["3206.16", "2662.72", "0", "543.44"]);
-    let [purchase] = found.purchases.as_slice() else {
-        panic!("{:?}", found.purchases)
+    assert_totals(&audit, ["3206.16", "2662.72", "0", "543.44"]);
+    let [purchase] = audit.purchases.as_slice() else {
+        panic!("{:?}", audit.purchases)
     };
     assert_eq!(purchase.count, 2);
     assert_eq!(purchase.key.operating_system, OperatingSystem::Linux);
-    for pool in &assessed(&one).reserved {
+    for pool in &assessed(&fleet).reserved {
         assert_eq!(pool.usage.peak(), 2, "{}", pool.key);
     }
     // The same under Linux alone is one pool of four: 4 × 271.7206 = 1 086.8824.
@@ -269,30 +271,30 @@ fn shared_and_dedicated_hardware_of_one_group_are_two_pools() {
     let mut dedicated = working("i-3");
     dedicated.instance.tenancy = Tenancy::Dedicated;
     let machines = vec![working("i-1"), working("i-2"), dedicated];
-    let mut one = estate(tagged(machines, "renderer"));
+    let mut fleet = estate(tagged(machines, "renderer"));
     let key = PriceKey {
         tenancy: Tenancy::Dedicated,
         ..g5_key()
     };
     // 2 × 734.38 + 1.10 × 730 = 2 271.76; 2 × 271.7206 = 543.4412.
-    priced(&mut one, key.clone(), "1.10");
-    let found = audited(&one);
-    assert_totals(&found, ["2271.76", "1728.32", "0", "543.44"]);
-    assert_eq!(bought(&found), 2);
+    priced(&mut fleet, key.clone(), "1.10");
+    let audit = audited(&fleet);
+    assert_totals(&audit, ["2271.76", "1728.32", "0", "543.44"]);
+    assert_eq!(bought(&audit), 2);
     // Where a dedicated one is sold at 0.70: 803.00 − 511.00 = 292.00 more.
     let reserved = key.with_option(PriceOption::Reserved(TERM));
-    priced(&mut one, reserved, "0.70");
-    let found = audited(&one);
-    assert_totals(&found, ["2271.76", "1436.32", "0", "835.44"]);
-    let counts = found
+    priced(&mut fleet, reserved, "0.70");
+    let audit = audited(&fleet);
+    assert_totals(&audit, ["2271.76", "1436.32", "0", "835.44"]);
+    let counts = audit
         .purchases
         .iter()
-        .map(|one| (one.key.tenancy, one.count));
+        .map(|purchase| (purchase.key.tenancy, purchase.count));
     let counts: Vec<(Tenancy, u32)> = counts.collect();
     assert!(counts.contains(&(Tenancy::Shared, 2)), "{counts:?}");
     assert!(counts.contains(&(Tenancy::Dedicated, 1)), "{counts:?}");
     // At most one action of a kind, for its parts in both pools.
-    assert_eq!(kinds(&found), [ActionKind::Commit]);
+    assert_eq!(kinds(&audit), [ActionKind::Commit]);
 }
 
 #[test]
@@ -317,16 +319,16 @@ fn spot_is_for_groups_of_one_system() {
 
 #[test]
 fn nothing_is_bought_beside_a_plan_of_unknown_rate() {
-    let one = two_beside(savings_plan(SavingsPlanKind::Compute, "0.80"));
-    let found = audited(&one);
-    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
-    assert_eq!(kinds(&found), []);
-    assert!(has_gap(&found, "savings plan rate"), "{:?}", found.gaps);
-    let totals = &found.totals;
+    let estate = two_beside(savings_plan(SavingsPlanKind::Compute, "0.80"));
+    let audit = audited(&estate);
+    assert!(audit.purchases.is_empty(), "{:?}", audit.purchases);
+    assert_eq!(kinds(&audit), []);
+    assert!(has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
+    let totals = &audit.totals;
     assert_eq!(totals.planned_monthly_cost, totals.monthly_cost);
-    let fleet = assessed(&one);
+    let fleet = assessed(&estate);
     let mut options = fleet.reserved.iter().flat_map(|pool| &pool.options);
-    assert!(options.all(|one| one.amount.is_zero()));
+    assert!(options.all(|option| option.amount.is_zero()));
     assert!(
         fleet
             .gaps
@@ -337,32 +339,32 @@ fn nothing_is_bought_beside_a_plan_of_unknown_rate() {
 
 #[test]
 fn a_plan_of_known_rate_covers_and_the_rest_is_bought_for() {
-    let mut one = two_beside(savings_plan(SavingsPlanKind::Compute, "0.80"));
+    let mut fleet = two_beside(savings_plan(SavingsPlanKind::Compute, "0.80"));
     let key = g5_key().with_option(PriceOption::ComputeSavingsPlan(TERM));
-    priced(&mut one, key, "0.80");
-    let found = audited(&one);
+    priced(&mut fleet, key, "0.80");
+    let audit = audited(&fleet);
     // The plan pays all of the first, 0.80 × 730 = 584.00; 734.38 for the other, which
     // is reserved: 271.7206.
-    assert_totals(&found, ["1318.38", "1046.66", "0", "271.72"]);
-    assert_eq!(bought(&found), 1);
-    let option = |one: &AuditedWorkload| one.workload.key.purchase_option;
-    let mut options: Vec<PurchaseOption> = found.workloads.iter().map(option).collect();
+    assert_totals(&audit, ["1318.38", "1046.66", "0", "271.72"]);
+    assert_eq!(bought(&audit), 1);
+    let option = |workload: &AuditedWorkload| workload.workload.key.purchase_option;
+    let mut options: Vec<PurchaseOption> = audit.workloads.iter().map(option).collect();
     options.sort();
     assert_eq!(
         options,
         [PurchaseOption::OnDemand, PurchaseOption::SavingsPlan]
     );
-    assert!(!has_gap(&found, "savings plan rate"), "{:?}", found.gaps);
+    assert!(!has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
 }
 
 #[test]
 fn a_plan_of_the_family_whose_rate_is_in_the_book_covers_too() {
     // The rate of a g5.xlarge under it is that of the reserved instance, 0.63378.
-    let found = audited(&two_beside(of_family("g5", "0.63378")));
+    let audit = audited(&two_beside(of_family("g5", "0.63378")));
     // 462.66 + 734.38, and the other is reserved.
-    assert_totals(&found, ["1197.04", "925.32", "0", "271.72"]);
-    assert_eq!(bought(&found), 1);
-    assert!(!has_gap(&found, "savings plan rate"), "{:?}", found.gaps);
+    assert_totals(&audit, ["1197.04", "925.32", "0", "271.72"]);
+    assert_eq!(bought(&audit), 1);
+    assert!(!has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
 }
 
 #[test]
@@ -379,21 +381,21 @@ fn a_plan_of_the_family_without_a_rate_for_windows_holds_back_windows() {
     assert_eq!(bought(&free), 2);
     let mut beside = boxes();
     beside.commitments.savings_plans = vec![of_family("g5", "1")];
-    let found = at_high(&beside);
-    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
-    assert!(has_gap(&found, "savings plan rate"), "{:?}", found.gaps);
+    let audit = at_high(&beside);
+    assert!(audit.purchases.is_empty(), "{:?}", audit.purchases);
+    assert!(has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
 }
 
 #[test]
 fn a_plan_of_another_family_holds_nothing_back() {
-    let found = audited(&two_beside(of_family("g6", "0.52392")));
+    let audit = audited(&two_beside(of_family("g6", "0.52392")));
     // 2 × 734.38 and the fee of the plan, which nobody uses: 0.52392 × 730 = 382.4616.
     // It is neither waste nor saved before it ends. 2 × 271.7206 = 543.4412.
-    assert_totals(&found, ["1851.22", "1307.78", "0", "543.44"]);
-    assert_eq!(bought(&found), 2);
-    assert!(!has_gap(&found, "savings plan rate"), "{:?}", found.gaps);
-    let [row] = found.unused.as_slice() else {
-        panic!("{:?}", found.unused)
+    assert_totals(&audit, ["1851.22", "1307.78", "0", "543.44"]);
+    assert_eq!(bought(&audit), 2);
+    assert!(!has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
+    let [row] = audit.unused.as_slice() else {
+        panic!("{:?}", audit.unused)
     };
     assert_eq!(row.monthly_cost.map(Money::amount), Some(decimal("382.46")));
     assert_eq!(row.planned_monthly_cost(), row.monthly_cost);
@@ -407,30 +409,30 @@ fn a_plan_that_covers_no_instances_or_has_ended_holds_nothing_back() {
         ..savings_plan(SavingsPlanKind::Compute, "0.80")
     };
     for plan in [of_sagemaker, ended] {
-        let found = audited(&two_beside(plan));
-        assert_eq!(bought(&found), 2);
-        assert!(!has_gap(&found, "savings plan rate"), "{:?}", found.gaps);
+        let audit = audited(&two_beside(plan));
+        assert_eq!(bought(&audit), 2);
+        assert!(!has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
     }
 }
 
 #[test]
 fn what_a_plan_of_unknown_rate_may_pay_for_is_not_certain_to_end() {
     // An idle box: 734.38 that the plan may pay already.
-    let mut one = estate(vec![idle("i-1")]);
-    let alone = audited(&one);
+    let mut fleet = estate(vec![idle("i-1")]);
+    let alone = audited(&fleet);
     assert_totals(&alone, ["734.38", "0", "734.38", "0"]);
     let plan = savings_plan(SavingsPlanKind::Compute, "0.80");
-    one.commitments.savings_plans = vec![plan];
-    let found = audited(&one);
-    assert_totals(&found, ["734.38", "0", "0", "734.38"]);
-    let [stop] = found.workloads[0].actions.as_slice() else {
-        panic!("one action: {:?}", found.workloads[0].actions);
+    fleet.commitments.savings_plans = vec![plan];
+    let audit = audited(&fleet);
+    assert_totals(&audit, ["734.38", "0", "0", "734.38"]);
+    let [stop] = audit.workloads[0].actions.as_slice() else {
+        panic!("one action: {:?}", audit.workloads[0].actions);
     };
     assert!(stop.caveats()[0].contains("rate is unknown"), "{stop:?}");
     // No plan pays for spot.
-    one.instances[0].lifecycle = Lifecycle::Spot;
-    let found = audited(&one);
-    assert_eq!(found.totals.monthly_waste, found.totals.monthly_cost);
-    let rest = found.totals.monthly_optimization.map(Money::amount);
+    fleet.instances[0].lifecycle = Lifecycle::Spot;
+    let audit = audited(&fleet);
+    assert_eq!(audit.totals.monthly_waste, audit.totals.monthly_cost);
+    let rest = audit.totals.monthly_optimization.map(Money::amount);
     assert_eq!(rest, Some(Decimal::ZERO));
 }

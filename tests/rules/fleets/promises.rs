@@ -28,20 +28,20 @@ fn at_high(machines: Vec<Machine>) -> Audit {
     audit(&estate(machines), &Policy::default(), Risk::High)
 }
 
-fn commits(found: &Audit, id: &str) -> bool {
-    let mut all = found.workloads.iter();
-    let one = all
-        .find(|one| one.workload.id() == id)
+fn commits(report: &Audit, id: &str) -> bool {
+    let mut workloads = report.workloads.iter();
+    let workload = workloads
+        .find(|workload| workload.workload.id() == id)
         .expect("it is there");
-    let mut kinds = one.actions.iter().map(|action| action.kind());
+    let mut kinds = workload.actions.iter().map(|action| action.kind());
     kinds.any(|kind| kind == ActionKind::Commit)
 }
 
 #[test]
 fn a_purchase_states_everything_that_is_paid_until_it_ends() {
-    let found = audited(&estate(vec![steady("i-1"), steady("i-2")]));
-    let [bought] = found.purchases.as_slice() else {
-        panic!("{:?}", found.purchases)
+    let report = audited(&estate(vec![steady("i-1"), steady("i-2")]));
+    let [bought] = report.purchases.as_slice() else {
+        panic!("{:?}", report.purchases)
     };
     let promise = bought.promise().expect("a term");
     assert_eq!(promise.kind, "standard-reserved-instance");
@@ -63,9 +63,9 @@ fn a_purchase_states_everything_that_is_paid_until_it_ends() {
 fn upfront_is_cash_and_a_young_machine_is_little_evidence() {
     let mut young = steady("i-2").launched_hours_ago(10 * 24);
     young.instance.attached_time = None;
-    let found = at_high(vec![steady("i-1"), young]);
-    let [bought] = found.purchases.as_slice() else {
-        panic!("{:?}", found.purchases)
+    let report = at_high(vec![steady("i-1"), young]);
+    let [bought] = report.purchases.as_slice() else {
+        panic!("{:?}", report.purchases)
     };
     let promise = bought.promise().expect("a term");
     // Three years all upfront: 2 × 9 940.99, and nothing by the month.
@@ -94,10 +94,12 @@ fn work_that_ends_is_asked_until_when_and_no_dollar_changes() {
         caveat.starts_with("i-1: until when does it run?"),
         "{caveat}"
     );
-    let asked = |found: &Audit, id: &str| {
-        let mut all = found.workloads.iter();
-        let one = all.find(|one| one.workload.id() == id).expect("there");
-        let mut caveats = one.actions.iter().flat_map(|action| action.caveats());
+    let asked = |report: &Audit, id: &str| {
+        let mut workloads = report.workloads.iter();
+        let workload = workloads
+            .find(|workload| workload.workload.id() == id)
+            .expect("there");
+        let mut caveats = workload.actions.iter().flat_map(|action| action.caveats());
         caveats.any(|caveat| caveat.starts_with("until when"))
     };
     assert!(asked(&training, "i-1") && !asked(&training, "i-2"));
@@ -128,8 +130,8 @@ fn no_term_goes_beyond_the_last_day() {
 #[test]
 fn a_tag_that_cannot_be_read_is_a_gap() {
     let gaps = |tag: &str, value: &str| {
-        let found = audited(&estate(vec![steady("i-1").tag(tag, value)]));
-        let of_tag = found
+        let report = audited(&estate(vec![steady("i-1").tag(tag, value)]));
+        let of_tag = report
             .gaps
             .into_iter()
             .filter(|gap| gap.reason.contains(tag));
@@ -165,10 +167,10 @@ fn a_tag_that_cannot_be_read_is_a_gap() {
         member("i-2", "2"),
         member("i-3", ""),
     ];
-    let found = audited(&estate(group));
+    let report = audited(&estate(group));
     let words = "the tag gpucost:replicas of 2 instances, such as i-2, cannot be read: it declares \
                  nothing";
-    let gaps = found.gaps.iter();
+    let gaps = report.gaps.iter();
     assert_eq!(gaps.filter(|gap| gap.reason == words).count(), 1);
 }
 
@@ -182,9 +184,9 @@ fn a_last_day_allows_the_terms_that_end_before() {
     // 2 × (1.006 − 0.591553) × 730 = 605.09262, and the other alone for three years
     // 0.627728 × 730 = 458.24144.
     let ends = steady("i-1").tag("gpucost:until", &in_days(2 * 366));
-    let found = at_high(vec![ends, steady("i-2")]);
-    let [bought] = found.purchases.as_slice() else {
-        panic!("{:?}", found.purchases)
+    let report = at_high(vec![ends, steady("i-2")]);
+    let [bought] = report.purchases.as_slice() else {
+        panic!("{:?}", report.purchases)
     };
     let promise = bought.promise().expect("a term");
     assert_eq!((bought.count, promise.term.years), (2, 1));
@@ -196,17 +198,19 @@ fn a_last_day_allows_the_terms_that_end_before() {
 #[test]
 fn a_finding_shows_the_cents_of_the_action_that_answers_it() {
     let saved = |risk: Risk| {
-        let found = audit(&estate(vec![steady("i-1")]), &Policy::default(), risk);
+        let report = audit(&estate(vec![steady("i-1")]), &Policy::default(), risk);
         let of_rule = |rule: &str| {
-            let mut all = found.findings.iter();
-            let finding = all.find(|one| one.rule() == rule).expect("it fires");
+            let mut findings = report.findings.iter();
+            let finding = findings
+                .find(|finding| finding.rule() == rule)
+                .expect("it fires");
             finding.monthly_savings.map(|saved| saved.amount())
         };
-        let mut all = found.findings.iter();
-        let finding = all.find(|one| one.rule() == "steady-on-demand");
+        let mut findings = report.findings.iter();
+        let finding = findings.find(|finding| finding.rule() == "steady-on-demand");
         let to = &finding.expect("it fires").recommendation.to;
         assert_eq!(to.contains("3 years"), risk == Risk::High, "{to}");
-        let actions = found.workloads[0].actions.iter();
+        let actions = report.workloads[0].actions.iter();
         let actions = actions.map(|action| action.monthly_savings().amount());
         (of_rule("steady-on-demand"), actions.collect::<Vec<_>>())
     };

@@ -57,14 +57,14 @@ fn half_of_the_time_costs_the_same_found_up_or_stopped() {
 #[test]
 fn members_found_up_and_stopped_are_one_workload() {
     let machines = tagged(vec![late_half("i-1"), early_half("i-2")], "renderer");
-    let found = audited(&estate(machines));
+    let audit = audited(&estate(machines));
     // 2 × 367.19, which one reservation takes: 271.7206.
-    assert_totals(&found, ["734.38", "462.66", "0", "271.72"]);
-    assert_eq!(only_workload(&found).workload.instances.len(), 2);
+    assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
+    assert_eq!(only_workload(&audit).workload.instances.len(), 2);
     // Two that are up at once are two in half of the hours.
     let machines = tagged(vec![late_half("i-1"), late_half("i-2")], "renderer");
-    let found = audited(&estate(machines));
-    assert_totals(&found, ["734.38", "734.38", "0", "0"]);
+    let audit = audited(&estate(machines));
+    assert_totals(&audit, ["734.38", "734.38", "0", "0"]);
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn a_start_this_morning_makes_no_box_young() {
     let attached = late_half("i-1").launched_hours_ago(12).seen_before();
     assert_totals(&alone(attached), ["367.19", "367.19", "0", "0"]);
     // Without that it is as old as its start, and was up ever since.
-    let found = alone(young("i-1", 12, WORKS));
-    assert_totals(&found, ["734.38", "734.38", "0", "0"]);
+    let audit = alone(young("i-1", 12, WORKS));
+    assert_totals(&audit, ["734.38", "734.38", "0", "0"]);
 }
 
 #[test]

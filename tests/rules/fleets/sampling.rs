@@ -17,7 +17,9 @@ fn alone(machine: Machine) -> Audit {
 
 fn stops(audit: &Audit) -> bool {
     let actions = &only_workload(audit).actions;
-    actions.iter().any(|one| one.kind() == ActionKind::Stop)
+    actions
+        .iter()
+        .any(|action| action.kind() == ActionKind::Stop)
 }
 
 fn has_actions(audit: &Audit) -> bool {
@@ -34,7 +36,7 @@ fn seen_in(seen: impl Fn(u32) -> bool + Copy) -> Machine {
     let mut machine = box_in("i-1", 0.0, FREE_MIB, seen);
     machine
         .series
-        .retain(|one| one.metric != Metric::CpuUtilization);
+        .retain(|series| series.metric != Metric::CpuUtilization);
     machine.cpu(flat(95.0))
 }
 
@@ -51,14 +53,17 @@ fn a_quarter_of_an_hour_is_a_cadence_and_not_a_hole() {
         let audit = alone(box_in("i-1", WORKS, HELD_MIB, move |period| {
             period % step == 0
         }));
-        let one = only_workload(&audit);
-        let summary = one.workload.utilization.as_ref().expect("measured");
+        let workload = only_workload(&audit);
+        let summary = workload.workload.utilization.as_ref().expect("measured");
         let expected = u64::from(PERIODS / step);
         assert_eq!(
             (summary.n_samples, summary.expected_samples),
             (expected, expected)
         );
-        assert_eq!(one.verdict.classification, Classification::WellUtilized);
+        assert_eq!(
+            workload.verdict.classification,
+            Classification::WellUtilized
+        );
         // 1.006 × 730; a reservation costs 462.66, as of a machine that is seen every five
         // minutes.
         assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
@@ -67,8 +72,11 @@ fn a_quarter_of_an_hour_is_a_cadence_and_not_a_hole() {
     let audit = alone(seen_in(|period| {
         period % (4 * DAY) == 0 && period < 12 * DAY
     }));
-    let one = only_workload(&audit);
-    assert_eq!(one.verdict.classification, Classification::InsufficientData);
+    let workload = only_workload(&audit);
+    assert_eq!(
+        workload.verdict.classification,
+        Classification::InsufficientData
+    );
 }
 
 #[test]
@@ -136,8 +144,11 @@ fn records_that_are_apart_in_a_file_are_one_series() {
         // 2 × 734.38; two reservations save 2 × 271.7206.
         assert_totals(&usage, ["1468.76", "925.32", "0", "543.44"]);
         assert_totals(&points, ["1468.76", "925.32", "0", "543.44"]);
-        for (one, other) in points.workloads.iter().zip(&usage.workloads) {
-            assert_eq!(one.workload.utilization, other.workload.utilization);
+        for (of_points, of_usage) in points.workloads.iter().zip(&usage.workloads) {
+            assert_eq!(
+                of_points.workload.utilization,
+                of_usage.workload.utilization
+            );
         }
     }
 }
@@ -149,8 +160,11 @@ fn an_agent_that_died_says_nothing_about_today() {
     assert_eq!(only_workload(&audit).verdict.state, Some(UsageState::Idle));
     // Five minutes more are.
     let audit = alone(seen_in(|period| period < PERIODS - DAY - 1));
-    let one = only_workload(&audit);
-    assert_eq!(one.verdict.classification, Classification::InsufficientData);
+    let workload = only_workload(&audit);
+    assert_eq!(
+        workload.verdict.classification,
+        Classification::InsufficientData
+    );
     assert!(!has_actions(&audit));
     // The last seven of fourteen days.
     let audit = alone(seen_in(|period| period < 7 * DAY));
@@ -188,7 +202,7 @@ fn memory_that_is_not_measured_any_more_stops_nothing() {
     let early = |period: u32| (period < 9 * DAY).then_some(FREE_MIB);
     let mut machine = box_in("i-1", 0.0, FREE_MIB, |_| true);
     let used = Metric::GpuMemoryUsed;
-    machine.series.retain(|one| one.metric != used);
+    machine.series.retain(|series| series.metric != used);
     let machine = machine
         .series(used, Statistic::Average, Some(0), early)
         .series(used, Statistic::Maximum, Some(0), early);
@@ -216,8 +230,11 @@ fn a_counter_that_stands_still_beside_the_power_of_work_is_a_contradiction() {
         Some(UsageState::IdleHeld)
     );
     let works = alone(drawing(280.0));
-    let one = only_workload(&works);
-    assert_eq!(one.verdict.classification, Classification::InsufficientData);
+    let workload = only_workload(&works);
+    assert_eq!(
+        workload.verdict.classification,
+        Classification::InsufficientData
+    );
     assert!(!has_actions(&works));
     let gap = works.gaps.iter().find(|gap| {
         let words = "280 of 300 W, where idle is about 57 W: the metrics contradict each other";
@@ -240,8 +257,8 @@ fn a_counter_that_stands_still_beside_the_power_of_work_is_a_contradiction() {
     let days = RunDays::of(&estate(vec![drawing(280.0)]));
     let charges = daily_charges(&works, &days, Decimal::from(730));
     assert_eq!(charges.len(), 14);
-    for one in charges {
-        assert_eq!(one.split.unmeasured, one.effective);
+    for charge in charges {
+        assert_eq!(charge.split.unmeasured, charge.effective);
     }
 }
 

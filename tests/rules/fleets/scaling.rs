@@ -51,9 +51,9 @@ pub(super) fn of_batch(min_vcpus: u32, queues: Option<&[&str]>) -> ScalingGroup 
 
 /// Machines in a group of some settings, those that run in service.
 pub(super) fn in_group(machines: Vec<Machine>, group: ScalingGroup) -> Estate {
-    let running = machines.iter().map(|one| &one.instance);
-    let running = running.filter(|one| one.state.is_running());
-    let mut in_service: Vec<ResourceId> = running.map(|one| one.id.clone()).collect();
+    let running = machines.iter().map(|machine| &machine.instance);
+    let running = running.filter(|instance| instance.state.is_running());
+    let mut in_service: Vec<ResourceId> = running.map(|instance| instance.id.clone()).collect();
     in_service.sort();
     let mut estate = estate(scaled(machines, NAME));
     estate.scaling_groups.push(ScalingGroup {
@@ -85,7 +85,7 @@ fn a_minimum_that_prevents_a_stop_is_lowered_with_its_values() {
         "{TERMINATE}, which lowers the desired capacity from 6 to 3: with a lower capacity \
          alone, the group chooses which instances end"
     );
-    let at = |step: &str| steps.iter().position(|one| one == step);
+    let at = |step: &str| steps.iter().position(|known| known == step);
     assert!(
         at(lower).is_some() && at(lower) < at(&terminate),
         "{steps:#?}"
@@ -148,7 +148,9 @@ fn settings_that_do_not_count_these_instances_are_not_calculated_with() {
         plain
     );
     // All of one that was read are known to be in one zone, which needs one step less.
-    let steps = plain.into_iter().filter(|one| !one.contains("AZRebalance"));
+    let steps = plain
+        .into_iter()
+        .filter(|step| !step.contains("AZRebalance"));
     let steps: Vec<String> = steps.collect();
     assert_eq!(
         steps_of(&in_group(half_idle(), weighted), "idle-gpu"),
@@ -204,13 +206,13 @@ fn hours_off_are_scheduled_actions_with_both_sizes() {
         let machine = Machine::new(id, "g5.xlarge").cpu(flat(5.0));
         machine.gpu(0, by_day).vram(0, HELD_MIB, A10G_MIB)
     };
-    let all = ScalingGroup {
+    let settings = ScalingGroup {
         desired: 2,
         min: 1,
         ..group()
     };
     let machines = vec![machine("i-1"), machine("i-2")];
-    let steps = steps_of(&in_group(machines, all), "off-hours").join("\n");
+    let steps = steps_of(&in_group(machines, settings), "off-hours").join("\n");
     let expected = "add scheduled actions to the Auto Scaling group trainers: minimum size 0 and \
                     desired capacity 0 when these hours begin, 1 and 2 when they end";
     assert!(steps.contains(expected), "{steps}");
@@ -225,8 +227,13 @@ fn spot_names_what_the_group_buys_on_demand() {
     };
     let caveats = |group| {
         let audit = audited(&in_group(machine(), group));
-        let actions = audit.workloads.iter().flat_map(|one| &one.actions);
-        let spot = actions.clone().find(|one| one.kind() == ActionKind::Spot);
+        let actions = audit
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.actions);
+        let spot = actions
+            .clone()
+            .find(|action| action.kind() == ActionKind::Spot);
         spot.expect("spot").caveats().to_vec()
     };
     let mixed = ScalingGroup {
@@ -349,8 +356,13 @@ fn other_actions_in_an_environment_of_batch_name_its_settings() {
     let spot = spot.gpu(0, flat(70.0)).vram(0, 3_000.0, 15_360.0);
     let spot = declared(vec![spot.tag("gpucost:restartable", "true")], "batch");
     let audit = audited(&in_group(spot, of_batch(0, None)));
-    let actions = audit.workloads.iter().flat_map(|one| &one.actions);
-    let spot = actions.clone().find(|one| one.kind() == ActionKind::Spot);
+    let actions = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.actions);
+    let spot = actions
+        .clone()
+        .find(|action| action.kind() == ActionKind::Spot);
     let caveats = spot.expect("spot").caveats();
     let expected = "the Batch compute environment nightly buys on demand: set its type to SPOT";
     assert!(caveats[0].starts_with(expected), "{caveats:?}");

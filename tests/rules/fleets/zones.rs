@@ -15,8 +15,10 @@ fn in_two_zones(machines: Vec<Machine>) -> Vec<Machine> {
     let zones = ["us-east-1a"; 3]
         .into_iter()
         .chain(["us-east-1b"].repeat(9));
-    let all = machines.into_iter().zip(zones);
-    all.map(|(one, zone)| in_zone(one, zone)).collect()
+    let members = machines.into_iter().zip(zones);
+    members
+        .map(|(machine, zone)| in_zone(machine, zone))
+        .collect()
 }
 
 fn at(steps: &[String], words: &str) -> Option<usize> {
@@ -70,13 +72,13 @@ fn zones_of_instances_that_are_not_known_count_as_several() {
 fn fewer_of_a_part_end_without_rebalancing() {
     let busy = ["i-1", "i-2", "i-3"].map(|id| of_type(working(id), "g5.2xlarge"));
     let replicas = ["i-4", "i-5", "i-6", "i-7"].map(|id| box_in(id, 12.0, HELD_MIB, |_| true));
-    let all = declared(busy.into_iter().chain(replicas).collect(), "serving");
+    let members = declared(busy.into_iter().chain(replicas).collect(), "serving");
     let of_seven = ScalingGroup {
         desired: 7,
         ..group()
     };
     // 3 and 4 are left as 3 and 2.
-    let estate = in_group(in_two_zones(all), of_seven);
+    let estate = in_group(in_two_zones(members), of_seven);
     let steps = steps_of(&estate, "overprovisioned-gpu");
     let (suspend, end) = (at(&steps, SUSPEND), at(&steps, END));
     assert!(suspend.is_some() && suspend < end, "{steps:#?}");

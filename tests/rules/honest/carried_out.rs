@@ -25,8 +25,8 @@ struct Twice {
     after: Audit,
 }
 
-fn takes(one: &AuditedWorkload, kind: ActionKind) -> bool {
-    one.actions.iter().any(|action| action.kind() == kind)
+fn takes(workload: &AuditedWorkload, kind: ActionKind) -> bool {
+    workload.actions.iter().any(|action| action.kind() == kind)
 }
 
 fn amount(money: Option<Money>) -> Decimal {
@@ -49,8 +49,8 @@ impl Twice {
 
     /// What is left of a workload at on-demand or spot prices, commitments left out, and
     /// whether any of it is paid for ahead.
-    fn left_of(&self, one: &AuditedWorkload) -> (Decimal, bool) {
-        let was: BTreeSet<&ResourceId> = one.workload.instances.iter().collect();
+    fn left_of(&self, workload: &AuditedWorkload) -> (Decimal, bool) {
+        let was: BTreeSet<&ResourceId> = workload.workload.instances.iter().collect();
         let mut sum = Decimal::ZERO;
         let mut is_paid_ahead = false;
         for left in &self.after.workloads {
@@ -68,22 +68,23 @@ impl Twice {
     }
 
     /// What one hour of the window is worth in a month on the types of a row.
-    fn hour(&self, one: &AuditedWorkload) -> Decimal {
-        let cost = one.workload.cost.as_ref();
+    fn hour(&self, workload: &AuditedWorkload) -> Decimal {
+        let cost = workload.workload.cost.as_ref();
         let rates = cost.iter().flat_map(|cost| &cost.instances);
-        let most = rates.map(|one| one.quote.rate.amount()).max();
+        let most = rates.map(|rate| rate.quote.rate.amount()).max();
         most.unwrap_or_default() * Decimal::from(730) / Decimal::from(WINDOW_HOURS)
     }
 
     /// What a row may differ by because hours are whole: slower work goes on for a part of
     /// one.
-    fn slack(&self, one: &AuditedWorkload) -> Decimal {
-        let moved = one.proposals.rightsize();
-        let slowdown = moved.and_then(|found| Some(found.projection?.slowdown));
-        let is_slower = takes(one, ActionKind::Rightsize) && slowdown.is_some_and(|by| by > 1.0);
+    fn slack(&self, workload: &AuditedWorkload) -> Decimal {
+        let moved = workload.proposals.rightsize();
+        let slowdown = moved.and_then(|rightsizing| Some(rightsizing.projection?.slowdown));
+        let is_slower =
+            takes(workload, ActionKind::Rightsize) && slowdown.is_some_and(|by| by > 1.0);
         // A schedule is computed by the hours every week, of which one may lack.
-        let mut members = one.workload.members.iter();
-        let is_part_of_a_week = takes(one, ActionKind::Schedule)
+        let mut members = workload.workload.members.iter();
+        let is_part_of_a_week = takes(workload, ActionKind::Schedule)
             && members.any(|member| member.activity.len() % 168 != 0);
         let hours = if is_slower {
             // And the last stretch of a day may end with the window.
@@ -92,64 +93,78 @@ impl Twice {
         } else {
             Decimal::from(u8::from(is_part_of_a_week))
         };
-        hours * self.hour(one) * Decimal::from(one.workload.instances.len())
+        hours * self.hour(workload) * Decimal::from(workload.workload.instances.len())
     }
 
-    fn check_row(&self, one: &AuditedWorkload) {
-        let Some(cost) = &one.workload.cost else {
+    fn check_row(&self, workload: &AuditedWorkload) {
+        let Some(cost) = &workload.workload.cost else {
             return;
         };
-        if cost.instances.iter().any(|one| one.committed.is_some()) {
+        if cost
+            .instances
+            .iter()
+            .any(|instance| instance.committed.is_some())
+        {
             return;
         }
-        let mut planned = amount(one.workload.monthly_cost());
-        for action in &one.actions {
+        let mut planned = amount(workload.workload.monthly_cost());
+        for action in &workload.actions {
             if action.kind() != ActionKind::Commit {
                 planned -= action.monthly_savings().amount();
             }
             planned -= amount(action.lost_work());
         }
-        let (found, is_paid_ahead) = self.left_of(one);
+        let (left, is_paid_ahead) = self.left_of(workload);
         // Commitments that were there pay for where it moves to, and what several stops free of
         // them is shared by all of these: the sums say how much.
-        let is_shared = is_paid_ahead || takes(one, ActionKind::Stop);
+        let is_shared = is_paid_ahead || takes(workload, ActionKind::Stop);
         if is_shared && !self.today.commitments.is_empty() {
             return;
         }
-        let cents = one.actions.len() + one.workload.instances.len();
+        let cents = workload.actions.len() + workload.workload.instances.len();
         let tolerance = Decimal::new(cents as i64, 2);
-        let tolerance = tolerance + self.slack(one);
+        let tolerance = tolerance + self.slack(workload);
         assert!(
-            (planned - found).abs() <= tolerance,
-            "{}: {planned} planned, {found} found: {:?}",
-            one.workload.name,
-            one.actions
+            (planned - left).abs() <= tolerance,
+            "{}: {planned} planned, {left} found: {:?}",
+            workload.workload.name,
+            workload.actions
         );
     }
 
     /// Per month in a currency: what was planned, and what is found but for the storage
     /// of what the plan stopped.
     fn sums(&self, currency: Currency) -> (Decimal, Decimal) {
-        let of = |money: Option<Money>| amount(money.filter(|one| one.currency() == currency));
+        let of = |money: Option<Money>| amount(money.filter(|sum| sum.currency() == currency));
         let mut planned = Decimal::ZERO;
-        for one in &self.before.workloads {
-            planned += of(one.planned_monthly_cost());
-            let lost = one.actions.iter().map(|action| of(action.lost_work()));
+        for workload in &self.before.workloads {
+            planned += of(workload.planned_monthly_cost());
+            let lost = workload.actions.iter().map(|action| of(action.lost_work()));
             planned -= lost.sum::<Decimal>();
-            let snapshots = one.actions.iter().map(|action| of(action.snapshots()));
+            let snapshots = workload.actions.iter().map(|action| of(action.snapshots()));
             planned -= snapshots.sum::<Decimal>();
         }
         let unused = self.before.unused.iter();
         planned += unused
-            .map(|one| of(one.planned_monthly_cost()))
+            .map(|commitment| of(commitment.planned_monthly_cost()))
             .sum::<Decimal>();
         let stopped = self.stopped();
         let rows = self.after.workloads.iter();
-        let rows = rows.filter(|one| !one.workload.instances.iter().all(|id| stopped.contains(id)));
-        let mut found: Decimal = rows.map(|one| of(one.workload.monthly_cost())).sum();
+        let rows = rows.filter(|workload| {
+            !workload
+                .workload
+                .instances
+                .iter()
+                .all(|id| stopped.contains(id))
+        });
+        let mut left: Decimal = rows
+            .map(|workload| of(workload.workload.monthly_cost()))
+            .sum();
         let unused = self.after.unused.iter();
-        found += unused.map(|one| of(one.monthly_cost)).sum::<Decimal>();
-        (planned, found)
+        left += unused
+            .map(|commitment| of(commitment.monthly_cost))
+            .sum::<Decimal>();
+        (planned, left)
     }
 
     /// What the plan stops.
@@ -158,9 +173,9 @@ impl Twice {
             .before
             .workloads
             .iter()
-            .filter(|one| takes(one, ActionKind::Stop));
+            .filter(|workload| takes(workload, ActionKind::Stop));
         stops
-            .flat_map(|one| &one.proposals.stop().expect("the plan stops").members)
+            .flat_map(|workload| &workload.proposals.stop().expect("the plan stops").members)
             .collect()
     }
 
@@ -172,36 +187,39 @@ impl Twice {
             .before
             .workloads
             .iter()
-            .filter(|one| takes(one, ActionKind::Commit))
-            .flat_map(|one| {
-                one.alternatives
+            .filter(|workload| takes(workload, ActionKind::Commit))
+            .flat_map(|workload| {
+                workload
+                    .alternatives
                     .billed
                     .iter()
-                    .filter(|one| one.is_sized)
-                    .map(|one| &one.id)
+                    .filter(|member| member.is_sized)
+                    .map(|member| &member.id)
             })
             .collect();
         let runs = self
             .after
             .workloads
             .iter()
-            .filter(|one| one.workload.cost.is_some());
+            .filter(|workload| workload.workload.cost.is_some());
         let mut others = runs
-            .flat_map(|one| &one.workload.members)
-            .filter(|one| !committed.contains(&one.id));
-        let is_as_good = others.any(|one| {
+            .flat_map(|workload| &workload.workload.members)
+            .filter(|member| !committed.contains(&member.id));
+        let is_as_good = others.any(|member| {
             let mut bought = self.before.purchases.iter();
-            bought.any(|purchase| purchase.key.with_option(one.price_key.option) == one.price_key)
+            bought.any(|purchase| {
+                purchase.key.with_option(member.price_key.option) == member.price_key
+            })
         });
         let mut rooms = self.estate.commitments.capacity_reservations.iter();
         let pays_for_room = rooms.any(|room| {
             let mut bought = self.before.purchases.iter();
             bought.any(|purchase| purchase.key.instance_type == room.instance_type)
         });
-        let rests = self.before.workloads.iter().any(|one| {
-            one.alternatives.schedule.is_some()
-                && takes(one, ActionKind::Commit)
-                && !takes(one, ActionKind::Schedule)
+        let rests = self.before.workloads.iter().any(|workload| {
+            workload.alternatives.schedule.is_some()
+                && takes(workload, ActionKind::Commit)
+                && !takes(workload, ActionKind::Schedule)
         });
         // What was reserved before may pay for room once its machines are gone.
         let bought = &self.today.commitments;
@@ -216,8 +234,8 @@ impl Twice {
     /// not known before, and after the plan it may be known to be nothing.
     fn has_unrated(&self) -> bool {
         let audits = [&self.before, &self.after];
-        let mut all = audits.iter().flat_map(|audit| &audit.commitments);
-        all.any(|one| !one.unrated.is_empty())
+        let mut commitments = audits.iter().flat_map(|audit| &audit.commitments);
+        commitments.any(|commitment| !commitment.unrated.is_empty())
     }
 
     fn check_sum(&self) {
@@ -225,22 +243,28 @@ impl Twice {
             return;
         }
         for currency in [Currency::Usd, Currency::Cny] {
-            let (planned, found) = self.sums(currency);
-            let all = &self.before.workloads;
-            let actions: usize = all.iter().map(|one| one.actions.len()).sum();
-            let slower = all.iter().map(|one| self.slack(one)).sum::<Decimal>();
+            let (planned, left) = self.sums(currency);
+            let workloads = &self.before.workloads;
+            let actions: usize = workloads
+                .iter()
+                .map(|workload| workload.actions.len())
+                .sum();
+            let slower = workloads
+                .iter()
+                .map(|workload| self.slack(workload))
+                .sum::<Decimal>();
             // A machine of another number is rounded by itself.
-            let targets = all.iter().flat_map(|one| &one.actions);
+            let targets = workloads.iter().flat_map(|workload| &workload.actions);
             let moved: u32 = targets.filter_map(Action::target).map(|to| to.count).sum();
-            let roundings = 2 + actions + all.len() + moved as usize;
+            let roundings = 2 + actions + workloads.len() + moved as usize;
             let tolerance = slower + Decimal::new(roundings as i64, 2);
-            let actions: Vec<_> = all.iter().map(|one| &one.actions).collect();
+            let actions: Vec<_> = workloads.iter().map(|workload| &workload.actions).collect();
             let bought = &self.before.purchases;
             let what =
-                format!("{currency:?}: {planned} planned, {found} found: {actions:?} {bought:?}");
-            assert!(found <= planned + tolerance, "{what}");
+                format!("{currency:?}: {planned} planned, {left} found: {actions:?} {bought:?}");
+            assert!(left <= planned + tolerance, "{what}");
             let is_exact = !self.may_cover_others();
-            assert!(!is_exact || found >= planned - tolerance, "{what}");
+            assert!(!is_exact || left >= planned - tolerance, "{what}");
         }
     }
 
@@ -262,15 +286,16 @@ impl Twice {
     fn check_waste(&self) {
         let stopped = self.stopped();
         // A stop in doubt may be certain in the model, which has a CPU point wherever it ran.
-        let doubtful = |one: &&AuditedWorkload| {
-            let stop = one.proposals.stopping();
+        let doubtful = |workload: &&AuditedWorkload| {
+            let stop = workload.proposals.stopping();
             stop.is_some_and(|stop| stop.risk() > self.before.plan_risk)
         };
         let doubtful = self.before.workloads.iter().filter(doubtful);
-        let doubtful: BTreeSet<&ResourceId> =
-            doubtful.flat_map(|one| &one.workload.instances).collect();
-        for one in &self.after.workloads {
-            if one
+        let doubtful: BTreeSet<&ResourceId> = doubtful
+            .flat_map(|workload| &workload.workload.instances)
+            .collect();
+        for workload in &self.after.workloads {
+            if workload
                 .workload
                 .instances
                 .iter()
@@ -278,19 +303,23 @@ impl Twice {
             {
                 continue;
             }
-            for action in &one.actions {
+            for action in &workload.actions {
                 let is_storage = action.kind() == ActionKind::Release
-                    && one.workload.instances.iter().all(|id| stopped.contains(id));
+                    && workload
+                        .workload
+                        .instances
+                        .iter()
+                        .all(|id| stopped.contains(id));
                 let waste = action.certain().amount();
                 assert!(
                     is_storage || waste.is_zero(),
                     "{}: {action:?}",
-                    one.workload.name
+                    workload.workload.name
                 );
             }
         }
-        for one in &self.after.unused {
-            assert_eq!(one.actions, [], "{}", one.name);
+        for commitment in &self.after.unused {
+            assert_eq!(commitment.actions, [], "{}", commitment.name);
         }
     }
 }
@@ -302,24 +331,24 @@ proptest! {
     fn what_is_carried_out_costs_what_was_planned((mut boxes, bought) in fleet(), risk in 0..3_usize) {
         let risk = [Risk::Low, Risk::Medium, Risk::High][risk];
         // The faintest work would not show at all on a faster card.
-        for level in boxes.iter_mut().flat_map(|one| &mut one.levels) {
+        for level in boxes.iter_mut().flat_map(|drawn| &mut drawn.levels) {
             *level = if *level > 0 { (*level).max(10) } else { 0 };
         }
         // A move to another type brings members of a group together: what they do is said
         // of all of them alike.
-        let declared: Vec<usize> = boxes.iter().map(|one| one.declared).collect();
-        for one in boxes.iter_mut().filter(|one| one.group.is_some()) {
-            one.declared = declared[0];
+        let declared: Vec<usize> = boxes.iter().map(|drawn| drawn.declared).collect();
+        for drawn in boxes.iter_mut().filter(|drawn| drawn.group.is_some()) {
+            drawn.declared = declared[0];
         }
         let today = estate_of(&boxes, &bought);
         let twice = Twice::of(&today, risk);
-        for one in &twice.before.workloads {
-            twice.check_row(one);
+        for workload in &twice.before.workloads {
+            twice.check_row(workload);
         }
         twice.check_sum();
         twice.check_waste();
         // Yuan are in no sum of dollars.
-        if boxes.iter().all(|one| !one.is_in_china) {
+        if boxes.iter().all(|drawn| !drawn.is_in_china) {
             twice.check_diff();
         }
     }
@@ -327,30 +356,30 @@ proptest! {
     #[test]
     fn fewer_replicas_cost_what_was_planned((mut boxes, bought) in fleet()) {
         let first = boxes[0].clone();
-        for one in &mut boxes {
-            one.group = Some(0);
-            one.declared = SERVING;
-            one.kind = first.kind;
-            one.zone = first.zone;
-            one.is_windows = first.is_windows;
-            one.is_dedicated = first.is_dedicated;
-            one.is_second_account = first.is_second_account;
-            one.is_in_china = first.is_in_china;
-            one.is_spot = first.is_spot;
-            one.is_ignored = false;
-            one.is_auto_scaling = first.is_auto_scaling;
-            one.is_in_reservation = false;
-            one.holes = [1; 3];
-            one.age = 2_000;
-            one.busy = 24;
-            one.vram_percent = 10;
-            one.network_mbps = None;
-            one.levels = one.levels.map(|level| level.clamp(10, 20));
+        for drawn in &mut boxes {
+            drawn.group = Some(0);
+            drawn.declared = SERVING;
+            drawn.kind = first.kind;
+            drawn.zone = first.zone;
+            drawn.is_windows = first.is_windows;
+            drawn.is_dedicated = first.is_dedicated;
+            drawn.is_second_account = first.is_second_account;
+            drawn.is_in_china = first.is_in_china;
+            drawn.is_spot = first.is_spot;
+            drawn.is_ignored = false;
+            drawn.is_auto_scaling = first.is_auto_scaling;
+            drawn.is_in_reservation = false;
+            drawn.holes = [1; 3];
+            drawn.age = 2_000;
+            drawn.busy = 24;
+            drawn.vram_percent = 10;
+            drawn.network_mbps = None;
+            drawn.levels = drawn.levels.map(|level| level.clamp(10, 20));
         }
         let today = estate_of(&boxes, &bought);
         let twice = Twice::of(&today, Risk::Medium);
-        for one in &twice.before.workloads {
-            twice.check_row(one);
+        for workload in &twice.before.workloads {
+            twice.check_row(workload);
         }
         twice.check_sum();
     }

@@ -241,18 +241,20 @@ impl Box_ {
 
 /// The boxes as an estate with what was bought.
 pub fn estate_of(boxes: &[Box_], bought: &ExistingCommitments) -> Estate {
-    let capacity_type = bought.capacity.and(boxes.first()).map(|one| one.kind);
+    let capacity_type = bought.capacity.and(boxes.first()).map(|first| first.kind);
     let machines: Vec<Machine> = boxes
         .iter()
         .enumerate()
-        .map(|(index, one)| one.machine(&format!("i-{index}"), capacity_type))
+        .map(|(index, drawn)| drawn.machine(&format!("i-{index}"), capacity_type))
         .collect();
     let inside = |state: fn(&InstanceState) -> bool| {
         let held = machines.iter().map(|machine| &machine.instance);
-        let held = held.filter(|one| one.capacity_reservation_id.is_some() && state(&one.state));
+        let held = held.filter(|instance| {
+            instance.capacity_reservation_id.is_some() && state(&instance.state)
+        });
         held.count() as u32
     };
-    let (all, now) = (inside(|_| true), inside(|state| state.is_running()));
+    let (total, now) = (inside(|_| true), inside(|state| state.is_running()));
     let mut fleet = estate(machines);
     fleet.accounts = vec!["111122223333".to_owned(), "444455556666".to_owned()];
     fleet.regions = vec!["cn-north-1".to_owned(), "us-east-1".to_owned()];
@@ -271,8 +273,8 @@ pub fn estate_of(boxes: &[Box_], bought: &ExistingCommitments) -> Estate {
                 instance_type: TYPES[kind].0.to_owned(),
                 operating_system: OperatingSystem::Linux,
                 tenancy: Tenancy::Shared,
-                total: all + room,
-                available: all + room - now,
+                total: total + room,
+                available: total + room - now,
                 capacity_block: false,
                 start: None,
                 committed_until: (!can_be_lowered)

@@ -71,9 +71,9 @@ fn power_that_is_not_measured_changes_no_stop_but_one_that_it_contradicts() {
 /// The estate without most points of a metric of one instance: none, or twelve.
 fn without(estate: &Estate, id: &ResourceId, metric: Metric, keeps: usize) -> Estate {
     let mut less = estate.clone();
-    for one in &mut less.metrics {
-        if one.instance == *id && one.metric == metric {
-            *one = first(one, keeps, estate.window);
+    for series in &mut less.metrics {
+        if series.instance == *id && series.metric == metric {
+            *series = first(series, keeps, estate.window);
         }
     }
     less
@@ -97,13 +97,16 @@ fn first(series: &Series, keeps: usize, window: Window) -> Series {
 /// The stop in the workload of an instance.
 fn stop_of<'a>(audit: &'a Audit, id: &ResourceId) -> Option<&'a Action> {
     let mut own = audit.workloads.iter();
-    let own = own.find(|one| one.workload.instances.contains(id))?;
+    let own = own.find(|workload| workload.workload.instances.contains(id))?;
     let mut actions = own.actions.iter();
     actions.find(|action| action.kind() == ActionKind::Stop)
 }
 
-fn saved(one: &AuditedWorkload, kind: ActionKind) -> Decimal {
-    let actions = one.actions.iter().filter(|action| action.kind() == kind);
+fn saved(workload: &AuditedWorkload, kind: ActionKind) -> Decimal {
+    let actions = workload
+        .actions
+        .iter()
+        .filter(|action| action.kind() == kind);
     actions
         .map(|action| action.monthly_savings().amount())
         .sum()
@@ -125,9 +128,9 @@ proptest! {
         let before = audited(&estate);
         let after = audited(&without(&estate, id, metric, keeps));
         let of = |audit: &Audit, kind: ActionKind| -> Decimal {
-            let all = audit.workloads.iter();
-            all.filter(|one| one.workload.instances.contains(id))
-                .map(|one| saved(one, kind))
+            let workloads = audit.workloads.iter();
+            workloads.filter(|workload| workload.workload.instances.contains(id))
+                .map(|workload| saved(workload, kind))
                 .sum()
         };
         for kind in levers {
@@ -137,9 +140,9 @@ proptest! {
         // And no commitment rests on that member.
         for purchase in &after.purchases {
             for share in &purchase.shares {
-                let one = after.workloads.iter().find(|one| one.workload.id() == share.id);
-                let one = one.expect("a workload of the plan");
-                let rests = one.alternatives.billed.iter().any(|member| member.is_sized && member.id == *id);
+                let workload = after.workloads.iter().find(|workload| workload.workload.id() == share.id);
+                let workload = workload.expect("a workload of the plan");
+                let rests = workload.alternatives.billed.iter().any(|member| member.is_sized && member.id == *id);
                 prop_assert!(!rests, "{metric} of {id}");
             }
         }
@@ -169,7 +172,7 @@ proptest! {
         if let Some(stop) = is.filter(|_| saved_after > saved) {
             let name = id.to_string();
             let first = stop.caveats().first();
-            let is_said = first.is_some_and(|one| one.starts_with(words) && one.contains(&name));
+            let is_said = first.is_some_and(|caveat| caveat.starts_with(words) && caveat.contains(&name));
             prop_assert!(is_said, "{metric} of {id}: {:?}", stop.caveats());
         }
     }

@@ -10,7 +10,10 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 fn states(audit: &Audit) -> BTreeMap<&ResourceId, Option<UsageState>> {
-    let members = audit.workloads.iter().flat_map(|one| &one.workload.members);
+    let members = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.workload.members);
     members.map(|member| (&member.id, member.state)).collect()
 }
 
@@ -28,7 +31,7 @@ proptest! {
     fn grouping_changes_no_state_and_hides_no_waste((boxes, bought) in fleet()) {
         let alone: Vec<Box_> = boxes
             .iter()
-            .map(|one| Box_ { group: None, ..one.clone() })
+            .map(|drawn| Box_ { group: None, ..drawn.clone() })
             .collect();
         let (grouped, alone) = (estate_of(&boxes, &bought), estate_of(&alone, &bought));
         let (grouped, alone) = (audited(&grouped), audited(&alone));
@@ -37,7 +40,7 @@ proptest! {
         let trains = grouped
             .workloads
             .iter()
-            .any(|one| one.workload.kind.name() == "training");
+            .any(|workload| workload.workload.kind.name() == "training");
         prop_assert!(trains || waste(&grouped) >= waste(&alone));
         // A group costs what its members cost.
         prop_assert_eq!(grouped.totals.monthly_cost, alone.totals.monthly_cost);
@@ -46,12 +49,12 @@ proptest! {
     #[test]
     fn a_stop_takes_idle_members_by_name_and_no_other((boxes, bought) in fleet()) {
         let audit = audited(&estate_of(&boxes, &bought));
-        for one in &audit.workloads {
-            let Some(stop) = one.proposals.stop() else {
+        for workload in &audit.workloads {
+            let Some(stop) = workload.proposals.stop() else {
                 continue;
             };
             for id in &stop.members {
-                let member = one.workload.members.iter().find(|member| member.id == *id);
+                let member = workload.workload.members.iter().find(|member| member.id == *id);
                 prop_assert!(member.is_some_and(|member| member.is_idle() && member.ignored.is_none()));
             }
         }

@@ -54,14 +54,14 @@ proptest! {
             totals.monthly_savings().map_or(Decimal::ZERO, Money::amount)
         });
         // Of two currencies the totals hold one; the plan weighs both.
-        let currencies = boxes.iter().any(|one| one.is_in_china);
+        let currencies = boxes.iter().any(|drawn| drawn.is_in_china);
         prop_assert!(currencies || saved.is_sorted(), "{saved:?}");
     }
 
     #[test]
     fn sums_hold((mut boxes, bought) in fleet()) {
         // Yuan are in no sum of dollars.
-        boxes.iter_mut().for_each(|one| one.is_in_china = false);
+        boxes.iter_mut().for_each(|drawn| drawn.is_in_china = false);
         check_sums(&audited(&estate_of(&boxes, &bought)))?;
     }
 }

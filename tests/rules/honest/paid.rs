@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn a_plan_costs_at_least_the_fees_of_what_it_buys_and_keeps((boxes, bought_before) in fleet()) {
         let audit = audited(&estate_of(&boxes, &bought_before));
-        let fee = |one: &gpucost::savings::Purchase| one.monthly_fee(Decimal::from(730)).amount();
+        let fee = |purchase: &gpucost::savings::Purchase| purchase.monthly_fee(Decimal::from(730)).amount();
         for purchase in &audit.purchases {
             let today: Decimal = purchase.shares.iter().map(|share| share.monthly).sum();
             let planned = today - purchase.monthly_savings.amount();
@@ -133,7 +133,7 @@ proptest! {
         }
         let of_dollars = audit.purchases.iter();
         let bought: Decimal = of_dollars
-            .filter(|one| one.on_demand_hourly.currency() == Currency::Usd)
+            .filter(|purchase| purchase.on_demand_hourly.currency() == Currency::Usd)
             .map(fee)
             .sum();
         // Room that cannot be lowered may be paid by the reservations of what is stopped: their
@@ -155,9 +155,9 @@ proptest! {
     fn what_is_bought_is_the_best_of_every_number(lives in lives()) {
         let audit = fleet_of(&lives);
         let (today, count, cost) = brute_force(&lives);
-        let found = audit.totals.monthly_cost.expect("priced").amount();
-        prop_assert!((found - today).abs() <= Decimal::new(lives.len() as i64, 2));
-        let bought: u32 = audit.purchases.iter().map(|one| one.count).sum();
+        let monthly_cost = audit.totals.monthly_cost.expect("priced").amount();
+        prop_assert!((monthly_cost - today).abs() <= Decimal::new(lives.len() as i64, 2));
+        let bought: u32 = audit.purchases.iter().map(|purchase| purchase.count).sum();
         prop_assert_eq!(bought, count, "{:?}", lives);
         let slack = Decimal::new(2 + lives.len() as i64, 2);
         prop_assert!((planned(&audit) - cost).abs() <= slack, "{} {cost}", planned(&audit));
@@ -165,9 +165,9 @@ proptest! {
 
     #[test]
     fn a_member_more_never_lowers_what_a_pool_costs(lives in lives(), more in lives()) {
-        let mut all = lives.clone();
-        all.push(more[0]);
-        let (few, many) = (planned(&fleet_of(&lives)), planned(&fleet_of(&all)));
+        let mut longer = lives.clone();
+        longer.push(more[0]);
+        let (few, many) = (planned(&fleet_of(&lives)), planned(&fleet_of(&longer)));
         prop_assert!(many + Decimal::new(2, 2) >= few, "{few} -> {many}: {lives:?} {:?}", more[0]);
     }
 
@@ -176,9 +176,9 @@ proptest! {
         // What is bought for its type or for all types would not be unrelated.
         bought.plan = None;
         bought.reserved = bought.reserved.filter(|(kind, ..)| *kind != 4);
-        for one in &mut boxes {
-            one.kind %= 4;
-            one.is_in_china = false;
+        for drawn in &mut boxes {
+            drawn.kind %= 4;
+            drawn.is_in_china = false;
         }
         let alone = Box_ {
             group: None,

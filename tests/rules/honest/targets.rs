@@ -20,13 +20,16 @@ fn card_mib(instance_type: &str) -> Option<f64> {
 }
 
 fn busiest(workload: &Workload) -> Option<(f64, f64)> {
-    let all: Option<Vec<f64>> = workload
+    let peaks: Option<Vec<f64>> = workload
         .usage
         .iter()
         .map(|usage| Some(usage.network?.busiest_gbps()))
         .collect();
-    let all = all?;
-    Some((all.iter().sum(), all.iter().copied().fold(0.0, f64::max)))
+    let peaks = peaks?;
+    Some((
+        peaks.iter().sum(),
+        peaks.iter().copied().fold(0.0, f64::max),
+    ))
 }
 
 proptest! {
@@ -36,12 +39,12 @@ proptest! {
     fn no_target_is_too_small((boxes, bought) in fleet(), risk in 0..3_usize) {
         let risk = [Risk::Low, Risk::Medium, Risk::High][risk];
         let audit = audit(&estate_of(&boxes, &bought), &Policy::default(), risk);
-        for one in &audit.workloads {
-            for action in &one.actions {
+        for workload in &audit.workloads {
+            for action in &workload.actions {
                 let Some(to) = action.target() else {
                     continue;
                 };
-                let part = &one.working().expect("what moves works").workload;
+                let part = &workload.working().expect("what moves works").workload;
                 let mut is_whole = true;
                 let (name, count) = (to.instance_type.as_str(), to.count as usize);
                 let facts = family(name.split_once('.').expect("a type").0);
@@ -56,7 +59,7 @@ proptest! {
                         Some(shape?.gpu.as_ref()?.model.clone())
                     };
                     let is_same = model(shape(name)) == model(part.shape.as_ref());
-                    let moved = one.proposals.rightsize().expect("the move");
+                    let moved = workload.proposals.rightsize().expect("the move");
                     let chosen = moved.suitable.first().expect("the type");
                     let (spread, per_gpu) = (chosen.spread, f64::from(chosen.per_gpu));
                     // What ran on a card runs on as many of the same.

@@ -23,24 +23,27 @@ pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
     let known: BTreeSet<_> = audit
         .workloads
         .iter()
-        .flat_map(|one| &one.workload.instances)
+        .flat_map(|workload| &workload.workload.instances)
         .collect();
     for instance in &estate.instances {
         if !known.contains(&instance.id) {
             after.instances.push(instance.clone());
         }
     }
-    for one in &audit.workloads {
+    for workload in &audit.workloads {
         // What stays is measured as it was.
-        if one.actions.is_empty() {
-            let own = |id: &ResourceId| one.workload.instances.contains(id);
+        if workload.actions.is_empty() {
+            let own = |id: &ResourceId| workload.workload.instances.contains(id);
             let stays = estate.instances.iter().filter(|instance| own(&instance.id));
             after.instances.extend(stays.cloned());
             let series = estate.metrics.iter().filter(|series| own(&series.instance));
             after.metrics.extend(series.cloned());
             continue;
         }
-        let change = Change { one, estate };
+        let change = Change {
+            one: workload,
+            estate,
+        };
         for machine in change.carried_out() {
             let (instance, series) = machine.into_series(estate.window);
             after.instances.push(instance);
@@ -66,22 +69,29 @@ pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
 fn lower_reservations(after: &mut Estate, audit: &Audit, before: &Estate) {
     let is_released = |id: &str| {
         let mut unused = audit.unused.iter();
-        unused.any(|one| one.id == id && !one.actions.is_empty())
+        unused.any(|commitment| commitment.id == id && !commitment.actions.is_empty())
     };
     let inside = |estate: &Estate, id: &str| -> Vec<Instance> {
-        let all = estate.instances.iter().cloned();
-        all.filter(|one| one.capacity_reservation_id.as_deref() == Some(id))
+        let instances = estate.instances.iter().cloned();
+        instances
+            .filter(|instance| instance.capacity_reservation_id.as_deref() == Some(id))
             .collect()
     };
     let mut reservations = std::mem::take(&mut after.commitments.capacity_reservations);
-    reservations.retain(|one| !is_released(&one.id));
-    for one in &mut reservations {
-        let (was, is) = (inside(before, &one.id), inside(after, &one.id));
-        if one.can_be_cancelled(before.as_of) {
-            one.total -= (was.len() - is.len()) as u32;
+    reservations.retain(|reservation| !is_released(&reservation.id));
+    for reservation in &mut reservations {
+        let (was, is) = (
+            inside(before, &reservation.id),
+            inside(after, &reservation.id),
+        );
+        if reservation.can_be_cancelled(before.as_of) {
+            reservation.total -= (was.len() - is.len()) as u32;
         }
-        let running = is.iter().filter(|one| one.state.is_running()).count();
-        one.available = one.total - running as u32;
+        let running = is
+            .iter()
+            .filter(|instance| instance.state.is_running())
+            .count();
+        reservation.available = reservation.total - running as u32;
     }
     for instance in &mut after.instances {
         if instance
@@ -171,13 +181,14 @@ impl Change<'_> {
             match action.kind() {
                 ActionKind::Stop => {
                     let stop = self.one.proposals.stop().expect("the plan stops");
-                    let all = machines.iter_mut().chain(&mut resting);
-                    all.filter(|one| stop.members.contains(&one.instance.id))
-                        .for_each(|one| self.stop(one));
+                    let members = machines.iter_mut().chain(&mut resting);
+                    members
+                        .filter(|machine| stop.members.contains(&machine.instance.id))
+                        .for_each(|machine| self.stop(machine));
                 }
-                ActionKind::Release => machines.iter_mut().for_each(|one| {
-                    one.instance.volumes.clear();
-                    one.instance.addresses.clear();
+                ActionKind::Release => machines.iter_mut().for_each(|machine| {
+                    machine.instance.volumes.clear();
+                    machine.instance.addresses.clear();
                 }),
                 ActionKind::Schedule => self.switch_off(&mut machines),
                 ActionKind::Rightsize => {
@@ -188,17 +199,17 @@ impl Change<'_> {
                     let target = action.target().expect("a move leads somewhere");
                     machines = self.shared(machines, target);
                 }
-                ActionKind::Spot => machines.iter_mut().for_each(|one| {
-                    one.instance.lifecycle = Lifecycle::Spot;
-                    one.instance.capacity_reservation_id = None;
+                ActionKind::Spot => machines.iter_mut().for_each(|machine| {
+                    machine.instance.lifecycle = Lifecycle::Spot;
+                    machine.instance.capacity_reservation_id = None;
                 }),
                 // ExistingCommitments by pool, for the estate.
                 ActionKind::Commit => {}
             }
         }
         if !self.one.actions.is_empty() {
-            let all = machines.iter_mut().chain(&mut resting);
-            all.for_each(|one| one.settle(self.estate.window));
+            let members = machines.iter_mut().chain(&mut resting);
+            members.for_each(|machine| machine.settle(self.estate.window));
         }
         machines.extend(resting);
         machines
@@ -215,12 +226,12 @@ impl Change<'_> {
     /// too: they are the proof that an instance ran.
     fn switch_off(&self, machines: &mut [Machine]) {
         let workload = self.working();
-        let found = self.one.proposals.schedule();
-        let found = found.expect("the plan has a schedule");
+        let proposal = self.one.proposals.schedule();
+        let proposal = proposal.expect("the plan has a schedule");
         let off: BTreeSet<i64> = workload
             .activity
             .hours()
-            .zip(&found.schedule.off_hours)
+            .zip(&proposal.schedule.off_hours)
             .filter(|(_, off)| **off)
             .map(|(hour, _)| hour.start.as_second())
             .collect();
@@ -242,17 +253,17 @@ impl Change<'_> {
     /// the requests does; tenants run together, each on a GPU of its own.
     fn resized(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = self.working();
-        let found = self.one.proposals.rightsize();
-        let found = found.expect("the plan has a right-sizing");
-        assert_eq!(found.action.target(), Some(target));
-        let ratio = found.projection.map_or(
+        let proposal = self.one.proposals.rightsize();
+        let proposal = proposal.expect("the plan has a right-sizing");
+        assert_eq!(proposal.action.target(), Some(target));
+        let ratio = proposal.projection.map_or(
             Ratio {
                 value: 1.0,
                 basis: RatioBasis::SameGpu,
             },
             |projection| projection.ratio,
         );
-        let chosen = found.suitable.first().expect("the chosen type");
+        let chosen = proposal.suitable.first().expect("the chosen type");
         let (spread, per_gpu) = (chosen.spread, usize::from(chosen.per_gpu));
         let today = workload.shape.as_ref().expect("a known type");
         let shape = known_shape(&self.estate.shapes, &target.instance_type).expect("a known type");
@@ -261,10 +272,13 @@ impl Change<'_> {
         let vcpu = f64::from(today.vcpu) / f64::from(shape.vcpu);
         let total_mib = shape.gpu.as_ref().and_then(card_mib);
         let is_replicas = spread == Spread::Replicas;
-        let everything = Load::merged(machines.iter().map(|one| &one.load));
+        let everything = Load::merged(machines.iter().map(|machine| &machine.load));
         let gpus_in_all = count as f64 * f64::from(devices.max(1));
-        let all: Vec<Load> = machines.iter().map(|one| one.load.clone()).collect();
-        let running = Load::running(&all);
+        let loads: Vec<Load> = machines
+            .iter()
+            .map(|machine| machine.load.clone())
+            .collect();
+        let running = Load::running(&loads);
         let mut taken = self.one.actions.iter();
         let is_scheduled = taken.any(|action| action.kind() == ActionKind::Schedule);
         let tenants = self.tenants(&machines);
@@ -282,7 +296,7 @@ impl Change<'_> {
             // Agentless power is in percent of another limit there.
             load.remove(&(None, Metric::GpuPowerUtilization, Statistic::Average));
             for (key, curve) in load.iter_mut() {
-                let of_all = || sum(all.iter().filter_map(|load| load.get(key)));
+                let of_all = || sum(loads.iter().filter_map(|load| load.get(key)));
                 match key.1 {
                     Metric::CpuUtilization if spread.keeps_machines() => {
                         *curve = scaled(curve, vcpu);
@@ -305,15 +319,15 @@ impl Change<'_> {
                     let is_work = metric == Metric::GpuUtilization;
                     let mut curve = match spread {
                         Spread::Replicas if is_work => {
-                            let all = &everything[&(None, metric, statistic)];
-                            scaled(all, ratio.value / gpus_in_all)
+                            let curve_of_all = &everything[&(None, metric, statistic)];
+                            scaled(curve_of_all, ratio.value / gpus_in_all)
                         }
-                        Spread::Replicas => largest(all.iter().filter_map(|load| load.get(&key))),
+                        Spread::Replicas => largest(loads.iter().filter_map(|load| load.get(&key))),
                         Spread::Tenants => {
                             let own = tenants.iter().skip(place * per_gpu).take(per_gpu);
                             let own: Vec<_> = own
                                 .filter_map(|(owner, gpu)| {
-                                    all[*owner].get(&(Some(*gpu), metric, statistic))
+                                    loads[*owner].get(&(Some(*gpu), metric, statistic))
                                 })
                                 .collect();
                             let factor = if is_work { ratio.value } else { 1.0 };
@@ -353,7 +367,7 @@ impl Change<'_> {
             if is_replicas && is_fewer {
                 machine.load.run_in_turn(rank, count, &running);
             }
-            let slowdown = found
+            let slowdown = proposal
                 .projection
                 .map_or(1.0, |projection| projection.slowdown);
             machine.load.stretch(slowdown, is_scheduled);
@@ -366,7 +380,7 @@ impl Change<'_> {
     fn tenants(&self, machines: &[Machine]) -> Vec<(usize, u16)> {
         let mut tenants: Vec<(bool, bool, usize, u16)> = Vec::new();
         for gpu in self.working().gpus() {
-            let mut ids = machines.iter().map(|one| &one.instance.id);
+            let mut ids = machines.iter().map(|machine| &machine.instance.id);
             if let Some(owner) = ids.position(|id| *id == gpu.instance) {
                 let rests = gpu.is_active() == Some(false);
                 let is_empty = gpu.is_allocated() == Some(false);
@@ -400,20 +414,20 @@ impl Change<'_> {
     /// utilization.
     fn shared(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = self.working();
-        let found = self.one.proposals.share().expect("the plan shares");
-        assert_eq!(found.action.target(), Some(target));
+        let proposal = self.one.proposals.share().expect("the plan shares");
+        assert_eq!(proposal.action.target(), Some(target));
         let tenants: Vec<_> = workload
             .gpus()
             .filter(|gpu| gpu.is_allocated() != Some(false))
             .collect();
-        assert_eq!(tenants.len(), found.tenants.len());
+        assert_eq!(tenants.len(), proposal.tenants.len());
         let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
         let devices = devices(offer);
         let count = target.count as usize;
-        let cards = spread(&found.cards, count * usize::from(devices));
+        let cards = spread(&proposal.cards, count * usize::from(devices));
         let loads: Vec<_> = machines
             .iter()
-            .map(|one| (one.instance.id.clone(), one.load.clone()))
+            .map(|machine| (machine.instance.id.clone(), machine.load.clone()))
             .collect();
         let load_of = |tenant: usize| {
             let gpu = tenants[tenant];
@@ -433,7 +447,7 @@ impl Change<'_> {
                 let card = &cards[index * usize::from(devices) + usize::from(device)];
                 for (key, own) in machine.load.of_gpu(device) {
                     let (_, metric, statistic) = key;
-                    if metric == Metric::GpuUtilization && found.mode == SharingMode::Mig {
+                    if metric == Metric::GpuUtilization && proposal.mode == SharingMode::Mig {
                         continue;
                     }
                     let curve = match metric {

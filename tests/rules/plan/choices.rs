@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 /// The actions of a plan, by workload.
 fn actions(audit: &Audit) -> Vec<(String, ActionKind)> {
     let workloads = audit.workloads.iter();
-    let all = workloads.flat_map(|one| {
-        let id = one.workload.id();
-        let actions = one.actions.iter();
+    let pairs = workloads.flat_map(|workload| {
+        let id = workload.workload.id();
+        let actions = workload.actions.iter();
         actions.map(move |action| (id.clone(), action.kind()))
     });
-    all.collect()
+    pairs.collect()
 }
 
 /// Rejects actions of the whole plan, one in `step` from one on, and holds the plan that is made again against
@@ -53,15 +53,15 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
     assert_eq!(again.totals, expected.totals);
     assert_eq!(again.plan_risk, expected.plan_risk);
     assert_eq!(again.purchases, expected.purchases);
-    for (one, other) in again.workloads.iter().zip(&expected.workloads) {
-        let id = one.workload.id();
-        assert_eq!(one.actions, other.actions, "{id}");
-        assert_eq!(one.left_out, other.left_out, "{id}");
+    for (judged, wanted) in again.workloads.iter().zip(&expected.workloads) {
+        let id = judged.workload.id();
+        assert_eq!(judged.actions, wanted.actions, "{id}");
+        assert_eq!(judged.left_out, wanted.left_out, "{id}");
         let rejected = kinds.get(&id).cloned().unwrap_or_default();
-        let mut left = one.actions.iter().map(|action| action.kind());
+        let mut left = judged.actions.iter().map(|action| action.kind());
         assert!(left.all(|kind| !rejected.contains(&kind)), "{id}");
         // What is off stays in sight, unless another level of risk offers it no more.
-        let off = one
+        let off = judged
             .left_out
             .iter()
             .filter(|(_, why)| **why == SkipReason::Rejected);
@@ -71,10 +71,11 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
             assert_eq!(off, rejected, "{id}");
         }
         // Rows add up: cost, less what each action saves.
-        if let (Some(cost), Some(planned)) =
-            (one.workload.monthly_cost(), one.planned_monthly_cost())
-        {
-            let saved = one
+        if let (Some(cost), Some(planned)) = (
+            judged.workload.monthly_cost(),
+            judged.planned_monthly_cost(),
+        ) {
+            let saved = judged
                 .actions
                 .iter()
                 .map(|action| action.monthly_savings().amount());
@@ -127,13 +128,13 @@ fn the_cheapest_resize_gives_way_to_one_that_a_commitment_makes_cheaper() {
             rejected: rejected.collect(),
             ..Policy::default()
         };
-        let found = audit(&oversized(), &policy, Risk::Medium);
+        let report = audit(&oversized(), &policy, Risk::Medium);
         let money = |money: Option<Money>| money.expect("priced").amount().to_string();
         let (today, planned) = (
-            money(found.totals.monthly_cost),
-            money(found.totals.planned_monthly_cost),
+            money(report.totals.monthly_cost),
+            money(report.totals.planned_monthly_cost),
         );
-        let actions = found.workloads[0].actions.iter().map(|action| {
+        let actions = report.workloads[0].actions.iter().map(|action| {
             let to = action.target().map(|to| to.instance_type.clone());
             (action.kind(), to, money(Some(action.monthly_savings())))
         });

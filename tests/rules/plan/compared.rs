@@ -26,18 +26,18 @@ fn before_and_after(estate: &Estate, accepted: Risk) -> (Audit, Audit) {
 /// What of the estate has stopped costs now, while it stands.
 fn storage(before: &Audit, after: &Audit) -> Decimal {
     let stopped_by = |id: &str| {
-        let mut all = before.workloads.iter();
-        let one = all.find(|one| one.workload.id() == id);
-        one.is_some_and(|one| {
-            let mut kinds = one.actions.iter().map(|action| action.kind());
+        let mut workloads = before.workloads.iter();
+        let workload = workloads.find(|workload| workload.workload.id() == id);
+        workload.is_some_and(|workload| {
+            let mut kinds = workload.actions.iter().map(|action| action.kind());
             kinds.any(|kind| kind == ActionKind::Stop)
         })
     };
     after
         .workloads
         .iter()
-        .filter(|one| !one.workload.key.running && stopped_by(&one.workload.id()))
-        .filter_map(|one| Some(one.workload.monthly_cost()?.amount()))
+        .filter(|workload| !workload.workload.key.running && stopped_by(&workload.workload.id()))
+        .filter_map(|workload| Some(workload.workload.monthly_cost()?.amount()))
         .sum()
 }
 
@@ -82,8 +82,8 @@ fn the_diff_of_the_demo_before_and_after_its_plan_reports_what_was_planned() {
             Risk::Low | Risk::High => Decimal::ZERO,
         };
         assert_eq!(plan.lost_work.amount(), lost_work, "{accepted}");
-        for one in &before.workloads {
-            check_workload(one, &diff, accepted);
+        for workload in &before.workloads {
+            check_workload(workload, &diff, accepted);
         }
     }
 }
@@ -91,29 +91,35 @@ fn the_diff_of_the_demo_before_and_after_its_plan_reports_what_was_planned() {
 /// What a workload costs after its plan is what the plan said: to the cent after
 /// one action, a cent for each further one and half a cent for each instance, because
 /// each is rounded.
-fn check_workload(one: &AuditedWorkload, diff: &AuditDiff<'_>, accepted: Risk) {
+fn check_workload(workload: &AuditedWorkload, diff: &AuditDiff<'_>, accepted: Risk) {
     let mut changed = diff.changed.iter();
-    let change = changed.find(|change| change.old.id == one.workload.id());
+    let change = changed.find(|change| change.old.id == workload.workload.id());
     let Some(change) = change else {
-        assert!(one.actions.is_empty(), "{}", one.workload.name);
+        assert!(workload.actions.is_empty(), "{}", workload.workload.name);
         return;
     };
-    let planned = one.planned_monthly_cost().expect("a price").amount();
-    let found = change.new.monthly_cost.expect("a price").amount();
+    let planned = workload.planned_monthly_cost().expect("a price").amount();
+    let cost = change.new.monthly_cost.expect("a price").amount();
     let what = format!(
-        "{} at {accepted}: {planned} planned, {found} found",
-        one.workload.name
+        "{} at {accepted}: {planned} planned, {cost} found",
+        workload.workload.name
     );
     // Work that is lost and done again is planned for, and no price shows it.
-    let mut set_aside = one.actions.iter().filter_map(|action| action.lost_work());
+    let mut set_aside = workload
+        .actions
+        .iter()
+        .filter_map(|action| action.lost_work());
     let lost_work = set_aside.next().map_or(Decimal::ZERO, Money::amount);
     // Nor does any show the snapshots of what is released.
-    let mut kept = one.actions.iter().filter_map(|action| action.snapshots());
+    let mut kept = workload
+        .actions
+        .iter()
+        .filter_map(|action| action.snapshots());
     let unseen = lost_work + kept.next().map_or(Decimal::ZERO, Money::amount);
     // Each instance is rounded by itself, and half a cent of eight is four.
-    let further = one.actions.len().saturating_sub(1) + one.workload.instances.len() / 2;
+    let further = workload.actions.len().saturating_sub(1) + workload.workload.instances.len() / 2;
     let tolerance = Decimal::new(further as i64, 2);
-    assert!((planned - unseen - found).abs() <= tolerance, "{what}");
+    assert!((planned - unseen - cost).abs() <= tolerance, "{what}");
 }
 
 #[test]
@@ -139,7 +145,9 @@ fn what_is_removed_takes_its_cost_and_its_findings_with_it() {
     let before = audit(&demo(), &policy, Risk::Medium);
     let mut smaller = demo();
     let idle = "i-0710738f7e219399e";
-    smaller.instances.retain(|one| one.id.as_str() != idle);
+    smaller
+        .instances
+        .retain(|instance| instance.id.as_str() != idle);
     let after = audit(&smaller, &policy, Risk::Medium);
     let (old, new) = (PastAudit::of(&before), PastAudit::of(&after));
     let diff = AuditDiff::of(&old, &new);
@@ -171,7 +179,7 @@ proptest! {
             PastAudit::of(&audit)
         });
         let diff = AuditDiff::of(&old, &new);
-        let all_priced = old.workloads.iter().chain(&new.workloads).all(|one| one.monthly_cost.is_some());
+        let all_priced = old.workloads.iter().chain(&new.workloads).all(|workload| workload.monthly_cost.is_some());
         if all_priced {
             prop_assert_eq!(diff.sum_of_rows(), diff.monthly_cost.change());
         }

@@ -193,24 +193,24 @@ impl Machine {
     pub fn of(estate: &Estate, id: &ResourceId) -> Self {
         let mut instances = estate.instances.iter();
         let instance = instances
-            .find(|one| one.id == *id)
+            .find(|known| known.id == *id)
             .expect("it is in the estate")
             .clone();
         let mut series: Vec<&Series> = estate
             .metrics
             .iter()
-            .filter(|one| one.instance == *id)
+            .filter(|series| series.instance == *id)
             .collect();
         // Of two series of the same thing the first source counts.
-        series.sort_by_key(|one| one.source);
+        series.sort_by_key(|candidate| candidate.source);
         let mut load = Load::default();
-        for one in series {
-            load.entry((one.gpu, one.metric, one.statistic))
+        for own in series {
+            load.entry((own.gpu, own.metric, own.statistic))
                 .or_insert_with(|| Curve {
-                    period_seconds: one.points.period_seconds(),
-                    values: one.points.iter().collect(),
-                    source: one.source,
-                    joined_by: one.joined_by,
+                    period_seconds: own.points.period_seconds(),
+                    values: own.points.iter().collect(),
+                    source: own.source,
+                    joined_by: own.joined_by,
                 });
         }
         let mut machine = Self { instance, load };

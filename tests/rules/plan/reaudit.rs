@@ -50,24 +50,25 @@ impl Twice {
     }
 
     /// The workloads that hold what is left of one.
-    fn left_of(&self, one: &AuditedWorkload) -> Vec<&AuditedWorkload> {
-        let was: BTreeSet<&ResourceId> = one.workload.instances.iter().collect();
-        let all = self.after.workloads.iter();
-        all.filter(|left| {
-            left.workload
-                .instances
-                .iter()
-                .any(|id| was.contains(&origin(id)))
-        })
-        .collect()
+    fn left_of(&self, workload: &AuditedWorkload) -> Vec<&AuditedWorkload> {
+        let was: BTreeSet<&ResourceId> = workload.workload.instances.iter().collect();
+        let workloads = self.after.workloads.iter();
+        workloads
+            .filter(|left| {
+                left.workload
+                    .instances
+                    .iter()
+                    .any(|id| was.contains(&origin(id)))
+            })
+            .collect()
     }
 
     /// Compute per month of what is left of a workload, unrounded; a group may
     /// have grown into another.
-    fn compute_left(&self, one: &AuditedWorkload) -> Decimal {
-        let was: BTreeSet<&ResourceId> = one.workload.instances.iter().collect();
+    fn compute_left(&self, workload: &AuditedWorkload) -> Decimal {
+        let was: BTreeSet<&ResourceId> = workload.workload.instances.iter().collect();
         let mut sum = Decimal::ZERO;
-        for left in self.left_of(one) {
+        for left in self.left_of(workload) {
             let Some(cost) = &left.workload.cost else {
                 continue;
             };
@@ -84,31 +85,34 @@ impl Twice {
     }
 
     /// What a workload may no longer show, and what it may not show now.
-    fn check_findings(&self, name: &str, one: &AuditedWorkload) {
-        let was = advice(&self.before, [one].into_iter());
-        let is = advice(&self.after, self.left_of(one).into_iter());
+    fn check_findings(&self, name: &str, workload: &AuditedWorkload) {
+        let was = advice(&self.before, [workload].into_iter());
+        let is = advice(&self.after, self.left_of(workload).into_iter());
         for (rule, finding) in &is {
-            let what = format!("{name} at {}: {} {rule}", self.accepted, one.workload.name);
+            let what = format!(
+                "{name} at {}: {} {rule}",
+                self.accepted, workload.workload.name
+            );
             match *rule {
                 // The storage of what was stopped.
                 "stopped-with-storage" => {
-                    assert!(takes(one, ActionKind::Stop), "{what}");
+                    assert!(takes(workload, ActionKind::Stop), "{what}");
                     continue;
                 }
                 // At low risk none is bought, and only what shrank is due one.
                 "steady-on-demand" if self.accepted == Risk::Low => continue,
-                "steady-on-demand" if self.is_displaced(one) => continue,
+                "steady-on-demand" if self.is_displaced(workload) => continue,
                 // More risk than was accepted, or more data, may still find less.
                 "overprovisioned-gpu" | "underutilized-gpu" => {
                     let saves = finding.monthly_savings.is_some();
-                    let may_find_more = was_held_back(one) || lost_unmeasured_hours(one);
+                    let may_find_more = was_held_back(workload) || lost_unmeasured_hours(workload);
                     assert!(!saves || may_find_more, "{what} still saves");
                     continue;
                 }
-                "unused-gpus" if was_held_back(one) => continue,
+                "unused-gpus" if was_held_back(workload) => continue,
                 _ => assert!(was.contains_key(rule), "{what} is new"),
             }
-            for action in &one.actions {
+            for action in &workload.actions {
                 let answered = answered(action.kind());
                 assert!(!answered.contains(rule), "{what} is there again");
             }
@@ -117,34 +121,34 @@ impl Twice {
 
     /// Where less would do at no risk and everything is known, nothing is said about
     /// how little is used.
-    fn check_silence(&self, name: &str, one: &AuditedWorkload) {
-        let is = advice(&self.after, self.left_of(one).into_iter());
+    fn check_silence(&self, name: &str, workload: &AuditedWorkload) {
+        let is = advice(&self.after, self.left_of(workload).into_iter());
         let reported = ["overprovisioned-gpu", "underutilized-gpu"]
             .iter()
             .any(|rule| is.contains_key(rule));
         assert!(
-            !reported || self.may_shrink_further(one),
+            !reported || self.may_shrink_further(workload),
             "{name} at {}: {} has nothing to do",
             self.accepted,
-            one.workload.name
+            workload.workload.name
         );
     }
 
     /// Whether less would do at a higher risk for what is left of a workload, or
     /// nobody can know.
-    fn may_shrink_further(&self, one: &AuditedWorkload) -> bool {
+    fn may_shrink_further(&self, workload: &AuditedWorkload) -> bool {
         // What a commitment covers is given no other advice until it ends.
-        if takes(one, ActionKind::Commit) {
+        if takes(workload, ActionKind::Commit) {
             return true;
         }
         let policy = Policy::default();
         let boldest = audit(&self.estate, &policy, Risk::High);
-        let left = self.left_of(one);
+        let left = self.left_of(workload);
         let ids: BTreeSet<String> = left.iter().map(|left| left.workload.id()).collect();
-        let mut all = boldest.workloads.iter();
-        all.any(|left| {
-            let found = &left.proposals;
-            let saves = found.rightsize().is_some() || found.share().is_some();
+        let mut workloads = boldest.workloads.iter();
+        workloads.any(|left| {
+            let proposals = &left.proposals;
+            let saves = proposals.rightsize().is_some() || proposals.share().is_some();
             let activity = &left.workload.activity;
             let weeks_are_known = activity.is_measured() && activity.len() + 1 >= 336;
             let is_known = left.workload.vram().is_some() && weeks_are_known;
@@ -154,41 +158,42 @@ impl Twice {
 
     /// Whether what was bought for a workload covers one that nothing was bought
     /// for, because its id comes first.
-    fn is_displaced(&self, one: &AuditedWorkload) -> bool {
-        let all = self.before.workloads.iter();
-        takes(one, ActionKind::Commit)
-            && all
-                .filter(|other| !takes(other, ActionKind::Commit))
-                .flat_map(|other| self.left_of(other))
+    fn is_displaced(&self, workload: &AuditedWorkload) -> bool {
+        let workloads = self.before.workloads.iter();
+        takes(workload, ActionKind::Commit)
+            && workloads
+                .filter(|neighbor| !takes(neighbor, ActionKind::Commit))
+                .flat_map(|neighbor| self.left_of(neighbor))
                 .any(|left| left.workload.committed_cost().is_some())
     }
 
     /// Whether a group is judged by other members than before: a commitment that
     /// covers some of them parts it in two, and one that moves to the type of another
     /// of its tag joins that. Either may show what was hidden.
-    fn is_regrouped(&self, one: &AuditedWorkload) -> bool {
-        let left = self.left_of(one);
+    fn is_regrouped(&self, workload: &AuditedWorkload) -> bool {
+        let left = self.left_of(workload);
         let mut members = left.iter().flat_map(|left| &left.workload.instances);
-        left.len() > 1 || members.any(|id| !one.workload.instances.contains(&origin(id)))
+        left.len() > 1 || members.any(|id| !workload.workload.instances.contains(&origin(id)))
     }
 
     /// Nobody is reported to do more.
-    fn check_actions(&self, name: &str, one: &AuditedWorkload) {
-        let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
-        let left = self.left_of(one);
+    fn check_actions(&self, name: &str, workload: &AuditedWorkload) {
+        let what = format!("{name} at {}: {}", self.accepted, workload.workload.name);
+        let left = self.left_of(workload);
         let mut actions = left.iter().flat_map(|left| &left.actions);
         // The stop names the volumes that stay.
-        let is_storage =
-            |action: &Action| action.kind() == ActionKind::Release && takes(one, ActionKind::Stop);
+        let is_storage = |action: &Action| {
+            action.kind() == ActionKind::Release && takes(workload, ActionKind::Stop)
+        };
         // Two steps, each below the limit of latency, lead further than one.
         let is_second_step =
-            |action: &Action| action.kind() == ActionKind::Rightsize && was_held_back(one);
+            |action: &Action| action.kind() == ActionKind::Rightsize && was_held_back(workload);
         let due = |action: &&Action| {
             if is_second_step(action) {
                 return false;
             }
             let is_commit = action.kind() == ActionKind::Commit;
-            !is_storage(action) && (!is_commit || !self.is_displaced(one))
+            !is_storage(action) && (!is_commit || !self.is_displaced(workload))
         };
         if let Some(action) = actions.find(due) {
             panic!("{what} has more to do: {action:?}");
@@ -197,12 +202,12 @@ impl Twice {
 
     /// Nothing is used less than before, as it would be on a card that is cheaper
     /// and faster too.
-    fn check_use(&self, name: &str, one: &AuditedWorkload) {
-        for left in self.left_of(one) {
-            let judged = [one, left].map(|one| one.verdict.classification);
+    fn check_use(&self, name: &str, workload: &AuditedWorkload) {
+        for left in self.left_of(workload) {
+            let judged = [workload, left].map(|workload| workload.verdict.classification);
             if !judged.contains(&Classification::InsufficientData) {
                 let [was, is] = judged.map(used);
-                let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
+                let what = format!("{name} at {}: {}", self.accepted, workload.workload.name);
                 assert!(is >= was, "{what} is used less than before");
             }
         }
@@ -210,35 +215,35 @@ impl Twice {
 
     /// Before commitments: whose hours they cover is not decided by the plan, see
     /// `check_sum`.
-    fn check_cost(&self, name: &str, one: &AuditedWorkload) {
-        if one.workload.cost.is_none() {
+    fn check_cost(&self, name: &str, workload: &AuditedWorkload) {
+        if workload.workload.cost.is_none() {
             return;
         }
-        let planned = planned_before_commitments(one).expect("it has a cost");
+        let planned = planned_before_commitments(workload).expect("it has a cost");
         // What goes on being paid for a stopped one is an unused part of what is
         // owned then, which `check_sum` adds.
-        let committed_cost = one
+        let committed_cost = workload
             .workload
             .committed_cost()
-            .filter(|_| takes(one, ActionKind::Stop));
+            .filter(|_| takes(workload, ActionKind::Stop));
         let planned = planned
             - committed_cost.map_or(Decimal::ZERO, |committed_cost| {
                 committed_cost.monthly.amount()
             });
-        let found = self.compute_left(one).round_dp(2);
-        let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
-        if takes(one, ActionKind::Spot) {
+        let cost = self.compute_left(workload).round_dp(2);
+        let what = format!("{name} at {}: {}", self.accepted, workload.workload.name);
+        if takes(workload, ActionKind::Spot) {
             let least = planned * (Decimal::ONE - MOST_SPOT_OVERHEAD);
             assert!(
-                found <= planned && found >= least,
-                "{what}: {planned} planned, {found} found"
+                cost <= planned && cost >= least,
+                "{what}: {planned} planned, {cost} found"
             );
         } else {
             // A cent for each time that the plan rounds.
-            let tolerance = Decimal::new(one.actions.len() as i64, 2);
+            let tolerance = Decimal::new(workload.actions.len() as i64, 2);
             assert!(
-                (planned - found).abs() <= tolerance,
-                "{what}: {planned} planned, {found} found"
+                (planned - cost).abs() <= tolerance,
+                "{what}: {planned} planned, {cost} found"
             );
         }
     }
@@ -246,8 +251,10 @@ impl Twice {
     /// What was bought is used in more hours than it takes to pay.
     fn check_purchase(&self, name: &str, index: usize, purchase: &Purchase) {
         let id = format!("planned-{index}");
-        let mut all = self.after.commitments.iter();
-        let bought = all.find(|one| one.id == id).expect("it was bought");
+        let mut commitments = self.after.commitments.iter();
+        let bought = commitments
+            .find(|commitment| commitment.id == id)
+            .expect("it was bought");
         let break_even =
             purchase.term.effective_hourly.amount() / purchase.on_demand_hourly.amount();
         let used = bought.utilization.expect("it holds for the window");
@@ -260,16 +267,16 @@ impl Twice {
     }
 
     fn check(&self, name: &str) {
-        for one in &self.before.workloads {
-            if one.actions.is_empty() {
-                self.check_untouched(name, one);
+        for workload in &self.before.workloads {
+            if workload.actions.is_empty() {
+                self.check_untouched(name, workload);
                 continue;
             }
-            self.check_findings(name, one);
-            self.check_silence(name, one);
-            self.check_actions(name, one);
-            self.check_use(name, one);
-            self.check_cost(name, one);
+            self.check_findings(name, workload);
+            self.check_silence(name, workload);
+            self.check_actions(name, workload);
+            self.check_use(name, workload);
+            self.check_cost(name, workload);
         }
         for (index, purchase) in self.before.purchases.iter().enumerate() {
             self.check_purchase(name, index, purchase);
@@ -279,16 +286,16 @@ impl Twice {
 
     /// Nothing is done with it. What was bought for others may cover it in their
     /// place, which changes its cost alone.
-    fn check_untouched(&self, name: &str, one: &AuditedWorkload) {
-        let was = advice(&self.before, [one].into_iter());
-        for left in self.left_of(one) {
-            let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
+    fn check_untouched(&self, name: &str, workload: &AuditedWorkload) {
+        let was = advice(&self.before, [workload].into_iter());
+        for left in self.left_of(workload) {
+            let what = format!("{name} at {}: {}", self.accepted, workload.workload.name);
             assert_eq!(left.actions, [], "{what}");
             let is = advice(&self.after, [left].into_iter());
             assert!(is.keys().all(|rule| was.contains_key(rule)), "{what}");
             if left.workload.committed_cost().is_none() {
-                assert_eq!(left.workload, one.workload, "{what}");
-                assert_eq!(left.verdict, one.verdict, "{what}");
+                assert_eq!(left.workload, workload.workload, "{what}");
+                assert_eq!(left.verdict, workload.verdict, "{what}");
             }
         }
     }
@@ -297,55 +304,60 @@ impl Twice {
     /// that they cover at their price, and what nobody uses of them.
     fn check_sum(&self, name: &str) {
         let running = self.before.workloads.iter();
-        let running: Vec<_> = running.filter(|one| one.workload.cost.is_some()).collect();
+        let running: Vec<_> = running
+            .filter(|workload| workload.workload.cost.is_some())
+            .collect();
         let planned: Decimal = running
             .iter()
-            .filter_map(|one| Some(one.planned_monthly_cost()?.amount()))
+            .filter_map(|workload| Some(workload.planned_monthly_cost()?.amount()))
             .sum();
         let costs = self.after.workloads.iter();
-        let costs = costs.filter_map(|one| one.workload.cost.as_ref());
+        let costs = costs.filter_map(|workload| workload.workload.cost.as_ref());
         let used: Decimal = costs
             .flat_map(|cost| &cost.instances)
-            .map(|one| one.monthly().amount())
+            .map(|cost| cost.monthly().amount())
             .sum();
-        let unused = self.after.commitments.iter().map(|one| {
-            let share = one.utilization.expect("it is active");
-            one.monthly_cost.amount() * (Decimal::ONE - share)
+        let unused = self.after.commitments.iter().map(|commitment| {
+            let share = commitment.utilization.expect("it is active");
+            commitment.monthly_cost.amount() * (Decimal::ONE - share)
         });
-        let found = used + unused.sum::<Decimal>();
+        let cost = used + unused.sum::<Decimal>();
         let what = format!(
-            "{name} at {}: {planned} planned, {found} found",
+            "{name} at {}: {planned} planned, {cost} found",
             self.accepted
         );
-        let actions = running.iter().flat_map(|one| &one.actions);
+        let actions = running.iter().flat_map(|workload| &workload.actions);
         // A cent for each time that the plan rounds, and for each machine that is new; and a commitment covers whole hours, of
         // which a box that just stopped ran a part.
         let is_part = |usage: &InstanceUsage| usage.running.running_seconds % 3_600 != 0;
-        let parts = running.iter().flat_map(|one| &one.workload.usage);
+        let parts = running.iter().flat_map(|workload| &workload.workload.usage);
         let parts = parts.filter(|usage| is_part(usage)).count() as i64;
         let moved = actions.clone().filter_map(Action::target);
         let moved: i64 = moved.map(|to| i64::from(to.count)).sum();
         let tolerance = Decimal::new(1 + actions.count() as i64 + moved + 100 * parts, 2);
-        assert!(found <= planned + tolerance, "{what}");
-        let least = if running.iter().any(|one| takes(one, ActionKind::Spot)) {
+        assert!(cost <= planned + tolerance, "{what}");
+        let least = if running
+            .iter()
+            .any(|workload| takes(workload, ActionKind::Spot))
+        {
             planned * (Decimal::ONE - MOST_SPOT_OVERHEAD)
         } else {
             planned - tolerance
         };
-        assert!(found >= least, "{what}");
+        assert!(cost >= least, "{what}");
     }
 }
 
 /// Whether a type was refused for what another card changes: one that answers too late is
 /// within the limit from the type that was chosen instead, and what holds 5% of a small
 /// card holds less of a large one.
-fn was_held_back(one: &AuditedWorkload) -> bool {
-    let answer = one.proposals.answer(ActionKind::Rightsize);
+fn was_held_back(workload: &AuditedWorkload) -> bool {
+    let answer = workload.proposals.answer(ActionKind::Rightsize);
     let moved = answer.filter(|answer| answer.offered.is_some());
     let mut refused = moved.iter().flat_map(|answer| &answer.refused);
-    refused.any(|other| {
+    refused.any(|refusal| {
         matches!(
-            other.reason,
+            refusal.reason,
             Refusal::Type(Rejection::Risk(_) | Rejection::Gpus { .. })
         )
     })
@@ -353,9 +365,9 @@ fn was_held_back(one: &AuditedWorkload) -> bool {
 
 /// Whether a schedule ends hours in which nobody measured: of what is left of them enough
 /// is known to say that a GPU is never used.
-fn lost_unmeasured_hours(one: &AuditedWorkload) -> bool {
-    let mut gpus = one.workload.gpus();
-    takes(one, ActionKind::Schedule)
+fn lost_unmeasured_hours(workload: &AuditedWorkload) -> bool {
+    let mut gpus = workload.workload.gpus();
+    takes(workload, ActionKind::Schedule)
         && gpus.any(|gpu| {
             let maxima = gpu.maxima.map(|maxima| maxima.samples.coverage());
             maxima.is_none_or(|coverage| coverage < 0.9)
@@ -367,15 +379,16 @@ fn advice<'a>(
     audit: &'a Audit,
     workloads: impl Iterator<Item = &'a AuditedWorkload>,
 ) -> BTreeMap<&'a str, &'a Finding> {
-    let ids: BTreeSet<String> = workloads.map(|one| one.workload.id()).collect();
-    let all = audit.findings.iter();
-    all.filter(|one| one.kind != FindingKind::Risk && ids.contains(one.workload()))
+    let ids: BTreeSet<String> = workloads.map(|workload| workload.workload.id()).collect();
+    let findings = audit.findings.iter();
+    findings
+        .filter(|finding| finding.kind != FindingKind::Risk && ids.contains(finding.workload()))
         .map(|finding| (finding.rule(), finding))
         .collect()
 }
 
-fn takes(one: &AuditedWorkload, kind: ActionKind) -> bool {
-    one.actions.iter().any(|action| action.kind() == kind)
+fn takes(workload: &AuditedWorkload, kind: ActionKind) -> bool {
+    workload.actions.iter().any(|action| action.kind() == kind)
 }
 
 /// The rules that an action answers, beside the two of the classification.
@@ -398,9 +411,9 @@ fn used(classification: Classification) -> u8 {
     }
 }
 
-fn planned_before_commitments(one: &AuditedWorkload) -> Option<Decimal> {
-    let cost = one.workload.monthly_cost()?.amount();
-    let taken = one.actions.iter();
+fn planned_before_commitments(workload: &AuditedWorkload) -> Option<Decimal> {
+    let cost = workload.workload.monthly_cost()?.amount();
+    let taken = workload.actions.iter();
     let saved: Decimal = taken
         .filter(|action| action.kind() != ActionKind::Commit)
         .map(|action| action.monthly_savings().amount())
@@ -419,11 +432,15 @@ fn the_demo_has_nothing_left_to_find() {
     for accepted in RISKS {
         let twice = Twice::of(&demo, accepted);
         twice.check("demo");
-        let all = twice.before.workloads.iter().flat_map(|one| &one.actions);
-        taken.extend(all.map(|action| action.kind()));
+        let actions = twice
+            .before
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.actions);
+        taken.extend(actions.map(|action| action.kind()));
     }
-    let all: BTreeSet<ActionKind> = ActionKind::ALL.iter().copied().collect();
-    assert_eq!(taken, all, "the demo tries every lever");
+    let kinds: BTreeSet<ActionKind> = ActionKind::ALL.iter().copied().collect();
+    assert_eq!(taken, kinds, "the demo tries every lever");
 }
 
 /// What is committed goes on being paid: a plan beside it leaves nothing to find
@@ -436,7 +453,9 @@ fn what_is_reserved_leaves_nothing_to_find() {
         let twice = Twice::of(&estate, accepted);
         twice.check("one reserved");
         let workloads = twice.before.workloads.iter();
-        let planned = workloads.filter(|one| !one.actions.is_empty()).count();
+        let planned = workloads
+            .filter(|workload| !workload.actions.is_empty())
+            .count();
         assert!(planned >= 1, "the idle box is stopped");
     }
 }
@@ -451,7 +470,9 @@ fn no_recorded_situation_has_anything_left_to_find() {
                 let twice = Twice::of(&estate, accepted);
                 twice.check(&format!("{rule}/{situation}"));
                 let workloads = twice.before.workloads.iter();
-                planned += workloads.filter(|one| !one.actions.is_empty()).count();
+                planned += workloads
+                    .filter(|workload| !workload.actions.is_empty())
+                    .count();
             }
         }
     }
@@ -470,17 +491,17 @@ proptest! {
             *level = if *level > 0 { (*level).max(10) } else { 0 };
         }
         let twice = Twice::of(&estate(machines(&drafts)), RISKS[risk]);
-        for one in &twice.before.workloads {
-            let compute = one.workload.cost.as_ref().map(|cost| cost.compute_monthly);
+        for workload in &twice.before.workloads {
+            let compute = workload.workload.cost.as_ref().map(|cost| cost.compute_monthly);
             let today = compute.map_or(Decimal::ZERO, Money::amount);
             // A cent for each instance that is rounded.
-            let cents = Decimal::new(one.workload.instances.len() as i64, 2);
-            prop_assert!(twice.compute_left(one).round_dp(2) <= today + cents);
+            let cents = Decimal::new(workload.workload.instances.len() as i64, 2);
+            prop_assert!(twice.compute_left(workload).round_dp(2) <= today + cents);
             // What is bought for one may cover another that nothing is known of, by its id.
-            let is_other = twice.is_regrouped(one) || twice.is_displaced(one);
-            if !one.actions.is_empty() && !is_other {
-                twice.check_findings("random", one);
-                twice.check_actions("random", one);
+            let is_other = twice.is_regrouped(workload) || twice.is_displaced(workload);
+            if !workload.actions.is_empty() && !is_other {
+                twice.check_findings("random", workload);
+                twice.check_actions("random", workload);
             }
         }
     }
@@ -492,13 +513,13 @@ fn no_finding_is_left_on_what_the_demo_plans() {
     for accepted in [Risk::Medium, Risk::High] {
         let twice = Twice::of(&demo, accepted);
         let planned = twice.before.workloads.iter();
-        for one in planned.filter(|one| !one.actions.is_empty()) {
-            let left = advice(&twice.after, twice.left_of(one).into_iter());
+        for workload in planned.filter(|workload| !workload.actions.is_empty()) {
+            let left = advice(&twice.after, twice.left_of(workload).into_iter());
             let rules: Vec<&str> = left.keys().copied().collect();
             assert!(
                 rules.is_empty(),
                 "{} at {accepted}: {rules:?}",
-                one.workload.name
+                workload.workload.name
             );
         }
     }

@@ -18,7 +18,10 @@ fn aimed(percent: &str, accepted: Risk, policy: &Policy) -> Audit {
 }
 
 fn kinds(audit: &Audit) -> Vec<ActionKind> {
-    let actions = audit.workloads.iter().flat_map(|one| &one.actions);
+    let actions = audit
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.actions);
     let mut kinds: Vec<ActionKind> = actions.map(|action| action.kind()).collect();
     kinds.sort();
     kinds
@@ -84,8 +87,8 @@ fn what_a_policy_rejects_is_in_no_part_of_the_plan() {
     assert_eq!(kinds(&audit), [ActionKind::Schedule]);
     let why = |name: &str| {
         let mut workloads = audit.workloads.iter();
-        let one = workloads.find(|one| one.workload.name == name);
-        one.expect("audited").left_out.clone()
+        let workload = workloads.find(|workload| workload.workload.name == name);
+        workload.expect("audited").left_out.clone()
     };
     let stop = (ActionKind::Stop, SkipReason::Rejected);
     assert!(why("i-idle").into_iter().eq([stop]));

@@ -101,13 +101,13 @@ fn a_damaged_object_is_named_and_its_day_asked_again() {
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let first = fleet.audit(&today, Some(&url));
     let grids = bucket.keys("nights/v1/usage_grid/");
-    let (damaged, other, long) = (&grids[2], &grids[4], &lists(&bucket)[6]);
+    let (damaged, replaced, long) = (&grids[2], &grids[4], &lists(&bucket)[6]);
     let mut bytes = bucket.get(damaged);
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     bucket.put(damaged, &bytes);
     // One that is whole, of another day.
-    bucket.put(other, &bucket.get(&grids[5]));
+    bucket.put(replaced, &bucket.get(&grids[5]));
     bucket.put(long, &vec![b' '; 70_000]);
 
     let second = fleet.audit(&today, Some(&url));
@@ -122,7 +122,7 @@ fn a_damaged_object_is_named_and_its_day_asked_again() {
         let warning = format!("warning: the history cannot use {place}: {why}\n");
         assert!(second.stderr.contains(&warning), "{}", second.stderr);
     }
-    let place = format!("s3://{}/{other}: it", bucket.name);
+    let place = format!("s3://{}/{replaced}: it", bucket.name);
     assert!(second.stderr.contains(&place), "{}", second.stderr);
 }
 

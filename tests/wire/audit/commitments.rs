@@ -68,9 +68,9 @@ fn audited(account: &Account, regions: &str) -> (Run, Value) {
 const BOTH: &str = "us-east-1,eu-west-1";
 
 fn ids(commitments: &Value) -> Vec<&str> {
-    let all = commitments.as_array().expect("a list");
-    all.iter()
-        .map(|one| one["id"].as_str().expect("an id"))
+    let rows = commitments.as_array().expect("a list");
+    rows.iter()
+        .map(|commitment| commitment["id"].as_str().expect("an id"))
         .collect()
 }
 
@@ -169,10 +169,10 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
         return;
     };
     buy(&account);
-    let (run, found) = audited(&account, BOTH);
+    let (run, recorded) = audited(&account, BOTH);
     assert_eq!(gaps(&run), Vec::<Value>::new());
     assert_eq!(
-        ids(&found),
+        ids(&recorded),
         [
             "ri-queued",
             "ri-regional",
@@ -185,9 +185,9 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
             "cr-block"
         ]
     );
-    assert_eq!(found[0], queued(&found[1], "ri-queued"));
+    assert_eq!(recorded[0], queued(&recorded[1], "ri-queued"));
     assert_eq!(
-        found[1],
+        recorded[1],
         json!({
             "kind": "reserved-instances", "id": "ri-regional",
             "account": account.number, "region": "us-east-1",
@@ -197,12 +197,12 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
             "currency": "USD", "upfront": "58069", "recurring_hourly": "6.629",
         })
     );
-    assert_eq!(found[2]["zone"], "eu-west-1a");
-    assert_eq!(found[2]["upfront"], "5000.5");
-    assert_eq!(found[3]["plan"], "compute");
-    assert_eq!(found[3]["region"], Value::Null);
+    assert_eq!(recorded[2]["zone"], "eu-west-1a");
+    assert_eq!(recorded[2]["upfront"], "5000.5");
+    assert_eq!(recorded[3]["plan"], "compute");
+    assert_eq!(recorded[3]["region"], Value::Null);
     assert_eq!(
-        found[4],
+        recorded[4],
         json!({
             "kind": "savings-plan", "id": "sp-family", "account": account.number,
             "plan": "ec2-instance",
@@ -211,10 +211,10 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
             "start": "2026-02-01T00:00:00Z", "end": "2027-01-31T23:59:59Z",
         })
     );
-    assert_eq!(found[5]["plan"], "other");
-    assert_eq!(found[6], queued(&found[4], "sp-queued"));
+    assert_eq!(recorded[5]["plan"], "other");
+    assert_eq!(recorded[6], queued(&recorded[4], "sp-queued"));
     assert_eq!(
-        found[7],
+        recorded[7],
         json!({
             "kind": "capacity-reservation", "id": "cr-1", "account": account.number,
             "region": "eu-west-1",
@@ -222,7 +222,7 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
             "tenancy": "shared", "total": 4, "available": 3, "capacity_block": false,
         })
     );
-    assert_eq!(found[8]["capacity_block"], true);
+    assert_eq!(recorded[8]["capacity_block"], true);
     // Nobody pays for what is queued.
     let report = run.json(0);
     let unused = ids(&report["unused_commitments"]);
@@ -289,8 +289,8 @@ fn each_denial_is_a_gap_that_names_the_action_and_hides_nothing_else() {
         loopback.clear_faults();
         let target = Target::operation(service, operation);
         loopback.inject(target, Fault::AccessDenied, Times::Always);
-        let (run, found) = audited(&account, BOTH);
-        assert_eq!(ids(&found), left, "{operation}");
+        let (run, recorded) = audited(&account, BOTH);
+        assert_eq!(ids(&recorded), left, "{operation}");
         let gaps = gaps(&run);
         let places: Vec<&Value> = gaps.iter().map(|gap| &gap["where"]).collect();
         if service == "ec2" {
@@ -316,8 +316,8 @@ fn a_partition_without_savings_plans_is_not_asked_and_is_no_gap() {
         return;
     };
     account.loopback.reset_calls();
-    let (run, found) = audited(&account, "cn-north-1");
-    assert_eq!(found, json!([]));
+    let (run, recorded) = audited(&account, "cn-north-1");
+    assert_eq!(recorded, json!([]));
     assert_eq!(gaps(&run), Vec::<Value>::new());
     assert_eq!(
         account
@@ -348,8 +348,8 @@ fn one_that_cannot_be_read_is_a_gap_and_the_others_stay() {
         years: 5,
         ..PLAN
     });
-    let (run, found) = audited(&account, BOTH);
-    assert_eq!(ids(&found), ["ri-regional"]);
+    let (run, recorded) = audited(&account, BOTH);
+    assert_eq!(ids(&recorded), ["ri-regional"]);
     let gaps = gaps(&run);
     let reported: Vec<(&str, &str)> = gaps
         .iter()

@@ -62,7 +62,7 @@ fn serving(account: &Account) -> Vec<Launched> {
     for (name, hourly) in [("g5.12xlarge", "4.00"), ("g5.xlarge", "1.00")] {
         loopback.put_price(Price::linux(name, REGION, hourly));
     }
-    let put = |one| loopback.put_container_instance(REGION, "serving", one);
+    let put = |instance| loopback.put_container_instance(REGION, "serving", instance);
     put(container_instance(
         "a",
         &launched[0].instance_id,
@@ -82,13 +82,13 @@ fn serving(account: &Account) -> Vec<Launched> {
 
 /// Instance, title and savings of the findings of a rule, by title.
 fn rows(document: &Value, rule: &str) -> Vec<(String, String, Value)> {
-    let all = document["findings"].as_array().expect("a list").iter();
+    let findings = document["findings"].as_array().expect("a list").iter();
     let text = |value: &Value| value.as_str().expect("text").to_owned();
-    let own = all.filter(|one| one["rule"] == rule);
+    let own = findings.filter(|finding| finding["rule"] == rule);
     let mut rows: Vec<(String, String, Value)> = own
-        .map(|one| {
-            let savings = one["monthly_savings"].clone();
-            (text(&one["workload"]), text(&one["title"]), savings)
+        .map(|finding| {
+            let savings = finding["monthly_savings"].clone();
+            (text(&finding["workload"]), text(&finding["title"]), savings)
         })
         .collect();
     rows.sort_by(|left, right| left.1.cmp(&right.1));
@@ -96,8 +96,8 @@ fn rows(document: &Value, rule: &str) -> Vec<(String, String, Value)> {
 }
 
 fn gaps<'a>(document: &'a Value, what: &str) -> Vec<&'a Value> {
-    let all = document["gaps"].as_array().expect("a list").iter();
-    all.filter(|gap| gap["what"] == what).collect()
+    let listed = document["gaps"].as_array().expect("a list").iter();
+    listed.filter(|gap| gap["what"] == what).collect()
 }
 
 /// Calls to a service, by operation.
@@ -121,7 +121,7 @@ fn gpus_that_no_task_requests_are_found_where_ecs_is_read() {
     let document = run.json(0);
     let ids: Vec<&str> = launched
         .iter()
-        .map(|one| one.instance_id.as_str())
+        .map(|instance| instance.instance_id.as_str())
         .collect();
     // 1 × 1.00 × 730, and 3 of 4 of 4.00 × 730 = 2,920.
     let expected = [
@@ -182,19 +182,19 @@ fn what_ecs_denies_is_a_gap_and_never_unallocated() {
         loopback.inject(target, Fault::AccessDenied, Times::Always);
         let document = audit(&account, "ec2,ecs").json(0);
         let own = gaps(&document, "ECS tasks");
-        let mut found: Vec<&str> = own.iter().filter_map(|gap| gap["cause"].as_str()).collect();
-        found.sort_unstable();
-        assert_eq!(found, causes, "{operation}: {own:?}");
+        let mut reasons: Vec<&str> = own.iter().filter_map(|gap| gap["cause"].as_str()).collect();
+        reasons.sort_unstable();
+        assert_eq!(reasons, causes, "{operation}: {own:?}");
         let failed = own.iter().find(|gap| gap["cause"] == "call-failed");
         let hint = failed.and_then(|gap| gap["hint"].as_str()).expect("text");
         assert!(
             hint.starts_with(&format!("allow ecs:{operation}")),
             "{hint}"
         );
-        let found = rows(&document, "unallocated-gpus");
+        let findings = rows(&document, "unallocated-gpus");
         // The instance without a task needs no description of one.
         let expected = usize::from(operation == "DescribeTasks");
-        assert_eq!(found.len(), expected, "{operation}: {found:?}");
+        assert_eq!(findings.len(), expected, "{operation}: {findings:?}");
     }
 }
 
@@ -236,9 +236,9 @@ fn what_ecs_answers_in_part_is_a_gap_and_no_check_passes() {
         loopback.inject(target, Fault::Answer(body), Times::Always);
         let document = audit(&account, "ec2,ecs").json(0);
         let own = gaps(&document, "ECS tasks");
-        let mut found: Vec<&str> = own.iter().filter_map(|gap| gap["cause"].as_str()).collect();
-        found.sort_unstable();
-        assert_eq!(found, causes, "{operation}: {own:?}");
+        let mut reasons: Vec<&str> = own.iter().filter_map(|gap| gap["cause"].as_str()).collect();
+        reasons.sort_unstable();
+        assert_eq!(reasons, causes, "{operation}: {own:?}");
         let reason = own.iter().find(|gap| gap["cause"] == "call-failed");
         let reason = reason.and_then(|gap| gap["reason"].as_str()).expect("text");
         assert!(reason.contains(why), "{reason}");
@@ -296,11 +296,11 @@ fn training(account: &Account) {
             },
         }),
     );
-    let other = json!({
+    let unrelated = json!({
         "computeEnvironmentName": "web", "computeEnvironmentArn": "arn:web", "type": "MANAGED",
         "computeResources": { "type": "FARGATE", "maxvCpus": 4, "subnets": ["subnet-1"] },
     });
-    loopback.put_compute_environment(REGION, other);
+    loopback.put_compute_environment(REGION, unrelated);
     loopback.put_job_queue(
         REGION,
         json!({

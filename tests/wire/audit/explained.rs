@@ -74,8 +74,8 @@ fn the_kept_estate_gives_the_figures_of_the_audit() {
     let saved = audit.folder().join("est.json");
     let saved = saved.to_str().expect("UTF-8");
     audited.account.loopback.reset_calls();
-    let all = |list: &str| report[list].as_array().expect("a list").clone();
-    let reported = [all("workloads"), all("findings")].concat();
+    let entries = |list: &str| report[list].as_array().expect("a list").clone();
+    let reported = [entries("workloads"), entries("findings")].concat();
     assert!(!reported.is_empty(), "{report}");
     for finding in reported {
         let id = finding["id"].as_str().expect("an id");

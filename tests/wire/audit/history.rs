@@ -102,7 +102,9 @@ impl Fleet {
     pub(super) fn audit(&self, as_of: &str, history: Option<&str>) -> Audited {
         let run = self.run(as_of, history);
         let mut report = run.json(0);
-        let api = report.as_object_mut().and_then(|all| all.remove("api"));
+        let api = report
+            .as_object_mut()
+            .and_then(|fields| fields.remove("api"));
         assert!(api.is_some(), "it says what it cost");
         let calls = |operation| self.account.loopback.calls("cloudwatch", operation);
         Audited {
@@ -120,14 +122,14 @@ pub(super) fn judged(audited: &Audited) -> [&Value; 3] {
 }
 
 #[track_caller]
-pub(super) fn assert_same(one: &Audited, other: &Audited) {
-    assert_eq!(judged(one), judged(other));
-    assert_ne!(one.report["workloads"], Value::Array(Vec::new()));
+pub(super) fn assert_same(left: &Audited, right: &Audited) {
+    assert_eq!(judged(left), judged(right));
+    assert_ne!(left.report["workloads"], Value::Array(Vec::new()));
 }
 
 /// Every file in a folder and below.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(folder) else {
@@ -138,12 +140,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                found.push(path);
+                paths.push(path);
             }
         }
     }
-    found.sort();
-    found
+    paths.sort();
+    paths
 }
 
 /// Four machines have 4 × (33 × 4,032 and what is read by the hour) points in 14 days, which
@@ -231,7 +233,7 @@ fn a_day_that_was_answered_in_part_is_not_kept() {
         let gaps = part.report["gaps"].as_array().expect("a list");
         let reason = format!("cloudwatch:GetMetricData: {status}; ");
         let mut reasons = gaps.iter().filter_map(|gap| gap["reason"].as_str());
-        assert!(reasons.any(|one| one.starts_with(&reason)), "{gaps:?}");
+        assert!(reasons.any(|text| text.starts_with(&reason)), "{gaps:?}");
         assert!(files(&fleet.folder("history")).is_empty(), "{status}");
         loopback.read_metrics();
         let second = fleet.audit(&as_of, Some("history"));
@@ -293,8 +295,8 @@ fn what_a_history_cannot_keep_is_refused() {
     let said = refused(&["--prometheus-url", "http://127.0.0.1:9"]);
     let expected = "error: `--history` keeps metrics of CloudWatch alone\n";
     assert!(said.starts_with(expected), "{said}");
-    for other in [["--save", "est.json"], ["--from", "est.json"]] {
-        let said = refused(&other);
+    for flags in [["--save", "est.json"], ["--from", "est.json"]] {
+        let said = refused(&flags);
         assert!(said.contains("cannot be used with"), "{said}");
     }
 }

@@ -54,18 +54,18 @@ fn a_machine_that_ec2_and_a_cluster_show_is_paid_for_once() {
     let document = listed(&account, &nodes).json(0);
 
     let instances = document["instances"].as_array().expect("a list");
-    let [one] = instances.as_slice() else {
+    let [instance] = instances.as_slice() else {
         panic!("{instances:?}");
     };
     // EC2 knows whose it is and how it was bought; the node adds its labels.
     assert_eq!(
-        (&one["id"], &one["account"]),
+        (&instance["id"], &instance["account"]),
         (&json!(id), &json!(account.number))
     );
-    assert_eq!(one["purchase_option"], "on-demand");
-    assert_eq!(one["hourly_cost"], 1.1);
+    assert_eq!(instance["purchase_option"], "on-demand");
+    assert_eq!(instance["hourly_cost"], 1.1);
     assert_eq!(
-        (&one["name"], &one["tags"]["team"]),
+        (&instance["name"], &instance["tags"]["team"]),
         (&json!("gpu-1"), &json!("search"))
     );
     let of_instance = |gap: &&Value| gap["what"] == "instance";
@@ -87,7 +87,7 @@ fn a_machine_that_ec2_and_a_cluster_show_is_paid_for_once() {
     let instances = document["instances"].as_array().expect("a list");
     let told: Vec<(&Value, &Value)> = instances
         .iter()
-        .map(|one| (&one["account"], &one["purchase_option"]))
+        .map(|instance| (&instance["account"], &instance["purchase_option"]))
         .collect();
     assert_eq!(
         told,
@@ -127,11 +127,11 @@ fn a_cluster_that_is_asked_adds_its_labels_and_never_hides_the_account() {
     let server = ApiServer::start(&[node("gpu-1", id)], 500);
     let document = listed_live(&account, &server).json(0);
     let instances = document["instances"].as_array().expect("a list");
-    let [one] = instances.as_slice() else {
+    let [instance] = instances.as_slice() else {
         panic!("{instances:?}");
     };
     assert_eq!(
-        (&one["id"], &one["account"], &one["name"]),
+        (&instance["id"], &instance["account"], &instance["name"]),
         (&json!(id), &json!(account.number), &json!("gpu-1"))
     );
     assert_eq!(document["nodes"].as_array().map(Vec::len), Some(1));

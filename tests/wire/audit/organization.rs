@@ -24,9 +24,9 @@ impl Company {
         let loopback = &own.loopback;
         let plan = [Launch::on_demand("us-east-1a", "g5.xlarge")];
         launch(loopback, &plan);
-        for other in &others {
-            launch_as(loopback, &access_key_in(other), &plan);
-            loopback.put_account(other, "ACTIVE");
+        for account in &others {
+            launch_as(loopback, &access_key_in(account), &plan);
+            loopback.put_account(account, "ACTIVE");
         }
         loopback.put_account(&own.number, "ACTIVE");
         loopback.put_account(&another_number(), "SUSPENDED");

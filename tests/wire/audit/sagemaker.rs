@@ -97,15 +97,15 @@ fn audit(account: &Account, days: Days, services: &str) -> Run {
 }
 
 fn workload<'a>(document: &'a Value, name: &str) -> &'a Value {
-    let all = document["workloads"].as_array().expect("a list");
-    let found = all.iter().find(|one| one["name"] == name);
-    found.unwrap_or_else(|| panic!("{name} is not among {all:?}"))
+    let workloads = document["workloads"].as_array().expect("a list");
+    let row = workloads.iter().find(|row| row["name"] == name);
+    row.unwrap_or_else(|| panic!("{name} is not among {workloads:?}"))
 }
 
 /// The reasons of the gaps of a place.
 fn gaps(document: &Value, place: &str) -> Vec<String> {
-    let all = document["gaps"].as_array().expect("a list").iter();
-    let here = all.filter(|gap| {
+    let gaps = document["gaps"].as_array().expect("a list").iter();
+    let here = gaps.filter(|gap| {
         let own = gap["where"].as_str().expect("text");
         own.contains(place)
     });
@@ -140,8 +140,8 @@ fn endpoints_and_notebooks_cost_what_their_own_prices_say() {
     measure(&account, days, "old", [0.0, 40.0, 8.0]);
 
     let document = audit(&account, days, "ec2,sagemaker").json(0);
-    let all = document["workloads"].as_array().expect("a list");
-    assert_eq!(all.len(), 4, "{all:?}");
+    let workloads = document["workloads"].as_array().expect("a list");
+    assert_eq!(workloads.len(), 4, "{workloads:?}");
 
     // 2 × 0.7364 × 730 = 1,075.144; each is rounded to cents: 537.57 twice.
     let chat = workload(&document, "endpoint/chat/main");
@@ -233,14 +233,15 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
     // Of an endpoint that is gone.
     component(&account, "other", "gone", [9, 9]);
     let findings = |document: &Value| -> Vec<Value> {
-        let all = document["findings"].as_array().expect("a list").iter();
-        all.filter(|one| one["rule"] == "unreserved-gpus")
+        let reported = document["findings"].as_array().expect("a list").iter();
+        reported
+            .filter(|finding| finding["rule"] == "unreserved-gpus")
             .cloned()
             .collect()
     };
     let document = audit(&account, days, "sagemaker").json(0);
-    let found = findings(&document);
-    let [finding] = found.as_slice() else {
+    let reported = findings(&document);
+    let [finding] = reported.as_slice() else {
         panic!("{}", document["findings"]);
     };
     // 1 × 2 and 2 × 1 of 2 × 4 GPUs are reserved. The instances cost 4.89 × 730 = 3,569.70
@@ -272,7 +273,7 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
     assert_eq!(figure(&host["unreserved_hourly_cost"]), 4.89);
     let names = host["components"].as_array().expect("a list").iter();
     let names: Vec<&str> = names
-        .map(|one| one["name"].as_str().expect("text"))
+        .map(|component| component["name"].as_str().expect("text"))
         .collect();
     assert_eq!(names, ["guard", "llama"]);
     let masked = listed(&["--redact"]).to_string();
@@ -288,8 +289,8 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
         .inject(target, Fault::AccessDenied, Times::Always);
     let document = audit(&account, days, "sagemaker").json(0);
     assert_eq!(findings(&document), [] as [Value; 0]);
-    let all = document["gaps"].as_array().expect("a list").iter();
-    let about = all.filter(|gap| gap["what"] == "inference components");
+    let gaps = document["gaps"].as_array().expect("a list").iter();
+    let about = gaps.filter(|gap| gap["what"] == "inference components");
     assert_eq!(about.count(), 1);
 }
 
@@ -361,8 +362,8 @@ fn a_savings_plan_of_sagemaker_is_read_without_ec2_and_may_pay_for_an_endpoint()
         let stop = &workload(&document, "endpoint/old/main")["plan"]["actions"][0];
         let caveats = stop["caveats"].as_array().expect("a list");
         let says = |words: &str| {
-            let mut all = caveats.iter().filter_map(Value::as_str);
-            all.any(|one| one.contains(words))
+            let mut texts = caveats.iter().filter_map(Value::as_str);
+            texts.any(|caveat| caveat.contains(words))
         };
         assert!(says("network traffic was not measured"), "{caveats:?}");
         says("its rate is unknown")
@@ -445,7 +446,7 @@ fn a_denial_is_one_gap_of_the_region_and_without_the_flag_nothing_is_asked() {
         .loopback
         .inject(target, Fault::AccessDenied, Times::Always);
     let document = audit(&account, days, "ec2,sagemaker").json(0);
-    let all = document["workloads"].as_array().expect("a list");
-    assert_eq!(all.len(), 1, "{all:?}");
+    let workloads = document["workloads"].as_array().expect("a list");
+    assert_eq!(workloads.len(), 1, "{workloads:?}");
     assert_eq!(gaps(&document, "endpoint/rank").len(), 1);
 }

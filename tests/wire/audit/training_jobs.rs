@@ -65,8 +65,8 @@ fn jobs(document: &Value) -> &[Value] {
 
 /// Gaps, without those of lists that moto cannot answer.
 fn gaps(document: &Value) -> Vec<&Value> {
-    let all = document["gaps"].as_array().expect("a list").iter();
-    all.filter(|gap| gap["what"] != "region").collect()
+    let listed = document["gaps"].as_array().expect("a list").iter();
+    listed.filter(|gap| gap["what"] != "region").collect()
 }
 
 /// Everything that a job can be.
@@ -124,7 +124,7 @@ fn each_job_costs_the_seconds_that_are_billed() {
     put_jobs(&account, days);
 
     let document = inventory(&account, days, &["--format", "json"]).json(0);
-    let found: Vec<Value> = jobs(&document)
+    let rows: Vec<Value> = jobs(&document)
         .iter()
         .map(|job| {
             let keys = ["name", "cost", "warm_pool_cost", "spot_saving_percent"];
@@ -142,7 +142,7 @@ fn each_job_costs_the_seconds_that_are_billed() {
         json!(["planned", null, null, null]),
         json!(["running", null, null, null]),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(rows, expected);
     let mixed = &jobs(&document)[1];
     assert_eq!(
         mixed["instances"],
@@ -261,11 +261,11 @@ fn a_search_gives_a_hundred_jobs_a_call_and_without_it_the_newest_are_described(
         .loopback
         .inject(target, Fault::AccessDenied, Times::Always);
     let document = inventory(&account, days, &["--format", "json"]).json(0);
-    let all = jobs(&document);
-    assert_eq!(all.len(), 200);
+    let listed = jobs(&document);
+    assert_eq!(listed.len(), 200);
     // Each costs 60 s × 3.825 ÷ 3,600 = 0.06375, so they are in order of name.
     assert_eq!(
-        (&all[0]["name"], &all[0]["cost"]),
+        (&listed[0]["name"], &listed[0]["cost"]),
         (&json!("job-003"), &json!(0.06))
     );
     let [gap] = gaps(&document)[..] else {
@@ -395,7 +395,7 @@ fn a_training_plan_is_listed_with_what_was_paid_ahead() {
     }
     let document = inventory(&account, days, &["--format", "json"]).json(0);
     let plans = document["training_plans"].as_array().expect("a list");
-    let [one] = plans.as_slice() else {
+    let [training_plan] = plans.as_slice() else {
         panic!("{plans:?}");
     };
     // 240 hours of 4 instances are 960: 30,240 ÷ 960 = 31.5.
@@ -406,7 +406,7 @@ fn a_training_plan_is_listed_with_what_was_paid_ahead() {
         "upfront_fee",
         "effective_hourly",
     ];
-    let figures: Vec<Value> = keys.iter().map(|key| one[key].clone()).collect();
+    let figures: Vec<Value> = keys.iter().map(|key| training_plan[key].clone()).collect();
     assert_eq!(
         figures,
         [
@@ -418,7 +418,7 @@ fn a_training_plan_is_listed_with_what_was_paid_ahead() {
         ]
     );
     let expected = json!([{ "instance_type": "ml.p5.48xlarge", "count": 4 }]);
-    assert_eq!(one["instances"], expected);
+    assert_eq!(training_plan["instances"], expected);
     assert_eq!(gaps(&document), [] as [&Value; 0]);
 
     let table = inventory(&account, days, &["--format", "wide"]);

@@ -41,23 +41,29 @@ pub fn answer(
     body: &[u8],
 ) -> Result<Vec<u8>, ApiError> {
     let request: Value = serde_json::from_slice(body).map_err(|_| refuse("not JSON"))?;
-    let all = &data.containers;
-    let of_cluster = |all: &[(String, String, Value)]| -> Vec<Value> {
-        let own = all.iter().filter(|(place, cluster, _)| {
+    let containers = &data.containers;
+    let of_cluster = |rows: &[(String, String, Value)]| -> Vec<Value> {
+        let own = rows.iter().filter(|(place, cluster, _)| {
             place == region && request["cluster"].as_str() == Some(cluster.as_str())
         });
-        own.map(|(_, _, one)| one.clone()).collect()
+        own.map(|(_, _, description)| description.clone()).collect()
     };
-    let of_region = |all: &[(String, Value)]| -> Vec<Value> {
-        let own = all.iter().filter(|(place, _)| place == region);
-        own.map(|(_, one)| one.clone()).collect()
+    let of_region = |rows: &[(String, Value)]| -> Vec<Value> {
+        let own = rows.iter().filter(|(place, _)| place == region);
+        own.map(|(_, description)| description.clone()).collect()
     };
-    let arns = |all: Vec<Value>, key: &str| -> Vec<Value> {
-        all.into_iter().map(|one| one[key].clone()).collect()
+    let arns = |descriptions: Vec<Value>, key: &str| -> Vec<Value> {
+        descriptions
+            .into_iter()
+            .map(|description| description[key].clone())
+            .collect()
     };
     let answer = match operation {
         "ListClusters" => {
-            let own = all.instances.iter().filter(|(place, ..)| place == region);
+            let own = containers
+                .instances
+                .iter()
+                .filter(|(place, ..)| place == region);
             let mut names: Vec<&str> = own.map(|(_, cluster, _)| cluster.as_str()).collect();
             names.sort_unstable();
             names.dedup();
@@ -65,33 +71,49 @@ pub fn answer(
             page(data, &request, names, "clusterArns", &[])?
         }
         "ListContainerInstances" => {
-            let found = arns(of_cluster(&all.instances), "containerInstanceArn");
-            page(data, &request, found, "containerInstanceArns", &["cluster"])?
-        }
-        "ListTasks" => {
-            let mut found = of_cluster(&all.tasks);
-            found.retain(|one| one["containerInstanceArn"] == request["containerInstance"]);
-            found.retain(|one| one["desiredStatus"] == "RUNNING");
-            let found = arns(found, "taskArn");
+            let instance_arns = arns(of_cluster(&containers.instances), "containerInstanceArn");
             page(
                 data,
                 &request,
-                found,
+                instance_arns,
+                "containerInstanceArns",
+                &["cluster"],
+            )?
+        }
+        "ListTasks" => {
+            let mut tasks = of_cluster(&containers.tasks);
+            tasks.retain(|task| task["containerInstanceArn"] == request["containerInstance"]);
+            tasks.retain(|task| task["desiredStatus"] == "RUNNING");
+            let task_arns = arns(tasks, "taskArn");
+            page(
+                data,
+                &request,
+                task_arns,
                 "taskArns",
                 &["cluster", "containerInstance"],
             )?
         }
         "DescribeContainerInstances" => described(
             &request,
-            of_cluster(&all.instances),
+            of_cluster(&containers.instances),
             ("containerInstances", "containerInstanceArn"),
         )?,
-        "DescribeTasks" => described(&request, of_cluster(&all.tasks), ("tasks", "taskArn"))?,
+        "DescribeTasks" => described(
+            &request,
+            of_cluster(&containers.tasks),
+            ("tasks", "taskArn"),
+        )?,
         "DescribeComputeEnvironments" => {
-            let found = of_region(&all.environments);
-            page(data, &request, found, "computeEnvironments", &[])?
+            let environments = of_region(&containers.environments);
+            page(data, &request, environments, "computeEnvironments", &[])?
         }
-        "DescribeJobQueues" => page(data, &request, of_region(&all.queues), "jobQueues", &[])?,
+        "DescribeJobQueues" => page(
+            data,
+            &request,
+            of_region(&containers.queues),
+            "jobQueues",
+            &[],
+        )?,
         _ => return Err(refuse("not imitated")),
     };
     Ok(answer.to_string().into_bytes())
@@ -100,7 +122,7 @@ pub fn answer(
 fn page(
     data: &Data,
     request: &Value,
-    all: Vec<Value>,
+    items: Vec<Value>,
     key: &str,
     filters: &[&str],
 ) -> Result<Value, ApiError> {
@@ -122,10 +144,10 @@ fn page(
     };
     let limit = data.page(accepted);
     let mut answer = json!({});
-    if skip + limit < all.len() {
+    if skip + limit < items.len() {
         answer["nextToken"] = (skip + limit).to_string().into();
     }
-    let rows: Vec<Value> = all.into_iter().skip(skip).take(limit).collect();
+    let rows: Vec<Value> = items.into_iter().skip(skip).take(limit).collect();
     answer[key] = rows.into();
     Ok(answer)
 }
@@ -133,23 +155,23 @@ fn page(
 /// What is described under a key, by ARNs under the same key of the request.
 fn described(
     request: &Value,
-    all: Vec<Value>,
+    items: Vec<Value>,
     (key, arn): (&str, &str),
 ) -> Result<Value, ApiError> {
     let wanted = request[key].as_array().ok_or_else(|| refuse("no list"))?;
     if wanted.is_empty() || wanted.len() > AT_ONCE {
         return Err(refuse("not 1 to 100 of them"));
     }
-    let is_there = |name: &&Value| all.iter().any(|one| one[arn] == **name);
+    let is_there = |name: &&Value| items.iter().any(|item| item[arn] == **name);
     let missing = wanted.iter().filter(|name| !is_there(name));
     let failures: Vec<Value> = missing
         .map(|name| json!({ "arn": name, "reason": "MISSING" }))
         .collect();
-    let found: Vec<&Value> = all
+    let described_items: Vec<&Value> = items
         .iter()
-        .filter(|one| wanted.contains(&one[arn]))
+        .filter(|item| wanted.contains(&item[arn]))
         .collect();
     let mut answer = json!({ "failures": failures });
-    answer[key] = json!(found);
+    answer[key] = json!(described_items);
     Ok(answer)
 }

@@ -19,16 +19,21 @@ pub fn list_recommendations(data: &Data, region: &str, body: &[u8]) -> Result<Ve
     let request: Value = serde_json::from_slice(body).map_err(|_| refuse("not JSON"))?;
     let types = request["filter"]["resourceTypes"].as_array();
     let is_wanted =
-        |one: &&Value| types.is_none_or(|all| all.contains(&one["currentResourceType"]));
+        |advice: &&Value| types.is_none_or(|names| names.contains(&advice["currentResourceType"]));
     let skip: usize = match request["nextToken"].as_str() {
         None => 0,
         Some(token) => token.parse().map_err(|_| refuse("not a token"))?,
     };
-    let all: Vec<&Value> = data.recommendations.iter().filter(is_wanted).collect();
+    let recommendations: Vec<&Value> = data.recommendations.iter().filter(is_wanted).collect();
     let limit = data.page(RESULTS_PER_PAGE);
-    let page: Vec<&Value> = all.iter().copied().skip(skip).take(limit).collect();
+    let page: Vec<&Value> = recommendations
+        .iter()
+        .copied()
+        .skip(skip)
+        .take(limit)
+        .collect();
     let mut answer = json!({ "items": page });
-    if skip + limit < all.len() {
+    if skip + limit < recommendations.len() {
         answer["nextToken"] = (skip + limit).to_string().into();
     }
     Ok(answer.to_string().into_bytes())

@@ -33,10 +33,10 @@ pub fn answer(
     let own = own.filter(|(place, _)| place == region);
     let own: Vec<&Value> = own.map(|(_, job)| job).collect();
     let answer = if operation == "DescribeTrainingJob" {
-        let found = own
+        let named = own
             .iter()
             .find(|job| job["TrainingJobName"] == request["TrainingJobName"]);
-        (*found.ok_or_else(|| refuse("Requested resource not found."))?).clone()
+        (*named.ok_or_else(|| refuse("Requested resource not found."))?).clone()
     } else if operation == "Search" {
         searched(data, own, &request)?
     } else {
@@ -63,7 +63,7 @@ fn searched(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, Api
         && to["Operator"] == "LessThanOrEqualTo"
         && [from, to]
             .iter()
-            .all(|one| one["Name"] == "LastModifiedTime");
+            .all(|filter| filter["Name"] == "LastModifiedTime");
     let bound = |filter: &Value| {
         let text = format!("{}Z", filter["Value"].as_str().unwrap_or_default());
         let time: Result<jiff::Timestamp, _> = text.parse();
@@ -113,18 +113,18 @@ fn listed(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiEr
     if !(1..=JOBS_PER_PAGE).contains(&accepted) {
         return Err(refuse("MaxResults is not 1 to 100"));
     }
-    let bound = |key: &str, other: f64| request[key].as_f64().unwrap_or(other);
+    let bound = |key: &str, fallback: f64| request[key].as_f64().unwrap_or(fallback);
     let after = bound("LastModifiedTimeAfter", f64::MIN);
     let before = bound("LastModifiedTimeBefore", f64::MAX);
-    let mut found = own;
-    found.retain(|job| (after..=before).contains(&time(job, "LastModifiedTime")));
-    found.sort_by(|left, right| time(right, "CreationTime").total_cmp(&time(left, "CreationTime")));
+    let mut jobs = own;
+    jobs.retain(|job| (after..=before).contains(&time(job, "LastModifiedTime")));
+    jobs.sort_by(|left, right| time(right, "CreationTime").total_cmp(&time(left, "CreationTime")));
     let skip: usize = match request["NextToken"].as_str() {
         Some(token) => token.parse().map_err(|_| refuse("not a token"))?,
         None => 0,
     };
     let limit = data.page(accepted as usize);
-    let summaries: Vec<Value> = found
+    let summaries: Vec<Value> = jobs
         .iter()
         .skip(skip)
         .take(limit)
@@ -138,7 +138,7 @@ fn listed(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiEr
         })
         .collect();
     let mut answer = json!({ "TrainingJobSummaries": summaries });
-    if skip + limit < found.len() {
+    if skip + limit < jobs.len() {
         answer["NextToken"] = (skip + limit).to_string().into();
     }
     Ok(answer)

@@ -43,21 +43,22 @@ pub fn answer(
 ) -> Result<Vec<u8>, ApiError> {
     let request: Value = serde_json::from_slice(body).map_err(|_| refuse("not JSON"))?;
     let managed = &data.managed;
-    let of_region = |all: &ByRegion| -> Vec<Value> {
-        let own = all.iter().filter(|(place, _)| place == region);
-        own.map(|(_, one)| one.clone()).collect()
+    let of_region = |rows: &ByRegion| -> Vec<Value> {
+        let own = rows.iter().filter(|(place, _)| place == region);
+        own.map(|(_, description)| description.clone()).collect()
     };
     let answer = match operation {
         "DescribeInferenceComponent" => {
             let name = &request["InferenceComponentName"];
-            let mut all = of_region(&managed.components).into_iter();
-            let found = all.find(|one| one["InferenceComponentName"] == *name);
-            found.ok_or_else(|| refuse("Could not find inference component."))?
+            let mut components = of_region(&managed.components).into_iter();
+            let component =
+                components.find(|component| component["InferenceComponentName"] == *name);
+            component.ok_or_else(|| refuse("Could not find inference component."))?
         }
         "ListInferenceComponents" => {
             let keys = ["InferenceComponentName", "EndpointName", "VariantName"];
-            let rows = of_region(&managed.components).into_iter().map(|one| {
-                let own = keys.map(|key| (key.to_owned(), one[key].clone()));
+            let rows = of_region(&managed.components).into_iter().map(|component| {
+                let own = keys.map(|key| (key.to_owned(), component[key].clone()));
                 Value::Object(own.into_iter().collect())
             });
             let lists = ("InferenceComponents", "NextToken", "MaxResults");
@@ -77,8 +78,8 @@ pub fn answer(
 fn resources(data: &Data, request: &Value, mut rows: Vec<Value>) -> Result<Value, ApiError> {
     let types = request["ResourceTypeFilters"].as_array();
     let types = types.ok_or_else(|| refuse("no types"))?.clone();
-    rows.retain(|one| {
-        let arn = one["ResourceARN"].as_str().unwrap_or_default();
+    rows.retain(|tagged| {
+        let arn = tagged["ResourceARN"].as_str().unwrap_or_default();
         let parts: Vec<&str> = arn.splitn(6, ':').collect();
         let kind = parts.get(5).and_then(|rest| rest.split('/').next());
         let kind = kind.map(|kind| format!("sagemaker:{kind}"));

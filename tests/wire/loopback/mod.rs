@@ -234,14 +234,14 @@ impl Loopback {
     }
 
     /// Has the account own reserved instances.
-    pub fn put_reserved_instances(&self, one: OwnedReserved<'_>) {
-        self.state.write().owned.put_reserved(one);
+    pub fn put_reserved_instances(&self, reserved: OwnedReserved<'_>) {
+        self.state.write().owned.put_reserved(reserved);
     }
 
     /// Has one account of several own reserved instances.
-    pub fn put_reserved_instances_of(&self, account: &str, one: OwnedReserved<'_>) {
+    pub fn put_reserved_instances_of(&self, account: &str, reserved: OwnedReserved<'_>) {
         let mut data = self.state.write();
-        data.owned.put_reserved(one);
+        data.owned.put_reserved(reserved);
         if let Some(item) = data.owned.reserved.last_mut() {
             item.account = Some(account.to_owned());
         }
@@ -254,32 +254,32 @@ impl Loopback {
     }
 
     /// Has the hub advise something.
-    pub fn put_recommendation(&self, one: serde_json::Value) {
-        self.state.write().recommendations.push(one);
+    pub fn put_recommendation(&self, recommendation: serde_json::Value) {
+        self.state.write().recommendations.push(recommendation);
     }
 
     /// Has ECS describe a container instance of a cluster in a region with these words.
-    pub fn put_container_instance(&self, region: &str, cluster: &str, one: serde_json::Value) {
-        let one = (region.to_owned(), cluster_arn(region, cluster), one);
-        self.state.write().containers.instances.push(one);
+    pub fn put_container_instance(&self, region: &str, cluster: &str, instance: serde_json::Value) {
+        let instance = (region.to_owned(), cluster_arn(region, cluster), instance);
+        self.state.write().containers.instances.push(instance);
     }
 
     /// Has ECS describe a task of a cluster in a region with these words.
-    pub fn put_task(&self, region: &str, cluster: &str, one: serde_json::Value) {
-        let one = (region.to_owned(), cluster_arn(region, cluster), one);
-        self.state.write().containers.tasks.push(one);
+    pub fn put_task(&self, region: &str, cluster: &str, task: serde_json::Value) {
+        let task = (region.to_owned(), cluster_arn(region, cluster), task);
+        self.state.write().containers.tasks.push(task);
     }
 
     /// Has Batch describe a compute environment in a region with these words.
-    pub fn put_compute_environment(&self, region: &str, one: serde_json::Value) {
-        let one = (region.to_owned(), one);
-        self.state.write().containers.environments.push(one);
+    pub fn put_compute_environment(&self, region: &str, environment: serde_json::Value) {
+        let environment = (region.to_owned(), environment);
+        self.state.write().containers.environments.push(environment);
     }
 
     /// Has Batch describe a job queue in a region with these words.
-    pub fn put_job_queue(&self, region: &str, one: serde_json::Value) {
-        let one = (region.to_owned(), one);
-        self.state.write().containers.queues.push(one);
+    pub fn put_job_queue(&self, region: &str, queue: serde_json::Value) {
+        let queue = (region.to_owned(), queue);
+        self.state.write().containers.queues.push(queue);
     }
 
     /// Has every role ask for an external id.
@@ -298,13 +298,13 @@ impl Loopback {
     }
 
     /// Has the account see a capacity reservation.
-    pub fn put_capacity_reservation(&self, one: OwnedCapacity<'_>) {
-        self.state.write().owned.put_capacity(one);
+    pub fn put_capacity_reservation(&self, reservation: OwnedCapacity<'_>) {
+        self.state.write().owned.put_capacity(reservation);
     }
 
     /// Has the account own a savings plan.
-    pub fn put_savings_plan(&self, one: OwnedPlan<'_>) {
-        self.state.write().owned.put_plan(one);
+    pub fn put_savings_plan(&self, plan: OwnedPlan<'_>) {
+        self.state.write().owned.put_plan(plan);
     }
 
     /// Puts so many products, rates, plans or capacity reservations on a page, where a request

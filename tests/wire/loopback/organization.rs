@@ -76,9 +76,9 @@ pub fn list_accounts(data: &Data, body: &[u8]) -> Result<Vec<u8>, ApiError> {
         None => json!({ "Accounts": [], "NextToken": "0" }),
         Some(token) => {
             let skip: usize = token.parse().map_err(|_| refuse("not a token"))?;
-            let all = &data.organization.accounts;
+            let accounts = &data.organization.accounts;
             let limit = data.page(accepted as usize);
-            let page: Vec<Value> = all
+            let page: Vec<Value> = accounts
                 .iter()
                 .skip(skip)
                 .take(limit)
@@ -95,7 +95,7 @@ pub fn list_accounts(data: &Data, body: &[u8]) -> Result<Vec<u8>, ApiError> {
                 })
                 .collect();
             let mut answer = json!({ "Accounts": page });
-            if skip + limit < all.len() {
+            if skip + limit < accounts.len() {
                 answer["NextToken"] = (skip + limit).to_string().into();
             }
             answer

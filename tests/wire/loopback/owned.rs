@@ -95,81 +95,90 @@ fn elements(fields: &[(&str, &str)]) -> String {
 }
 
 impl Owned {
-    pub fn put_reserved(&mut self, one: OwnedReserved<'_>) {
-        let count = one.count.to_string();
-        let scope = one.zone.map_or("Region", |_| "Availability Zone");
+    pub fn put_reserved(&mut self, reserved: OwnedReserved<'_>) {
+        let count = reserved.count.to_string();
+        let scope = reserved.zone.map_or("Region", |_| "Availability Zone");
         let mut xml = elements(&[
-            ("reservedInstancesId", one.id),
-            ("instanceType", one.instance_type),
-            ("start", one.start),
-            ("end", one.end),
-            ("fixedPrice", one.upfront),
+            ("reservedInstancesId", reserved.id),
+            ("instanceType", reserved.instance_type),
+            ("start", reserved.start),
+            ("end", reserved.end),
+            ("fixedPrice", reserved.upfront),
             ("usagePrice", "0.0"),
             ("instanceCount", &count),
             ("productDescription", "Linux/UNIX (Amazon VPC)"),
-            ("state", one.state),
+            ("state", reserved.state),
             ("instanceTenancy", "default"),
             ("currencyCode", "USD"),
             ("offeringClass", "standard"),
-            ("offeringType", one.payment),
+            ("offeringType", reserved.payment),
             ("scope", scope),
         ]);
-        if let Some(zone) = one.zone {
+        if let Some(zone) = reserved.zone {
             xml += &elements(&[("availabilityZone", zone)]);
         }
-        let charge = elements(&[("frequency", "Hourly"), ("amount", one.hourly)]);
+        let charge = elements(&[("frequency", "Hourly"), ("amount", reserved.hourly)]);
         xml += &format!("<recurringCharges><item>{charge}</item></recurringCharges>");
         self.reserved.push(Item {
             account: None,
-            region: one.region.to_owned(),
-            state: one.state.to_owned(),
+            region: reserved.region.to_owned(),
+            state: reserved.state.to_owned(),
             xml,
         });
     }
 
-    pub fn put_capacity(&mut self, one: OwnedCapacity<'_>) {
-        let (total, available) = (one.total.to_string(), one.available.to_string());
+    pub fn put_capacity(&mut self, reservation: OwnedCapacity<'_>) {
+        let (total, available) = (
+            reservation.total.to_string(),
+            reservation.available.to_string(),
+        );
         let mut xml = elements(&[
-            ("capacityReservationId", one.id),
-            ("instanceType", one.instance_type),
+            ("capacityReservationId", reservation.id),
+            ("instanceType", reservation.instance_type),
             ("instancePlatform", "Linux/UNIX"),
-            ("availabilityZone", one.zone),
+            ("availabilityZone", reservation.zone),
             ("tenancy", "default"),
             ("totalInstanceCount", &total),
             ("availableInstanceCount", &available),
-            ("state", one.state),
+            ("state", reservation.state),
             ("endDateType", "unlimited"),
-            ("reservationType", one.kind),
+            ("reservationType", reservation.kind),
         ]);
-        if let Some(owner) = one.owner {
+        if let Some(owner) = reservation.owner {
             xml += &elements(&[("ownerId", owner)]);
         }
         self.capacity.push(Item {
             account: None,
-            region: one.zone.trim_end_matches(char::is_alphabetic).to_owned(),
-            state: one.state.to_owned(),
+            region: reservation
+                .zone
+                .trim_end_matches(char::is_alphabetic)
+                .to_owned(),
+            state: reservation.state.to_owned(),
             xml,
         });
     }
 
-    pub fn put_plan(&mut self, one: OwnedPlan<'_>) {
-        let arn = format!("arn:aws:savingsplans::123456789012:savingsplan/{}", one.id);
+    pub fn put_plan(&mut self, savings_plan: OwnedPlan<'_>) {
+        let arn = format!(
+            "arn:aws:savingsplans::123456789012:savingsplan/{}",
+            savings_plan.id
+        );
         let mut plan = json!({
-            "savingsPlanId": one.id,
+            "savingsPlanId": savings_plan.id,
             "savingsPlanArn": arn,
-            "state": one.state,
-            "savingsPlanType": one.plan,
+            "state": savings_plan.state,
+            "savingsPlanType": savings_plan.plan,
             "paymentOption": "No Upfront",
             "productTypes": ["EC2"],
             "currency": "USD",
-            "commitment": one.hourly,
+            "commitment": savings_plan.hourly,
             "upfrontPaymentAmount": "0.0",
-            "recurringPaymentAmount": one.hourly,
-            "termDurationInSeconds": one.years * 31_536_000,
-            "start": one.start,
-            "end": one.end,
+            "recurringPaymentAmount": savings_plan.hourly,
+            "termDurationInSeconds": savings_plan.years * 31_536_000,
+            "start": savings_plan.start,
+            "end": savings_plan.end,
         });
-        if let Some((region, family)) = one.pool {
+        if let Some((region, family)) = savings_plan.pool {
             plan["region"] = region.into();
             plan["ec2InstanceFamily"] = family.into();
         }
@@ -203,11 +212,11 @@ pub fn reserved_instances(
     place: (Option<&str>, &str),
     body: &[u8],
 ) -> Result<Vec<u8>, ApiError> {
-    let found = in_region(&data.owned.reserved, place, &Form::parse(body))?;
+    let items = in_region(&data.owned.reserved, place, &Form::parse(body))?;
     Ok(document(
         "DescribeReservedInstancesResponse",
         "reservedInstancesSet",
-        &found,
+        &items,
         "",
     ))
 }
@@ -215,14 +224,14 @@ pub fn reserved_instances(
 /// Answers `DescribeCapacityReservations`, or refuses it.
 pub fn capacity_reservations(data: &Data, region: &str, body: &[u8]) -> Result<Vec<u8>, ApiError> {
     let form = Form::parse(body);
-    let found = in_region(&data.owned.capacity, (None, region), &form)?;
+    let items = in_region(&data.owned.capacity, (None, region), &form)?;
     let number = |key: &str| form.get(key).and_then(|text| text.parse::<usize>().ok());
     let skip = number("NextToken").unwrap_or(0);
     let accepted = number("MaxResults").unwrap_or(RESERVATIONS_PER_PAGE);
     let limit = data.page(accepted.min(RESERVATIONS_PER_PAGE));
-    let page: Vec<&str> = found.iter().skip(skip).take(limit).copied().collect();
+    let page: Vec<&str> = items.iter().skip(skip).take(limit).copied().collect();
     let token = match skip + limit {
-        next if next < found.len() => format!("<nextToken>{next}</nextToken>"),
+        next if next < items.len() => format!("<nextToken>{next}</nextToken>"),
         _ => String::new(),
     };
     Ok(document(
@@ -249,9 +258,12 @@ fn document(response: &str, set: &str, items: &[&str], rest: &str) -> Vec<u8> {
 /// Answers `DescribeSavingsPlans`, or refuses it.
 pub fn savings_plans(data: &Data, request: &Value) -> Result<Value, ApiError> {
     let refuse = |words: String| ApiError::new(400, "ValidationException", words);
-    for other in ["savingsPlanArns", "savingsPlanIds", "filters"] {
-        if request[other].as_array().is_some_and(|all| !all.is_empty()) {
-            return Err(refuse(format!("`{other}` is not imitated")));
+    for filter in ["savingsPlanArns", "savingsPlanIds", "filters"] {
+        if request[filter]
+            .as_array()
+            .is_some_and(|values| !values.is_empty())
+        {
+            return Err(refuse(format!("`{filter}` is not imitated")));
         }
     }
     let accepted = request["maxResults"]

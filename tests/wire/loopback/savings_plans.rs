@@ -151,7 +151,7 @@ fn rates(data: &Data, request: &Value) -> Result<Value, ApiError> {
         .plan_rates
         .0
         .iter()
-        .filter(|rate| conditions.iter().all(|one| one.matches(rate)))
+        .filter(|rate| conditions.iter().all(|condition| condition.matches(rate)))
         .skip(skip);
     let page: Vec<&Value> = matching.by_ref().take(limit).collect();
     let mut answer = json!({ "searchResults": page });
@@ -179,7 +179,11 @@ impl Condition<'_> {
             Place::Pointer(pointer) => rate.pointer(pointer),
             Place::Property(name) => rate["properties"]
                 .as_array()
-                .and_then(|all| all.iter().find(|property| property["name"] == **name))
+                .and_then(|properties| {
+                    properties
+                        .iter()
+                        .find(|property| property["name"] == **name)
+                })
                 .map(|property| &property["value"]),
         };
         held.is_some_and(|held| self.values.contains(held))

@@ -236,10 +236,10 @@ fn spot_is_the_median_over_zones_of_what_each_cost_over_a_day() {
     put("g6.xlarge", "us-east-1c", &[(now - 90 * HOUR, "0.45")]);
     put("g6.xlarge", "us-east-1d", &[(now - 90 * HOUR, "0.90")]);
     // Nobody's business: another system, another region, no GPU.
-    let other = [(now - 90 * HOUR, "0.01")];
-    loopback.put_spot_prices(VIRGINIA, "us-east-1e", "g5.xlarge", "Windows", &other);
-    loopback.put_spot_prices(IRELAND, "eu-west-1a", "g5.xlarge", "Linux/UNIX", &other);
-    loopback.put_spot_prices(VIRGINIA, "us-east-1a", "c5.xlarge", "Linux/UNIX", &other);
+    let cheap = [(now - 90 * HOUR, "0.01")];
+    loopback.put_spot_prices(VIRGINIA, "us-east-1e", "g5.xlarge", "Windows", &cheap);
+    loopback.put_spot_prices(IRELAND, "eu-west-1a", "g5.xlarge", "Linux/UNIX", &cheap);
+    loopback.put_spot_prices(VIRGINIA, "us-east-1a", "c5.xlarge", "Linux/UNIX", &cheap);
 
     let cache = Cache::refreshed(&loopback, VIRGINIA);
     let expected = [

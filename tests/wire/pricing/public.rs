@@ -92,7 +92,7 @@ impl Files {
 
     fn put(&self, path: &str, headers: &str, body: Vec<u8>) {
         let length = body.len();
-        let one = Sent {
+        let file = Sent {
             status: "200 OK",
             headers: headers.to_owned(),
             body,
@@ -102,7 +102,7 @@ impl Files {
         self.sent
             .lock()
             .expect("no panic")
-            .insert(path.to_owned(), one);
+            .insert(path.to_owned(), file);
     }
 
     fn change(&self, path: &str, change: impl FnOnce(&mut Sent)) {
@@ -117,7 +117,10 @@ impl Files {
 
     fn asked(&self, path: &str) -> usize {
         let asked = self.asked.lock().expect("no panic");
-        asked.iter().filter(|one| *one == path).count()
+        asked
+            .iter()
+            .filter(|asked_path| *asked_path == path)
+            .count()
     }
 
     fn refresh(&self, cache: &Cache, regions: &str) -> Run {
@@ -141,19 +144,19 @@ fn answer(
         .is_some_and(|line| !line.is_empty())
     {}
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    let found = sent.lock().expect("no panic").get(&path).cloned();
+    let reply = sent.lock().expect("no panic").get(&path).cloned();
     asked.lock().expect("no panic").push(path);
-    let Some(found) = found else {
+    let Some(reply) = reply else {
         return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     };
     let head = format!(
         "HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n",
-        found.status, found.length, found.headers
+        reply.status, reply.length, reply.headers
     );
     stream.write_all(head.as_bytes())?;
-    stream.write_all(&found.body)?;
+    stream.write_all(&reply.body)?;
     stream.flush()?;
-    thread::sleep(found.pause);
+    thread::sleep(reply.pause);
     Ok(())
 }
 
@@ -309,8 +312,8 @@ fn a_region_without_files_is_named_and_others_are_read() {
          reads other regions with an AWS account\n"
     );
     // Ireland is listed, and its file is not there.
-    let other = Cache::none();
-    let run = files.refresh(&other, "us-east-1,eu-west-1");
+    let uncached = Cache::none();
+    let run = files.refresh(&uncached, "us-east-1,eu-west-1");
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(
         run.stderr.ends_with("refreshed 1 region; 1 gap\n"),
@@ -323,7 +326,7 @@ fn a_region_without_files_is_named_and_others_are_read() {
         "{}",
         run.stdout
     );
-    assert_eq!(other.prices(), dollars(&IN_VIRGINIA));
+    assert_eq!(uncached.prices(), dollars(&IN_VIRGINIA));
 }
 
 #[test]

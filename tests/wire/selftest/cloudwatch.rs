@@ -244,24 +244,24 @@ async fn invalid_requests_are_refused() {
             .map(|index| query(&format!("q{index}"), &metric, 300, "Average"))
             .collect()
     };
-    let one = |id: &str, period, statistic: &str| vec![query(id, &metric, period, statistic)];
+    let single = |id: &str, period, statistic: &str| vec![query(id, &metric, period, statistic)];
     let same = || [many(1), many(1)].concat();
     assert_eq!(refused(many(501), 600).await, validation_error, "too many");
     assert_eq!(refused(many(0), 600).await, validation_error, "none");
     assert_eq!(refused(same(), 600).await, validation_error, "same Id");
     assert_eq!(refused(many(1), 0).await, validation_error, "no window");
     assert_eq!(
-        refused(one("Q", 300, "Sum"), 600).await,
+        refused(single("Q", 300, "Sum"), 600).await,
         validation_error,
         "Id"
     );
     assert_eq!(
-        refused(one("q", 45, "Sum"), 600).await,
+        refused(single("q", 45, "Sum"), 600).await,
         validation_error,
         "Period"
     );
     assert_eq!(
-        refused(one("q", 300, "p99"), 600).await,
+        refused(single("q", 300, "p99"), 600).await,
         validation_error,
         "Stat"
     );
@@ -295,10 +295,10 @@ async fn metrics_are_listed_by_namespace_name_and_dimension() {
         }
         sizes
     };
-    let all = clients.cloudwatch.list_metrics();
-    assert_eq!(count(all.clone()).await, [500, 500, 201]);
-    assert_eq!(count(all.clone().namespace("AWS/EC2")).await, [1]);
-    assert_eq!(count(all.clone().metric_name("nope")).await, [0]);
+    let request = clients.cloudwatch.list_metrics();
+    assert_eq!(count(request.clone()).await, [500, 500, 201]);
+    assert_eq!(count(request.clone().namespace("AWS/EC2")).await, [1]);
+    assert_eq!(count(request.clone().metric_name("nope")).await, [0]);
 
     let index = DimensionFilter::builder().name("index").build();
     let host = DimensionFilter::builder()
@@ -306,17 +306,17 @@ async fn metrics_are_listed_by_namespace_name_and_dimension() {
         .value("ip-10-0-0-7")
         .build();
     assert_eq!(
-        count(all.clone().dimensions(index.clone())).await,
+        count(request.clone().dimensions(index.clone())).await,
         [500, 500, 200]
     );
-    let found = all
+    let page = request
         .dimensions(index)
         .dimensions(host)
         .send()
         .await
         .expect("the filters are valid");
-    let [metric] = found.metrics() else {
-        panic!("one metric has this host: {found:?}");
+    let [metric] = page.metrics() else {
+        panic!("one metric has this host: {page:?}");
     };
     assert_eq!(metric.metric_name(), Some("nvidia_smi_power_draw"));
     let dimensions: Vec<_> = metric

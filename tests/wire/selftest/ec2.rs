@@ -68,8 +68,8 @@ async fn spot_history_carries_the_price_in_force_at_the_start() {
 #[tokio::test]
 async fn spot_history_is_filtered_and_paged() {
     let (loopback, clients) = spot_market();
-    let all = clients.ec2.describe_spot_price_history();
-    let mut pages = all.clone().max_results(3).into_paginator().send();
+    let history = clients.ec2.describe_spot_price_history();
+    let mut pages = history.clone().max_results(3).into_paginator().send();
     let mut sizes = Vec::new();
     while let Some(page) = pages.next().await {
         sizes.push(page.expect("the token is valid").spot_price_history().len());
@@ -82,11 +82,11 @@ async fn spot_history_is_filtered_and_paged() {
         let answer = request.send().await.expect("the filters are valid");
         answer.spot_price_history().len()
     };
-    assert_eq!(count(all.clone().availability_zone(ZONE_B)).await, 1);
+    assert_eq!(count(history.clone().availability_zone(ZONE_B)).await, 1);
     let windows = filter("product-description", "Windows");
-    assert_eq!(count(all.clone().filters(windows)).await, 1);
+    assert_eq!(count(history.clone().filters(windows)).await, 1);
     assert_eq!(
-        count(all.clone().filters(filter("instance-type", "g6.*"))).await,
+        count(history.clone().filters(filter("instance-type", "g6.*"))).await,
         1
     );
 }
@@ -198,7 +198,7 @@ async fn instance_type_wildcards_match_as_in_ec2() {
         &types.map(|kind| Launch::on_demand(ZONE_A, kind)),
     );
     let clients = Clients::new(&loopback.url(), "us-west-2");
-    let found = async |patterns: &[&str]| {
+    let matching = async |patterns: &[&str]| {
         let patterns = patterns.iter().map(|&pattern| pattern.to_owned());
         let answer = clients
             .ec2
@@ -228,11 +228,11 @@ async fn instance_type_wildcards_match_as_in_ec2() {
         types.sort();
         types
     };
-    assert_eq!(found(&["g5.*"]).await, ["g5.2xlarge", "g5.xlarge"]);
+    assert_eq!(matching(&["g5.*"]).await, ["g5.2xlarge", "g5.xlarge"]);
     assert_eq!(
-        found(&["g5*.xlarge", "p?.*"]).await,
+        matching(&["g5*.xlarge", "p?.*"]).await,
         ["g5.xlarge", "g5g.xlarge", "p5.48xlarge"]
     );
-    assert_eq!(found(&["m5.large"]).await, ["m5.large"]);
-    assert_eq!(found(&["trn1.*"]).await, [""; 0]);
+    assert_eq!(matching(&["m5.large"]).await, ["m5.large"]);
+    assert_eq!(matching(&["trn1.*"]).await, [""; 0]);
 }

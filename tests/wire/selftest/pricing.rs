@@ -251,7 +251,10 @@ async fn a_capacity_block_goes_by_the_name_of_the_type() {
         .collect();
     filters.push(filter(FilterType::Equals, "instanceType", "p5.48xlarge"));
     let (documents, _) = products(&clients, "AmazonEC2", filters.clone()).await;
-    let prices: Vec<String> = documents.iter().map(|one| hourly(one).1).collect();
+    let prices: Vec<String> = documents
+        .iter()
+        .map(|document| hourly(document).1)
+        .collect();
     assert_eq!(prices, ["55.0400000000", "27.5200000000", "0.0000000000"]);
     filters.push(filter(FilterType::TermMatch, "marketoption", "OnDemand"));
     assert_eq!(products(&clients, "AmazonEC2", filters).await.0.len(), 1);

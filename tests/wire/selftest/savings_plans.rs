@@ -53,18 +53,18 @@ async fn rates(
         .describe_savings_plans_offering_rates()
         .set_savings_plan_types(Some(plans.to_vec()))
         .set_filters(Some(filters.collect()));
-    let (mut found, mut pages, mut token) = (Vec::new(), 0, None);
+    let (mut listed, mut pages, mut token) = (Vec::new(), 0, None);
     loop {
         let page = request.clone().set_next_token(token).send().await;
         let page = page.expect("the filters are valid");
         pages += 1;
-        found.extend(page.search_results().iter().map(|rate| {
+        listed.extend(page.search_results().iter().map(|rate| {
             let text = |text: Option<&str>| text.expect("a text").to_owned();
             (text(rate.usage_type()), text(rate.rate()))
         }));
         token = page.next_token().map(str::to_owned);
         if token.is_none() {
-            return (found, pages);
+            return (listed, pages);
         }
     }
 }
@@ -79,13 +79,13 @@ const ALL: [(SavingsPlanRateFilterAttribute, &str); 4] = [
 #[tokio::test]
 async fn all_filters_leave_a_rate_and_the_one_of_unused_capacity() {
     let (_loopback, clients) = endpoint();
-    let (found, _) = rates(&clients, &[SavingsPlanType::Compute], &ALL).await;
+    let (listed, _) = rates(&clients, &[SavingsPlanType::Compute], &ALL).await;
     let expected = [
         ("EU-BoxUsage:g5.xlarge", "0.634"),
         ("EU-UnusedBox:g5.xlarge", "1.634"),
     ];
     assert_eq!(
-        found,
+        listed,
         expected.map(|(usage, rate)| (usage.to_owned(), rate.to_owned()))
     );
 }
@@ -98,8 +98,8 @@ async fn each_filter_left_out_lets_others_in() {
     for (left_out, expected) in [(0, 4), (1, 4), (2, 3), (3, 3)] {
         let mut filters = ALL.to_vec();
         filters.remove(left_out);
-        let (found, _) = rates(&clients, &compute, &filters).await;
-        assert_eq!(found.len(), expected, "without {:?}", ALL[left_out]);
+        let (listed, _) = rates(&clients, &compute, &filters).await;
+        assert_eq!(listed.len(), expected, "without {:?}", ALL[left_out]);
     }
     let (both, _) = rates(&clients, &[], &ALL).await;
     assert_eq!(both.len(), 4, "under either plan");

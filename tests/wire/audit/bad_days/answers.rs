@@ -81,16 +81,16 @@ fn a_page_of_something_else_says_the_call_the_status_and_how_it_begins() {
             .args(&["--region", "us-east-1"])
             .run();
         let report = audit.json(0);
-        let found = report["gaps"].as_array().expect("a list");
+        let rows = report["gaps"].as_array().expect("a list");
         let said = format!(
             "{service}:{operation}: the response is not in the service's format: status {status}, \
              begins with `<html> <head><title>Sorry, we are down</title></head></html>`"
         );
-        let is_said = found.iter().any(|gap| {
+        let is_said = rows.iter().any(|gap| {
             let reason = gap["reason"].as_str().expect("words");
             gap["what"] == what && reason.starts_with(&said)
         });
-        assert!(is_said, "{operation}: {found:#?}");
+        assert!(is_said, "{operation}: {rows:#?}");
         loopback.clear_faults();
     }
 }

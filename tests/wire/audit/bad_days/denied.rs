@@ -82,10 +82,10 @@ fn without_the_list_of_metrics_running_time_is_still_known() {
     let report = office.audit().run().json(0);
     assert_eq!(gaps(&report), ["GPU utilization", "metrics"]);
     names("cloudwatch:ListMetrics", gap(&report, "metrics"));
-    let one = workload(&report, &office.ids[0]);
-    assert_eq!(one["classification"], "insufficient-data");
-    assert_eq!(one["utilization"], Value::Null);
-    assert_eq!(one["monthly_cost"], COST_BY_DAY);
+    let row = workload(&report, &office.ids[0]);
+    assert_eq!(row["classification"], "insufficient-data");
+    assert_eq!(row["utilization"], Value::Null);
+    assert_eq!(row["monthly_cost"], COST_BY_DAY);
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn without_values_nothing_is_judged_and_it_ran_since_launch() {
         "{}",
         denied.1
     );
-    let one = workload(&report, &office.ids[0]);
-    assert_eq!(one["classification"], "insufficient-data");
-    assert_eq!(one["monthly_cost"], COST_AROUND_THE_CLOCK);
-    assert_eq!(one["plan"]["actions"], json!([]));
+    let row = workload(&report, &office.ids[0]);
+    assert_eq!(row["classification"], "insufficient-data");
+    assert_eq!(row["monthly_cost"], COST_AROUND_THE_CLOCK);
+    assert_eq!(row["plan"]["actions"], json!([]));
 }
 
 #[test]
@@ -131,9 +131,9 @@ fn series_that_cloudwatch_cannot_read_are_not_series_that_do_not_exist() {
         let reason = format!("cloudwatch:GetMetricData: {status}; 2 series are missing");
         assert_eq!((failed.0, failed.1), ("us-east-1", reason.as_str()));
         assert!(failed.2.starts_with(hint), "{}", failed.2);
-        let one = workload(&report, &office.ids[0]);
-        assert_eq!(one["classification"], "insufficient-data");
-        assert_eq!(one["monthly_cost"], COST_BY_DAY);
+        let row = workload(&report, &office.ids[0]);
+        assert_eq!(row["classification"], "insufficient-data");
+        assert_eq!(row["monthly_cost"], COST_BY_DAY);
     }
 }
 

@@ -47,15 +47,15 @@ impl Office {
         let account = Account::open()?;
         let days = Days::ahead();
         let mut ids = Vec::new();
-        for (one, launched) in plan.iter().zip(launch(&account.loopback, plan)) {
-            let region = one.zone.trim_end_matches(char::is_alphabetic);
+        for (planned, launched) in plan.iter().zip(launch(&account.loopback, plan)) {
+            let region = planned.zone.trim_end_matches(char::is_alphabetic);
             let subject = Subject {
                 region,
-                instance_type: one.instance_type,
+                instance_type: planned.instance_type,
                 gpus: 1,
                 launched: &launched,
             };
-            if !one.stopped {
+            if !planned.stopped {
                 let agent = (Dimensions::InstanceId, signals::OFFICE_HOURS);
                 let load = Signal::Agent(agent.0, agent.1);
                 subject.measure(&account.loopback, days, signals::cpu_office_hours, load);
@@ -63,7 +63,7 @@ impl Office {
             }
             account
                 .loopback
-                .put_price(Price::linux(one.instance_type, region, "1.10"));
+                .put_price(Price::linux(planned.instance_type, region, "1.10"));
             ids.push(launched.instance_id);
         }
         account.loopback.reset_calls();
@@ -84,11 +84,11 @@ impl Office {
 /// The only gap about something, as place, reason and hint.
 fn gap<'a>(report: &'a Value, what: &str) -> (&'a str, &'a str, &'a str) {
     let gaps = report["gaps"].as_array().expect("a list of gaps");
-    let found: Vec<&Value> = gaps.iter().filter(|gap| gap["what"] == what).collect();
-    let [one] = found.as_slice() else {
-        panic!("{} gaps about {what}: {gaps:#?}", found.len());
+    let own: Vec<&Value> = gaps.iter().filter(|gap| gap["what"] == what).collect();
+    let [only] = own.as_slice() else {
+        panic!("{} gaps about {what}: {gaps:#?}", own.len());
     };
-    let text = |field: &str| one[field].as_str().expect("words");
+    let text = |field: &str| only[field].as_str().expect("words");
     (text("where"), text("reason"), text("hint"))
 }
 
@@ -102,8 +102,9 @@ fn gaps(report: &Value) -> Vec<&str> {
 
 /// The workload of an instance.
 fn workload<'a>(report: &'a Value, id: &str) -> &'a Value {
-    let all = report["workloads"].as_array().expect("a list of workloads");
-    all.iter()
+    let workloads = report["workloads"].as_array().expect("a list of workloads");
+    workloads
+        .iter()
         .find(|workload| workload["id"] == id)
-        .unwrap_or_else(|| panic!("{id} is not among {all:#?}"))
+        .unwrap_or_else(|| panic!("{id} is not among {workloads:#?}"))
 }

@@ -137,11 +137,11 @@ fn the_report_counts_what_went_over_the_wire() {
 #[test]
 fn all_regions_find_the_same_as_the_three_named() {
     let Some(fleet) = gathered() else { return };
-    let (named, all) = (&fleet.live.report, &fleet.everywhere.report);
+    let (named, every_region) = (&fleet.live.report, &fleet.everywhere.report);
     for part in ["summary", "workloads", "findings", "gaps", "prices"] {
-        assert_eq!(all[part], named[part], "{part}");
+        assert_eq!(every_region[part], named[part], "{part}");
     }
-    let regions = all["scope"]["regions"].as_array().expect("a list");
+    let regions = every_region["scope"]["regions"].as_array().expect("a list");
     assert!(
         regions.len() > 3,
         "the account has more regions: {regions:?}"

@@ -21,7 +21,7 @@ fn workloads(report: &Value) -> BTreeMap<&str, &Value> {
     let list = report["workloads"].as_array().expect("a list of workloads");
     let by_name: BTreeMap<&str, &Value> = list
         .iter()
-        .map(|one| (one["name"].as_str().expect("a name"), one))
+        .map(|workload| (workload["name"].as_str().expect("a name"), workload))
         .collect();
     assert_eq!(by_name.len(), list.len(), "no name twice");
     by_name
@@ -50,30 +50,30 @@ fn saving(plan: Plan<'_>) -> i64 {
 #[test]
 fn every_workload_has_its_verdict_cost_and_plan() {
     let Some(fleet) = gathered() else { return };
-    let found = workloads(&fleet.live.report);
-    let names: BTreeSet<&str> = found.keys().copied().collect();
+    let by_name = workloads(&fleet.live.report);
+    let names: BTreeSet<&str> = by_name.keys().copied().collect();
     assert_eq!(names, ROWS.iter().map(|row| row.name).collect());
     for row in ROWS {
-        check(row, found[row.name], fleet);
+        check(row, by_name[row.name], fleet);
     }
 }
 
-fn check(row: &Row, found: &Value, fleet: &Gathered) {
+fn check(row: &Row, workload: &Value, fleet: &Gathered) {
     let name = row.name;
-    let text = |field: &str| found[field].as_str();
+    let text = |field: &str| workload[field].as_str();
     assert_eq!(text("classification"), Some(row.class), "{name}");
     assert_eq!(text("state"), row.state, "{name}");
     assert_eq!(text("confidence"), row.confidence, "{name}");
     assert_eq!(text("account"), Some(fleet.account.as_str()), "{name}");
-    let ids = found["instances"].as_array().expect("a list");
+    let ids = workload["instances"].as_array().expect("a list");
     assert_eq!(ids.len() as u64, row.instances, "{name}");
     for id in ids {
         let id = id.as_str().expect("an id");
         assert_eq!(fleet.names[id], name, "{id} is of this role");
     }
-    assert_eq!(found["utilization"]["mean"].as_f64(), row.mean, "{name}");
-    assert_eq!(cents(&found["monthly_cost"]), row.monthly_cost, "{name}");
-    let mut actions = plan(found);
+    assert_eq!(workload["utilization"]["mean"].as_f64(), row.mean, "{name}");
+    assert_eq!(cents(&workload["monthly_cost"]), row.monthly_cost, "{name}");
+    let mut actions = plan(workload);
     for (action, expected) in actions.iter_mut().zip(row.plan) {
         // The cent that is left of a pool is of the last by id, and ids are random here.
         if action.0 == "commit" && (action.2 - expected.2).abs() == 1 {
@@ -81,9 +81,9 @@ fn check(row: &Row, found: &Value, fleet: &Gathered) {
         }
     }
     assert_eq!(actions, row.plan, "{name}");
-    let planned = row.monthly_cost.map(|cost| cost - saving(&plan(found)));
+    let planned = row.monthly_cost.map(|cost| cost - saving(&plan(workload)));
     assert_eq!(
-        cents(&found["plan"]["planned_monthly_cost"]),
+        cents(&workload["plan"]["planned_monthly_cost"]),
         planned,
         "{name}"
     );
@@ -201,14 +201,18 @@ fn sums_are_those_of_the_rows() {
         assert_eq!(summary[field], expected, "{field}");
     }
     for (class, workloads, instances, gpus, cost) in sums::CLASSES {
-        let found = &summary["by_classification"][class];
-        let counts = [&found["workloads"], &found["instances"], &found["gpus"]];
+        let of_class = &summary["by_classification"][class];
+        let counts = [
+            &of_class["workloads"],
+            &of_class["instances"],
+            &of_class["gpus"],
+        ];
         assert_eq!(
             counts,
             [workloads, instances, gpus].map(|n| json!(n)).each_ref(),
             "{class}"
         );
-        assert_eq!(cents(&found["monthly_cost"]), Some(cost), "{class}");
+        assert_eq!(cents(&of_class["monthly_cost"]), Some(cost), "{class}");
     }
     assert_eq!(
         summary["funnel"],
@@ -231,13 +235,13 @@ fn prices_are_of_the_account_where_it_has_them() {
     assert_eq!(origins["bundled"], sums::PRICES_OF_THE_BOOK);
     let oldest = &fleet.live.report["prices"]["oldest_effective_date"];
     assert_eq!(oldest, sums::OLDEST_PRICE);
-    let found = workloads(&fleet.live.report);
-    assert_eq!(found["idle-1"]["hourly_cost"], 0.5);
-    assert_eq!(found["windows"]["hourly_cost"], 0.75);
-    assert_eq!(found["fractions"]["hourly_cost"], 0.606);
+    let by_name = workloads(&fleet.live.report);
+    assert_eq!(by_name["idle-1"]["hourly_cost"], 0.5);
+    assert_eq!(by_name["windows"]["hourly_cost"], 0.75);
+    assert_eq!(by_name["fractions"]["hourly_cost"], 0.606);
     // 0.50 + 0.50 + 0.45 + 0.45.
-    assert_eq!(found["spotty"]["hourly_cost"], 1.9);
-    assert_eq!(found["unknown"]["hourly_cost"], Value::Null);
+    assert_eq!(by_name["spotty"]["hourly_cost"], 1.9);
+    assert_eq!(by_name["unknown"]["hourly_cost"], Value::Null);
 }
 
 #[test]
@@ -245,7 +249,7 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
     let Some(fleet) = gathered() else { return };
     let gaps = fleet.live.report["gaps"].as_array().expect("a list");
     let by_id = names(&fleet.live.report);
-    let mut found: Vec<(&str, &str, &str)> = gaps
+    let mut subjects: Vec<(&str, &str, &str)> = gaps
         .iter()
         .map(|gap| {
             let place = gap["where"].as_str().expect("a place");
@@ -256,11 +260,11 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
             (text("what"), name, text("reason"))
         })
         .collect();
-    found.sort_unstable();
-    let places: Vec<_> = found.iter().map(|gap| (gap.0, gap.1)).collect();
+    subjects.sort_unstable();
+    let places: Vec<_> = subjects.iter().map(|gap| (gap.0, gap.1)).collect();
     let expected: Vec<_> = sums::GAPS.iter().map(|gap| (gap.0, gap.1)).collect();
-    assert_eq!(places, expected, "{found:#?}");
-    for ((what, place, reason), (_, _, words)) in found.iter().zip(sums::GAPS) {
+    assert_eq!(places, expected, "{subjects:#?}");
+    for ((what, place, reason), (_, _, words)) in subjects.iter().zip(sums::GAPS) {
         if what.starts_with("gpu_") {
             assert_eq!(reason, words, "{what} of {place}");
         } else {
@@ -279,8 +283,8 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
 #[test]
 fn series_are_joined_and_roll_ups_left_out() {
     let Some(fleet) = gathered() else { return };
-    let found = workloads(&fleet.live.report);
-    let utilization = |name: &str| &found[name]["utilization"];
+    let by_name = workloads(&fleet.live.report);
+    let utilization = |name: &str| &by_name[name]["utilization"];
     for (name, by_host) in [("idle-1", 0), ("idle-2", 1), ("idle-3", 1), ("speech", 6)] {
         assert_eq!(utilization(name)["joined_by_hostname"], by_host, "{name}");
     }
@@ -288,7 +292,7 @@ fn series_are_joined_and_roll_ups_left_out() {
     assert_eq!(utilization("chat")["max"], 30.0);
     assert_eq!(utilization("pretrain")["max"], 90.0);
     assert_eq!(utilization("idle-1")["max"], 0.0);
-    let gpus = found["pretrain"]["gpus"].as_array().expect("a list");
+    let gpus = by_name["pretrain"]["gpus"].as_array().expect("a list");
     assert_eq!(gpus.len(), 16, "two instances of eight");
     let power = ["power-idle", "power-busy", "power-between"];
     for name in power {
@@ -314,7 +318,7 @@ fn series_are_joined_and_roll_ups_left_out() {
 #[test]
 fn coverage_is_of_the_time_that_it_ran() {
     let Some(fleet) = gathered() else { return };
-    let found = workloads(&fleet.live.report);
+    let by_name = workloads(&fleet.live.report);
     // Samples, expected samples, coverage, share of the window that it ran.
     let cases = [
         ("chat", 4032, 4032, 1.0, 1.0),
@@ -327,24 +331,24 @@ fn coverage_is_of_the_time_that_it_ran() {
         ("four-of-ten", 1614, 4032, 0.4003, 1.0),
     ];
     for (name, samples, expected, coverage, share) in cases {
-        let utilization = &found[name]["utilization"];
+        let utilization = &by_name[name]["utilization"];
         assert_eq!(utilization["n_samples"], samples, "{name}");
         assert_eq!(utilization["expected_samples"], expected, "{name}");
         assert_eq!(utilization["coverage"], coverage, "{name}");
-        assert_eq!(found[name]["running_share"], share, "{name}");
+        assert_eq!(by_name[name]["running_share"], share, "{name}");
     }
 }
 
 /// What the audit of a fleet decides, by the name of the workload.
 fn decisions(report: &Value) -> BTreeMap<&str, String> {
-    let decided = workloads(report).into_iter().map(|(name, one)| {
+    let decided = workloads(report).into_iter().map(|(name, workload)| {
         let words = format!(
             "{} {} {} {:?} {:?}",
-            one["classification"],
-            one["state"],
-            one["confidence"],
-            cents(&one["monthly_cost"]),
-            plan(one)
+            workload["classification"],
+            workload["state"],
+            workload["confidence"],
+            cents(&workload["monthly_cost"]),
+            plan(workload)
         );
         (name, words)
     });
@@ -360,20 +364,21 @@ fn hours_first_decide_what_the_full_grid_decides() {
         let list = report["findings"].as_array().expect("a list of findings");
         let subjects = list
             .iter()
-            .map(|one| format!("{} {}", one["rule"], one["workload"]));
+            .map(|finding| format!("{} {}", finding["rule"], finding["workload"]));
         subjects.collect()
     };
     assert_eq!(findings(&auto.report), findings(&full.report));
     let resolutions = |report: &Value| -> BTreeSet<u64> {
-        let found = workloads(report).into_values();
-        let found = found.filter_map(|one| one["utilization"]["resolution_seconds"].as_u64());
-        found.collect()
+        let rows = workloads(report).into_values();
+        let seconds =
+            rows.filter_map(|workload| workload["utilization"]["resolution_seconds"].as_u64());
+        seconds.collect()
     };
     assert_eq!(resolutions(&full.report), BTreeSet::from([300]));
     assert_eq!(resolutions(&auto.report), BTreeSet::from([300, 3_600]));
     // Series are discovered before either pass, in each region.
-    let listed = |one: &Audited| -> usize {
-        let calls = one.calls.iter();
+    let listed = |audited: &Audited| -> usize {
+        let calls = audited.calls.iter();
         let lists = calls.filter(|(seen, _)| seen.operation == "ListMetrics");
         lists.map(|(_, count)| *count).sum()
     };
