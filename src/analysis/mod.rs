@@ -312,7 +312,7 @@ fn judge(
         });
     }
     answered::with_cents_of_the_plan(&mut findings, &audited, &plan.purchases);
-    findings.extend(owned.findings(&mut price_use));
+    findings.extend(owned.findings(&plan.scope_changes, &mut price_use));
     let cluster_facts = ClusterFacts {
         clusters: &estate.clusters,
         machines: machine_facts(&audited, &estate.clusters, &owned.bought()),

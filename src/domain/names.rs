@@ -4,13 +4,16 @@ use std::path::Path;
 
 /// Whether a character may not reach a terminal as it is: controls of both
 /// sets, line and paragraph separators, marks that turn the direction of
-/// text around, and tags, which people do not see and a model reads.
+/// text around, fillers, and tags, which people do not see and a model reads.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' |
             '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' |
-            '\u{e0000}'..='\u{e007f}')
+            // Fillers without a shape, and what is to be ignored (Unicode, Default_Ignorable).
+            '\u{034f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' |
+            '\u{180b}'..='\u{180f}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' |
+            '\u{e0000}'..='\u{e0fff}')
 }
 
 /// A name as it may be shown: unsafe characters are written as `\u{…}`.

@@ -6,7 +6,7 @@ use crate::domain::{
     Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Money, Observation,
     Recommendation, Severity, floored,
 };
-use crate::savings::{CommitmentUse, Coverage, Room, UnusedCommitment};
+use crate::savings::{CommitmentUse, Coverage, Room, ScopeChange, UnusedCommitment};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -34,6 +34,7 @@ const LEAST_UTILIZATION_PERCENT: Decimal = Decimal::from_parts(80, 0, 0, false, 
 pub fn commitment_findings(
     unused: &[UnusedCommitment],
     coverage: &Coverage,
+    changes: &[ScopeChange],
     as_of: Timestamp,
 ) -> Vec<Finding> {
     let idle = unused.iter().filter_map(idle_capacity);
@@ -42,7 +43,10 @@ pub fn commitment_findings(
         .commitments
         .iter()
         .filter(|commitment| commitment.end > as_of)
-        .flat_map(|commitment| [underused(commitment), expiring(commitment)])
+        .flat_map(|commitment| {
+            let change = changes.iter().find(|change| change.id == commitment.id);
+            [underused(commitment, change), expiring(commitment)]
+        })
         .flatten();
     idle.chain(blocks).chain(commitments).collect()
 }
@@ -171,7 +175,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
 }
 
 /// Silent about a Compute Savings Plan: what else it pays for is not seen.
-fn underused(commitment: &CommitmentUse) -> Option<Finding> {
+fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option<Finding> {
     let unused = commitment.unused_monthly?;
     let percent = commitment.utilization? * Decimal::ONE_HUNDRED;
     if percent >= LEAST_UTILIZATION_PERCENT {
@@ -191,11 +195,17 @@ fn underused(commitment: &CommitmentUse) -> Option<Finding> {
             unused.currency(),
             unused.amount()
         ),
-        // Paid until the end, whatever is done.
-        monthly_savings: None,
+        // It is paid until its end, and what another scope covers is no longer bought by the hour.
+        monthly_savings: change.map(|change| change.monthly_savings),
         recommendation: Recommendation {
-            action: "move workloads to it".to_owned(),
-            to: commitment.name.clone(),
+            action: match change {
+                Some(_) => "change the scope, which costs no fee".to_owned(),
+                None => "move workloads to it".to_owned(),
+            },
+            to: change.map_or_else(
+                || commitment.name.clone(),
+                |change| format!("{} instead of {}", change.region, change.zone),
+            ),
             steps: vec![
                 format!(
                     "it is committed until {}: stopping saves nothing",

@@ -276,6 +276,15 @@ fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
     assert_eq!(action.monthly_savings().amount(), decimal("383.98"));
     assert!(action.detail().contains("no fee"), "{}", action.detail());
     assert!(action.caveats()[0].contains("us-east-1b"));
+    // The finding about it says the same.
+    let mut findings = report.findings.iter();
+    let finding = findings.find(|finding| finding.rule() == "underused-commitment");
+    let finding = finding.expect("nothing runs in its zone");
+    assert_eq!(
+        finding.monthly_savings.map(Money::amount),
+        Some(decimal("383.98"))
+    );
+    assert_eq!(finding.recommendation.to, "us-east-1 instead of us-east-1b");
 }
 
 #[test]

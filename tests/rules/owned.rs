@@ -67,7 +67,7 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
         window: estate.window,
         as_of: estate.as_of,
     };
-    let findings = commitment_findings(&unused.rows().0, &coverage, estate.as_of);
+    let findings = commitment_findings(&unused.rows().0, &coverage, &[], estate.as_of);
     (coverage, findings)
 }
 

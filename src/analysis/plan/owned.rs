@@ -10,8 +10,8 @@ use crate::domain::{
 };
 use crate::rules::commitment_findings;
 use crate::savings::{
-    Class, Coverage, Existing, ExistingCommitments, OtherHours, Room, Standing, Unused,
-    UnusedCommitment, commitment_rates, existing_coverage, instances,
+    Class, Coverage, Existing, ExistingCommitments, OtherHours, Room, ScopeChange, Standing,
+    Unused, UnusedCommitment, commitment_rates, existing_coverage, instances,
 };
 use crate::usage::{Estate, Usages, WeekUsage};
 use rust_decimal::Decimal;
@@ -157,9 +157,15 @@ impl<'a> EstateCommitments<'a> {
         }
     }
 
-    /// Every finding about what was bought, with the prices behind its figures.
-    pub(in crate::analysis) fn findings(&self, prices_used: &mut PriceUse) -> Vec<Finding> {
-        commitment_findings(&self.unused(prices_used), &self.coverage, self.estate.as_of)
+    /// Every finding about what was bought beside what a plan changes of it, with the prices
+    /// behind its figures.
+    pub(in crate::analysis) fn findings(
+        &self,
+        changes: &[ScopeChange],
+        prices_used: &mut PriceUse,
+    ) -> Vec<Finding> {
+        let unused = self.unused(prices_used);
+        commitment_findings(&unused, &self.coverage, changes, self.estate.as_of)
     }
 
     /// What is paid for and does not run, with the prices behind its figures.

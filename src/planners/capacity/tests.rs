@@ -353,12 +353,8 @@ fn work_follows_from_tokens() {
 #[test]
 fn zones_that_remain_hold_what_is_needed() {
     let fleet = |gpus, count, survive, each| {
-        let computed = Fleet::of(gpus, Zones { count, survive }, each);
-        (
-            computed.gpus_per_zone,
-            computed.instances_per_zone,
-            computed.gpus,
-        )
+        let fleet = Fleet::of(gpus, Zones { count, survive }, each);
+        (fleet.gpus_per_zone, fleet.instances_per_zone, fleet.gpus)
     };
     // Four GPUs on the two of three zones that remain: two in each.
     assert_eq!(fleet(4, 3, 1, 1), (2, 2, 6));
@@ -547,12 +543,7 @@ fn types_cost_what_their_instances_cost() {
     let names: Vec<(&str, bool)> = answer
         .candidates
         .iter()
-        .map(|candidate| {
-            (
-                candidate.shape.instance_type.as_str(),
-                candidate.fits.is_ok(),
-            )
-        })
+        .map(|kind| (kind.shape.instance_type.as_str(), kind.fits.is_ok()))
         .collect();
     assert_eq!(
         names,

@@ -264,8 +264,10 @@ mod tests {
         assert_eq!(safe("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(safe("x\u{202e}gpj.exe"), "x\\u{202e}gpj.exe");
         assert_eq!(safe("two\nlines"), "two\\u{a}lines");
-        let tags = "a\u{e0000}\u{e0041}\u{e007f}b\u{e0080}";
-        assert_eq!(safe(tags), "a\\u{e0000}\\u{e0041}\\u{e007f}b\u{e0080}");
+        let tags = "a\u{e0000}\u{e0041}\u{e007f}b\u{e0fff}\u{e1000}";
+        let escaped = "a\\u{e0000}\\u{e0041}\\u{e007f}b\\u{e0fff}\u{e1000}";
+        assert_eq!(safe(tags), escaped);
+        assert_eq!(safe("a\u{3164}\u{2800}b"), "a\\u{3164}\\u{2800}b");
         assert_eq!(safe("Grüße 模型"), "Grüße 模型");
     }
 

@@ -2,7 +2,9 @@
 
 use super::needs::Demand;
 use super::price::{Move, MovedInstance, Today};
-use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
+use super::projection::{
+    Projection, Ratio, RatioBasis, capability_number, is_same_gpu, ratio, usable_vram_mib,
+};
 use super::rejection::Rejection;
 use super::spread::{Layout, Spread};
 use crate::catalog::{
@@ -592,14 +594,4 @@ impl CandidateQuery<'_> {
             }),
         }
     }
-}
-
-/// A compute capability such as `8.9`, or a Neuron version, as a number to
-/// compare; `None` for what has no order.
-fn capability_number(text: &str) -> Option<(u32, u32)> {
-    if let Some(version) = text.strip_prefix("neuron-v") {
-        return Some((version.parse().ok()?, 0));
-    }
-    let (major, minor) = text.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }

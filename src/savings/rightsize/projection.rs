@@ -181,3 +181,13 @@ pub fn usable_vram_mib(today: &GpuOffer, other: &GpuOffer) -> Result<u64, Reject
         .or_else(|| other.vram_mib.filter(|_| is_same_gpu(today, other)))
         .ok_or_else(|| Rejection::unknown("driver-reported memory", &other.model))
 }
+
+/// A compute capability such as `8.9`, or a Neuron version, as a number to
+/// compare; `None` for what has no order.
+pub(super) fn capability_number(text: &str) -> Option<(u32, u32)> {
+    if let Some(version) = text.strip_prefix("neuron-v") {
+        return Some((version.parse().ok()?, 0));
+    }
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
