@@ -154,10 +154,10 @@ fn days(text: &str) -> Result<Range<i64>, String> {
 /// Bytes, such as `512MiB`; at least a MiB.
 fn size(text: &str) -> Result<u64, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-    let suffixed = units
+    let found = units
         .iter()
         .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
-    let (number, shift) = suffixed.unwrap_or((text, 0));
+    let (number, shift) = found.unwrap_or((text, 0));
     let bytes = number.trim().parse::<u64>().ok();
     bytes
         .and_then(|number| number.checked_mul(1 << shift))

@@ -41,19 +41,19 @@ pub async fn run(args: &BillArgs, progress: &Progress) -> Result<()> {
     let lines = described(args.format.format(), &inputs)?;
     inputs.register(&sessions.archive, LINES, &columns(lines.format, &inputs))?;
     let checked = rows(&sessions.archive, &lines_statement(&lines)).await?;
-    let (total, counted) = (first(&checked, "n")?, first(&checked, "counted")?);
-    if let Some(rows) = inputs.rows().filter(|rows| *rows != total) {
+    let (all, counted) = (first(&checked, "n")?, first(&checked, "counted")?);
+    if let Some(rows) = inputs.rows().filter(|rows| *rows != all) {
         return Err(Failure::unexpected(format!(
             "{} rows were read, and the footers of the files say {}",
-            separated(total),
+            separated(all),
             separated(rows)
         ))
         .with_hint("a file changed or went while it was read; run it again"));
     }
     progress.say(&format!(
         "{} lines; {} copies of divided instances do not count",
-        separated(total),
-        separated(total - counted.min(total))
+        separated(all),
+        separated(all - counted.min(all))
     ));
     let hours = sessions.stage(&bill_statement(&lines)).await?;
     register_own(&sessions.own, HOURS, &[hours])?;
@@ -182,7 +182,7 @@ fn publish(folder: &Path, inputs: &[String], done: BTreeMap<String, Written>) ->
 fn by_period(batch: &RecordBatch) -> Result<Vec<(String, RecordBatch)>> {
     let periods = texts(batch, 0)?;
     let month = |row: usize| periods.value(row).get(..MONTH).unwrap_or_default();
-    let mut parts = Vec::new();
+    let mut all = Vec::new();
     let mut from = 0;
     while from < batch.num_rows() {
         let rest = from + 1..batch.num_rows();
@@ -190,10 +190,10 @@ fn by_period(batch: &RecordBatch) -> Result<Vec<(String, RecordBatch)>> {
             .clone()
             .find(|row| month(*row) != month(from))
             .unwrap_or(rest.end);
-        parts.push((month(from).to_owned(), batch.slice(from, end - from)));
+        all.push((month(from).to_owned(), batch.slice(from, end - from)));
         from = end;
     }
-    Ok(parts)
+    Ok(all)
 }
 
 /// The columns of a file: plain texts, numbers and decimals.

@@ -54,7 +54,7 @@ pub fn seen(batches: &[RecordBatch]) -> Result<Seen> {
             seen.unplaced += count(&unplaced, row);
             seen.absent += count(&absent, row);
             seen.points += count(&points, row);
-            if let (false, Some(metric)) = (metric.is_none_or(|names| names.is_null(row)), metric) {
+            if let (false, Some(metric)) = (metric.is_none_or(|one| one.is_null(row)), metric) {
                 seen.metrics.push((metric.value(row).to_owned(), rows));
             }
             if earliest.is_valid(row) && latest.is_valid(row) && count(&points, row) > 0 {
@@ -67,7 +67,7 @@ pub fn seen(batches: &[RecordBatch]) -> Result<Seen> {
         }
     }
     seen.metrics
-        .sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(&right.0)));
+        .sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     Ok(seen)
 }
 
@@ -94,11 +94,11 @@ impl Seen {
             let wanted: Vec<&str> = points
                 .measures
                 .iter()
-                .map(|measure| measure.name.as_str())
+                .map(|one| one.name.as_str())
                 .collect();
             let known = self.metrics.iter().take(MOST_NAMED);
             let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
-            let shown = match known.as_slice() {
+            let found = match known.as_slice() {
                 [] => "it has no rows".to_owned(),
                 known => format!("its metrics are {}", known.join(", ")),
             };
@@ -106,7 +106,7 @@ impl Seen {
                 "the archive has no points of {} in these days",
                 wanted.join(", ")
             ))
-            .with_hint(format!("{shown}; map them with `--metric-map`")));
+            .with_hint(format!("{found}; map them with `--metric-map`")));
         }
         Ok(())
     }
@@ -126,10 +126,10 @@ impl Seen {
     pub fn days(&self, asked: Option<&Range<i64>>) -> Option<Range<i64>> {
         let (first, last) = self.ends?;
         let day = |second: f64| (second / DAY_SECONDS).floor() as i64;
-        let covered = day(first)..day(last) + 1;
+        let all = day(first)..day(last) + 1;
         let days = match asked {
-            Some(asked) => covered.start.max(asked.start)..covered.end.min(asked.end),
-            None => covered,
+            Some(asked) => all.start.max(asked.start)..all.end.min(asked.end),
+            None => all,
         };
         (!days.is_empty()).then_some(days)
     }
@@ -185,11 +185,11 @@ pub fn check_gpus(table: Table, rows: &RecordBatch) -> Result<()> {
         return Ok(());
     }
     let gpus = wholes(rows, "gpu")?;
-    let outside = gpus
+    let other = gpus
         .iter()
         .flatten()
         .find(|gpu| !(0..MOST_GPUS).contains(gpu));
-    match outside {
+    match other {
         None => Ok(()),
         Some(gpu) => Err(
             Failure::input(format!("{gpu} is not the index of a GPU on its host"))
@@ -249,7 +249,7 @@ mod tests {
         let whole = |numbers: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(numbers)) };
         let real = |numbers: Vec<f64>| -> ArrayRef { Arc::new(Float64Array::from(numbers)) };
         let names: ArrayRef = Arc::new(StringArray::from(vec!["util", "other"]));
-        let counted = seen(&[batch(vec![
+        let found = seen(&[batch(vec![
             ("metric", names),
             ("n", whole(vec![100, 900])),
             ("unplaced", whole(vec![0, 0])),
@@ -260,15 +260,12 @@ mod tests {
             ("latest", real(vec![172_799.5, 259_200.0])),
         ])])
         .expect("a result");
+        assert_eq!((found.rows, found.points, found.absent), (1_000, 90, 10));
+        assert_eq!(found.metrics[0], ("other".to_owned(), 900));
+        assert_eq!(found.days(None), Some(1..2));
+        assert_eq!(found.days(Some(&(2..3))), None);
         assert_eq!(
-            (counted.rows, counted.points, counted.absent),
-            (1_000, 90, 10)
-        );
-        assert_eq!(counted.metrics[0], ("other".to_owned(), 900));
-        assert_eq!(counted.days(None), Some(1..2));
-        assert_eq!(counted.days(Some(&(2..3))), None);
-        assert_eq!(
-            counted.line(),
+            found.line(),
             "90 points; 10 rows without a value, 900 of other metrics or days"
         );
     }

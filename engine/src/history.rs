@@ -79,10 +79,10 @@ impl Runs {
             account: account.value(row).to_owned(),
             region: region.value(row).to_owned(),
         };
-        let is_same = |left: usize, right: usize| {
+        let is_same = |one: usize, other: usize| {
             [&date, &account, &region]
                 .iter()
-                .all(|column| column.value(left) == column.value(right))
+                .all(|column| column.value(one) == column.value(other))
         };
         let mut from = 0;
         while from < rows.num_rows() {

@@ -107,24 +107,24 @@ impl Inputs {
         context: &SessionContext,
         time: Option<&str>,
     ) -> Result<Self> {
-        let mut by_url: BTreeMap<String, (Format, InputFile)> = BTreeMap::new();
+        let mut found: BTreeMap<String, (Format, InputFile)> = BTreeMap::new();
         for name in named {
             for (format, file) in list(name).await? {
-                by_url.insert(file.url.to_string(), (format, file));
+                found.insert(file.url.to_string(), (format, file));
             }
         }
-        let mut formats = by_url.values().map(|(format, _)| *format);
+        let mut formats = found.values().map(|(format, _)| *format);
         let Some(format) = formats.next() else {
             return Err(Failure::input(
                 "the input has no file that ends with .parquet, .csv, .csv.gz or .arrow",
             )
             .with_hint("name a file, or a folder with such files, with `--input`"));
         };
-        if formats.any(|next| next != format) {
+        if formats.any(|other| other != format) {
             return Err(Failure::input("the input has files of several formats")
                 .with_hint("name the files of one format with `--input`"));
         }
-        let mut files: Vec<InputFile> = by_url.into_values().map(|(_, file)| file).collect();
+        let mut files: Vec<InputFile> = found.into_values().map(|(_, file)| file).collect();
         for file in &files {
             context.register_object_store(&root_of(&file.url), Arc::clone(&file.store));
         }
@@ -166,7 +166,7 @@ impl Inputs {
     /// The first and the last time of all files, in the unit of their column.
     pub fn times(&self) -> Option<(i64, i64)> {
         let times = self.files.iter().filter_map(|file| file.footer?.times);
-        times.reduce(|span, own| (span.0.min(own.0), span.1.max(own.1)))
+        times.reduce(|all, own| (all.0.min(own.0), all.1.max(own.1)))
     }
 
     /// Rows of all files by their footers; absent where a format has none.
@@ -274,7 +274,7 @@ async fn list(name: &str) -> Result<Vec<(Format, InputFile)>> {
         paths.push(path);
     }
     let store: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new());
-    let mut listed = Vec::new();
+    let mut found = Vec::new();
     for path in paths {
         let shown = path.display().to_string();
         let Some(format) = Format::of(&shown) else {
@@ -290,13 +290,13 @@ async fn list(name: &str) -> Result<Vec<(Format, InputFile)>> {
             size: size.len(),
             footer: None,
         };
-        listed.push((format, file));
+        found.push((format, file));
     }
-    Ok(listed)
+    Ok(found)
 }
 
 /// Files below a folder, without those that engines hide: names with `_` or `.` in front.
-fn walk(folder: &Path, paths: &mut Vec<std::path::PathBuf>) -> Result<()> {
+fn walk(folder: &Path, found: &mut Vec<std::path::PathBuf>) -> Result<()> {
     let failed = |error: std::io::Error| unread(&folder.display().to_string(), &error);
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -306,9 +306,9 @@ fn walk(folder: &Path, paths: &mut Vec<std::path::PathBuf>) -> Result<()> {
         }
         let path = entry.path();
         if path.is_dir() {
-            walk(&path, paths)?;
+            walk(&path, found)?;
         } else {
-            paths.push(path);
+            found.push(path);
         }
     }
     Ok(())
@@ -333,7 +333,7 @@ async fn in_bucket(name: &str) -> Result<Vec<(Format, InputFile)>> {
     if objects.is_empty() && !prefix.as_ref().is_empty() {
         objects.push(store.head(&prefix).await.map_err(failed)?);
     }
-    let mut listed = Vec::new();
+    let mut found = Vec::new();
     for object in objects {
         let hidden = |part: &str| part.starts_with(['_', '.']);
         let key = object.location.as_ref();
@@ -346,7 +346,7 @@ async fn in_bucket(name: &str) -> Result<Vec<(Format, InputFile)>> {
         if let Ok(mut parts) = url.path_segments_mut() {
             parts.clear().extend(key.split('/'));
         }
-        listed.push((
+        found.push((
             format,
             InputFile {
                 url,
@@ -357,7 +357,7 @@ async fn in_bucket(name: &str) -> Result<Vec<(Format, InputFile)>> {
             },
         ));
     }
-    Ok(listed)
+    Ok(found)
 }
 
 fn url_of(path: &Path) -> Result<Url> {
@@ -455,7 +455,7 @@ async fn header(file: &InputFile, format: Format) -> Result<Vec<String>> {
     let names: Vec<String> = schema
         .fields()
         .iter()
-        .map(|field| field.name().clone())
+        .map(|one| one.name().clone())
         .collect();
     if names.iter().all(String::is_empty) {
         return Err(Failure::input(format!("{} is empty", file.url)));

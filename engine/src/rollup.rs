@@ -27,12 +27,12 @@ pub async fn run(args: &RollupArgs, progress: &Progress) -> Result<()> {
     args.common.check_out()?;
     let sessions = Sessions::open(&args.common, progress).await?;
     let named = named(args)?;
-    let archive = Inputs::find(&args.common.input, &sessions.archive, Some(&named.time)).await?;
-    let mut points = described(args, named, &archive)?;
-    let columns = columns(&points, &archive)?;
+    let all = Inputs::find(&args.common.input, &sessions.archive, Some(&named.time)).await?;
+    let mut points = described(args, named, &all)?;
+    let columns = columns(&points, &all)?;
     let inputs = match &points.days {
-        Some(days) => asked_for(&archive, &points, days)?,
-        None => archive,
+        Some(days) => asked_for(&all, &points, days)?,
+        None => all,
     };
     inputs.register(&sessions.archive, POINTS, &columns)?;
     progress.say(&format!(
@@ -109,9 +109,9 @@ fn of_days(inputs: &Inputs, points: &Points, days: &Range<i64>) -> Inputs {
 ///
 /// # Errors
 /// When there are none.
-fn asked_for(archive: &Inputs, points: &Points, days: &Range<i64>) -> Result<Inputs> {
-    let inputs = of_days(archive, points, days);
-    match (archive.times(), points.times(days)) {
+fn asked_for(all: &Inputs, points: &Points, days: &Range<i64>) -> Result<Inputs> {
+    let inputs = of_days(all, points, days);
+    match (all.times(), points.times(days)) {
         (Some((first, last)), Some(times)) if inputs.count() == 0 => Err(Failure::input(
             "no file of the archive has points of these days",
         )
@@ -228,8 +228,8 @@ async fn chunk(
 ) -> Result<u64> {
     points.is_distinct = false;
     let mut source = Source::of(sessions, points).await?;
-    let mut sums = source.totals(sessions).await?;
-    if sums.crowded > 0 {
+    let mut found = source.totals(sessions).await?;
+    if found.crowded > 0 {
         let twice = rows(&sessions.archive, &duplicates_statement(points)).await?;
         let twice = duplicates(&twice)?;
         if twice.conflicts > 0 {
@@ -249,14 +249,14 @@ async fn chunk(
             ));
             points.is_distinct = true;
             source = Source::of(sessions, points).await?;
-            sums = source.totals(sessions).await?;
+            found = source.totals(sessions).await?;
         }
     }
     for table in Table::ALL {
         tables(sessions, points, &source, table, runs).await?;
         progress.say(&format!("  {}", table.name()));
     }
-    Ok(sums.points())
+    Ok(found.points())
 }
 
 /// What the statements of tables read: periods in the work folder, or points on a cluster.
@@ -304,9 +304,9 @@ async fn tables(
 ) -> Result<()> {
     let periods = source.is_staged.then_some(PERIODS);
     let mut parts = Vec::new();
-    for statement in statements(points, periods) {
-        if statement.table == table {
-            parts.push(sessions.stage(&statement.text).await?);
+    for one in statements(points, periods) {
+        if one.table == table {
+            parts.push(sessions.stage(&one.text).await?);
         }
     }
     if parts.is_empty() {
@@ -337,11 +337,7 @@ fn in_order(table: Table) -> String {
         Table::Hist => &["metric", "gpu", "statistic", "bucket"],
         Table::Hour => &["metric", "gpu", "hour"],
     };
-    let names = ["dt", "account", "region", "instance"].iter().chain(keys);
-    let quoted: Vec<String> = names.map(|key| format!("\"{key}\"")).collect();
-    format!(
-        "select * from {} order by {}",
-        table.name(),
-        quoted.join(", ")
-    )
+    let all = ["dt", "account", "region", "instance"].iter().chain(keys);
+    let all: Vec<String> = all.map(|key| format!("\"{key}\"")).collect();
+    format!("select * from {} order by {}", table.name(), all.join(", "))
 }

@@ -155,8 +155,8 @@ impl TableWriter {
         }
         let texts = column.as_any().downcast_ref::<StringArray>();
         let is_long = texts.is_some_and(|texts| {
-            let mut values = texts.iter().flatten();
-            values.any(|text| text.len() > MOST_TEXT_BYTES)
+            let mut all = texts.iter().flatten();
+            all.any(|text| text.len() > MOST_TEXT_BYTES)
         });
         if is_long || column.null_count() > 0 {
             return Err(Failure::input(format!(
