@@ -36,7 +36,7 @@ fn committing(
     }
     let is_used = verdict.classification == Classification::WellUtilized;
     let is_open = verdict.confidence.is_some() && verdict.state.is_none() && !is_used;
-    if is_open || may_be_stalled(workload) {
+    if is_open || may_be_contradicted(workload) {
         return Err(Refusal::IdlenessUnknown);
     }
     // A smaller type may follow from what was not measured; a commitment would fix this one.
@@ -69,9 +69,9 @@ fn committing(
     })
 }
 
-/// Whether GPUs may do no work however busy they are: all whose power is known rest, and that of
-/// another is missing.
-fn may_be_stalled(workload: &Workload) -> bool {
+/// Whether the power of a GPU that is missing, where that of others is known, may contradict what
+/// is known of it: all others rest however busy they are, or it is said to do nothing.
+fn may_be_contradicted(workload: &Workload) -> bool {
     let shape = workload.shape.as_ref();
     let spec = shape.and_then(|shape| gpu_spec(shape.gpu.as_ref()?));
     let Some(rest) = spec.and_then(|spec| spec.rests_up_to_watts()) else {
@@ -80,7 +80,10 @@ fn may_be_stalled(workload: &Workload) -> bool {
     workload.usage.iter().any(|usage| {
         let watts = || usage.gpus.iter().filter_map(|gpu| gpu.power?.p95_w);
         let known = watts().count();
-        known > 0 && known < usage.gpus.len() && watts().all(|watts| watts <= rest)
+        let mut unknown = usage.gpus.iter().filter(|gpu| gpu.power.is_none());
+        let is_silent = unknown.any(|gpu| gpu.works() == Some(false));
+        let all_rest = known < usage.gpus.len() && watts().all(|watts| watts <= rest);
+        known > 0 && (all_rest || is_silent)
     })
 }
 

@@ -288,3 +288,25 @@ fn a_contradicted_gpu_beside_one_that_works_is_unmeasured_alone() {
     );
     assert!(!has_actions(&audit));
 }
+
+#[test]
+fn a_silent_gpu_whose_power_is_not_known_beside_that_of_others_is_not_committed_to() {
+    let draw = Metric::GpuPowerDraw;
+    let bought = |watts: Option<f64>| {
+        let mut machine = Machine::new("i-1", "g4dn.12xlarge").cpu(flat(5.0));
+        for gpu in 0..4 {
+            let (percent, watts) = match gpu {
+                3 => (0.0, watts),
+                _ => (70.0, Some(60.0)),
+            };
+            machine = machine
+                .gpu(gpu, flat(percent))
+                .vram(gpu, 10_000.0, 15_360.0)
+                .series(draw, Statistic::Average, Some(gpu), move |_| watts);
+        }
+        alone(machine).purchases.len()
+    };
+    // A T4 rests below 38.98 W.
+    assert_eq!(bought(Some(33.0)), 1);
+    assert_eq!(bought(None), 0);
+}
