@@ -49,13 +49,13 @@ fn in_turns(signals: Signals) -> Signals {
     }
 }
 
-fn judged(signals: Signals) -> Diagnosis {
+fn evaluation(signals: Signals) -> Diagnosis {
     diagnose(&signals, &Policy::default(), false)
 }
 
 #[track_caller]
 fn assert_is(signals: Signals, bottleneck: Bottleneck, tier: Tier, confidence: Confidence) {
-    let diagnosis = judged(signals);
+    let diagnosis = evaluation(signals);
     assert_eq!(diagnosis.bottleneck, bottleneck, "{}", diagnosis.reason);
     assert_eq!(
         (diagnosis.tier, diagnosis.confidence),
@@ -87,7 +87,7 @@ fn guessed(signals: Signals, bottleneck: Bottleneck, tier: Tier) {
 
 #[track_caller]
 fn assert_unknown(signals: Signals, missing: &[&str]) {
-    let diagnosis = judged(signals);
+    let diagnosis = evaluation(signals);
     assert_eq!(diagnosis.bottleneck, Unknown, "{}", diagnosis.reason);
     assert_eq!(diagnosis.missing, missing, "{}", diagnosis.reason);
     assert_eq!(diagnosis.confidence, None);
@@ -177,7 +177,7 @@ fn arithmetic_by_power() {
     };
     derived(capped, Compute);
     assert_eq!(
-        judged(capped).evidence.len(),
+        evaluation(capped).evidence.len(),
         2,
         "only what holds is evidence"
     );
@@ -268,7 +268,7 @@ fn turns_beside_a_busy_host_are_starvation() {
 
 #[test]
 fn turns_alone_are_no_starvation() {
-    let quiet = judged(in_turns(with_counters()));
+    let quiet = evaluation(in_turns(with_counters()));
     assert_eq!(quiet.bottleneck, Unknown);
     assert!(quiet.missing.is_empty());
     assert!(quiet.reason.contains("in bursts"), "{}", quiet.reason);
@@ -280,7 +280,11 @@ fn turns_alone_are_no_starvation() {
         ..in_turns(with_nvml())
     };
     assert_unknown(unread, &["host CPU"]);
-    assert!(judged(unread).reason.starts_with("may be input-starved"));
+    assert!(
+        evaluation(unread)
+            .reason
+            .starts_with("may be input-starved")
+    );
     // Without pressure figures, which old kernels lack, the others decide.
     let old = but(in_turns(with_nvml()), |s| s.io_pressure = None);
     assert_unknown(old, &[]);
@@ -354,7 +358,7 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
     assert_unknown(full, &["power", "memory utilization"]);
     let still = but(full, |s| s.memory_utilization = Some(19.9));
     assert_unknown(still, &["power"]);
-    let reason = judged(still).reason;
+    let reason = evaluation(still).reason;
     assert_eq!(
         reason,
         "may be compute-bound or launch-bound; not read: power"
@@ -362,7 +366,7 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
     // What moves so much memory is not launch-bound, whatever it draws.
     let moving = but(full, |s| s.memory_utilization = Some(39.8));
     assert_eq!(
-        judged(moving).reason,
+        evaluation(moving).reason,
         "may be compute-bound; not read: power"
     );
     let busy = but(moving, |s| s.busy = Some(83.0));
@@ -377,7 +381,7 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
 
 #[test]
 fn not_available_is_not_idle() {
-    let none = judged(but(with_nvml(), |s| s.busy = None));
+    let none = evaluation(but(with_nvml(), |s| s.busy = None));
     assert_eq!((none.bottleneck, none.tier), (Unknown, None));
     assert_eq!(none.missing, ["GPU utilization"]);
     assert_unknown(
@@ -404,12 +408,12 @@ fn mig_is_advised_for_cards_that_have_it() {
 #[test]
 fn advice_against_starvation_knows_disks() {
     let disk = but(in_turns(with_nvml()), |s| s.io_wait = Some(30.0));
-    assert!(judged(disk).advice[0].contains("NVMe"));
+    assert!(evaluation(disk).advice[0].contains("NVMe"));
     let cpu = but(in_turns(with_nvml()), |s| s.host_cpu = Some(96.0));
-    assert!(judged(cpu).advice[0].contains("workers"));
+    assert!(evaluation(cpu).advice[0].contains("workers"));
     assert!(
-        judged(cpu).reason.contains("host CPU 96.0% (≥ 85%)"),
+        evaluation(cpu).reason.contains("host CPU 96.0% (≥ 85%)"),
         "{}",
-        judged(cpu).reason
+        evaluation(cpu).reason
     );
 }

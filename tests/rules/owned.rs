@@ -48,7 +48,7 @@ fn capacity(total: u32, available: u32) -> CapacityReservation {
     }
 }
 
-fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
+fn evaluation(estate: &Estate) -> (Coverage, Vec<Finding>) {
     let policy = Policy::default();
     let discounts = BTreeMap::new();
     let prices = Prices::new(&estate.prices, &discounts);
@@ -74,7 +74,7 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
 fn findings_of(commitments: Commitments) -> Vec<Finding> {
     let mut nothing = estate(Vec::new());
     nothing.commitments = commitments;
-    judged(&nothing).1
+    evaluation(&nothing).1
 }
 
 fn with_reserved(days: i64) -> Commitments {
@@ -108,7 +108,7 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
         spot,
     ]);
     fleet.commitments = with_reserved(100);
-    let (coverage, findings) = judged(&fleet);
+    let (coverage, findings) = evaluation(&fleet);
     let hours = i64::from(14 * 24);
     assert_eq!(window().seconds() / 3_600, hours);
     let running: Vec<(String, Decimal)> = coverage
@@ -243,7 +243,7 @@ fn the_border_of_underuse_is_four_fifths_and_that_of_expiry_sixty_days() {
             count,
             ..reserved(days)
         }];
-        let (_, findings) = judged(&estate);
+        let (_, findings) = evaluation(&estate);
         findings.iter().map(Finding::rule).collect::<Vec<_>>()
     };
     assert_eq!(with(4, 5, 100), Vec::<&str>::new(), "80%");

@@ -1,5 +1,5 @@
 //! The audit as a gate: what of it a policy does not allow, and what could not
-//! be judged. Nothing passes for missing data.
+//! be evaluated. Nothing passes for missing data.
 
 mod baseline;
 mod evaluation;
@@ -45,16 +45,16 @@ pub fn gate(
     history: Option<&SpendHistory>,
     as_of: Timestamp,
 ) -> GateReport {
-    let mut judged = spending::budgets(audit, policy, baseline);
-    judged.extend(forecasts::budgets(policy, history, as_of));
-    judged.extend(spending::waste(audit, policy, baseline));
-    judged.extend(measured::utilization(audit, policy, baseline));
-    judged.extend(measured::coverage(audit, policy, baseline));
-    judged.extend(names::tags(audit, policy, baseline));
-    judged.extend(names::places(audit, policy, baseline));
-    judged.extend(findings::price_age(audit, policy, as_of));
-    judged.extend(findings::forbidden(audit, policy, baseline));
-    judged.sort_by_key(|evaluation| line_of(&evaluation.check.place));
+    let mut evaluations = spending::budgets(audit, policy, baseline);
+    evaluations.extend(forecasts::budgets(policy, history, as_of));
+    evaluations.extend(spending::waste(audit, policy, baseline));
+    evaluations.extend(measured::utilization(audit, policy, baseline));
+    evaluations.extend(measured::coverage(audit, policy, baseline));
+    evaluations.extend(names::tags(audit, policy, baseline));
+    evaluations.extend(names::places(audit, policy, baseline));
+    evaluations.extend(findings::price_age(audit, policy, as_of));
+    evaluations.extend(findings::forbidden(audit, policy, baseline));
+    evaluations.sort_by_key(|evaluation| line_of(&evaluation.check.place));
 
     let workloads = audit.workloads.iter().map(|audited| &audited.workload);
     let unused = audit
@@ -65,7 +65,7 @@ pub fn gate(
         .map(|workload| (workload.id(), workload.name.clone()))
         .chain(unused)
         .collect();
-    let mut settled = suppress::settle(judged, policy, baseline, as_of, names);
+    let mut settled = suppress::settle(evaluations, policy, baseline, as_of, names);
     if let (Some(used), Some(baseline)) = (&mut settled.baseline, baseline) {
         used.gone = findings::gone(audit, policy, baseline);
     }

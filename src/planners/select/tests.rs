@@ -291,7 +291,7 @@ fn a_rate_that_was_not_checked_is_not_served() {
             offered("m7i.48xlarge", "9.6768", None),
         ]
     };
-    let judged = |selection: &Selection| -> Vec<(String, bool)> {
+    let evaluation = |selection: &Selection| -> Vec<(String, bool)> {
         let fits = selection.fits.iter();
         let name = |selected: &SelectedType| selected.offered.shape.instance_type.clone();
         fits.map(|selected| (name(selected), selected.is_checked()))
@@ -305,7 +305,7 @@ fn a_rate_that_was_not_checked_is_not_served() {
     // A g6e.48xlarge has 192 vCPUs: it would serve them without its GPUs.
     let selection = select(busy(None), offers());
     assert_eq!(
-        judged(&selection),
+        evaluation(&selection),
         expected(
             &["m7i.48xlarge", "g6e.48xlarge"],
             &["g4dn.xlarge", "p4d.24xlarge"]
@@ -319,7 +319,7 @@ fn a_rate_that_was_not_checked_is_not_served() {
     // 1 TiB of host memory: an m7i.48xlarge has 768 GiB.
     let selection = select(busy(Some(1_048_576.0)), offers());
     assert_eq!(
-        judged(&selection),
+        evaluation(&selection),
         expected(&["g6e.48xlarge"], &["p4d.24xlarge"])
     );
 }

@@ -11,6 +11,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub use crate::domain::{safe, shell_word, spreadsheet_safe};
 
+/// Columns of a name beside others.
+const WIDEST_OF_SEVERAL: usize = 100;
+
 /// What stands for an absent value in tables.
 pub const ABSENT: &str = "—";
 
@@ -167,7 +170,12 @@ pub(in crate::report) fn some_of<'a>(
     most: usize,
 ) -> String {
     let rest = names.len().saturating_sub(most);
-    let shown: Vec<String> = names.take(most).map(safe).collect();
+    // Several long names are cut, so that a row has room for all of them.
+    let widest = match names.len() {
+        0..=1 => usize::MAX,
+        _ => WIDEST_OF_SEVERAL,
+    };
+    let shown: Vec<String> = names.take(most).map(|name| fit(name, widest)).collect();
     let shown = shown.join(", ");
     match rest {
         0 => shown,

@@ -53,15 +53,15 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
     assert_eq!(again.totals, expected.totals);
     assert_eq!(again.plan_risk, expected.plan_risk);
     assert_eq!(again.purchases, expected.purchases);
-    for (judged, wanted) in again.workloads.iter().zip(&expected.workloads) {
-        let id = judged.workload.id();
-        assert_eq!(judged.actions, wanted.actions, "{id}");
-        assert_eq!(judged.left_out, wanted.left_out, "{id}");
+    for (evaluation, wanted) in again.workloads.iter().zip(&expected.workloads) {
+        let id = evaluation.workload.id();
+        assert_eq!(evaluation.actions, wanted.actions, "{id}");
+        assert_eq!(evaluation.left_out, wanted.left_out, "{id}");
         let rejected = kinds.get(&id).cloned().unwrap_or_default();
-        let mut left = judged.actions.iter().map(|action| action.kind());
+        let mut left = evaluation.actions.iter().map(|action| action.kind());
         assert!(left.all(|kind| !rejected.contains(&kind)), "{id}");
         // What is off stays in sight, unless another level of risk offers it no more.
-        let off = judged
+        let off = evaluation
             .left_out
             .iter()
             .filter(|(_, why)| **why == SkipReason::Rejected);
@@ -72,10 +72,10 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
         }
         // Rows add up: cost, less what each action saves.
         if let (Some(cost), Some(planned)) = (
-            judged.workload.monthly_cost(),
-            judged.planned_monthly_cost(),
+            evaluation.workload.monthly_cost(),
+            evaluation.planned_monthly_cost(),
         ) {
-            let saved = judged
+            let saved = evaluation
                 .actions
                 .iter()
                 .map(|action| action.monthly_savings().amount());

@@ -99,9 +99,7 @@ fn tags_neither_drive_a_terminal_nor_run_in_a_spreadsheet() {
                 !table.lines().any(|line| line.starts_with("error: your")),
                 "{command} {format}: a name made a line of its own:\n{table}"
             );
-            // A cell of several names has 480 characters at most; how many findings are alike, and
-            // so in one row, follows from the minute in which the servers answer.
-            let wide = table.lines().find(|line| line.chars().count() >= 480 + 120);
+            let wide = table.lines().find(|line| line.chars().count() >= 400);
             assert_eq!(wide, None, "{command} {format}");
         }
         cells(command, &hostile.document(command, "csv"));
