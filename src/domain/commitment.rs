@@ -258,6 +258,9 @@ pub struct Commitments {
     /// Whether accounts share none of them. AWS shares reserved instances and savings plans
     /// over an organization unless somebody turns it off.
     pub is_unshared: bool,
+    /// Accounts out of scope: what they bought covers instances in scope, and what of it
+    /// nobody uses is no cost of these.
+    pub skipped_accounts: Vec<String>,
 }
 
 impl CapacityReservation {
@@ -312,6 +315,13 @@ impl Commitments {
         reserved.chain(plans).chain(capacity)
     }
 
+    /// Whether an account is out of scope.
+    pub fn skips(&self, account: &str) -> bool {
+        self.skipped_accounts
+            .iter()
+            .any(|skipped| skipped == account)
+    }
+
     /// Says that all of them belong to an account.
     pub fn set_owner(&mut self, account: &str) {
         let reserved = self
@@ -363,6 +373,7 @@ impl Commitments {
     /// known before where it names none.
     pub fn add(&mut self, others: Self) {
         self.is_unshared |= others.is_unshared;
+        self.skipped_accounts.extend(others.skipped_accounts);
         replace(
             &mut self.reserved_instances,
             others.reserved_instances,
@@ -389,8 +400,14 @@ impl Commitments {
     }
 
     /// Keeps the capacity reservations of the accounts that pass, and those of unknown ones:
-    /// only its own account pays for unused room.
+    /// only its own account pays for unused room. Accounts of other commitments are skipped.
     pub fn retain_accounts(&mut self, keep: impl Fn(&str) -> bool) {
+        let reserved = self.reserved_instances.iter().map(|own| &own.account);
+        let owners = reserved.chain(self.savings_plans.iter().map(|plan| &plan.account));
+        let skipped = owners.flatten().filter(|account| !keep(account));
+        self.skipped_accounts.extend(skipped.cloned());
+        self.skipped_accounts.sort();
+        self.skipped_accounts.dedup();
         self.capacity_reservations
             .retain(|reservation| reservation.account.as_deref().is_none_or(&keep));
     }

@@ -21,6 +21,8 @@ pub enum UseSign {
     CpuUnmeasured(f64),
     /// Traffic in both directions was, 0–1.
     NetworkUnmeasured(f64),
+    /// Power of a GPU was, where that of a GPU is reported at all: it may contradict the idleness.
+    PowerUnmeasured(f64),
 }
 
 impl InstanceUsage {
@@ -43,9 +45,19 @@ impl InstanceUsage {
             let coverage = samples.map_or(0.0, Samples::coverage);
             (coverage < policy.measured_coverage).then_some(coverage)
         };
+        let power = || {
+            self.gpus
+                .iter()
+                .map(|gpu| gpu.power.map(|power| power.samples))
+        };
+        let reports_power = power().any(|samples| samples.is_some());
+        let power_coverage = power().filter_map(unmeasured).reduce(f64::min);
         let missing = [
             unmeasured(self.cpu_samples).map(UseSign::CpuUnmeasured),
             unmeasured(self.network.map(|network| network.samples)).map(UseSign::NetworkUnmeasured),
+            power_coverage
+                .filter(|_| reports_power)
+                .map(UseSign::PowerUnmeasured),
         ];
         missing
             .into_iter()

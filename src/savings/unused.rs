@@ -215,6 +215,9 @@ impl Unused<'_> {
         let plan = plans.find(|own| own.id == commitment.id);
         let owner = reserved.and_then(|own| own.account.as_deref());
         let owner = owner.or(plan.and_then(|own| own.account.as_deref()));
+        if owner.is_some_and(|owner| self.commitments.skips(owner)) {
+            return None;
+        }
         Some(UnusedCommitment {
             id: commitment.id.clone(),
             kind: commitment.kind.name(),

@@ -67,6 +67,41 @@ fn accounts_choose_in_a_recording() {
     assert_eq!(audit("777788889999").code, 4);
 }
 
+/// Three reservations of 0.60 an hour over two machines: each account has what its machine uses,
+/// and the owner what nobody uses, so that the parts are the whole.
+#[test]
+fn what_an_account_out_of_scope_does_not_use_is_no_cost_of_others() {
+    let world = World::new();
+    let mut estate = accounts();
+    estate["instances"][1]["instance_type"] = json!("g5.xlarge");
+    estate["commitments"] = json!([{
+        "kind": "reserved-instances", "id": "ri-1", "account": "444455556666",
+        "region": "us-east-1", "instance_type": "g5.xlarge", "count": 3, "payment": "no-upfront",
+        "start": "2026-02-01T00:00:00Z", "end": "2027-02-01T00:00:00Z", "recurring_hourly": "0.60",
+    }]);
+    let path = world.estate("estate.json", &estate);
+    let cost = |from: &str, more: &[&str]| {
+        let report = world.run(&[&["audit", "--from", from, "--format", "json"], more].concat());
+        let summary = &report.json()["summary"];
+        [&summary["monthly_cost"], &summary["unused_monthly_cost"]].map(Value::clone)
+    };
+    // 0.60 × 730 = 438.00 a reservation.
+    assert_eq!(cost(&path, &[]), [json!(1314.0), json!(438.0)]);
+    let [mine, theirs] = ["111122223333", "444455556666"];
+    let used = [json!(438.0), Value::Null];
+    assert_eq!(cost(&path, &["--account", mine]), used);
+    let owned = [json!(876.0), json!(438.0)];
+    assert_eq!(cost(&path, &["--account", theirs]), owned);
+    // It holds for what is saved of it, masked or not.
+    let saved = world.path("saved.json");
+    for masks in [&[][..], &["--redact"]] {
+        let arguments = ["--account", mine, "--save", &saved];
+        assert_eq!(cost(&path, &[&arguments[..], masks].concat())[0], 438.0);
+        assert_eq!(cost(&saved, &[]), used);
+        std::fs::remove_file(&saved).expect("it was written");
+    }
+}
+
 #[test]
 fn the_total_ends_with_the_utilization_today_and_after_the_plan() {
     let text = demo(&["audit"]).stdout;

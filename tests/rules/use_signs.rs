@@ -1,4 +1,4 @@
-//! What CPU and network say of idle GPUs: they find nothing, and forbid a stop or weaken it.
+//! What CPU, network and power say of idle GPUs: they find nothing, and forbid a stop or weaken it.
 
 use crate::rules::builder::{A10G_MIB, Machine, PERIODS, as_of, estate, first, flat, g5, judge};
 use crate::rules::fixtures::{decimal, dollars};
@@ -185,6 +185,44 @@ fn a_network_that_is_not_measured_weakens_a_stop_as_a_missing_cpu_does() {
     assert!(low.workloads[0].actions.is_empty());
 }
 
+/// An A10G rests at 57 W. Power of one GPU that is missing beside that of the others may
+/// contradict its idleness; where none is reported, nothing is known to be missing.
+#[test]
+fn power_that_is_missing_beside_that_of_others_weakens_a_stop() {
+    let said = |periods: [u32; 4]| {
+        let machine = Machine::new("i-1", "g5.12xlarge").cpu(flat(2.0));
+        let machine = (0..4)
+            .zip(periods)
+            .fold(machine, |machine, (gpu, periods)| {
+                let machine = machine.gpu(gpu, flat(0.0)).vram(gpu, 460.0, A10G_MIB);
+                let (metric, statistic) = (Metric::GpuPowerDraw, Statistic::Average);
+                match periods {
+                    0 => machine,
+                    _ => machine.series(metric, statistic, Some(gpu), first(periods, 60.0)),
+                }
+            });
+        let audit = at(Risk::Medium, vec![machine]);
+        let action = only(&audit);
+        assert_eq!(action.kind(), ActionKind::Stop);
+        // 5.672 × 730.
+        assert_eq!(action.monthly_savings().amount(), decimal("4140.56"));
+        let caveat = action.caveats().first().cloned().unwrap_or_default();
+        (caveat, action.risk(), waste(&audit))
+    };
+    let weak = |caveat: &str| (caveat.to_owned(), Risk::Medium, "0".to_owned());
+    let measured = (String::new(), Risk::Low, "4140.56".to_owned());
+    assert_eq!(said([PERIODS; 4]), measured);
+    assert_eq!(said([0; 4]), measured);
+    assert_eq!(
+        said([PERIODS, PERIODS, PERIODS, 0]),
+        weak("power of a GPU was not measured on i-1: compare it with its idle draw")
+    );
+    assert_eq!(
+        said([PERIODS, PERIODS, PERIODS, PERIODS / 4]),
+        weak("power of a GPU was measured in 25% of the time only on i-1")
+    );
+}
+
 #[test]
 fn neither_cpu_nor_network_measured_is_a_stop_without_waste() {
     let audit = at(Risk::Medium, vec![idle("i-1").without_network()]);
@@ -270,7 +308,7 @@ fn members_are_stopped_by_their_own_signs() {
         (low.certain(), low.risk()),
         (low.monthly_savings(), Risk::Low)
     );
-    assert!(low.caveats()[0].starts_with("CPU or network of i-3 may be in use"));
+    assert!(low.caveats()[0].starts_with("CPU, network or power of i-3 may show use"));
 }
 
 #[test]

@@ -218,7 +218,8 @@ records! {
         parts;
     }
     Commitments {
-        names; stays is_unshared; parts reserved_instances savings_plans capacity_reservations;
+        names skipped_accounts Account;
+        stays is_unshared; parts reserved_instances savings_plans capacity_reservations;
     }
     ReservedInstances {
         names id Commitment account Account region Region zone Zone instance_type Type;

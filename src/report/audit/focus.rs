@@ -5,7 +5,6 @@ use crate::analysis::{Charge, ChargeKind, UnusedCharge};
 use crate::domain::{Provider, Window};
 use crate::report::doc::{CsvRows, Doc, Table, columns, doc_csv};
 use crate::report::shared::text::{json_account, json_escaped, rounded};
-use crate::report::shared::view::class_of;
 use crate::savings::CommitmentKind;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -68,7 +67,7 @@ columns! {
         count "x_InstanceCount", "", Flat, instances(charge), "";
         opt text "x_GpuModel", "", Flat, gpu_model(charge), "";
         opt text "x_GpuCount", "", Flat, gpus(charge).map(plain), "";
-        word[&[]] "x_Classification", "", Flat, class_of(charge.one), "";
+        word[&[]] "x_Classification", "", Flat, charge.one.verdict.classification.name(), "";
         opt word[&[]] "x_State", "", Flat, charge.one.verdict.state.map(|state| state.name()), "";
         opt text "x_MeanUtilizationPercent", "", Flat, charge.mean_percent.filter(|_| is_measured(charge)).map(|mean| rounded(mean, 4)), "The mean that the split rests on.";
         opt money "x_UsefulCost", "", Flat, is_measured(charge).then_some(charge.split.useful), "";

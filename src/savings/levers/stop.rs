@@ -1,5 +1,5 @@
 //! Stopping what computes nothing, member by member: what that ends, and what would
-//! stop an engineer from doing it. Idle GPUs find it; CPU and network forbid or weaken it.
+//! stop an engineer from doing it. Idle GPUs find it; CPU, network and power forbid or weaken it.
 
 use super::hold::UNLESS_LOWERED;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused, Stop};
@@ -110,7 +110,7 @@ enum Fate<'a> {
     Held,
     /// Somebody has its GPUs, and was not idle with them for long enough.
     Taken,
-    /// Its CPU or network may work, which is more risk than is accepted.
+    /// Its CPU, network or power may show work, which is more risk than is accepted.
     InDoubt,
 }
 
@@ -219,9 +219,9 @@ struct Ended<'a> {
     coordinators: Vec<&'a Member>,
     /// Those in a capacity reservation that cannot be lowered from here.
     held: Vec<&'a Member>,
-    /// Those whose CPU or network may work, where that is more risk than is accepted.
+    /// Those whose CPU, network or power may show work, where that is more risk than is accepted.
     in_doubt: Vec<&'a Member>,
-    /// What CPU and network say of those that end.
+    /// What CPU, network and power say of those that end.
     signs: Vec<(&'a Member, UseSign)>,
     /// Capacity reservations to lower: their size today, and by how much.
     reservations: BTreeMap<String, (u32, u32)>,
@@ -271,7 +271,7 @@ impl Ended<'_> {
         let mut caveats = sign_caveats(&self.signs);
         if !self.in_doubt.is_empty() {
             caveats.push(format!(
-                "CPU or network of {} may be in use: a stop needs `--risk medium`, savings not \
+                "CPU, network or power of {} may show use: a stop needs `--risk medium`, savings not \
                  included",
                 NamedMembers(&self.in_doubt)
             ));
@@ -317,16 +317,18 @@ impl Ended<'_> {
     }
 }
 
-/// What CPU and network say of members whose GPUs are idle, with the figure of the busiest.
+/// What CPU, network and power say of members whose GPUs are idle, with the figure of the busiest.
 fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
     let (mut cpu, mut network) = (Said::default(), Said::default());
     let (mut no_cpu, mut no_network) = (Said::default(), Said::default());
+    let mut no_power = Said::default();
     for (member, sign) in signs {
         match sign {
             UseSign::Cpu(percent) => cpu.add(member, *percent),
             UseSign::Network(megabytes) => network.add(member, *megabytes),
             UseSign::CpuUnmeasured(coverage) => no_cpu.add(member, 1.0 - coverage),
             UseSign::NetworkUnmeasured(coverage) => no_network.add(member, 1.0 - coverage),
+            UseSign::PowerUnmeasured(coverage) => no_power.add(member, 1.0 - coverage),
         }
     }
     let cpu = cpu.figure.map(|percent| {
@@ -347,7 +349,8 @@ fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
     });
     let no_cpu = no_cpu.unmeasured("CPU", "check what runs there");
     let no_network = no_network.unmeasured("network traffic", "check what uses it");
-    [no_cpu, no_network, cpu, network]
+    let no_power = no_power.unmeasured("power of a GPU", "compare it with its idle draw");
+    [no_cpu, no_network, no_power, cpu, network]
         .into_iter()
         .flatten()
         .collect()

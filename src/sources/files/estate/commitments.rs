@@ -48,6 +48,7 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<Commitment> {
         savings_plans,
         capacity_reservations,
         is_unshared: _,
+        skipped_accounts: _,
     } = commitments.clone();
     let reserved = reserved_instances.into_iter();
     let plans = savings_plans.into_iter();

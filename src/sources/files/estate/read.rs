@@ -200,6 +200,7 @@ struct Parts {
     prices: PriceBook,
     commitments: Commitments,
     commitments_are_unshared: bool,
+    skipped_accounts: Vec<String>,
     gaps: Vec<Gap>,
     api: ApiUsage,
 }
@@ -312,6 +313,7 @@ estate_keys! {
         "api": ApiUsage, parts.api = value, "";
         "commitments": commitments::List, parts.commitments = value.0, "";
         "commitment_sharing": bool, parts.commitments_are_unshared = !value, "Whether commitments of one account cover instances of others; true unless said otherwise.";
+        "skipped_accounts": AtMost<String, MOST_NAMES>, parts.skipped_accounts = value.0, "Accounts out of scope: the unused part of their commitments is not counted.";
     }
 }
 
@@ -588,6 +590,7 @@ impl Parts {
             prices: self.prices,
             commitments: Commitments {
                 is_unshared: self.commitments_are_unshared,
+                skipped_accounts: self.skipped_accounts,
                 ..self.commitments
             },
             opinions: self.opinions,

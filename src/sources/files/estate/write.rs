@@ -84,6 +84,7 @@ impl Serialize for Document<'_> {
         if estate.commitments.is_unshared {
             map.add("commitment_sharing", &false)?;
         }
+        map.add_any("skipped_accounts", &estate.commitments.skipped_accounts)?;
         map.add_any("opinions", &all(&estate.opinions, opinions::to_wire))?;
         map.add("gaps", &estate.gaps)?;
         map.add("api", &estate.api)?;
