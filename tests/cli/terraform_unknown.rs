@@ -184,26 +184,28 @@ fn a_template_with_another_type_leaves_rules_open_without_its_group() {
         (json!("p4d.24xlarge"), "p4d.24xlarge", 0),
         (json!("m5.large"), "m5.xlarge", 0),
     ] {
-        let world = World::new();
-        let change = json!({"address": "aws_launch_template.t", "mode": "managed",
-            "type": "aws_launch_template", "change": {"actions": ["update"],
+        for kind in ["aws_launch_template", "aws_launch_configuration"] {
+            let world = World::new();
+            let change = json!({"address": format!("{kind}.t"), "mode": "managed",
+            "type": kind, "change": {"actions": ["update"],
                 "before": {"id": "lt-1", "instance_type": before},
                 "after": {"id": "lt-1", "instance_type": after}}});
-        let plan = json!({"format_version": "1.2", "resource_changes": [change]});
-        let path = document(&world, &plan);
-        let outcome = check(&world, &policy, &path, &["--format", "json"]);
-        assert_eq!(outcome.code, code, "{before} {after}: {}", outcome.stdout);
-        let rules: &[&str] = match code {
-            3 => &["policy/budget", "policy/types"],
-            _ => &[],
-        };
-        let document = outcome.json();
-        let missing = document["missing_data"].as_array().expect("a list");
-        let named = missing
-            .iter()
-            .flat_map(|gap| gap["rules"].as_array().expect("rules"));
-        let mut named: Vec<&str> = named.map(|rule| rule.as_str().expect("text")).collect();
-        named.sort_unstable();
-        assert_eq!(named, rules, "{before} {after}");
+            let plan = json!({"format_version": "1.2", "resource_changes": [change]});
+            let path = document(&world, &plan);
+            let outcome = check(&world, &policy, &path, &["--format", "json"]);
+            assert_eq!(outcome.code, code, "{before} {after}: {}", outcome.stdout);
+            let rules: &[&str] = match code {
+                3 => &["policy/budget", "policy/types"],
+                _ => &[],
+            };
+            let document = outcome.json();
+            let missing = document["missing_data"].as_array().expect("a list");
+            let named = missing
+                .iter()
+                .flat_map(|gap| gap["rules"].as_array().expect("rules"));
+            let mut named: Vec<&str> = named.map(|rule| rule.as_str().expect("text")).collect();
+            named.sort_unstable();
+            assert_eq!(named, rules, "{before} {after}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! Types and attributes are those of the Terraform provider `hashicorp/aws`
 //! (registry.terraform.io/providers/hashicorp/aws/latest/docs), version 6.
 
+use crate::catalog::is_accelerated_category;
 use crate::domain::Component;
 
 /// A sort of resource, or of block of one, that runs or reserves machines of one kind.
@@ -215,6 +216,29 @@ const WITHOUT_ACCELERATORS: [&str; 30] = [
     "storage",
     "volume",
 ];
+
+/// Attributes that are a number of accelerators, with what a container requests them by.
+pub(super) const COUNTS: [&str; 7] = [
+    "accelerator_count",
+    "amd.com/gpu",
+    "aws.amazon.com/neuron",
+    "gpu.intel.com/i915",
+    "gpu_count",
+    "google.com/tpu",
+    "nvidia.com/gpu",
+];
+
+/// The key of requirements of Karpenter that name categories of types.
+pub(super) const CATEGORY: &str = "/instance-category";
+
+/// The accelerated category of types that a requirement in a manifest lists.
+pub(super) fn category(manifest: &str) -> Option<&str> {
+    let mut requirements = manifest.split(CATEGORY).skip(1).map(|requirement| {
+        let words = requirement.split(|c: char| !c.is_ascii_alphanumeric());
+        words.take_while(|word| !["key", "NotIn"].contains(word))
+    });
+    requirements.find_map(|mut words| words.find(|word| is_accelerated_category(word)))
+}
 
 /// Whether an attribute of a resource that nobody reads may name an accelerated type.
 pub(super) fn may_name_accelerator(resource_type: &str, attribute: &str) -> bool {

@@ -13,7 +13,7 @@ mod templates;
 mod view;
 
 use self::configuration::Configuration;
-use self::document::{Change, Document, LAUNCH_TEMPLATE, RUNNING};
+use self::document::{Change, Document, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE, RUNNING};
 use self::instances::instances;
 use self::kinds::{Bill, KINDS};
 use self::parts::Part;
@@ -28,6 +28,9 @@ use crate::sources::files::shared::bounded::json_text;
 use crate::sources::files::shared::plain_text::plain_text;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What machines of a group are launched from, which may be in another plan.
+const LAUNCHES: [&str; 2] = [LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE];
 use std::io::{self, Read};
 
 /// Why a plan could not be used.
@@ -341,7 +344,7 @@ fn unused_templates(
     let templates = document
         .changes
         .iter()
-        .filter(|change| change.resource_type == LAUNCH_TEMPLATE);
+        .filter(|change| LAUNCHES.contains(&change.resource_type.as_str()));
     templates
         .filter_map(|change| {
             let of = |side| change.change.get(side).get("instance_type").text();

@@ -1,7 +1,7 @@
 //! JSON of which only the keys that matter here are kept: a plan repeats user
 //! data, policies and whole files that nobody asks for.
 
-use super::kinds::{MACHINE_KEYS, TYPE_KEYS};
+use super::kinds::{CATEGORY, COUNTS, MACHINE_KEYS, TYPE_KEYS, category};
 use crate::catalog::{
     family, is_accelerated, is_accelerated_category, names_accelerated_type, names_accelerator,
 };
@@ -119,7 +119,7 @@ const NAMED_BY_USERS: [&str; 5] = [
     "variables",
 ];
 
-/// Keys whose texts only describe or permit: a type in them runs nothing.
+/// Keys whose texts only describe or permit: a type in them runs nothing, unless it names a `sku`.
 const WITHOUT_TYPES: [&str; 13] = [
     "assume_role_policy",
     "content",
@@ -223,9 +223,6 @@ const LONGEST_NAME: usize = 100;
 /// whatever is kept of them.
 pub(super) const WRITTEN: &str = "(written)";
 
-/// The key of requirements of Karpenter that name categories of types.
-const CATEGORY: &str = "/instance-category";
-
 /// Where a value stands whose names are noted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Place {
@@ -316,6 +313,7 @@ impl<'a> Sieve<'a> {
                 (None, "after_unknown") if self.key == "change" => Some(Place::AfterUnknown),
                 (None, "expressions") => Some(Place::Expressions),
                 (Some(Place::Expressions), "constant_value" | "references") => None,
+                (place, "name") if self.key == "sku" => place,
                 _ if WITHOUT_TYPES.contains(&key) => None,
                 (place, _) => place,
             },
@@ -348,7 +346,7 @@ impl<'a> Sieve<'a> {
     /// Whether it is the type of a card: any value of it is accelerated.
     fn is_card(self) -> bool {
         match self.key {
-            "accelerator_type" | "accelerator_types" | "gpu_type" => true,
+            "accelerator_type" | "accelerator_types" | "gpu_type" | "gpu_type_ids" => true,
             "type" => self.parent.contains("accelerator"),
             "sku" => self.parent == "gpu",
             _ => false,
@@ -357,7 +355,11 @@ impl<'a> Sieve<'a> {
 
     /// Whether types of machines and cards stand in it.
     fn names_type(self) -> bool {
-        TYPE_KEYS.contains(&self.key) || MACHINE_KEYS.contains(&self.key) || self.is_card()
+        let is_sku = self.key == "name" && self.parent == "sku";
+        TYPE_KEYS.contains(&self.key)
+            || MACHINE_KEYS.contains(&self.key)
+            || self.is_card()
+            || is_sku
     }
 
     /// Notes an attribute that names a type and is known only after apply.
@@ -373,13 +375,19 @@ impl<'a> Sieve<'a> {
         }
     }
 
+    /// Notes that some accelerators are requested, of whatever type.
+    fn note_count(self) {
+        let keys = [self.key, self.parent].into_iter();
+        keys.filter(|key| COUNTS.contains(key))
+            .for_each(|key| self.add_name(key));
+    }
+
     /// Notes an accelerated type that a text names.
     fn note(self, text: &str) {
-        let is_after = match self.place {
-            Some(Place::Before) => false,
-            Some(Place::After) => true,
+        match self.place {
+            Some(Place::Before | Place::After) => {}
             _ => return,
-        };
+        }
         let is_category = &self.room.is_category;
         match self.key {
             "key" => is_category.set(text.ends_with(CATEGORY)),
@@ -405,6 +413,7 @@ impl<'a> Sieve<'a> {
         let (_, last) = text.rsplit_once('/').unwrap_or(("", text));
         let name = match self.key {
             _ if self.is_card() => Some(last),
+            key if COUNTS.contains(&key) => Some(key).filter(|_| text != "0"),
             "values" if is_category.get() && is_accelerated_category(text) => Some(text),
             _ if lists_families && is_family(start) => Some(text),
             _ if self.names_type() && names_accelerator(last) => Some(last),
@@ -416,28 +425,22 @@ impl<'a> Sieve<'a> {
                 .find(is_name)
                 .or_else(|| category(text)),
         };
+        if let Some(name) = name {
+            self.add_name(name);
+        }
+    }
+
+    fn add_name(self, name: &str) {
         let notes = &mut *self.room.notes.borrow_mut();
-        let names = if is_after {
-            &mut notes.after
-        } else {
-            &mut notes.before
+        let names = match self.place {
+            Some(Place::Before) => &mut notes.before,
+            Some(Place::After) => &mut notes.after,
+            _ => return,
         };
-        if let Some(name) = name
-            && (1..=LONGEST_NAME).contains(&name.len())
-            && names.len() < MOST_NAMES
-        {
+        if (1..=LONGEST_NAME).contains(&name.len()) && names.len() < MOST_NAMES {
             names.insert(name.to_owned());
         }
     }
-}
-
-/// The accelerated category of types that a requirement in a manifest lists.
-fn category(manifest: &str) -> Option<&str> {
-    let mut requirements = manifest.split(CATEGORY).skip(1).map(|requirement| {
-        let words = requirement.split(|c: char| !c.is_ascii_alphanumeric());
-        words.take_while(|word| !["key", "NotIn"].contains(word))
-    });
-    requirements.find_map(|mut words| words.find(|word| is_accelerated_category(word)))
 }
 
 impl<'de> DeserializeSeed<'de> for Sieve<'_> {
@@ -467,14 +470,17 @@ impl<'de> Visitor<'de> for Sieve<'_> {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Node, E> {
-        self.keep(Node::Number(value as f64))
+        self.visit_f64(value as f64)
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Node, E> {
-        self.keep(Node::Number(value as f64))
+        self.visit_f64(value as f64)
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Node, E> {
+        if value > 0.0 {
+            self.note_count();
+        }
         self.keep(Node::Number(value))
     }
 
@@ -566,6 +572,8 @@ mod tests {
                 "allowed_instance_types": ["trn1.*", "m5.*"],
                 "guest_accelerator": [{"type": "x/acceleratorTypes/nvidia-l4"}],
                 "template_body": "Type: g4dn.xlarge # small", "by_type": {"g6.xlarge": 3, "m5.large": 1},
+                "limits": {"nvidia.com/gpu": "1", "google.com/tpu": "0"}, "gpu_type_ids": ["NVIDIA H100"],
+                "accelerator_count": [{"min": 0, "max": 4}], "sku": {"name": "Standard_NC6s_v3"},
                 "families": ["p5", "m5"], "patterns": ["g6e-*", "p4d.*", "c5.*"],
                 "node_selector": [{"accelerator": "nvidia-t4"}], "shape": "BM.GPU.H100.8",
                 "size": "gpu-h100x8-640gb", "accelerator_config": [{"type": "V4"}],
@@ -583,8 +591,9 @@ mod tests {
         assert_eq!(sorted(before), "g5.xlarge");
         assert_eq!(
             sorted(after),
-            "BM.GPU.H100.8 Standard_ND96asr_v4 TPU V4 g4dn.xlarge g6.xlarge g6e g6e-* gpu-h100x8-640gb \
-             instance-gpu-count nvidia-l4 nvidia-t4 p4d.* p5 p7.48xlarge trn1.* trn2.48xlarge"
+            "BM.GPU.H100.8 NVIDIA H100 Standard_NC6s_v3 Standard_ND96asr_v4 TPU V4 accelerator_count \
+             g4dn.xlarge g6.xlarge g6e g6e-* gpu-h100x8-640gb instance-gpu-count nvidia-l4 nvidia-t4 \
+             nvidia.com/gpu p4d.* p5 p7.48xlarge trn1.* trn2.48xlarge"
         );
         assert_eq!(room.take_notes(), Notes::default());
     }
