@@ -92,8 +92,8 @@ use self::remedy::QueriedSources;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    ApiUsage, CommitmentPool, EstateSource, Finding, Gap, Money, Policy, Provider, Risk, TagFilter,
-    Window, Workload,
+    Action, ActionKind, ApiUsage, CommitmentPool, EstateSource, Finding, Gap, Money, Policy,
+    Provider, Risk, TagFilter, Window, Workload,
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
 use crate::savings::{
@@ -155,6 +155,25 @@ pub struct Audit {
     pub prices: PriceUse,
     /// What the gathering cost.
     pub api: ApiUsage,
+}
+
+impl Audit {
+    /// The commitment of a workload without its parts of purchases: its saving comes from
+    /// commitments that are there, which other actions free for it or a wider scope opens to it.
+    /// Absent where all of it is bought.
+    pub fn covered_by_existing(&self, audited: &AuditedWorkload) -> Option<Action> {
+        let mut actions = audited.actions.iter();
+        let action = actions.find(|action| action.kind() == ActionKind::Commit)?;
+        let id = audited.workload.id();
+        let shares = self.purchases.iter().flat_map(|purchase| &purchase.shares);
+        let bought: Decimal = shares
+            .filter(|share| share.id == id)
+            .map(|share| share.monthly_savings.amount())
+            .sum();
+        let rest = action.monthly_savings().amount() - bought;
+        let currency = action.monthly_savings().currency();
+        (rest > Decimal::ZERO).then(|| action.clone().saving_instead(Money::new(rest, currency)))
+    }
 }
 
 /// Audits an estate.

@@ -44,12 +44,17 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     };
     let invocation = invocation(args);
     let nights = spend_history(args, &policy, &settings, io)?;
+    // A demo is of no day.
+    let now = match args.estate.demo {
+        Some(_) => audit.as_of,
+        None => io.now.max(audit.as_of),
+    };
     let mut report = gate(
         &audit,
         &policy,
         before.as_ref(),
         nights.as_ref(),
-        audit.as_of,
+        (audit.as_of, now),
     );
     report.name_estate(&invocation.estate_flags());
     report.settings = settings.money_settings(&io.folder);

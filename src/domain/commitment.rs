@@ -389,6 +389,54 @@ impl Commitments {
         );
     }
 
+    /// What goes on covering: without what ends before a queued one takes its place.
+    pub fn lasting(&self, as_of: Option<Timestamp>) -> Self {
+        let mut lasting = self.clone();
+        let is_queued = |start: Timestamp| as_of.is_some_and(|as_of| start > as_of);
+        let queued = || {
+            self.reserved_instances
+                .iter()
+                .filter(|next| is_queued(next.start))
+        };
+        lasting.reserved_instances.retain(|own| {
+            let scope = |reservation: &ReservedInstances| {
+                let ReservedInstances {
+                    region,
+                    zone,
+                    instance_type,
+                    account,
+                    ..
+                } = reservation.clone();
+                let (system, tenancy) = (reservation.operating_system, reservation.tenancy);
+                (region, zone, instance_type, account, system, tenancy)
+            };
+            !queued().any(|next| {
+                scope(next) == scope(own) && next.start >= own.end && next.count >= own.count
+            })
+        });
+        let queued = || {
+            self.savings_plans
+                .iter()
+                .filter(|next| is_queued(next.start))
+        };
+        lasting.savings_plans.retain(|own| {
+            let scope = |plan: &SavingsPlan| {
+                (
+                    plan.kind,
+                    plan.region.clone(),
+                    plan.family.clone(),
+                    plan.account.clone(),
+                )
+            };
+            !queued().any(|next| {
+                scope(next) == scope(own)
+                    && next.start >= own.end
+                    && next.commitment_hourly >= own.commitment_hourly
+            })
+        });
+        lasting
+    }
+
     /// Keeps what is of the regions that pass; what holds everywhere stays.
     pub fn retain_regions(&mut self, keep: impl Fn(&str) -> bool) {
         self.reserved_instances

@@ -122,6 +122,17 @@ impl HourlyActivity {
         cells.map(move |cell| u64::from(cell.instance_periods) * 1_000_000_000 / per_hour)
     }
 
+    /// The share of its running time in hours in which a GPU worked or may have, 0–1; all of it
+    /// where there are no hours.
+    pub fn share_at_work(&self) -> Decimal {
+        let sum = |hours: &mut dyn Iterator<Item = ActivityHour>| -> Decimal {
+            hours.map(|hour| hour.instance_hours).sum()
+        };
+        let at_work = sum(&mut self.hours().filter(|hour| !hour.is_off()));
+        let share = at_work.checked_div(sum(&mut self.hours()));
+        share.unwrap_or(Decimal::ONE)
+    }
+
     /// Whether any hour that ran tells what every GPU did in it.
     pub fn is_measured(&self) -> bool {
         self.maxima.iter().any(Option::is_some)

@@ -162,7 +162,7 @@ pub use training_plan::{PlanStatus, TrainingPlan};
 pub use upkeep::{FileTrouble, FoundFile, VerifiedHistory};
 pub use usage::{
     GpuDay, GpuUsage, InstanceUsage, Maxima, NEARLY_FULL_VRAM_PERCENT, NetworkUse, PowerSummary,
-    SmSummary, VramSummary,
+    RESTING_SM_PERCENT, SmSummary, VramSummary,
 };
 pub use use_signs::{IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, UseSign};
 pub use utilization::{

@@ -62,6 +62,9 @@ pub struct PowerSummary {
     pub samples: Samples,
 }
 
+/// Activity of the multiprocessors below which a GPU does no work, p95 in percent.
+pub const RESTING_SM_PERCENT: f64 = 5.0;
+
 /// Activity of the multiprocessors of one GPU, from averages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SmSummary {

@@ -5,9 +5,9 @@ use super::opinion;
 use super::tags::{size_mib, tag_value};
 use super::{
     AcceleratorKind, AwsOpinion, CommittedCost, ComponentHost, GpuUsage, Group, HourlyActivity,
-    IdleStorageCosts, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
-    ProfileBasis, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary, VramSummary,
-    WorkloadCost, WorkloadKey,
+    IdleStorageCosts, InstanceShape, InstanceUsage, Measured, Member, Money, NetworkUse, Policy,
+    PriceKey, ProfileBasis, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary,
+    VramSummary, WorkloadCost, WorkloadKey,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -53,6 +53,10 @@ pub const VRAM_TAG: &str = "gpucost:vram";
 pub const GPUS_TAG: &str = "gpucost:gpus";
 pub const INDEPENDENT: &str = "independent";
 pub const LINKED: &str = "linked";
+
+/// Traffic of the busiest hour from which jobs on a GPU each may work together, Gbit/s: more than
+/// reading data takes.
+const JOINT_WORK_GBPS: f64 = 1.0;
 
 /// Mean correlation of the GPUs of a machine from which they may work as one. Shards of one
 /// model are busy in the same seconds; replicas behind one balancer follow the same day, but
@@ -215,17 +219,21 @@ impl Workload {
     /// `gpucost:gpus` declares; else training does, and a service does not whose GPUs are not busy
     /// together. Absent of everything else.
     pub fn gpus_linked(&self) -> Option<bool> {
-        let declared = tag_value(&self.tags, &[GPUS_TAG]).map(str::trim);
-        let says = |value: &str| declared.is_some_and(|own| own.eq_ignore_ascii_case(value));
-        match self.declared_kind() {
-            _ if says(LINKED) => Some(true),
-            _ if says(INDEPENDENT) => Some(false),
-            // Something was to be said, and it cannot be read.
-            _ if declared.is_some() => None,
-            WorkloadKind::Training => Some(true),
-            WorkloadKind::Serving if !self.gpus_move_together() => Some(false),
-            _ => None,
-        }
+        self.declared_link()
+            .unwrap_or_else(|| match self.declared_kind() {
+                WorkloadKind::Training => Some(true),
+                WorkloadKind::Serving if !self.gpus_move_together() => Some(false),
+                _ => None,
+            })
+    }
+
+    /// Whether its GPUs work as one by the tag `gpucost:gpus`, where it has that tag: nothing,
+    /// where the value cannot be read.
+    pub fn declared_link(&self) -> Option<Option<bool>> {
+        let declared = tag_value(&self.tags, &[GPUS_TAG])?.trim();
+        let says = |value: &str| declared.eq_ignore_ascii_case(value);
+        let link = says(LINKED).then_some(true);
+        Some(link.or(says(INDEPENDENT).then_some(false)))
     }
 
     /// Whether the GPUs of any of its machines are busy together, or two of them.
@@ -368,13 +376,21 @@ impl Workload {
             && summary.is_some_and(|summary| summary.suffices(policy))
     }
 
-    /// Whether each instance has several GPUs of which all but one are never used:
-    /// what it runs does not span GPUs, and so no instances either.
+    /// Whether what it runs does not span GPUs, and so no instances either: what the tag
+    /// `gpucost:gpus` declares; else each instance has several GPUs of which all but one are
+    /// never used, and no traffic of jobs that work together.
     pub fn runs_on_one_gpu(&self, policy: &Policy) -> bool {
+        if let Some(link) = self.declared_link() {
+            return link == Some(false);
+        }
         let Some(visible) = self.measured().visible_gpus() else {
             return false;
         };
+        let is_quiet =
+            |network: NetworkUse| network.received_gbps.max(network.sent_gbps) < JOINT_WORK_GBPS;
+        let is_alone = self.instances.len() < 2;
         visible > 1
+            && (self.usage.iter()).all(|usage| is_alone || usage.network.is_some_and(is_quiet))
             && self.usage.iter().all(|usage| {
                 let unused = usage.gpus.iter().filter(|gpu| gpu.is_never_used(policy));
                 usage.gpus.len() == visible && unused.count() + 1 >= visible

@@ -111,15 +111,17 @@ impl PurchaseRow<'_> {
 }
 
 /// The commitments that a plan buys, each for a pool of workloads.
-pub(in crate::report) fn purchases_table(purchases: &[Purchase]) -> Table {
+pub(in crate::report) fn purchases_table<'a>(
+    purchases: impl IntoIterator<Item = &'a Purchase>,
+) -> Table {
     Table {
-        summed: &["monthly_savings", "upfront", "monthly", "term_total"],
+        summed: &["term_total", "monthly_savings", "upfront", "monthly"],
         ..Table::of(
             "purchases",
             "PROMISES  paid until the term ends, used or not, after all actions above",
             ("purchase", "purchases"),
             purchase(),
-            purchases.iter().map(purchase_row),
+            purchases.into_iter().map(purchase_row),
         )
     }
 }

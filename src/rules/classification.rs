@@ -5,15 +5,13 @@
 use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
     ACTIVE_PERCENT, Classification, Confidence, GpuUsage, InstanceShape, Measured, Policy,
-    ProfileBasis, Samples, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart,
-    floored,
+    ProfileBasis, RESTING_SM_PERCENT, Samples, Signal, UsageState, UtilizationSummary, Verdict,
+    decimals_apart, floored,
 };
 use jiff::Timestamp;
 
 /// Mean from which GPUs that do no work are stalled.
 pub(super) const STALLED_FROM_PERCENT: f64 = 60.0;
-/// SM activity below which a busy GPU does no work.
-pub(super) const STALLED_SM_PERCENT: f64 = 5.0;
 /// Points within which a power p99 counts as the card's idle draw.
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Share of hours in which a GPU works below which a workload is mostly idle.
@@ -284,7 +282,7 @@ pub(super) fn standstill(
         gpu.sm
             .map(|activity| (activity.p95_percent, activity.samples))
     });
-    let percent = percent.filter(|percent| *percent < STALLED_SM_PERCENT)?;
+    let percent = percent.filter(|percent| *percent < RESTING_SM_PERCENT)?;
     Some(Standstill::Sm { percent })
 }
 

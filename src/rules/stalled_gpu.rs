@@ -4,13 +4,11 @@
 //! Must not be fooled by utilization, which reads 100% for all of them, nor by light kernels:
 //! memory-bound work draws far more than an idle card. Without power and activity it is silent.
 
-use super::classification::{
-    STALLED_FROM_PERCENT, STALLED_SM_PERCENT, Standstill, stalled_below_watts, standstill,
-};
+use super::classification::{STALLED_FROM_PERCENT, Standstill, stalled_below_watts, standstill};
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Classification, Comparator, Evidence, Finding, FindingKind, Recommendation,
-    Severity, UsageState, decimals_apart,
+    Assessment, Classification, Comparator, Evidence, Finding, FindingKind, RESTING_SM_PERCENT,
+    Recommendation, Severity, UsageState, decimals_apart,
 };
 
 pub struct StalledGpu;
@@ -110,13 +108,13 @@ fn shown(standstill: Standstill) -> (String, Evidence) {
             (said, decisive)
         }
         Standstill::Sm { percent } => {
-            let decimals = decimals_apart(percent, STALLED_SM_PERCENT);
+            let decimals = decimals_apart(percent, RESTING_SM_PERCENT);
             let said = format!("{percent:.decimals$}% SM activity (p95)");
             let decisive = Evidence::fact(
                 "p95 of the SM activity of the busiest GPU",
                 "SM activity that no work keeps below",
                 percent,
-                (Comparator::LessThan, STALLED_SM_PERCENT),
+                (Comparator::LessThan, RESTING_SM_PERCENT),
                 "%",
             );
             (said, decisive)

@@ -248,6 +248,7 @@ fn billed(
             let place = place_of(&member.id);
             let key = member.price_key.with_option(PriceOption::OnDemand);
             let seen: Vec<u64> = member.activity.instances().collect();
+            let rested = member.activity.hours().map(|hour| hour.is_off());
             BilledMember {
                 id: member.id.clone(),
                 place,
@@ -266,6 +267,7 @@ fn billed(
                 } else {
                     seen.into()
                 },
+                rested: rested.collect(),
                 monthly: cost.monthly_exact().amount(),
                 hourly: cost.hourly,
                 most_years: member

@@ -24,7 +24,7 @@ pub struct Commitment {
 }
 
 /// One reserved instance of one year without upfront for each instance that was seen
-/// long enough and that runs for more of the hours than it takes to pay. Reserved hours
+/// long enough and that works in more of the hours than it takes to pay. Reserved hours
 /// are billed used or not, so the saving of each is today's cost less the full month; their
 /// sum is rounded, as that of a pool is. `None` when none pays. The price shown is that of the
 /// first instance.
@@ -48,7 +48,8 @@ pub fn one_year_no_upfront(
         };
         let fee = quote.rate.times_hours(policy.hours_per_month);
         let saving = instance.monthly_exact().amount() - fee.amount();
-        if fee.currency() != currency || saving <= Decimal::ZERO {
+        let at_work = instance.monthly_exact().amount() * member.activity.share_at_work();
+        if fee.currency() != currency || at_work <= fee.amount() {
             continue;
         }
         saved += saving;

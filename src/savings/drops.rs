@@ -197,12 +197,11 @@ impl Draft<'_> {
         }
     }
 
-    fn pass_on(&self, over: Decimal, members: &[usize], parts: &mut [Vec<CommitPart>]) {
-        let stays: Vec<usize> = members
+    fn pass_on(&mut self, over: Decimal, members: &[usize], parts: &mut [Vec<CommitPart>]) {
+        let (ended, stays): (Vec<usize>, Vec<usize>) = members
             .iter()
-            .copied()
-            .filter(|member| !self.paths[*member].stages.last.is_empty())
-            .collect();
+            .partition(|member| self.paths[**member].stages.last.is_empty());
+        let over = over - self.pass_on_to_ended(over, &ended);
         let left = |member: &usize| {
             let saved = self.paths[*member].saved() + saved_by(&parts[*member]);
             self.workloads[*member].cost.amount() - saved
@@ -233,6 +232,29 @@ impl Draft<'_> {
     }
 
     /// Components that commitments touch and workloads move between, each with the workloads.
+    /// What others that end with it save more, which is at most their cost.
+    fn pass_on_to_ended(&mut self, over: Decimal, ended: &[usize]) -> Decimal {
+        let room = |member: &usize| {
+            let path = &self.paths[*member];
+            let is_acting = !path.actions.is_empty();
+            let room = self.workloads[*member].cost.amount() - path.saved();
+            if is_acting { room } else { Decimal::ZERO }
+        };
+        let rooms: Vec<Decimal> = ended.iter().map(room).collect();
+        let passed = over.min(rooms.iter().sum());
+        let (Some(first), true) = (ended.first(), passed > Decimal::ZERO) else {
+            return Decimal::ZERO;
+        };
+        let passed = Money::new(passed, self.workloads[*first].cost.currency());
+        for (member, more) in ended.iter().zip(allocate(passed, &rooms)) {
+            let path = &mut self.paths[*member];
+            let weights: Vec<Decimal> = path.savings().collect();
+            let saved = path.saved() + more.amount();
+            path.save(Money::new(saved, more.currency()), &weights);
+        }
+        passed.amount()
+    }
+
     pub(super) fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
         let own: Vec<BTreeSet<usize>> = self
             .paths

@@ -27,6 +27,7 @@ mod pool_members;
 mod promise;
 mod purchase;
 mod rebalancing;
+mod rescope;
 mod rightsize;
 mod scaling;
 mod schedule;
@@ -66,7 +67,8 @@ pub use offers::{
 };
 pub use packing::{
     MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,
-    pack_mig, pack_mig_where, pack_mps, pack_processes_where, place_together, total_slices,
+    most_without_room, pack_mig, pack_mig_where, pack_mps, pack_processes_where, place_together,
+    total_slices,
 };
 pub use plan::{Plan, ScopeChange, plan};
 pub use plan_pool::{PlanPool, TypeUsage};

@@ -209,6 +209,8 @@ pub struct BilledMember {
     /// How much of each hour it ran until the end of the window, in billionths, since
     /// it was first seen; at least one hour.
     pub seen: Arc<[u64]>,
+    /// In which of these hours its GPUs are known to have rested.
+    pub rested: Arc<[bool]>,
     /// At list price per month, unrounded.
     pub monthly: Decimal,
     pub hourly: HourlyRate,

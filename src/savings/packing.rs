@@ -36,6 +36,19 @@ pub struct SharedCard {
     vram_mib: f64,
 }
 
+/// How many tenants have no room at worst once one instance is lost, from the tenants on the cards
+/// of each: an empty card of the others takes as many as the fullest holds.
+pub fn most_without_room(instances: &[Vec<usize>], cards_each: usize) -> usize {
+    let most_per_card = instances.iter().flatten().max().copied().unwrap_or(0);
+    let empty = |tenants: &Vec<usize>| cards_each.saturating_sub(tenants.len()) * most_per_card;
+    let free: usize = instances.iter().map(empty).sum();
+    let lost = instances.iter().map(|tenants| {
+        let placed: usize = tenants.iter().sum();
+        placed.saturating_sub(free - empty(tenants))
+    });
+    lost.max().unwrap_or(0)
+}
+
 impl SharedCard {
     fn put(&mut self, index: usize, tenant: Tenant, placement: Option<(MigProfile, u8)>) {
         self.peak_percent += tenant.peak_percent;

@@ -7,12 +7,12 @@
 //! targets of each workload are tried together with the commitments that follow, and the
 //! cheapest whole is taken. The saving of an action is the drop of what the fleet costs.
 
-use super::coverage::{Class, Fleet, Layer, OpenPool, Slot, ZonalReservation};
+use super::ConcurrentUsage;
+use super::coverage::{Class, Fleet, OpenPool, Slot};
 use super::offers::{Alternatives, SkipReason, Terms};
 use super::path::{Choice, Path};
 use super::pool::cents;
 use super::purchase::{PoolRow, Purchase, best_purchase, purchase};
-use super::{ConcurrentUsage, allocate};
 use crate::domain::{Action, ActionKind, CommitmentPool, Money, Risk};
 use rust_decimal::Decimal;
 use std::borrow::Cow;
@@ -51,8 +51,8 @@ pub struct ScopeChange {
     pub count: u32,
     /// Saved per month, in cents.
     pub monthly_savings: Money,
-    /// The IDs of the workloads whose hours it then covers.
-    pub workloads: Vec<String>,
+    /// The workloads whose hours it then covers, by ID, each with its part of the saving.
+    pub shares: Vec<(String, Money)>,
 }
 
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
@@ -68,7 +68,7 @@ pub(super) struct Draft<'a> {
     pub(super) workloads: Vec<Cow<'a, Alternatives>>,
     rejected: Vec<BTreeSet<ActionKind>>,
     pub(super) paths: Vec<Path>,
-    classes: BTreeSet<Class>,
+    pub(super) classes: BTreeSet<Class>,
     /// The fleet that the paths leave.
     pub(super) fleet: Fleet,
 }
@@ -204,7 +204,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Tries the variants of workloads with everything else as it is, until none makes the whole
-    /// cheaper. Neither ids nor their order decide: those that cost the most come first.
+    /// cheaper. Neither ids nor their order decide: those that cost the most come first, and of
+    /// these those that have the least to gain elsewhere.
     fn descend(&mut self, mut order: Vec<usize>) {
         order.sort_by_cached_key(|place| {
             let workload = &self.workloads[*place];
@@ -214,10 +215,20 @@ impl<'a> Draft<'a> {
                 .map(|member| member.seen.clone())
                 .collect();
             let today = workload.today.as_ref();
+            let moves = workload.resizes.iter();
+            let mut moves: Vec<_> = moves
+                .map(|offer| (offer.to.monthly(), offer.target(), offer.risk))
+                .collect();
+            moves.sort_unstable();
+            let cheapest = moves
+                .first()
+                .map_or(workload.list.amount(), |(monthly, ..)| *monthly);
             (
                 // What commitments pay for first: it is what a stop may not end.
                 workload.cost.amount() - workload.list.amount(),
                 Reverse(workload.list.amount()),
+                Reverse(cheapest),
+                moves,
                 today.map(|stage| (stage.instance_type.clone(), stage.count)),
                 seen,
                 workload.id.clone(),
@@ -359,80 +370,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Reserved instances of a zone that cover more as those of their region, which costs no
-    /// fee: before anything is bought.
-    fn rescope(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
-        let risk = Risk::Medium;
-        let mut changes = Vec::new();
-        if !self.terms.allows(risk) {
-            return changes;
-        }
-        let mut existing = Cow::Borrowed(self.terms.existing);
-        for reservation in self.terms.existing.zonal() {
-            let changed = existing.for_region(&reservation.id);
-            let mut fleet = Fleet::of(&changed, self.classes.clone(), self.terms.window_hours);
-            for path in &self.paths {
-                fleet.add(&path.stages.last);
-            }
-            let credit = |fleet: &Fleet| -> Decimal {
-                fleet
-                    .components()
-                    .map(|component| fleet.credit(component))
-                    .sum()
-            };
-            let gained = cents(credit(&fleet) - credit(&self.fleet));
-            if gained <= Decimal::ZERO {
-                continue;
-            }
-            let shares = |fleet: &Fleet| -> BTreeMap<Class, Decimal> {
-                let components = fleet.components();
-                components
-                    .flat_map(|component| fleet.open_shares(component, Layer::Paid))
-                    .collect()
-            };
-            let (before, after) = (shares(&self.fleet), shares(&fleet));
-            let weights: Vec<Decimal> = self
-                .paths
-                .iter()
-                .map(|path| {
-                    let slots = path.stages.last.iter();
-                    let covered = slots.map(|slot| {
-                        let share = |by_class: &BTreeMap<Class, Decimal>| {
-                            by_class.get(&slot.class).copied().unwrap_or_default()
-                        };
-                        (share(&before) - share(&after)).max(Decimal::ZERO) * slot.monthly
-                    });
-                    covered.sum()
-                })
-                .collect();
-            let gained = gained.min(cents(weights.iter().sum()));
-            let weighted = weights.iter().position(|weight| !weight.is_zero());
-            let Some(currency) = weighted.map(|place| self.workloads[place].cost.currency()) else {
-                continue;
-            };
-            let saved = allocate(Money::new(gained, currency), &weights);
-            let mut workloads = Vec::new();
-            for ((parts, path), saving) in parts.iter_mut().zip(&self.paths).zip(saved) {
-                if saving.amount().is_zero() {
-                    continue;
-                }
-                workloads.push(path.id.clone());
-                parts.push(rescoped(&reservation, saving, risk));
-            }
-            changes.push(ScopeChange {
-                id: reservation.id,
-                zone: reservation.zone,
-                region: reservation.region,
-                count: reservation.count,
-                monthly_savings: Money::new(gained, currency),
-                workloads,
-            });
-            self.fleet = fleet;
-            existing = Cow::Owned(changed);
-        }
-        changes
-    }
-
     /// What is bought for what nothing covers, with the parts of the workloads.
     fn purchases(
         &self,
@@ -520,24 +457,6 @@ impl Draft<'_> {
                 row.monthly = open;
             }
         }
-    }
-}
-
-fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> CommitPart {
-    let ZonalReservation {
-        id, zone, region, ..
-    } = reservation;
-    CommitPart {
-        saving,
-        detail: format!(
-            "change the scope of the reserved instances {id} from {zone} to {region}, which costs \
-             no fee: they then cover hours that are billed on demand"
-        ),
-        risk,
-        caveat: Some(format!(
-            "nothing is bought: {id} changes its scope from {zone} to {region}, and then holds no \
-             capacity there"
-        )),
     }
 }
 

@@ -46,6 +46,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
     let today = stage(instance_type, count, millis, count);
     let key = PriceKey::linux_on_demand("us-east-1", instance_type);
     let member = |place: usize| BilledMember {
+        rested: [].into(),
         id: ResourceId::named(format!("i-{place}")),
         place: Some(place),
         is_ended: false,

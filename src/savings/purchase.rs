@@ -120,6 +120,7 @@ fn slot(
             monthly: billed_member.monthly,
             hourly: billed_member.hourly,
             sized: None,
+            working: None,
             most_years: None,
         });
     };
@@ -140,10 +141,16 @@ fn slot(
         most = part(most, fewer.share);
     }
     let idle_hours = idle_hours.filter(|_| course.schedule.is_none());
-    let sized = match idle_hours {
+    let sized: Arc<[u64]> = match idle_hours {
         Some(idle) => masked(&seen, &idle.on).into(),
         None => Arc::clone(&seen),
     };
+    let working = worked(billed_member, course.slowdown).map(|worked| MemberHours {
+        seen: (sized.iter().zip(&worked))
+            .map(|(sized, worked)| if *worked > 0 { *sized } else { 0 })
+            .collect(),
+        most,
+    });
     Some(Slot {
         class: billed_member.class.with_type(&stage.instance_type),
         hours: MemberHours { seen, most },
@@ -151,11 +158,28 @@ fn slot(
         hourly: member.hourly,
         sized: (billed_member.is_sized && course.most_years != Some(0))
             .then_some(MemberHours { seen: sized, most }),
+        working,
         most_years: billed_member
             .most_years
             .into_iter()
             .chain(course.most_years)
             .min(),
+    })
+}
+
+/// The hours of a member in which its GPUs did not rest, which are more where its work takes
+/// longer; absent where they never rested.
+fn worked(member: &BilledMember, slowdown: f64) -> Option<Vec<u64>> {
+    if !member.rested.contains(&true) {
+        return None;
+    }
+    let hours = member.seen.iter().zip(&*member.rested);
+    let worked = hours.map(|(ran, rested)| if *rested { 0 } else { *ran });
+    let worked: Vec<u64> = worked.collect();
+    Some(if slowdown > 1.0 {
+        stretched(&worked, slowdown)
+    } else {
+        worked
     })
 }
 
@@ -222,20 +246,22 @@ pub(super) fn committed_rate(
 }
 
 /// The commitment that saves most on what a pool runs and nothing covers: its fees are paid, and
-/// the hours above it cost what they cost today. How many, and what it saves per month,
-/// unrounded and above zero.
+/// the hours above it cost what they cost today. How many, which the hours at work must justify
+/// too, and what they save per month, unrounded and above zero.
 pub(super) fn best_purchase<'a>(
     open: &OpenPool,
     usage: &ConcurrentUsage,
     terms: &'a Terms<'_>,
 ) -> Option<(&'a TermOffer, u32, Decimal)> {
     let month = terms.hours_per_month;
+    let working = open.working.as_deref().map(ConcurrentUsage::of);
     terms
         .sold(&open.pool)
         .filter(|term| open.years.is_none() || term.years() == open.years)
         .filter_map(|term| {
             let rates = PoolRates::new(open.hourly, term.effective_hourly).ok()?;
-            let count = rates.best_count(usage);
+            let working = working.as_ref().map(|working| rates.best_count(working));
+            let count = rates.best_count(usage).min(working.unwrap_or(u32::MAX));
             let fees = term.effective_hourly.amount() * Decimal::from(count) * month;
             // No more hours are replaced than today's cost holds.
             let saving = rates.monthly_savings(usage, count, month).amount();

@@ -3,7 +3,7 @@
 //! each GPU.
 
 use super::Fewer;
-use super::packing::{SharedCard, Tenant, pack_mig, pack_mps, total_slices};
+use super::packing::{SharedCard, Tenant, most_without_room, pack_mig, pack_mps, total_slices};
 use super::rightsize::{NETWORK_HEADROOM, least_replicas, link_gbps, peak, unit_of_work};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
 use crate::domain::{
@@ -47,6 +47,13 @@ impl Sharing {
             *counts.entry(profile.name.as_str()).or_insert(0) += 1;
         }
         counts
+    }
+
+    /// Tenants on each card of each instance: cards fill one instance after the other.
+    fn by_instance(&self, cards: usize) -> Vec<Vec<usize>> {
+        let instances = self.cards.chunks(cards.max(1));
+        let tenants = |cards: &[SharedCard]| cards.iter().map(|card| card.slices.len()).collect();
+        instances.map(tenants).collect()
     }
 
     /// The same at a higher risk.
@@ -438,7 +445,7 @@ impl Fleet<'_> {
             fewer,
             steps: Vec::new(),
         };
-        sharing.steps = self.steps(&sharing, instances);
+        sharing.steps = self.steps(&sharing);
         let caveats = self.caveats(&sharing, instances);
         sharing.action = sharing.action.with_caveats(caveats);
         Ok(sharing)
@@ -473,14 +480,21 @@ impl Fleet<'_> {
             ));
         }
         let left = instances - 1;
+        let cards = usize::from(self.offer.share.visible_devices());
+        let mut by_instance = sharing.by_instance(cards);
+        by_instance.resize(instances.max(by_instance.len()), Vec::new());
+        let room = match most_without_room(&by_instance, cards) {
+            0 => "which have room for all tenants".to_owned(),
+            1 => "and 1 tenant without room".to_owned(),
+            more => format!("and up to {more} tenants without room"),
+        };
         caveats.push(format!(
-            "losing one instance leaves {left} of {instances}, each with up to {} tenants",
-            sharing.tenants.len().div_ceil(instances)
+            "losing one instance leaves {left} of {instances}, {room}"
         ));
         caveats
     }
 
-    fn steps(&self, sharing: &Sharing, instances: usize) -> Vec<String> {
+    fn steps(&self, sharing: &Sharing) -> Vec<String> {
         let mut steps = vec![
             "confirm that each GPU holds its own model: a model that spans several GPUs \
              cannot share"
@@ -532,9 +546,11 @@ impl Fleet<'_> {
             }
         }
         let today = self.workload.instances.len();
+        let by_instance = sharing.by_instance(self.offer.share.visible_devices().into());
+        let tenants = by_instance.iter().map(|cards| cards.iter().sum());
         steps.push(format!(
-            "verify host memory: {} tenants per instance instead of {}",
-            sharing.tenants.len().div_ceil(instances),
+            "verify host memory: up to {} tenants per instance instead of {}",
+            tenants.max().unwrap_or(0_usize),
             sharing.tenants.len().div_ceil(today.max(1))
         ));
         if self.workload.has_instance_store() {

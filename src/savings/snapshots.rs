@@ -84,10 +84,7 @@ pub fn released(idle_storage: &IdleStorageCosts, region: &str) -> Option<Release
              cost up to {most} per month{beside}"
         )
     } else {
-        format!(
-            "net of {most} per month for snapshots that keep all data: it saves more where less \
-             is kept or the volumes hold less{beside}"
-        )
+        format!("net of {most} per month for snapshots that keep all data{beside}")
     };
     Some(Released {
         saved,
@@ -134,10 +131,7 @@ mod tests {
         );
         assert_eq!(
             saving.caveat.as_deref(),
-            Some(
-                "net of $214.80 per month for snapshots that keep all data: it saves more where \
-                 less is kept or the volumes hold less"
-            )
+            Some("net of $214.80 per month for snapshots that keep all data")
         );
     }
 

@@ -11,7 +11,7 @@ use super::{Series, Timeline, together};
 use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
     ACTIVE_PERCENT, GpuOffer, GpuUsage, Instance, InstanceState, InstanceUsage, JoinedBy, Metric,
-    NetworkUse, Rejected, RunningTime, Statistic, Window,
+    NetworkUse, RESTING_SM_PERCENT, Rejected, RunningTime, Statistic, Window,
 };
 use jiff::Timestamp;
 
@@ -233,6 +233,17 @@ impl Usage {
 /// Why the utilization of a GPU cannot be right: its counter stands still beside the power of
 /// work, in the mean or for more than a twentieth of the time.
 fn contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
+    if gpu.works() != Some(false) {
+        return None;
+    }
+    let works = gpu.sm.map(|sm| sm.p95_percent);
+    if let Some(p95) = works.filter(|p95| *p95 >= RESTING_SM_PERCENT) {
+        return Some(format!(
+            "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a p95 SM activity of \
+             {p95:.0}%: the metrics contradict each other",
+            gpu.index
+        ));
+    }
     let (power, spec) = (gpu.power?, gpu_spec(offer)?);
     let limit = spec.power_limit_w?;
     let works_above = spec.rests_up_to_watts();
@@ -246,13 +257,11 @@ fn contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
         Some((name, watts))
     });
     let (name, watts) = at_work.next()?;
-    (gpu.works() == Some(false)).then(|| {
-        format!(
-            "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a {name} power of \
-             {watts:.0} of {limit:.0} W{at_rest}: the metrics contradict each other",
-            gpu.index
-        )
-    })
+    Some(format!(
+        "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a {name} power of \
+         {watts:.0} of {limit:.0} W{at_rest}: the metrics contradict each other",
+        gpu.index
+    ))
 }
 
 impl Timeline {

@@ -1,7 +1,7 @@
 //! `gpucost check --baseline`: what may be compared, and how each violation stands
 //! to what was known.
 
-use crate::cli::check::RECORDING_AGE;
+use crate::cli::check::{RECORDING_AGE, check as gate, two};
 use crate::cli::estates::{in_two_regions, one};
 use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
@@ -427,4 +427,42 @@ fn one_budget_in_another_currency_lacks_one_thing() {
         (&missing_data[0]["where"], &missing_data[0]["reason"]),
         (&json!("everything"), &json!(reason))
     );
+}
+
+/// A job that moves its baseline on every night must not accept what is added to it.
+#[test]
+fn more_of_what_is_denied_is_worse_than_the_baseline() {
+    let world = World::new();
+    let grouped = |count: usize, room: u32| {
+        let mut estate = two();
+        let instances = estate["instances"].as_array_mut().expect("a list");
+        for instance in instances.iter_mut() {
+            instance["tags"] = json!({"gpucost:workload": "w"});
+        }
+        instances.truncate(count);
+        let metrics = estate["metrics"].as_array_mut().expect("a list");
+        metrics.retain(|series| count > 1 || series["instance"] == "i-one");
+        estate["commitments"] = json!([{
+            "kind": "capacity-reservation", "id": "cr-1", "account": "111122223333",
+            "region": "us-east-1", "zone": "us-east-1a", "instance_type": "p5.48xlarge",
+            "total": room, "available": room,
+        }]);
+        estate
+    };
+    let old = world.audit(&grouped(1, 1));
+    let old = world.file("old.json", old.to_string());
+    for policy in [
+        "[deny]\ntypes = [\"g5*\", \"p5*\"]\n",
+        "[deny]\nregions = [\"us-*\"]\n",
+        "[tags]\nrequired = [\"team\"]\n",
+    ] {
+        for (count, room, code) in [(1, 1, 0), (2, 1, 100), (1, 2, 100)] {
+            let outcome = gate(&world, policy, &grouped(count, room), &["--baseline", &old]);
+            assert_eq!(
+                outcome.code, code,
+                "{policy} {count} {room}: {}",
+                outcome.stdout
+            );
+        }
+    }
 }

@@ -83,6 +83,19 @@ fn room_that_nobody_uses_is_in_every_rule_about_money_tags_and_types() {
     }
 }
 
+/// What has no price may be more waste than a limit allows.
+#[test]
+fn waste_of_unused_room_is_open_without_its_price() {
+    let world = World::new();
+    let policy = "[waste]\nmonthly_limit = 1_000\n";
+    for (instance_type, code) in [("p5.48xlarge", 100), ("p9.48xlarge", 3)] {
+        let mut estate = beside_unused_room();
+        estate["commitments"][0]["instance_type"] = json!(instance_type);
+        let outcome = check(&world, policy, &estate, &[]);
+        assert_eq!(outcome.code, code, "{instance_type}: {}", outcome.stdout);
+    }
+}
+
 #[test]
 fn every_instance_counts_by_its_own_tags() {
     let world = World::new();

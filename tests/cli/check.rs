@@ -143,7 +143,7 @@ fn data_that_is_missing_for_one_reason_is_one_row() {
     }
 }
 
-/// The estates end on 1 November; a suppression holds through its last day.
+/// Tests run on 20 November; a suppression holds through its last day.
 fn suppressing(expires: &str, workload: &str) -> String {
     format!(
         "[tags]\nrequired = [\"team\"]\n\n[[suppress]]\nrule = \"policy/required-tags\"\n\
@@ -155,7 +155,7 @@ fn suppressing(expires: &str, workload: &str) -> String {
 #[test]
 fn suppressed() {
     let world = World::new();
-    let outcome = check(&world, &suppressing("2026-11-01", "i-o*"), &one(), &[]);
+    let outcome = check(&world, &suppressing("2026-11-20", "i-o*"), &one(), &[]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     insta::assert_snapshot!(shown(&world, &outcome));
 }
@@ -163,7 +163,7 @@ fn suppressed() {
 #[test]
 fn expired_suppression() {
     let world = World::new();
-    let outcome = check(&world, &suppressing("2026-10-31", "i-one"), &one(), &[]);
+    let outcome = check(&world, &suppressing("2026-11-19", "i-one"), &one(), &[]);
     assert_eq!(outcome.code, 100, "{}", outcome.stderr);
     insta::assert_snapshot!(shown(&world, &outcome));
 }

@@ -224,19 +224,19 @@ fn right_sizing_and_spot_by_hand() {
             "GPUs 1 in use (all except those known to be always inactive) and 1 held on the fullest \
              instance, of 4; 1 needed, 1 available",
             "peak 13,312 MiB × 1.2 = 15,974 MiB needed; L40S reports 46,068 MiB",
-            "p95 14.0% of 32 × 1.2 = 5.38 needed; 16 available",
+            "p95 14.0% of 32 × 1.2 = 5.38 needed; 8 available",
             "V100 900 GB/s / L40S 864 GB/s = 1.0417",
             "p95 88.0% × 1.0417 = 91.7% of each L40S projected",
             "limit slowdown 1.000, at most 1.25 accepted",
             // 36,000 MiB and a thirty-second part more: 37,125 × 8 × 2^20 / 3,600 s.
-            "network busiest hour 0.087 Gbit/s × 1.2 = 0.104 Gbit/s; new link: 20 Gbit/s",
+            "network busiest hour 0.087 Gbit/s × 1.2 = 0.104 Gbit/s; new link: 5 Gbit/s",
             "caveat peaks shorter than 5 minutes are averaged away: ",
-            "8 × 3.00424/h × 730 h = 17544.7616 per month",
+            "8 × 2.24208/h × 730 h = 13093.7472 per month",
             "rejected 8 × g6.4xlarge: ",
             "1 × 0.041667 by prudence: λ = 0.041667 per hour",
             "= 3220 s, at most 3600 s",
             "o = 60 / 3220 + λ × (3220 / 2 + 300) / 3600 = 0.04074 ",
-            "1.46885 / (1 − 0.04074) = 1.531232/h",
+            "1.27475 / (1 − 0.04074) = 1.328889/h",
         ],
     );
 }
@@ -300,7 +300,7 @@ fn levers_that_are_planned_and_refused() {
         );
     }
     let levers = demo_levers("experiments", "medium");
-    assert!(levers.contains(&"rightsize planned 8 × g6e.4xlarge".to_owned()));
+    assert!(levers.contains(&"rightsize planned 8 × g6e.2xlarge".to_owned()));
     assert!(levers.contains(&"spot planned".to_owned()), "{levers:?}");
     let levers = demo_levers("foundation-pretraining", "low");
     let commit = levers.last().expect("the last lever");

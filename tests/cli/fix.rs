@@ -516,7 +516,7 @@ fn a_spot_instance_takes_the_place_of_one_with_its_data() {
     let text = World::new().run(&arguments).stdout;
     for said in [
         "carry out rightsize of this workload first",
-        "Name=instance-type,Values=g6e.4xlarge",
+        "Name=instance-type,Values=g6e.2xlarge",
         "Spot Instance Requests",
         "aws ec2 create-image ",
         "--image-id \"$IMAGE_ID\"",

@@ -1,9 +1,10 @@
 //! One plan in every view: over every estate that ships, each command and each format names the
 //! same action, target, cents, risk and caveats as `audit`.
 
+use crate::cli::estates::series;
 use crate::cli::world::{Outcome, World};
 use crate::golden::{DEMOS, by_the_hour, inputs};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -194,6 +195,11 @@ impl<'a> Views<'a> {
     /// The actions of `fix`, each for all that are changed together, and its promises.
     fn check_fix(&self) {
         let fix = self.json("fix");
+        // Of one currency, all actions and promises together save what the audit says.
+        if !self.actions.is_empty() && !fix["monthly_savings"].is_null() {
+            let saved = &self.audit["summary"]["monthly_savings"];
+            assert_eq!(cents(&fix["monthly_savings"]), cents(saved));
+        }
         let actions = list(&fix["actions"]).iter();
         let actions = actions.filter(|action| action["action"] != "commit");
         let mut steps: Vec<Said> = actions
@@ -368,11 +374,8 @@ impl<'a> Views<'a> {
             else {
                 continue;
             };
-            let class = match one["running"] == true {
-                true => text(&one["classification"]),
-                false => "stopped".to_owned(),
-            };
             let said = (row["x_Classification"].clone(), row["x_State"].clone());
+            let class = text(&one["classification"]);
             assert_eq!(said, (class, text(&one["state"])), "{one}");
         }
     }
@@ -412,4 +415,73 @@ fn every_view_of_every_estate_names_the_actions_of_the_audit() {
     });
     let planned = planned.into_inner();
     assert!(planned >= 30, "{planned} of {} estates", estates.len());
+}
+
+/// An idle p3.8xlarge under a reservation of 7.00 an hour, 5,110.00 a month, beside a busy
+/// p3.16xlarge: of both, 22,980.40 are paid. Once the first stops, the reservation covers half of
+/// the second, 8,935.20, of which 5,110.00 is the cost of what stops and the rest is saved by what
+/// runs on. Every list has both.
+#[test]
+fn what_a_stop_frees_for_another_is_in_every_list() {
+    let mut metrics = Vec::new();
+    for (id, gpus, level, cpu) in [("i-idle", 4, 0.0, 1.0), ("i-busy", 8, 90.0, 60.0)] {
+        for (metric, statistic, value) in [
+            ("cpu_utilization", "average", cpu),
+            ("cpu_utilization", "maximum", cpu),
+            ("network_in", "sum", 1_000.0),
+            ("network_out", "sum", 1_000.0),
+        ] {
+            metrics.push(series(id, None, metric, statistic, value));
+        }
+        for gpu in 0..gpus {
+            for statistic in ["average", "maximum"] {
+                metrics.push(series(id, Some(gpu), "gpu_utilization", statistic, level));
+                let used = if level > 0.0 { 15_000.0 } else { 3.0 };
+                metrics.push(series(id, Some(gpu), "gpu_memory_used", statistic, used));
+            }
+            metrics.push(series(
+                id,
+                Some(gpu),
+                "gpu_memory_total",
+                "maximum",
+                16_160.0,
+            ));
+        }
+    }
+    let instance = |id: &str, instance_type: &str| {
+        json!({"id": id, "account": "111122223333", "region": "us-east-1",
+            "instance_type": instance_type, "state": "running",
+            "launch_time": "2026-06-01T00:00:00Z", "tags": {"gpucost:kind": "training"}})
+    };
+    let estate = json!({
+        "estate_version": "1", "as_of": "2026-11-01T00:00:00Z", "period_seconds": 300,
+        "instances": [instance("i-busy", "p3.16xlarge"), instance("i-idle", "p3.8xlarge")],
+        "metrics": metrics,
+        "commitments": [{"kind": "reserved-instances", "id": "ri-1", "account": "111122223333",
+            "region": "us-east-1", "instance_type": "p3.8xlarge", "count": 1,
+            "payment": "no-upfront", "start": "2026-02-01T00:00:00Z",
+            "end": "2027-02-01T00:00:00Z", "recurring_hourly": "7"}],
+    });
+    let world = World::new();
+    let path = world.estate("freed.json", &estate);
+    let audit = world.audit(&estate);
+    assert_eq!(audit["summary"]["monthly_cost"], 22_980.4);
+    assert_eq!(audit["summary"]["monthly_savings"], 8_935.2);
+    let fix = world
+        .run(&["fix", "--from", &path, "--format", "json"])
+        .json();
+    assert_eq!(fix["monthly_savings"], 8_935.2);
+    for more in [
+        &[][..],
+        &["--all"],
+        &["--format", "markdown"],
+        &["--format", "html"],
+    ] {
+        let shown = world
+            .run(&[&["audit", "--from", &path], more].concat())
+            .stdout;
+        for amount in ["5,110.00", "3,825.20"] {
+            assert!(shown.contains(amount), "{more:?} lacks {amount}: {shown}");
+        }
+    }
 }

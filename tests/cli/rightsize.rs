@@ -196,14 +196,14 @@ fn the_demo_is_sized_in_every_format() {
     assert_eq!(table.code, 0, "{}", table.stderr);
     assert!(table.stdout.lines().all(|line| line.chars().count() <= 100));
     for text in [
-        "8 × g6e.4xlarge",
+        "8 × g6e.2xlarge",
         "NOT RESIZED",
-        "$53,936.84",
+        "$58,387.85",
         // Twelve months of it.
-        "$647,242.08",
-        // 53,936.84 + 14,676.66.
-        "RIGHTSIZE  2 of 8 workloads would save $68,613.50 per month",
-        "The plan moves 1 of 8 workloads to another type, which saves $53,936.84 per month",
+        "$700,654.20",
+        // 58,387.85 + 14,676.66.
+        "RIGHTSIZE  2 of 8 workloads would save $73,064.51 per month",
+        "The plan moves 1 of 8 workloads to another type, which saves $58,387.85 per month",
     ] {
         assert!(table.stdout.contains(text), "{text}: {}", table.stdout);
     }
@@ -224,7 +224,7 @@ fn the_demo_is_sized_in_every_format() {
     // 5 × 8 services of a GPU each; one GPU in use of each of 8 machines, as it is or on 2 × 4.
     for (name, to, count, how) in [
         ("chat-serving", "g6e.2xlarge", 40, "tenants"),
-        ("experiments", "g6e.4xlarge", 8, "kept"),
+        ("experiments", "g6e.2xlarge", 8, "kept"),
         ("experiments", "p3.8xlarge", 2, "tenants"),
     ] {
         assert_eq!(

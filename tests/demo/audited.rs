@@ -142,10 +142,10 @@ fn running_around_the_clock_costs_730_hours() {
 
 #[test]
 fn experiments_move_to_one_gpu_each() {
-    // p3 is no longer launched. An L40S has 864 of the V100's 900 GB/s; nodes that train
-    // together keep the 10 Gbit/s of a p3.8xlarge, and a g6e.2xlarge has 5:
-    // 8 × (12.24 − 3.00424) × 730 = 53 936.8384.
-    let saving = "53936.84";
+    // p3 is no longer launched. An L40S has 864 of the V100's 900 GB/s. Each job has one GPU of
+    // its machine and 0.087 Gbit/s of traffic, so that the 5 Gbit/s of a g6e.2xlarge carry it:
+    // 8 × (12.24 − 2.24208) × 730 = 58 387.8528.
+    let saving = "58387.85";
     assert_eq!(
         plan("experiments")[0],
         (ActionKind::Rightsize, saving.to_owned())
@@ -155,13 +155,13 @@ fn experiments_move_to_one_gpu_each() {
         .expect("it leads to a type");
     assert_eq!(
         (target.instance_type.as_str(), target.count),
-        ("g6e.4xlarge", 8)
+        ("g6e.2xlarge", 8)
     );
     let id = workload("experiments").workload.id();
     for finding in AUDIT.findings.iter().filter(|f| f.workload() == id) {
         let own = finding.monthly_savings.map(cents);
         assert_eq!(own.as_deref(), Some(saving), "{}", finding.rule());
-        assert_eq!(finding.recommendation.to, "8 × g6e.4xlarge");
+        assert_eq!(finding.recommendation.to, "8 × g6e.2xlarge");
     }
     let unused = AUDIT
         .findings
@@ -175,12 +175,12 @@ fn experiments_move_to_one_gpu_each() {
 fn the_plan_is_what_the_arithmetic_says_line_by_line() {
     use ActionKind::{Commit, Release, Rightsize, Schedule, Share, Spot, Stop};
     let expected: [(&str, &[(ActionKind, &str)]); 8] = [
-        // 8 × (12.24 − 3.00424) × 730, then spot at 1.46885 an hour: one
+        // 8 × (12.24 − 2.24208) × 730, then spot at 1.27475 an hour: one
         // interruption a day, a checkpoint of 60 s each sqrt(2 × 60 × 86 400) =
         // 3 220 s, o = 60/3 220 + (1 610 + 300)/86 400 = 0.040740, so that an hour
-        // of work costs 1.46885/(1 − 0.040740) = 1.531232:
-        // 17 544.7616 − 8 × 1.531232 × 730 = 8 602.37.
-        ("experiments", &[(Rightsize, "53936.84"), (Spot, "8602.37")]),
+        // of work costs 1.27475/(1 − 0.040740) = 1.328889:
+        // 13 093.7472 − 8 × 1.328889 × 730 = 5 333.04.
+        ("experiments", &[(Rightsize, "58387.85"), (Spot, "5333.04")]),
         // Two of 40 models on a card by 3g.20gb slices, 20 cards, 3 × 8 of them:
         // 80 145.40 − 48 087.24. Its part of four reservations in the pool, which
         // save 4 × (21.957642 − 13.921094) × 730 = 23 466.72: 3/4.
@@ -223,9 +223,9 @@ fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
         ("stop", "8845.15"),
         ("release", "128.88"),
         ("schedule", "19716.95"),
-        ("rightsize", "53936.84"),
+        ("rightsize", "58387.85"),
         ("share", "32058.16"),
-        ("spot", "8602.37"),
+        ("spot", "5333.04"),
         ("commit", "23466.72"),
     ];
     assert_eq!(
@@ -234,7 +234,7 @@ fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
     );
     // 200 906.88 less all of them.
     let planned = AUDIT.totals.planned_monthly_cost.expect("priced");
-    assert_eq!(cents(planned), "54151.81");
+    assert_eq!(cents(planned), "52970.13");
     assert_eq!(
         cents(AUDIT.totals.monthly_waste.expect("priced")),
         "8974.03"

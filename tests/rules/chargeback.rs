@@ -144,7 +144,7 @@ fn budget_of_everything(audit: &Audit, monthly_limit: Money) -> GateReport {
         budgets: vec![budget],
         ..GatePolicy::default()
     };
-    gate(audit, &policy, None, None, audit.as_of)
+    gate(audit, &policy, None, None, (audit.as_of, audit.as_of))
 }
 
 /// What the hours of the window cost, from the rates and the running time.

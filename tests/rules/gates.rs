@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 fn outcome(estate: &Estate, policy: &GatePolicy) -> GateOutcome {
     let audit = audit(estate, &Policy::default(), Risk::Medium);
-    gate(&audit, policy, None, None, estate.as_of).outcome
+    gate(&audit, policy, None, None, (estate.as_of, estate.as_of)).outcome
 }
 
 /// The recording in which a rule fires, and a policy that forbids the findings of another.

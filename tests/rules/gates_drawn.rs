@@ -499,12 +499,12 @@ proptest! {
         let outcome = |audit| {
             let baseline = past.as_ref().map(|past| Baseline::of("old.json".to_owned(), past, audit));
             let baseline = baseline.and_then(Result::ok);
-            gate(audit, &policy, baseline.as_ref(), None, estate.as_of).outcome
+            gate(audit, &policy, baseline.as_ref(), None, (estate.as_of, estate.as_of)).outcome
         };
         let (before, after) = (outcome(&whole), outcome(&less));
         prop_assert!(passes(before) || !passes(after), "{before:?} became {after:?}");
         // Nor does a baseline that is not there any more.
-        let alone = gate(&whole, &policy, None, None, estate.as_of).outcome;
+        let alone = gate(&whole, &policy, None, None, (estate.as_of, estate.as_of)).outcome;
         prop_assert!(passes(before) || !passes(alone), "{before:?} became {alone:?}");
     }
 
@@ -522,7 +522,7 @@ proptest! {
         let nothing = crate::rules::builder::estate(Vec::new());
         let audit = audit(&nothing, &Policy::default(), Risk::Medium);
         let now = night(history.runs.len() - 1) + SignedDuration::from_hours(hours);
-        let outcome = |history: Option<&SpendHistory>| gate(&audit, &policy, None, history, now).outcome;
+        let outcome = |history: Option<&SpendHistory>| gate(&audit, &policy, None, history, (now, now)).outcome;
         let before = outcome(Some(&history));
         let after = outcome(history_without(&history, part, &place).as_ref());
         prop_assert!(passes(before) || !passes(after), "{before:?} became {after:?}");

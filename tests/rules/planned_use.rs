@@ -67,3 +67,24 @@ fn without_a_measured_gpu_nothing_is_said_of_use() {
     let report = audit(&estate(vec![idle]), &Policy::default(), Risk::Low);
     assert_eq!(report.planned_utilization_percent, None);
 }
+
+/// A V100 does 125 × 10^12 FP16 operations a second and an A10G 70: an hour of the one is what the
+/// projection says of the other.
+#[test]
+fn hours_of_another_card_are_those_of_the_projection() {
+    let machine = Machine::new("i-1", "p3.2xlarge")
+        .cpu(flat(4.0))
+        .gpu(0, flat(20.0))
+        .vram(0, 2_000.0, 16_160.0);
+    let report = audit(&estate(vec![machine]), &Policy::default(), Risk::Medium);
+    let [workload] = report.workloads.as_slice() else {
+        panic!("one workload");
+    };
+    let rightsizing = workload.proposals.rightsize().expect("another card");
+    let there = rightsizing.projection.expect("it has a GPU");
+    assert_eq!(workload.actions[0].target().map(|to| to.count), Some(1));
+    let planned = report.planned_utilization_percent.expect("measured");
+    let hours = f64::from(20_u8) * there.ratio.value;
+    assert!(there.ratio.value > 1.0, "{:?}", there.ratio);
+    assert!((planned - hours).abs() < 1e-9, "{planned} is not {hours}");
+}

@@ -352,6 +352,49 @@ impl Facts {
     }
 }
 
+/// Two machines of which each uses one of four GPUs, and an unused reservation of a g5.2xlarge for
+/// one of them. The one whose VRAM needs a whole card takes it, and the other a fraction of one,
+/// whichever is first by its ID.
+#[test]
+fn a_free_reservation_goes_to_what_has_no_cheaper_place() {
+    let machine = |vram_percent: u32| draft::Box_ {
+        kind: 2,
+        group: None,
+        is_auto_scaling: false,
+        declared: 0,
+        is_restartable: false,
+        zone: 1,
+        is_windows: false,
+        is_dedicated: false,
+        is_second_account: false,
+        is_in_china: false,
+        is_spot: false,
+        age: 2_000,
+        up: 24,
+        busy: 24,
+        levels: [1, 0, 0, 0],
+        vram_percent,
+        network_mbps: None,
+        holes: [1, 1, 1],
+        is_in_reservation: false,
+        is_ignored: false,
+        volume_gib: None,
+    };
+    let bought = draft::ExistingCommitments {
+        reserved: Some((1, 1, 100, None)),
+        capacity: None,
+        plan: None,
+    };
+    for needs in [[0, 11], [11, 0]] {
+        let fleet = draft::estate_of(&needs.map(machine), &bought);
+        let audit = audit(&fleet, &Policy::default(), Risk::High);
+        let planned = audit.totals.planned_monthly_cost.expect("priced");
+        // 0.60 × 730 are paid anyway; a g6f.large costs 0.2375 × 730.
+        assert_eq!(planned.amount(), Decimal::new(61_138, 2), "{needs:?}");
+        assert!(audit.purchases.is_empty(), "{needs:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(150)) })]
 

@@ -4,6 +4,7 @@
 use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, g5, judge};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{ActionKind, Metric, Policy, Risk, Statistic};
+use rust_decimal::Decimal;
 
 /// Where the lever alone would move a workload.
 fn target(workload: &AuditedWorkload) -> Option<(String, u32)> {
@@ -217,4 +218,25 @@ fn what_cannot_shrink_may_be_committed_to_for_a_year() {
             .proposals
             .nothing_less_would_do
     );
+}
+
+/// Four models, one on each A10G, of which one is busy: it has no room on a slower card, whatever
+/// the mean of the four is. 4,140.56 − 4 × 1.212 × 730 = 601.52.
+#[test]
+fn the_busiest_of_independent_gpus_decides() {
+    let machine = Machine::new("i-1", "g5.12xlarge")
+        .tag("gpucost:kind", "serving")
+        .tag("gpucost:gpus", "independent")
+        .cpu(flat(5.0));
+    let machine = [95.0, 6.0, 6.0, 6.0]
+        .into_iter()
+        .zip(0..)
+        .fold(machine, |machine, (level, gpu)| {
+            machine.gpu(gpu, flat(level)).vram(gpu, 9_000.0, A10G_MIB)
+        });
+    let report = audit(&estate(vec![machine]), &Policy::default(), Risk::Medium);
+    let action = &report.workloads[0].actions[0];
+    let to = action.target().expect("another type");
+    assert_eq!((to.instance_type.as_str(), to.count), ("g5.2xlarge", 4));
+    assert_eq!(action.monthly_savings().amount(), Decimal::new(60_152, 2));
 }

@@ -335,7 +335,7 @@ fn a_limit_of_waste_is_open_while_a_stop_is_not_certain() {
             ..GatePolicy::default()
         };
         let audit = at(Risk::Medium, vec![machine]);
-        let report = gate(&audit, &policy, None, None, as_of());
+        let report = gate(&audit, &policy, None, None, (as_of(), as_of()));
         let lacks = report.missing_data.iter();
         let lacks = lacks.map(|gap| (gap.what.name().into_owned(), gap.place.clone()));
         (report.outcome, lacks.collect::<Vec<_>>())
@@ -352,4 +352,23 @@ fn a_limit_of_waste_is_open_while_a_stop_is_not_certain() {
     let working = idle("i-1").cpu(flat(7.0)).without_network();
     assert_eq!(outcome(working, 0, 0), clean);
     assert_eq!(outcome(quiet(), 884, 100).0, GateOutcome::Violated);
+}
+
+/// A counter that stands still beside multiprocessors at work is wrong: nothing is known.
+#[test]
+fn sm_activity_contradicts_a_counter_that_stands_still() {
+    for (activity, actions) in [(60.0, 0), (5.0, 0), (4.9, 1)] {
+        let machine = idle("i-1").cpu(flat(2.0)).series(
+            Metric::GpuSmActivity,
+            Statistic::Average,
+            Some(0),
+            flat(activity),
+        );
+        let audit = at(Risk::Medium, vec![machine]);
+        let workload = &audit.workloads[0];
+        assert_eq!(workload.actions.len(), actions, "{activity}");
+        let reason = &workload.verdict.reason;
+        let is_said = reason.contains("SM activity") && reason.contains("contradict");
+        assert_eq!(is_said, actions == 0, "{activity}: {reason}");
+    }
 }

@@ -49,7 +49,7 @@ pub fn fixes<'a>(
     }
     let chosen: BTreeSet<String> = chosen.iter().map(|audited| audited.workload.id()).collect();
     let changes = audit.scope_changes.iter();
-    let changes = changes.filter(|change| change.workloads.iter().any(|id| chosen.contains(id)));
+    let changes = changes.filter(|change| change.shares.iter().any(|(id, _)| chosen.contains(id)));
     let purchases = audit.purchases.iter();
     let purchases = purchases.filter(|purchase| {
         purchase

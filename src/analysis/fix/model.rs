@@ -136,7 +136,7 @@ impl Fix<'_> {
         match &self.target {
             FixTarget::Workload(workload) => vec![workload.audited.workload.id()],
             FixTarget::Reservation(_) => Vec::new(),
-            FixTarget::Scope(change) => change.workloads.clone(),
+            FixTarget::Scope(change) => change.shares.iter().map(|(id, _)| id.clone()).collect(),
             FixTarget::Purchase(purchase) => purchase
                 .shares
                 .iter()

@@ -243,7 +243,7 @@ pub(super) fn price_age(
     let oldest = audit.prices.oldest_seen_on();
     let mut judged = age_of_prices(oldest, is_unpriced, policy, as_of)?;
     // What was not read may rest on an older one.
-    unseen(audit, &[]).for_each(|gap| judged.lacks(gap));
+    unseen(audit, &[Hidden::Commitments]).for_each(|gap| judged.lacks(gap));
     Some(judged)
 }
 

@@ -11,10 +11,12 @@ impl Glob {
         Self(pattern.into())
     }
 
-    /// What every name that matches begins with: all of a pattern in which nothing stands for
-    /// something else.
-    pub(super) fn start(&self) -> &str {
-        self.0.split(['*', '?']).next().unwrap_or_default()
+    /// What every name that matches begins and ends with: all of a pattern in which nothing
+    /// stands for something else.
+    pub(super) fn ends(&self) -> (&str, &str) {
+        let start = self.0.split(['*', '?']).next().unwrap_or_default();
+        let end = self.0.rsplit(['*', '?']).next().unwrap_or_default();
+        (start, end)
     }
 
     /// Whether a whole name matches. Time grows with the product of both lengths

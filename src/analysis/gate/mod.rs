@@ -36,14 +36,15 @@ use crate::domain::Severity;
 use jiff::Timestamp;
 
 /// Judges an audit by a policy. What an earlier audit knew fails only where it
-/// is worse now. `history` has the recorded days that forecasts rest on. `as_of` decides
-/// which suppressions still hold, how old a price is, and which month it is.
+/// is worse now. `history` has the recorded days that forecasts rest on. The first time is
+/// what the audit describes and decides how old a price is and which month it is; which
+/// suppressions still hold is decided now.
 pub fn gate(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
     history: Option<&SpendHistory>,
-    as_of: Timestamp,
+    (as_of, now): (Timestamp, Timestamp),
 ) -> GateReport {
     let mut evaluations = spending::budgets(audit, policy, baseline);
     evaluations.extend(forecasts::budgets(policy, history, as_of));
@@ -65,7 +66,7 @@ pub fn gate(
         .map(|workload| (workload.id(), workload.name.clone()))
         .chain(unused)
         .collect();
-    let mut settled = suppress::settle(evaluations, policy, baseline, as_of, names);
+    let mut settled = suppress::settle(evaluations, policy, baseline, now, names);
     if let (Some(used), Some(baseline)) = (&mut settled.baseline, baseline) {
         used.gone = findings::gone(audit, policy, baseline);
     }

@@ -1,6 +1,6 @@
 //! Required tags, and which types and regions may be used.
 
-use super::baseline::{Baseline, Past};
+use super::baseline::{Baseline, Past, PastWorkload};
 use super::evaluation::{Judge, RuleEvaluation, Words, called, explain, has_unread_tags, unseen};
 use super::report::SAME_ESTATE;
 use super::{Allowance, GatePolicy, Refusal, RequiredTag, policy_rule};
@@ -63,15 +63,14 @@ fn judge_tag(
                 called(audited)
             ),
         };
-        let known = baseline
-            .and_then(|baseline| baseline.workloads.get(&workload.id()))
-            .is_some_and(|past| {
-                past.tags
-                    .get(key)
-                    .is_none_or(|value| value.trim().is_empty())
-            });
+        let had_value = |past: &PastWorkload| {
+            let value = past.tags.get(key);
+            value.is_some_and(|value| !value.trim().is_empty())
+        };
+        let known = baseline.and_then(|baseline| baseline.workloads.get(&workload.id()));
+        let past = past(known.filter(|past| !had_value(past)), lacks);
         let words = tag_words(key, title, observed, sum(lacking()));
-        judge.violated_by(audited, Severity::Warning, words, past(known));
+        judge.violated_by(audited, Severity::Warning, words, past);
     }
     let rooms = audit.unused.iter().filter(|row| row.mean_room.is_some());
     for room in rooms.clone() {
@@ -82,7 +81,7 @@ fn judge_tag(
         let title = format!("{} is missing the required tag {key}", called_unused(room));
         let mut words = tag_words(key, title, "tag missing", room.monthly_cost);
         words.steps = vec![format!("set the tag {key} on the reservation")];
-        let past = past(has_unused(baseline, room));
+        let past = past_unused(baseline, room);
         judge.violated_by_id(room.id.clone(), &room.name, Severity::Warning, words, past);
     }
     let missing = judge.count();
@@ -123,9 +122,14 @@ fn called_unused(row: &UnusedCommitment) -> String {
     format!("{} ({})", row.name, row.id)
 }
 
-/// Whether an earlier audit paid for it too.
-fn has_unused(baseline: Option<&Baseline>, row: &UnusedCommitment) -> bool {
-    baseline.is_some_and(|baseline| baseline.unused.iter().any(|past| past.id == row.id))
+/// How it stands to an earlier audit that paid for it too.
+fn past_unused(baseline: Option<&Baseline>, row: &UnusedCommitment) -> Past {
+    let mut known = baseline.into_iter().flat_map(|baseline| &baseline.unused);
+    let amount = |cost: Option<Money>| cost.map(Money::amount);
+    match known.find(|past| past.id == row.id) {
+        Some(past) => Past::of_amounts(amount(past.monthly_cost), amount(row.monthly_cost)),
+        None => Past::New,
+    }
 }
 
 /// Which types and regions may be used.
@@ -196,9 +200,9 @@ fn judge_names(
         let monthly = audited.workload.monthly_cost();
         let words = refused(refusal, name, title, monthly, (asked.step)(audited));
         // Type and region belong to an instance for life.
-        let known = baseline
-            .is_some_and(|baseline| baseline.workloads.contains_key(&audited.workload.id()));
-        judge.violated_by(audited, Severity::Warning, words, past(known));
+        let known = baseline.and_then(|baseline| baseline.workloads.get(&audited.workload.id()));
+        let past = past(known, audited.workload.instances.len());
+        judge.violated_by(audited, Severity::Warning, words, past);
     }
     let unused = audit.unused.iter();
     let unused = unused.filter_map(|row| Some((row, (asked.of_unused)(row)?)));
@@ -213,7 +217,7 @@ fn judge_names(
         );
         let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&row.id));
         let words = refused(refusal, name, title, row.monthly_cost, step);
-        let past = past(has_unused(baseline, row));
+        let past = past_unused(baseline, row);
         judge.violated_by_id(row.id.clone(), &row.name, Severity::Warning, words, past);
     }
     let refused = judge.count();
@@ -243,6 +247,12 @@ fn refused(
     }
 }
 
-fn past(known: bool) -> Past {
-    if known { Past::Known } else { Past::New }
+/// How so many instances stand to a workload that violated the same before: whoever moves the
+/// baseline on every night accepts no more of them.
+fn past(known: Option<&PastWorkload>, instances: usize) -> Past {
+    match known {
+        None => Past::New,
+        Some(past) if instances as u64 > past.instances => Past::Worse,
+        Some(_) => Past::Known,
+    }
 }

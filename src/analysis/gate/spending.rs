@@ -343,6 +343,15 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -
     }
     let rests_on = [Hidden::Storage, Hidden::Commitments, Hidden::Sums];
     unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
+    unpriced_room(audit).for_each(|gap| judge.missing_data(gap));
+}
+
+/// Unused room without a price, which may be waste.
+fn unpriced_room(audit: &Audit) -> impl Iterator<Item = &Gap> {
+    audit.gaps.iter().filter(|gap| {
+        let cause = gap.cause.as_deref().map(Cause::kind);
+        cause == Some(CauseKind::UnusedUnpriced)
+    })
 }
 
 /// What rules about idleness lacked of a workload.

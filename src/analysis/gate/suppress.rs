@@ -96,7 +96,7 @@ struct Settling<'a> {
     baseline: Option<&'a Baseline>,
     today: Date,
     names: BTreeMap<String, String>,
-    valid: BTreeMap<(&'a str, &'a str), Vec<usize>>,
+    valid: ByPattern<'a>,
     /// Suppressions that covered something, by their place in the policy.
     used: BTreeSet<usize>,
     /// Fingerprints so far: two bans on one finding are one matter.
@@ -105,13 +105,28 @@ struct Settling<'a> {
     settled: Settled,
 }
 
-/// The places in the policy of the suppressions that have not expired, by their rule and by what
-/// their pattern begins with: of a large file, only those that may match a name are tried.
-fn valid(policy: &GatePolicy, today: Date) -> BTreeMap<(&str, &str), Vec<usize>> {
-    let mut valid: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+/// Places in the policy by rule, and by what a pattern begins with, or else ends with.
+type ByPattern<'a> = BTreeMap<(&'a str, Side, &'a str), Vec<usize>>;
+
+/// The side of a pattern that stands for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Start,
+    End,
+}
+
+/// The places in the policy of the suppressions that have not expired: of a large file, only
+/// those that may match a name are tried.
+fn valid(policy: &GatePolicy, today: Date) -> ByPattern<'_> {
+    let mut valid = ByPattern::new();
     for (at, suppression) in policy.suppressions.iter().enumerate() {
         if suppression.expires >= today {
-            let key = (suppression.rule.as_str(), suppression.workload.start());
+            let (start, end) = suppression.workload.ends();
+            let (side, text) = match start {
+                "" => (Side::End, end),
+                start => (Side::Start, start),
+            };
+            let key = (suppression.rule.as_str(), side, text);
             valid.entry(key).or_default().push(at);
         }
     }
@@ -245,9 +260,13 @@ impl Settling<'_> {
     ) -> Option<Suppression> {
         let suppressions = &self.policy.suppressions;
         let covering = names.iter().flatten().flat_map(|name| {
-            let ends = (0..=name.len()).filter(|end| name.is_char_boundary(*end));
-            let starts = ends.filter_map(|end| self.valid.get(&(rule, &name[..end])));
-            let places = starts.flatten().copied();
+            let parts = (0..=name.len()).filter(|part| name.is_char_boundary(*part));
+            let sides = parts.flat_map(|part| {
+                let (start, end) = name.split_at(part);
+                [(rule, Side::Start, start), (rule, Side::End, end)]
+            });
+            let places = sides.filter_map(|side| self.valid.get(&side));
+            let places = places.flatten().copied();
             places.filter(|at| suppressions[*at].workload.matches(name))
         });
         let at = covering.min_by_key(|at| (!suppressions[*at].holds(monthly), *at))?;
@@ -486,8 +505,18 @@ mod tests {
             suppressions: suppressions.collect(),
             ..GatePolicy::default()
         };
-        let valid = valid(&policy, TODAY);
-        assert_eq!(valid.len(), 200_000);
-        assert!(valid.values().all(|places| places.len() == 1));
+        // And so does each that one ends as.
+        let ends = names
+            .iter()
+            .map(|name| one("idle-gpu", &format!("*-{name}"), TODAY));
+        let ending = GatePolicy {
+            suppressions: ends.collect(),
+            ..GatePolicy::default()
+        };
+        for policy in [&policy, &ending] {
+            let valid = valid(policy, TODAY);
+            assert_eq!(valid.len(), 200_000);
+            assert!(valid.values().all(|places| places.len() == 1));
+        }
     }
 }

@@ -21,25 +21,26 @@ pub(in crate::analysis) fn planned_utilization_percent(
     (left > 0.0).then(|| 100.0 * useful / left)
 }
 
-/// The useful GPU hours of a workload, and all that the plan leaves it. Faster GPUs may need fewer
-/// hours for the same work, so that no more than all hours are useful. Absent where it is not
-/// known how many GPUs it moves to.
+/// The useful GPU hours of a workload on the GPUs that it moves to, at most all hours there, and
+/// all that the plan leaves it. Absent where it is not known how many GPUs it moves to.
 fn planned_hours(audited: &AuditedWorkload, policy: &Policy) -> Option<(f64, f64)> {
     let workload = &audited.workload;
     let stop = action(audited, |kind| kind == ActionKind::Stop);
     let stopped = stop.and_then(|_| audited.proposals.stop());
     let working = audited.working().map(|part| &part.workload);
     let share = working_share(audited)?;
+    let ratio = slower(audited);
     let (mut useful, mut left) = (0.0, 0.0);
     for (place, hours, activity) in gpu_hours(workload, policy) {
         let (Some(activity), Some(id)) = (activity, workload.instances.get(place)) else {
             continue;
         };
-        useful += hours * activity.mean_percent / 100.0;
+        let is_working = working.is_some_and(|part| part.member(id).is_some());
+        let ratio = if is_working { ratio } else { 1.0 };
+        useful += hours * activity.mean_percent / 100.0 * ratio;
         if stopped.is_some_and(|stop| stop.members.contains(id)) {
             continue;
         }
-        let is_working = working.is_some_and(|part| part.member(id).is_some());
         left += if is_working { hours * share } else { hours };
     }
     Some((useful.min(left), left))
@@ -48,6 +49,13 @@ fn planned_hours(audited: &AuditedWorkload, policy: &Policy) -> Option<(f64, f64
 fn action(audited: &AuditedWorkload, is_meant: fn(ActionKind) -> bool) -> Option<&Action> {
     let mut actions = audited.actions.iter();
     actions.find(|action| is_meant(action.kind()))
+}
+
+/// How many hours of its new GPUs do the work of an hour today: those of the projection.
+fn slower(audited: &AuditedWorkload) -> f64 {
+    let resized = action(audited, |kind| kind == ActionKind::Rightsize);
+    let there = resized.and_then(|_| audited.proposals.rightsize()?.projection);
+    there.map_or(1.0, |there| there.ratio.value)
 }
 
 /// What the plan leaves of each GPU hour of the members that work.

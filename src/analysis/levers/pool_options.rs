@@ -103,7 +103,8 @@ impl ReservedPool {
             && let Some(quote) = option.quotes.first().cloned()
             && let Ok(rates) = PoolRates::new(purchase.on_demand_hourly, quote.rate)
         {
-            *option = instances_option(term, quote, rates, &purchase.usage, policy);
+            let count = purchase.count;
+            *option = instances_option(term, (quote, rates, count), &purchase.usage, policy);
             option.monthly_savings = purchase.monthly_savings;
             if let Some(promise) = purchase.promise() {
                 option.committed = promise.term_total;
@@ -158,7 +159,9 @@ pub(super) fn reserved_pool(
                 .get(&key.with_option(PriceOption::Reserved(term)))
                 .ok()?;
             let rates = PoolRates::new(on_demand.rate, quote.rate).ok()?;
-            Some(instances_option(term, quote, rates, &usage, policy))
+            let count = rates.best_count(&usage);
+            let sized = (quote, rates, count);
+            Some(instances_option(term, sized, &usage, policy))
         })
         .collect();
     let block = prices
@@ -178,12 +181,10 @@ pub(super) fn reserved_pool(
 
 fn instances_option(
     term: CommitmentTerm,
-    quote: PriceQuote,
-    rates: PoolRates,
+    (quote, rates, count): (PriceQuote, PoolRates, u32),
     usage: &ConcurrentUsage,
     policy: &Policy,
 ) -> PoolOption {
-    let count = rates.best_count(usage);
     let amount = Decimal::from(count);
     let currency = quote.rate.currency();
     let per_instance = instalments(&quote, term);
@@ -206,7 +207,11 @@ fn instances_option(
         monthly_savings: rates
             .monthly_savings(usage, count, policy.hours_per_month)
             .rounded(),
-        committed: rates.committed(count, term).rounded(),
+        committed: Money::new(
+            paid.upfront + paid.hourly * Decimal::from(term.hours()),
+            currency,
+        )
+        .rounded(),
         downside: rates.downside_when_halved(usage, count, term).rounded(),
         full_use_share: (count > 0)
             .then(|| usage.hours_with_at_least(count).checked_div(hours))

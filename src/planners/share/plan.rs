@@ -1,10 +1,10 @@
 //! The ways to share that tenants allow, what each takes, and the one that costs least.
 
-use super::lots::Waiting;
+use super::lots::{PackedCard, Waiting};
 use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion, SmallerType, Today};
 use crate::catalog::MigProfile;
 use crate::domain::{GpuModel, HourlyRate, Money, named_enum};
-use crate::savings::{slices_of, total_slices};
+use crate::savings::{most_without_room, slices_of, total_slices};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -47,8 +47,8 @@ pub struct Packing {
     pub instances: usize,
     /// Instances beside these, so that as many may be lost.
     pub spare: usize,
-    /// Tenants on the fullest instance: those that need another place when it is lost.
-    pub most_on_instance: usize,
+    /// Tenants without room at worst when an instance is lost.
+    pub most_without_room: usize,
     /// Of all instances, rounded to cents each; absent where the type is unpriced.
     pub monthly: Option<Money>,
 }
@@ -272,12 +272,14 @@ fn packing(question: &ShareQuestion, lots: Vec<Lot>) -> Packing {
     let lots = with_whole_cards_together(question, lots);
     let instances: usize = lots.iter().map(|lot| lot.instances).sum();
     let spare = question.survive_nodes as usize;
-    let on_instance = lots.iter().flat_map(|lot| {
+    let without_room = lots.iter().map(|lot| {
         let instances = lot.by_instance(question.on.cards);
-        instances.map(|cards| -> usize { cards.iter().map(|card| card.tenants.len()).sum() })
+        let tenants = |cards: &[PackedCard]| cards.iter().map(|card| card.tenants.len()).collect();
+        let instances: Vec<Vec<usize>> = instances.map(tenants).collect();
+        most_without_room(&instances, question.on.cards.into())
     });
     Packing {
-        most_on_instance: on_instance.max().unwrap_or(0),
+        most_without_room: without_room.max().unwrap_or(0),
         instances,
         spare,
         monthly: monthly(question, instances + spare),

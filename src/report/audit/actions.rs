@@ -7,13 +7,14 @@ use crate::report::reserved::CURRENCIES;
 use crate::report::shared::text::json_account;
 use crate::report::shared::view::{Picked, View};
 use crate::savings::UnusedCommitment;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// An action with what it is about: a workload, or what is paid for and does not run.
 #[derive(Clone)]
 pub(super) struct Step<'a> {
-    pub action: &'a Action,
+    pub action: Cow<'a, Action>,
     id: String,
     name: &'a str,
     account: Option<String>,
@@ -54,7 +55,7 @@ impl<'a> Step<'a> {
     pub fn of(audited: &'a AuditedWorkload) -> impl Iterator<Item = Self> {
         let workload = &audited.workload;
         let about = move |action| Step {
-            action,
+            action: Cow::Borrowed(action),
             id: workload.id(),
             name: &workload.name,
             account: json_account(&workload.key.account),
@@ -67,7 +68,7 @@ impl<'a> Step<'a> {
 
     pub fn of_unused(unused: &'a UnusedCommitment) -> impl Iterator<Item = Self> {
         let about = move |action| Step {
-            action,
+            action: Cow::Borrowed(action),
             id: unused.id.clone(),
             name: &unused.name,
             account: unused.account.clone(),
@@ -85,7 +86,8 @@ impl<'a> Step<'a> {
     }
 
     /// Those that a view shows, in the order in which to carry them out; and those that its
-    /// filters hide. What is paid for and does not run is outside of every filter.
+    /// filters hide. What is paid for and does not run is outside of every filter, and what is
+    /// bought is a promise instead.
     pub fn in_order(audit: &'a Audit, picked: &Picked<'a>, view: &View) -> (Vec<Self>, Vec<Self>) {
         let mut findings: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
         for finding in &audit.findings {
@@ -99,8 +101,19 @@ impl<'a> Step<'a> {
         let sorted = |workloads: &[&'a AuditedWorkload], with_unused: bool| -> Vec<Self> {
             let steps = workloads.iter().flat_map(|audited| {
                 let answers = findings.get(audited.workload.id().as_str());
-                Self::of(audited).map(move |step| Self {
-                    why: evidence(answers.map_or(&[][..], Vec::as_slice), audited, step.action),
+                let steps = Self::of(audited).filter_map(|step| match step.action.kind() {
+                    ActionKind::Commit => Some(Self {
+                        action: Cow::Owned(audit.covered_by_existing(audited)?),
+                        ..step
+                    }),
+                    _ => Some(step),
+                });
+                steps.map(move |step| Self {
+                    why: evidence(
+                        answers.map_or(&[][..], Vec::as_slice),
+                        audited,
+                        &step.action,
+                    ),
                     ..step
                 })
             });
@@ -117,13 +130,10 @@ impl<'a> Step<'a> {
         )
     }
 
-    /// Whether no running work is at risk.
+    /// Whether no running work is at risk: what ends does nothing, by every sign.
     pub fn is_harmless(&self) -> bool {
-        matches!(self.action.kind(), ActionKind::Stop | ActionKind::Release)
-    }
-
-    pub fn is_purchase(&self) -> bool {
-        self.action.kind() == ActionKind::Commit
+        let ends = matches!(self.action.kind(), ActionKind::Stop | ActionKind::Release);
+        ends && self.action.risk() == Risk::Low
     }
 
     fn what(&self) -> String {
@@ -141,13 +151,11 @@ impl<'a> Step<'a> {
             ActionKind::Rightsize | ActionKind::Spot | ActionKind::Commit => "medium effort",
             ActionKind::Share => "high effort",
         };
-        let caveats = self.action.caveats().iter().map(String::as_str);
+        let mut caveats = self.action.caveats().iter().map(String::as_str);
         let evidence = Some(self.why.as_str()).filter(|why| !why.is_empty());
-        let parts: Vec<&str> = evidence
-            .into_iter()
-            .chain([effort])
-            .chain(caveats)
-            .collect();
+        let mut parts: Vec<&str> = evidence.into_iter().chain(caveats.next()).collect();
+        parts.push(effort);
+        parts.extend(caveats);
         parts.join("; ")
     }
 }

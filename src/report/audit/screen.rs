@@ -16,7 +16,7 @@ use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{count, counted, minute, money, percent, rounded};
 use crate::report::shared::view::{Picked, View, sum, summed};
 use crate::report::target::target_in_words;
-use crate::savings::{SkipReason, averaged_away};
+use crate::savings::{Purchase, Refused, SkipReason, averaged_away};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -200,8 +200,7 @@ fn not_counted(audit: &Audit) -> Vec<String> {
 fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table> {
     let (steps, outside) = Step::in_order(audit, picked, how.view);
     let most = |rows: usize| how.is_brief.then_some(rows);
-    let steps = steps.into_iter().filter(|step| !step.is_purchase());
-    let (first, owned): (Vec<_>, Vec<_>) = steps.partition(Step::is_harmless);
+    let (first, owned): (Vec<_>, Vec<_>) = steps.into_iter().partition(Step::is_harmless);
     let [first, mut owned] = tables! {
         "do_first", "DO FIRST  no running work is at risk", ("action", "actions"), actions(), first, summed: SUMMED, most: most(FIRST);
         "with_owner", "WITH THE OWNER  each action applies after the ones before it", ("action", "actions"), actions(), owned, summed: SUMMED, most: most(OWNED);
@@ -222,9 +221,14 @@ fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table>
             "The plan of `--risk {risk}` costs less and is shown."
         ));
     }
+    let mut purchases: Vec<&Purchase> = audit.purchases.iter().collect();
+    purchases.sort_by_cached_key(|purchase| {
+        let promise = purchase.promise();
+        Reverse(promise.map(|promise| promise.term_total.amount()))
+    });
     let promises = Table {
         most: most(PROMISED),
-        ..purchases_table(&audit.purchases)
+        ..purchases_table(purchases)
     };
     vec![first, owned, promises, silent(audit, picked, how)]
 }
@@ -290,6 +294,10 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
 fn cause(audited: &AuditedWorkload) -> &'static str {
     let workload = &audited.workload;
     let reasons: Vec<SkipReason> = audited.left_out.values().copied().collect();
+    let offers = audited.left_out.iter();
+    let mut offers = offers.filter(|(kind, _)| audited.proposals.offered(**kind).is_some());
+    let has_riskier = offers.any(|(_, why)| matches!(why, SkipReason::Risk(_)))
+        || audited.proposals.refused().any(Refused::is_for_risk);
     if workload.ignored.is_some() {
         "a tag takes it out of advice"
     } else if !workload.key.running {
@@ -300,8 +308,8 @@ fn cause(audited: &AuditedWorkload) -> &'static str {
         "too little was measured"
     } else if reasons.contains(&SkipReason::Target) {
         "less risky actions reach the target"
-    } else if reasons.iter().any(|why| matches!(why, SkipReason::Risk(_))) {
-        "savings take a higher `--risk`"
+    } else if has_riskier {
+        "what could be done takes a higher `--risk`"
     } else if reasons.contains(&SkipReason::Rejected) {
         "a person decided against it"
     } else {

@@ -6,7 +6,6 @@ use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{fit, hanging, safe, wrap, written};
 use std::fmt::Write;
-use unicode_width::UnicodeWidthStr;
 
 /// Rows of a sheet that are shown unless it is wide.
 const SHOWN: usize = 20;
@@ -99,6 +98,12 @@ fn three(
     rows.for_each(|cells| table.row(cells.into()));
     out.push_str(&table.wrapped(style));
 }
+
+/// Characters that are no line of their own below a row.
+const FEW_WORDS: usize = 20;
+/// Characters of a line from which on a sentence below a row may take two: a screen of wide lines
+/// has fewer of them.
+const WIDE: usize = 84;
 
 /// Heads of columns with their places.
 type Columns<'a> = Vec<(usize, &'a Head)>;
@@ -209,13 +214,18 @@ fn listed(
     Ok(())
 }
 
-/// As many parts of a sentence as a width has room for; a semicolon ends a part.
+/// As many parts of a sentence as a line has room for, or two of a wide terminal, without a few words
+/// alone on the second; a semicolon ends a part.
 fn beginning(sentence: &str, width: usize) -> &str {
     let ends = sentence.match_indices("; ").map(|(end, _)| end);
     let parts = ends.chain([sentence.len()]).map(|end| &sentence[..end]);
-    let fits = |part: &&str| part.width() <= width;
     let first = parts.clone().next().unwrap_or(sentence);
-    parts.take_while(fits).last().unwrap_or(first)
+    let fits = |part: &&str| match wrap(part, width).as_slice() {
+        [] | [_] => true,
+        [_, second] => width >= WIDE && second.len() >= FEW_WORDS,
+        _ => false,
+    };
+    parts.filter(fits).last().unwrap_or(first)
 }
 
 /// Plots as bars of characters.

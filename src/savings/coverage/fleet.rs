@@ -124,6 +124,8 @@ pub struct Slot {
     pub hourly: HourlyRate,
     /// The hours that a purchase may be sized by; absent where none may be.
     pub sized: Option<MemberHours>,
+    /// Those of them in which it worked; absent where that is all.
+    pub working: Option<MemberHours>,
     /// Whole years that it goes on running, by its tag; absent without one.
     pub most_years: Option<u8>,
 }
@@ -137,6 +139,8 @@ pub(in crate::savings) enum Layer {
     Paid,
     /// The place among [`TERMS`].
     Term(usize),
+    /// The same, and of them the hours at work.
+    Work(usize),
 }
 
 /// Classes that share commitments, and the pools that purchases are made for.
@@ -151,6 +155,10 @@ struct Component {
     all: Sums,
     /// Of the members that run for each of the [`TERMS`].
     sized: [Sums; 2],
+    /// Of the same, the hours at work.
+    working: [Sums; 2],
+    /// Members among them that rested.
+    resting: usize,
     /// Members that a tag ends before the longest of them.
     ending: usize,
 }
@@ -171,6 +179,8 @@ pub(in crate::savings) struct OpenPool {
     pub pool: CommitmentPool,
     /// In each hour, in billionths of an instance.
     pub hours: Vec<u64>,
+    /// The same of the hours in which its members worked; absent where that is all.
+    pub working: Option<Vec<u64>>,
     /// At list price per month, unrounded.
     pub monthly: Decimal,
     /// List price of an hour.
@@ -276,6 +286,7 @@ impl Component {
         match layer {
             Layer::Paid => (&self.all, &self.active),
             Layer::Term(term) => (&self.sized[term], &self.ahead),
+            Layer::Work(term) => (&self.working[term], &self.ahead),
         }
     }
 
@@ -315,7 +326,10 @@ impl Component {
         let sized = &self.sized[term];
         let rows = self.classes.iter().zip(self.open(Layer::Term(term)));
         let costs = sized.monthly.iter().zip(&sized.hourly);
+        let work = (self.resting > 0).then(|| self.open(Layer::Work(term)));
+        let mut work = work.into_iter().flatten().map(|(hours, _)| hours);
         for ((class, (hours, share)), (monthly, hourly)) in rows.zip(costs) {
+            let working = work.next();
             let Some(hourly) = hourly.filter(|_| !monthly.is_zero()) else {
                 continue;
             };
@@ -323,11 +337,15 @@ impl Component {
             match open.last_mut().filter(|last| last.pool == class.pool) {
                 Some(last) => {
                     add_to(&mut last.hours, &hours);
+                    if let (Some(sum), Some(working)) = (&mut last.working, &working) {
+                        add_to(sum, working);
+                    }
                     last.monthly += monthly;
                 }
                 None => open.push(OpenPool {
                     pool: class.pool.clone(),
                     hours,
+                    working,
                     monthly,
                     hourly,
                     years,
@@ -357,6 +375,7 @@ impl Fleet {
     pub fn of(existing: &Existing, mut classes: BTreeSet<Class>, hours: usize) -> Self {
         classes.extend(existing.others.iter().map(|other| other.class.clone()));
         let classes: Vec<Class> = classes.into_iter().collect();
+        let lasting = existing.commitments.lasting(existing.as_of);
         let used: Vec<UsedInstance> = classes
             .iter()
             .enumerate()
@@ -390,7 +409,12 @@ impl Fleet {
             }
             let with_members = |is_for_purchases: bool| {
                 let counts = existing.counts(is_for_purchases);
-                let candidates = pools(&existing.commitments, &own, counts).into_iter();
+                let commitments = if is_for_purchases {
+                    &lasting
+                } else {
+                    &existing.commitments
+                };
+                let candidates = pools(commitments, &own, counts).into_iter();
                 candidates.filter(|pool| !pool.members.is_empty()).collect()
             };
             let mut others = vec![vec![0; hours]; set.len()];
@@ -409,6 +433,8 @@ impl Fleet {
                 others_monthly,
                 all: Sums::of(set.len(), hours),
                 sized: TERMS.map(|_| Sums::of(set.len(), hours)),
+                working: TERMS.map(|_| Sums::of(set.len(), hours)),
+                resting: 0,
                 ending: 0,
                 classes: set.iter().map(|place| classes[*place].clone()).collect(),
             });
@@ -449,9 +475,14 @@ impl Fleet {
             let Some(sized) = &slot.sized else {
                 continue;
             };
-            for (years, sums) in TERMS.into_iter().zip(&mut component.sized) {
+            let resting = isize::from(slot.working.is_some()) * number;
+            component.resting = component.resting.saturating_add_signed(resting);
+            let working = slot.working.as_ref().unwrap_or(sized);
+            let sums = component.sized.iter_mut().zip(&mut component.working);
+            for (years, (sums, work)) in TERMS.into_iter().zip(sums) {
                 if slot.most_years.is_none_or(|most| most >= years) {
                     change(sums, *class, slot, sized);
+                    change(work, *class, slot, working);
                 } else {
                     component.ending = component.ending.saturating_add_signed(number);
                 }

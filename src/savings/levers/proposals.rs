@@ -236,6 +236,16 @@ pub struct Refused {
     pub reason: Refusal,
 }
 
+impl Refused {
+    /// Whether nothing but its risk is against it.
+    pub fn is_for_risk(&self) -> bool {
+        matches!(
+            self.reason,
+            Refusal::Type(Rejection::Risk(_)) | Refusal::Spot(Ineligible::Risk { .. })
+        )
+    }
+}
+
 impl From<Refusal> for Refused {
     fn from(reason: Refusal) -> Self {
         Self {

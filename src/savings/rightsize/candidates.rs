@@ -572,9 +572,10 @@ impl CandidateQuery<'_> {
         let today = match candidate.spread {
             Spread::Kept if candidate.shares_gpus() => {
                 let each = f64::from(self.gpus_needed()) / f64::from(gpus);
-                self.demand.gpu_peak.map(|peak| peak * each)
+                let mean = self.demand.gpu_peak.map(|peak| peak * each);
+                self.with_largest(mean)
             }
-            Spread::Kept => self.demand.gpu_peak,
+            Spread::Kept => self.with_largest(self.demand.gpu_peak),
             Spread::Replicas => {
                 let total = f64::from(candidate.count) * f64::from(gpus);
                 self.demand.gpu_sum.map(|sum| sum / total)

@@ -102,6 +102,13 @@ impl CandidateQuery<'_> {
         most.clamp(1.0, MPS_CLIENTS as f64) as u16
     }
 
+    /// What a GPU must have room for: of GPUs with work of their own, the busiest too.
+    pub(super) fn with_largest(&self, mean: Option<f64>) -> Option<f64> {
+        let is_apart = self.demand.gpus_linked == Some(false);
+        let largest = self.demand.gpu_peak_largest.filter(|_| is_apart);
+        mean.map(|mean| largest.map_or(mean, |largest| largest.max(mean)))
+    }
+
     /// Machines that GPUs, vCPUs and network of all take together; absent where CPU is unknown.
     fn machines(&self, shape: &InstanceShape, by_gpu: f64) -> Option<u32> {
         let by_cpu = self.vcpu(self.demand.cpu_p95_sum?) / f64::from(shape.vcpu.max(1));

@@ -273,7 +273,7 @@ impl Demand {
             cpu_p95: cpu.iter().copied().reduce(f64::max),
             cpu_p95_sum: Some(cpu.iter().sum()),
             memory_p95_mib: memory.into_iter().flatten().reduce(f64::max),
-            nodes_talk: nodes_talk(workload, network.is_some()),
+            nodes_talk: nodes_talk(workload, network.is_some(), policy),
             network_gbps_sum: network.as_ref().map(|gbps| gbps.iter().sum()),
             network_gbps: network.into_iter().flatten().reduce(f64::max),
             averaged_seconds: summary
@@ -318,22 +318,23 @@ fn tenants(workload: &Workload, policy: &Policy) -> Option<u64> {
     })
 }
 
-/// Whether GPUs in use of one instance work as one: one alone does not.
+/// Whether GPUs in use of one instance work as one: one alone does not, unless a tag says that
+/// it works with those of other instances.
 fn gpus_linked(workload: &Workload, gpus_active: u16) -> Option<bool> {
-    if gpus_active < 2 {
+    if gpus_active < 2 && workload.declared_link().is_none() {
         return Some(false);
     }
     workload.gpus_linked()
 }
 
-/// Whether the nodes of a group may work together: what trains does; of what is not
-/// declared, traffic may show it.
-fn nodes_talk(workload: &Workload, network_is_measured: bool) -> bool {
+/// Whether the nodes of a group may work together: what trains does, unless each job has a GPU
+/// of its own; of what is not declared, traffic may show it.
+fn nodes_talk(workload: &Workload, network_is_measured: bool, policy: &Policy) -> bool {
     let may_train = match workload.kind {
         WorkloadKind::Training => true,
         _ => workload.declared_kind() == WorkloadKind::Unknown && !network_is_measured,
     };
-    workload.instances.len() > 1 && may_train
+    workload.instances.len() > 1 && may_train && !workload.runs_on_one_gpu(policy)
 }
 
 /// A service may shrink to so many replicas, and to one a zone that it is in, when any

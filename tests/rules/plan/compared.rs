@@ -67,17 +67,19 @@ fn the_diff_of_the_demo_before_and_after_its_plan_reports_what_was_planned() {
             Decimal::new(21_480, 2),
             "{accepted}"
         );
-        // At high, 4 × 5,956.1109 and 8 × 824.61092 a month of the committed instances are
-        // 23,824.45 and 6,596.89 of the plan, and a cent less each in their own rows.
+        // At medium, 8 × 930.5675 a month on spot are 7,444.54 of the plan, and 2 cents more in their
+        // own rows. At high, 4 × 5,956.1109 and 8 × 615.41701 of the committed instances are
+        // 23,824.45 and 4,923.34 of the plan, and a cent less and 2 cents more.
         let rounded = match accepted {
-            Risk::Low | Risk::Medium => Decimal::ZERO,
-            Risk::High => Decimal::new(2, 2),
+            Risk::Low => Decimal::ZERO,
+            Risk::Medium => Decimal::new(-2, 2),
+            Risk::High => Decimal::new(-1, 2),
         };
         assert_eq!(kept, plan.planned.amount() + rounded, "{accepted}");
-        // 8 × g6e.4xlarge for 730 hours, at $1.46885 an hour on spot and $1.531232
-        // an hour of work: 8,942.39 − 8,578.08.
+        // 8 × g6e.2xlarge for 730 hours, at $1.27475 an hour on spot and $1.328889
+        // an hour of work: 7,760.71 − 7,444.54.
         let lost_work = match accepted {
-            Risk::Medium => Decimal::new(36_431, 2),
+            Risk::Medium => Decimal::new(31_617, 2),
             // A commitment for three years is cheaper than spot.
             Risk::Low | Risk::High => Decimal::ZERO,
         };

@@ -45,7 +45,7 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
         for smaller in smaller => format!("{paid}: {} × {name} with {} hold the same cards for {} per month. Check its CPUs and memory, and plan it with `--type {name}`", smaller.instances, counted(smaller.on.cards.into(), "such GPU each", "such GPUs each"), money(smaller.monthly), name = smaller.on.instance_type);
         if smaller.is_none() && empty > 0 && empty * 2 >= gpus => format!("{paid}: no type with fewer of these GPUs is cheaper in this region");
         if packing.spare > 0 => format!("after the loss of {} all tenants have room; a spare instance must be set up like the lost one first", of_instances(packing.spare));
-        if packing.spare == 0 && packing.instances > 0 => format!("losing one of {} leaves {}, and up to {} without room: `--survive-nodes 1` adds a spare one", of_instances(packing.instances), packing.instances - 1, of_tenants(packing.most_on_instance));
+        if packing.spare == 0 && packing.instances > 0 => format!("losing one of {} leaves {}, and up to {} without room: `--survive-nodes 1` adds a spare one", of_instances(packing.instances), packing.instances - 1, of_tenants(packing.most_without_room));
         for smallest in smallest => format!("a request may take up to {:.2} times as long on the smallest slice: measure its latency there first", slowdown(plan.total_slices, smallest));
         if shares(CardMode::Mps) => "with MPS one process can slow down or crash the others of its card".to_owned();
         if exceeds_replica(plan, nodes) => "the device plugin gives every MPS replica the same part of the memory, and a tenant needs more than its part: start the control daemon with mps.sh instead".to_owned();

@@ -199,8 +199,6 @@ struct Parts {
     jobs: Vec<TrainingJob>,
     prices: PriceBook,
     commitments: Commitments,
-    commitments_are_unshared: bool,
-    skipped_accounts: Vec<String>,
     gaps: Vec<Gap>,
     api: ApiUsage,
 }
@@ -311,9 +309,9 @@ estate_keys! {
         "storage_prices": All<StoragePriceWire, MOST_NAMES>, for (region, resource, quote) in values(value) { parts.prices.insert_storage(&region, resource, quote); }, "";
         "gaps": All<Gap, MOST_INSTANCES>, parts.gaps.extend(values(value)), "";
         "api": ApiUsage, parts.api = value, "";
-        "commitments": commitments::List, parts.commitments = value.0, "";
-        "commitment_sharing": bool, parts.commitments_are_unshared = !value, "Whether commitments of one account cover instances of others; true unless said otherwise.";
-        "skipped_accounts": AtMost<String, MOST_NAMES>, parts.skipped_accounts = value.0, "Accounts out of scope: the unused part of their commitments is not counted.";
+        "commitments": commitments::List, parts.commitments.add(value.0), "";
+        "commitment_sharing": bool, parts.commitments.is_unshared = !value, "Whether commitments of one account cover instances of others; true unless said otherwise.";
+        "skipped_accounts": AtMost<String, MOST_NAMES>, parts.commitments.skipped_accounts = value.0, "Accounts out of scope: the unused part of their commitments is not counted.";
     }
 }
 
@@ -588,11 +586,7 @@ impl Parts {
             managed: managed::sorted(self.managed)?,
             jobs: self.jobs,
             prices: self.prices,
-            commitments: Commitments {
-                is_unshared: self.commitments_are_unshared,
-                skipped_accounts: self.skipped_accounts,
-                ..self.commitments
-            },
+            commitments: self.commitments,
             opinions: self.opinions,
             gaps: self.gaps,
             api: self.api,
