@@ -92,12 +92,12 @@ use self::remedy::QueriedSources;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, ApiUsage, CommitmentPool, EstateSource, Finding, Gap, Money, Policy,
-    Provider, Risk, TagFilter, Window, Workload,
+    Action, ActionKind, ApiUsage, CommitmentPool, Currency, EstateSource, Finding, Gap, Money,
+    Policy, Provider, Risk, TagFilter, Window, Workload,
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
 use crate::savings::{
-    CommitmentUse, HeldMachines, Purchase, SavingsTarget, ScopeChange, UnusedCommitment,
+    CommitmentUse, HeldMachines, Purchase, SavingsTarget, ScopeChange, UnusedCommitment, allocate,
 };
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
@@ -158,21 +158,51 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// The commitment of a workload without its parts of purchases: its saving comes from
-    /// commitments that are there, which other actions free for it or a wider scope opens to it.
-    /// Absent where all of it is bought.
-    pub fn covered_by_existing(&self, audited: &AuditedWorkload) -> Option<Action> {
-        let mut actions = audited.actions.iter();
-        let action = actions.find(|action| action.kind() == ActionKind::Commit)?;
-        let id = audited.workload.id();
-        let shares = self.purchases.iter().flat_map(|purchase| &purchase.shares);
-        let bought: Decimal = shares
-            .filter(|share| share.id == id)
-            .map(|share| share.monthly_savings.amount())
-            .sum();
-        let rest = action.monthly_savings().amount() - bought;
-        let currency = action.monthly_savings().currency();
-        (rest > Decimal::ZERO).then(|| action.clone().saving_instead(Money::new(rest, currency)))
+    /// What commitments that are there save for workloads, by ID, which other actions free for them
+    /// or a wider scope opens to them: their commitments beside what is listed as a purchase, and
+    /// as a change of scope if these are listed too. With what is listed it is all that is saved.
+    pub fn covered_by_existing(&self, lists_changes: bool) -> BTreeMap<String, Action> {
+        let mut listed: BTreeMap<&str, Decimal> = BTreeMap::new();
+        let mut total: BTreeMap<Currency, Decimal> = BTreeMap::new();
+        let mut list = |id, saving: Money| *listed.entry(id).or_default() += saving.amount();
+        for purchase in &self.purchases {
+            let saving = purchase.monthly_savings;
+            *total.entry(saving.currency()).or_default() -= saving.amount();
+            let shares = purchase.shares.iter();
+            shares.for_each(|share| list(share.id.as_str(), share.monthly_savings));
+        }
+        for change in self.scope_changes.iter().filter(|_| lists_changes) {
+            let saving = change.monthly_savings;
+            *total.entry(saving.currency()).or_default() -= saving.amount();
+            let shares = change.shares.iter();
+            shares.for_each(|(id, saving)| list(id.as_str(), *saving));
+        }
+        let mut rows: BTreeMap<Currency, Vec<(String, &Action, Decimal)>> = BTreeMap::new();
+        for audited in &self.workloads {
+            let mut actions = audited.actions.iter();
+            let Some(action) = actions.find(|action| action.kind() == ActionKind::Commit) else {
+                continue;
+            };
+            let (id, saving) = (audited.workload.id(), action.monthly_savings());
+            *total.entry(saving.currency()).or_default() += saving.amount();
+            let rest = saving.amount() - listed.get(id.as_str()).copied().unwrap_or_default();
+            if rest > Decimal::ZERO {
+                rows.entry(saving.currency())
+                    .or_default()
+                    .push((id, action, rest));
+            }
+        }
+        let mut covered = BTreeMap::new();
+        for (currency, rows) in rows {
+            let weights: Vec<Decimal> = rows.iter().map(|(.., rest)| *rest).collect();
+            let saved = Money::new(total.get(&currency).copied().unwrap_or_default(), currency);
+            let shares = rows.into_iter().zip(allocate(saved, &weights));
+            let shares = shares.filter(|(_, share)| !share.amount().is_zero());
+            covered.extend(
+                shares.map(|((id, action, _), share)| (id, action.clone().saving_instead(share))),
+            );
+        }
+        covered
     }
 }
 

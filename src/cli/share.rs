@@ -78,6 +78,7 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         region: request.region,
         hours_per_month: policy.hours_per_month,
         vram_headroom: policy.vram_headroom,
+        max_latency_ratio: policy.max_latency_ratio,
         survive_nodes: args.survive_nodes,
         tenants: request.tenants,
     });

@@ -391,50 +391,19 @@ impl Commitments {
 
     /// What goes on covering: without what ends before a queued one takes its place.
     pub fn lasting(&self, as_of: Option<Timestamp>) -> Self {
-        let mut lasting = self.clone();
-        let is_queued = |start: Timestamp| as_of.is_some_and(|as_of| start > as_of);
-        let queued = || {
-            self.reserved_instances
-                .iter()
-                .filter(|next| is_queued(next.start))
-        };
-        lasting.reserved_instances.retain(|own| {
-            let scope = |reservation: &ReservedInstances| {
-                let ReservedInstances {
-                    region,
-                    zone,
-                    instance_type,
-                    account,
-                    ..
-                } = reservation.clone();
-                let (system, tenancy) = (reservation.operating_system, reservation.tenancy);
-                (region, zone, instance_type, account, system, tenancy)
-            };
-            !queued().any(|next| {
-                scope(next) == scope(own) && next.start >= own.end && next.count >= own.count
-            })
-        });
-        let queued = || {
-            self.savings_plans
-                .iter()
-                .filter(|next| is_queued(next.start))
-        };
-        lasting.savings_plans.retain(|own| {
-            let scope = |plan: &SavingsPlan| {
-                (
-                    plan.kind,
-                    plan.region.clone(),
-                    plan.family.clone(),
-                    plan.account.clone(),
-                )
-            };
-            !queued().any(|next| {
-                scope(next) == scope(own)
-                    && next.start >= own.end
-                    && next.commitment_hourly >= own.commitment_hourly
-            })
-        });
-        lasting
+        Self {
+            reserved_instances: not_renewed(&self.reserved_instances, as_of, |own| {
+                let place = (&own.account, &own.region, &own.zone);
+                let platform = (own.operating_system, own.tenancy);
+                let scope = (place, &own.instance_type, platform);
+                (scope, own.start, own.end, Decimal::from(own.count))
+            }),
+            savings_plans: not_renewed(&self.savings_plans, as_of, |own| {
+                let scope = (&own.account, own.kind, &own.region, &own.family);
+                (scope, own.start, own.end, own.commitment_hourly)
+            }),
+            ..self.clone()
+        }
     }
 
     /// Keeps what is of the regions that pass; what holds everywhere stays.
@@ -459,6 +428,26 @@ impl Commitments {
         self.capacity_reservations
             .retain(|reservation| reservation.account.as_deref().is_none_or(&keep));
     }
+}
+
+/// Commitments that no queued one of the same scope and at least the same amount follows, by the
+/// scope, start, end and amount of each.
+fn not_renewed<'a, T: Clone, S: PartialEq>(
+    commitments: &'a [T],
+    as_of: Option<Timestamp>,
+    facts: impl Fn(&'a T) -> (S, Timestamp, Timestamp, Decimal),
+) -> Vec<T> {
+    let facts: Vec<_> = commitments.iter().map(facts).collect();
+    let queued = facts
+        .iter()
+        .filter(|(_, start, ..)| as_of.is_some_and(|as_of| *start > as_of));
+    let is_renewed = |(scope, _, end, amount): &(S, Timestamp, Timestamp, Decimal)| {
+        let mut queued = queued.clone();
+        queued.any(|(next, start, _, more)| next == scope && start >= end && more >= amount)
+    };
+    let own = commitments.iter().zip(&facts);
+    let own = own.filter(|(_, facts)| !is_renewed(facts));
+    own.map(|(own, _)| own.clone()).collect()
 }
 
 fn replace<T>(

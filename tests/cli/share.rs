@@ -81,6 +81,14 @@ fn two_models_of_ten_gib_share_an_a100() {
         operator.contains("nvidia.com/mig.config=share-1"),
         "{operator}"
     );
+    // 7 / 3 is below 2.5, and a seventh of a card is 7 times as slow.
+    let small = ["--type", "p4d.24xlarge", "--tenant", "small:2GiB:5%"];
+    for (tenants, is_said) in [(&TWO_MODELS[..], false), (&small, true)] {
+        let shown = share(tenants).stdout;
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = "more than 2.5 times as long at `--risk high` alone";
+        assert_eq!(shown.contains(words), is_said, "{shown}");
+    }
 }
 
 #[test]

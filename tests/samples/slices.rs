@@ -140,6 +140,7 @@ fn models_that_share_cards_keep_the_pace_that_slices_promise() {
         today: None,
         hours_per_month: Decimal::from(730),
         vram_headroom: 1.2,
+        max_latency_ratio: 2.5,
         survive_nodes: 0,
         tenants: tenants
             .iter()

@@ -5,12 +5,11 @@ use super::model::{
 };
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Action, ActionKind, CapacityReservation, Claim, Finding, Group, Instance, Member, Money, Node,
-    Owner, PlannedResource, Policy, ResourceId, Scheduler, TerraformPlan, Workload,
+    Action, ActionKind, CapacityReservation, Claim, Finding, Group, Instance, Member, Node, Owner,
+    PlannedResource, Policy, ResourceId, Scheduler, TerraformPlan, Workload,
 };
 use crate::savings::{GroupSizes, HeldMachines, end_steps, group_end, whole_sizes};
 use crate::usage::Estate;
-use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sizes of capacity reservations after the actions so far, by id.
@@ -37,7 +36,8 @@ impl<'a> Room<'a> {
 
 /// What is known beside the workloads, by id.
 pub(super) struct Facts<'a> {
-    audit: &'a Audit,
+    /// What commitments pay that other actions free, by workload.
+    freed: BTreeMap<String, Action>,
     estate: &'a Estate,
     instances: BTreeMap<&'a ResourceId, &'a Instance>,
     nodes: BTreeMap<&'a ResourceId, &'a Node>,
@@ -81,7 +81,7 @@ impl<'a> Facts<'a> {
             }
         }
         Self {
-            audit,
+            freed: audit.covered_by_existing(true),
             estate,
             instances: estate
                 .instances
@@ -119,7 +119,7 @@ impl<'a> Facts<'a> {
         for (place, action) in audited.actions.iter().enumerate() {
             let kind = action.kind();
             // What is bought is bought for all workloads of a pool at once.
-            let freed = self.freed(audited).filter(|_| kind == ActionKind::Commit);
+            let freed = self.freed.get(&id).filter(|_| kind == ActionKind::Commit);
             if kind == ActionKind::Commit && freed.is_none() {
                 continue;
             }
@@ -158,23 +158,10 @@ impl<'a> Facts<'a> {
                 after: later.filter(|kind| is_selected(*kind)).collect(),
             };
             let advice = self.advice(audited, kind, &ended);
-            let action = freed.as_ref().unwrap_or(action);
+            let action = freed.unwrap_or(action);
             fixes.push(fix(action, FixTarget::Workload(Box::new(target)), advice));
         }
         fixes
-    }
-
-    /// What commitments pay for it that other actions free, beside those that change their scope.
-    fn freed(&self, audited: &AuditedWorkload) -> Option<Action> {
-        let action = self.audit.covered_by_existing(audited)?;
-        let id = audited.workload.id();
-        let changes = self.audit.scope_changes.iter();
-        let shares = changes.flat_map(|change| &change.shares);
-        let changed = shares.filter(|(own, _)| *own == id);
-        let changed: Decimal = changed.map(|(_, saving)| saving.amount()).sum();
-        let saving = action.monthly_savings();
-        let rest = Money::new(saving.amount() - changed, saving.currency());
-        (rest.amount() > Decimal::ZERO).then(|| action.saving_instead(rest))
     }
 
     /// The members that an action is about.

@@ -105,6 +105,8 @@ pub struct ShareQuestion {
     pub hours_per_month: Decimal,
     /// Factor on the VRAM peak.
     pub vram_headroom: f64,
+    /// How many times as long a request may take below the highest risk (policy).
+    pub max_latency_ratio: f64,
     /// Instances that may be lost at once with room left for all.
     pub survive_nodes: u32,
     pub tenants: Vec<ShareTenant>,

@@ -43,6 +43,7 @@ pub(super) fn question(instance_type: &str, tenants: Vec<ShareTenant>) -> ShareQ
         today: None,
         hours_per_month: Decimal::from(730),
         vram_headroom: 1.2,
+        max_latency_ratio: 2.5,
         survive_nodes: 0,
         tenants,
     }

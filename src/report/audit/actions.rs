@@ -98,12 +98,14 @@ impl<'a> Step<'a> {
         }
         let unused = || audit.unused.iter().flat_map(Self::of_unused);
         let is_filtered = view.is_filtered();
+        let covered = audit.covered_by_existing(false);
         let sorted = |workloads: &[&'a AuditedWorkload], with_unused: bool| -> Vec<Self> {
             let steps = workloads.iter().flat_map(|audited| {
                 let answers = findings.get(audited.workload.id().as_str());
-                let steps = Self::of(audited).filter_map(|step| match step.action.kind() {
+                let covered = &covered;
+                let steps = Self::of(audited).filter_map(move |step| match step.action.kind() {
                     ActionKind::Commit => Some(Self {
-                        action: Cow::Owned(audit.covered_by_existing(audited)?),
+                        action: Cow::Owned(covered.get(&step.id)?.clone()),
                         ..step
                     }),
                     _ => Some(step),

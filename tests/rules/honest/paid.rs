@@ -4,10 +4,11 @@ use super::config;
 use super::draft::{Box_, estate_of, fleet};
 use crate::rules::builder::{Machine, as_of, audited, estate};
 use gpucost::analysis::Audit;
-use gpucost::domain::{Currency, InstanceState, Money};
+use gpucost::domain::{ActionKind, Currency, InstanceState, Money};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 fn planned(audit: &Audit) -> Decimal {
     let planned = audit.totals.planned_monthly_cost;
@@ -120,6 +121,32 @@ fn fleet_of(lives: &[Life]) -> Audit {
 
 proptest! {
     #![proptest_config(config())]
+
+    /// Actions, purchases and what commitments that are there save for others are what a screen
+    /// lists; steps list changes of scope apart. No cent is on two of these, and none on no list.
+    #[test]
+    fn what_is_listed_is_all_that_is_saved((boxes, bought) in fleet()) {
+        let audit = audited(&estate_of(&boxes, &bought));
+        let mut sums: BTreeMap<Currency, [Decimal; 3]> = BTreeMap::new();
+        let mut add = |saving: Money, places: &[usize]| {
+            let sums = sums.entry(saving.currency()).or_default();
+            places.iter().for_each(|place| sums[*place] += saving.amount());
+        };
+        for action in audit.workloads.iter().flat_map(|workload| &workload.actions) {
+            let is_commitment = action.kind() == ActionKind::Commit;
+            let places: &[usize] = if is_commitment { &[0] } else { &[0, 1, 2] };
+            add(action.monthly_savings(), places);
+        }
+        audit.purchases.iter().for_each(|purchase| add(purchase.monthly_savings, &[1, 2]));
+        audit.scope_changes.iter().for_each(|change| add(change.monthly_savings, &[2]));
+        for (place, lists_changes) in [(1, false), (2, true)] {
+            let covered = audit.covered_by_existing(lists_changes).into_values();
+            covered.for_each(|action| add(action.monthly_savings(), &[place]));
+        }
+        for (currency, [all, screen, steps]) in sums {
+            prop_assert_eq!((screen, steps), (all, all), "{}", currency);
+        }
+    }
 
     #[test]
     fn a_plan_costs_at_least_the_fees_of_what_it_buys_and_keeps((boxes, bought_before) in fleet()) {

@@ -26,6 +26,7 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
     let smaller = plan.smaller(packing);
     let placements = packed_slices(packing).filter_map(|slice| slice.placement.as_ref());
     let smallest = placements.map(|(profile, _)| profile.compute_slices).min();
+    let slower = smallest.map(|smallest| slowdown(plan.total_slices, smallest));
     let shares = |mode: CardMode| nodes.iter().any(|node| node.mode == mode);
     let is_uneven = nodes.iter().any(|node| {
         let has_replicas = matches!(node.mode, CardMode::Mps | CardMode::TimeSlicing);
@@ -46,7 +47,8 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
         if smaller.is_none() && empty > 0 && empty * 2 >= gpus => format!("{paid}: no type with fewer of these GPUs is cheaper in this region");
         if packing.spare > 0 => format!("after the loss of {} all tenants have room; a spare instance must be set up like the lost one first", of_instances(packing.spare));
         if packing.spare == 0 && packing.instances > 0 => format!("losing one of {} leaves {}, and up to {} without room: `--survive-nodes 1` adds a spare one", of_instances(packing.instances), packing.instances - 1, of_tenants(packing.most_without_room));
-        for smallest in smallest => format!("a request may take up to {:.2} times as long on the smallest slice: measure its latency there first", slowdown(plan.total_slices, smallest));
+        for ratio in slower => format!("a request may take up to {ratio:.2} times as long on the smallest slice: measure its latency there first");
+        if slower.is_some_and(|ratio| ratio > question.max_latency_ratio) => format!("an audit plans requests that take more than {} times as long at `--risk high` alone", question.max_latency_ratio);
         if shares(CardMode::Mps) => "with MPS one process can slow down or crash the others of its card".to_owned();
         if exceeds_replica(plan, nodes) => "the device plugin gives every MPS replica the same part of the memory, and a tenant needs more than its part: start the control daemon with mps.sh instead".to_owned();
         if shares(CardMode::TimeSlicing) => "time-slicing limits no memory: a tenant that grows takes that of its neighbors".to_owned();
