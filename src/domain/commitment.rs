@@ -258,8 +258,8 @@ pub struct Commitments {
     /// Whether accounts share none of them. AWS shares reserved instances and savings plans
     /// over an organization unless somebody turns it off.
     pub is_unshared: bool,
-    /// Accounts out of scope: what they bought covers instances in scope, and what of it
-    /// nobody uses is no cost of these.
+    /// Accounts out of scope: their commitments cover instances in scope, and the unused part is
+    /// not counted.
     pub skipped_accounts: Vec<String>,
 }
 

@@ -231,7 +231,6 @@ impl Draft<'_> {
         }
     }
 
-    /// Components that commitments touch and workloads move between, each with the workloads.
     /// What others that end with it save more, which is at most their cost.
     fn pass_on_to_ended(&mut self, over: Decimal, ended: &[usize]) -> Decimal {
         let room = |member: &usize| {
@@ -255,6 +254,7 @@ impl Draft<'_> {
         passed.amount()
     }
 
+    /// Components that commitments touch and workloads move between, each with the workloads.
     pub(super) fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
         let own: Vec<BTreeSet<usize>> = self
             .paths

@@ -260,6 +260,32 @@ fn sharing_and_commitments_by_hand() {
     );
 }
 
+/// Both run in all hours, and the second works in 8 of 14 days, 57%: below the break-even of 63%.
+#[test]
+fn a_unit_whose_gpus_rest_too_much_does_not_pay() {
+    let mut estate = crate::cli::check::two();
+    let metrics = estate["metrics"].as_array_mut().expect("a list");
+    metrics.retain(|series| series["metric"] != "gpu_power_draw");
+    for series in metrics {
+        if series["metric"] == "gpu_utilization" {
+            series["values"] = match series["instance"] == "i-two" {
+                true => json!([[90.0, 2_304], [0.0, 1_728]]),
+                false => json!([[90.0, 4_032]]),
+            };
+        }
+    }
+    let world = World::new();
+    let path = world.estate("rests.json", &estate);
+    let shown = world.run(&["explain", "i-one", "--from", &path]).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "unit 1 is used in 336 of 336 hours, 100%: pays",
+        "unit 2 is used in 336 of 336 hours, 100%: does not pay: the GPUs rest in too many of them",
+    ] {
+        assert!(shown.contains(words), "{shown}");
+    }
+}
+
 #[test]
 fn a_schedule_by_hand() {
     // 160/168 of 20702.80 is 19716.95.

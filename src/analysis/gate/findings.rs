@@ -241,10 +241,10 @@ pub(super) fn price_age(
         .iter()
         .any(|audited| audited.workload.unpriced.is_some());
     let oldest = audit.prices.oldest_seen_on();
-    let mut judged = age_of_prices(oldest, is_unpriced, policy, as_of)?;
+    let mut evaluation = age_of_prices(oldest, is_unpriced, policy, as_of)?;
     // What was not read may rest on an older one.
-    unseen(audit, &[Hidden::Commitments]).for_each(|gap| judged.lacks(gap));
-    Some(judged)
+    unseen(audit, &[Hidden::Commitments]).for_each(|gap| evaluation.lacks(gap));
+    Some(evaluation)
 }
 
 /// The same of prices of which the oldest was last stated on a day.

@@ -45,10 +45,10 @@ fn purchase(bought: &Purchase, by: &Derivation<'_>, lines: &mut Vec<Line>) {
     units.dedup();
     let units = units.into_iter().map(|k| {
         let with = usage.hours_with_at_least(k);
-        let pays = if with / all_hours > break_even {
-            "pays"
-        } else {
-            "does not pay"
+        let pays = match (with / all_hours > break_even, k <= count) {
+            (true, true) => "pays",
+            (true, false) => "does not pay: the GPUs rest in too many of them",
+            (false, _) => "does not pay",
         };
         (k, figure(with, 4), share(with / all_hours), pays)
     });
