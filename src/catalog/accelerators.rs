@@ -81,16 +81,23 @@ fn is_of_azure(text: &str) -> bool {
         && rest.next().is_some_and(|c| c.is_ascii_alphanumeric())
 }
 
-/// A machine type of Google, alone or at the end of its URL.
+/// A machine type or a sole-tenant node of Google, alone or at the end of its URL.
 fn is_of_google(text: &str) -> bool {
     let (_, name) = text.rsplit_once("machineTypes/").unwrap_or(("", text));
-    let mut parts = name.split('-');
-    let (Some(series), Some(class), Some(size)) = (parts.next(), parts.next(), parts.next()) else {
-        return false;
-    };
-    let is_class =
-        ["custom", "standard"].contains(&class) || class.ends_with("gpu") || class.ends_with("tpu");
-    GOOGLE_SERIES.contains(&series) && is_class && size.starts_with(|c: char| c.is_ascii_digit())
+    let parts: Vec<&str> = name.split('-').collect();
+    // A node for one tenant has two sizes, such as `g2-node-96-384`.
+    let is_node = parts.contains(&"node");
+    let mut words = parts.iter().filter(|part| **part != "node").peekable();
+    let is_number = |part: &&&str| part.starts_with(|c: char| c.is_ascii_digit());
+    let is_series = words
+        .next()
+        .is_some_and(|series| GOOGLE_SERIES.contains(series));
+    let class = words.next_if(|word| !is_number(word));
+    let is_class = class.map_or(is_node, |class| {
+        ["custom", "standard"].contains(class) || class.ends_with("gpu") || class.ends_with("tpu")
+    });
+    let sizes = words.take_while(is_number).count();
+    is_series && is_class && sizes > usize::from(is_node)
 }
 
 #[cfg(test)]
@@ -144,6 +151,8 @@ mod tests {
             "g2-standard-4",
             "zones/us-central1-a/machineTypes/a3-megagpu-8g",
             "ct5lp-hightpu-4t",
+            "g2-node-96-384",
+            "a2-highgpu-node-96-680",
         ] {
             assert!(names_accelerated_type(name), "{name}");
         }

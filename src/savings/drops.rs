@@ -82,22 +82,14 @@ impl Draft<'_> {
                     *own = own.clone().saving_instead(share);
                 }
             }
-            self.share_with_helpers(&components, &members, &at_list);
+            self.share_with_helpers(&members, &at_list);
         }
     }
 
     /// What saves nothing in its own step is not done, unless what others save rests on it: a stop
     /// whose cover only another move can use. It then has a part of that, by what the plan would
-    /// cost more without it.
-    fn share_with_helpers(
-        &mut self,
-        components: &[usize],
-        members: &[usize],
-        at_list: &[Vec<Decimal>],
-    ) {
-        let credit = |fleet: &Fleet| -> Decimal {
-            components.iter().map(|place| fleet.credit(*place)).sum()
-        };
+    /// cost more without it. What a change of scope makes worth while waits for its saving.
+    fn share_with_helpers(&mut self, members: &[usize], at_list: &[Vec<Decimal>]) {
         // What each saves that shares it with helpers: commitments may pay for what it leaves.
         let mut weights: Vec<Option<Decimal>> = Vec::with_capacity(members.len());
         let mut has_helpers = false;
@@ -113,18 +105,19 @@ impl Draft<'_> {
                 weights.push(is_near.then_some(saved));
                 continue;
             }
-            let with = credit(&self.fleet);
-            self.fleet.remove(&path.stages.last);
-            self.fleet.add(&path.stages.today);
-            let lost = credit(&self.fleet) - with;
-            let gain = cents(at_list.iter().sum::<Decimal>() - lost).max(Decimal::ZERO);
-            weights.push(Some(gain));
-            if gain.is_zero() {
-                self.paths[*member].undo();
-            } else {
+            let listed = at_list.iter().sum();
+            let gain = self.fleet.gain(path, listed);
+            let is_waiting = gain.is_zero() && {
+                let mut fleet = self.rescoped_fleet(&self.paths);
+                !fleet.gain(path, listed).is_zero()
+            };
+            weights.push(if is_waiting { None } else { Some(gain) });
+            if !gain.is_zero() {
                 has_helpers = true;
-                self.fleet.remove(&path.stages.today);
-                self.fleet.add(&path.stages.last);
+            } else if !is_waiting {
+                self.fleet.remove(&path.stages.last);
+                self.fleet.add(&path.stages.today);
+                self.paths[*member].undo();
             }
         }
         let sharing = || {
@@ -366,6 +359,25 @@ impl Draft<'_> {
             self.fleet.add(&path.stages.last);
         }
         alone
+    }
+}
+
+impl Fleet {
+    /// What this fleet would cost more without the actions of a path, in cents, by what they save
+    /// at list price; zero where it would not.
+    pub(super) fn gain(&mut self, path: &Path, listed: Decimal) -> Decimal {
+        let (today, last) = (&path.stages.today, &path.stages.last);
+        let own = today.iter().chain(last).map(|slot| slot.class.clone());
+        let places = components(self, &own.collect());
+        let credit =
+            |fleet: &Self| -> Decimal { places.iter().map(|place| fleet.credit(*place)).sum() };
+        let with = credit(self);
+        self.remove(last);
+        self.add(today);
+        let lost = credit(self) - with;
+        self.remove(today);
+        self.add(last);
+        cents(listed - lost).max(Decimal::ZERO)
     }
 }
 

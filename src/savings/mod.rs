@@ -46,9 +46,9 @@ pub use calculator::{
 pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
-    Class, CommitmentKind, CommitmentUse, Coverage, CoveredPart, Existing, InstanceCoverage,
-    OtherHours, Room, Slot, Standing, UsedInstance, commitment_rates, coverage, existing_coverage,
-    normalization_factor,
+    Class, CommitmentKind, CommitmentUse, Coverage, CoveredPart, Existing, Figures,
+    InstanceCoverage, OtherHours, Room, Slot, Standing, UsedInstance, commitment_rates, coverage,
+    existing_coverage, normalization_factor,
 };
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;

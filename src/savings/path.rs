@@ -295,6 +295,16 @@ impl Path {
         self.save(Money::new(saved, self.left.currency()), weights);
     }
 
+    /// Its actions rest on another change: with its risk, and with that caveat before all others.
+    pub fn wait_for(&mut self, risk: Risk, caveat: &str) {
+        for action in &mut self.actions {
+            let mut caveats = vec![caveat.to_owned()];
+            caveats.extend_from_slice(action.caveats());
+            let risk = risk.max(action.risk());
+            *action = action.clone().at(risk).with_caveats(caveats);
+        }
+    }
+
     /// Does nothing instead.
     pub fn undo(&mut self) {
         for action in std::mem::take(&mut self.actions) {

@@ -32,7 +32,7 @@ pub struct Plan {
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
     pub scope_changes: Vec<ScopeChange>,
-    /// What all other actions leave to commit to: how many instances of each pool run at
+    /// What all other actions leave to commit to: how many instances of each pool work at
     /// once in each hour of the window, in billionths.
     pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
     /// What each kind of action on a workload would save by itself of what the fleet costs
@@ -58,6 +58,7 @@ pub struct ScopeChange {
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
     let mut draft = Draft::of(workloads, terms);
     draft.improve();
+    draft.improve_for_regions(workloads);
     draft.finish()
 }
 
@@ -108,7 +109,7 @@ pub(super) struct CommitPart {
 }
 
 impl<'a> Draft<'a> {
-    fn of(workloads: &'a [Alternatives], terms: &'a Terms<'a>) -> Self {
+    pub(super) fn of(workloads: &'a [Alternatives], terms: &'a Terms<'a>) -> Self {
         let (workloads, rejected): (Vec<_>, Vec<_>) = workloads
             .iter()
             .map(|workload| match terms.rejected.get(&workload.id) {
@@ -144,7 +145,7 @@ impl<'a> Draft<'a> {
     /// Takes the cheaper of two plans for each set of workloads that share commitments: from what
     /// is best for each workload alone, and from the fleet of today. The former moves workloads
     /// away from commitments that the actions of others would free for them.
-    fn improve(&mut self) {
+    pub(super) fn improve(&mut self) {
         let kinds = |path: &Path| path.actions.iter().map(Action::kind).collect();
         let offered: Vec<Vec<ActionKind>> = self.paths.iter().map(kinds).collect();
         self.descend((0..self.workloads.len()).collect());
@@ -193,11 +194,13 @@ impl<'a> Draft<'a> {
     /// What workloads cost together with their components, in cents.
     fn cost(&self, components: &[usize], members: &[usize]) -> Decimal {
         let left = members.iter().map(|place| self.paths[*place].left.amount());
-        let paid = components.iter().map(|component| self.paid(*component));
+        let paid = components
+            .iter()
+            .map(|component| self.paid(&self.fleet, *component));
         cents(left.sum::<Decimal>() - paid.sum::<Decimal>())
     }
 
-    fn take(&mut self, place: usize, path: Path) {
+    pub(super) fn take(&mut self, place: usize, path: Path) {
         self.fleet.remove(&self.paths[place].stages.last);
         self.fleet.add(&path.stages.last);
         self.paths[place] = path;
@@ -265,7 +268,7 @@ impl<'a> Draft<'a> {
             };
             let left = path.left.amount();
             tried.push(Tried {
-                cost: cents(left - sum(&|place| self.paid(place))),
+                cost: cents(left - sum(&|place| self.paid(&self.fleet, place))),
                 unbought: cents(left - sum(&|place| self.fleet.credit(place))),
                 path,
             });
@@ -301,10 +304,10 @@ impl<'a> Draft<'a> {
     }
 
     /// What commitments pay of a component, those that are there and those that would be bought.
-    fn paid(&self, component: usize) -> Decimal {
-        let bought = self.best_of(self.fleet.open_pools(component));
+    pub(super) fn paid(&self, fleet: &Fleet, component: usize) -> Decimal {
+        let bought = self.best_of(fleet.open_pools(component));
         let bought = bought.map(|(_, saving)| saving);
-        self.fleet.credit(component) + bought.sum::<Decimal>()
+        fleet.credit(component) + bought.sum::<Decimal>()
     }
 
     /// The pools that a purchase pays for, each once, with what it saves: of the terms that its
@@ -392,7 +395,9 @@ impl<'a> Draft<'a> {
             let lasting = open
                 .iter()
                 .filter(|open| open.years.is_none_or(|years| years == 1));
-            left_open.extend(lasting.map(|open| (open.pool.clone(), open.hours.clone())));
+            // Hours in which GPUs rest justify no purchase.
+            let working = |open: &OpenPool| open.working.clone().unwrap_or(open.hours.clone());
+            left_open.extend(lasting.map(|open| (open.pool.clone(), working(open))));
             pools.extend(self.best_of(open).map(|(open, _)| (component, open)));
         }
         pools.sort_by(|left, right| left.1.pool.cmp(&right.1.pool));

@@ -4,7 +4,10 @@
 
 use super::Fewer;
 use super::packing::{SharedCard, Tenant, most_without_room, pack_mig, pack_mps, total_slices};
-use super::rightsize::{NETWORK_HEADROOM, least_replicas, link_gbps, peak, unit_of_work};
+use super::rightsize::{
+    NETWORK_HEADROOM, averaged_away, averaged_seconds, least_replicas, link_gbps, peak,
+    unit_of_work,
+};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
 use crate::domain::{
     Action, ActionKind, GPUS_TAG, GpuModel, GpuOffer, GpuShare, GpuUsage, INDEPENDENT,
@@ -491,6 +494,7 @@ impl Fleet<'_> {
         caveats.push(format!(
             "losing one instance leaves {left} of {instances}, {room}"
         ));
+        caveats.extend(averaged_seconds(self.workload).map(averaged_away));
         caveats
     }
 

@@ -466,3 +466,28 @@ fn more_of_what_is_denied_is_worse_than_the_baseline() {
         }
     }
 }
+
+/// What had no price before excuses no more of it.
+#[test]
+fn more_without_a_price_is_news() {
+    let world = World::new();
+    let unpriced = |count: usize| {
+        let mut estate = two();
+        let instances = estate["instances"].as_array_mut().expect("a list");
+        instances.truncate(count);
+        for instance in instances {
+            instance["instance_type"] = json!("p9.48xlarge");
+            instance["tags"] = json!({"gpucost:workload": "w"});
+        }
+        let metrics = estate["metrics"].as_array_mut().expect("a list");
+        metrics.retain(|series| count > 1 || series["instance"] == "i-one");
+        estate
+    };
+    for (before, now, code) in [(1, 1, 0), (2, 2, 0), (2, 1, 0), (1, 2, 3)] {
+        let old = world.audit(&unpriced(before));
+        let old = world.file("old.json", old.to_string());
+        let arguments = ["--baseline", old.as_str()];
+        let outcome = gate(&world, BUDGET, &unpriced(now), &arguments);
+        assert_eq!(outcome.code, code, "{before} {now}: {}", outcome.stdout);
+    }
+}

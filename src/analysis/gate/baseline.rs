@@ -24,6 +24,8 @@ pub struct Baseline {
     pub unused: Vec<PastUnused>,
     /// What it could not see, and where.
     pub gaps: BTreeSet<(GapSubject, String)>,
+    /// Whether more instances have no price now.
+    pub has_more_unpriced: bool,
     /// Savings per month that were certain; absent when nothing was priced, and
     /// when that of this scope is not known.
     pub monthly_waste: Option<Money>,
@@ -89,6 +91,7 @@ impl Baseline {
                 .iter()
                 .map(|gap| (gap.what.clone(), gap.place.clone()))
                 .collect(),
+            has_more_unpriced: today.unpriced_instances > then.totals.unpriced_instances,
             monthly_waste: then.totals.monthly_waste,
             monthly_cost: then.totals.monthly_cost,
             has_same_sums: common.is_same()
@@ -99,9 +102,10 @@ impl Baseline {
         })
     }
 
-    /// Whether the earlier audit could not see it either.
+    /// Whether the earlier audit could not see it either, and as much of it.
     pub(super) fn lacked(&self, what: &GapSubject, place: &str) -> bool {
-        self.gaps.contains(&(what.clone(), place.to_owned()))
+        let has_grown = *what == GapSubject::Price && self.has_more_unpriced;
+        !has_grown && self.gaps.contains(&(what.clone(), place.to_owned()))
     }
 }
 

@@ -10,12 +10,13 @@ use crate::domain::{
 };
 use crate::rules::commitment_findings;
 use crate::savings::{
-    Class, Coverage, Existing, ExistingCommitments, OtherHours, Room, ScopeChange, Standing,
-    Unused, UnusedCommitment, commitment_rates, existing_coverage, instances,
+    Class, Coverage, Existing, ExistingCommitments, Figures, OtherHours, Room, ScopeChange,
+    Standing, Unused, UnusedCommitment, commitment_rates, existing_coverage, instances,
 };
 use crate::usage::{Estate, Usages, WeekUsage};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The commitments of an estate and what they cover.
 pub(in crate::analysis) struct EstateCommitments<'a> {
@@ -35,6 +36,7 @@ impl<'a> EstateCommitments<'a> {
         let (groups, week, gaps) = workloads::group((estate, usage), prices, policy);
         let mut standing = Standing::default();
         for workload in groups.iter().map(|group| &group.workload) {
+            standing.figures.extend(figures(workload));
             for member in &workload.members {
                 if !workload.key.running {
                     standing.ended.insert(member.id.clone());
@@ -195,4 +197,24 @@ pub(in crate::analysis) fn unknown_rate(
 ) -> Gap {
     let cause = Cause::of(CauseKind::RateUnknown, [plan, instance_type]);
     Gap::of(GapSubject::SavingsPlanRate, workload.id(), cause)
+}
+
+/// What tells the members of a workload from others that a commitment covers alike.
+fn figures(workload: &Workload) -> impl Iterator<Item = (ResourceId, Figures)> + '_ {
+    workload.members.iter().map(|member| {
+        let mut usage = workload.usage.iter();
+        let usage = usage.find(|usage| usage.instance == member.id);
+        let gpus = || usage.into_iter().flat_map(|usage| &usage.gpus);
+        let used = gpus().filter_map(|gpu| Some(gpu.utilization?.mean * 1e6));
+        let vram = gpus().filter_map(|gpu| Some(gpu.vram.as_ref()?.peak_mib));
+        let mut hasher = DefaultHasher::new();
+        (&workload.tags, &member.own_tags).hash(&mut hasher);
+        let figures = [
+            used.map(|used| used.round() as u64).sum(),
+            vram.map(|mib| mib.round() as u64).sum(),
+            member.first_seen.as_second().unsigned_abs(),
+            hasher.finish(),
+        ];
+        (member.id.clone(), figures)
+    })
 }

@@ -360,10 +360,6 @@ fn lists(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table
     let hidden = summed(&picked.left_out, "other");
     let hidden = hidden.map(|hidden| format!("… and {hidden}, outside of the filters"));
     workloads.notes.extend(chosen.into_iter().chain(hidden));
-    let committed = totals.committed_monthly_cost.map(|_| {
-        "COMMITTED is part of the cost: stopping saves none of it before the end date.".to_owned()
-    });
-    workloads.notes.extend(committed);
     let of_classes = totals.running_by_classification.iter();
     let of_classes = of_classes.map(|(class, sums)| (class.name(), *sums));
     let stopped = (totals.stopped.workloads > 0).then_some(("stopped", totals.stopped));

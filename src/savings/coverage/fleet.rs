@@ -3,7 +3,7 @@
 //! are one class, so that no id moves a sum.
 
 use super::Applied;
-use super::hours::UsedInstance;
+use super::hours::{Figures, UsedInstance};
 use super::pool::{Pool, pools};
 use crate::domain::{
     CommitmentPool, Commitments, HourlyRate, OfferingClass, PriceKey, PriceOption, ResourceId,
@@ -536,6 +536,7 @@ fn used(class: &Class, place: usize, existing: &Existing) -> UsedInstance {
         plan_rates: rates,
         is_room: class.is_room,
         rests: false,
+        figures: Figures::default(),
     }
 }
 

@@ -40,16 +40,23 @@ pub struct UsedInstance {
     pub is_room: bool,
     /// Whether it is known to compute nothing.
     pub rests: bool,
+    /// What it did and how it is tagged, in figures that tell it from others that run as long.
+    pub figures: Figures,
 }
+
+/// Sums over the GPUs of a member, mean utilization in millionths of a percent and peak of VRAM
+/// in MiB, and two that are equal where it was launched and tagged alike.
+pub type Figures = [u64; 4];
 
 impl UsedInstance {
     /// The place among those that a commitment may cover alike: what works goes before what
-    /// rests, and what runs longest goes first. Each cost is rounded, so that ids decide between
-    /// twins alone: between others they would move a total by a cent.
+    /// rests, what runs longest goes first, and of these what works most. Ids decide between
+    /// twins alone: between others they would move a total by a cent, and what an action saves.
     pub(super) fn shown_covered(&self) -> impl Ord + '_ {
         let ran: u64 = self.hours.iter().sum();
         let ran = Reverse((ran, &self.hours));
-        (self.rests, ran, &self.zone, &self.id)
+        let figures = Reverse(self.figures);
+        (self.rests, ran, &self.zone, figures, &self.id)
     }
 }
 
@@ -60,6 +67,7 @@ pub struct Standing {
     pub resting: BTreeSet<ResourceId>,
     /// Members that will not run again and cost no compute.
     pub ended: BTreeSet<ResourceId>,
+    pub figures: BTreeMap<ResourceId, Figures>,
 }
 
 /// Every instance that is billed by the hour at list price unless a commitment
@@ -111,6 +119,11 @@ pub fn used_instances(
             plan_rates: plan_rates(&key, prices),
             is_room: false,
             rests: standing.resting.contains(&instance.id),
+            figures: standing
+                .figures
+                .get(&instance.id)
+                .copied()
+                .unwrap_or_default(),
         };
         let pool = estate.commitments.pool(&instance.account, key);
         let members = pools.entry(pool).or_default();
@@ -179,5 +192,6 @@ pub(super) fn room_of(room: &Room, account: Option<&str>, prices: &Prices<'_>) -
         plan_rates: plan_rates(&key, prices),
         is_room: true,
         rests: false,
+        figures: Figures::default(),
     }
 }

@@ -11,7 +11,7 @@ mod room;
 pub use fleet::{Class, Existing, OtherHours, Slot};
 pub(super) use fleet::{Fleet, Joined, Layer, OpenPool, ZonalReservation};
 use hours::used_instances;
-pub use hours::{Standing, UsedInstance, commitment_rates};
+pub use hours::{Figures, Standing, UsedInstance, commitment_rates};
 pub use pool::{CommitmentKind, normalization_factor};
 pub use room::Room;
 

@@ -20,6 +20,7 @@ pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInsta
     UsedInstance {
         is_room: false,
         rests: false,
+        figures: Figures::default(),
         id: ResourceId::named(id),
         account: String::new(),
         region: "us-east-1".to_owned(),

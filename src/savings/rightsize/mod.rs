@@ -14,7 +14,7 @@ pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
 pub use needs::{
     Bound, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, PRECISION_TAG, REPLICAS_TAG,
 };
-pub(super) use needs::{least_replicas, peak};
+pub(super) use needs::{averaged_seconds, least_replicas, peak};
 pub use price::{MovedInstance, Today};
 pub use projection::{
     Projection, Ratio, RatioBasis, performance, ratio as gpu_ratio, reported_vram_mib,

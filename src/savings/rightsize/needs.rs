@@ -276,9 +276,7 @@ impl Demand {
             nodes_talk: nodes_talk(workload, network.is_some(), policy),
             network_gbps_sum: network.as_ref().map(|gbps| gbps.iter().sum()),
             network_gbps: network.into_iter().flatten().reduce(f64::max),
-            averaged_seconds: summary
-                .map(|summary| summary.period_seconds)
-                .filter(|seconds| *seconds > FINE_SECONDS && runs.is_none()),
+            averaged_seconds: averaged_seconds(workload).filter(|_| runs.is_none()),
             runs,
         })
     }
@@ -293,6 +291,12 @@ impl Demand {
         };
         gpus.max(1)
     }
+}
+
+/// Seconds of the averages that the utilization of a workload is known by, where they hide peaks.
+pub fn averaged_seconds(workload: &Workload) -> Option<u32> {
+    let summary = workload.utilization.as_ref()?;
+    Some(summary.period_seconds).filter(|seconds| *seconds > FINE_SECONDS)
 }
 
 /// Tag by which code says what precision it needs.

@@ -1,7 +1,9 @@
 //! JSON of which only the keys that matter here are kept: a plan repeats user
 //! data, policies and whole files that nobody asks for.
 
-use super::kinds::{CATEGORY, COUNTS, MACHINE_KEYS, TYPE_KEYS, category};
+use super::kinds::{
+    CATEGORY, COUNTS, KEPT, MACHINE_KEYS, NAMED_BY_USERS, TYPE_KEYS, WITHOUT_TYPES, category,
+};
 use crate::catalog::{
     family, is_accelerated, is_accelerated_category, names_accelerated_type, names_accelerator,
 };
@@ -9,132 +11,6 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-/// Keys that are kept, in order.
-const KEPT: &[&str] = &[
-    "actions",
-    "address",
-    "after",
-    "after_unknown",
-    "ami_type",
-    "arn",
-    "availability_zone",
-    "availability_zones",
-    "before",
-    "bid_price",
-    "capacity_type",
-    "change",
-    "compute_capacity",
-    "compute_resources",
-    "compute_type_name",
-    "constant_value",
-    "core_instance_fleet",
-    "core_instance_group",
-    "default_target_capacity_type",
-    "deposed",
-    "desired_capacity",
-    "desired_instances",
-    "desired_size",
-    "desired_vcpus",
-    "ec2_instance_type",
-    "endpoint_config_name",
-    "expressions",
-    "id",
-    "initial_instance_count",
-    "instance_count",
-    "instance_definition",
-    "instance_family",
-    "instance_market_options",
-    "instance_platform",
-    "instance_requirements",
-    "instance_type",
-    "instance_type_configs",
-    "instance_types",
-    "instances_distribution",
-    "key",
-    "latest_version",
-    "launch_configuration",
-    "launch_specification",
-    "launch_template",
-    "launch_template_config",
-    "launch_template_id",
-    "launch_template_name",
-    "launch_template_specification",
-    "market_type",
-    "master_instance_fleet",
-    "master_instance_group",
-    "max_size",
-    "min_size",
-    "min_vcpus",
-    "mixed_instances_policy",
-    "mode",
-    "module",
-    "module_calls",
-    "name",
-    "on_demand_base_capacity",
-    "on_demand_percentage_above_base_capacity",
-    "on_demand_target_capacity",
-    "override",
-    "overrides",
-    "placement",
-    "placement_tenancy",
-    "production_variants",
-    "propagate_at_launch",
-    "provider_config",
-    "provider_config_key",
-    "provider_name",
-    "references",
-    "region",
-    "resource_spec",
-    "resource_type",
-    "resources",
-    "root_module",
-    "scaling_config",
-    "shadow_production_variants",
-    "spot_price",
-    "spot_target_capacity",
-    "tag",
-    "tag_specifications",
-    "tags",
-    "tags_all",
-    "target_capacity",
-    "target_capacity_specification",
-    "template_body",
-    "template_url",
-    "tenancy",
-    "total_target_capacity",
-    "type",
-    "value",
-    "version",
-    "weighted_capacity",
-    "workspace_properties",
-];
-
-/// Keys below which the names are the user's own, so that all of them count.
-const NAMED_BY_USERS: [&str; 5] = [
-    "module_calls",
-    "provider_config",
-    "tags",
-    "tags_all",
-    "variables",
-];
-
-/// Keys whose texts only describe or permit: a type in them runs nothing, unless it names a `sku`.
-const WITHOUT_TYPES: [&str; 13] = [
-    "assume_role_policy",
-    "content",
-    "description",
-    "id",
-    "inline_policy",
-    "labels",
-    "name",
-    "policy",
-    "tag",
-    "tags",
-    "tags_all",
-    "user_data",
-    "user_data_base64",
-];
 
 /// What is left of a JSON value.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -407,7 +283,11 @@ impl<'a> Sieve<'a> {
                 .iter()
                 .any(|word| self.key.contains(word));
         let is_name = |part: &&str| {
-            let any_size = part.strip_suffix(".*").or(part.strip_suffix("-*"));
+            // A parameter of a template may be the size: `g5.${Size}`.
+            let open = part
+                .strip_suffix('.')
+                .filter(|_| text.contains(&format!("{part}${{")));
+            let any_size = open.or(part.strip_suffix(".*")).or(part.strip_suffix("-*"));
             names_accelerated_type(part.trim_matches('*')) || any_size.is_some_and(is_family)
         };
         let (_, last) = text.rsplit_once('/').unwrap_or(("", text));
@@ -538,11 +418,6 @@ mod tests {
     }
 
     #[test]
-    fn the_kept_keys_stand_in_order() {
-        assert!(KEPT.is_sorted());
-    }
-
-    #[test]
     fn only_what_matters_is_kept() {
         let node = sifted(
             r#"{"instance_type": "g5.xlarge", "user_data": {"instance_type": "x"},
@@ -567,7 +442,8 @@ mod tests {
         let text = r#"{"index": "p4d.24xlarge", "change": {
             "before": {"any": [{"deep": "g5.xlarge"}]},
             "after": {"any": {"deep": "m5.large, p7.48xlarge"}, "accelerator_type": "TPU",
-                "body": "{\"vmSize\":\"Standard_ND96asr_v4\"}", "yaml": "in:\n- trn2.48xlarge\n",
+                "body": "{\"vmSize\":\"Standard_ND96asr_v4\"}",
+                "template": "InstanceType: !Sub p4de.${Size}", "node_type": "a2-highgpu-node-96-680", "yaml": "in:\n- trn2.48xlarge\n",
                 "tags": {"was": "p3.2xlarge"}, "description": "p3.8xlarge",
                 "allowed_instance_types": ["trn1.*", "m5.*"],
                 "guest_accelerator": [{"type": "x/acceleratorTypes/nvidia-l4"}],
@@ -591,9 +467,9 @@ mod tests {
         assert_eq!(sorted(before), "g5.xlarge");
         assert_eq!(
             sorted(after),
-            "BM.GPU.H100.8 NVIDIA H100 Standard_NC6s_v3 Standard_ND96asr_v4 TPU V4 accelerator_count \
-             g4dn.xlarge g6.xlarge g6e g6e-* gpu-h100x8-640gb instance-gpu-count nvidia-l4 nvidia-t4 \
-             nvidia.com/gpu p4d.* p5 p7.48xlarge trn1.* trn2.48xlarge"
+            "BM.GPU.H100.8 NVIDIA H100 Standard_NC6s_v3 Standard_ND96asr_v4 TPU V4 a2-highgpu-node-96-680 \
+             accelerator_count g4dn.xlarge g6.xlarge g6e g6e-* gpu-h100x8-640gb instance-gpu-count \
+             nvidia-l4 nvidia-t4 nvidia.com/gpu p4d.* p4de. p5 p7.48xlarge trn1.* trn2.48xlarge"
         );
         assert_eq!(room.take_notes(), Notes::default());
     }
