@@ -48,32 +48,16 @@ fn main() {
     let estate = estate.to_str().expect("a scratch path is UTF-8");
     // In order of memory: the system reports the largest of all children.
     run("`--version`", 30, &["--version"]);
-    run(
-        "`pricing p4d.24xlarge`",
-        30,
-        &["pricing", "p4d.24xlarge", "-q"],
-    );
-    run(
-        "`pricing --gpu A100`",
-        30,
-        &["pricing", "--gpu", "A100", "-q"],
-    );
+    run("`pricing p4d.24xlarge`", 30, &["pricing", "p4d.24xlarge", "-q"]);
+    run("`pricing --gpu A100`", 30, &["pricing", "--gpu", "A100", "-q"]);
     run(
         "`pricing --region all --provider all`",
         15,
         &["pricing", "--region", "all", "--provider", "all", "-q"],
     );
     run("`audit --demo`", 15, &["audit", "--demo", "-q"]);
-    run(
-        "`audit --demo --format json`",
-        15,
-        &["audit", "--demo", "-q", "--format", "json"],
-    );
-    run(
-        "`audit --from` 1 000 instances",
-        7,
-        &["audit", "--from", estate, "-q"],
-    );
+    run("`audit --demo --format json`", 15, &["audit", "--demo", "-q", "--format", "json"]);
+    run("`audit --from` 1 000 instances", 7, &["audit", "--from", estate, "-q"]);
     run(
         "`audit --from` 1 000 instances `--format html`",
         7,
@@ -88,15 +72,9 @@ fn main() {
 fn reduction() {
     const GPUS: u16 = 1_000;
     let start: Timestamp = "2026-10-18T00:00:00Z".parse().expect("a time stamp");
-    let window = Window {
-        start,
-        end: start + SignedDuration::from_secs(300 * PERIODS as i64),
-    };
+    let window = Window { start, end: start + SignedDuration::from_secs(300 * PERIODS as i64) };
     let mut noise = Noise(20_261_104);
-    let metrics = [
-        (Metric::GpuUtilization, 30.0, 10.0),
-        (Metric::GpuMemoryUsed, 9_000.0, 400.0),
-    ];
+    let metrics = [(Metric::GpuUtilization, 30.0, 10.0), (Metric::GpuMemoryUsed, 9_000.0, 400.0)];
     let mut series = Vec::new();
     for gpu in 0..GPUS {
         for (metric, base, spread) in metrics {
@@ -185,11 +163,7 @@ fn cost(prices: &Prices<'_>, instance_type: &str, instances: u32) -> WorkloadCos
 fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
     let gpus_unused = noise.near(50.0, 100.0) < 20.0;
     let gpus_active = if gpus_unused { 0 } else { gpus.div_ceil(2) };
-    let gpu_peak = if gpus_unused {
-        0.0
-    } else {
-        noise.near(35.0, 60.0)
-    };
+    let gpu_peak = if gpus_unused { 0.0 } else { noise.near(35.0, 60.0) };
     let cpu_p95 = noise.near(15.0, 20.0);
     let all = f64::from(instances);
     Demand {
@@ -213,11 +187,7 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         gpus_linked: Some(gpus_active > 1),
         may_share_gpus: false,
         vram_is_reserved: false,
-        vram_peak_mib: if gpus_unused {
-            0.0
-        } else {
-            noise.near(10_000.0, 8_000.0)
-        },
+        vram_peak_mib: if gpus_unused { 0.0 } else { noise.near(10_000.0, 8_000.0) },
         cpu_p95: Some(cpu_p95),
         cpu_p95_sum: Some(cpu_p95 * all),
         memory_p95_mib: None,
@@ -242,10 +212,8 @@ fn commitments() {
     let rates = PoolRates::new(rate(3_060).expect("a price"), rate(1_820).expect("a price"))
         .expect("one currency");
     let walls = timed(15, || {
-        let bought: u32 = pools
-            .iter()
-            .map(|hourly| rates.best_count(&ConcurrentUsage::of(hourly)))
-            .sum();
+        let bought: u32 =
+            pools.iter().map(|hourly| rates.best_count(&ConcurrentUsage::of(hourly))).sum();
         assert!(black_box(bought) > 0);
     });
     row("commitments of 1 000 pools × 8 760 hours", &walls, "—");
@@ -262,14 +230,8 @@ fn run(label: &str, runs: usize, arguments: &[&str]) {
             .expect("the program starts");
         assert!(status.success(), "{label} ended with {status}");
     });
-    let peak_kib = getrusage(UsageWho::RUSAGE_CHILDREN)
-        .expect("the system counts")
-        .max_rss();
-    row(
-        label,
-        &walls,
-        &format!("{:.1} MiB", peak_kib as f64 / 1024.0),
-    );
+    let peak_kib = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the system counts").max_rss();
+    row(label, &walls, &format!("{:.1} MiB", peak_kib as f64 / 1024.0));
 }
 
 /// Wall times of some runs after the first few, ascending.
@@ -322,12 +284,7 @@ const MIX: [(&str, usize); 10] = [
 /// repetition of the file format, which idle machines would enjoy.
 fn write_estate(path: &Path) -> std::io::Result<Figures> {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
-    let mut figures = Figures {
-        gpus: 0,
-        series: 0,
-        points: 0,
-        bytes: 0,
-    };
+    let mut figures = Figures { gpus: 0, series: 0, points: 0, bytes: 0 };
     write!(
         out,
         r#"{{"estate_version":"1","as_of":"2026-11-01T00:00:00Z","window_start":"2026-10-18T00:00:00Z","window_end":"2026-11-01T00:00:00Z","period_seconds":300,"instances":["#
@@ -347,10 +304,9 @@ fn write_estate(path: &Path) -> std::io::Result<Figures> {
         figures.gpus += gpus;
         let level = 5.0 + (number % 17) as f64 * 5.0;
         for gpu in 0..gpus {
-            for (metric, base, spread) in [
-                ("gpu_utilization", level, 10.0),
-                ("gpu_memory_used", 9_000.0, 400.0),
-            ] {
+            for (metric, base, spread) in
+                [("gpu_utilization", level, 10.0), ("gpu_memory_used", 9_000.0, 400.0)]
+            {
                 for statistic in ["average", "maximum"] {
                     let head =
                         format!(r#""gpu":{gpu},"metric":"{metric}","statistic":"{statistic}""#);
@@ -361,9 +317,7 @@ fn write_estate(path: &Path) -> std::io::Result<Figures> {
             }
         }
         let head = r#""metric":"cpu_utilization","statistic":"average""#;
-        write_series(&mut out, &mut figures, number, head, || {
-            noise.near(12.0, 8.0)
-        })?;
+        write_series(&mut out, &mut figures, number, head, || noise.near(12.0, 8.0))?;
     }
     write!(out, "]}}")?;
     out.flush()?;

@@ -40,19 +40,10 @@ impl Rows {
     fn batch(&mut self) -> Result<RecordBatch, Box<dyn Error>> {
         let columns: [(&str, ArrayRef); 5] = [
             ("instance", Arc::new(self.instances.finish())),
-            (
-                "gpu",
-                Arc::new(Int64Array::from(std::mem::take(&mut self.gpus))),
-            ),
+            ("gpu", Arc::new(Int64Array::from(std::mem::take(&mut self.gpus)))),
             ("metric", Arc::new(self.metrics.finish())),
-            (
-                "ts",
-                Arc::new(Int64Array::from(std::mem::take(&mut self.times))),
-            ),
-            (
-                "value",
-                Arc::new(Float64Array::from(std::mem::take(&mut self.values))),
-            ),
+            ("ts", Arc::new(Int64Array::from(std::mem::take(&mut self.times)))),
+            ("value", Arc::new(Float64Array::from(std::mem::take(&mut self.values)))),
         ];
         Ok(RecordBatch::try_from_iter(columns)?)
     }
@@ -83,9 +74,8 @@ fn write(folder: &Path, instances: u64, gpus: i64, day: i64) -> Result<u64, Box<
         .set_column_encoding("ts".into(), Encoding::DELTA_BINARY_PACKED)
         .set_max_row_group_row_count(Some(1 << 20))
         .build();
-    let options = ArrowWriterOptions::new()
-        .with_properties(properties)
-        .with_skip_arrow_metadata(true);
+    let options =
+        ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
     let mut rows = Rows::default();
     let file = File::create(folder.join("points.parquet"))?;
     let empty = rows.batch()?;

@@ -90,15 +90,10 @@ const NEGATION: Sort = Sort {
     counted: Some(("negation", "savings-plan")),
     ..COVERED
 };
-const COPY: Sort = Sort {
-    operation: "EKSPod-EC2",
-    counted: None,
-    ..ON_DEMAND
-};
+const COPY: Sort = Sort { operation: "EKSPod-EC2", counted: None, ..ON_DEMAND };
 /// The sorts of the resources, in turn.
-static SORTS: [Sort; 10] = [
-    ON_DEMAND, COVERED, ON_DEMAND, VOLUME, DISCOUNTED, COVERED, SPOT, NEGATION, VOLUME, COPY,
-];
+static SORTS: [Sort; 10] =
+    [ON_DEMAND, COVERED, ON_DEMAND, VOLUME, DISCOUNTED, COVERED, SPOT, NEGATION, VOLUME, COPY];
 
 /// Sums in millionths, each with the lines that state an amount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -188,37 +183,20 @@ impl Columns {
         }
         columns.extend([
             ("reservation_reservation_a_r_n", reservations),
-            (
-                "bill_billing_period_start_date",
-                times(take(&mut self.month)),
-            ),
+            ("bill_billing_period_start_date", times(take(&mut self.month))),
             ("line_item_usage_start_date", times(take(&mut self.start))),
             ("line_item_usage_end_date", times(take(&mut self.end))),
-            (
-                "line_item_usage_amount",
-                amounts(std::mem::take(&mut self.quantity)),
-            ),
-            (
-                "line_item_unblended_cost",
-                amounts(std::mem::take(&mut self.billed)),
-            ),
-            (
-                "pricing_public_on_demand_cost",
-                stated(std::mem::take(&mut self.list)),
-            ),
+            ("line_item_usage_amount", amounts(std::mem::take(&mut self.quantity))),
+            ("line_item_unblended_cost", amounts(std::mem::take(&mut self.billed))),
+            ("pricing_public_on_demand_cost", stated(std::mem::take(&mut self.list))),
             (
                 "savings_plan_savings_plan_effective_cost",
                 stated(std::mem::take(&mut self.plan_cost)),
             ),
-            (
-                "reservation_effective_cost",
-                stated(std::mem::take(&mut self.reserved_cost)),
-            ),
+            ("reservation_effective_cost", stated(std::mem::take(&mut self.reserved_cost))),
         ]);
         // With and without absent values, files have the same columns.
-        let columns = columns
-            .into_iter()
-            .map(|(name, column)| (name, column, true));
+        let columns = columns.into_iter().map(|(name, column)| (name, column, true));
         Ok(RecordBatch::try_from_iter_with_nullable(columns)?)
     }
 }
@@ -234,9 +212,8 @@ fn write(
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_max_row_group_row_count(Some(1 << 20))
         .build();
-    let options = ArrowWriterOptions::new()
-        .with_properties(properties)
-        .with_skip_arrow_metadata(true);
+    let options =
+        ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
     let mut columns = Columns::default();
     let mut reservations = StringBuilder::new();
     let empty = columns.batch(Arc::new(reservations.finish()))?;
@@ -322,9 +299,7 @@ fn line(
         "DiscountedUsage" => reserved,
         _ => Some(billed),
     };
-    let sums = totals
-        .entry((kind.to_owned(), option.to_owned()))
-        .or_default();
+    let sums = totals.entry((kind.to_owned(), option.to_owned())).or_default();
     sums.lines += 1;
     let stated = [Some(quantity), list, contracted, effective, Some(billed)];
     for ((sum, lines), amount) in sums.amounts.iter_mut().zip(stated) {
@@ -366,10 +341,7 @@ fn check(folder: &Path, history: &Path) -> Outcome<()> {
             add(&batch, &mut totals)?;
         }
     }
-    let (expected, found) = (
-        std::fs::read_to_string(folder.join("totals.txt"))?,
-        text_of(&totals),
-    );
+    let (expected, found) = (std::fs::read_to_string(folder.join("totals.txt"))?, text_of(&totals));
     print!("{found}");
     println!("{rows} rows");
     if found != expected {

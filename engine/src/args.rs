@@ -154,9 +154,7 @@ fn days(text: &str) -> Result<Range<i64>, String> {
 /// Bytes, such as `512MiB`; at least a MiB.
 fn size(text: &str) -> Result<u64, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-    let found = units
-        .iter()
-        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
+    let found = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
     let (number, shift) = found.unwrap_or((text, 0));
     let bytes = number.trim().parse::<u64>().ok();
     bytes
@@ -177,12 +175,9 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        for (text, bytes) in [
-            ("1GiB", 1 << 30),
-            ("512 MiB", 512 << 20),
-            ("1048576", 1 << 20),
-            ("2TiB", 2 << 40),
-        ] {
+        for (text, bytes) in
+            [("1GiB", 1 << 30), ("512 MiB", 512 << 20), ("1048576", 1 << 20), ("2TiB", 2 << 40)]
+        {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }
         for text in ["", "1", "1GB", "-1GiB", "99999999999999TiB", "1023KiB"] {

@@ -23,10 +23,7 @@ use std::time::SystemTime;
 const LINES: &str = "lines";
 const HOURS: &str = "bill_hours";
 /// Files of bills are read row by row.
-const MOST: Most = Most {
-    rows: u64::MAX,
-    bytes: u64::MAX,
-};
+const MOST: Most = Most { rows: u64::MAX, bytes: u64::MAX };
 /// `2026-10` of a day of the month.
 const MONTH: usize = 7;
 
@@ -67,10 +64,7 @@ pub async fn run(args: &BillArgs, progress: &Progress) -> Result<()> {
         .with_hint("a file changed or went while it was read; run it again"));
     }
     let count = write(&sessions, args, progress).await?;
-    progress.say(&format!(
-        "wrote {count} billing periods to {}",
-        args.common.out.display()
-    ));
+    progress.say(&format!("wrote {count} billing periods to {}", args.common.out.display()));
     Ok(())
 }
 
@@ -78,12 +72,12 @@ pub async fn run(args: &BillArgs, progress: &Progress) -> Result<()> {
 fn described(format: BillFormat, inputs: &Inputs) -> Result<BillLines> {
     let has = |name: &str| inputs.schema.field_with_name(name).is_ok();
     if let Some(missing) = format.required().find(|name| !has(name)) {
-        return Err(
-            Failure::input(format!("the bill has no column `{missing}`")).with_hint(format!(
+        return Err(Failure::input(format!("the bill has no column `{missing}`")).with_hint(
+            format!(
                 "choose another `--format`; the columns are {}",
                 inputs.column_names().join(", ")
-            )),
-        );
+            ),
+        ));
     }
     let owned = |(name, _): (&str, bool)| name.to_owned();
     let rare = format.known().filter(|(name, usual)| !usual && has(name));
@@ -111,15 +105,7 @@ fn columns(format: BillFormat, inputs: &Inputs) -> Vec<Field> {
 /// Writes the hours of each billing period, and then the lists that make them count.
 async fn write(sessions: &Sessions, args: &BillArgs, progress: &Progress) -> Result<usize> {
     let folder = args.common.out.join(BESIDE);
-    let order = [
-        "period",
-        "account",
-        "region",
-        "resource",
-        "hour",
-        "kind",
-        "purchase_option",
-    ];
+    let order = ["period", "account", "region", "resource", "hour", "kind", "purchase_option"];
     let order: Vec<String> = order.iter().map(|name| format!("\"{name}\"")).collect();
     let text = format!("select * from {HOURS} order by {}", order.join(", "));
     let mut sorted = stream(&sessions.own, &text).await?;
@@ -157,19 +143,10 @@ fn publish(folder: &Path, inputs: &[String], done: BTreeMap<String, Written>) ->
     let mut lists = Vec::new();
     for (period, written) in done {
         let name = format!("period={period}");
-        let path = folder
-            .join("bill")
-            .join(&name)
-            .join(format!("{id}.parquet"));
+        let path = folder.join("bill").join(&name).join(format!("{id}.parquet"));
         let seals = BTreeMap::from([("bill".to_owned(), written.seal)]);
-        written
-            .path
-            .persist_noclobber(&path)
-            .map_err(|error| unnamed(&path, &error.error))?;
-        let list = folder
-            .join("bill_run")
-            .join(&name)
-            .join(format!("{id}.json"));
+        written.path.persist_noclobber(&path).map_err(|error| unnamed(&path, &error.error))?;
+        let list = folder.join("bill_run").join(&name).join(format!("{id}.json"));
         lists.push((list, Manifest::of(seals)));
     }
     for (path, list) in &lists {
@@ -186,10 +163,7 @@ fn by_period(batch: &RecordBatch) -> Result<Vec<(String, RecordBatch)>> {
     let mut from = 0;
     while from < batch.num_rows() {
         let rest = from + 1..batch.num_rows();
-        let end = rest
-            .clone()
-            .find(|row| month(*row) != month(from))
-            .unwrap_or(rest.end);
+        let end = rest.clone().find(|row| month(*row) != month(from)).unwrap_or(rest.end);
         all.push((month(from).to_owned(), batch.slice(from, end - from)));
         from = end;
     }

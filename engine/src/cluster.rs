@@ -35,11 +35,10 @@ pub async fn context(
         Failure::unexpected("the check of the cluster ended").caused_by(&error)
     })??;
     if cores == 0 {
-        return Err(
-            Failure::unexpected(format!("the cluster at {host} has no executor")).with_hint(
+        return Err(Failure::unexpected(format!("the cluster at {host} has no executor"))
+            .with_hint(
                 "start `ballista-executor` with `--scheduler-host`, or wait until it is registered",
-            ),
-        );
+            ));
     }
     progress.say(&format!(
         "cluster at {host}: Ballista {}, DataFusion {}, {cores} cores",
@@ -48,10 +47,7 @@ pub async fn context(
     let config = SessionConfig::new_with_ballista()
         .with_target_partitions(parts.unwrap_or(cores))
         .with_collect_statistics(false);
-    let local = SessionStateBuilder::new()
-        .with_config(config)
-        .with_default_features()
-        .build();
+    let local = SessionStateBuilder::new().with_config(config).with_default_features().build();
     Ok(SessionContext::remote_with_state(&format!("df://{host}"), local).await?)
 }
 
@@ -89,19 +85,15 @@ pub async fn context(address: &str, _: Option<usize>, _: &Progress) -> Result<Se
 fn host(address: &str) -> Result<&str> {
     let host = address.strip_prefix("ballista://");
     let is_host = |host: &&str| {
-        let port = host
-            .rsplit_once(':')
-            .map(|(name, port)| (name, port.parse::<u16>()));
+        let port = host.rsplit_once(':').map(|(name, port)| (name, port.parse::<u16>()));
         let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
         matches!(port, Some((name, Ok(_))) if !name.is_empty()) && host.chars().all(plain)
     };
-    host.map(|host| host.trim_end_matches('/'))
-        .filter(is_host)
-        .ok_or_else(|| {
-            Failure::input(format!("`--engine {address}` is not an engine")).with_hint(
-                "use `embedded`, or `ballista://HOST:PORT`, such as `ballista://127.0.0.1:50050`",
-            )
-        })
+    host.map(|host| host.trim_end_matches('/')).filter(is_host).ok_or_else(|| {
+        Failure::input(format!("`--engine {address}` is not an engine")).with_hint(
+            "use `embedded`, or `ballista://HOST:PORT`, such as `ballista://127.0.0.1:50050`",
+        )
+    })
 }
 
 #[cfg(test)]
@@ -110,10 +102,7 @@ mod tests {
 
     #[test]
     fn an_address_has_a_host_and_a_port() {
-        assert_eq!(
-            host("ballista://127.0.0.1:50050").ok(),
-            Some("127.0.0.1:50050")
-        );
+        assert_eq!(host("ballista://127.0.0.1:50050").ok(), Some("127.0.0.1:50050"));
         assert_eq!(host("ballista://[::1]:50050/").ok(), Some("[::1]:50050"));
         for address in [
             "ballista",
@@ -136,11 +125,9 @@ mod tests {
             datafusion: datafusion.to_owned(),
         };
         assert!(check("h:1", &state("55.0.0", "55.1.0")).is_ok());
-        for (ballista, datafusion) in [
-            ("54.1.0", "54.0.0"),
-            ("55.0.1", "55.1.0"),
-            ("55.0.0", "56.0.0"),
-        ] {
+        for (ballista, datafusion) in
+            [("54.1.0", "54.0.0"), ("55.0.1", "55.1.0"), ("55.0.0", "56.0.0")]
+        {
             let refused = check("h:1", &state(ballista, datafusion));
             let text = refused.expect_err("another version").text();
             assert!(text.contains(ballista) && text.contains("55.0.0"), "{text}");

@@ -59,15 +59,12 @@ pub fn seen(batches: &[RecordBatch]) -> Result<Seen> {
             }
             if earliest.is_valid(row) && latest.is_valid(row) && count(&points, row) > 0 {
                 let own = (earliest.value(row), latest.value(row));
-                seen.ends = Some(
-                    seen.ends
-                        .map_or(own, |ends| (ends.0.min(own.0), ends.1.max(own.1))),
-                );
+                seen.ends =
+                    Some(seen.ends.map_or(own, |ends| (ends.0.min(own.0), ends.1.max(own.1))));
             }
         }
     }
-    seen.metrics
-        .sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    seen.metrics.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     Ok(seen)
 }
 
@@ -91,11 +88,7 @@ impl Seen {
             .with_hint("map other columns with `--columns`, or leave such files out"));
         }
         if self.points == 0 {
-            let wanted: Vec<&str> = points
-                .measures
-                .iter()
-                .map(|one| one.name.as_str())
-                .collect();
+            let wanted: Vec<&str> = points.measures.iter().map(|one| one.name.as_str()).collect();
             let known = self.metrics.iter().take(MOST_NAMED);
             let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
             let found = match known.as_slice() {
@@ -185,16 +178,11 @@ pub fn check_gpus(table: Table, rows: &RecordBatch) -> Result<()> {
         return Ok(());
     }
     let gpus = wholes(rows, "gpu")?;
-    let other = gpus
-        .iter()
-        .flatten()
-        .find(|gpu| !(0..MOST_GPUS).contains(gpu));
+    let other = gpus.iter().flatten().find(|gpu| !(0..MOST_GPUS).contains(gpu));
     match other {
         None => Ok(()),
-        Some(gpu) => Err(
-            Failure::input(format!("{gpu} is not the index of a GPU on its host"))
-                .with_hint("map a column of indexes from 0 to 255 with `--columns gpu=…`"),
-        ),
+        Some(gpu) => Err(Failure::input(format!("{gpu} is not the index of a GPU on its host"))
+            .with_hint("map a column of indexes from 0 to 255 with `--columns gpu=…`")),
     }
 }
 

@@ -27,12 +27,7 @@ pub type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     fn new(code: Code, message: impl Display) -> Self {
-        Self {
-            code,
-            message: message.to_string(),
-            causes: Vec::new(),
-            hint: None,
-        }
+        Self { code, message: message.to_string(), causes: Vec::new(), hint: None }
     }
 
     pub fn input(message: impl Display) -> Self {
@@ -127,9 +122,8 @@ mod tests {
     #[test]
     fn an_error_says_its_cause_and_what_to_do_line_by_line() {
         let cause = std::io::Error::other("no\nerror: fine");
-        let failure = Failure::input("cannot read a\u{1b}b")
-            .caused_by(&cause)
-            .with_hint("leave it out");
+        let failure =
+            Failure::input("cannot read a\u{1b}b").caused_by(&cause).with_hint("leave it out");
         assert_eq!(
             failure.text(),
             "error: cannot read a\\u{1b}b\n  caused by: no\n    error: fine\nhint: leave it out\n"

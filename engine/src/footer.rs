@@ -48,10 +48,7 @@ pub async fn read(files: &[InputFile], time: Option<&str>) -> Result<Vec<(Schema
         };
         Ok::<_, Failure>((Arc::clone(read.schema()), footer))
     });
-    futures_util::stream::iter(each)
-        .buffered(READ_AT_ONCE)
-        .try_collect()
-        .await
+    futures_util::stream::iter(each).buffered(READ_AT_ONCE).try_collect().await
 }
 
 /// The first and the last number of a column, if each group of rows says them.
@@ -77,11 +74,7 @@ fn wholes(numbers: &ArrayRef) -> Option<Vec<i64>> {
             let floor = number?.floor();
             floor.is_finite().then_some(floor as i64)
         };
-        return numbers
-            .as_primitive::<Float64Type>()
-            .iter()
-            .map(whole)
-            .collect();
+        return numbers.as_primitive::<Float64Type>().iter().map(whole).collect();
     }
     if !numbers.data_type().is_integer() {
         return None;
@@ -114,10 +107,7 @@ mod tests {
         writer.write(&batch).expect("it fits");
         writer.finish().expect("a file");
         let read = ArrowReaderMetadata::load(&copy, ArrowReaderOptions::new()).expect("a footer");
-        assert_eq!(
-            read.metadata().num_row_groups(),
-            batch.num_rows().div_ceil(2)
-        );
+        assert_eq!(read.metadata().num_row_groups(), batch.num_rows().div_ceil(2));
         super::times(&read, "ts")
     }
 
@@ -128,10 +118,7 @@ mod tests {
         let times = vec![Some(40), Some(50), Some(20), Some(30), Some(45)];
         assert_eq!(said(of(times.clone()), whole), Some((20, 50)));
         assert_eq!(said(of(times), EnabledStatistics::None), None);
-        assert_eq!(
-            said(of(vec![Some(40), Some(50), Some(20), None]), whole),
-            None
-        );
+        assert_eq!(said(of(vec![Some(40), Some(50), Some(20), None]), whole), None);
         assert_eq!(said(of(vec![]), whole), None);
         let texts = StringArray::from(vec!["2026-11-01T00:00:00Z"]);
         assert_eq!(said(Arc::new(texts), whole), None);
@@ -142,14 +129,8 @@ mod tests {
         let of = |numbers: ArrayRef| wholes(&numbers);
         let day = 1_793_491_200_000_000_001;
         let nanoseconds = UInt64Array::from(vec![day, day + 1]);
-        assert_eq!(
-            of(Arc::new(nanoseconds)),
-            Some(vec![day as i64, day as i64 + 1])
-        );
-        assert_eq!(
-            of(Arc::new(Int32Array::from(vec![-1, 7]))),
-            Some(vec![-1, 7])
-        );
+        assert_eq!(of(Arc::new(nanoseconds)), Some(vec![day as i64, day as i64 + 1]));
+        assert_eq!(of(Arc::new(Int32Array::from(vec![-1, 7]))), Some(vec![-1, 7]));
         let seconds = Float64Array::from(vec![-0.5, 86_399.999]);
         assert_eq!(of(Arc::new(seconds)), Some(vec![-1, 86_399]));
     }

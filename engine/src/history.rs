@@ -32,11 +32,7 @@ pub struct Manifest {
 
 impl Manifest {
     pub fn of(tables: BTreeMap<String, Seal>) -> Self {
-        Self {
-            format: FORMAT,
-            gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
-            tables,
-        }
+        Self { format: FORMAT, gpucost_version: env!("CARGO_PKG_VERSION").to_owned(), tables }
     }
 }
 
@@ -80,17 +76,12 @@ impl Runs {
             region: region.value(row).to_owned(),
         };
         let is_same = |one: usize, other: usize| {
-            [&date, &account, &region]
-                .iter()
-                .all(|column| column.value(one) == column.value(other))
+            [&date, &account, &region].iter().all(|column| column.value(one) == column.value(other))
         };
         let mut from = 0;
         while from < rows.num_rows() {
             let rest = from + 1..rows.num_rows();
-            let end = rest
-                .clone()
-                .find(|row| !is_same(from, *row))
-                .unwrap_or(rest.end);
+            let end = rest.clone().find(|row| !is_same(from, *row)).unwrap_or(rest.end);
             let own = place(from);
             if table == Table::Asked {
                 let (scope, _) = self.places.entry(own.clone()).or_default();
@@ -99,8 +90,7 @@ impl Runs {
                     scope.add(ASKED);
                 }
             }
-            self.writer(table, own)?
-                .write(&rows.slice(from, end - from))?;
+            self.writer(table, own)?.write(&rows.slice(from, end - from))?;
             from = end;
         }
         Ok(())
@@ -130,19 +120,14 @@ impl Runs {
         let (_, tables) = self.places.entry(place).or_default();
         match tables.insert(table, writer.finish()?) {
             None => Ok(()),
-            Some(_) => Err(Failure::unexpected(format!(
-                "the rows of {} are not in order",
-                table.name()
-            ))),
+            Some(_) => {
+                Err(Failure::unexpected(format!("the rows of {} are not in order", table.name())))
+            }
         }
     }
 
     fn folder_of(&self, table: Table, date: &str) -> PathBuf {
-        let inside = if table == Table::Hour {
-            BESIDE
-        } else {
-            VERSION
-        };
+        let inside = if table == Table::Hour { BESIDE } else { VERSION };
         let folder = self.folder.join(inside).join(table.name());
         folder.join(format!("dt={date}"))
     }
@@ -203,17 +188,14 @@ pub fn publish_list(path: &Path, manifest: &Manifest) -> Result<()> {
     file.write_all(&text)
         .and_then(|()| file.as_file().sync_all())
         .map_err(|error| unnamed(path, &error))?;
-    file.persist_noclobber(path)
-        .map_err(|error| unnamed(path, &error.error))?;
+    file.persist_noclobber(path).map_err(|error| unnamed(path, &error.error))?;
     Ok(())
 }
 
 pub fn unnamed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unexpected(format!("cannot write {}", path.display()))
-        .caused_by(error)
-        .with_hint(
-            "what has no list in `usage_run` or `bill_run` does not count, and can be deleted",
-        )
+    Failure::unexpected(format!("cannot write {}", path.display())).caused_by(error).with_hint(
+        "what has no list in `usage_run` or `bill_run` does not count, and can be deleted",
+    )
 }
 
 /// A column of texts.

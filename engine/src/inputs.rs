@@ -141,11 +141,7 @@ impl Inputs {
             Format::Csv | Format::GzipCsv => headers(&files, format).await?,
             Format::Arrow => arrow_schema(&files, context).await?,
         };
-        Ok(Self {
-            format,
-            files,
-            schema,
-        })
+        Ok(Self { format, files, schema })
     }
 
     /// Those of the files that may have such times, in the unit of their column: an engine that
@@ -194,21 +190,12 @@ impl Inputs {
     /// # Errors
     /// When the engine refuses them.
     pub fn register(&self, context: &SessionContext, name: &str, columns: &[Field]) -> Result<()> {
-        let urls = self
-            .files
-            .iter()
-            .map(|file| ListingTableUrl::parse(&file.url));
+        let urls = self.files.iter().map(|file| ListingTableUrl::parse(&file.url));
         let urls = urls.collect::<std::result::Result<Vec<ListingTableUrl>, _>>()?;
         for file in &self.files {
             context.register_object_store(&root_of(&file.url), Arc::clone(&file.store));
         }
-        register(
-            context,
-            name,
-            urls,
-            self.format,
-            Arc::new(Schema::new(columns.to_vec())),
-        )
+        register(context, name, urls, self.format, Arc::new(Schema::new(columns.to_vec())))
     }
 }
 
@@ -246,13 +233,7 @@ pub fn register_own(
     let file =
         std::fs::File::open(first).map_err(|error| unread(&first.display().to_string(), &error))?;
     let read = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
-    register(
-        context,
-        name,
-        urls,
-        Format::Parquet,
-        Arc::clone(read.schema()),
-    )
+    register(context, name, urls, Format::Parquet, Arc::clone(read.schema()))
 }
 
 /// The files of a path, each with its format.
@@ -325,11 +306,8 @@ async fn in_bucket(name: &str) -> Result<Vec<(Format, InputFile)>> {
     let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
     let store: Arc<dyn ObjectStore> = Arc::new(builder.build().map_err(failed)?);
     let prefix = ObjectPath::from(prefix.trim_end_matches('/'));
-    let mut objects: Vec<object_store::ObjectMeta> = store
-        .list(Some(&prefix))
-        .try_collect()
-        .await
-        .map_err(failed)?;
+    let mut objects: Vec<object_store::ObjectMeta> =
+        store.list(Some(&prefix)).try_collect().await.map_err(failed)?;
     if objects.is_empty() && !prefix.as_ref().is_empty() {
         objects.push(store.head(&prefix).await.map_err(failed)?);
     }
@@ -417,9 +395,7 @@ async fn headers(files: &[InputFile], format: Format) -> Result<SchemaRef> {
         }
     }
     let names = first.unwrap_or_default();
-    let fields = names
-        .iter()
-        .map(|name| Field::new(name, DataType::Utf8, true));
+    let fields = names.iter().map(|name| Field::new(name, DataType::Utf8, true));
     Ok(Arc::new(Schema::new(fields.collect::<Vec<Field>>())))
 }
 
@@ -452,11 +428,7 @@ async fn header(file: &InputFile, format: Format) -> Result<Vec<String>> {
         .with_header(true)
         .infer_schema(text.as_slice(), Some(0))
         .map_err(|error| failed(&error))?;
-    let names: Vec<String> = schema
-        .fields()
-        .iter()
-        .map(|one| one.name().clone())
-        .collect();
+    let names: Vec<String> = schema.fields().iter().map(|one| one.name().clone()).collect();
     if names.iter().all(String::is_empty) {
         return Err(Failure::input(format!("{} is empty", file.url)));
     }

@@ -12,10 +12,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new(is_quiet: bool) -> Self {
-        Self {
-            is_quiet,
-            since: Instant::now(),
-        }
+        Self { is_quiet, since: Instant::now() }
     }
 
     pub fn say(&self, text: &str) {

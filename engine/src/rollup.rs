@@ -39,9 +39,7 @@ pub async fn run(args: &RollupArgs, progress: &Progress) -> Result<()> {
         "{} files, {} bytes{}",
         separated(inputs.count() as u64),
         separated(inputs.bytes()),
-        inputs
-            .rows()
-            .map_or_else(String::new, |rows| format!(", {} rows", separated(rows)))
+        inputs.rows().map_or_else(String::new, |rows| format!(", {} rows", separated(rows)))
     ));
     let seen = seen(&rows(&sessions.archive, &rows_statement(&points)).await?)?;
     seen.check(&inputs, &points)?;
@@ -87,11 +85,8 @@ pub async fn run(args: &RollupArgs, progress: &Progress) -> Result<()> {
 /// The columns as the flags name them.
 fn named(args: &RollupArgs) -> Result<PointColumns> {
     let (account, region) = (args.account.as_deref(), args.region.as_deref());
-    let columns = point_columns(
-        &args.columns,
-        account.unwrap_or_default(),
-        region.unwrap_or_default(),
-    );
+    let columns =
+        point_columns(&args.columns, account.unwrap_or_default(), region.unwrap_or_default());
     columns.map_err(|message| {
         Failure::input(message).with_hint("for example: `--columns instance=host,ts=time`")
     })
@@ -134,20 +129,13 @@ fn described(args: &RollupArgs, columns: PointColumns, inputs: &Inputs) -> Resul
     // A type of times says what it holds.
     let time = inputs.schema.field_with_name(&columns.time).ok();
     let is_typed = time.is_some_and(|field| {
-        matches!(
-            field.data_type(),
-            DataType::Timestamp(..) | DataType::Date32 | DataType::Date64
-        )
+        matches!(field.data_type(), DataType::Timestamp(..) | DataType::Date32 | DataType::Date64)
     });
     Ok(Points {
         dialect: Dialect::DataFusion,
         from: POINTS.to_owned(),
         columns,
-        time_unit: if is_typed {
-            TimeUnit::Timestamp
-        } else {
-            args.time_unit.unit()
-        },
+        time_unit: if is_typed { TimeUnit::Timestamp } else { args.time_unit.unit() },
         measures,
         source: args.measured_by.clone(),
         days: args.days.clone(),
@@ -167,13 +155,13 @@ fn columns(points: &Points, inputs: &Inputs) -> Result<Vec<Field>> {
     wanted.extend(&named.gpu);
     for name in &wanted {
         if inputs.schema.field_with_name(name).is_err() {
-            return Err(
-                Failure::input(format!("the archive has no column `{name}`")).with_hint(format!(
+            return Err(Failure::input(format!("the archive has no column `{name}`")).with_hint(
+                format!(
                     "its columns are {}; map them with `--columns`, where `gpu=` says that there \
                      is not a column of GPUs",
                     inputs.column_names().join(", ")
-                )),
-            );
+                ),
+            ));
         }
     }
     let is_number = points.time_unit != TimeUnit::Timestamp;
@@ -243,10 +231,8 @@ async fn chunk(
             ));
         }
         if twice.duplicates > 0 {
-            progress.say(&format!(
-                "{} points came twice, and count once",
-                separated(twice.duplicates)
-            ));
+            progress
+                .say(&format!("{} points came twice, and count once", separated(twice.duplicates)));
             points.is_distinct = true;
             source = Source::of(sessions, points).await?;
             found = source.totals(sessions).await?;
@@ -270,18 +256,12 @@ impl Source {
     async fn of(sessions: &Sessions, points: &Points) -> Result<Self> {
         let statement = points.periods();
         if sessions.is_remote {
-            return Ok(Self {
-                is_staged: false,
-                from: format!("({statement})"),
-            });
+            return Ok(Self { is_staged: false, from: format!("({statement})") });
         }
         let periods = sessions.stage(&statement).await?;
         sessions.own.deregister_table(PERIODS)?;
         register_own(&sessions.own, PERIODS, &[periods])?;
-        Ok(Self {
-            is_staged: true,
-            from: PERIODS.to_owned(),
-        })
+        Ok(Self { is_staged: true, from: PERIODS.to_owned() })
     }
 
     async fn totals(&self, sessions: &Sessions) -> Result<Totals> {

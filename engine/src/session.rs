@@ -41,9 +41,7 @@ impl Sessions {
     /// When the work folder cannot be used, or the cluster is another version or is not there.
     pub async fn open(args: &CommonArgs, progress: &Progress) -> Result<Self> {
         let folder = match &args.work_dir {
-            Some(folder) => tempfile::Builder::new()
-                .prefix("gpucost-")
-                .tempdir_in(folder),
+            Some(folder) => tempfile::Builder::new().prefix("gpucost-").tempdir_in(folder),
             None => tempfile::Builder::new().prefix("gpucost-").tempdir(),
         };
         let folder = folder.map_err(|error| {
@@ -105,10 +103,7 @@ fn embedded(args: &CommonArgs, threads: usize, spill: &Path) -> Result<SessionCo
     let config = SessionConfig::new()
         .with_target_partitions(threads)
         .with_collect_statistics(false)
-        .set_usize(
-            "datafusion.execution.sort_spill_reservation_bytes",
-            reserved,
-        );
+        .set_usize("datafusion.execution.sort_spill_reservation_bytes", reserved);
     Ok(SessionContext::new_with_config_rt(config, runtime))
 }
 
@@ -132,9 +127,7 @@ async fn write(mut stream: SendableRecordBatchStream, path: &Path, most_bytes: u
     let file = File::create(path).map_err(|error| {
         Failure::unexpected("cannot write to the work folder").caused_by(&error)
     })?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .build();
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = ArrowWriter::try_new(file, stream.schema(), Some(properties))?;
     while let Some(batch) = stream.try_next().await? {
         writer.write(&batch)?;

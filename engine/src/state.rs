@@ -43,10 +43,8 @@ fn asked<T>(host: &str, what: &str, read: impl Fn(&Value) -> Option<T>) -> Resul
     };
     let answer = ask(host, what).map_err(|error| failed(&error))?;
     body(&answer).as_ref().and_then(read).ok_or_else(|| {
-        Failure::input(format!(
-            "what answers at {host} is not a scheduler of Ballista"
-        ))
-        .with_hint("name the host and the port of a scheduler with `--engine`")
+        Failure::input(format!("what answers at {host} is not a scheduler of Ballista"))
+            .with_hint("name the host and the port of a scheduler with `--engine`")
     })
 }
 
@@ -82,10 +80,7 @@ fn body(answer: &str) -> Option<Value> {
 
 fn state(body: &Value) -> Option<State> {
     let text = |name: &str| Some(body.get(name)?.as_str()?.to_owned());
-    Some(State {
-        ballista: text("version")?,
-        datafusion: text("datafusion_version")?,
-    })
+    Some(State { ballista: text("version")?, datafusion: text("datafusion_version")? })
 }
 
 fn vcores(body: &Value) -> Option<usize> {
@@ -127,10 +122,7 @@ mod tests {
     fn nothing_that_answers_is_an_error_with_a_hint() {
         // Port 1 of loopback is refused at once.
         let text = of("127.0.0.1:1").expect_err("nothing answers").text();
-        assert!(
-            text.starts_with("error: cannot reach a scheduler at 127.0.0.1:1\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("error: cannot reach a scheduler at 127.0.0.1:1\n"), "{text}");
         assert!(text.contains("\nhint: "), "{text}");
     }
 }

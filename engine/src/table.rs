@@ -88,11 +88,7 @@ impl TableWriter {
         });
         let schema = Schema::new(fields.collect::<Vec<Field>>());
         let most = Most {
-            rows: if table == Table::Asked {
-                MOST_MACHINES
-            } else {
-                MOST_ROWS
-            },
+            rows: if table == Table::Asked { MOST_MACHINES } else { MOST_ROWS },
             bytes: MOST_BYTES,
         };
         Self::new(table.name(), Arc::new(schema), folder, most)
@@ -108,14 +104,9 @@ impl TableWriter {
             .set_max_row_group_row_count(Some(ROWS_OF_A_GROUP))
             .set_created_by(concat!("gpucost-engine ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
-        let options = ArrowWriterOptions::new()
-            .with_properties(properties)
-            .with_skip_arrow_metadata(true);
-        let sealing = Sealing {
-            file: BufWriter::new(file),
-            crc: Crc::new(),
-            bytes: 0,
-        };
+        let options =
+            ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let sealing = Sealing { file: BufWriter::new(file), crc: Crc::new(), bytes: 0 };
         Ok(Self {
             name,
             writer: ArrowWriter::try_new_with_options(sealing, Arc::clone(&schema), options)?,
@@ -143,8 +134,7 @@ impl TableWriter {
                 "give each part of the fleet an account of its own with `--columns account=…`",
             ));
         }
-        self.writer
-            .write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?;
+        self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?;
         Ok(())
     }
 
@@ -183,19 +173,9 @@ impl TableWriter {
                 "give each part of the fleet an account of its own with `--columns account=…`",
             ));
         }
-        let file = file
-            .into_inner()
-            .map_err(|error| unwritten(error.error()))?;
-        file.as_file()
-            .sync_all()
-            .map_err(|error| unwritten(&error))?;
-        Ok(Written {
-            path: file.into_temp_path(),
-            seal: Seal {
-                bytes,
-                crc32: crc.sum(),
-            },
-        })
+        let file = file.into_inner().map_err(|error| unwritten(error.error()))?;
+        file.as_file().sync_all().map_err(|error| unwritten(&error))?;
+        Ok(Written { path: file.into_temp_path(), seal: Seal { bytes, crc32: crc.sum() } })
     }
 }
 
@@ -212,13 +192,11 @@ pub fn temporary(folder: &Path, ending: &str) -> Result<NamedTempFile> {
     let name = format!(".unfinished.{ending}.{}.{number}", std::process::id());
     let mut builder = tempfile::Builder::new();
     builder.prefix(&name).suffix(".tmp").rand_bytes(0);
-    std::fs::create_dir_all(folder)
-        .and_then(|()| builder.tempfile_in(folder))
-        .map_err(|error| {
-            Failure::unexpected(format!("cannot write to {}", folder.display()))
-                .caused_by(&error)
-                .with_hint("name a folder that can be written to with `--out`")
-        })
+    std::fs::create_dir_all(folder).and_then(|()| builder.tempfile_in(folder)).map_err(|error| {
+        Failure::unexpected(format!("cannot write to {}", folder.display()))
+            .caused_by(&error)
+            .with_hint("name a folder that can be written to with `--out`")
+    })
 }
 
 pub fn unwritten(error: &io::Error) -> Failure {
@@ -238,10 +216,7 @@ mod tests {
             ("region", text(vec!["r"; rows])),
             ("instance", text(instances)),
             ("asked", text(vec!["rollup"; rows])),
-            (
-                "period_seconds",
-                Arc::new(Int64Array::from(vec![300; rows])) as ArrayRef,
-            ),
+            ("period_seconds", Arc::new(Int64Array::from(vec![300; rows])) as ArrayRef),
             ("dt", text(vec!["2026-11-01"; rows])),
         ];
         RecordBatch::try_from_iter(columns).expect("columns of one length")
@@ -256,10 +231,7 @@ mod tests {
         let bytes = std::fs::read(&written.path).expect("it is there");
         let mut crc = Crc::new();
         crc.update(&bytes);
-        let seal = Seal {
-            bytes: bytes.len() as u64,
-            crc32: crc.sum(),
-        };
+        let seal = Seal { bytes: bytes.len() as u64, crc32: crc.sum() };
         assert_eq!(written.seal, seal);
         drop(written);
         let left = std::fs::read_dir(folder.path()).expect("a folder").count();
@@ -271,9 +243,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut table = TableWriter::of(Table::Asked, folder.path()).expect("a table");
         assert!(table.write(&asked(vec!["i".repeat(256).as_str()])).is_ok());
-        let error = table
-            .write(&asked(vec!["i".repeat(257).as_str()]))
-            .expect_err("too long");
+        let error = table.write(&asked(vec!["i".repeat(257).as_str()])).expect_err("too long");
         assert!(error.text().contains("`instance`"), "{}", error.text());
     }
 }

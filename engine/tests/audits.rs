@@ -16,10 +16,7 @@ const KEPT: [(&str, &[(&str, i64)]); 10] = [
     ("gpu_power_draw", &[("average", 3_600)]),
     ("gpu_temperature", &[("maximum", 3_600)]),
     ("gpu_encoder_sessions", &[("maximum", 300)]),
-    (
-        "gpu_power_utilization",
-        &[("average", 300), ("maximum", 300)],
-    ),
+    ("gpu_power_utilization", &[("average", 300), ("maximum", 300)]),
     ("cpu_utilization", &[("average", 300)]),
     ("network_in", &[("sum", 3_600)]),
     ("network_out", &[("sum", 3_600)]),
@@ -92,13 +89,7 @@ fn an_audit_of_a_roll_up_is_that_of_the_points() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     generated::write(&points, &folder.path().join("lake"), "parquet", 3, NAMES);
-    done(&[
-        "rollup",
-        "--input",
-        &path("lake"),
-        "--out",
-        &path("history"),
-    ]);
+    done(&["rollup", "--input", &path("lake"), "--out", &path("history")]);
     let audit = |estate: &Value, more: &[&str]| -> Value {
         let file = path("estate.json");
         std::fs::write(&file, estate.to_string()).expect("writable");
@@ -111,10 +102,7 @@ fn an_audit_of_a_roll_up_is_that_of_the_points() {
         assert!(output.status.success(), "{stderr}");
         serde_json::from_slice(&output.stdout).expect("JSON")
     };
-    let found = audit(
-        &estate(&points, kind.days, false),
-        &["--rollups", &path("history")],
-    );
+    let found = audit(&estate(&points, kind.days, false), &["--rollups", &path("history")]);
     let expected = audit(&estate(&points, kind.days, true), &[]);
     assert_ne!(audit(&estate(&points, kind.days, false), &[]), expected);
     assert_eq!(found, expected);

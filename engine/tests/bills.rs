@@ -15,11 +15,7 @@ const HEADER: &str = "lineItem/LineItemType,lineItem/UsageAccountId,bill/Billing
 
 /// A line of a report: its type, usage type, operation, resource, hour and amounts.
 fn line(what: &str, usage: &str, resource: &str, hour: u32, amounts: &str) -> String {
-    let operation = if what == "Copy" {
-        "EKSPod-EC2"
-    } else {
-        "RunInstances"
-    };
+    let operation = if what == "Copy" { "EKSPod-EC2" } else { "RunInstances" };
     let kind = if what == "Copy" { "Usage" } else { what };
     let times = format!(
         "2026-10-01T00:00:00Z,2026-10-05T{hour:02}:00:00Z,2026-10-05T{:02}:00:00Z",
@@ -39,13 +35,8 @@ pub fn bill() -> String {
         3,
         &format!("0.25,0.1,0.1,Hrs{none},g5.xlarge"),
     );
-    text += &line(
-        "Usage",
-        "BoxUsage:g5.xlarge",
-        "i-1",
-        3,
-        &format!("0.5,0.2,0.2,Hrs{none},g5.xlarge"),
-    );
+    text +=
+        &line("Usage", "BoxUsage:g5.xlarge", "i-1", 3, &format!("0.5,0.2,0.2,Hrs{none},g5.xlarge"));
     // An hour under a savings plan, its negation, and the unused part of the plan.
     text += &line(
         "SavingsPlanCoveredUsage",
@@ -83,13 +74,7 @@ pub fn bill() -> String {
         4,
         &format!("0.138888888888,0.011111111111,0.011111111111,GB-Mo{none},"),
     );
-    text += &line(
-        "Copy",
-        "EKS-EC2-Accelerator-Hours",
-        "arn:pod",
-        4,
-        &format!("1,0,0,Hrs{none},"),
-    );
+    text += &line("Copy", "EKS-EC2-Accelerator-Hours", "arn:pod", 4, &format!("1,0,0,Hrs{none},"));
     text
 }
 
@@ -119,18 +104,13 @@ fn lines_add_up_by_resource_and_hour() {
     let zero = |text: &str| format!("{text}.000000000000");
     let found = rows(&out);
     let of = |resource: &str, kind: &str| {
-        let mut own = found
-            .iter()
-            .filter(|row| row[3] == resource && row[7] == kind);
+        let mut own = found.iter().filter(|row| row[3] == resource && row[7] == kind);
         own.next().expect("a row").clone()
     };
     let one = of("i-1", "instance");
     assert_eq!(one[0], "2026-10-01");
     assert_eq!(one[1], "012345678901", "its zero stays");
-    assert_eq!(
-        (&*one[4], &*one[5], &*one[6]),
-        ("g5.xlarge", &*hour(3), "3600")
-    );
+    assert_eq!((&*one[4], &*one[5], &*one[6]), ("g5.xlarge", &*hour(3), "3600"));
     assert_eq!((&*one[8], &*one[9], &*one[10]), ("on-demand", "Hrs", "USD"));
     assert_eq!((&*one[11], &*one[12]), ("2", "0.750000000000"));
     // 0.1 + 0.2 is 0.3, which it is not as doubles.
@@ -138,34 +118,17 @@ fn lines_add_up_by_resource_and_hour() {
         assert_eq!(one[amount], "0.300000000000");
     }
     let covered = of("i-2", "instance");
-    assert_eq!(
-        (&*covered[8], &*covered[18]),
-        ("savings-plan", "43.160000000000")
-    );
+    assert_eq!((&*covered[8], &*covered[18]), ("savings-plan", "43.160000000000"));
     assert_eq!(covered[20], "98.320000000000");
     let negation = of("", "negation");
-    assert_eq!(
-        (&*negation[18], &*negation[20]),
-        (&*zero("0"), "-98.320000000000")
-    );
-    assert_eq!(
-        (&*negation[14], &*negation[15]),
-        ("null", "0"),
-        "it has no list price"
-    );
+    assert_eq!((&*negation[18], &*negation[20]), (&*zero("0"), "-98.320000000000"));
+    assert_eq!((&*negation[14], &*negation[15]), ("null", "0"), "it has no list price");
     let unused = of("", "commitment");
     assert_eq!(unused[18], "6.840000000000", "50 - 43.16");
     let reserved = of("i-3", "instance");
-    assert_eq!(
-        (&*reserved[8], &*reserved[18], &*reserved[19]),
-        ("reserved", "null", "0")
-    );
+    assert_eq!((&*reserved[8], &*reserved[18], &*reserved[19]), ("reserved", "null", "0"));
     assert_eq!(of("vol-1", "volume")[20], "0.011111111111");
-    assert_eq!(
-        found.len(),
-        6,
-        "i-1, i-2, i-3, the volume, negation and commitment"
-    );
+    assert_eq!(found.len(), 6, "i-1, i-2, i-3, the volume, negation and commitment");
 }
 
 #[test]
@@ -175,33 +138,13 @@ fn a_bill_has_a_list_and_no_other_format_is_read_as_one() {
     std::fs::write(&path, bill()).expect("a bill");
     let (path, out) = (path.display().to_string(), folder.path().join("out"));
     let shown = out.display().to_string();
-    let text = failed(
-        &[
-            "bill", "--format", "focus", "--input", &path, "--out", &shown,
-        ],
-        2,
-        &out,
-    );
+    let text = failed(&["bill", "--format", "focus", "--input", &path, "--out", &shown], 2, &out);
     assert!(text.contains("no column `SubAccountId`"), "{text}");
-    done(&[
-        "bill",
-        "--format",
-        "legacy-cur",
-        "--input",
-        &path,
-        "--out",
-        &shown,
-    ]);
+    done(&["bill", "--format", "legacy-cur", "--input", &path, "--out", &shown]);
     let names = files(&out);
     assert_eq!(names.len(), 2, "{names:?}");
-    assert!(
-        names[0].starts_with("archive/v1/bill/period=2026-10/"),
-        "{names:?}"
-    );
-    assert!(
-        names[1].starts_with("archive/v1/bill_run/period=2026-10/"),
-        "{names:?}"
-    );
+    assert!(names[0].starts_with("archive/v1/bill/period=2026-10/"), "{names:?}");
+    assert!(names[1].starts_with("archive/v1/bill_run/period=2026-10/"), "{names:?}");
     assert_eq!(rows_of(&out.join(&names[0])).len(), 6);
 }
 
@@ -244,27 +187,15 @@ fn words_for_nothing_state_nothing() {
             "Hours,0.25,USD,NULL,NULL,null,None,0.406",
         ),
         // It is in the usage type.
-        (
-            "i-0b",
-            format!("Usage,{ec2},null,USW2-BoxUsage:p4d.24xlarge"),
-            "Hrs,1,USD,,32,32,32,32",
-        ),
+        ("i-0b", format!("Usage,{ec2},null,USW2-BoxUsage:p4d.24xlarge"), "Hrs,1,USD,,32,32,32,32"),
         // Another service charges by the hour of an instance; its ARN has no ID of its own.
         (
             "arn:aws:elasticmapreduce:us-east-1:1:cluster/j-1",
             "Usage,Amazon Elastic MapReduce,NULL,BoxUsage:p4d.24xlarge".to_owned(),
             "hour,1,USD,NULL,0.27,0.27,0.27,0.27",
         ),
-        (
-            "NULL",
-            format!("Adjustment,{ec2},g5.4xlarge,NULL"),
-            "NULL,NULL,USD,NULL,-1,-1,-1,-1",
-        ),
-        (
-            "NULL",
-            "Purchase,Support,NULL,NULL".to_owned(),
-            "NULL,1,USD,NULL,9,9,9,9",
-        ),
+        ("NULL", format!("Adjustment,{ec2},g5.4xlarge,NULL"), "NULL,NULL,USD,NULL,-1,-1,-1,-1"),
+        ("NULL", "Purchase,Support,NULL,NULL".to_owned(), "NULL,1,USD,NULL,9,9,9,9"),
     ] {
         let (unit, amounts) = hours.split_once(',').expect("a unit");
         bill += &format!(
@@ -289,11 +220,7 @@ fn words_for_nothing_state_nothing() {
     let chosen = [3, 4, 7, 9, 12, 14, 16, 18, 20];
     let mut found: Vec<Vec<String>> = rows(&out)
         .into_iter()
-        .map(|row| {
-            chosen
-                .map(|column| row[column].replace("0000000000", ""))
-                .to_vec()
-        })
+        .map(|row| chosen.map(|column| row[column].replace("0000000000", "")).to_vec())
         .collect();
     found.sort();
     let of = |row: &str| row.split('|').map(str::to_owned).collect::<Vec<String>>();
@@ -312,11 +239,8 @@ fn a_bill_is_written_to_a_folder_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("cur.csv").display().to_string();
     let out = "s3://bucket/history";
-    let text = failed(
-        &["bill", "--format", "cur2", "--input", &path, "--out", out],
-        2,
-        Path::new(out),
-    );
+    let text =
+        failed(&["bill", "--format", "cur2", "--input", &path, "--out", out], 2, Path::new(out));
     assert!(text.contains("a history is written to a folder"), "{text}");
 }
 

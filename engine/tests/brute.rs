@@ -3,11 +3,7 @@
 use crate::generated::{DAY, Point};
 use std::collections::BTreeMap;
 
-const PERCENT: [&str; 3] = [
-    "gpu_utilization",
-    "gpu_power_utilization",
-    "cpu_utilization",
-];
+const PERCENT: [&str; 3] = ["gpu_utilization", "gpu_power_utilization", "cpu_utilization"];
 
 /// Metrics, statistics, and the seconds of their periods.
 const KEPT: [(&str, &str, i64); 13] = [
@@ -46,12 +42,7 @@ pub fn tables(points: &[Point]) -> Tables {
         let Some(value) = point.value else { continue };
         let is_one = ["cpu_utilization", "network_in", "network_out"].contains(&point.metric);
         let gpu = point.gpu.filter(|_| !is_one);
-        let key = (
-            point.time.div_euclid(DAY),
-            &*point.instance,
-            gpu,
-            point.metric,
-        );
+        let key = (point.time.div_euclid(DAY), &*point.instance, gpu, point.metric);
         series.entry(key).or_default().push((point.time, value));
     }
     let mut all = Tables::new();
@@ -126,13 +117,8 @@ struct Cleaned {
 }
 
 fn clean(raw: &[(i64, f64)], metric: &str, statistic: &str, period: i64) -> Cleaned {
-    let mut cleaned = Cleaned {
-        points: Vec::new(),
-        not_a_number: 0,
-        negative: 0,
-        over_100: 0,
-        duplicate: 0,
-    };
+    let mut cleaned =
+        Cleaned { points: Vec::new(), not_a_number: 0, negative: 0, over_100: 0, duplicate: 0 };
     let mut periods: BTreeMap<i64, BTreeMap<i64, f64>> = BTreeMap::new();
     for (time, value) in raw {
         if !(*value as f32).is_finite() {
@@ -170,11 +156,7 @@ fn figures(metric: &str, statistic: &str, period: i64, cleaned: &Cleaned) -> Vec
         |number: Option<f64>| number.map_or("null".to_owned(), |one| format!("{:?}", one + 0.0));
     let is_known = !points.is_empty();
     let count = |number: u64| {
-        if is_known {
-            number.to_string()
-        } else {
-            "null".to_owned()
-        }
+        if is_known { number.to_string() } else { "null".to_owned() }
     };
     let null = || "null".to_owned();
     let n = count(points.len() as u64);
@@ -188,89 +170,32 @@ fn figures(metric: &str, statistic: &str, period: i64, cleaned: &Cleaned) -> Vec
             some(largest),
             null(),
             count(values().filter(|value| *value >= 1.0).count() as u64),
-            points
-                .first()
-                .map_or_else(null, |(time, _)| time.to_string()),
-            points
-                .last()
-                .map_or_else(null, |(time, _)| time.to_string()),
+            points.first().map_or_else(null, |(time, _)| time.to_string()),
+            points.last().map_or_else(null, |(time, _)| time.to_string()),
         ],
         ("gpu_utilization" | "cpu_utilization", _) => {
             [n, seconds, null(), null(), null(), null(), null(), null()]
         }
-        ("gpu_memory_used", _) => [
-            n,
-            seconds,
-            some(smallest),
-            some(largest),
-            null(),
-            null(),
-            null(),
-            null(),
-        ],
-        ("gpu_memory_total" | "gpu_temperature" | "gpu_encoder_sessions", _) => [
-            null(),
-            null(),
-            null(),
-            some(largest),
-            null(),
-            null(),
-            null(),
-            null(),
-        ],
+        ("gpu_memory_used", _) => {
+            [n, seconds, some(smallest), some(largest), null(), null(), null(), null()]
+        }
+        ("gpu_memory_total" | "gpu_temperature" | "gpu_encoder_sessions", _) => {
+            [null(), null(), null(), some(largest), null(), null(), null(), null()]
+        }
         ("gpu_power_draw", _) => {
-            let sum: u64 = values()
-                .map(|watts| (widened(watts) * 1_000.0).round() as u64)
-                .sum();
-            [
-                n,
-                null(),
-                null(),
-                null(),
-                count(sum),
-                null(),
-                null(),
-                null(),
-            ]
+            let sum: u64 = values().map(|watts| (widened(watts) * 1_000.0).round() as u64).sum();
+            [n, null(), null(), null(), count(sum), null(), null(), null()]
         }
         ("network_in" | "network_out", _) => {
             let sum: u64 = values().map(|bytes| widened(bytes).round() as u64).sum();
             let gbps = values().map(|bytes| widened(bytes) * 8.0 / 3_600.0 / 1e9);
             let busiest = some(gbps.reduce(f64::max));
-            [
-                n,
-                seconds,
-                null(),
-                busiest,
-                count(sum),
-                null(),
-                null(),
-                null(),
-            ]
+            [n, seconds, null(), busiest, count(sum), null(), null(), null()]
         }
-        _ => [
-            null(),
-            null(),
-            null(),
-            null(),
-            null(),
-            null(),
-            null(),
-            null(),
-        ],
+        _ => [null(), null(), null(), null(), null(), null(), null(), null()],
     };
-    let dropped = [
-        cleaned.not_a_number,
-        cleaned.negative,
-        cleaned.over_100,
-        cleaned.duplicate,
-        0,
-    ];
-    let before = row(&[
-        "prometheus",
-        "instance-id",
-        if is_known { "0" } else { "1" },
-    ]);
+    let dropped = [cleaned.not_a_number, cleaned.negative, cleaned.over_100, cleaned.duplicate, 0];
+    let before = row(&["prometheus", "instance-id", if is_known { "0" } else { "1" }]);
     let dropped = dropped.map(|number| number.to_string());
     [before, own.to_vec(), dropped.to_vec()].concat()
 }
@@ -298,11 +223,7 @@ fn histogram(metric: &str, statistic: &str, points: &[(i64, f64)]) -> BTreeMap<u
 
 fn widened(value: f64) -> f64 {
     let rounded = (value * 10_000.0).round() / 10_000.0;
-    if f64::from(rounded as f32) == value {
-        rounded
-    } else {
-        value
-    }
+    if f64::from(rounded as f32) == value { rounded } else { value }
 }
 
 fn row(cells: &[&str]) -> Vec<String> {

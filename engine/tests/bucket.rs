@@ -41,10 +41,7 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        let server = Self {
-            child,
-            address: format!("127.0.0.1:{port}"),
-        };
+        let server = Self { child, address: format!("127.0.0.1:{port}") };
         let began = Instant::now();
         while server.make_bucket().is_err() {
             assert!(began.elapsed() < AT_MOST, "the server does not answer");
@@ -90,10 +87,8 @@ impl Server {
 
     /// Puts the files of a folder below a prefix.
     fn put(&self, folder: &Path, prefix: &str) {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         let bucket = self.bucket();
         for name in files(folder) {
             let bytes = std::fs::read(folder.join(&name)).expect("a file");
@@ -167,10 +162,7 @@ fn a_bucket_gives_the_same_rows_and_a_key_that_is_not_there_an_error() {
     let (output, out) = rolled("nothing/", "none");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(
-        stderr.contains("error: cannot list s3://lake/nothing/"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("error: cannot list s3://lake/nothing/"), "{stderr}");
     assert!(stderr.contains("\nhint: "), "{stderr}");
     assert!(!out.join("v1/usage_run").exists());
 
@@ -183,8 +175,5 @@ fn a_bucket_gives_the_same_rows_and_a_key_that_is_not_there_an_error() {
     let (output, _) = rolled("cut/", "cut-out");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(
-        stderr.contains("s3://lake/cut/part-0.parquet is not a whole"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("s3://lake/cut/part-0.parquet is not a whole"), "{stderr}");
 }

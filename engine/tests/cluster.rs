@@ -22,11 +22,7 @@ fn a_cluster_gives_the_same_rows_with_more_partitions_than_slots() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let archive = folder.path().join("archive");
-    let kind = Kind {
-        instances: 6,
-        days: 3,
-        ..SMALL
-    };
+    let kind = Kind { instances: 6, days: 3, ..SMALL };
     generated::write(&points(kind, 5), &archive, "parquet", 7, NAMES);
     let archive = archive.display().to_string();
     let rolled = |name: &str, flags: &[&str]| {
@@ -71,9 +67,7 @@ impl Own {
     fn start() -> Self {
         Self::script(&["start"]);
         let address = Self::script(&["address"]);
-        Self {
-            address: format!("ballista://{}", address.trim()),
-        }
+        Self { address: format!("ballista://{}", address.trim()) }
     }
 }
 
@@ -94,12 +88,7 @@ fn an_executor_that_is_killed_in_the_middle_changes_no_row() {
     let cluster = Own::start();
     let folder = tempfile::tempdir().expect("a folder");
     let archive = folder.path().join("archive");
-    let kind = Kind {
-        instances: 12,
-        gpus: 4,
-        days: 3,
-        ..SMALL
-    };
+    let kind = Kind { instances: 12, gpus: 4, days: 3, ..SMALL };
     let all = points(kind, 12);
     generated::write(&all, &archive, "parquet", 3, NAMES);
     let out = folder.path().join("out");
@@ -122,10 +111,7 @@ fn an_executor_that_is_killed_in_the_middle_changes_no_row() {
     }
     let status = rolling.wait().expect("it ended");
     assert!(status.success(), "{status}");
-    assert!(
-        killed_in.is_some(),
-        "it ended before an executor was killed"
-    );
+    assert!(killed_in.is_some(), "it ended before an executor was killed");
     let mut found = tables(&out);
     found.remove("usage_hour");
     assert!(found == brute::tables(&all), "other rows");
@@ -140,9 +126,7 @@ fn a_cluster_without_executors_is_an_error() {
     let (engine, folder) = (scheduler("55.0.0"), tempfile::tempdir().expect("a folder"));
     let out = folder.path().join("out");
     let shown = out.display().to_string();
-    let arguments = [
-        "rollup", "--input", "x", "--out", &shown, "--engine", &engine,
-    ];
+    let arguments = ["rollup", "--input", "x", "--out", &shown, "--engine", &engine];
     let text = failed(&arguments, 1, &out);
     assert!(text.contains(" has no executor\n"), "{text}");
 }
@@ -176,12 +160,7 @@ fn another_version_of_a_cluster_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
     let shown = out.display().to_string();
-    let arguments = [
-        "rollup", "--input", "x", "--out", &shown, "--engine", &engine,
-    ];
+    let arguments = ["rollup", "--input", "x", "--out", &shown, "--engine", &engine];
     let text = failed(&arguments, 2, &out);
-    assert!(
-        text.contains("Ballista 54.0.0") && text.contains("Ballista 55.0.0"),
-        "{text}"
-    );
+    assert!(text.contains("Ballista 54.0.0") && text.contains("Ballista 55.0.0"), "{text}");
 }

@@ -128,10 +128,7 @@ fn assert_within(found: &Tables, points: &[Point], metric: &str, bounds: fn(i64)
         // A mean of single precision is off by less than a hundredth of a step.
         let slack = width / 100.0;
         let is_inside = (least - slack..=least + width + slack).contains(value);
-        assert!(
-            is_inside,
-            "{metric} {key:?}: {value} is not in {least} + {width}"
-        );
+        assert!(is_inside, "{metric} {key:?}: {value} is not in {least} + {width}");
     }
 }
 

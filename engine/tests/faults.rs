@@ -12,9 +12,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().expect("a folder"),
-        }
+        Self { folder: tempfile::tempdir().expect("a folder") }
     }
 
     fn archive(&self) -> PathBuf {
@@ -64,10 +62,7 @@ fn half_a_file_is_an_error() {
     let bytes = std::fs::read(&path).expect("a file");
     std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("half of it");
     let text = place.fails(2, &[]);
-    assert!(
-        text.contains("part-1.parquet is not a whole Parquet file"),
-        "{text}"
-    );
+    assert!(text.contains("part-1.parquet is not a whole Parquet file"), "{text}");
 }
 
 #[test]
@@ -115,10 +110,7 @@ fn points_of_one_time_that_differ_are_an_error() {
     points.push(other);
     written(&place, &points);
     let text = place.fails(2, &[]);
-    assert!(
-        text.contains("1 times of series have several points"),
-        "{text}"
-    );
+    assert!(text.contains("1 times of series have several points"), "{text}");
 }
 
 #[test]
@@ -127,17 +119,11 @@ fn one_metric_under_two_names_at_one_time_is_an_error() {
     let mut points = points(SMALL, 1);
     let own = points.iter().filter(|one| one.metric == "gpu_utilization");
     let again: Vec<Point> = own.cloned().collect();
-    points.extend(again.into_iter().map(|one| Point {
-        metric: "DCGM_FI_DEV_GPU_UTIL",
-        ..one
-    }));
+    points.extend(again.into_iter().map(|one| Point { metric: "DCGM_FI_DEV_GPU_UTIL", ..one }));
     written(&place, &points);
     let map = "gpu_utilization=gpu_utilization,gpu_utilization=DCGM_FI_DEV_GPU_UTIL";
     let text = place.fails(2, &["--metric-map", map]);
-    assert!(
-        text.contains("times of series have several points"),
-        "{text}"
-    );
+    assert!(text.contains("times of series have several points"), "{text}");
 }
 
 #[test]
@@ -155,11 +141,7 @@ fn indexes_of_gpus_that_gpucost_does_not_read_are_an_error() {
 #[test]
 fn little_room_on_disk_is_an_error() {
     let place = Place::new();
-    let kind = generated::Kind {
-        instances: 30,
-        gpus: 8,
-        ..SMALL
-    };
+    let kind = generated::Kind { instances: 30, gpus: 8, ..SMALL };
     written(&place, &points(kind, 1));
     let text = place.fails(1, &["--memory", "16MiB", "--work-limit", "1MiB"]);
     assert!(text.contains("--work-limit"), "{text}");
@@ -176,11 +158,7 @@ fn inputs_that_are_none_are_errors() {
         (&*empty, "no file that ends with .parquet"),
         ("http://127.0.0.1/x", "is neither a path nor a bucket"),
     ] {
-        let text = failed(
-            &["rollup", "--input", input, "--out", &out],
-            2,
-            Path::new(&out),
-        );
+        let text = failed(&["rollup", "--input", input, "--out", &out], 2, Path::new(&out));
         assert!(text.contains(says), "{text}");
     }
 }

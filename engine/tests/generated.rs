@@ -50,13 +50,7 @@ pub struct Kind {
     pub twice: bool,
 }
 
-pub const SMALL: Kind = Kind {
-    instances: 3,
-    gpus: 2,
-    days: 2,
-    step: 60,
-    twice: false,
-};
+pub const SMALL: Kind = Kind { instances: 3, gpus: 2, days: 2, step: 60, twice: false };
 
 /// The points in no order.
 pub fn points(kind: Kind, seed: u64) -> Vec<Point> {
@@ -117,13 +111,7 @@ fn series(
             };
             // A row without a value, or none at all.
             if time < end && (what != 0 || rng.bool()) {
-                let point = Point {
-                    instance: instance.clone(),
-                    gpu,
-                    metric,
-                    time,
-                    value,
-                };
+                let point = Point { instance: instance.clone(), gpu, metric, time, value };
                 if kind.twice && rng.u8(..) < 3 {
                     all.push(point.clone());
                 }
@@ -135,17 +123,7 @@ fn series(
 }
 
 fn bad(rng: &mut Rng) -> f64 {
-    let all = [
-        -1.0,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        150.0,
-        -0.0,
-        1e300,
-        -1e-9,
-        100.0,
-    ];
+    let all = [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 150.0, -0.0, 1e300, -1e-9, 100.0];
     all[rng.usize(0..all.len())]
 }
 
@@ -181,9 +159,7 @@ fn batch(points: &[Point], names: [&str; 5]) -> RecordBatch {
         Arc::new(StringArray::from(instances)),
         Arc::new(Int64Array::from_iter(points.iter().map(|one| one.gpu))),
         Arc::new(StringArray::from(metrics)),
-        Arc::new(Int64Array::from_iter_values(
-            points.iter().map(|one| one.time),
-        )),
+        Arc::new(Int64Array::from_iter_values(points.iter().map(|one| one.time))),
         Arc::new(Float64Array::from_iter(points.iter().map(|one| one.value))),
     ];
     let columns = names.into_iter().zip(columns);

@@ -57,10 +57,7 @@ fn csv_and_arrow_give_the_same_rows() {
 
 #[test]
 fn points_that_come_twice_count_once_and_are_counted() {
-    let kind = Kind {
-        twice: true,
-        ..SMALL
-    };
+    let kind = Kind { twice: true, ..SMALL };
     let (folder, expected) = rolled(kind, 11, "parquet", &[]);
     let twice = expected["usage_series"].iter().any(|row| row[19] != "0");
     assert!(twice, "some points come twice");
@@ -69,29 +66,17 @@ fn points_that_come_twice_count_once_and_are_counted() {
 
 #[test]
 fn samples_that_are_closer_than_five_seconds_are_no_duplicates() {
-    let kind = Kind {
-        instances: 1,
-        gpus: 1,
-        days: 1,
-        step: 2,
-        twice: false,
-    };
+    let kind = Kind { instances: 1, gpus: 1, days: 1, step: 2, twice: false };
     let (folder, expected) = rolled(kind, 3, "parquet", &[]);
     assert_same(&of(&folder.path().join("out")), &expected);
 }
 
 #[test]
 fn more_partitions_than_threads_and_little_memory_give_the_same_rows() {
-    let kind = Kind {
-        instances: 6,
-        days: 3,
-        ..SMALL
-    };
-    for flags in [
-        &["--threads", "1"][..],
-        &["--threads", "16"],
-        &["--threads", "2", "--memory", "32MiB"],
-    ] {
+    let kind = Kind { instances: 6, days: 3, ..SMALL };
+    for flags in
+        [&["--threads", "1"][..], &["--threads", "16"], &["--threads", "2", "--memory", "32MiB"]]
+    {
         let (folder, expected) = rolled(kind, 5, "parquet", flags);
         assert_same(&of(&folder.path().join("out")), &expected);
     }
@@ -116,13 +101,7 @@ fn by_day(all: &[generated::Point], folder: &Path) -> String {
             break;
         }
         if !of_day.is_empty() {
-            generated::write(
-                &of_day,
-                &archive.join(format!("day={day}")),
-                "parquet",
-                2,
-                NAMES,
-            );
+            generated::write(&of_day, &archive.join(format!("day={day}")), "parquet", 2, NAMES);
         }
     }
     archive.display().to_string()
@@ -144,11 +123,7 @@ fn files_of_other_days_are_not_read() {
     }
     let out = folder.path().join("out");
     let shown = out.display().to_string();
-    let arguments = |days| {
-        [
-            "rollup", "--input", &archive, "--out", &shown, "--days", days,
-        ]
-    };
+    let arguments = |days| ["rollup", "--input", &archive, "--out", &shown, "--days", days];
     let output = run(&arguments("2026-11-01..2026-11-02"));
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).expect("UTF-8");
@@ -161,15 +136,9 @@ fn files_of_other_days_are_not_read() {
     }
     assert_same(&of(&out), &expected);
     let text = failed(&arguments("2026-12-24"), 2, &folder.path().join("none"));
-    assert!(
-        text.contains("error: no file of the archive has points of these days\n"),
-        "{text}"
-    );
+    assert!(text.contains("error: no file of the archive has points of these days\n"), "{text}");
     // 2026-12-24 is day 20,811.
-    assert!(
-        text.contains("the days are 1798070400 to 1798156799: "),
-        "{text}"
-    );
+    assert!(text.contains("the days are 1798070400 to 1798156799: "), "{text}");
 }
 
 #[test]
@@ -180,13 +149,7 @@ fn a_day_without_any_file_is_in_no_table() {
     all.retain(|one| one.time / DAY != FIRST_DAY + 1);
     let archive = by_day(&all, folder.path());
     let out = folder.path().join("out");
-    done(&[
-        "rollup",
-        "--input",
-        &archive,
-        "--out",
-        &out.display().to_string(),
-    ]);
+    done(&["rollup", "--input", &archive, "--out", &out.display().to_string()]);
     assert_same(&of(&out), &brute::tables(&all));
 }
 
@@ -252,14 +215,8 @@ fn a_run_has_a_list_with_the_checksums_of_its_tables() {
         let tables = list_of["tables"].as_object().expect("tables");
         assert_eq!(tables.len(), 5);
         for (table, seal) in tables {
-            let beside = if table == "usage_hour" {
-                "archive/"
-            } else {
-                ""
-            };
-            let path = list
-                .replace("usage_run", table)
-                .replace(".json", ".parquet");
+            let beside = if table == "usage_hour" { "archive/" } else { "" };
+            let path = list.replace("usage_run", table).replace(".json", ".parquet");
             let path = format!("{beside}{path}");
             let bytes = std::fs::read(out.join(&path)).expect("a table");
             let mut crc = flate2::Crc::new();
@@ -276,10 +233,8 @@ fn hours_add_up_to_the_points() {
     let points = points(SMALL, 4);
     let is_valid = |value: f64| (0.0..=100.0).contains(&value);
     let of_metric = points.iter().filter(|one| one.metric == "gpu_utilization");
-    let values: Vec<f64> = of_metric
-        .filter_map(|one| one.value)
-        .filter(|one| is_valid(*one))
-        .collect();
+    let values: Vec<f64> =
+        of_metric.filter_map(|one| one.value).filter(|one| is_valid(*one)).collect();
     let rows = &tables(&folder.path().join("out"))["usage_hour"];
     let rows = rows.iter().filter(|row| row[3] == "gpu_utilization");
     let (mut n, mut active, mut sum) = (0, 0, 0_i64);

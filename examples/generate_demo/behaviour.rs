@@ -123,9 +123,7 @@ pub fn noisy(chance: &mut Chance, percent: f64, reach_halves: i32) -> f64 {
 
 /// A CPU around one level throughout.
 pub fn level_cpu(chance: &mut Chance, percent: f64, reach_halves: i32) -> Vec<f64> {
-    (0..PERIODS)
-        .map(|_| noisy(chance, percent, reach_halves))
-        .collect()
+    (0..PERIODS).map(|_| noisy(chance, percent, reach_halves)).collect()
 }
 
 /// Periods from one checkpoint of a training run to the next.

@@ -66,12 +66,8 @@ impl Recorder<'_> {
             let instant = Timestamp::from_second(second).expect("inside the window");
             Some((instant, value?))
         });
-        let (points, rejected) = Points::clean(
-            raw,
-            (label.metric, label.statistic),
-            self.window,
-            period_seconds,
-        );
+        let (points, rejected) =
+            Points::clean(raw, (label.metric, label.statistic), self.window, period_seconds);
         self.series.push(Series {
             instance: self.instance.clone(),
             gpu: label.gpu,
@@ -99,22 +95,10 @@ impl Recorder<'_> {
             source: SeriesSource::CloudWatchAgent,
         };
         let by_period = [
-            (
-                label(Metric::GpuUtilization, Statistic::Average),
-                &usage.average_percent,
-            ),
-            (
-                label(Metric::GpuUtilization, Statistic::Maximum),
-                &usage.maximum_percent,
-            ),
-            (
-                label(Metric::GpuMemoryUsed, Statistic::Average),
-                &usage.average_memory_mib,
-            ),
-            (
-                label(Metric::GpuMemoryUsed, Statistic::Maximum),
-                &usage.maximum_memory_mib,
-            ),
+            (label(Metric::GpuUtilization, Statistic::Average), &usage.average_percent),
+            (label(Metric::GpuUtilization, Statistic::Maximum), &usage.maximum_percent),
+            (label(Metric::GpuMemoryUsed, Statistic::Average), &usage.average_memory_mib),
+            (label(Metric::GpuMemoryUsed, Statistic::Maximum), &usage.maximum_memory_mib),
         ];
         for (label, values) in by_period {
             let values = values.iter().zip(reported);
@@ -138,11 +122,7 @@ impl Recorder<'_> {
             let warming = 44.0 * watts / card.full_w;
             Some((27.0 + warming).round() + f64::from(chance.between(0, 1)))
         });
-        self.push(
-            label(Metric::GpuTemperature, Statistic::Maximum),
-            HOUR_SECONDS,
-            celsius,
-        );
+        self.push(label(Metric::GpuTemperature, Statistic::Maximum), HOUR_SECONDS, celsius);
     }
 
     /// EC2 counts bytes without an agent, and so without its outages.
@@ -153,12 +133,7 @@ impl Recorder<'_> {
         ];
         for (metric, bytes) in by_direction {
             self.push(
-                Label {
-                    gpu: None,
-                    metric,
-                    statistic: Statistic::Sum,
-                    source: SeriesSource::Ec2,
-                },
+                Label { gpu: None, metric, statistic: Statistic::Sum, source: SeriesSource::Ec2 },
                 HOUR_SECONDS,
                 bytes.iter().copied().map(Some),
             );
@@ -210,11 +185,7 @@ pub fn record(
     chance: &mut Chance,
 ) -> Vec<Series> {
     let reported = reported(chance, longest_outage_periods);
-    let mut recorder = Recorder {
-        instance,
-        window,
-        series: Vec::new(),
-    };
+    let mut recorder = Recorder { instance, window, series: Vec::new() };
     recorder.push(
         Label {
             gpu: None,

@@ -66,9 +66,8 @@ pub(super) fn with_cents_of_the_plan(
 /// Makes a finding advise what the plan buys for its workload, whatever term that is.
 fn name_purchases(finding: &mut Finding, action: &Action, purchases: &[Purchase]) {
     let id = finding.workload();
-    let own = purchases
-        .iter()
-        .filter(|purchase| purchase.shares.iter().any(|share| share.id == id));
+    let own =
+        purchases.iter().filter(|purchase| purchase.shares.iter().any(|share| share.id == id));
     let mut terms: Vec<String> = own.map(|purchase| purchase.term.name.clone()).collect();
     terms.dedup();
     finding.recommendation.to = terms.join("; ");

@@ -32,9 +32,9 @@ impl AuditedWorkload {
     /// Per month after the plan; absent when it is unpriced.
     pub fn planned_monthly_cost(&self) -> Option<Money> {
         let cost = self.workload.monthly_cost()?;
-        self.actions.iter().try_fold(cost, |rest, action| {
-            rest.checked_sub(action.monthly_savings()).ok()
-        })
+        self.actions
+            .iter()
+            .try_fold(cost, |rest, action| rest.checked_sub(action.monthly_savings()).ok())
     }
 
     /// What its part of the plan saves per month, zero without an action; absent

@@ -94,11 +94,7 @@ fn services<'a>(running: &'a [&'a Arc<Workload>]) -> impl Iterator<Item = String
     let serving = running.iter().filter(|workload| is_service(workload));
     let names = serving.map(move |service| {
         let alike = running.iter().filter(|other| other.name == service.name);
-        if alike.count() == 1 {
-            service.name.clone()
-        } else {
-            service.id()
-        }
+        if alike.count() == 1 { service.name.clone() } else { service.id() }
     });
     names.take(LISTED)
 }
@@ -113,10 +109,7 @@ fn find<'a>(
 ) -> Result<&'a Arc<Workload>, NoDemand> {
     let ids = || running.iter().map(|workload| workload.id());
     let Some(asked) = asked else {
-        let serving = running
-            .iter()
-            .copied()
-            .filter(|workload| is_service(workload));
+        let serving = running.iter().copied().filter(|workload| is_service(workload));
         let serving: Vec<&'a Arc<Workload>> = serving.collect();
         return match (serving.as_slice(), running) {
             (_, []) => Err(NoDemand::Empty),
@@ -133,18 +126,14 @@ fn find<'a>(
     if let Some(workload) = by_id.or(named).copied() {
         return Ok(workload);
     }
-    let known: Vec<String> = ids()
-        .chain(running.iter().map(|workload| workload.name.clone()))
-        .collect();
+    let known: Vec<String> =
+        ids().chain(running.iter().map(|workload| workload.name.clone())).collect();
     let mut nearest = nearest_names(asked, known.iter().map(String::as_str));
     nearest.dedup();
     if nearest.is_empty() {
         nearest = ids().take(LISTED).collect();
     }
-    Err(NoDemand::NotFound {
-        asked: asked.to_owned(),
-        nearest,
-    })
+    Err(NoDemand::NotFound { asked: asked.to_owned(), nearest })
 }
 
 fn of_workload(
@@ -155,17 +144,12 @@ fn of_workload(
     let id = workload.id();
     let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
     let Some(offer) = offer else {
-        return Err(NoDemand::UnknownType {
-            instance_type: workload.key.instance_type.clone(),
-        });
+        return Err(NoDemand::UnknownType { instance_type: workload.key.instance_type.clone() });
     };
     let gpus_per_instance = u32::from(offer.share.visible_devices());
     let grid = (estate.window, estate.period_seconds);
     let measured = estate.measured();
-    let instances = estate
-        .instances
-        .iter()
-        .map(|instance| (&instance.id, instance));
+    let instances = estate.instances.iter().map(|instance| (&instance.id, instance));
     let instances: BTreeMap<&ResourceId, _> = instances.collect();
     let mut joint = Timeline::new(estate.window, estate.period_seconds);
     let mut is_measured = false;
@@ -173,13 +157,8 @@ fn of_workload(
         let Some(instance) = instances.get(&usage.instance) else {
             continue;
         };
-        let (timeline, _) = measured
-            .of(&instance.id)
-            .timeline(instance, Some(offer), grid);
-        if usage
-            .signal
-            .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
-        {
+        let (timeline, _) = measured.of(&instance.id).timeline(instance, Some(offer), grid);
+        if usage.signal.is_some_and(|(signal, _)| signal == Signal::GpuUtilization) {
             is_measured = true;
             joint.add(&timeline);
         } else {
@@ -191,10 +170,7 @@ fn of_workload(
     }
     let periods: Vec<KnownPeriod> = joint
         .loads()
-        .map(|load| KnownPeriod {
-            busy_gpus: load.busy_gpus,
-            instances: Some(load.instances),
-        })
+        .map(|load| KnownPeriod { busy_gpus: load.busy_gpus, instances: Some(load.instances) })
         .collect();
     let period = i64::from(estate.period_seconds);
     let demand = Demand::new(estate.window.start, period, gpus_per_instance, &periods);

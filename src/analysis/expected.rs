@@ -52,16 +52,8 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
                 rate: price.and_then(|quote| rate(instance, &quote, &paid)),
             }],
             hours: usage.of(&instance.id).hour_uses(instance, offer, grid),
-            volumes: instance
-                .volumes
-                .iter()
-                .map(|volume| volume.id.clone())
-                .collect(),
-            addresses: instance
-                .addresses
-                .iter()
-                .map(|address| address.id.clone())
-                .collect(),
+            volumes: instance.volumes.iter().map(|volume| volume.id.clone()).collect(),
+            addresses: instance.addresses.iter().map(|address| address.id.clone()).collect(),
         });
     }
     let left_out = estate.instances.len() - instances.len();

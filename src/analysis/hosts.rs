@@ -157,11 +157,8 @@ mod tests {
 
     #[test]
     fn what_is_not_reserved_costs_its_share_of_each_type() {
-        let instances = [
-            instance(0, "g5.12xlarge"),
-            instance(1, "g5.xlarge"),
-            instance(2, "g5.xlarge"),
-        ];
+        let instances =
+            [instance(0, "g5.12xlarge"), instance(1, "g5.xlarge"), instance(2, "g5.xlarge")];
         let machines = |last: Option<&'static str>| {
             [
                 machine(&instances[0], Some("7")),

@@ -63,10 +63,7 @@ impl Listing<'_> {
     /// The day of the oldest list that a price was read from; absent when
     /// nothing is priced.
     pub fn oldest_seen_on(&self) -> Option<Date> {
-        let quotes = self
-            .instances
-            .iter()
-            .filter_map(|instance| instance.quote.as_ref());
+        let quotes = self.instances.iter().filter_map(|instance| instance.quote.as_ref());
         let of_jobs = self.jobs.iter().filter_map(|job| job.seen_on);
         quotes.map(|quote| quote.seen_on).chain(of_jobs).min()
     }
@@ -76,27 +73,17 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let inputs = Inputs {
         estate,
-        paid: EstateCommitments::groups(estate, &prices, policy)
-            .2
-            .paid_hours(),
+        paid: EstateCommitments::groups(estate, &prices, policy).2.paid_hours(),
         usages: estate.measured(),
         prices: &prices,
         policy,
     };
     let mut gaps = estate.gaps.clone();
-    let mut instances: Vec<ListedInstance<'a>> = estate
-        .instances
-        .iter()
-        .map(|instance| inputs.listed(instance, &mut gaps))
-        .collect();
+    let mut instances: Vec<ListedInstance<'a>> =
+        estate.instances.iter().map(|instance| inputs.listed(instance, &mut gaps)).collect();
     instances.sort_by_key(|listed| {
         let instance = listed.instance;
-        (
-            &instance.account,
-            &instance.region,
-            &instance.instance_type,
-            &instance.id,
-        )
+        (&instance.account, &instance.region, &instance.instance_type, &instance.id)
     });
     let machines: Vec<Machine<'a>> = instances.iter().map(machine).collect();
     let hosts = listed_hosts(&estate.managed.hosts, &machines);
@@ -105,28 +92,12 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     gaps.dedup();
     let mut clusters = estate.clusters.clone();
     clusters.sort();
-    let Clusters {
-        nodes,
-        claims,
-        uses: _,
-    } = clusters;
-    Listing {
-        estate,
-        instances,
-        nodes: listed_nodes(nodes, &claims),
-        claims,
-        hosts,
-        jobs,
-        gaps,
-    }
+    let Clusters { nodes, claims, uses: _ } = clusters;
+    Listing { estate, instances, nodes: listed_nodes(nodes, &claims), claims, hosts, jobs, gaps }
 }
 
 fn machine<'a>(listed: &ListedInstance<'a>) -> Machine<'a> {
-    Machine {
-        instance: listed.instance,
-        shape: listed.shape,
-        rate: listed.hourly,
-    }
+    Machine { instance: listed.instance, shape: listed.shape, rate: listed.hourly }
 }
 
 fn listed_nodes(nodes: Vec<Node>, claims: &[Claim]) -> Vec<ListedNode> {
@@ -138,10 +109,7 @@ fn listed_nodes(nodes: Vec<Node>, claims: &[Claim]) -> Vec<ListedNode> {
     }
     let listed = nodes.into_iter().map(|node| {
         let own = by_machine.get(&node.machine);
-        ListedNode {
-            devices: node.funnel(own.into_iter().flatten().copied()),
-            node,
-        }
+        ListedNode { devices: node.funnel(own.into_iter().flatten().copied()), node }
     });
     listed.collect()
 }
@@ -165,11 +133,8 @@ impl<'a> Inputs<'a, '_> {
         }
         let paid = self.paid.get(&instance.id);
         let paid = paid.filter(|_| !self.has_ended(instance));
-        let quote = if instance.state.is_running() {
-            quote(instance, self.prices, gaps)
-        } else {
-            None
-        };
+        let quote =
+            if instance.state.is_running() { quote(instance, self.prices, gaps) } else { None };
         let hourly = quote.as_ref().and_then(|quote| match paid {
             Some(paid) => paid.hourly(quote.rate),
             None => Some(quote.rate),
@@ -178,10 +143,7 @@ impl<'a> Inputs<'a, '_> {
             let cause = Cause::of(CauseKind::PriceNotCombined, [""]);
             gaps.push(Gap::of(GapSubject::Price, place, cause));
         }
-        let is_stopped = matches!(
-            instance.state,
-            InstanceState::Stopped | InstanceState::Stopping
-        );
+        let is_stopped = matches!(instance.state, InstanceState::Stopped | InstanceState::Stopping);
         let idle_storage =
             is_stopped.then(|| idle_storage_costs(&[instance], self.prices, self.policy));
         for what in idle_storage.iter().flat_map(|costs| &costs.unpriced) {
@@ -191,10 +153,8 @@ impl<'a> Inputs<'a, '_> {
         ListedInstance {
             instance,
             shape,
-            purchase_option: paid.map_or_else(
-                || instance.purchase_option(),
-                CommittedHours::purchase_option,
-            ),
+            purchase_option: paid
+                .map_or_else(|| instance.purchase_option(), CommittedHours::purchase_option),
             quote,
             hourly,
             idle_storage,

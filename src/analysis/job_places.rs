@@ -245,10 +245,6 @@ fn duration(job: &TrainingJob) -> Option<i64> {
     let lasted = job.started.zip(job.ended);
     let lasted = lasted.map(|(from, to)| from_to(from, to));
     let billed = job.billable_seconds.filter(|_| !job.is_spot);
-    let known = [
-        job.training_seconds.map(i64::from),
-        lasted,
-        billed.map(i64::from),
-    ];
+    let known = [job.training_seconds.map(i64::from), lasted, billed.map(i64::from)];
     known.into_iter().flatten().find(|seconds| *seconds > 0)
 }

@@ -12,9 +12,6 @@ pub fn machine_hours(estate: &Estate, machine: &ResourceId) -> Option<(MachineHo
     let shape = instance_shape(estate, &instance.instance_type);
     let offer = shape.and_then(|shape| shape.gpu.as_ref());
     let grid = (estate.window, estate.period_seconds);
-    let hours = estate
-        .measured()
-        .of(machine)
-        .hour_means(instance, offer, grid);
+    let hours = estate.measured().of(machine).hour_means(instance, offer, grid);
     Some((hours, whole_hours(grid.0, grid.1)))
 }

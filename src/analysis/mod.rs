@@ -187,9 +187,7 @@ impl Audit {
             *total.entry(saving.currency()).or_default() += saving.amount();
             let rest = saving.amount() - listed.get(id.as_str()).copied().unwrap_or_default();
             if rest > Decimal::ZERO {
-                rows.entry(saving.currency())
-                    .or_default()
-                    .push((id, action, rest));
+                rows.entry(saving.currency()).or_default().push((id, action, rest));
             }
         }
         let mut covered = BTreeMap::new();
@@ -215,12 +213,8 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 pub fn audit_to_choose(estate: &Estate, policy: &Policy, accepted: Risk) -> (Audit, Choices) {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let mut levels = BTreeMap::new();
-    let audit = judge(
-        (estate, estate.measured()),
-        &prices,
-        (policy, accepted, false),
-        Some(&mut levels),
-    );
+    let audit =
+        judge((estate, estate.measured()), &prices, (policy, accepted, false), Some(&mut levels));
     (audit, Choices::new(levels, policy.clone()))
 }
 
@@ -343,12 +337,7 @@ fn judge(
         silent.dedup();
         gaps.extend(unpriced_gap(&group.workload, &silent));
         gaps.extend(silent.iter().map(Silence::gap));
-        let Grouped {
-            workload,
-            verdict,
-            parts,
-            ..
-        } = group;
+        let Grouped { workload, verdict, parts, .. } = group;
         audited.push(AuditedWorkload {
             workload,
             verdict,
@@ -418,10 +407,7 @@ fn unpriced_gap(workload: &Workload, silent: &[Silence]) -> Option<Gap> {
 /// Says of each gap of a workload what helps where its machines are.
 fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], asked: QueriedSources) {
     let mut providers: BTreeMap<String, Provider> = BTreeMap::new();
-    for AuditedWorkload {
-        workload, silent, ..
-    } in workloads
-    {
+    for AuditedWorkload { workload, silent, .. } in workloads {
         let provider = workload.key.provider;
         for silence in silent {
             remedy::advise(&mut silence.missing_data, provider, asked);
@@ -443,11 +429,7 @@ fn sort(workloads: &mut [AuditedWorkload], findings: &mut [Finding], gaps: &mut 
     });
     findings.sort_by_cached_key(|finding| {
         let savings = finding.monthly_savings.map(Money::amount);
-        (
-            std::cmp::Reverse(savings),
-            std::cmp::Reverse(finding.severity),
-            finding.id(),
-        )
+        (std::cmp::Reverse(savings), std::cmp::Reverse(finding.severity), finding.id())
     });
     gaps.sort();
     gaps.dedup();

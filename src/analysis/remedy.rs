@@ -38,10 +38,9 @@ pub(in crate::analysis) fn advise(gap: &mut Gap, provider: Provider, asked: Quer
         (kind, false) if is_of_gpu_metrics(kind) => {
             format!("read GPU metrics of a Prometheus server with `--prometheus-url`; {HELM}")
         }
-        (kind, true) if is_of_gpu_metrics(kind) && asked.prometheus => format!(
-            "{}; or have the Prometheus server scrape this machine too",
-            gap.hint
-        ),
+        (kind, true) if is_of_gpu_metrics(kind) && asked.prometheus => {
+            format!("{}; or have the Prometheus server scrape this machine too", gap.hint)
+        }
         (CauseKind::RunningTimeAssumed, false) => {
             "add its `cpu_utilization` series to an estate file".to_owned()
         }
@@ -101,10 +100,7 @@ mod tests {
         let cause = Cause::of(CauseKind::NothingPriced, []);
         let mut gap = Gap::of(GapSubject::Price, "everything", cause);
         let before = gap.clone();
-        let asked = |prometheus| QueriedSources {
-            prometheus,
-            aws: true,
-        };
+        let asked = |prometheus| QueriedSources { prometheus, aws: true };
         advise(&mut gap, Provider::OnPremises, asked(true));
         assert_eq!(gap, before);
         let cause = Cause::of(CauseKind::RunningTimeAssumed, ["1", "2"]);

@@ -20,20 +20,12 @@ pub struct Rentals {
 /// Prices of the one type of a question on AWS, and of machines of its other providers with
 /// the same GPU.
 pub fn rentals(question: &Question, gpu: &GpuOffer, prices: &Prices<'_>) -> Rentals {
-    let own = Question {
-        providers: BTreeSet::from([AWS.to_owned()]),
-        ..question.clone()
-    };
+    let own = Question { providers: BTreeSet::from([AWS.to_owned()]), ..question.clone() };
     let others = Question {
         instance_types: Vec::new(),
         gpu: like(gpu),
         regions: Vec::new(),
-        providers: question
-            .providers
-            .iter()
-            .filter(|name| *name != AWS)
-            .cloned()
-            .collect(),
+        providers: question.providers.iter().filter(|name| *name != AWS).cloned().collect(),
         ..question.clone()
     };
     let mut rentals = Rentals::default();
@@ -46,10 +38,7 @@ pub fn rentals(question: &Question, gpu: &GpuOffer, prices: &Prices<'_>) -> Rent
             let gpus = offer.gpus.as_ref();
             gpus.is_some_and(|gpus| gpus.model == gpu.model.name())
         };
-        for offer in compare(&others, prices)
-            .iter()
-            .filter(|offer| is_same(offer))
-        {
+        for offer in compare(&others, prices).iter().filter(|offer| is_same(offer)) {
             rentals.add(offer, false);
         }
     }
@@ -66,9 +55,7 @@ impl Rentals {
             (Paying::Reserved1yr, &offer.commitment_1yr),
             (Paying::Reserved3yr, &offer.commitment_3yr),
         ];
-        let priced = ways
-            .into_iter()
-            .filter_map(|(paying, quote)| Some((paying, quote.as_ref()?)));
+        let priced = ways.into_iter().filter_map(|(paying, quote)| Some((paying, quote.as_ref()?)));
         let is_dollars = |quote: &PriceQuote| quote.rate.currency() == Currency::Usd;
         let (dollars, other): (Vec<_>, Vec<_>) = priced.partition(|(_, quote)| is_dollars(quote));
         self.other_currencies += usize::from(dollars.is_empty() && !other.is_empty());
@@ -87,11 +74,7 @@ impl Rentals {
 }
 
 fn per_gpu(quote: &PriceQuote, gpus: Decimal) -> Decimal {
-    quote
-        .rate
-        .amount()
-        .checked_div(gpus)
-        .unwrap_or(quote.rate.amount())
+    quote.rate.amount().checked_div(gpus).unwrap_or(quote.rate.amount())
 }
 
 /// The same model with the same memory, as labels state it.

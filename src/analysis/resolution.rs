@@ -50,14 +50,8 @@ impl ByHours<'_> {
         let workload = &*group.workload;
         let is_whole = workload.key.running
             && workload.profile.is_none()
-            && !workload
-                .instances
-                .iter()
-                .any(|id| self.partial.contains(id))
-            && workload
-                .usage
-                .iter()
-                .all(|usage| usage.rejected.total() == 0);
+            && !workload.instances.iter().any(|id| self.partial.contains(id))
+            && workload.usage.iter().all(|usage| usage.rejected.total() == 0);
         // Without any GPU signal, neither a verdict nor a lever that sizes is possible.
         let is_unmeasured = workload.usage.iter().all(|usage| usage.signal.is_none());
         is_whole && (is_unmeasured || self.is_seen(workload) && self.rests(workload))
@@ -72,10 +66,7 @@ impl ByHours<'_> {
 
     /// Whether the last sample is so new that it is not stale, wherever in its hour it was.
     fn is_fresh(&self, outage: Outage) -> bool {
-        let latest = Outage {
-            unseen_seconds: outage.unseen_seconds + HOUR_SECONDS,
-            ..outage
-        };
+        let latest = Outage { unseen_seconds: outage.unseen_seconds + HOUR_SECONDS, ..outage };
         !latest.is_stale(self.policy)
     }
 
@@ -90,10 +81,7 @@ impl ByHours<'_> {
         };
         let is_seen = |summary: Option<&UtilizationSummary>| summary.is_some_and(of_summary);
         is_seen(workload.utilization.as_ref())
-            && workload
-                .usage
-                .iter()
-                .all(|usage| is_seen(usage.summary.as_ref()))
+            && workload.usage.iter().all(|usage| is_seen(usage.summary.as_ref()))
             && workload.visible_gpus() == Some(workload.gpus().count() as u64)
             && workload.gpus().all(|gpu| {
                 of_samples(gpu.samples)
@@ -113,10 +101,7 @@ impl ByHours<'_> {
             let samples = gpu.vram.map(|vram| vram.samples);
             samples.is_some_and(|samples| self.suffices(samples.hours(), samples.coverage()))
         });
-        let summaries = workload
-            .usage
-            .iter()
-            .filter_map(|usage| usage.summary.as_ref());
+        let summaries = workload.usage.iter().filter_map(|usage| usage.summary.as_ref());
         never_worked
             && holds
             && workload.members.iter().all(Member::is_idle)

@@ -31,20 +31,15 @@ pub fn select_types(
         };
         offers.extend(compare(&cpu, prices));
     }
-    let sold: BTreeSet<&str> = offers
-        .iter()
-        .map(|offer| offer.instance_type.as_str())
-        .collect();
+    let sold: BTreeSet<&str> = offers.iter().map(|offer| offer.instance_type.as_str()).collect();
     let named = |shape: &InstanceShape| question.instance_types.contains(&shape.instance_type);
     let unsold: Vec<&InstanceShape> = shapes()
         .filter(|shape| wanted.vcpu_without_gpu.is_some() || !is_cpu(shape) || named(shape))
         .filter(|shape| !sold.contains(shape.instance_type.as_str()))
         .collect();
     let filter = question.gpu.as_ref();
-    let mut offered: Vec<OfferedType> = unsold
-        .into_iter()
-        .map(|shape| unpriced(shape, filter))
-        .collect();
+    let mut offered: Vec<OfferedType> =
+        unsold.into_iter().map(|shape| unpriced(shape, filter)).collect();
     for offer in offers {
         let Some(shape) = shape(&offer.instance_type) else {
             continue;

@@ -49,10 +49,7 @@ pub struct RunningWorkload {
 impl RunningWorkload {
     /// Whether commitments pay of it, which cost as much when it ends.
     pub fn is_committed(&self) -> bool {
-        !matches!(
-            self.purchase_option,
-            PurchaseOption::OnDemand | PurchaseOption::Spot
-        )
+        !matches!(self.purchase_option, PurchaseOption::OnDemand | PurchaseOption::Spot)
     }
 
     /// What it runs on and is paid.
@@ -107,10 +104,7 @@ pub fn measured_service(
         .filter(|summary| summary.signal == Signal::GpuUtilization && summary.suffices(policy))
         .ok_or_else(unmeasured)?;
     let running = workload.running_share.and_then(|share| share.to_f64());
-    let devices = shape
-        .gpu
-        .as_ref()
-        .map_or(0, |gpu| gpu.share.visible_devices());
+    let devices = shape.gpu.as_ref().map_or(0, |gpu| gpu.share.visible_devices());
     let gpus = workload.instances.len() as f64 * f64::from(devices);
     Ok(MeasuredService {
         utilized: Utilized {
@@ -162,9 +156,7 @@ fn find<'a>(audit: &'a Audit, name: &str) -> Result<&'a Workload, NotMeasured> {
     if let Some(workload) = workloads().find(|workload| workload.id() == name) {
         return Ok(workload);
     }
-    let named: Vec<&Workload> = workloads()
-        .filter(|workload| workload.name == name)
-        .collect();
+    let named: Vec<&Workload> = workloads().filter(|workload| workload.name == name).collect();
     match named.as_slice() {
         [only] => Ok(*only),
         [] => Err(NotMeasured::Unknown {

@@ -32,9 +32,7 @@ impl Unit {
                 kinds: actions().map(|action| action.kind()).collect(),
                 risk: actions().map(|action| action.risk()).max()?,
                 stage: actions().map(|action| action.kind().stage()).min()?,
-                saved: actions()
-                    .map(|action| action.monthly_savings().amount())
-                    .sum(),
+                saved: actions().map(|action| action.monthly_savings().amount()).sum(),
             })
         })
     }
@@ -61,10 +59,8 @@ impl Audit {
             return;
         };
         let workloads = self.workloads.iter();
-        let whole = workloads.map(|audited| Whole {
-            kinds: kinds(audited),
-            left_out: audited.left_out.clone(),
-        });
+        let whole = workloads
+            .map(|audited| Whole { kinds: kinds(audited), left_out: audited.left_out.clone() });
         let whole: Vec<Whole> = whole.collect();
         let wanted = cost.amount() * percent / Decimal::ONE_HUNDRED;
         let ids = self.workloads.iter();
@@ -153,9 +149,8 @@ impl Audit {
     fn all_but(&self, units: &[Unit]) -> RejectedKinds {
         let kinds: BTreeSet<ActionKind> = ActionKind::ALL.iter().copied().collect();
         let workloads = self.workloads.iter();
-        let mut rejected: RejectedKinds = workloads
-            .map(|audited| (audited.workload.id(), kinds.clone()))
-            .collect();
+        let mut rejected: RejectedKinds =
+            workloads.map(|audited| (audited.workload.id(), kinds.clone())).collect();
         for unit in units {
             if let Some(own) = rejected.get_mut(&unit.id) {
                 own.retain(|kind| !unit.kinds.contains(kind));

@@ -63,9 +63,7 @@ pub fn share_tenants(estate: &Estate, policy: &Policy, otherwise: Isolation) -> 
             None => tenants.leave_out(whole, "it is idle: it can be stopped"),
         }
     }
-    tenants
-        .tenants
-        .sort_by(|left, right| left.tenant.name.cmp(&right.tenant.name));
+    tenants.tenants.sort_by(|left, right| left.tenant.name.cmp(&right.tenant.name));
     tenants.left_out.sort();
     tenants.left_out.dedup();
     tenants
@@ -73,10 +71,7 @@ pub fn share_tenants(estate: &Estate, policy: &Policy, otherwise: Isolation) -> 
 
 impl FoundTenants {
     fn leave_out(&mut self, workload: &Workload, reason: impl Into<String>) {
-        self.left_out.push(NoTenant {
-            name: workload.name.clone(),
-            reason: reason.into(),
-        });
+        self.left_out.push(NoTenant { name: workload.name.clone(), reason: reason.into() });
     }
 }
 
@@ -103,10 +98,7 @@ fn pods<'a>(
     for usage in &estate.clusters.uses {
         let pod = (usage.namespace.as_str(), usage.pod.as_str());
         if held.get(&pod) == Some(&(1, true)) {
-            by_gpu
-                .entry((&usage.machine, usage.gpu))
-                .or_default()
-                .insert(pod);
+            by_gpu.entry((&usage.machine, usage.gpu)).or_default().insert(pod);
         }
     }
     by_gpu
@@ -182,10 +174,7 @@ impl Search<'_> {
                     }
                     Err(error) => {
                         tenants.with_others.insert(gpu.instance.clone());
-                        tenants.left_out.push(NoTenant {
-                            name,
-                            reason: error.to_string(),
-                        });
+                        tenants.left_out.push(NoTenant { name, reason: error.to_string() });
                     }
                 }
             }
@@ -232,9 +221,8 @@ impl Search<'_> {
     fn hours(&self, workload: &Workload, usage: &InstanceUsage) -> Vec<Option<f64>> {
         let mut instances = self.estate.instances.iter();
         let instance = instances.find(|instance| instance.id == usage.instance);
-        let is_utilization = usage
-            .signal
-            .is_some_and(|(signal, _)| signal == Signal::GpuUtilization);
+        let is_utilization =
+            usage.signal.is_some_and(|(signal, _)| signal == Signal::GpuUtilization);
         let Some(instance) = instance.filter(|_| is_utilization) else {
             return Vec::new();
         };
@@ -244,9 +232,7 @@ impl Search<'_> {
         let (timeline, _): (Timeline, _) = measured.timeline(instance, offer, grid);
         let visible = offer.map_or(1, |offer| offer.share.visible_devices());
         let peaks = timeline.hour_peaks().into_iter();
-        peaks
-            .map(|peak| peak.map(|mean| mean * f64::from(visible)))
-            .collect()
+        peaks.map(|peak| peak.map(|mean| mean * f64::from(visible))).collect()
     }
 }
 

@@ -78,10 +78,7 @@ impl CostSums {
     /// What is saved against the list price, percent of it; absent unless every line states
     /// both.
     pub fn savings_percent(&self) -> Option<Decimal> {
-        share(
-            self.list.whole()? - self.effective.whole()?,
-            self.list.whole()?,
-        )
+        share(self.list.whole()? - self.effective.whole()?, self.list.whole()?)
     }
 }
 

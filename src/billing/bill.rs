@@ -72,14 +72,8 @@ impl CurrencyBill {
     /// What of all commitments was used, and what was not.
     pub fn used_and_unused(&self) -> (Tally, Tally) {
         let commitments = || self.commitments.iter();
-        let used = merged(
-            commitments().map(|commitment| commitment.used),
-            Tally::merge,
-        );
-        let unused = merged(
-            commitments().map(|commitment| commitment.unused),
-            Tally::merge,
-        );
+        let used = merged(commitments().map(|commitment| commitment.used), Tally::merge);
+        let unused = merged(commitments().map(|commitment| commitment.unused), Tally::merge);
         (used, unused)
     }
 

@@ -120,9 +120,7 @@ impl Comparer {
             ids.map(|id| (id.clone(), place)).collect::<Vec<_>>()
         };
         Self {
-            places: instances()
-                .map(|(place, instance)| (instance.id.clone(), place))
-                .collect(),
+            places: instances().map(|(place, instance)| (instance.id.clone(), place)).collect(),
             owners: instances().flat_map(attached).collect(),
             accounts: BTreeSet::new(),
             last_end: None,
@@ -166,10 +164,7 @@ impl Comparer {
             Place::Other(reason) => {
                 let is_about_hours = !matches!(reason, DifferenceReason::Line(_));
                 let hours = line.hours.filter(|_| is_about_hours).unwrap_or_default();
-                open.parts
-                    .entry(reason)
-                    .or_default()
-                    .add(DifferencePart { hours, cost });
+                open.parts.entry(reason).or_default().add(DifferencePart { hours, cost });
                 if line.kind == LineKind::Instance && is_accelerated {
                     open.used_by(group).add(cost, None);
                 }
@@ -184,17 +179,12 @@ impl Comparer {
         }
         let known = line.resource.as_ref().and_then(|id| self.places.get(id));
         let is_own = |place: usize| {
-            let owner = expected
-                .instances
-                .get(place)
-                .map(|instance| &instance.account);
+            let owner = expected.instances.get(place).map(|instance| &instance.account);
             line.account.is_none() || line.account.as_ref() == owner
         };
         if let Some(place) = known.copied().filter(|place| is_own(*place)) {
             let unnamed = Place::Other(DifferenceReason::Unnamed);
-            return line
-                .period
-                .map_or(unnamed, |period| Place::Instance(place, period));
+            return line.period.map_or(unnamed, |period| Place::Instance(place, period));
         }
         let is_read = |read: &BTreeSet<String>, name: Option<&String>| {
             name.is_none_or(|name| read.contains(name))
@@ -230,10 +220,9 @@ impl Comparer {
 
     /// Divides a line up among the hours of its period.
     fn add_hours(&mut self, place: usize, period: Window, line: &BillLine, group: Option<&str>) {
-        let (Some(instance), Some(open)) = (
-            self.expected.instances.get(place),
-            self.currencies.get_mut(&line.costs.currency),
-        ) else {
+        let (Some(instance), Some(open)) =
+            (self.expected.instances.get(place), self.currencies.get_mut(&line.costs.currency))
+        else {
             return;
         };
         let is_new = !open.instances.contains_key(&place);
@@ -254,11 +243,7 @@ impl Comparer {
         let mut used = UsedCost::default();
         for (index, Share { hour, share }) in shares.iter().enumerate() {
             // What rounding leaves is the last one's.
-            let part = if index + 1 == shares.len() {
-                rest
-            } else {
-                whole.times(*share)
-            };
+            let part = if index + 1 == shares.len() { rest } else { whole.times(*share) };
             rest = rest.less(part);
             let hour = hour.filter(|hour| {
                 let (account, region) = (instance.account.as_str(), instance.region.as_str());
@@ -359,10 +344,7 @@ impl Comparer {
                 parts.entry(reason).or_default().add(part);
             }
         }
-        parts
-            .entry(DifferenceReason::OtherTime)
-            .or_default()
-            .add(billed.elsewhere);
+        parts.entry(DifferenceReason::OtherTime).or_default().add(billed.elsewhere);
         let mut differences: BTreeMap<DifferenceName, Decimal> = BTreeMap::new();
         for (reason, part) in &parts {
             *differences.entry(reason.name()).or_default() += part.cost;
@@ -451,10 +433,7 @@ impl ExpectedRate {
         for part in parts.values_mut() {
             part.cost = cost(part.hours);
         }
-        let unstated = DifferencePart {
-            hours: billed.unstated,
-            cost: -cost(billed.unstated),
-        };
+        let unstated = DifferencePart { hours: billed.unstated, cost: -cost(billed.unstated) };
         parts.insert(DifferenceReason::NoCost, unstated);
         let named: Decimal = parts.values().map(|part| part.cost).sum();
         let rest = billed.stated.cost - audit - named;
@@ -463,10 +442,9 @@ impl ExpectedRate {
         } else {
             rest
         };
-        for (reason, cost) in [
-            (DifferenceReason::OtherPrice, price),
-            (DifferenceReason::Commitment, rest - price),
-        ] {
+        for (reason, cost) in
+            [(DifferenceReason::OtherPrice, price), (DifferenceReason::Commitment, rest - price)]
+        {
             let hours = Decimal::ZERO;
             parts.insert(reason, DifferencePart { hours, cost });
         }

@@ -12,10 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn expected(instances: Vec<ExpectedInstance>) -> Expected {
     let (first, last) = (hour(0).expect("a time"), hour(3).expect("a time"));
     Expected {
-        hours: Window {
-            start: first.start,
-            end: last.end,
-        },
+        hours: Window { start: first.start, end: last.end },
         periods_per_hour: 12,
         accounts: BTreeSet::from(["444455556666".to_owned()]),
         regions: BTreeSet::from(["us-east-1".to_owned()]),
@@ -28,10 +25,7 @@ fn expected(instances: Vec<ExpectedInstance>) -> Expected {
 /// An instance that ran for so many of twelve periods in each of four hours, at a price with
 /// and without commitments.
 fn seen(id: &str, ran: [u16; 4], price: &str, effective: &str) -> ExpectedInstance {
-    let hour = |ran| HourUse {
-        ran,
-        ..HourUse::default()
-    };
+    let hour = |ran| HourUse { ran, ..HourUse::default() };
     ExpectedInstance {
         account: "444455556666".to_owned(),
         id: id.to_owned(),
@@ -71,9 +65,7 @@ fn differences(bill: &CurrencyBill) -> Vec<(DifferenceReason, String, String)> {
     let comparison = bill.comparison.as_ref().expect("an audit");
     let differences = comparison.differences.iter();
     let text = |number: Decimal| number.normalize().to_string();
-    differences
-        .map(|(reason, part)| (*reason, text(part.hours), text(part.cost)))
-        .collect()
+    differences.map(|(reason, part)| (*reason, text(part.hours), text(part.cost))).collect()
 }
 
 fn difference(
@@ -136,10 +128,7 @@ fn rates_change_and_hours_may_be_unread() {
 fn a_difference_has_names_that_add_up() {
     // The audit takes commitments to save 5 of 30 an hour, and saw 1, 0.5, 0 and 1 hours.
     let instance = seen("i-0a", [12, 6, 0, 12], "30", "25");
-    let bill = compared(
-        [billed(0, "1"), billed(1, "1"), billed(2, "0.5")],
-        vec![instance],
-    );
+    let bill = compared([billed(0, "1"), billed(1, "1"), billed(2, "0.5")], vec![instance]);
     let comparison = bill.comparison.as_ref().expect("an audit");
     // 2.5 x 28.8, and 2.5 x 25.
     assert_eq!(comparison.bill, decimal("72"));
@@ -203,11 +192,8 @@ fn what_one_of_both_does_not_have_is_named() {
     };
     let mut of_other = seen("i-0y", [12, 0, 0, 0], "10", "10");
     of_other.account = "111122223333".to_owned();
-    let instances = vec![
-        seen("i-0a", [12; 4], "10", "10"),
-        seen("i-0x", [0, 0, 0, 6], "10", "10"),
-        of_other,
-    ];
+    let instances =
+        vec![seen("i-0a", [12; 4], "10", "10"), seen("i-0x", [0, 0, 0, 6], "10", "10"), of_other];
     let lines = [
         with(|line| line.account = Some("999900001111".to_owned())),
         with(|line| line.region = Some("eu-west-1".to_owned())),
@@ -263,10 +249,8 @@ fn what_is_billed_is_useful_spare_idle_or_not_known() {
         line.costs.effective = some("24");
         line
     };
-    let volume = BillLine {
-        resource: Some("vol-1".to_owned()),
-        ..other(LineKind::Volume, "0.5", "0.5")
-    };
+    let volume =
+        BillLine { resource: Some("vol-1".to_owned()), ..other(LineKind::Volume, "0.5", "0.5") };
     let mut untagged = line(2);
     untagged.tag = None;
     let bill = compared([line(0), line(1), untagged, volume], vec![instance]);
@@ -295,10 +279,7 @@ fn any_billed() -> impl Strategy<Value = BillLine> {
     (any_line(), hours, at, 0_usize..5).prop_map(|(mut line, hours, at, place)| {
         let (first, length, is_elsewhere) = at;
         let ends = hour(first + length).zip(hour(first));
-        line.period = ends.map(|(last, first)| Window {
-            start: first.start,
-            end: last.end,
-        });
+        line.period = ends.map(|(last, first)| Window { start: first.start, end: last.end });
         line.hours = hours.map(|hours| Decimal::new(hours, 3));
         line.costs.contracted = line.costs.effective.map(|cost| cost * decimal("1.1"));
         match place {

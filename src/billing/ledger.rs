@@ -55,18 +55,12 @@ pub struct Ledger {
 impl Ledger {
     /// With the key that costs are grouped by.
     pub fn new(grouped_by: Option<BillKey>) -> Self {
-        Self {
-            grouped_by,
-            ..Self::default()
-        }
+        Self { grouped_by, ..Self::default() }
     }
 
     /// With an audit that the bill is compared with.
     pub fn beside(self, expected: Expected) -> Self {
-        Self {
-            comparer: Some(Comparer::new(expected)),
-            ..self
-        }
+        Self { comparer: Some(Comparer::new(expected)), ..self }
     }
 
     /// Takes in a line. Breaks when more is kept apart than is held in memory.
@@ -122,10 +116,7 @@ impl Ledger {
         let comparer = self.comparer;
         let finished = |(currency, sums): (Currency, Sums)| {
             let comparer = comparer.as_ref();
-            sums.finish(
-                currency,
-                comparer.map(|all| all.comparison(currency, begin)),
-            )
+            sums.finish(currency, comparer.map(|all| all.comparison(currency, begin)))
         };
         Ok(Bill {
             lines: self.lines,
@@ -280,16 +271,10 @@ impl Sums {
         if line.kind != LineKind::Commitment && !line.kind.is_usage() {
             return;
         }
-        let new = || CommitmentUse {
-            id: id.clone(),
-            ..CommitmentUse::default()
-        };
+        let new = || CommitmentUse { id: id.clone(), ..CommitmentUse::default() };
         let one = self.commitments.entry(id.clone()).or_insert_with(new);
         let is_committed = |option: &PurchaseOption| {
-            matches!(
-                option,
-                PurchaseOption::Reserved | PurchaseOption::SavingsPlan
-            )
+            matches!(option, PurchaseOption::Reserved | PurchaseOption::SavingsPlan)
         };
         one.option = one.option.or(line.purchase_option.filter(is_committed));
         if let Some(name) = line.instance_type.as_ref().filter(|_| is_accelerated)
@@ -314,10 +299,7 @@ impl Sums {
         machine: Option<Accelerated>,
         value: Option<String>,
     ) {
-        let new = || GroupCost {
-            value: value.clone(),
-            ..GroupCost::default()
-        };
+        let new = || GroupCost { value: value.clone(), ..GroupCost::default() };
         let group = self.groups.entry(value.clone()).or_insert_with(new);
         group.all.add(line.costs.effective);
         if let Some(machine) = machine.filter(|_| line.kind == LineKind::Instance) {
@@ -348,10 +330,7 @@ impl Sums {
         if share.part == SharedPart::Accelerator {
             pod.accelerators.add(share.cost);
             let hours = pod.accelerator_hours.unwrap_or_default();
-            pod.accelerator_hours = share
-                .hours
-                .map(|more| hours + more)
-                .or(pod.accelerator_hours);
+            pod.accelerator_hours = share.hours.map(|more| hours + more).or(pod.accelerator_hours);
         } else {
             pod.others.add(share.cost);
         }
@@ -371,9 +350,7 @@ impl Sums {
         groups.sort_by_key(|group| Reverse(group.all.sum()));
         CurrencyBill {
             currency,
-            kinds: kinds
-                .map(|(kind, (lines, costs))| KindCost { kind, lines, costs })
-                .collect(),
+            kinds: kinds.map(|(kind, (lines, costs))| KindCost { kind, lines, costs }).collect(),
             types: types(&instances),
             instances,
             unused_reservations,
@@ -399,12 +376,7 @@ fn add_machine(
     let Some((machine, name)) = machine.zip(line.instance_type.clone()) else {
         return;
     };
-    let key = (
-        line.account.clone(),
-        line.resource.clone(),
-        line.region.clone(),
-        name,
-    );
+    let key = (line.account.clone(), line.resource.clone(), line.region.clone(), name);
     let new = || (machine, Parts::default());
     let (_, parts) = machines.entry(key).or_insert_with(new);
     let part: &mut Part = parts.0.entry(line.purchase_option).or_default();
@@ -461,10 +433,7 @@ fn divided(instances: &[InstanceCost], parents: &BTreeMap<String, Tally>) -> Div
     let mut divided = Divided::default();
     let mut seen = BTreeSet::new();
     for instance in instances {
-        let Some((id, parts)) = instance
-            .id
-            .as_ref()
-            .and_then(|id| parents.get_key_value(id))
+        let Some((id, parts)) = instance.id.as_ref().and_then(|id| parents.get_key_value(id))
         else {
             continue;
         };

@@ -22,9 +22,7 @@ pub(super) fn shares(period: Window, hours: Window, uses: &[HourUse]) -> Vec<Sha
     let hour_of = |second: i64| (second - begin).div_euclid(HOUR_SECONDS);
     let (first, last) = (hour_of(start), hour_of(end - 1));
     if first == last {
-        let hour = usize::try_from(first)
-            .ok()
-            .filter(|hour| *hour < uses.len());
+        let hour = usize::try_from(first).ok().filter(|hour| *hour < uses.len());
         let share = Decimal::ONE;
         return vec![Share { hour, share }];
     }
@@ -46,10 +44,7 @@ pub(super) fn shares(period: Window, hours: Window, uses: &[HourUse]) -> Vec<Sha
     let of = |part: Decimal, whole: Decimal| part.checked_div(whole).unwrap_or_default();
     let of_period = |seconds: i64| of(Decimal::from(seconds), Decimal::from(end - start));
     let outside = end - start - seconds;
-    let outside = (outside > 0).then(|| Share {
-        hour: None,
-        share: of_period(outside),
-    });
+    let outside = (outside > 0).then(|| Share { hour: None, share: of_period(outside) });
     let share_inside = of_period(seconds);
     let parts = inside.iter().filter(|part| weight(part) > 0);
     let parts = parts.map(|part| Share {
@@ -66,26 +61,18 @@ mod tests {
 
     fn hours(start: i64, end: i64) -> Window {
         let at = |hour: i64| Timestamp::from_second(hour * HOUR_SECONDS).expect("in range");
-        Window {
-            start: at(start),
-            end: at(end),
-        }
+        Window { start: at(start), end: at(end) }
     }
 
     fn uses(ran: &[u16]) -> Vec<HourUse> {
-        let of = |ran: &u16| HourUse {
-            ran: *ran,
-            ..HourUse::default()
-        };
+        let of = |ran: &u16| HourUse { ran: *ran, ..HourUse::default() };
         ran.iter().map(of).collect()
     }
 
     fn found(period: Window, ran: &[u16]) -> Vec<(Option<usize>, String)> {
         let known = hours(10, 10 + ran.len() as i64);
         let shares = shares(period, known, &uses(ran)).into_iter();
-        shares
-            .map(|share| (share.hour, share.share.round_dp(4).normalize().to_string()))
-            .collect()
+        shares.map(|share| (share.hour, share.share.round_dp(4).normalize().to_string())).collect()
     }
 
     fn share(hour: Option<usize>, share: &str) -> (Option<usize>, String) {
@@ -104,11 +91,7 @@ mod tests {
     #[test]
     fn a_day_is_for_the_hours_that_ran() {
         let found_here = found(hours(10, 14), &[12, 0, 6, 6]);
-        let expected = [
-            share(Some(0), "0.5"),
-            share(Some(2), "0.25"),
-            share(Some(3), "0.25"),
-        ];
+        let expected = [share(Some(0), "0.5"), share(Some(2), "0.25"), share(Some(3), "0.25")];
         assert_eq!(found_here, expected);
         // Where nothing was seen, all hours are alike.
         let evenly = [share(Some(0), "0.5"), share(Some(1), "0.5")];

@@ -108,9 +108,7 @@ impl Rates {
 
     pub(super) fn derived(self, currency: Currency) -> Vec<DerivedRate> {
         let rates = self.0.into_iter();
-        rates
-            .map(|(key, sums)| derived(key, &sums, currency))
-            .collect()
+        rates.map(|(key, sums)| derived(key, &sums, currency)).collect()
     }
 }
 
@@ -119,9 +117,7 @@ fn key_of(line: &BillLine) -> Option<PriceKey> {
         provider: line.provider?,
         region: line.region.clone()?,
         instance_type: line.instance_type.clone()?,
-        operating_system: line
-            .operating_system
-            .unwrap_or(OperatingSystem::OtherLicensed),
+        operating_system: line.operating_system.unwrap_or(OperatingSystem::OtherLicensed),
         tenancy: line.tenancy.unwrap_or(Tenancy::Shared),
         option: line.offer?,
         zone: None,
@@ -138,14 +134,7 @@ fn derived(key: PriceKey, sums: &Sums, currency: Currency) -> DerivedRate {
         last.to_zoned(TimeZone::UTC).date()
     });
     let refusal = refusal(&key, sums, currency, (hourly, list_hourly));
-    DerivedRate {
-        key,
-        hours: sums.hours,
-        hourly,
-        list_hourly,
-        last_day,
-        refusal,
-    }
+    DerivedRate { key, hours: sums.hours, hourly, list_hourly, last_day, refusal }
 }
 
 fn refusal(
@@ -191,10 +180,7 @@ fn is_in_file(key: &PriceKey, currency: Currency) -> bool {
                 && Currency::of_region(&key.region) == currency
         }
         Provider::Azure | Provider::Gcp | Provider::OnPremises => {
-            is_system
-                && [&key.region, &key.instance_type]
-                    .iter()
-                    .all(|name| is_plain(name))
+            is_system && [&key.region, &key.instance_type].iter().all(|name| is_plain(name))
         }
         Provider::SageMaker => false,
     }

@@ -111,10 +111,7 @@ impl ResourceHours {
 }
 
 fn row_of((key, sums): (HourKey, HourSums)) -> ResourceHour {
-    let of = |tally: Tally| StatedSum {
-        sum: tally.sum(),
-        lines: tally.stated(),
-    };
+    let of = |tally: Tally| StatedSum { sum: tally.sum(), lines: tally.stated() };
     ResourceHour {
         account: key.account,
         region: key.region,
@@ -185,11 +182,8 @@ mod tests {
         assert_eq!(bill.month, Date::constant(2026, 10, 1));
         assert_eq!(bill.payer, "111122223333");
         // Without the copy: the tax without a resource, and two instances.
-        let counts: Vec<(&str, u64)> = bill
-            .rows
-            .iter()
-            .map(|row| (row.resource.as_str(), row.lines))
-            .collect();
+        let counts: Vec<(&str, u64)> =
+            bill.rows.iter().map(|row| (row.resource.as_str(), row.lines)).collect();
         assert_eq!(counts, [("", 1), ("i-0a", 2), ("i-0b", 1)]);
         let row = &bill.rows[1];
         assert_eq!((row.seconds, row.is_in_hours), (Some(3_600), true));
@@ -212,10 +206,7 @@ mod tests {
             .map(|bill| (bill.month.month(), bill.payer.as_str(), bill.rows.len()))
             .collect();
         let first = "111122223333";
-        assert_eq!(
-            figures,
-            [(10, first, 1), (10, "222233334444", 1), (11, first, 1)]
-        );
+        assert_eq!(figures, [(10, first, 1), (10, "222233334444", 1), (11, first, 1)]);
         timed.period = None;
         assert_eq!(kept([timed]), Err(NotStored::Undated(1)));
     }

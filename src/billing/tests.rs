@@ -20,10 +20,7 @@ pub(super) fn hour(hour: u32) -> Option<Window> {
         let text = format!("2026-10-{:02}T{:02}:00:00Z", 1 + hour / 24, hour % 24);
         text.parse().expect("a time")
     };
-    Some(Window {
-        start: at(hour),
-        end: at(hour + 1),
-    })
+    Some(Window { start: at(hour), end: at(hour + 1) })
 }
 
 fn costs(list: &str, contracted: &str, effective: &str, billed: &str) -> BillCosts {
@@ -83,11 +80,7 @@ pub(super) fn other(kind: LineKind, effective: &str, billed: &str) -> BillLine {
         kind,
         hours: None,
         offer: None,
-        costs: BillCosts {
-            list: None,
-            contracted: None,
-            ..costs("0", "0", effective, billed)
-        },
+        costs: BillCosts { list: None, contracted: None, ..costs("0", "0", effective, billed) },
         tag: None,
         ..covered()
     }
@@ -163,11 +156,7 @@ fn a_savings_plan_is_counted_once() {
 
 #[test]
 fn what_has_no_tag_is_unallocated() {
-    let bill = usd([
-        on_demand(),
-        covered(),
-        other(LineKind::Commitment, "5", "25"),
-    ]);
+    let bill = usd([on_demand(), covered(), other(LineKind::Commitment, "5", "25")]);
     let (instances, total) = bill.unallocated();
     assert_eq!(instances.sum(), some("20"));
     assert_eq!(total.sum(), some("25"));
@@ -188,10 +177,7 @@ fn currencies_do_not_add_up() {
         .iter()
         .map(|of_currency| (of_currency.currency, of_currency.total().effective.sum()))
         .collect();
-    assert_eq!(
-        sums,
-        [(Currency::Usd, some("28.8")), (Currency::Eur, some("28.8"))]
-    );
+    assert_eq!(sums, [(Currency::Usd, some("28.8")), (Currency::Eur, some("28.8"))]);
 }
 
 #[test]
@@ -217,10 +203,7 @@ pub(super) fn part_of(name: &str, part: SharedPart, cost: &str, unused: &str) ->
         cost: some(cost),
         unused_cost: some(unused),
     };
-    BillLine {
-        share: Some(share),
-        ..other(LineKind::SplitCopy, "0", "0")
-    }
+    BillLine { share: Some(share), ..other(LineKind::SplitCopy, "0", "0") }
 }
 
 #[test]
@@ -317,10 +300,7 @@ fn rounded_costs_are_noticed() {
     };
     let rounded = of("2");
     assert_eq!(rounded.len(), 1);
-    assert_eq!(
-        (rounded[0].lines, rounded[0].effective),
-        (12, decimal("24"))
-    );
+    assert_eq!((rounded[0].lines, rounded[0].effective), (12, decimal("24")));
     assert_eq!(rounded[0].billed, decimal("19.488"));
     assert!(of("1.6").is_empty());
 }

@@ -11,9 +11,8 @@ const EC2_LETTERS: [&str; 8] = ["p", "g", "gr", "trn", "inf", "dl", "vt", "f"];
 
 /// Accelerated machine series of Google Compute Engine (cloud.google.com/compute/docs/gpus
 /// and cloud.google.com/tpu/docs).
-const GOOGLE_SERIES: [&str; 12] = [
-    "a2", "a3", "a4", "a4x", "ct4p", "ct5l", "ct5lp", "ct5p", "ct6e", "g2", "g4", "tpu7x",
-];
+const GOOGLE_SERIES: [&str; 12] =
+    ["a2", "a3", "a4", "a4x", "ct4p", "ct5l", "ct5lp", "ct5p", "ct6e", "g2", "g4", "tpu7x"];
 
 /// Starts of the sizes of AppStream and WorkSpaces that have a GPU.
 const DESKTOP_STARTS: [&str; 2] = ["stream.graphics", "GRAPHICS"];
@@ -35,10 +34,7 @@ pub fn is_accelerated(instance_type: &str) -> bool {
         return true;
     }
     let series = family.trim_end_matches(|c: char| c != '-' && !c.is_ascii_digit());
-    let letters: String = family
-        .chars()
-        .take_while(char::is_ascii_lowercase)
-        .collect();
+    let letters: String = family.chars().take_while(char::is_ascii_lowercase).collect();
     let is_numbered = series.len() > letters.len();
     is_numbered && EC2_LETTERS.contains(&letters.as_str())
 }
@@ -75,9 +71,7 @@ fn is_of_azure(text: &str) -> bool {
     };
     let mut rest = rest.chars();
     start.eq_ignore_ascii_case(START)
-        && rest
-            .next()
-            .is_some_and(|c| "CDGPV".contains(c.to_ascii_uppercase()))
+        && rest.next().is_some_and(|c| "CDGPV".contains(c.to_ascii_uppercase()))
         && rest.next().is_some_and(|c| c.is_ascii_alphanumeric())
 }
 
@@ -89,9 +83,7 @@ fn is_of_google(text: &str) -> bool {
     let is_node = parts.contains(&"node");
     let mut words = parts.iter().filter(|part| **part != "node").peekable();
     let is_number = |part: &&&str| part.starts_with(|c: char| c.is_ascii_digit());
-    let is_series = words
-        .next()
-        .is_some_and(|series| GOOGLE_SERIES.contains(series));
+    let is_series = words.next().is_some_and(|series| GOOGLE_SERIES.contains(series));
     let class = words.next_if(|word| !is_number(word));
     let is_class = class.map_or(is_node, |class| {
         ["custom", "standard"].contains(class) || class.ends_with("gpu") || class.ends_with("tpu")

@@ -29,11 +29,7 @@ static CAPACITY_BLOCKS: LazyLock<SortedTable> =
 
 /// The list that a reserved instance of a day was read from.
 fn reserved_list(date: &str) -> &'static str {
-    if date > RESERVED_LIST_DATE {
-        PRICE_LIST
-    } else {
-        RESERVED_LIST
-    }
+    if date > RESERVED_LIST_DATE { PRICE_LIST } else { RESERVED_LIST }
 }
 
 /// The bundled price of a standard reserved instance.
@@ -105,10 +101,7 @@ pub(super) fn capacity_block(key: &PriceKey) -> Option<PriceQuote> {
 /// The list and the date of every price.
 pub(super) fn lists() -> impl Iterator<Item = (&'static str, &'static str)> {
     let dates = |table: &'static SortedTable| {
-        table
-            .rows(&[])
-            .iter()
-            .filter_map(|row| row.rsplit(',').next())
+        table.rows(&[]).iter().filter_map(|row| row.rsplit(',').next())
     };
     dates(&RESERVED)
         .map(|date| (reserved_list(date), date))
@@ -119,10 +112,7 @@ pub(super) fn lists() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub(super) fn capacity_block_regions(
     instance_type: Option<&str>,
 ) -> impl Iterator<Item = &'static str> + use<> {
-    CAPACITY_BLOCKS
-        .rows(instance_type.as_slice())
-        .iter()
-        .filter_map(|row| row.split(',').nth(1))
+    CAPACITY_BLOCKS.rows(instance_type.as_slice()).iter().filter_map(|row| row.split(',').nth(1))
 }
 
 #[cfg(test)]
@@ -138,11 +128,8 @@ mod tests {
     #[test]
     fn files_are_sorted_and_every_row_is_complete() {
         for (table, cells) in [(&RESERVED, 12), (&CAPACITY_BLOCKS, 6)] {
-            let keys: Vec<Vec<&str>> = table
-                .rows(&[])
-                .iter()
-                .map(|row| row.split(',').collect())
-                .collect();
+            let keys: Vec<Vec<&str>> =
+                table.rows(&[]).iter().map(|row| row.split(',').collect()).collect();
             assert!(keys.is_sorted());
             assert!(keys.iter().all(|row| row.len() == cells));
         }
@@ -183,14 +170,8 @@ mod tests {
         let plan = quote("p4d.24xlarge", PriceOption::Ec2InstanceSavingsPlan(term)).expect("known");
         assert_eq!(plan.rate.amount().to_string(), "13.921094");
         assert_eq!(plan.basis, PriceBasis::Derived);
-        assert_eq!(
-            quote("p3.8xlarge", PriceOption::Ec2InstanceSavingsPlan(term)),
-            None
-        );
-        assert_eq!(
-            quote("p4d.24xlarge", PriceOption::ComputeSavingsPlan(term)),
-            None
-        );
+        assert_eq!(quote("p3.8xlarge", PriceOption::Ec2InstanceSavingsPlan(term)), None);
+        assert_eq!(quote("p4d.24xlarge", PriceOption::ComputeSavingsPlan(term)), None);
     }
 
     #[test]

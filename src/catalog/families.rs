@@ -49,10 +49,7 @@ static FAMILIES: LazyLock<BTreeMap<String, FamilyFacts>> = LazyLock::new(|| {
 static ZONES: LazyLock<BTreeMap<(String, String), Vec<String>>> = LazyLock::new(|| {
     rows(ZONES_CSV)
         .filter_map(|row| {
-            let key = (
-                row.get("instance_type")?.to_owned(),
-                row.get("region")?.to_owned(),
-            );
+            let key = (row.get("instance_type")?.to_owned(), row.get("region")?.to_owned());
             let zones = row.get("zone_ids")?.split(' ').map(str::to_owned).collect();
             Some((key, zones))
         })
@@ -89,9 +86,7 @@ pub fn family_names() -> impl Iterator<Item = &'static str> {
 /// Identifiers of the zones that offer a type, in order; absent where no source
 /// lists them.
 pub fn zones(instance_type: &str, region: &str) -> Option<&'static [String]> {
-    ZONES
-        .get(&(instance_type.to_owned(), region.to_owned()))
-        .map(Vec::as_slice)
+    ZONES.get(&(instance_type.to_owned(), region.to_owned())).map(Vec::as_slice)
 }
 
 #[cfg(test)]
@@ -116,10 +111,7 @@ mod tests {
         assert_eq!(p3.reserved_1yr, Some(false));
         let p5 = family("p5").expect("known");
         assert_eq!(p5.launchable, Some(true));
-        assert_eq!(
-            (p5.reserved_1yr, p5.reserved_3yr),
-            (Some(false), Some(true))
-        );
+        assert_eq!((p5.reserved_1yr, p5.reserved_3yr), (Some(false), Some(true)));
         let size_flexible = |name| family(name).and_then(|facts| facts.size_flexible);
         for name in ["p2", "p3", "p3dn", "p4d", "trn1"] {
             assert_eq!(size_flexible(name), Some(true), "{name}");

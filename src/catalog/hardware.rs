@@ -71,16 +71,11 @@ static SHAPES: LazyLock<BTreeMap<String, InstanceShape>> = LazyLock::new(|| {
         .collect()
 });
 
-static GPU_SPECS: LazyLock<Vec<GpuSpec>> = LazyLock::new(|| {
-    rows(GPU_SPECS_CSV)
-        .filter_map(|row| spec_of(&row))
-        .collect()
-});
+static GPU_SPECS: LazyLock<Vec<GpuSpec>> =
+    LazyLock::new(|| rows(GPU_SPECS_CSV).filter_map(|row| spec_of(&row)).collect());
 
 fn shape_of(row: &Row) -> Option<InstanceShape> {
-    let share = row
-        .parsed::<Decimal>("gpu_count")
-        .and_then(GpuShare::from_count);
+    let share = row.parsed::<Decimal>("gpu_count").and_then(GpuShare::from_count);
     let gpu = match (row.get("gpu_model"), share) {
         (Some(model), Some(share)) => Some(GpuOffer {
             model: GpuModel::from_name(model),
@@ -168,13 +163,8 @@ pub fn cpu_baseline_percent(instance_type: &str) -> Option<u8> {
 
 /// Data center GPUs whose double precision runs at half of single precision or more;
 /// on the others it is a thirty-second or a sixty-fourth (NVIDIA's data sheets).
-const FULL_RATE_FP64: [GpuModel; 5] = [
-    GpuModel::V100,
-    GpuModel::A100,
-    GpuModel::H100,
-    GpuModel::H200,
-    GpuModel::B200,
-];
+const FULL_RATE_FP64: [GpuModel; 5] =
+    [GpuModel::V100, GpuModel::A100, GpuModel::H100, GpuModel::H200, GpuModel::B200];
 
 /// Whether a GPU computes double precision at full rate.
 pub fn has_full_rate_fp64(model: &GpuModel) -> bool {
@@ -218,9 +208,7 @@ const FORMS: [&str; 2] = ["PCIe", "NVL"];
 /// Specification of a card by the name that its driver gives, such as `NVIDIA H100 PCIe`,
 /// and the memory that it reports. `None` where the catalog does not have this very form.
 pub fn spec_of_card(product_name: &str, memory_mib: f64) -> Option<&'static GpuSpec> {
-    let words: Vec<&str> = product_name
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .collect();
+    let words: Vec<&str> = product_name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let named = |word: &str| words.iter().any(|part| part.eq_ignore_ascii_case(word));
     let has_memory = |spec: &GpuSpec| {
         let stated = spec.memory_mib_reported.unwrap_or(spec.memory_mib) as f64;
@@ -291,17 +279,12 @@ pub fn has_mig(product_name: &str) -> bool {
 /// Compute slices of a whole card with MIG, by the name that its driver gives; `None` of a
 /// card that has no MIG or is not listed.
 pub fn mig_compute_slices(product_name: &str) -> Option<u8> {
-    let words: Vec<&str> = product_name
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .collect();
+    let words: Vec<&str> = product_name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let is_card = |row: &Row| {
         let model = row.get("gpu_model");
         model.is_some_and(|model| model.split(' ').all(|word| words.contains(&word)))
     };
-    rows(MIG_PROFILES_CSV)
-        .filter(is_card)
-        .filter_map(|row| row.parsed("compute_slices"))
-        .max()
+    rows(MIG_PROFILES_CSV).filter(is_card).filter_map(|row| row.parsed("compute_slices")).max()
 }
 
 /// Whether a card, by the name that the driver gives it, counts what its
@@ -378,9 +361,7 @@ mod tests {
 
     #[test]
     fn fractional_gpus_are_fractions() {
-        let offer = shape("g6f.large")
-            .and_then(|s| s.gpu.clone())
-            .expect("known");
+        let offer = shape("g6f.large").and_then(|s| s.gpu.clone()).expect("known");
         assert_eq!(offer.share.count().to_string(), "0.125");
         assert_eq!(offer.vram_mib, Some(2861));
         assert_eq!(gpu_spec(&offer), None);
@@ -388,26 +369,17 @@ mod tests {
 
     #[test]
     fn an_a100_of_forty_gigabytes_idles_at_an_eighth_of_its_limit() {
-        let offer = shape("p4d.24xlarge")
-            .and_then(|s| s.gpu.clone())
-            .expect("known");
-        let percent = gpu_spec(&offer)
-            .and_then(GpuSpec::idle_power_percent)
-            .expect("known");
+        let offer = shape("p4d.24xlarge").and_then(|s| s.gpu.clone()).expect("known");
+        let percent = gpu_spec(&offer).and_then(GpuSpec::idle_power_percent).expect("known");
         assert!((percent - 49.68 / 400.0 * 100.0).abs() < 1e-9);
     }
 
     #[test]
     fn an_eighth_of_an_l4_has_the_figures_of_the_whole_one() {
-        let offer = shape("g6f.large")
-            .and_then(|s| s.gpu.clone())
-            .expect("known");
+        let offer = shape("g6f.large").and_then(|s| s.gpu.clone()).expect("known");
         let spec = whole_device_spec(&offer).expect("one L4 is in the catalog");
         assert_eq!(spec.memory_mib, 22_888);
-        let ambiguous = GpuOffer {
-            model: GpuModel::A100,
-            ..offer
-        };
+        let ambiguous = GpuOffer { model: GpuModel::A100, ..offer };
         assert_eq!(whole_device_spec(&ambiguous), None, "40 or 80 GB");
     }
 
@@ -448,15 +420,10 @@ mod tests {
         let a100 = profiles("p4d.24xlarge");
         let half = a100.iter().find(|p| p.name == "3g.20gb").expect("a half");
         assert_eq!((half.compute_slices, half.max_instances), (3, 2));
-        assert_eq!(
-            (half.placement_size, &half.placement_starts[..]),
-            (4, &[0, 4][..])
-        );
+        assert_eq!((half.placement_size, &half.placement_starts[..]), (4, &[0, 4][..]));
         // Drivers differ; the smallest figure counts.
-        let memory: Vec<_> = a100
-            .iter()
-            .map(|profile| (profile.name.as_str(), profile.memory_mib))
-            .collect();
+        let memory: Vec<_> =
+            a100.iter().map(|profile| (profile.name.as_str(), profile.memory_mib)).collect();
         assert_eq!(
             memory,
             [
@@ -474,31 +441,19 @@ mod tests {
 
     #[test]
     fn a_card_with_mig_is_known_by_the_name_of_its_driver() {
-        for name in [
-            "NVIDIA A100-SXM4-40GB",
-            "NVIDIA H100 80GB HBM3",
-            "NVIDIA H200",
-        ] {
+        for name in ["NVIDIA A100-SXM4-40GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200"] {
             assert!(has_mig(name), "{name}");
         }
-        for name in [
-            "NVIDIA A10G",
-            "Tesla T4",
-            "NVIDIA L40S",
-            "Tesla V100-SXM2-16GB",
-            "",
-        ] {
+        for name in ["NVIDIA A10G", "Tesla T4", "NVIDIA L40S", "Tesla V100-SXM2-16GB", ""] {
             assert!(!has_mig(name), "{name}");
         }
     }
 
     #[test]
     fn small_cards_have_four_compute_slices() {
-        for (name, slices) in [
-            ("NVIDIA A100-SXM4-40GB", Some(7)),
-            ("NVIDIA A30", Some(4)),
-            ("NVIDIA A10G", None),
-        ] {
+        for (name, slices) in
+            [("NVIDIA A100-SXM4-40GB", Some(7)), ("NVIDIA A30", Some(4)), ("NVIDIA A10G", None)]
+        {
             assert_eq!(mig_compute_slices(name), slices, "{name}");
         }
     }
@@ -519,9 +474,7 @@ mod tests {
     #[test]
     fn smaller_types_have_the_same_gpu_and_more_of_nothing() {
         let smaller = |name: &str| -> Vec<&str> {
-            smaller_types(shape(name).expect("known"))
-                .map(|s| s.instance_type.as_str())
-                .collect()
+            smaller_types(shape(name).expect("known")).map(|s| s.instance_type.as_str()).collect()
         };
         assert_eq!(smaller("p3.16xlarge"), ["p3.2xlarge", "p3.8xlarge"]);
         assert_eq!(smaller("p3.8xlarge"), ["p3.2xlarge"]);

@@ -53,13 +53,7 @@ mod tests {
         for name in ["p9.48xlarge", "x9-b400.metal-96xl", "g5g.metal", "t4g.nano"] {
             assert!(has_form_of_type(name), "{name}");
         }
-        for name in [
-            "p9",
-            "p9.48xlarg",
-            "P9.48xlarge",
-            "p9-48xlarge",
-            "huge.large",
-        ] {
+        for name in ["p9", "p9.48xlarg", "P9.48xlarge", "p9-48xlarge", "huge.large"] {
             assert!(!has_form_of_type(name), "{name}");
         }
     }

@@ -86,10 +86,7 @@ mod tests {
         let offers: Vec<ListedOffer> = other_clouds().collect();
         assert_eq!(offers.len(), rows(OTHER_CLOUDS_CSV).count());
         for offer in &offers {
-            assert!(
-                offer.on_demand.is_some() || offer.spot.is_some(),
-                "{offer:?}"
-            );
+            assert!(offer.on_demand.is_some() || offer.spot.is_some(), "{offer:?}");
             assert!(offer.gpu_count > Decimal::ZERO, "{offer:?}");
         }
         let providers: std::collections::BTreeSet<&str> =

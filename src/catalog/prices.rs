@@ -36,11 +36,7 @@ static PRICES: LazyLock<SortedTable> = LazyLock::new(|| SortedTable::new(PRICES_
 
 /// The list that spot averages of a day were read from.
 fn spot_list(date: &str) -> &'static str {
-    if date > SPOT_LIST_DATE {
-        SPOT_PAGE
-    } else {
-        SPOT_LIST
-    }
+    if date > SPOT_LIST_DATE { SPOT_PAGE } else { SPOT_LIST }
 }
 
 fn cells(
@@ -49,12 +45,7 @@ fn cells(
     operating_system: OperatingSystem,
     tenancy: Tenancy,
 ) -> Option<Vec<&'static str>> {
-    PRICES.row(&[
-        instance_type,
-        region,
-        operating_system.name(),
-        tenancy.name(),
-    ])
+    PRICES.row(&[instance_type, region, operating_system.name(), tenancy.name()])
 }
 
 /// The bundled price of a key; the catalog has none for one zone alone, and those of
@@ -73,12 +64,7 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
         PriceOption::ComputeSavingsPlan(_) => return None,
         PriceOption::CapacityBlock => return commitments::capacity_block(key),
     };
-    let cells = cells(
-        &key.region,
-        &key.instance_type,
-        key.operating_system,
-        key.tenancy,
-    )?;
+    let cells = cells(&key.region, &key.instance_type, key.operating_system, key.tenancy)?;
     let currency = Currency::from_code(cells.get(CURRENCY)?)?;
     let source = match key.option {
         PriceOption::Spot => spot_list(cells.get(date)?),
@@ -101,12 +87,7 @@ pub fn bundled_interruption_band(key: &PriceKey) -> Option<(InterruptionBand, Da
     if key.provider != Provider::Aws {
         return None;
     }
-    let cells = cells(
-        &key.region,
-        &key.instance_type,
-        key.operating_system,
-        key.tenancy,
-    )?;
+    let cells = cells(&key.region, &key.instance_type, key.operating_system, key.tenancy)?;
     let band = InterruptionBand::from_name(cells.get(INTERRUPTION_BAND)?)?;
     let date = cells.get(INTERRUPTION_BAND_DATE)?.parse().ok()?;
     Some((band, date))
@@ -125,13 +106,10 @@ pub fn bundled_region_names() -> Vec<&'static str> {
 
 /// The same of one type or of all.
 fn bundled_regions(instance_type: Option<&str>) -> Vec<&'static str> {
-    let listed = PRICES
-        .rows(instance_type.as_slice())
-        .iter()
-        .filter_map(|row| row.split(',').nth(1));
-    let regions: BTreeSet<&str> = listed
-        .chain(commitments::capacity_block_regions(instance_type))
-        .collect();
+    let listed =
+        PRICES.rows(instance_type.as_slice()).iter().filter_map(|row| row.split(',').nth(1));
+    let regions: BTreeSet<&str> =
+        listed.chain(commitments::capacity_block_regions(instance_type)).collect();
     regions.into_iter().collect()
 }
 
@@ -166,10 +144,7 @@ pub fn bundled_storage_quote(region: &str, resource: StorageResource) -> Option<
         row.get("resource") == Some(resource.name()) && row.get("region") == Some(region)
     })?;
     Some(StorageQuote {
-        unit_price: Money::new(
-            row.parsed("price")?,
-            Currency::from_code(row.get("currency")?)?,
-        ),
+        unit_price: Money::new(row.parsed("price")?, Currency::from_code(row.get("currency")?)?),
         origin: PriceOrigin::Bundled,
         effective_date: row.parsed("date"),
         source: row.get("basis")?.to_owned(),
@@ -197,10 +172,7 @@ impl<'a> Prices<'a> {
     /// Looks up in what was gathered, then in the bundled catalog.
     /// `discount_percent` is the discount on on-demand list prices by family.
     pub fn new(gathered: &'a PriceBook, discount_percent: &'a BTreeMap<String, Decimal>) -> Self {
-        Self {
-            gathered,
-            discount_percent,
-        }
+        Self { gathered, discount_percent }
     }
 
     /// The price of a key; of a zone without its own spot price, the region's,
@@ -312,11 +284,8 @@ mod tests {
     #[test]
     fn the_catalog_is_sorted_unquoted_and_every_row_is_complete() {
         assert!(!PRICES_CSV.contains('"'));
-        let rows: Vec<Vec<&str>> = PRICES
-            .rows(&[])
-            .iter()
-            .map(|row| row.split(',').collect())
-            .collect();
+        let rows: Vec<Vec<&str>> =
+            PRICES.rows(&[]).iter().map(|row| row.split(',').collect()).collect();
         assert!(rows.is_sorted_by(|left, right| left[..4] < right[..4]));
         assert!(rows.iter().all(|row| row.len() == 12));
         for row in rows {
@@ -331,14 +300,8 @@ mod tests {
     #[test]
     fn published_prices_are_found() {
         let us = |name, option| amount("us-east-1", name, option);
-        assert_eq!(
-            us("p4d.24xlarge", PriceOption::OnDemand).as_deref(),
-            Some("21.957642")
-        );
-        assert_eq!(
-            us("p3.8xlarge", PriceOption::OnDemand).as_deref(),
-            Some("12.24")
-        );
+        assert_eq!(us("p4d.24xlarge", PriceOption::OnDemand).as_deref(), Some("21.957642"));
+        assert_eq!(us("p3.8xlarge", PriceOption::OnDemand).as_deref(), Some("12.24"));
         let one_year = PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT);
         assert_eq!(us("p3.8xlarge", one_year), None, "p3 sells no commitment");
         let (gathered, no_discount) = (PriceBook::default(), BTreeMap::new());
@@ -364,11 +327,7 @@ mod tests {
     fn systems_and_tenancies_have_their_own_prices() {
         let linux = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
         let priced = |operating_system, tenancy| {
-            let key = PriceKey {
-                operating_system,
-                tenancy,
-                ..linux.clone()
-            };
+            let key = PriceKey { operating_system, tenancy, ..linux.clone() };
             bundled_quote(&key).map(|quote| quote.rate.amount().to_string())
         };
         use OperatingSystem::{Linux, Rhel, Sles, UbuntuPro, Windows};
@@ -384,10 +343,7 @@ mod tests {
     #[test]
     fn unknown_means_unpriced() {
         assert_eq!(amount("us-east-1", "z9.large", PriceOption::OnDemand), None);
-        assert_eq!(
-            amount("mars-1", "p4d.24xlarge", PriceOption::OnDemand),
-            None
-        );
+        assert_eq!(amount("mars-1", "p4d.24xlarge", PriceOption::OnDemand), None);
         let mut licensed = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
         licensed.operating_system = OperatingSystem::OtherLicensed;
         assert_eq!(bundled_quote(&licensed), None);
@@ -418,34 +374,18 @@ mod tests {
         let page = Some(jiff::civil::date(2021, 7, 14));
         let listed = |month, day| Some(jiff::civil::date(2026, month, day));
         for (region, resource, expected) in [
-            (
-                "us-east-1",
-                Gp3,
-                of("0.08", None, "long-standing-list-price"),
-            ),
+            ("us-east-1", Gp3, of("0.08", None, "long-standing-list-price")),
             ("eu-west-1", Gp3, of("0.088", page, "ebs-price-page")),
             ("eu-west-1", Gp2, of("0.11", page, "ebs-price-page")),
             ("sa-east-1", St1, of("0.086", page, "ebs-price-page")),
             ("eu-north-1", Sc1, of("0.01596", page, "ebs-price-page")),
             ("us-west-2", Io2, of("0.125", page, "ebs-price-page")),
-            (
-                "us-west-2",
-                Gp3,
-                of("0.08", listed(10, 4), "aws-price-list"),
-            ),
-            (
-                "ap-northeast-1",
-                Io2,
-                of("0.142", listed(9, 10), "aws-price-list"),
-            ),
+            ("us-west-2", Gp3, of("0.08", listed(10, 4), "aws-price-list")),
+            ("ap-northeast-1", Io2, of("0.142", listed(9, 10), "aws-price-list")),
             (
                 "il-central-1",
                 PublicIpv4,
-                of(
-                    "0.005",
-                    Some(jiff::civil::date(2024, 2, 1)),
-                    "public-ipv4-charge",
-                ),
+                of("0.005", Some(jiff::civil::date(2024, 2, 1)), "public-ipv4-charge"),
             ),
             // No source states them.
             ("eu-west-1", Io2, None),
@@ -461,10 +401,7 @@ mod tests {
     #[test]
     fn regions_of_a_type_are_those_of_any_offer() {
         let regions = bundled_regions_of("p5e.48xlarge");
-        assert!(
-            regions.contains(&"us-east-2"),
-            "sold by Capacity Block only"
-        );
+        assert!(regions.contains(&"us-east-2"), "sold by Capacity Block only");
         assert!(regions.is_sorted());
         assert!(bundled_regions_of("z9.large").is_empty());
     }
@@ -505,11 +442,7 @@ mod tests {
         let bundled = bundled_quote(&key).expect("priced");
         let cached_on = |seen_on| {
             let mut cache = PriceBook::default();
-            let quote = PriceQuote {
-                seen_on,
-                origin: PriceOrigin::Cache,
-                ..bundled.clone()
-            };
+            let quote = PriceQuote { seen_on, origin: PriceOrigin::Cache, ..bundled.clone() };
             cache.insert(key.clone(), quote);
             fresher_than_bundled(cache)
         };

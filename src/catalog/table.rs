@@ -55,10 +55,7 @@ pub(super) fn rows(text: &'static str) -> impl Iterator<Item = Row> {
     reader
         .into_records()
         .filter_map(Result::ok)
-        .map(move |record| Row {
-            header: header.clone(),
-            record,
-        })
+        .map(move |record| Row { header: header.clone(), record })
 }
 
 #[cfg(test)]

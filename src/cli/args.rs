@@ -77,11 +77,7 @@ fn amount(text: &str) -> Result<Decimal, String> {
 
 /// A number of GPUs, perhaps a fraction of one.
 pub(super) fn gpu_count(text: &str) -> Result<Decimal, String> {
-    above_zero(
-        text,
-        Decimal::MAX,
-        "expected a number of GPUs such as 8 or 0.5",
-    )
+    above_zero(text, Decimal::MAX, "expected a number of GPUs such as 8 or 0.5")
 }
 
 /// A rate per hour that can be a price.
@@ -192,12 +188,7 @@ pub(super) struct EstateArgs {
     pub kubernetes: KubernetesArgs,
 
     /// Analyze a recorded estate, without any network access
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "demo",
-        help_heading = "Estate"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Estate")]
     pub from: Option<PathBuf>,
     /// Analyze a built-in demo estate; `starter` if no name is given
     #[arg(
@@ -333,16 +324,8 @@ pub(super) struct MetricsArgs {
 /// How a commitment is paid.
 const PAYMENTS: [(&str, &str, PaymentOption); 3] = [
     ("no-upfront", "No upfront payment", PaymentOption::NoUpfront),
-    (
-        "partial-upfront",
-        "Half of the cost upfront",
-        PaymentOption::PartialUpfront,
-    ),
-    (
-        "all-upfront",
-        "Full cost upfront",
-        PaymentOption::AllUpfront,
-    ),
+    ("partial-upfront", "Half of the cost upfront", PaymentOption::PartialUpfront),
+    ("all-upfront", "Full cost upfront", PaymentOption::AllUpfront),
 ];
 
 /// `gpucost reserved`.

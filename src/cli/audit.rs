@@ -130,10 +130,8 @@ pub(super) fn format<F: ValueEnum>(
             .iter()
             .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
             .collect();
-        Failure::input(format!(
-            "`{name}` is not a supported format for this command"
-        ))
-        .with_hint(format!("valid values: {}", known.join(", ")))
+        Failure::input(format!("`{name}` is not a supported format for this command"))
+            .with_hint(format!("valid values: {}", known.join(", ")))
     })
 }
 
@@ -252,31 +250,21 @@ struct Wanted<'a> {
 
 /// Workloads that a bill cannot show, because their cost is not known.
 fn left_out_of_bill(audit: &Audit) -> Option<String> {
-    let unpriced = audit
-        .workloads
-        .iter()
-        .filter(|workload| workload.workload.monthly_cost().is_none());
+    let unpriced =
+        audit.workloads.iter().filter(|workload| workload.workload.monthly_cost().is_none());
     let number = unpriced.count() as u64;
     (number > 0).then(|| {
         format!(
             "warning: {} from the document\nhint: `gpucost audit` lists missing prices in \
              its data gaps",
-            counted(
-                number,
-                "unpriced workload omitted",
-                "unpriced workloads omitted"
-            )
+            counted(number, "unpriced workload omitted", "unpriced workloads omitted")
         )
     })
 }
 
 /// All instances, and the running ones without any GPU signal.
 pub(super) fn seen(audit: &Audit) -> (usize, usize) {
-    let instances = audit
-        .workloads
-        .iter()
-        .map(|audited| audited.workload.instances.len())
-        .sum();
+    let instances = audit.workloads.iter().map(|audited| audited.workload.instances.len()).sum();
     let unmeasured = audit
         .workloads
         .iter()

@@ -49,10 +49,7 @@ struct Record {
 pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let of = &args.estate;
     let samples = of.profile_data.first().map(PathBuf::as_path);
-    let read = [
-        ("--demand", args.demand.as_deref()),
-        ("--profile-data", samples),
-    ];
+    let read = [("--demand", args.demand.as_deref()), ("--profile-data", samples)];
     let planning = Planning::of_estate(of, args.format, &read, io)?;
     let settings = &planning.settings;
     let mut record = record(args, settings, io)?;
@@ -104,12 +101,7 @@ fn alone(
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<Record, Failure> {
-    let file = safe(
-        &path
-            .file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy(),
-    );
+    let file = safe(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
     let (samples, facts) = if args.demand.is_some() {
         let samples = read_demand(path).map_err(|error| {
             Failure::new(ExitCode::Input, error)
@@ -279,13 +271,10 @@ fn scaling_policy(args: &AutoscaleArgs, policy: &Policy, record: &Record) -> Sca
     let zone = named.and_then(|name| Some((name.to_owned(), catalog::time_zone(name)?)));
     ScalingPolicy {
         trigger: match (args.queue_length, args.request_seconds) {
-            (Some(requests_per_instance), Some(request_seconds)) => Trigger::Queue {
-                requests_per_instance,
-                request_seconds,
-            },
-            _ => Trigger::Utilization {
-                target_percent: args.target.unwrap_or(TARGET_PERCENT),
-            },
+            (Some(requests_per_instance), Some(request_seconds)) => {
+                Trigger::Queue { requests_per_instance, request_seconds }
+            }
+            _ => Trigger::Utilization { target_percent: args.target.unwrap_or(TARGET_PERCENT) },
         },
         cool_down_seconds: args.cool_down.as_secs(),
         start_up_seconds: args.start_up.as_secs(),
@@ -293,10 +282,7 @@ fn scaling_policy(args: &AutoscaleArgs, policy: &Policy, record: &Record) -> Sca
         max: args.max.unwrap_or(most),
         windows: args.schedule.clone(),
         time_zone: zone.unwrap_or_else(|| ("UTC".to_owned(), TimeZone::UTC)),
-        spot: SpotShare {
-            on_demand_base: args.on_demand_base,
-            spot_percent: args.spot_share,
-        },
+        spot: SpotShare { on_demand_base: args.on_demand_base, spot_percent: args.spot_share },
     }
 }
 

@@ -22,11 +22,7 @@ fn above_zero(text: &str) -> Result<f64, String> {
 
 /// A length of time up to a day, or `0`.
 fn length(text: &str) -> Result<SignedDuration, String> {
-    let duration = if text == "0" {
-        SignedDuration::ZERO
-    } else {
-        time(text)?
-    };
+    let duration = if text == "0" { SignedDuration::ZERO } else { time(text)? };
     if duration > A_DAY {
         return Err("expected at most 24h".to_owned());
     }
@@ -108,10 +104,7 @@ mod tests {
 
     #[test]
     fn shares_and_lengths_have_limits() {
-        assert_eq!(
-            (above_zero("60%"), above_zero("62.5")),
-            (Ok(60.0), Ok(62.5))
-        );
+        assert_eq!((above_zero("60%"), above_zero("62.5")), (Ok(60.0), Ok(62.5)));
         for bad in ["0", "-1", "100.1", "NaN", "inf", "", "%", "much"] {
             assert!(above_zero(bad).is_err(), "{bad}");
         }

@@ -15,10 +15,7 @@ pub(super) fn endpoint(text: &str) -> Result<String, String> {
         .or_else(|| text.strip_prefix("https://"))
         .ok_or_else(expected)?;
     let place = rest.split('/').next().unwrap_or_default();
-    let (host, port) = match place
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-    {
+    let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => {
             address.parse::<Ipv6Addr>().map_err(|_| expected())?;
             let port = if port.is_empty() {
@@ -28,15 +25,11 @@ pub(super) fn endpoint(text: &str) -> Result<String, String> {
             };
             (address, port)
         }
-        None => place
-            .split_once(':')
-            .map_or((place, None), |(host, port)| (host, Some(port))),
+        None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
     };
     let is_host = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
     let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
-    let is_path = rest
-        .chars()
-        .all(|c| c.is_ascii_graphic() && !"?#@".contains(c));
+    let is_path = rest.chars().all(|c| c.is_ascii_graphic() && !"?#@".contains(c));
     if host.is_empty() || !host.chars().all(is_host) || !is_port || !is_path {
         return Err(expected());
     }
@@ -46,10 +39,7 @@ pub(super) fn endpoint(text: &str) -> Result<String, String> {
 /// A service of AWS that rents out machines.
 pub(super) fn service(text: &str) -> Result<AwsService, String> {
     AwsService::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = AwsService::ALL
-            .iter()
-            .map(|service| service.name())
-            .collect();
+        let names: Vec<&str> = AwsService::ALL.iter().map(|service| service.name()).collect();
         format!("valid values: {}", names.join(", "))
     })
 }

@@ -23,12 +23,10 @@ pub(super) fn read(path: &Path) -> Result<PastAudit, Failure> {
 pub(super) fn against(path: &Path, past: &PastAudit, audit: &Audit) -> Result<Baseline, Failure> {
     let name = shown(path);
     Baseline::of(name.clone(), past, audit).map_err(|reason| {
-        Failure::input(format!(
-            "{name} cannot be used as a baseline for this audit: {reason}"
-        ))
-        .with_hint(
-            "create one with `gpucost audit --format json` for the accounts, regions and \
+        Failure::input(format!("{name} cannot be used as a baseline for this audit: {reason}"))
+            .with_hint(
+                "create one with `gpucost audit --format json` for the accounts, regions and \
              tags of this check",
-        )
+            )
     })
 }

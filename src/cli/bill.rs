@@ -79,11 +79,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     check_files(args)?;
     let options = BillOptions {
-        tag: args
-            .group_by
-            .as_ref()
-            .and_then(BillKey::open)
-            .map(str::to_owned),
+        tag: args.group_by.as_ref().and_then(BillKey::open).map(str::to_owned),
         currency: args.currency,
     };
     let mut ledger = Ledger::new(args.group_by.clone());
@@ -110,9 +106,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         paths: args.files.iter().map(Place::word).collect(),
         read,
         stated_currency: args.currency,
-        audit: compared
-            .as_ref()
-            .map(|comparison| comparison.origin.clone()),
+        audit: compared.as_ref().map(|comparison| comparison.origin.clone()),
     };
     documents::print(&bill_answer(&bill, &origin), format, out, io)?;
     let lines = counted(bill.lines, "line", "lines");
@@ -122,13 +116,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         bill_record::keep(kept, place, (&args.estate, &settings), io)?;
     }
     let mut code = ExitCode::Done;
-    if let Some(Compared {
-        instances,
-        gaps,
-        warning,
-        ..
-    }) = compared
-    {
+    if let Some(Compared { instances, gaps, warning, .. }) = compared {
         output::warn(warning, out, io);
         code = output::close("compared", (instances, 0), &gaps, &args.estate, io);
     }
@@ -141,11 +129,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         return Ok(code);
     };
     let written = write_prices(path, &bill, args, io)?;
-    Ok(if code == ExitCode::Done {
-        written
-    } else {
-        code
-    })
+    Ok(if code == ExitCode::Done { written } else { code })
 }
 
 /// Reads the bill. Where all of it is on this host, nothing is waited for.
@@ -179,11 +163,10 @@ fn is_compared(args: &BillArgs) -> Result<bool, Failure> {
     let is_recorded = of.history.is_some();
     let is_selected = !(of.tag.is_empty() && of.exclude_tag.is_empty());
     if is_selected && !is_read && !args.compare {
-        return Err(
-            Failure::input("`--tag` and `--exclude-tag` select instances of an estate").with_hint(
+        return Err(Failure::input("`--tag` and `--exclude-tag` select instances of an estate")
+            .with_hint(
                 "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`",
-            ),
-        );
+            ));
     }
     Ok(is_read || args.compare || is_recorded)
 }
@@ -214,18 +197,10 @@ fn compared(
     if args.compare {
         flags.push_str(" --compare");
     }
-    let origin = BillAudit {
-        flags,
-        hours: bill.expected.hours,
-        left_out: bill.left_out,
-        days_missing: 0,
-    };
-    let compared = Compared {
-        instances: estate.instances.len(),
-        gaps: estate.gaps,
-        origin,
-        warning,
-    };
+    let origin =
+        BillAudit { flags, hours: bill.expected.hours, left_out: bill.left_out, days_missing: 0 };
+    let compared =
+        Compared { instances: estate.instances.len(), gaps: estate.gaps, origin, warning };
     Ok((compared, bill.expected))
 }
 
@@ -280,11 +255,7 @@ fn write_prices(
     write_whole(path, |out| out.write_all(text.as_bytes()))
         .map_err(|error| output::unwritable(path, error))?;
     let rates = counted(rates, "price", "prices");
-    output::say(
-        &format!("wrote {rates} to {}", shown(path)),
-        &args.estate.out,
-        io,
-    );
+    output::say(&format!("wrote {rates} to {}", shown(path)), &args.estate.out, io);
     Ok(ExitCode::Done)
 }
 

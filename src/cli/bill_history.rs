@@ -76,11 +76,7 @@ async fn read(
     let (mut runs, problems) = records.hour_runs(None).await?;
     runs.retain(|hour_run| hour_run.has_hours());
     let kept: Vec<RecordedRun> = runs.iter().map(|hour_run| hour_run.run.clone()).collect();
-    let mut history = Found {
-        expected: None,
-        days_missing: 0,
-        problems,
-    };
+    let mut history = Found { expected: None, days_missing: 0, problems };
     let Some(mut expectation) = RecordedExpectation::new(&kept, is_wanted) else {
         return Ok(Ok(history));
     };

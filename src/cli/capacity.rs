@@ -22,12 +22,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         return capacity_batches::run(args, io);
     }
     if let Some(flag) = args.batches.stray() {
-        return Err(
-            Failure::input(format!("`{}` is about batches", typed(flag))).with_hint(
-                "pass their throughput as in `--curve 1:35,8:210,32:520`, or a `--model` and its \
+        return Err(Failure::input(format!("`{}` is about batches", typed(flag))).with_hint(
+            "pass their throughput as in `--curve 1:35,8:210,32:520`, or a `--model` and its \
              `--type`",
-            ),
-        );
+        ));
     }
     let samples = args.estate.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
@@ -111,17 +109,13 @@ fn service<'a>(
             headroom_percent: args.headroom,
             gpu: measured.gpu,
             target_percent: args.target.map_or(of_policy, |share| share * 100.0),
-            objective: args.objective.map(|seconds| Objective {
-                seconds,
-                percentile: args.percentile,
-            }),
+            objective: args
+                .objective
+                .map(|seconds| Objective { seconds, percentile: args.percentile }),
             service_times: args.service_times,
         },
         mean_per_second: counts.map(|counts| counts.mean_per_second),
-        zones: Zones {
-            count: args.zones,
-            survive: args.survive_zones,
-        },
+        zones: Zones { count: args.zones, survive: args.survive_zones },
         tokens_per_request: tokens.or(args.tokens_per_request),
         hours_per_month: settings.policy.hours_per_month,
     }
@@ -154,9 +148,7 @@ fn others(
     let is_sold = |shape: &&InstanceShape| {
         let name = &shape.instance_type;
         catalog::bundled_regions_of(name).contains(&key.region.as_str())
-            || prices
-                .gathered_regions_of(name)
-                .contains(key.region.as_str())
+            || prices.gathered_regions_of(name).contains(key.region.as_str())
     };
     Ok(catalog::shapes().filter(is_asked).filter(is_sold).collect())
 }

@@ -32,11 +32,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// A percentile, such as `p95`.
 fn percentile(text: &str) -> Result<f64, String> {
     let number = text.strip_prefix('p').unwrap_or(text);
-    within(
-        number,
-        50.0..=99.99,
-        "expected a percentile from p50 to p99.99, such as p95",
-    )
+    within(number, 50.0..=99.99, "expected a percentile from p50 to p99.99, such as p95")
 }
 
 /// Which of the counted periods counts.
@@ -97,12 +93,7 @@ pub(super) struct BatchArgs {
     #[arg(long, value_name = "BATCH:FILE", value_parser = sampled_batch, conflicts_with_all = ["curve", "model", "params"], help_heading = "Batches")]
     pub curve_data: Vec<SampledBatch>,
     /// Unit of these runs that is a request [default: the only one]
-    #[arg(
-        long,
-        value_name = "NAME",
-        requires = "curve_data",
-        help_heading = "Batches"
-    )]
+    #[arg(long, value_name = "NAME", requires = "curve_data", help_heading = "Batches")]
     pub unit: Option<String>,
     /// Longest time that the first request of a batch waits for others [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = wait, allow_hyphen_values = true, help_heading = "Batches")]
@@ -225,12 +216,7 @@ pub(super) struct CapacityArgs {
     #[arg(long, value_name = "WHAT", value_parser = bound, default_value = "unknown", conflicts_with_all = BATCHED, help_heading = "Types")]
     pub bound: Bound,
     /// Operating system
-    #[arg(
-        long,
-        value_name = "OS",
-        default_value = "linux",
-        help_heading = "Types"
-    )]
+    #[arg(long, value_name = "OS", default_value = "linux", help_heading = "Types")]
     pub os: String,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]

@@ -29,17 +29,13 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let (batches, estate) = (&args.batches, &args.estate);
     let samples = batches.curve_data.iter();
     let samples = samples.map(|curve| ("--curve-data", Some(curve.path.as_path())));
-    let read: Vec<_> = samples
-        .chain([("--from", estate.from.as_deref())])
-        .collect();
+    let read: Vec<_> = samples.chain([("--from", estate.from.as_deref())]).collect();
     let planning = Planning::of_estate(estate, args.format, &read, io)?;
     let settings = &planning.settings;
     check_estate(args)?;
     if args.workload.is_none() && !estate.profile_data.is_empty() {
-        return Err(
-            Failure::input("`--profile-data` shows the throughput at one load alone")
-                .with_hint("pass a run at each batch, as in `--curve-data 8:run.jsonl`"),
-        );
+        return Err(Failure::input("`--profile-data` shows the throughput at one load alone")
+            .with_hint("pass a run at each batch, as in `--curve-data 8:run.jsonl`"));
     }
     let named = args.workload.as_deref();
     let looked_up = named.map(|name| {
@@ -47,17 +43,13 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         audited(args, settings, running, io)
     });
     let (running, estate) = looked_up.transpose()?.unzip();
-    let (gathered, seen) = estate
-        .map(|estate| (estate.prices, (estate.instances.len(), estate.gaps)))
-        .unzip();
+    let (gathered, seen) =
+        estate.map(|estate| (estate.prices, (estate.instances.len(), estate.gaps))).unzip();
     let measured = MeasuredCurve::read(&batches.curve_data, batches.unit.as_deref(), settings)?;
     let book = planning.book(gathered, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let (ran_on, ran_in) = match (&running, &measured) {
-        (Some(workload), _) => (
-            Some(&workload.key.instance_type),
-            Some(&workload.key.region),
-        ),
+        (Some(workload), _) => (Some(&workload.key.instance_type), Some(&workload.key.region)),
         (None, Some(run)) => (run.instance_type.as_ref(), run.region.as_ref()),
         (None, None) => (None, None),
     };
@@ -94,12 +86,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     };
     let answer = batching(request).map_err(missed)?;
     let today = running.as_ref().map(RunningWorkload::today);
-    let doc = batching_answer(
-        &answer,
-        &throughput.source,
-        throughput.server,
-        today.as_ref(),
-    );
+    let doc = batching_answer(&answer, &throughput.source, throughput.server, today.as_ref());
     let code = planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)?;
     Ok(match seen {
         Some((count, gaps)) => output::close("analyzed", (count, 0), &gaps, &args.estate, io),
@@ -141,10 +128,8 @@ fn throughput(
         });
     }
     let Some(shape) = on else {
-        return Err(
-            Failure::input("how fast a model is served depends on the instance type")
-                .with_hint("pass `--type`, such as `--type g6e.xlarge`"),
-        );
+        return Err(Failure::input("how fast a model is served depends on the instance type")
+            .with_hint("pass `--type`, such as `--type g6e.xlarge`"));
     };
     let points = computed_curve(args, shape, policy)?;
     Ok(Throughput {
@@ -188,10 +173,7 @@ fn computed_curve(
         let items_per_second = held.tokens_per_second / output_tokens as f64;
         let rises = |before: &CurvePoint| items_per_second > before.items_per_second;
         if points.last().is_none_or(rises) {
-            points.push(CurvePoint {
-                batch,
-                items_per_second,
-            });
+            points.push(CurvePoint { batch, items_per_second });
         }
     }
     Ok(points)
@@ -214,10 +196,7 @@ fn does_not_fit(
         (None, _) => "pass another `--type`; `gpucost select {of_model}` lists the types that hold the model";
     };
     let (name, dtype) = (&shape.instance_type, served.dtype);
-    Failure::input(format!(
-        "{name} does not hold the model in {dtype}: {reason}"
-    ))
-    .with_hint(hint)
+    Failure::input(format!("{name} does not hold the model in {dtype}: {reason}")).with_hint(hint)
 }
 
 fn no_curve(error: CurveError) -> Failure {

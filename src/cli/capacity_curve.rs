@@ -20,10 +20,7 @@ pub(super) fn sampled_batch(text: &str) -> Result<SampledBatch, String> {
     let read = || {
         let (batch, path) = text.split_once(':')?;
         let batch: u32 = batch.trim().parse().ok()?;
-        (batch > 0 && !path.is_empty()).then(|| SampledBatch {
-            batch,
-            path: PathBuf::from(path),
-        })
+        (batch > 0 && !path.is_empty()).then(|| SampledBatch { batch, path: PathBuf::from(path) })
     };
     read().ok_or_else(|| "expected BATCH:FILE, such as 8:run.jsonl".to_owned())
 }
@@ -48,10 +45,7 @@ impl MeasuredCurve {
         for run in runs {
             let profile = sampled::profile_of(&run.path, settings)?;
             let (unit, items_per_second) = throughput(&profile, unit, &run.path)?;
-            let point = CurvePoint {
-                batch: run.batch,
-                items_per_second,
-            };
+            let point = CurvePoint { batch: run.batch, items_per_second };
             let facts = profile.facts;
             match &mut curve_so_far {
                 Some(curve) if curve.instance_type != facts.instance_type => {
@@ -87,30 +81,23 @@ fn throughput(
 ) -> Result<(String, f64), Failure> {
     let file = shown(path);
     let units = &profile.end.units;
-    let of_name = units
-        .iter()
-        .filter(|counted| unit.is_none_or(|name| counted.unit == name));
+    let of_name = units.iter().filter(|counted| unit.is_none_or(|name| counted.unit == name));
     let of_name: Vec<_> = of_name.collect();
     let done = match of_name.as_slice() {
         [done] => *done,
         [] => {
-            return Err(
-                Failure::input(format!("{file} does not say how many requests were done"))
-                    .with_hint(
-                        "sample it with `gpucost profile --samples run.jsonl --log server.log \
+            return Err(Failure::input(format!("{file} does not say how many requests were done"))
+                .with_hint(
+                    "sample it with `gpucost profile --samples run.jsonl --log server.log \
                          --log-unit requests=TEXT`, or pass `--curve`",
-                    ),
-            );
+                ));
         }
         [first, ..] => {
-            return Err(
-                Failure::input(format!("{file} counted {} units", of_name.len())).with_hint(
-                    format!(
-                        "pass the one that is a request, such as `--unit {}`",
-                        first.unit
-                    ),
-                ),
-            );
+            return Err(Failure::input(format!("{file} counted {} units", of_name.len()))
+                .with_hint(format!(
+                    "pass the one that is a request, such as `--unit {}`",
+                    first.unit
+                )));
         }
     };
     let seconds = profile.end.elapsed_seconds;
@@ -129,10 +116,7 @@ mod tests {
     #[test]
     fn a_run_has_a_batch() {
         let read = sampled_batch("8:C:/runs/a.jsonl").expect("a run");
-        assert_eq!(
-            (read.batch, read.path.to_str()),
-            (8, Some("C:/runs/a.jsonl"))
-        );
+        assert_eq!((read.batch, read.path.to_str()), (8, Some("C:/runs/a.jsonl")));
         for bad in ["", "8", "8:", "0:a", ":a", "-1:a", "1.5:a", "a:8"] {
             assert!(sampled_batch(bad).is_err(), "{bad}");
         }

@@ -73,16 +73,11 @@ impl<'a> Way<'a> {
         let ways = [
             ("--per-gpu", args.per_gpu.map(Self::Stated)),
             ("--latency", args.latency.map(Self::Latency)),
-            (
-                "--tokens-per-second",
-                args.tokens_per_second.map(Self::Tokens),
-            ),
+            ("--tokens-per-second", args.tokens_per_second.map(Self::Tokens)),
             ("--workload", args.workload.as_deref().map(Self::Workload)),
             ("--profile-data", profile.map(Self::Profile)),
         ];
-        let mut ways = ways
-            .into_iter()
-            .filter_map(|(flag, way)| Some((flag, way?)));
+        let mut ways = ways.into_iter().filter_map(|(flag, way)| Some((flag, way?)));
         let states_time =
             |request: &RecordedRequest| matches!(request.work, RecordedWork::Seconds(_));
         let is_counted = args.served_rate.is_some() || counts.is_some();
@@ -91,12 +86,12 @@ impl<'a> Way<'a> {
                 "`{first}` and `{second}` both state the throughput of a GPU"
             ))
             .with_hint("pass one of them")),
-            (Some((flag, Self::Workload(_) | Self::Profile(_))), None) if !is_counted => Err(
-                Failure::input(format!("`{flag}` needs `--served-rate`")).with_hint(
+            (Some((flag, Self::Workload(_) | Self::Profile(_))), None) if !is_counted => {
+                Err(Failure::input(format!("`{flag}` needs `--served-rate`")).with_hint(
                     "pass the requests per second that were served meanwhile, or \
                      `--request-counts`",
-                ),
-            ),
+                ))
+            }
             (Some((_, way)), _) => Ok(way),
             (None, _) if requests.iter().any(states_time) => Ok(Self::Recorded),
             (None, _) => {
@@ -144,10 +139,7 @@ impl Measured {
         let utilization = |measured: Utilized, served_per_second: f64| {
             let per_second = measured.per_second(served_per_second);
             let per_second = per_second.map_err(|error| invalid(error, args))?;
-            let basis = ThroughputBasis::Utilization {
-                measured,
-                served_per_second,
-            };
+            let basis = ThroughputBasis::Utilization { measured, served_per_second };
             Ok::<_, Failure>((basis, of_rate(per_second)))
         };
         let mut ran_on: Option<String> = None;
@@ -175,10 +167,7 @@ impl Measured {
             Way::Stated(rate) => (ThroughputBasis::Stated, of_rate(rate)),
             Way::Latency(service_seconds) => {
                 let batch = args.batch;
-                let gpu = Throughput {
-                    batch,
-                    service_seconds,
-                };
+                let gpu = Throughput { batch, service_seconds };
                 (ThroughputBasis::Latency, gpu)
             }
             Way::Tokens(per_second) => {
@@ -206,14 +195,11 @@ impl Measured {
     ) -> Result<Self, Failure> {
         let work = match basis {
             ThroughputBasis::Recorded => WorkOf::Recorded,
-            ThroughputBasis::Tokens {
-                per_second,
-                prompt_per_second,
-            } if states_tokens(requests) => WorkOf::Tokens {
-                per_second,
-                prompt_per_second,
-                batch: args.batch,
-            },
+            ThroughputBasis::Tokens { per_second, prompt_per_second }
+                if states_tokens(requests) =>
+            {
+                WorkOf::Tokens { per_second, prompt_per_second, batch: args.batch }
+            }
             _ => WorkOf::Each(gpu.service_seconds),
         };
         let arrivals = args.arrivals.as_ref();
@@ -222,14 +208,7 @@ impl Measured {
         if let Some(recording) = &recording {
             gpu.service_seconds = recording.mean_service_seconds;
         }
-        Ok(Self {
-            gpu,
-            basis,
-            recording,
-            place,
-            prices,
-            seen: None,
-        })
+        Ok(Self { gpu, basis, recording, place, prices, seen: None })
     }
 }
 
@@ -246,30 +225,24 @@ fn of_tokens(
 ) -> Result<Throughput, Failure> {
     let is_recorded = states_tokens(requests);
     if args.prompt_tokens_per_second.is_some() && !is_recorded {
-        return Err(
-            Failure::input("`--prompt-tokens-per-second` needs the tokens of prompts")
-                .with_hint("add columns of prompt and generated tokens to `--arrivals`"),
-        );
+        return Err(Failure::input("`--prompt-tokens-per-second` needs the tokens of prompts")
+            .with_hint("add columns of prompt and generated tokens to `--arrivals`"));
     }
     match args.tokens_per_request {
         Some(tokens) => Ok(Throughput::of_rate(per_second / tokens, args.batch)),
         // The mean follows from the recording.
         None if is_recorded => Ok(Throughput::of_rate(1.0, args.batch)),
-        None => Err(
-            Failure::input("`--tokens-per-second` needs the tokens of a request").with_hint(
+        None => Err(Failure::input("`--tokens-per-second` needs the tokens of a request")
+            .with_hint(
                 "pass `--tokens-per-request`, or `--arrivals` with columns of prompt and \
                  generated tokens",
-            ),
-        ),
+            )),
     }
 }
 
 /// The whole GPUs of a host together; all of them have to be measured.
 fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
-    let means: Option<Vec<f64>> = profile
-        .whole()
-        .map(|gpu| Some(gpu.utilization?.mean))
-        .collect();
+    let means: Option<Vec<f64>> = profile.whole().map(|gpu| Some(gpu.utilization?.mean)).collect();
     let means = means.filter(|means| !means.is_empty()).ok_or_else(|| {
         Failure::input(format!("{name} has no utilization of every whole GPU"))
             .with_hint(HOW_TO_MEASURE)
@@ -336,12 +309,10 @@ fn place(
     let named = args.instance_type.as_ref().or(ran_on);
     if named.is_none() && args.gpu.is_none() {
         if args.vram_peak.is_some() {
-            return Err(
-                Failure::input("`--vram-peak` needs `--type` or `--gpu`").with_hint(
-                    "pass the type on which the throughput was measured, such as `--type \
+            return Err(Failure::input("`--vram-peak` needs `--type` or `--gpu`").with_hint(
+                "pass the type on which the throughput was measured, such as `--type \
                      g5.xlarge`",
-                ),
-            );
+            ));
         }
         return Ok(None);
     }
@@ -398,10 +369,8 @@ fn one_with(
             *cheapest = (rate, shape);
         }
     }
-    let names: Vec<&str> = cheapest_shapes
-        .values()
-        .map(|(_, shape)| shape.instance_type.as_str())
-        .collect();
+    let names: Vec<&str> =
+        cheapest_shapes.values().map(|(_, shape)| shape.instance_type.as_str()).collect();
     match (names.as_slice(), cheapest_shapes.values().next()) {
         ([_], Some((_, shape))) => Ok(*shape),
         ([first, ..], _) => Err(Failure::input(format!(
@@ -413,10 +382,8 @@ fn one_with(
              types with those are {}",
             names.join(", ")
         ))),
-        _ => Err(Failure::input(format!(
-            "no type with `--gpu {gpu}` has a price in the region"
-        ))
-        .with_hint("`gpucost pricing` lists the GPUs with their types and regions")),
+        _ => Err(Failure::input(format!("no type with `--gpu {gpu}` has a price in the region"))
+            .with_hint("`gpucost pricing` lists the GPUs with their types and regions")),
     }
 }
 

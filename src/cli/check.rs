@@ -21,12 +21,11 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if args.estate.redact {
-        return Err(
-            Failure::input("`--redact` masks the names that a policy refers to").with_hint(
+        return Err(Failure::input("`--redact` masks the names that a policy refers to")
+            .with_hint(
                 "run the check without it; `gpucost audit --redact` creates a \
                             shareable report",
-            ),
-        );
+            ));
     }
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit_command::risk(args.risk, &settings, io)?;
@@ -49,13 +48,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         Some(_) => audit.as_of,
         None => io.now.max(audit.as_of),
     };
-    let mut report = gate(
-        &audit,
-        &policy,
-        before.as_ref(),
-        nights.as_ref(),
-        (audit.as_of, now),
-    );
+    let mut report = gate(&audit, &policy, before.as_ref(), nights.as_ref(), (audit.as_of, now));
     report.name_estate(&invocation.estate_flags());
     report.settings = settings.money_settings(&io.folder);
     if let Some(stale) = stale_recording(args, &policy, &audit, io.now) {
@@ -66,9 +59,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     print(doc, (&report, &brief), args, &settings, io)?;
     output::warn(warning, &args.estate.out, io);
     for caution in before.iter().flat_map(|baseline| &baseline.cautions) {
-        let line = safe(&format!(
-            "warning: limited comparability with the baseline: {caution}"
-        ));
+        let line = safe(&format!("warning: limited comparability with the baseline: {caution}"));
         output::warn(Some(line), &args.estate.out, io);
     }
     Ok(verdict(&report, &audit, args, io))
@@ -100,10 +91,7 @@ fn stale_recording(
         GapSubject::named("recent recording"),
         shown(file),
         if is_ahead {
-            format!(
-                "it describes {}, which is in the future",
-                minute(audit.as_of)
-            )
+            format!("it describes {}, which is in the future", minute(audit.as_of))
         } else {
             format!(
                 "it describes {}, {} ago; the policy allows {words}",
@@ -127,10 +115,7 @@ fn spend_history(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Option<SpendHistory>, Failure> {
-    let place = args
-        .recorded_audits
-        .as_ref()
-        .or(args.estate.history.as_ref());
+    let place = args.recorded_audits.as_ref().or(args.estate.history.as_ref());
     let Some(place) = place.filter(|_| policy.has_forecasts()) else {
         return Ok(None);
     };
@@ -149,19 +134,16 @@ fn spend_history(
 /// everything would pass.
 pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, String), Failure> {
     found_policy(args, io).ok_or_else(|| {
-        Failure::input(format!(
-            "no policy found: {POLICY_FILE} is not in the current directory"
-        ))
-        .with_hint("run `gpucost check init` to create a starter policy, or pass `--policy FILE`")
+        Failure::input(format!("no policy found: {POLICY_FILE} is not in the current directory"))
+            .with_hint(
+                "run `gpucost check init` to create a starter policy, or pass `--policy FILE`",
+            )
     })
 }
 
 /// The same where there may be none.
 pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, String)> {
-    let named = args
-        .policy
-        .clone()
-        .or_else(|| io.variable("GPUCOST_POLICY").map(PathBuf::from));
+    let named = args.policy.clone().or_else(|| io.variable("GPUCOST_POLICY").map(PathBuf::from));
     if let Some(path) = named {
         let name = shown(&path);
         return Some((path, name));
@@ -270,11 +252,7 @@ pub(super) fn ending(
         GateOutcome::Nothing | GateOutcome::Clean if args.estate.strict && !gaps.is_empty() => {
             let gaps = counted(gaps.len() as u64, "gap", "gaps");
             let error = format!("incomplete: {gaps} under `--strict`");
-            let list = if is_plan {
-                "the report"
-            } else {
-                "`gpucost audit`"
-            };
+            let list = if is_plan { "the report" } else { "`gpucost audit`" };
             (error, format!("{list} lists them"), ExitCode::Incomplete)
         }
         GateOutcome::Nothing | GateOutcome::Clean => {
@@ -321,11 +299,7 @@ fn kept(report: &GateReport, nothing: &str) -> String {
     }
     let rules = counted(report.checks.len() as u64, "rule", "rules");
     let mut line = format!("policy passed: {rules}");
-    let known = report
-        .notices
-        .iter()
-        .filter(|notice| notice.is_known())
-        .count();
+    let known = report.notices.iter().filter(|notice| notice.is_known()).count();
     for (number, singular, plural) in [
         (report.suppressed.len(), "suppressed", "suppressed"),
         (known, "known in the baseline", "known in the baseline"),

@@ -25,10 +25,7 @@ pub(super) fn run(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         Some(path) => path.clone(),
         None => io.folder.join(POLICY_FILE),
     };
-    let name = args
-        .output
-        .as_ref()
-        .map_or(POLICY_FILE.to_owned(), |path| shown(path));
+    let name = args.output.as_ref().map_or(POLICY_FILE.to_owned(), |path| shown(path));
     let schema = args.schema.then(|| path.with_extension("schema.json"));
     let text = match schema.as_deref().and_then(Path::file_name) {
         Some(beside) => format!("#:schema ./{}\n{STARTING_POLICY}", shown(Path::new(beside))),

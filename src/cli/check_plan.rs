@@ -42,12 +42,10 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     report.settings = settings.money_settings(&io.folder);
     let unjudged = unjudged_by_plan(&policy);
     if policy_found.is_some() && report.checks.is_empty() && !change.rows.is_empty() {
-        return Err(
-            Failure::input("no rule in the policy applies to a plan").with_hint(
-                "supported: budgets, tags, allowed types and regions, price age; see \
+        return Err(Failure::input("no rule in the policy applies to a plan").with_hint(
+            "supported: budgets, tags, allowed types and regions, price age; see \
                  docs/terraform.md",
-            ),
-        );
+        ));
     }
     let brief = terraform_brief(&change, &unjudged, &name, io.now);
     let doc = terraform_doc(&change, &report, &brief, &name);
@@ -56,18 +54,11 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let line = format!(
         "checked {} that {} GPU instances; {}",
         counted(change.rows.len() as u64, "resource", "resources"),
-        if change.rows.len() == 1 {
-            "runs"
-        } else {
-            "run"
-        },
+        if change.rows.len() == 1 { "runs" } else { "run" },
         counted(change.gaps.len() as u64, "gap", "gaps")
     );
     output::say(&line, out, io);
-    let nothing = format!(
-        "nothing to check: {}",
-        safe(&change.nothing().unwrap_or_default())
-    );
+    let nothing = format!("nothing to check: {}", safe(&change.nothing().unwrap_or_default()));
     Ok(ending(&report, &change.gaps, &nothing, args, io))
 }
 
@@ -105,10 +96,7 @@ pub(super) fn read(
     } else {
         let name = shown(path);
         let plan = File::open(path)
-            .map_err(|source| TerraformError::Io {
-                name: name.clone(),
-                source,
-            })
+            .map_err(|source| TerraformError::Io { name: name.clone(), source })
             .and_then(|file| read_terraform_plan(file, &name, region));
         (plan, name)
     };

@@ -26,12 +26,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 /// Audit GPU instances: what they cost, what is wasted, and why.
 #[derive(Debug, Parser)]
-#[command(
-    name = "gpucost",
-    version,
-    propagate_version = true,
-    max_term_width = 100
-)]
+#[command(name = "gpucost", version, propagate_version = true, max_term_width = 100)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,

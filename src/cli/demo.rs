@@ -79,9 +79,7 @@ pub(super) fn list() -> String {
 /// has commands below it, their names do.
 /// Elsewhere it is left for the parser to refuse, which lists the names.
 pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
-    let command = arguments
-        .get(1)
-        .and_then(|name| program.find_subcommand(name));
+    let command = arguments.get(1).and_then(|name| program.find_subcommand(name));
     let Some(command) = command else {
         return arguments;
     };
@@ -109,9 +107,7 @@ fn takes(command: &Command, word: &OsStr) -> bool {
 }
 
 fn is_name(word: &OsStr) -> bool {
-    DemoChoice::value_variants()
-        .iter()
-        .any(|choice| word == choice.name())
+    DemoChoice::value_variants().iter().any(|choice| word == choice.name())
 }
 
 #[cfg(test)]

@@ -36,10 +36,7 @@ pub(super) fn print_rows(
     out: &OutputArgs,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
-    let style = TableStyle {
-        limit,
-        ..output::style(format == DocFormat::Wide, out, io)
-    };
+    let style = TableStyle { limit, ..output::style(format == DocFormat::Wide, out, io) };
     print_in(doc, format, style, out, io)
 }
 

@@ -42,10 +42,7 @@ const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
 /// The settings file that applies: `--config`, `GPUCOST_CONFIG`, or
 /// `gpucost.toml` in the current folder.
 pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, Failure> {
-    let named = args
-        .config
-        .clone()
-        .or_else(|| io.variable("GPUCOST_CONFIG").map(Into::into));
+    let named = args.config.clone().or_else(|| io.variable("GPUCOST_CONFIG").map(Into::into));
     let path = match named {
         Some(path) => path,
         None => {
@@ -158,11 +155,7 @@ fn obtain(
     let mut estate = if let Some(choice) = args.demo {
         choice.demo().estate().map_err(unreadable)?
     } else if let Some(path) = &args.from {
-        let keep = if args.save.is_some() {
-            Keep::Points
-        } else {
-            Keep::Usage
-        };
+        let keep = if args.save.is_some() { Keep::Points } else { Keep::Usage };
         let mut estate = read_estate(path, keep).map_err(unreadable)?;
         if let Some(cluster) = args.kubernetes.recorded()? {
             if estate.clusters.has_kubernetes() {
@@ -207,12 +200,8 @@ fn obtain(
             Some(mask) => ResourceId::named(mask),
             None => id,
         };
-        save(
-            &estate,
-            recorded.as_ref().map(|cluster| (cluster, &name as _)),
-            path,
-        )
-        .map_err(|error| unwritable(path, error))?;
+        save(&estate, recorded.as_ref().map(|cluster| (cluster, &name as _)), path)
+            .map_err(|error| unwritable(path, error))?;
     }
     estate.reduce();
     add_own_prices(&mut estate.prices, settings, args.redact)?;
@@ -273,19 +262,13 @@ fn masks(
     settings: &SettingsFile,
     keys: Option<&GroupingKeys>,
 ) -> Masks {
-    if args.redact {
-        redact(estate, kept_keys(settings, keys))
-    } else {
-        Masks::default()
-    }
+    if args.redact { redact(estate, kept_keys(settings, keys)) } else { Masks::default() }
 }
 
 /// Keys of tags that the command line and the settings speak of.
 fn kept_keys(settings: &SettingsFile, keys: Option<&GroupingKeys>) -> BTreeSet<String> {
     let grouped_by = keys.map(GroupingKeys::tags).unwrap_or_default();
-    let kept = grouped_by
-        .into_iter()
-        .chain([&settings.policy.workload_tag]);
+    let kept = grouped_by.into_iter().chain([&settings.policy.workload_tag]);
     kept.cloned().collect()
 }
 
@@ -360,13 +343,9 @@ fn options(
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<GatherOptions, Failure> {
-    let lookback = layered(
-        args.lookback.as_ref(),
-        "GPUCOST_LOOKBACK",
-        settings.lookback.as_ref(),
-        io,
-    )
-    .unwrap_or_else(|| DEFAULT_LOOKBACK.to_owned());
+    let lookback =
+        layered(args.lookback.as_ref(), "GPUCOST_LOOKBACK", settings.lookback.as_ref(), io)
+            .unwrap_or_else(|| DEFAULT_LOOKBACK.to_owned());
     let lookback = parse_duration(&lookback).map_err(Failure::input)?;
     if lookback > LONGEST_LOOKBACK {
         return Err(Failure::input("`--lookback` cannot exceed 455d")
@@ -401,12 +380,7 @@ fn check_services(services: &[AwsService]) -> Result<(), Failure> {
 /// How AWS is reached.
 pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
     AwsOptions {
-        profile: layered(
-            args.profile.as_ref(),
-            "GPUCOST_PROFILE",
-            settings.profile.as_ref(),
-            io,
-        ),
+        profile: layered(args.profile.as_ref(), "GPUCOST_PROFILE", settings.profile.as_ref(), io),
         services: Vec::new(),
         asks_opinions: false,
         as_of: io.now,
@@ -422,12 +396,7 @@ pub(super) fn asked_regions(
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<Option<Vec<String>>, Failure> {
-    let names = layered(
-        args.region.as_ref(),
-        "GPUCOST_REGION",
-        settings.region.as_ref(),
-        io,
-    );
+    let names = layered(args.region.as_ref(), "GPUCOST_REGION", settings.region.as_ref(), io);
     Ok(names.as_deref().map(regions).transpose()?.flatten())
 }
 
@@ -461,10 +430,10 @@ fn servers(
     };
     match args.metrics_source {
         MetricsSource::Auto => connect(),
-        MetricsSource::Prometheus if args.prometheus.urls(io).is_empty() => Err(Failure::input(
-            "`--metrics-source prometheus` needs a server",
-        )
-        .with_hint("add a URL, such as `--prometheus-url http://prometheus:9090`")),
+        MetricsSource::Prometheus if args.prometheus.urls(io).is_empty() => {
+            Err(Failure::input("`--metrics-source prometheus` needs a server")
+                .with_hint("add a URL, such as `--prometheus-url http://prometheus:9090`"))
+        }
         MetricsSource::Prometheus => connect(),
         MetricsSource::Cloudwatch | MetricsSource::None => Ok(Vec::new()),
     }
@@ -574,9 +543,7 @@ fn live(
             }
         }
         if args.metrics_source == MetricsSource::Prometheus {
-            let connections = accounts
-                .iter_mut()
-                .flat_map(|account| &mut account.connections);
+            let connections = accounts.iter_mut().flat_map(|account| &mut account.connections);
             connections.for_each(|connection| connection.metrics.clear());
         }
         let sink = recorder.as_mut();

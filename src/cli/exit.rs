@@ -67,16 +67,8 @@ impl Failure {
             let cause = cause.downcast_ref::<io::Error>();
             cause.is_some_and(is_full)
         };
-        let code = if error.chain().any(is_of_disk) {
-            ExitCode::Unexpected
-        } else {
-            code
-        };
-        Self {
-            code,
-            error: Some(error),
-            hint: None,
-        }
+        let code = if error.chain().any(is_of_disk) { ExitCode::Unexpected } else { code };
+        Self { code, error: Some(error), hint: None }
     }
 
     /// An error of this program or of its surroundings.
@@ -93,11 +85,7 @@ impl Failure {
     /// is not a failure.
     pub(super) fn write(what: &str, error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self {
-                code: ExitCode::Done,
-                error: None,
-                hint: None,
-            };
+            return Self { code: ExitCode::Done, error: None, hint: None };
         }
         Self::new(
             ExitCode::Unexpected,
@@ -172,11 +160,9 @@ mod tests {
             let error = anyhow::Error::new(io::Error::from(kind)).context("cannot read the bill");
             Failure::new(ExitCode::Input, error).code
         };
-        for kind in [
-            io::ErrorKind::StorageFull,
-            io::ErrorKind::QuotaExceeded,
-            io::ErrorKind::FileTooLarge,
-        ] {
+        for kind in
+            [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge]
+        {
             assert_eq!(code(kind), ExitCode::Unexpected, "{kind}");
         }
         assert_eq!(code(io::ErrorKind::NotFound), ExitCode::Input);

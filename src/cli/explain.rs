@@ -66,9 +66,7 @@ fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> Strin
         let (before, name) = id.split_once(':')?;
         Some(format!("{before}:{}", mask_of(name)?))
     };
-    mask_of(id)
-        .or_else(of_part)
-        .unwrap_or_else(|| id.to_owned())
+    mask_of(id).or_else(of_part).unwrap_or_else(|| id.to_owned())
 }
 
 fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) -> Failure {
@@ -117,16 +115,8 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) 
 
 /// The first few of some IDs.
 fn listed(ids: &[String]) -> String {
-    let shown: Vec<String> = ids
-        .iter()
-        .take(SHOWN_IDS)
-        .map(|id| fit(id, SHOWN_COLUMNS))
-        .collect();
+    let shown: Vec<String> = ids.iter().take(SHOWN_IDS).map(|id| fit(id, SHOWN_COLUMNS)).collect();
     let rest = ids.len() - shown.len();
-    let more = if rest == 0 {
-        String::new()
-    } else {
-        format!(" and {rest} more")
-    };
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     format!("{}{more}", shown.join(", "))
 }

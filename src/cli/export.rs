@@ -54,18 +54,12 @@ impl ExportArgs {
         let is_listed = self.csv_table == Some(CsvTable::Purchases);
         let words = promises_words(&term_totals(&audit.purchases));
         let words = words.filter(|_| format == AuditFormat::Csv && !is_listed)?;
-        Some(format!(
-            "promises: {words}; `--csv-table purchases` lists them"
-        ))
+        Some(format!("promises: {words}; `--csv-table purchases` lists them"))
     }
 
     /// Text of CSV or FOCUS, with a mark where one was asked for.
     pub(super) fn marked(&self, text: String) -> String {
-        if self.bom {
-            format!("{BOM}{text}")
-        } else {
-            text
-        }
+        if self.bom { format!("{BOM}{text}") } else { text }
     }
 }
 
@@ -119,10 +113,7 @@ impl Facts {
                 daily_charges(audit, days, hours_per_month),
                 daily_unused_charges(audit, hours_per_month),
             ),
-            None => (
-                charges(audit, hours_per_month),
-                unused_charges(audit, hours_per_month),
-            ),
+            None => (charges(audit, hours_per_month), unused_charges(audit, hours_per_month)),
         };
         focus_csv(&used, &unused).map_err(Failure::unexpected)
     }

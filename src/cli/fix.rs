@@ -35,9 +35,7 @@ fn actions(text: &str) -> Result<Actions, String> {
             (None, _) => {
                 let names: Vec<&str> = ActionKind::ALL.iter().map(|kind| kind.name()).collect();
                 let names = names.join(", ");
-                return Err(format!(
-                    "valid values: {names}, each with `:NAME` for one action"
-                ));
+                return Err(format!("valid values: {names}, each with `:NAME` for one action"));
             }
         }
     }
@@ -82,12 +80,10 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     let settings = estate::settings(out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     if format == FixFormat::Script && args.estate.redact {
-        return Err(
-            Failure::input("`--redact` cannot be used with `--format script`").with_hint(
-                "masked names are in no account; use `--format markdown` for a runbook that \
+        return Err(Failure::input("`--redact` cannot be used with `--format script`").with_hint(
+            "masked names are in no account; use `--format markdown` for a runbook that \
                  can be shown to others",
-            ),
-        );
+        ));
     }
     let accepted = audit::risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
@@ -110,12 +106,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
         let plan = fixes(&audited, &estate, None, (&settings.policy, &whole));
         check_actions(&choice, &plan)?;
     }
-    let chosen = fixes(
-        &audited,
-        &estate,
-        terraform.as_ref(),
-        (&settings.policy, &choice),
-    );
+    let chosen = fixes(&audited, &estate, terraform.as_ref(), (&settings.policy, &choice));
     let unmanaged = terraform.as_ref().and_then(|_| unmanaged(&chosen));
     let plan = FixPlan::of(&audited, chosen);
     match format {

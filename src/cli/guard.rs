@@ -46,9 +46,8 @@ fn broken(line: &str, syntax: Syntax) -> String {
     };
     let mut line = line.to_owned();
     if line.contains("##[") || line.contains("##vso[") {
-        line = line
-            .replace("##[", &format!("{hashes}["))
-            .replace("##vso[", &format!("{hashes}vso["));
+        line =
+            line.replace("##[", &format!("{hashes}[")).replace("##vso[", &format!("{hashes}vso["));
     }
     let begins = line.len() - line.trim_start().len();
     if syntax == Syntax::Json && line.contains("::") {

@@ -76,15 +76,12 @@ pub(super) fn shortened(program: Command) -> Command {
         }
     };
     let list: String = COMMANDS.lines().map(line).collect();
-    let program = COMMANDS
-        .lines()
-        .filter_map(row)
-        .fold(program, |program, row| {
-            let (name, examples, hidden) = row;
-            let examples = examples.map(|example| format!("  gpucost {example}"));
-            let text = format!("Examples:\n{}", examples.join("\n"));
-            program.mut_subcommand(name, |command| shorten(command, &hidden).after_help(text))
-        });
+    let program = COMMANDS.lines().filter_map(row).fold(program, |program, row| {
+        let (name, examples, hidden) = row;
+        let examples = examples.map(|example| format!("  gpucost {example}"));
+        let text = format!("Examples:\n{}", examples.join("\n"));
+        program.mut_subcommand(name, |command| shorten(command, &hidden).after_help(text))
+    });
     program.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\nOptions:\n{{options}}\n\n\
          -h after a command shows the flags that matter most, --help all of them.\n"
@@ -95,9 +92,7 @@ pub(super) fn shortened(program: Command) -> Command {
 fn shorten(command: Command, hidden: &[&str]) -> Command {
     let is_spare = |arg: &clap::Arg| {
         let flag = arg.get_long().unwrap_or_default();
-        let is_shared = arg
-            .get_help_heading()
-            .is_some_and(|heading| SHARED.contains(&heading));
+        let is_shared = arg.get_help_heading().is_some_and(|heading| SHARED.contains(&heading));
         let mut names = arg.get_help_heading().into_iter().chain([flag]);
         names.any(|name| hidden.contains(&name))
             || SPARE.contains(&flag)
@@ -116,9 +111,7 @@ mod tests {
 
     /// Every command below one, with its words.
     fn commands(command: &Command, words: &str) -> Vec<(String, Command)> {
-        let below = command
-            .get_subcommands()
-            .filter(|subcommand| subcommand.get_name() != "help");
+        let below = command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help");
         below
             .flat_map(|subcommand| {
                 let words = format!("{words} {}", subcommand.get_name());

@@ -103,11 +103,7 @@ impl ChoiceFile {
 
     /// What messages call it.
     fn name(&self) -> String {
-        if self.is_named {
-            shown(&self.path)
-        } else {
-            CHOICE.to_owned()
-        }
+        if self.is_named { shown(&self.path) } else { CHOICE.to_owned() }
     }
 
     /// Writes the choice. Rules of a policy that is there stay.
@@ -117,9 +113,7 @@ impl ChoiceFile {
     fn write(&mut self, choice: &str) -> Result<(), String> {
         let name = self.name();
         if !self.is_named && !self.is_written && self.path.exists() {
-            return Err(format!(
-                "{name} exists: start with `--output FILE` to replace it"
-            ));
+            return Err(format!("{name} exists: start with `--output FILE` to replace it"));
         }
         // What cannot be read as text is not a policy.
         let there = read_written_text(&self.path).unwrap_or_default();
@@ -222,11 +216,7 @@ mod tests {
         let written = std::fs::read_to_string(folder.path().join(CHOICE));
         assert_eq!(written.expect("a file"), "second");
         let mut other = ChoiceFile::of(None, folder.path());
-        assert!(
-            other
-                .write("third")
-                .is_err_and(|why| why.contains("exists"))
-        );
+        assert!(other.write("third").is_err_and(|why| why.contains("exists")));
         let named = folder.path().join(CHOICE);
         let mut named = ChoiceFile::of(Some(&named), folder.path());
         named.write("fourth").expect("it was named");

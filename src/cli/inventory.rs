@@ -11,12 +11,8 @@ use crate::report::{inventory_doc, inventory_rows};
 pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
     let settings = &planning.settings;
-    let flags = ViewFlags {
-        rows: &args.rows,
-        verdicts: None,
-        types: &args.of.types,
-        sort: args.sort,
-    };
+    let flags =
+        ViewFlags { rows: &args.rows, verdicts: None, types: &args.of.types, sort: args.sort };
     planning.check_rows(|format| flags.refuse(format))?;
     let view = flags.view();
     let estate = estate::estate_without_metrics(&args.estate, settings, io)?;

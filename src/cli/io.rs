@@ -51,8 +51,7 @@ impl<'a> Io<'a> {
         let stdout_is_terminal = std::io::stdout().is_terminal();
         if stdout_is_terminal && let Ok((columns, _)) = terminal::size() {
             // A width that was exported takes precedence, as in other programs.
-            env.entry("COLUMNS".to_owned())
-                .or_insert_with(|| columns.to_string());
+            env.entry("COLUMNS".to_owned()).or_insert_with(|| columns.to_string());
         }
         Self {
             stdout,

@@ -78,10 +78,7 @@ pub(super) fn key_of(
         ..Question::of_aws(vec![name.to_owned()], vec![region.to_owned()])
     };
     refuse_unknown(&question, prices)?;
-    Ok(PriceKey {
-        operating_system,
-        ..PriceKey::linux_on_demand(region, &name.to_lowercase())
-    })
+    Ok(PriceKey { operating_system, ..PriceKey::linux_on_demand(region, &name.to_lowercase()) })
 }
 
 /// The GPUs that `--gpu` asks for.
@@ -96,10 +93,8 @@ pub(super) fn gpu_filter(gpu: Option<&str>) -> Result<Option<GpuFilter>, Failure
 /// The operating system of `--os`.
 pub(super) fn operating_system(name: &str) -> Result<OperatingSystem, Failure> {
     OperatingSystem::from_name(name).ok_or_else(|| {
-        Failure::input(format!(
-            "`{name}` is not an operating system in the price catalog"
-        ))
-        .with_hint("valid values: linux, windows, rhel, sles, ubuntu-pro")
+        Failure::input(format!("`{name}` is not an operating system in the price catalog"))
+            .with_hint("valid values: linux, windows, rhel, sles, ubuntu-pro")
     })
 }
 
@@ -108,11 +103,7 @@ pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result
     let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
         return Ok(());
     };
-    Err(not_in_the_catalog(
-        unknown.what,
-        &unknown.name,
-        &unknown.nearest,
-    ))
+    Err(not_in_the_catalog(unknown.what, &unknown.name, &unknown.nearest))
 }
 
 /// A name that is not known, with the nearest that are known.
@@ -145,10 +136,7 @@ pub(super) fn book(
     } else {
         price_cache::load(io)
             .map_err(|error| {
-                let hint = format!(
-                    "{}, or pass `--offline` to run without it",
-                    price_cache::HINT
-                );
+                let hint = format!("{}, or pass `--offline` to run without it", price_cache::HINT);
                 Failure::new(ExitCode::Input, error).with_hint(hint)
             })?
             .map(|estate| estate.prices)

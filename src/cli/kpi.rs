@@ -15,20 +15,15 @@ use rust_decimal::prelude::FromPrimitive;
 use std::path::Path;
 
 pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let read = [
-        ("--run", args.run.as_deref()),
-        ("--log", args.log.as_deref()),
-    ];
+    let read = [("--run", args.run.as_deref()), ("--log", args.log.as_deref())];
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     if args.instance_type.is_some() || args.run.is_some() {
         return one_run(args, &planning, io);
     }
     if !args.unit.is_empty() || args.log.is_some() || args.count.is_some() {
-        return Err(
-            Failure::input("`--unit`, `--log` and `--count` are about one run").with_hint(
-                "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`",
-            ),
-        );
+        return Err(Failure::input("`--unit`, `--log` and `--count` are about one run").with_hint(
+            "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`",
+        ));
     }
     fleet(args, &planning, io)
 }
@@ -93,20 +88,12 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<E
     let region = known_prices::only_region(region, "a run has a single region", settings, io)?;
     let linux = OperatingSystem::Linux;
     let key = known_prices::key_of(&name.to_lowercase(), &region, linux, &prices)?;
-    let counted = CountedRun {
-        key,
-        instances: args.count.unwrap_or(1),
-        hours,
-        units: done,
-    };
+    let counted = CountedRun { key, instances: args.count.unwrap_or(1), hours, units: done };
     let kpis = RunKpis::of(counted, &prices).map_err(|missing| {
         Failure::input(format!("{missing}: unpriced"))
             .with_hint("`gpucost pricing TYPE --region all` shows the regions with a price")
     })?;
-    let source = args
-        .run
-        .as_ref()
-        .map_or("flags".to_owned(), |path| shown(path));
+    let source = args.run.as_ref().map_or("flags".to_owned(), |path| shown(path));
     let answer = kpi_run_answer(&kpis, &source);
     planning.print(&answer, Some(kpis.quote.seen_on), io.now, io)
 }
@@ -133,9 +120,7 @@ impl SampledRun {
         let facts = samples.facts();
         let units = samples.end().into_iter().flat_map(|end| &end.units);
         Ok(Self {
-            units: units
-                .map(|done| (done.unit.clone(), Decimal::from(done.count)))
-                .collect(),
+            units: units.map(|done| (done.unit.clone(), Decimal::from(done.count))).collect(),
             instance_type: facts.instance_type.clone(),
             region: facts.region.clone(),
             hours: hours.ok_or_else(|| {

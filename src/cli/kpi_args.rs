@@ -48,12 +48,7 @@ pub(super) struct KpiArgs {
     #[arg(long, value_name = "NAME=COUNT", value_parser = unit, help_heading = "One run")]
     pub unit: Vec<(String, Decimal)>,
     /// Log of the run
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "log_unit",
-        help_heading = "One run"
-    )]
+    #[arg(long, value_name = "FILE", requires = "log_unit", help_heading = "One run")]
     pub log: Option<PathBuf>,
     /// A unit that each line of the log with a text marks, such as `epochs=val_loss` (can be
     /// repeated)
@@ -107,27 +102,13 @@ mod tests {
 
     #[test]
     fn units_have_a_name_and_a_count_above_zero() {
-        assert_eq!(
-            unit("steps=1.5e3"),
-            Ok(("steps".to_owned(), Decimal::from(1_500)))
-        );
-        for bad in [
-            "",
-            "steps",
-            "=5",
-            "steps=",
-            "steps=-1",
-            "steps=0",
-            "steps=0.0",
-            "steps=NaN",
-            "a=1e30",
-        ] {
+        assert_eq!(unit("steps=1.5e3"), Ok(("steps".to_owned(), Decimal::from(1_500))));
+        for bad in
+            ["", "steps", "=5", "steps=", "steps=-1", "steps=0", "steps=0.0", "steps=NaN", "a=1e30"]
+        {
             assert!(unit(bad).is_err(), "{bad}");
         }
-        assert_eq!(
-            log_unit("epochs=loss = "),
-            Ok(("epochs".to_owned(), "loss =".to_owned()))
-        );
+        assert_eq!(log_unit("epochs=loss = "), Ok(("epochs".to_owned(), "loss =".to_owned())));
         assert!(log_unit(&format!("a={}", "x".repeat(1_001))).is_err());
         assert!(hours("0").is_err() && hours("-1").is_err() && hours("876001").is_err());
     }

@@ -24,12 +24,7 @@ pub(super) struct KubernetesArgs {
     )]
     pub kubernetes: bool,
     /// Context of the kubeconfig [default: the current context]
-    #[arg(
-        long,
-        value_name = "NAME",
-        requires = "kubernetes",
-        help_heading = "Kubernetes"
-    )]
+    #[arg(long, value_name = "NAME", requires = "kubernetes", help_heading = "Kubernetes")]
     pub context: Option<String>,
     /// Analyze a Kubernetes cluster from the output of `kubectl get … -o json`
     #[arg(
@@ -42,12 +37,7 @@ pub(super) struct KubernetesArgs {
     )]
     pub from_kubectl: Vec<PathBuf>,
     /// Also read the AWS account of the nodes, with its metrics and prices
-    #[arg(
-        long,
-        requires = "cluster",
-        conflicts_with = "from",
-        help_heading = "Kubernetes"
-    )]
+    #[arg(long, requires = "cluster", conflicts_with = "from", help_heading = "Kubernetes")]
     pub with_aws: bool,
 }
 
@@ -109,19 +99,13 @@ impl KubernetesArgs {
     ) -> Result<Option<Cluster>, Failure> {
         if self.kubernetes {
             let usual = KubernetesOptions::default();
-            let times = KubernetesOptions {
-                deadline: deadline.unwrap_or(usual.deadline),
-                ..usual
-            };
+            let times = KubernetesOptions { deadline: deadline.unwrap_or(usual.deadline), ..usual };
             let cluster = self.live(times, io)?;
             return Ok(Some(Cluster::Live(Box::new(cluster))));
         }
         let recorded = self.recorded()?;
         Ok(recorded.map(|records| {
-            let reading = Reading {
-                found: records,
-                ..Reading::default()
-            };
+            let reading = Reading { found: records, ..Reading::default() };
             Cluster::Recorded(account(reading))
         }))
     }

@@ -50,21 +50,18 @@ pub(super) fn keep(
         Ok(recording) => recording,
         Err(error) => return warn(format!("{error}: {}", error.source), MORE_SPACE, io),
     };
-    let kept = path
-        .parent()
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| {
-            write_private(&path, |out| {
-                let mut encoder = GzEncoder::new(out, Compression::fast());
-                match recording {
-                    None => write_estate(estate, &mut encoder)?,
-                    Some(recording) => {
-                        write_recorded(estate, recording, &|id| id, &mut encoder)?;
-                    }
+    let kept = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| {
+        write_private(&path, |out| {
+            let mut encoder = GzEncoder::new(out, Compression::fast());
+            match recording {
+                None => write_estate(estate, &mut encoder)?,
+                Some(recording) => {
+                    write_recorded(estate, recording, &|id| id, &mut encoder)?;
                 }
-                encoder.finish().map(|_| ())
-            })
-        });
+            }
+            encoder.finish().map(|_| ())
+        })
+    });
     if let Err(error) = kept {
         let why = format!("{}: {error}", shown(&path));
         warn(why, "GPUCOST_CACHE_DIR to another directory", io);

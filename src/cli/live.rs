@@ -106,9 +106,7 @@ fn log(verbosity: u8) {
         _ => tracing::Level::TRACE,
     };
     let own = Targets::new().with_target(env!("CARGO_PKG_NAME"), level);
-    let layer = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_filter(own);
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(own);
     // A second command in the same process keeps the first one's log.
     let _ = tracing_subscriber::registry().with(layer).try_init();
 }

@@ -23,12 +23,7 @@ pub(super) struct McpArgs {
     #[arg(long, value_name = "NAME", requires = "live", help_heading = "AWS")]
     pub profile: Option<String>,
     /// Comma-separated regions of `--live`, unless a tool names others
-    #[arg(
-        long,
-        value_name = "R[,R…]|all",
-        requires = "live",
-        help_heading = "AWS"
-    )]
+    #[arg(long, value_name = "R[,R…]|all", requires = "live", help_heading = "AWS")]
     pub region: Option<String>,
     /// Refuse a call of a tool whose AWS calls would cost more than this amount in USD
     #[arg(long, value_name = "USD", value_parser = positive, default_value = "1", help_heading = "AWS")]

@@ -63,15 +63,9 @@ fn instructions(setup: &AgentSetup, audit: &Audit) -> String {
         text.push('\n');
     };
     if !setup.lacking.is_empty() {
-        section(
-            "on the NVIDIA GPU instances that report no GPU utilization:",
-            &setup.lacking,
-        );
+        section("on the NVIDIA GPU instances that report no GPU utilization:", &setup.lacking);
     } else if audit.totals.gpus > 0 {
-        section(
-            "no running NVIDIA GPU instance in scope is missing GPU utilization",
-            &[],
-        );
+        section("no running NVIDIA GPU instance in scope is missing GPU utilization", &[]);
     }
     if !setup.beyond.is_empty() {
         section("not applicable to:", &setup.beyond);

@@ -147,11 +147,7 @@ fn run(
         Ok(parsed) => parsed,
         Err(error) => return usage(&error, io),
     };
-    if let Some(name) = io
-        .unreadable
-        .iter()
-        .find(|name| name.starts_with(OWN_VARIABLES))
-    {
+    if let Some(name) = io.unreadable.iter().find(|name| name.starts_with(OWN_VARIABLES)) {
         let failure = Failure::input(format!("the value of {name} is not UTF-8"))
             .with_hint(format!("run `unset {name}`, or set it to UTF-8 text"));
         return failure.report(io);

@@ -39,11 +39,7 @@ fn runtime(text: &str) -> Result<f64, String> {
 }
 
 fn headroom(text: &str) -> Result<f64, String> {
-    within(
-        text,
-        1.0..=10.0,
-        "expected a factor from 1 to 10, such as 1.2",
-    )
+    within(text, 1.0..=10.0, "expected a factor from 1 to 10, such as 1.2")
 }
 
 /// A number with one of some suffixes, or without.
@@ -258,9 +254,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused() {
-        for bad in [
-            "", "b", "-7b", "0", "7", "nan", "inf", "1e30", "7bb", "7 x", "200t", "é",
-        ] {
+        for bad in ["", "b", "-7b", "0", "7", "nan", "inf", "1e30", "7bb", "7 x", "200t", "é"] {
             assert!(parameters(bad).is_err(), "{bad}");
         }
         for bad in ["", "k", "-1", "0", "nan", "1000m", "32kb", "0.1"] {

@@ -39,11 +39,7 @@ pub(super) fn not_negative(text: &str) -> Result<Decimal, String> {
 
 /// A number above zero.
 pub(super) fn positive(text: &str) -> Result<Decimal, String> {
-    above_zero(
-        text,
-        MOST_STATED,
-        "expected a number above zero, such as 12.5",
-    )
+    above_zero(text, MOST_STATED, "expected a number above zero, such as 12.5")
 }
 
 /// The largest number that a planner takes from a flag.

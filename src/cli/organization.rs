@@ -49,10 +49,8 @@ impl OrgArgs {
     /// The accounts to read; absent where only the caller's own is.
     pub(super) fn organization(&self) -> Result<Option<Organization>, Failure> {
         if !self.org && self.account.is_empty() {
-            let lone = [
-                ("--role", self.role.is_some()),
-                ("--external-id", self.external_id.is_some()),
-            ];
+            let lone =
+                [("--role", self.role.is_some()), ("--external-id", self.external_id.is_some())];
             return match lone.into_iter().find(|(_, is_given)| *is_given) {
                 Some((flag, _)) => Err(Failure::input(format!("`{flag}` needs accounts to read"))
                     .with_hint("add `--org`, or `--account ID,ID`")),
@@ -85,9 +83,7 @@ fn account_id(text: &str) -> Result<String, String> {
 pub(super) fn role(text: &str) -> Result<String, String> {
     match Role::named(text) {
         Some(_) => Ok(text.to_owned()),
-        None => Err(format!(
-            "expected the name or the ARN of a role, such as {DEFAULT_ROLE}"
-        )),
+        None => Err(format!("expected the name or the ARN of a role, such as {DEFAULT_ROLE}")),
     }
 }
 

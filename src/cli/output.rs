@@ -99,16 +99,14 @@ pub(super) fn check_distinct<'a, P: AsRef<Path> + ?Sized + 'a>(
     flags: impl IntoIterator<Item = (&'a str, Option<&'a P>)>,
 ) -> Result<Vec<(&'a str, &'a Path)>, Failure> {
     let named = flags.into_iter();
-    let named: Vec<(&str, &Path)> = named
-        .filter_map(|(flag, path)| Some((flag, path?.as_ref())))
-        .collect();
+    let named: Vec<(&str, &Path)> =
+        named.filter_map(|(flag, path)| Some((flag, path?.as_ref()))).collect();
     for (index, (flag, path)) in named.iter().enumerate() {
         let same = |other_path: &Path| {
             resolved(path).is_some_and(|place| Some(place) == resolved(other_path))
         };
-        if let Some((other_flag, _)) = named[..index]
-            .iter()
-            .find(|(_, other_path)| same(other_path))
+        if let Some((other_flag, _)) =
+            named[..index].iter().find(|(_, other_path)| same(other_path))
         {
             return Err(Failure::input(format!(
                 "`{other_flag}` and `{flag}` use the same file: {}",
@@ -156,9 +154,7 @@ fn width(args: &OutputArgs, io: &Io<'_>) -> usize {
     let columns = io.variable("COLUMNS").filter(|_| args.output.is_none());
     let columns: Option<usize> = columns.and_then(|columns| columns.trim().parse().ok());
     let columns = columns.filter(|columns| *columns > 0);
-    columns.map_or(TABLE_WIDTH, |columns| {
-        columns.clamp(LEAST_WIDTH, WIDE_WIDTH)
-    })
+    columns.map_or(TABLE_WIDTH, |columns| columns.clamp(LEAST_WIDTH, WIDE_WIDTH))
 }
 
 /// Whether the locale names an encoding other than UTF-8. The first of its variables that is
@@ -178,10 +174,7 @@ pub(super) fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {
-            let refused = io
-                .env
-                .get("NO_COLOR")
-                .is_some_and(|value| !value.is_empty());
+            let refused = io.env.get("NO_COLOR").is_some_and(|value| !value.is_empty());
             io.stdout_is_terminal && args.output.is_none() && !refused
         }
     }
@@ -204,9 +197,7 @@ pub(super) fn warn(warning: Option<String>, args: &OutputArgs, io: &mut Io<'_>) 
 
 /// What is wrong with a document that was printed all the same.
 pub(super) fn complain(error: &str, hint: &str, io: &mut Io<'_>) {
-    let _ = io
-        .stderr
-        .write_all(format!("error: {error}\nhint: {hint}\n").as_bytes());
+    let _ = io.stderr.write_all(format!("error: {error}\nhint: {hint}\n").as_bytes());
 }
 
 /// What was seen, in one line.
@@ -216,11 +207,8 @@ pub(super) fn closing_line(
     gaps: &[Gap],
 ) -> String {
     let total = counted(instances as u64, "instance", "instances");
-    let seen = if unmeasured > 0 {
-        format!("{} of {total}", instances - unmeasured)
-    } else {
-        total
-    };
+    let seen =
+        if unmeasured > 0 { format!("{} of {total}", instances - unmeasured) } else { total };
     let gaps = counted(gaps.len() as u64, "gap", "gaps");
     format!("{verb} {seen}; {gaps}")
 }

@@ -107,9 +107,7 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let is_estate = is_read || args.idle_hours;
     let is_of_runs = requests.is_none() && !is_estate && !of.profile_data.is_empty();
     let is_needed = is_estate || (requests.is_none() && !is_of_runs);
-    let estate = is_needed
-        .then(|| estate::estate(of, settings, io))
-        .transpose()?;
+    let estate = is_needed.then(|| estate::estate(of, settings, io)).transpose()?;
     let book = match &estate {
         Some(_) => PriceBook::default(),
         None => known_prices::book(of.offline, settings, io)?,
@@ -123,13 +121,7 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         (None, Some(estate)) => seen(estate, begin)?,
         (None, None) => (sampled_runs(args, settings, begin)?, BTreeMap::new()),
     };
-    let request = request(
-        args,
-        settings,
-        (wanted, begin),
-        (estate.as_ref(), &prices),
-        io,
-    )?;
+    let request = request(args, settings, (wanted, begin), (estate.as_ref(), &prices), io)?;
     let schedule = schedule_jobs(request).map_err(refused)?;
     let answer = place_answer(&schedule, &unplaced);
     let code = planning.print(&answer, oldest(&schedule), now, io)?;
@@ -158,10 +150,7 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
             gpus: request.gpus,
             seconds: request.seconds(),
             // What was there before the plan begins is there when it does.
-            release: request
-                .release
-                .map_or(begin, |at| at.second(begin))
-                .max(begin),
+            release: request.release.map_or(begin, |at| at.second(begin)).max(begin),
             deadline: request.deadline.map(|at| at.second(begin)),
             is_restartable: request.is_restartable,
             data_region: request.data_region.clone(),
@@ -219,11 +208,7 @@ fn gpu_of(run: &RunProfile) -> Option<String> {
     let peaks = run.whole().filter_map(|gpu| Some(gpu.vram_used_mib?.max));
     let peak = peaks.fold(0.0, f64::max);
     let gib = (peak / MIB_OF_GIB).floor();
-    Some(if gib >= 1.0 {
-        format!("{}:{gib}GB..", model.name())
-    } else {
-        model.name().to_owned()
-    })
+    Some(if gib >= 1.0 { format!("{}:{gib}GB..", model.name()) } else { model.name().to_owned() })
 }
 
 /// Training jobs that ran, as though they came again when they did, with the number of those
@@ -234,21 +219,14 @@ fn seen(
 ) -> Result<(Vec<Wanted>, BTreeMap<UnplacedJob, usize>), Failure> {
     let (jobs, unplaced) = seen_jobs(estate);
     if jobs.is_empty() {
-        let reasons: Vec<String> = unplaced
-            .iter()
-            .map(|(reason, count)| format!("{count} {reason}"))
-            .collect();
+        let reasons: Vec<String> =
+            unplaced.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         let message = match reasons.as_slice() {
             [] => "no training jobs were seen".to_owned(),
-            reasons => format!(
-                "none of the training jobs can be placed: {}",
-                reasons.join(", ")
-            ),
+            reasons => format!("none of the training jobs can be placed: {}", reasons.join(", ")),
         };
-        return Err(
-            Failure::new(ExitCode::Nothing, anyhow::anyhow!("{message}"))
-                .with_hint("pass a list of jobs with `--jobs FILE`"),
-        );
+        return Err(Failure::new(ExitCode::Nothing, anyhow::anyhow!("{message}"))
+            .with_hint("pass a list of jobs with `--jobs FILE`"));
     }
     let wanted = |seen: SeenJob| Wanted {
         gpu: seen.gpu,
@@ -299,8 +277,7 @@ fn request(
                 }
                 let asked = (entry.gpu.as_str(), &filter);
                 let mut need = job_need(asked, (regions.as_slice(), Currency::Usd), &hosts, prices);
-                need.rentals
-                    .retain(|rental| !(args.no_spot && rental.is_spot));
+                need.rentals.retain(|rental| !(args.no_spot && rental.is_spot));
                 needs.push(need);
                 places.insert(entry.gpu.clone(), needs.len() - 1);
                 needs.len() - 1
@@ -312,10 +289,7 @@ fn request(
         needs,
         hosts: hosts.into_iter().map(|(host, _)| host).collect(),
         most_gpus: args.max_gpus,
-        home_region: regions
-            .into_iter()
-            .find(|region| region != "all")
-            .unwrap_or(home),
+        home_region: regions.into_iter().find(|region| region != "all").unwrap_or(home),
         currency: Currency::Usd,
         transfer_per_gb: args.transfer_price,
         checkpointing: Checkpointing {
@@ -338,9 +312,7 @@ fn rented_in(
     if let Some(named) = &args.estate.aws.region {
         return Ok(regions(named)?.unwrap_or_else(|| vec!["all".to_owned()]));
     }
-    let data = wanted
-        .iter()
-        .filter_map(|entry| entry.job.data_region.clone());
+    let data = wanted.iter().filter_map(|entry| entry.job.data_region.clone());
     let idle = hosts.iter().map(|(host, _)| host.region.clone());
     let others: BTreeSet<String> = data.chain(idle).filter(|region| region != home).collect();
     Ok(std::iter::once(home.to_owned()).chain(others).collect())
@@ -354,10 +326,7 @@ fn filter(wanted: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<Gp
     })?;
     let data = wanted.job.data_region.iter().cloned();
     let regions = regions.iter().cloned().chain(data).collect();
-    let question = Question {
-        gpu: Some(filter.clone()),
-        ..Question::of_aws(Vec::new(), regions)
-    };
+    let question = Question { gpu: Some(filter.clone()), ..Question::of_aws(Vec::new(), regions) };
     known_prices::refuse_unknown(&question, prices)?;
     Ok(filter)
 }
@@ -365,9 +334,7 @@ fn filter(wanted: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<Gp
 /// The oldest day on which a price of the machines was seen.
 fn oldest(schedule: &JobSchedule) -> Option<Date> {
     let rentals = schedule.request.needs.iter().flat_map(|need| &need.rentals);
-    rentals
-        .filter_map(|rental| Some(rental.quote.as_ref()?.seen_on))
-        .min()
+    rentals.filter_map(|rental| Some(rental.quote.as_ref()?.seen_on)).min()
 }
 
 fn refused(error: ScheduleError) -> Failure {

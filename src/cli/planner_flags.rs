@@ -67,9 +67,7 @@ pub(super) fn exact_rate(text: &str) -> Result<Decimal, String> {
 /// The same for arithmetic with measurements.
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     let exact = exact_rate(text)?;
-    exact
-        .to_f64()
-        .ok_or_else(|| format!("{exact} per second is out of range"))
+    exact.to_f64().ok_or_else(|| format!("{exact} per second is out of range"))
 }
 
 /// A length of time such as `20ms`, `1.5s`, `2m` or `1h`, in seconds; it may be negative or

@@ -44,9 +44,7 @@ fn vram_if_like(today: &GpuOffer, other: &InstanceShape) -> Option<u64> {
     let is_like = is_whole
         && offer.share.visible_devices() == today.share.visible_devices()
         && offer.model.vendor() == today.model.vendor();
-    offer
-        .vram_mib
-        .filter(|mib| is_like && Some(*mib) >= today.vram_mib)
+    offer.vram_mib.filter(|mib| is_like && Some(*mib) >= today.vram_mib)
 }
 
 /// Whether `gpucost reserved` has a commitment to compare.

@@ -56,12 +56,7 @@ impl<'a> Planning<'a> {
         let format = audit::format(format, &settings, io)?;
         let age = age(&settings)?;
         documents::check_output(read, out)?;
-        Ok(Self {
-            settings,
-            format,
-            age,
-            out,
-        })
+        Ok(Self { settings, format, age, out })
     }
 
     /// The prices of an estate, else those that are known without one.

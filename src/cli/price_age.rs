@@ -26,10 +26,7 @@ impl PriceAge {
             })?),
             None => settings.prices.max_age,
         };
-        Ok(Self {
-            refused,
-            warned: true,
-        })
+        Ok(Self { refused, warned: true })
     }
 
     /// The same for an estate. The prices of a demo are old by design.

@@ -12,11 +12,7 @@ const FILE: &str = "prices.json.gz";
 /// Where files are kept between runs: `GPUCOST_CACHE_DIR`, else the user's cache
 /// directory. `None` where neither is known.
 pub(super) fn folder(io: &Io<'_>) -> Option<PathBuf> {
-    let usual = if cfg!(target_os = "macos") {
-        "Library/Caches"
-    } else {
-        ".cache"
-    };
+    let usual = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
     let own = io.variable("GPUCOST_CACHE_DIR").map(PathBuf::from);
     own.or_else(|| {
         io.variable("XDG_CACHE_HOME")

@@ -68,11 +68,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if offer_count == 0 {
         let wider = "widen `--region`, `--gpu`, `--count` or `--max-price`; `--region all` \
                      searches all regions";
-        let hint = if places.is_empty() {
-            wider.to_owned()
-        } else {
-            places.join("; ")
-        };
+        let hint = if places.is_empty() { wider.to_owned() } else { places.join("; ") };
         output::complain("no priced offer matches", &hint, io);
         return Ok(ExitCode::Nothing);
     }
@@ -81,10 +77,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
 
 /// Leaves GPUs where no other accelerator is named, and what costs no more than is asked.
 fn narrow(offers: &mut Vec<Offer>, question: &Question, args: &PricingArgs) {
-    let names_model = question
-        .gpu
-        .as_ref()
-        .is_some_and(|gpu| gpu.model().is_some());
+    let names_model = question.gpu.as_ref().is_some_and(|gpu| gpu.model().is_some());
     if !args.all && !names_model && question.instance_types.is_empty() {
         offers.retain(Offer::is_of_gpus);
     }
@@ -100,17 +93,11 @@ fn sold_in(question: &Question, prices: &Prices<'_>) -> Vec<String> {
         let named = &regions[..regions.len().min(REGIONS_NAMED)];
         let more = match regions.len() - named.len() {
             0 => String::new(),
-            more => format!(
-                " and {}",
-                counted(more as u64, "more region", "more regions")
-            ),
+            more => format!(" and {}", counted(more as u64, "more region", "more regions")),
         };
         format!("{name} is sold in {}{more}", named.join(", "))
     };
-    sold_elsewhere(question, prices)
-        .into_iter()
-        .map(sold)
-        .collect()
+    sold_elsewhere(question, prices).into_iter().map(sold).collect()
 }
 
 fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Question, Failure> {
@@ -121,13 +108,8 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
             .filter(|name| !name.is_empty())
             .collect()
     };
-    let asked: BTreeSet<String> = args
-        .provider
-        .as_deref()
-        .map(list)
-        .unwrap_or_default()
-        .into_iter()
-        .collect();
+    let asked: BTreeSet<String> =
+        args.provider.as_deref().map(list).unwrap_or_default().into_iter().collect();
     Ok(Question {
         instance_types: args.types.clone(),
         gpu: known_prices::gpu_filter(args.gpu.as_deref())?,

@@ -9,10 +9,7 @@ use rust_decimal::Decimal;
 
 /// `gpucost pricing`.
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_precedence_over_arg = true
-)]
+#[command(args_conflicts_with_subcommands = true, subcommand_precedence_over_arg = true)]
 pub(super) struct PricingArgs {
     #[command(subcommand)]
     pub action: Option<PricingAction>,

@@ -109,11 +109,7 @@ impl Watch {
 
     /// A stream before whose writes the line is cleared; for good, if it is the document's.
     pub(super) fn before<'a>(&self, inner: &'a mut dyn Write, is_document: bool) -> Cleared<'a> {
-        Cleared {
-            inner,
-            watch: self.clone(),
-            is_document,
-        }
+        Cleared { inner, watch: self.clone(), is_document }
     }
 }
 
@@ -134,10 +130,7 @@ impl Write for Cleared<'_> {
         // It is drawn anew below what is written, where work goes on.
         if let Some(bar) = line.drawn() {
             bar.finish_and_clear();
-            *line = Line {
-                bar: Some(ProgressBar::new_spinner()),
-                number: None,
-            };
+            *line = Line { bar: Some(ProgressBar::new_spinner()), number: None };
         }
         self.inner.write(bytes)
     }

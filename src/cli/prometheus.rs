@@ -79,16 +79,11 @@ impl PrometheusArgs {
         io: &Io<'_>,
     ) -> Result<Vec<(Server, ClientOptions)>, Failure> {
         let headers = self.prometheus_header.iter();
-        let headers: Vec<(String, String)> = headers
-            .map(|header| header_of(header))
-            .collect::<Result<_, _>>()?;
+        let headers: Vec<(String, String)> =
+            headers.map(|header| header_of(header)).collect::<Result<_, _>>()?;
         let named = self.urls(io).into_iter().map(|url| {
             let auth = aws_auth(&url).map_or_else(|| self.auth(io), Ok)?;
-            let server = Server {
-                url,
-                auth,
-                headers: headers.clone(),
-            };
+            let server = Server { url, auth, headers: headers.clone() };
             let options = ClientOptions {
                 ca_file: self.prometheus_ca_file.clone(),
                 client_certificate: self.client_certificate(),
@@ -169,26 +164,23 @@ impl PrometheusArgs {
         let command = command.map(Auth::TokenCommand);
         let token = io.variable(TOKEN).cloned().map(Auth::Bearer);
         let basic = match (io.variable(USER), io.variable(PASSWORD)) {
-            (Some(user), Some(password)) => Some(Auth::Basic {
-                user: user.clone(),
-                password: password.clone(),
-            }),
+            (Some(user), Some(password)) => {
+                Some(Auth::Basic { user: user.clone(), password: password.clone() })
+            }
             (None, None) => None,
             _ => {
-                return Err(
-                    Failure::input(format!("only one of {USER} and {PASSWORD} is set"))
-                        .with_hint(format!("set both, or neither with {TOKEN}")),
-                );
+                return Err(Failure::input(format!("only one of {USER} and {PASSWORD} is set"))
+                    .with_hint(format!("set both, or neither with {TOKEN}")));
             }
         };
         let mut ways = [command, token, basic].into_iter().flatten();
         match (ways.next(), ways.next()) {
             (auth, None) => Ok(auth.unwrap_or(Auth::None)),
-            _ => Err(
-                Failure::input("several credentials for Prometheus are given").with_hint(format!(
+            _ => Err(Failure::input("several credentials for Prometheus are given").with_hint(
+                format!(
                     "keep one of `--prometheus-token-command`, {TOKEN}, and {USER} with {PASSWORD}"
-                )),
-            ),
+                ),
+            )),
         }
     }
 }
@@ -218,9 +210,8 @@ fn aws_auth(url: &str) -> Option<Auth> {
     let url = url.trim().to_ascii_lowercase();
     let host = url.strip_prefix("https://")?.split(['/', ':']).next()?;
     let (service, rest) = host.split_once('.')?;
-    let region = rest
-        .strip_suffix(".amazonaws.com")
-        .or_else(|| rest.strip_suffix(".amazonaws.com.cn"))?;
+    let region =
+        rest.strip_suffix(".amazonaws.com").or_else(|| rest.strip_suffix(".amazonaws.com.cn"))?;
     // The host of a bucket that is called `monitoring` has no region.
     if leading_region(region) != Some(region) {
         return None;
@@ -230,10 +221,7 @@ fn aws_auth(url: &str) -> Option<Auth> {
         "monitoring" => "monitoring",
         _ => return None,
     };
-    Some(Auth::SigV4 {
-        service,
-        region: region.to_owned(),
-    })
+    Some(Auth::SigV4 { service, region: region.to_owned() })
 }
 
 fn header_of(text: &str) -> Result<(String, String), Failure> {
@@ -296,11 +284,7 @@ mod tests {
             panic!("{open:?}");
         };
         assert!(open.starts_with("warning: credentials for Prometheus are sent to prom without"));
-        let both = warnings(
-            &["https://b", "https://a", aws],
-            "Authorization: hunter2",
-            &[],
-        );
+        let both = warnings(&["https://b", "https://a", aws], "Authorization: hunter2", &[]);
         let [both] = &both[..] else {
             panic!("{both:?}");
         };

@@ -43,20 +43,12 @@ pub(super) fn in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<Str
     if rejected.is_empty() {
         return None;
     }
-    let left_out = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| workload.left_out.values());
+    let left_out = audit.workloads.iter().flat_map(|workload| workload.left_out.values());
     let number = left_out.filter(|why| **why == SkipReason::Rejected).count();
-    let mut text = format!(
-        "{} by the policy",
-        counted(number as u64, "action rejected", "actions rejected")
-    );
-    let ids: BTreeSet<String> = audit
-        .workloads
-        .iter()
-        .map(|workload| workload.workload.id())
-        .collect();
+    let mut text =
+        format!("{} by the policy", counted(number as u64, "action rejected", "actions rejected"));
+    let ids: BTreeSet<String> =
+        audit.workloads.iter().map(|workload| workload.workload.id()).collect();
     let is_unmatched = |rejection: &&RejectedAction| {
         let mut workloads = audit.workloads.iter().map(|workload| &workload.workload);
         !workloads.any(|workload| rejection.is_about(&workload.id(), &workload.name, &ids))

@@ -73,12 +73,7 @@ pub(super) struct RentOrBuyArgs {
     #[arg(long, value_name = "WATTS", value_parser = positive, allow_negative_numbers = true, required_unless_present = "profile_data", conflicts_with = "profile_data", help_heading = "Own server")]
     pub watts: Option<Decimal>,
     /// Take the draw of the GPUs from samples written by `gpucost profile --samples`
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "host_watts",
-        help_heading = "Own server"
-    )]
+    #[arg(long, value_name = "FILE", requires = "host_watts", help_heading = "Own server")]
     pub profile_data: Option<PathBuf>,
     /// Mean draw of the server without its GPUs, in watts
     #[arg(long, value_name = "WATTS", value_parser = not_negative, allow_negative_numbers = true, requires = "profile_data", help_heading = "Own server")]
@@ -126,10 +121,8 @@ fn percentage(text: &str) -> Result<Decimal, String> {
 }
 
 pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let read = [
-        ("--from", args.of.from.as_deref()),
-        ("--profile-data", args.profile_data.as_deref()),
-    ];
+    let read =
+        [("--from", args.of.from.as_deref()), ("--profile-data", args.profile_data.as_deref())];
     let planning = Planning::of(&args.answer, &read, io)?;
     let settings = &planning.settings;
     let (running, gathered) = args.of.running(settings)?.unzip();
@@ -153,10 +146,8 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let comparison = rent_or_buy(own, rented).map_err(refused)?;
     let fleet = today.map(|workload| (workload.name.as_str(), workload.instances));
     let code = planning.print(&rent_or_buy_answer(&comparison, fleet), oldest, io.now, io)?;
-    let mut said = format!(
-        "compared {}",
-        counted(comparison.rentals.len() as u64, "price", "prices")
-    );
+    let mut said =
+        format!("compared {}", counted(comparison.rentals.len() as u64, "price", "prices"));
     if known.other_currencies > 0 {
         let others = counted(known.other_currencies as u64, "offer", "offers");
         said.push_str(&format!("; {others} in other currencies left out"));
@@ -211,10 +202,8 @@ fn listed(
         // The region that is checked is one of AWS.
         asked.into_iter().chain([AWS.to_owned()]).collect()
     };
-    let question = Question {
-        providers,
-        ..Question::of_aws(vec![shape.instance_type.clone()], vec![region])
-    };
+    let question =
+        Question { providers, ..Question::of_aws(vec![shape.instance_type.clone()], vec![region]) };
     let book = planning.book(gathered, args.answer.offline, io)?;
     let prices = planning.prices(&book);
     known_prices::refuse_unknown(&question, &prices)?;
@@ -231,10 +220,7 @@ struct Paid {
 /// The price of `--on-demand-hourly`, else what the workload pays in dollars.
 fn paid(args: &RentOrBuyArgs, today: Option<&RunningWorkload>) -> Option<Paid> {
     if let Some(hourly) = args.on_demand_hourly {
-        return Some(Paid {
-            hourly,
-            of: "stated price".to_owned(),
-        });
+        return Some(Paid { hourly, of: "stated price".to_owned() });
     }
     let today = today?;
     let is_asked = |name: &String| name.eq_ignore_ascii_case(&today.key.instance_type);
@@ -266,9 +252,7 @@ fn with_own_price(
     };
     known.retain(|rental| !(rental.is_asked && rental.paying == Paying::OnDemand));
     let of_machine = machine.map_or(gpus, |(_, _, gpus)| gpus);
-    let name = machine.map_or("rented machine", |(shape, _, _)| {
-        shape.instance_type.as_str()
-    });
+    let name = machine.map_or("rented machine", |(shape, _, _)| shape.instance_type.as_str());
     known.push(Rental {
         provider: None,
         region: None,
@@ -321,12 +305,7 @@ fn own(
     };
     let (cost, capital) = (args.staff_hourly, args.capital_percent);
     let pue = or(Input::Pue, args.pue, "--pue", PUE);
-    let electricity = or(
-        Input::Electricity,
-        args.electricity,
-        "--electricity",
-        ELECTRICITY,
-    );
+    let electricity = or(Input::Electricity, args.electricity, "--electricity", ELECTRICITY);
     let staff_hourly = or(Input::StaffHourly, cost, "--staff-hourly", STAFF_HOURLY);
     let capital_percent = or(Input::Capital, capital, "--capital-percent", NO_CAPITAL);
     let (watts, source) = watts(args, gpus, settings)?;
@@ -375,18 +354,11 @@ fn watts(
 
 /// Mean draw of a GPU of a run, to a tenth of a watt.
 fn mean_watts(run: &RunProfile, path: &Path) -> Result<Decimal, Failure> {
-    let drawn: Option<Vec<f64>> = run
-        .whole()
-        .map(|gpu| gpu.power.map(|power| power.mean_w))
-        .collect();
+    let drawn: Option<Vec<f64>> =
+        run.whole().map(|gpu| gpu.power.map(|power| power.mean_w)).collect();
     let mean = drawn.and_then(|drawn| crate::usage::mean(&drawn));
-    mean.and_then(Decimal::from_f64)
-        .map(|mean| mean.round_dp(1))
-        .ok_or_else(|| {
-            Failure::input(format!(
-                "{} does not show the power of every GPU",
-                shown(path)
-            ))
+    mean.and_then(Decimal::from_f64).map(|mean| mean.round_dp(1)).ok_or_else(|| {
+        Failure::input(format!("{} does not show the power of every GPU", shown(path)))
             .with_hint("pass the draw of the whole server with `--watts`")
-        })
+    })
 }

@@ -72,17 +72,12 @@ fn monthly_share(
 ) -> Result<(Decimal, String), Failure> {
     let share = match growth {
         Growth::Stated(share) => return Ok((share, "--growth".to_owned())),
-        Growth::Trend => args
-            .recorded_audits
-            .as_ref()
-            .or(args.estate.history.as_ref()),
+        Growth::Trend => args.recorded_audits.as_ref().or(args.estate.history.as_ref()),
     };
     let Some(place) = share else {
-        return Err(
-            Failure::input("`--growth trend` needs recorded days").with_hint(
-                "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`",
-            ),
-        );
+        return Err(Failure::input("`--growth trend` needs recorded days").with_hint(
+            "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`",
+        ));
     };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
     let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
@@ -93,21 +88,13 @@ fn monthly_share(
              `--growth 3%/month`",
         )
     })?;
-    let MonthlyGrowth {
-        share,
-        before,
-        after,
-    } = growth;
+    let MonthlyGrowth { share, before, after } = growth;
     if share.abs() > MOST_GROWTH {
-        return Err(
-            Failure::input("the history grew by more than 50% in a month")
-                .with_hint("pass a growth such as `--growth 3%/month`"),
-        );
+        return Err(Failure::input("the history grew by more than 50% in a month")
+            .with_hint("pass a growth such as `--growth 3%/month`"));
     }
-    let source = format!(
-        "{} to {} against {} to {}",
-        after.first, after.last, before.first, before.last
-    );
+    let source =
+        format!("{} to {} against {} to {}", after.first, after.last, before.first, before.last);
     Ok((share, source))
 }
 
@@ -161,10 +148,7 @@ fn report(
     settings: &SettingsFile,
 ) -> Result<ReservedReport, Failure> {
     let name = name.to_ascii_lowercase();
-    let place = format!(
-        "{name} in {} ({})",
-        question.home_region, question.operating_system
-    );
+    let place = format!("{name} in {} ({})", question.home_region, question.operating_system);
     let listed = offer.and_then(|offer| offer.on_demand.as_ref());
     let (rate, on_demand) = match (args.on_demand_hourly, listed) {
         (Some(own), _) => {
@@ -180,9 +164,7 @@ fn report(
     let used = SteadyUse {
         on_demand: rate,
         count: args.count,
-        hours_per_month: args
-            .hours_per_month
-            .unwrap_or(settings.policy.hours_per_month),
+        hours_per_month: args.hours_per_month.unwrap_or(settings.policy.hours_per_month),
     };
     let mut commitments = listed_commitments(&used, offer);
     let payment = args.payment;
@@ -231,19 +213,14 @@ fn listed_commitments(
     let Some(offer) = offer else {
         return BTreeMap::new();
     };
-    let reserved = offer
-        .reserved
-        .iter()
-        .map(|(term, quote)| (PriceOption::Reserved(*term), *term, quote));
-    let plans = offer
-        .savings_plans
-        .iter()
-        .filter_map(|(option, quote)| match option {
-            PriceOption::Ec2InstanceSavingsPlan(term) | PriceOption::ComputeSavingsPlan(term) => {
-                Some((*option, *term, quote))
-            }
-            _ => None,
-        });
+    let reserved =
+        offer.reserved.iter().map(|(term, quote)| (PriceOption::Reserved(*term), *term, quote));
+    let plans = offer.savings_plans.iter().filter_map(|(option, quote)| match option {
+        PriceOption::Ec2InstanceSavingsPlan(term) | PriceOption::ComputeSavingsPlan(term) => {
+            Some((*option, *term, quote))
+        }
+        _ => None,
+    });
     let comparable = |quote: &PriceQuote| quote.rate.currency() == used.on_demand.currency();
     reserved
         .chain(plans)
@@ -268,10 +245,7 @@ fn own_commitments(
         let Some(hourly) = hourly else {
             return Ok(None);
         };
-        let paid = Instalments {
-            upfront: upfront.unwrap_or_default(),
-            hourly,
-        };
+        let paid = Instalments { upfront: upfront.unwrap_or_default(), hourly };
         let payment = match (paid.upfront.is_zero(), paid.hourly.is_zero()) {
             (true, true) => {
                 return Err(Failure::input(format!(

@@ -27,12 +27,8 @@ fn fleet(
     accepted: Risk,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
-    let flags = ViewFlags {
-        rows: &args.rows,
-        verdicts: Some(&args.verdicts),
-        types: &[],
-        sort: None,
-    };
+    let flags =
+        ViewFlags { rows: &args.rows, verdicts: Some(&args.verdicts), types: &[], sort: None };
     planning.check_rows(|format| flags.refuse(format))?;
     let settings = &planning.settings;
     let estate = estate::estate(&args.estate, settings, io)?;
@@ -46,9 +42,7 @@ fn fleet(
     let workloads = audit.workloads.iter();
     let sizings = Sizings {
         accepted,
-        workloads: workloads
-            .map(|workload| Sizing::of(workload, policy))
-            .collect(),
+        workloads: workloads.map(|workload| Sizing::of(workload, policy)).collect(),
         gaps: audit.gaps.clone(),
     };
     let rows: Vec<RowFacts> = sizings
@@ -63,10 +57,7 @@ fn fleet(
         .collect();
     let view = flags.view();
     check_known(&view, &rows)?;
-    let view = View {
-        sort: view.sort.or(Some(SortKey::Savings)),
-        ..view
-    };
+    let view = View { sort: view.sort.or(Some(SortKey::Savings)), ..view };
     let (shown, _) = view.order(&rows);
     let doc = rightsize_doc(&sizings, &shown, &invocation(&args.estate, args.risk));
     let priced = (audit.prices.oldest_seen_on(), audit.window.end);
@@ -92,16 +83,10 @@ fn one_type(
         None => known_prices::home_region(&planning.settings, io),
     };
     let machine = OneType::of(&args.one, name, &region, &prices, policy)?;
-    let today = Today {
-        shape: machine.shape,
-        cost: &machine.cost,
-        region: &region,
-        activity: None,
-    };
+    let today =
+        Today { shape: machine.shape, cost: &machine.cost, region: &region, activity: None };
     let sized = Sized::of(&today, machine.demand.clone(), &prices, policy, accepted);
-    let accepted_quotes = sized
-        .accepted()
-        .flat_map(|candidate| &candidate.considered.quotes);
+    let accepted_quotes = sized.accepted().flat_map(|candidate| &candidate.considered.quotes);
     let quotes = accepted_quotes
         .map(|(_, quote)| quote)
         .chain(machine.cost.instances.iter().map(|today| &today.quote));

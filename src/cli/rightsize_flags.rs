@@ -54,12 +54,7 @@ pub(super) struct OneTypeArgs {
     #[arg(long, value_name = "KIND", value_parser = kind, requires = "instance_type", help_heading = "One type")]
     pub kind: Option<WorkloadKind>,
     /// Number of GPUs per instance that are ever active [default: all]
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "instance_type",
-        help_heading = "One type"
-    )]
+    #[arg(long, value_name = "N", requires = "instance_type", help_heading = "One type")]
     pub gpus_used: Option<u16>,
     /// p95 utilization of the GPUs in use, percent
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "instance_type", help_heading = "One type")]
@@ -136,10 +131,8 @@ pub(super) fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuO
     };
     match &shape.gpu {
         Some(offer) => Ok((shape, offer)),
-        None => Err(
-            Failure::input(format!("{} has no accelerator", shape.instance_type))
-                .with_hint("`gpucost pricing` lists the types with an accelerator"),
-        ),
+        None => Err(Failure::input(format!("{} has no accelerator", shape.instance_type))
+            .with_hint("`gpucost pricing` lists the types with an accelerator")),
     }
 }
 
@@ -189,16 +182,12 @@ fn demand(
     }
     // The parser asks for both beside `--type`; without them nothing is known.
     let (Some(p95), Some(vram_peak_mib)) = (args.util_p95, args.vram_peak) else {
-        return Err(
-            Failure::input("`--type` needs `--util-p95` and `--vram-peak`")
-                .with_hint("an unmeasured value is not zero"),
-        );
+        return Err(Failure::input("`--type` needs `--util-p95` and `--vram-peak`")
+            .with_hint("an unmeasured value is not zero"));
     };
     if gpus == 0 && p95 > 0.0 {
-        return Err(
-            Failure::input("`--gpus-used 0` contradicts a `--util-p95` above 0")
-                .with_hint("pass the number of GPUs in use, or a utilization of 0"),
-        );
+        return Err(Failure::input("`--gpus-used 0` contradicts a `--util-p95` above 0")
+            .with_hint("pass the number of GPUs in use, or a utilization of 0"));
     }
     let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
     let card = reported.max(offer.vram_mib);
@@ -285,15 +274,7 @@ mod tests {
         }
         assert_eq!(size_mib("1.5TiB"), Ok(1_572_864.0));
         assert_eq!(size_mib("0MiB"), Ok(0.0));
-        for bad in [
-            "",
-            "18",
-            "GiB",
-            "-1GiB",
-            "18 giraffes",
-            "1e400GiB",
-            "nanGiB",
-        ] {
+        for bad in ["", "18", "GiB", "-1GiB", "18 giraffes", "1e400GiB", "nanGiB"] {
             assert!(size_mib(bad).is_err(), "{bad}");
         }
     }

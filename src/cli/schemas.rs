@@ -123,11 +123,7 @@ fn list() -> String {
     let width = widest.unwrap_or(0);
     let line = |value: &clap::builder::PossibleValue| {
         let about = value.get_help().map(ToString::to_string);
-        format!(
-            "{:width$}  {}\n",
-            value.get_name(),
-            about.unwrap_or_default()
-        )
+        format!("{:width$}  {}\n", value.get_name(), about.unwrap_or_default())
     };
     values.iter().map(line).collect()
 }

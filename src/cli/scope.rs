@@ -38,11 +38,7 @@ impl Scope {
                 Some(names) => regions(names)?.map(BTreeSet::from_iter),
                 None => None,
             },
-            tags: [
-                tags("--tag", &args.tag)?,
-                tags("--exclude-tag", &args.exclude_tag)?,
-            ]
-            .concat(),
+            tags: [tags("--tag", &args.tag)?, tags("--exclude-tag", &args.exclude_tag)?].concat(),
         })
     }
 
@@ -50,12 +46,8 @@ impl Scope {
     /// it. A scope that is empty altogether is told by what it leaves.
     pub(super) fn check(&self, estate: &Estate) -> Result<(), Failure> {
         let instances = || estate.instances.iter();
-        let regions = instances()
-            .map(|instance| &instance.region)
-            .chain(&estate.regions);
-        let accounts = instances()
-            .map(|instance| &instance.account)
-            .chain(&estate.accounts);
+        let regions = instances().map(|instance| &instance.region).chain(&estate.regions);
+        let accounts = instances().map(|instance| &instance.account).chain(&estate.accounts);
         let asked = self.regions.iter().flatten();
         one_of_several("--region", asked, regions.collect())?;
         one_of_several("--account", self.accounts.iter(), accounts.collect())
@@ -69,9 +61,8 @@ impl Scope {
         let of_account = |id: &str| self.accounts.is_empty() || self.accounts.contains(id);
         let mut dropped = BTreeSet::new();
         estate.regions.retain(|region| of_region(region));
-        let (kept, others): (Vec<String>, _) = std::mem::take(&mut estate.accounts)
-            .into_iter()
-            .partition(|id| of_account(id));
+        let (kept, others): (Vec<String>, _) =
+            std::mem::take(&mut estate.accounts).into_iter().partition(|id| of_account(id));
         estate.accounts = kept;
         dropped.extend(others);
         estate.commitments.retain_accounts(of_account);
@@ -103,9 +94,7 @@ impl Scope {
         clusters.nodes.retain(|node| !is_dropped(&node.machine));
         let claims = &mut clusters.claims;
         claims.retain(|claim| !claim.machine.as_ref().is_some_and(is_dropped));
-        clusters
-            .uses
-            .retain(|gpu_use| !is_dropped(&gpu_use.machine));
+        clusters.uses.retain(|gpu_use| !is_dropped(&gpu_use.machine));
         let jobs = &mut estate.jobs;
         jobs.retain(|job| of_region(&job.region) && of_account(&job.account));
         let plans = &mut estate.managed.plans;
@@ -119,15 +108,10 @@ impl Scope {
         let kept = opinions.filter_map(|opinion| opinion.keeping(|id| !is_dropped(id)));
         estate.opinions = kept.collect();
         out_of_scope.retain(may_be_paid_for);
-        let kept: BTreeSet<String> = estate
-            .instances
-            .iter()
-            .map(|instance| instance.id.to_string())
-            .collect();
-        let beside: BTreeSet<String> = out_of_scope
-            .iter()
-            .map(|instance| instance.id.to_string())
-            .collect();
+        let kept: BTreeSet<String> =
+            estate.instances.iter().map(|instance| instance.id.to_string()).collect();
+        let beside: BTreeSet<String> =
+            out_of_scope.iter().map(|instance| instance.id.to_string()).collect();
         estate.out_of_scope = out_of_scope;
         let is_beside = |id: &ResourceId| beside.contains(id.as_str());
         let is_kept = |id: &ResourceId| kept.contains(id.as_str());
@@ -201,10 +185,7 @@ pub(super) fn regions(names: &str) -> Result<Option<Vec<String>>, Failure> {
     let is_name = |name: &String| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
-    let names: Vec<String> = names
-        .split(',')
-        .map(|name| name.trim().to_owned())
-        .collect();
+    let names: Vec<String> = names.split(',').map(|name| name.trim().to_owned()).collect();
     match names.iter().find(|name| !is_name(name)) {
         Some(bad) => Err(Failure::input(format!("`{bad}` is not a region name"))
             .with_hint("use `--region us-east-1,eu-west-1`, or `--region all`")),
@@ -222,9 +203,8 @@ fn tags(flag: &str, texts: &[String]) -> Result<Vec<TagFilter>, Failure> {
                 is_excluded: flag == "--exclude-tag",
             })
             .ok_or_else(|| {
-                Failure::input(format!("`{flag} {text}` is not in the form KEY=VALUE")).with_hint(
-                    format!("pass a key and a value, such as `{flag} team=search`"),
-                )
+                Failure::input(format!("`{flag} {text}` is not in the form KEY=VALUE"))
+                    .with_hint(format!("pass a key and a value, such as `{flag} team=search`"))
             })
     };
     texts.iter().map(tag).collect()
@@ -261,18 +241,12 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     scope.named("--account", accounts, "ID,ID");
     scope.named("--role", organization.role.clone(), "NAME");
     scope.flag("--aws-opinion", organization.aws_opinion);
-    scope.flag(
-        "--no-commitment-sharing",
-        organization.no_commitment_sharing,
-    );
+    scope.flag("--no-commitment-sharing", organization.no_commitment_sharing);
     let deadline = aws.deadline.map(|time| format!("{}s", time.as_secs()));
     scope.open("--deadline", deadline);
     let namespace = args.metrics_namespace.clone();
     scope.named("--metrics-namespace", namespace, "NAME");
-    let services = args
-        .services
-        .iter()
-        .map(|service| service.name().to_owned());
+    let services = args.services.iter().map(|service| service.name().to_owned());
     scope.open("--services", joined(services));
     let source = Some(args.metrics_source).filter(|source| *source != MetricsSource::Auto);
     scope.open("--metrics-source", source.and_then(name_of));
@@ -303,11 +277,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     }
     let mut audit = Words::new(args.redact);
     audit.open("--risk", risk.and_then(name_of));
-    Invocation {
-        scope: scope.words,
-        audit: audit.words,
-        quoted,
-    }
+    Invocation { scope: scope.words, audit: audit.words, quoted }
 }
 
 /// Values of a flag that takes them in one word, if there are any.
@@ -329,10 +299,7 @@ struct Words {
 
 impl Words {
     fn new(redacted: bool) -> Self {
-        Self {
-            words: Vec::new(),
-            redacted,
-        }
+        Self { words: Vec::new(), redacted }
     }
 
     fn flag(&mut self, flag: &str, is_given: bool) {
@@ -355,11 +322,7 @@ impl Words {
     fn named(&mut self, flag: &str, values: impl IntoIterator<Item = String>, placeholder: &str) {
         let is_redacted = self.redacted;
         let shown = |value| {
-            if is_redacted {
-                placeholder.to_owned()
-            } else {
-                value
-            }
+            if is_redacted { placeholder.to_owned() } else { value }
         };
         self.open(flag, values.into_iter().map(shown));
     }
@@ -371,23 +334,12 @@ mod tests {
 
     #[test]
     fn regions_differ_from_other_places() {
-        for region in [
-            "us-east-1",
-            "us-gov-west-1",
-            "ap-southeast-12",
-            "eu-isoe-west-1",
-            "eusc-de-east-1",
-        ] {
+        for region in
+            ["us-east-1", "us-gov-west-1", "ap-southeast-12", "eu-isoe-west-1", "eusc-de-east-1"]
+        {
             assert!(is_region(region), "{region}");
         }
-        for place in [
-            "account",
-            "i-0123456789",
-            "us-east-1a",
-            "us-1",
-            "gpu-fleet-7",
-            "-a-1",
-        ] {
+        for place in ["account", "i-0123456789", "us-east-1a", "us-1", "gpu-fleet-7", "-a-1"] {
             assert!(!is_region(place), "{place}");
         }
     }

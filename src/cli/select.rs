@@ -17,10 +17,8 @@ use crate::report::text::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let read = [
-        ("--from", args.of.from.as_deref()),
-        ("--profile-data", args.profile_data.as_deref()),
-    ];
+    let read =
+        [("--from", args.of.from.as_deref()), ("--profile-data", args.profile_data.as_deref())];
     let planning = Planning::of(&args.catalog.answer, &read, io)?;
     let settings = &planning.settings;
     let (running, gathered) = args.of.running(settings)?.unzip();
@@ -50,10 +48,7 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         0 => String::new(),
         count => format!(", {count} not checked for the rate"),
     };
-    let (checked, refused) = (
-        counted(checked as u64, "offer", "offers"),
-        selection.refused.len(),
-    );
+    let (checked, refused) = (counted(checked as u64, "offer", "offers"), selection.refused.len());
     planning.say(&format!("{checked} fit{unchecked}, {refused} out"), io);
     Ok(code)
 }
@@ -88,17 +83,12 @@ fn hint(selection: &Selection) -> String {
 
 /// The type that holds the model with the most sequences, where that is too few of them.
 fn most_held(selection: &Selection) -> Option<Nearest> {
-    let held = selection
-        .refused
-        .iter()
-        .filter_map(|refused| match refused.reason {
-            Refusal::Model {
-                dtype,
-                reason: ServingRefusal::Memory { holds, .. },
-                ..
-            } => Some((holds, dtype, refused)),
-            _ => None,
-        });
+    let held = selection.refused.iter().filter_map(|refused| match refused.reason {
+        Refusal::Model { dtype, reason: ServingRefusal::Memory { holds, .. }, .. } => {
+            Some((holds, dtype, refused))
+        }
+        _ => None,
+    });
     let held = held.filter(|(holds, ..)| *holds > 0);
     // Of equal ones, the nearest.
     let (sequences, dtype, refused) = held.rev().max_by_key(|(holds, ..)| *holds)?;
@@ -169,10 +159,7 @@ fn wanted(
         nvlink: args.nvlink,
         efa: args.efa,
         rate_per_second: args.rate,
-        budget: Budget {
-            hourly: args.budget_hourly,
-            monthly: args.budget_monthly,
-        },
+        budget: Budget { hourly: args.budget_hourly, monthly: args.budget_monthly },
         hours: args.hours_per_month.unwrap_or(policy.hours_per_month),
         hours_of_month: policy.hours_per_month,
         today: None,
@@ -225,10 +212,8 @@ fn passed(args: &SelectArgs) -> BTreeSet<&'static str> {
 fn served(args: &SelectArgs, policy: &Policy) -> Result<Vec<ServedModel>, Failure> {
     if args.model.model.is_none() && args.model.params.is_none() {
         return match passed(args).first() {
-            Some(flag) => Err(
-                Failure::input(format!("`{}` is about a model", typed(flag)))
-                    .with_hint("pass `--params`, such as `--params 70b`, or `--model`"),
-            ),
+            Some(flag) => Err(Failure::input(format!("`{}` is about a model", typed(flag)))
+                .with_hint("pass `--params`, such as `--params 70b`, or `--model`")),
             None => Ok(Vec::new()),
         };
     }

@@ -50,18 +50,12 @@ pub(super) fn of_workload(
     if args.vram.is_none() {
         let (peak, headroom) = (demand.vram_peak_mib, policy.vram_headroom);
         wanted.vram_mib = Some(peak * headroom);
-        sources.insert(
-            "vram_mib",
-            format!("peak of {peak:.0} MiB of {name} × {headroom}"),
-        );
+        sources.insert("vram_mib", format!("peak of {peak:.0} MiB of {name} × {headroom}"));
     }
     let headroom = policy.vcpu_headroom;
     if let Some(p95) = demand.memory_p95_mib.filter(|_| args.memory.is_none()) {
         wanted.memory_mib = Some(p95 * headroom);
-        sources.insert(
-            "memory_mib",
-            format!("p95 of {p95:.0} MiB of {name} × {headroom}"),
-        );
+        sources.insert("memory_mib", format!("p95 of {p95:.0} MiB of {name} × {headroom}"));
     }
     if let Some(p95) = demand.cpu_p95 {
         let cores = running.shape.vcpu;
@@ -97,10 +91,8 @@ pub(super) fn of_run(
 ) -> Result<(), Failure> {
     let file = shown(path);
     let Some(used) = run.gpus_used() else {
-        return Err(
-            Failure::input(format!("{file} does not show whether every GPU was used"))
-                .with_hint("pass `--vram` and `--gpus` instead"),
-        );
+        return Err(Failure::input(format!("{file} does not show whether every GPU was used"))
+            .with_hint("pass `--vram` and `--gpus` instead"));
     };
     let has_model = !wanted.models.is_empty();
     if has_model {
@@ -117,19 +109,13 @@ pub(super) fn of_run(
     if let Some(peak) = peak.filter(|_| needs_vram) {
         let (peak, headroom) = (peak.max, policy.vram_headroom);
         wanted.vram_mib = Some(peak * headroom);
-        sources.insert(
-            "vram_mib",
-            format!("peak of {peak:.0} MiB in {file} × {headroom}"),
-        );
+        sources.insert("vram_mib", format!("peak of {peak:.0} MiB in {file} × {headroom}"));
     }
     let headroom = policy.vcpu_headroom;
     if let Some(memory) = run.host.memory_used_mib.filter(|_| args.memory.is_none()) {
         let peak = memory.max;
         wanted.memory_mib = Some(peak * headroom);
-        sources.insert(
-            "memory_mib",
-            format!("peak of {peak:.0} MiB in {file} × {headroom}"),
-        );
+        sources.insert("memory_mib", format!("peak of {peak:.0} MiB in {file} × {headroom}"));
     }
     if let Some((cores, busy)) = run.host.cores.zip(run.host.cpu_percent) {
         let p95 = busy.p95;

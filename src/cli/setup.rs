@@ -28,10 +28,8 @@ fn iam(args: &IamArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
             return output::print(history_policy(bucket, prefix).as_bytes(), io);
         }
         Some(Place::Folder(_)) => {
-            return Err(
-                Failure::input("a history in a directory takes no permissions of AWS")
-                    .with_hint("pass the URL of a bucket, such as `--history s3://bucket/gpucost`"),
-            );
+            return Err(Failure::input("a history in a directory takes no permissions of AWS")
+                .with_hint("pass the URL of a bucket, such as `--history s3://bucket/gpucost`"));
         }
         None => {}
     }
@@ -40,10 +38,8 @@ fn iam(args: &IamArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
             return output::print(bill_policy(bucket, prefix).as_bytes(), io);
         }
         Some(Place::Folder(_)) => {
-            return Err(
-                Failure::input("a bill in a file takes no permissions of AWS")
-                    .with_hint("pass the URL of a bucket, such as `--bill s3://bucket/export`"),
-            );
+            return Err(Failure::input("a bill in a file takes no permissions of AWS")
+                .with_hint("pass the URL of a bucket, such as `--bill s3://bucket/export`"));
         }
         None => {}
     }
@@ -52,12 +48,10 @@ fn iam(args: &IamArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     }
     // No default: what is printed is pasted, and lets whoever it names into every account.
     let Some(named) = args.account.as_deref() else {
-        return Err(
-            Failure::input("`--org` needs the account that assumes the role").with_hint(
-                "run `gpucost setup iam --org --account ID`, with the account ID or the ARN of \
+        return Err(Failure::input("`--org` needs the account that assumes the role").with_hint(
+            "run `gpucost setup iam --org --account ID`, with the account ID or the ARN of \
                  who runs gpucost; `aws sts get-caller-identity` prints both",
-            ),
-        );
+        ));
     };
     let Some(trusted) = Trusted::named(named) else {
         return Err(Failure::input(format!("`{named}` is not a principal")));

@@ -46,17 +46,11 @@ struct ShareRequest {
 }
 
 pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let read = [
-        ("--tenants", args.tenants.as_deref()),
-        ("--processes", args.processes.as_deref()),
-    ];
+    let read = [("--tenants", args.tenants.as_deref()), ("--processes", args.processes.as_deref())];
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     let settings = &planning.settings;
-    let request = if args.are_given() {
-        stated(args, settings, io)?
-    } else {
-        of_estate(args, settings, io)?
-    };
+    let request =
+        if args.are_given() { stated(args, settings, io)? } else { of_estate(args, settings, io)? };
     let policy = &settings.policy;
     let prices = planning.prices(&request.prices);
     let key = PriceKey::linux_on_demand(&request.region, &request.shape.instance_type);
@@ -90,10 +84,7 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         let code = output::close("analyzed", (*instances, 0), &audit.gaps, &args.estate, io);
         return Ok(code);
     }
-    planning.say(
-        &format!("placed {}", counted(count, "tenant", "tenants")),
-        io,
-    );
+    planning.say(&format!("placed {}", counted(count, "tenant", "tenants")), io);
     Ok(code)
 }
 
@@ -205,10 +196,7 @@ fn target(
     let of_type = tenants().filter(|tenant| tenant.instance_type == name);
     let region = most(of_type.map(|tenant| &tenant.region));
     let region = region.or_else(|| estate.regions.first().cloned());
-    Ok((
-        shape,
-        region.unwrap_or_else(|| known_prices::HOME_REGION.to_owned()),
-    ))
+    Ok((shape, region.unwrap_or_else(|| known_prices::HOME_REGION.to_owned())))
 }
 
 /// Instances that tenants are on.
@@ -239,10 +227,7 @@ impl Machines {
             });
             *count += 1;
         }
-        Today {
-            instances,
-            kept: self.kept,
-        }
+        Today { instances, kept: self.kept }
     }
 }
 
@@ -253,15 +238,8 @@ fn of_same_card(
     on: &InstanceShape,
     region: &str,
 ) -> (Vec<ShareTenant>, Vec<NoTenant>, Machines) {
-    let card = on
-        .gpu
-        .as_ref()
-        .map(|offer| (offer.model.clone(), offer.vram_mib));
-    let FoundTenants {
-        tenants: found_tenants,
-        left_out: mut skipped,
-        with_others,
-    } = measured;
+    let card = on.gpu.as_ref().map(|offer| (offer.model.clone(), offer.vram_mib));
+    let FoundTenants { tenants: found_tenants, left_out: mut skipped, with_others } = measured;
     let mut tenants = Vec::new();
     let mut machines = Machines::default();
     for measured in found_tenants {
@@ -273,9 +251,7 @@ fn of_same_card(
             format!("it runs in {}, not in {region}", measured.region)
         } else {
             tenants.push(measured.tenant);
-            machines
-                .types
-                .insert(measured.instance, measured.instance_type);
+            machines.types.insert(measured.instance, measured.instance_type);
             continue;
         };
         let name = measured.tenant.name;
@@ -288,9 +264,7 @@ fn of_same_card(
 }
 
 fn none_found(place: &str, skipped: &[NoTenant]) -> Failure {
-    let why = skipped
-        .first()
-        .map(|tenant| format!(": {}: {}", tenant.name, tenant.reason));
+    let why = skipped.first().map(|tenant| format!(": {}: {}", tenant.name, tenant.reason));
     let why = why.unwrap_or_default();
     let error = anyhow::anyhow!("no tenant for the GPUs of {place}{why}");
     Failure::new(ExitCode::Nothing, error).with_hint(
@@ -357,10 +331,7 @@ fn file_of_tenants(path: &Path) -> Result<Vec<TypedTenant>, Failure> {
         .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
     let header = reader.headers().map_err(|error| wrong(error.to_string()))?;
     let columns: Vec<String> = header.iter().map(str::to_owned).collect();
-    if let Some(unknown) = columns
-        .iter()
-        .find(|column| !COLUMNS.contains(&column.as_str()))
-    {
+    if let Some(unknown) = columns.iter().find(|column| !COLUMNS.contains(&column.as_str())) {
         return Err(wrong(format!(
             "line 1: unknown column `{unknown}`; the columns are {}",
             COLUMNS.join(", ")
@@ -376,15 +347,11 @@ fn file_of_tenants(path: &Path) -> Result<Vec<TypedTenant>, Failure> {
         let record = record.map_err(|error| wrong(error.to_string()))?;
         let line = record.position().map_or(0, csv::Position::line);
         if tenants.len() == MOST_TENANTS {
-            return Err(wrong(format!(
-                "line {line}: more than {MOST_TENANTS} tenants"
-            )));
+            return Err(wrong(format!("line {line}: more than {MOST_TENANTS} tenants")));
         }
         let cell = |column: &str| {
             let place = columns.iter().position(|name| name == column);
-            place
-                .and_then(|place| record.get(place))
-                .unwrap_or_default()
+            place.and_then(|place| record.get(place)).unwrap_or_default()
         };
         let rest = [cell("peak_percent"), cell("owner"), cell("class")];
         let read = TypedTenant::of(cell("name"), cell("vram"), rest);

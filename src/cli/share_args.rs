@@ -89,13 +89,9 @@ impl TypedTenant {
         Ok(Self {
             name,
             vram_mib,
-            peak_percent: peak
-                .transpose()
-                .map_err(|message| format!("PEAK: {message}"))?,
+            peak_percent: peak.transpose().map_err(|message| format!("PEAK: {message}"))?,
             owner: stated(owner),
-            class: class_name
-                .transpose()
-                .map_err(|message| format!("CLASS: {message}"))?,
+            class: class_name.transpose().map_err(|message| format!("CLASS: {message}"))?,
         })
     }
 }
@@ -136,10 +132,7 @@ mod tests {
             }
         );
         let short = tenant("chat:10GiB").expect("name and memory");
-        assert_eq!(
-            (short.peak_percent, short.owner, short.class),
-            (None, None, None)
-        );
+        assert_eq!((short.peak_percent, short.owner, short.class), (None, None, None));
         // What is left empty is not stated, which is not zero.
         let class_alone = tenant("chat:10GiB:::development").expect("a class");
         assert_eq!(class_alone.peak_percent, None);

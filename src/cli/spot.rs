@@ -49,12 +49,7 @@ fn one_type(
         accepted,
     };
     let assessment = assess_type(&key, job, &prices, &settings.policy);
-    planning.print(
-        &spot_type_doc(&assessment),
-        assessment.seen_on().min(),
-        io.now,
-        io,
-    )?;
+    planning.print(&spot_type_doc(&assessment), assessment.seen_on().min(), io.now, io)?;
     if assessment.figures.is_none() {
         let reason = assessment.eligibility.err().unwrap_or_default();
         output::complain(
@@ -76,10 +71,8 @@ fn fleet(
     planning.check_rows(|format| args.limits.refuse(format))?;
     let checkpointing = checkpointing(args);
     if !args.today && checkpointing != Checkpointing::default() {
-        return Err(
-            Failure::input("the plan of an audit assumes its own checkpoints")
-                .with_hint("pass `--today` to evaluate today's fleet with yours, or `--type`"),
-        );
+        return Err(Failure::input("the plan of an audit assumes its own checkpoints")
+            .with_hint("pass `--today` to evaluate today's fleet with yours, or `--type`"));
     }
     let estate = estate::estate(&args.estate, &planning.settings, io)?;
     let policy = &planning.settings.policy;

@@ -14,9 +14,7 @@ fn interval(text: &str) -> Result<Interval, String> {
     if text == "auto" {
         return Ok(Interval(None));
     }
-    time(text)
-        .map(|length| Interval(Some(length)))
-        .map_err(|message| format!("{message}, or auto"))
+    time(text).map(|length| Interval(Some(length))).map_err(|message| format!("{message}, or auto"))
 }
 
 /// `gpucost spot`.
@@ -81,24 +79,11 @@ mod tests {
     fn lengths_of_time_are_above_zero() {
         assert_eq!(time("60s"), Ok(SignedDuration::from_secs(60)));
         assert_eq!(time("5m"), Ok(SignedDuration::from_secs(300)));
-        for bad in [
-            "",
-            "s",
-            "0s",
-            "-1s",
-            "60",
-            "1.5h",
-            "soon",
-            "auto",
-            "99999999999999999999s",
-        ] {
+        for bad in ["", "s", "0s", "-1s", "60", "1.5h", "soon", "auto", "99999999999999999999s"] {
             assert!(time(bad).is_err(), "{bad}");
         }
         assert_eq!(interval("auto"), Ok(Interval(None)));
-        assert_eq!(
-            interval("30m"),
-            Ok(Interval(Some(SignedDuration::from_mins(30))))
-        );
+        assert_eq!(interval("30m"), Ok(Interval(Some(SignedDuration::from_mins(30)))));
         assert!(interval("never").is_err());
     }
 }

@@ -67,19 +67,13 @@ fn text(start: &Start) -> String {
         lines.push(format!("  {label:LABEL_WIDTH$}{words}"));
     }
     lines.extend([String::new(), "NEXT".to_owned()]);
-    let widths = start
-        .next
-        .iter()
-        .map(|(command, _)| command.chars().count());
+    let widths = start.next.iter().map(|(command, _)| command.chars().count());
     let width = widths.filter(|width| *width <= 2 * LONGEST_NAME).max();
     let width = width.unwrap_or_default();
     for (command, what) in &start.next {
         lines.push(format!("  {command:width$}  {what}"));
     }
-    lines.extend([
-        String::new(),
-        "`gpucost --help` lists all commands.".to_owned(),
-    ]);
+    lines.extend([String::new(), "`gpucost --help` lists all commands.".to_owned()]);
     lines.join("\n") + "\n"
 }
 
@@ -212,10 +206,7 @@ fn recorded(start: &mut Start, io: &Io<'_>) {
 fn from(name: &str) -> String {
     // Apart from its flag it would be taken for one.
     let before = if name.starts_with('-') { "./" } else { "" };
-    format!(
-        "gpucost audit --from {}",
-        shell_word(&format!("{before}{name}"))
-    )
+    format!("gpucost audit --from {}", shell_word(&format!("{before}{name}")))
 }
 
 /// The estate of a directory that was written last.
@@ -268,11 +259,7 @@ mod tests {
         for (line, of_config, of_credentials) in [
             ("[default]", Some("default"), Some("default")),
             ("[profile lab]", Some("lab"), Some("profile lab")),
-            (
-                "  [ profile \"a b\" ] # x",
-                Some("a b"),
-                Some("profile \"a b"),
-            ),
+            ("  [ profile \"a b\" ] # x", Some("a b"), Some("profile \"a b")),
             ("[lab]", None, Some("lab")),
             ("[sso-session lab]", None, Some("sso-session lab")),
             ("[profile]", None, Some("profile")),

@@ -34,9 +34,7 @@ impl Guard {
             return Err(io::Error::other("stderr is not a terminal"));
         }
         let hook: Arc<PanicHook> = Arc::from(std::panic::take_hook());
-        let guard = Self {
-            hook: Arc::clone(&hook),
-        };
+        let guard = Self { hook: Arc::clone(&hook) };
         std::panic::set_hook(Box::new(move |panic| {
             give_back(&mut io::stderr());
             hook(panic);

@@ -58,12 +58,10 @@ pub(super) fn wanted<'a>(
         .with_hint("use `--resolution full`, which reads each day once"));
     }
     if servers > 0 {
-        return Err(
-            Failure::input("`--history` keeps metrics of CloudWatch alone").with_hint(
-                "omit `--prometheus-url` and GPUCOST_PROMETHEUS_URL, or use \
+        return Err(Failure::input("`--history` keeps metrics of CloudWatch alone").with_hint(
+            "omit `--prometheus-url` and GPUCOST_PROMETHEUS_URL, or use \
                  `--metrics-source cloudwatch`",
-            ),
-        );
+        ));
     }
     let start = options.as_of.checked_sub(options.lookback);
     let start = date_of(start.unwrap_or(Timestamp::MIN));

@@ -35,11 +35,7 @@ pub(super) struct LimitArgs {
 impl LimitArgs {
     /// Most rows; `None` for as many as are usual for a list.
     pub(super) fn most(&self) -> Option<usize> {
-        if self.all {
-            Some(usize::MAX)
-        } else {
-            self.limit
-        }
+        if self.all { Some(usize::MAX) } else { self.limit }
     }
 
     /// Fails where one is given for a format that is complete by contract.
@@ -82,11 +78,7 @@ pub(super) struct VerdictArgs {
 
 /// What instances are sorted by.
 pub(super) const INVENTORY_KEYS: [(&str, &str, SortKey); 4] = [
-    (
-        "cost",
-        "Price per hour, most expensive first",
-        SortKey::Cost,
-    ),
+    ("cost", "Price per hour, most expensive first", SortKey::Cost),
     ("name", "Name", SortKey::Name),
     ("type", "Instance type", SortKey::Type),
     ("region", "Region", SortKey::Region),

@@ -13,12 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(super) struct WorkloadArgs {
     /// Recorded estate that `--workload` is one of
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "demo",
-        help_heading = "Measured"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Measured")]
     pub from: Option<PathBuf>,
     /// The same with a built-in demo estate; `starter` if no name is given
     #[arg(
@@ -75,10 +70,7 @@ impl WorkloadArgs {
     fn audit_command(&self) -> String {
         match (&self.from, self.demo) {
             (Some(path), _) => {
-                format!(
-                    "`gpucost audit --from {}`",
-                    shell_word(&path.to_string_lossy())
-                )
+                format!("`gpucost audit --from {}`", shell_word(&path.to_string_lossy()))
             }
             (None, Some(choice)) => format!("`gpucost audit --demo {}`", choice.demo().name()),
             (None, None) => "`gpucost audit`".to_owned(),

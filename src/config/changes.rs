@@ -15,11 +15,7 @@ impl SettingsFile {
         let own = figures(&self.policy).into_iter();
         for ((key, value), (_, default)) in own.zip(figures(&Policy::default())) {
             if value != default {
-                changes.push(SettingChange {
-                    key: key.to_owned(),
-                    value,
-                    default: Some(default),
-                });
+                changes.push(SettingChange { key: key.to_owned(), value, default: Some(default) });
             }
         }
         let discounts = self.policy.discount_percent.iter();
@@ -29,28 +25,18 @@ impl SettingsFile {
             value: percent.normalize().to_string(),
             default: Some("0".to_owned()),
         }));
-        let names: Vec<&str> = self
-            .metric_map
-            .iter()
-            .map(|measure| measure.name.as_str())
-            .collect();
+        let names: Vec<&str> =
+            self.metric_map.iter().map(|measure| measure.name.as_str()).collect();
         let stated = [
             ("prices.file", self.prices.file.as_deref().map(called)),
             ("profile", self.profile.clone()),
             ("region", self.region.clone()),
             ("lookback", self.lookback.clone()),
             ("metrics_namespace", self.metrics_namespace.clone()),
-            (
-                "prometheus.metric_map",
-                (!names.is_empty()).then(|| names.join(", ")),
-            ),
+            ("prometheus.metric_map", (!names.is_empty()).then(|| names.join(", "))),
         ];
         changes.extend(stated.into_iter().filter_map(|(key, value)| {
-            Some(SettingChange {
-                key: key.to_owned(),
-                value: value?,
-                default: None,
-            })
+            Some(SettingChange { key: key.to_owned(), value: value?, default: None })
         }));
         let file = called(self.path.as_deref()?);
         (!changes.is_empty()).then_some(SettingsUse { file, changes })
@@ -91,30 +77,18 @@ fn figures(policy: &Policy) -> Vec<(&'static str, String)> {
     let min_coverage_percent = (min_coverage * 1e8).round() / 1e6;
     vec![
         ("hours_per_month", hours_per_month.normalize().to_string()),
-        (
-            "overprovisioned_below_percent",
-            overprovisioned_below_percent.to_string(),
-        ),
-        (
-            "underutilized_below_percent",
-            underutilized_below_percent.to_string(),
-        ),
+        ("overprovisioned_below_percent", overprovisioned_below_percent.to_string()),
+        ("underutilized_below_percent", underutilized_below_percent.to_string()),
         ("min_hours", min_hours.to_string()),
         ("min_coverage_percent", min_coverage_percent.to_string()),
         ("idle_min_days", idle_min_days.to_string()),
         ("commit_min_days", commit_min_days.to_string()),
         ("works_cpu_percent", works_cpu_percent.to_string()),
-        (
-            "saturated_above_percent",
-            saturated_above_percent.to_string(),
-        ),
+        ("saturated_above_percent", saturated_above_percent.to_string()),
         ("bursty_p95_percent", bursty_p95_percent.to_string()),
         ("vram_headroom", vram_headroom.to_string()),
         ("vcpu_headroom", vcpu_headroom.to_string()),
-        (
-            "spot_interruptions_per_day",
-            spot_interruptions_per_day.to_string(),
-        ),
+        ("spot_interruptions_per_day", spot_interruptions_per_day.to_string()),
         ("serving_target_percent", serving_target_percent.to_string()),
         ("slowdown_limit", slowdown_limit.to_string()),
         ("max_latency_ratio", max_latency_ratio.to_string()),
@@ -122,9 +96,6 @@ fn figures(policy: &Policy) -> Vec<(&'static str, String)> {
         ("ended_after_hours", ended_after_hours.to_string()),
         ("stale_after_hours", stale_after_hours.to_string()),
         ("workload_tag", workload_tag.clone()),
-        (
-            "time_zone",
-            time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
-        ),
+        ("time_zone", time_zone.clone().unwrap_or_else(|| "UTC".to_owned())),
     ]
 }

@@ -163,11 +163,7 @@ impl Reader<'_> {
         let (before, mut read) = (self.errors(), T::default());
         for (key, value) in table {
             let name: &str = key.get_ref().as_ref();
-            let entry = Entry {
-                name,
-                line: self.line(&key.span()),
-                value,
-            };
+            let entry = Entry { name, line: self.line(&key.span()), value };
             if let Some(key) = keys.iter().find(|known| known.name == name) {
                 (key.read)(self, &mut read, &entry);
             } else {
@@ -280,9 +276,7 @@ impl Reader<'_> {
                 return Ok(text.to_owned());
             }
             let meant = did_you_mean(text, names.iter().copied());
-            Err(format!(
-                "`{text}` is not {what}{meant}; see docs/rules for all rules"
-            ))
+            Err(format!("`{text}` is not {what}{meant}; see docs/rules for all rules"))
         })
     }
 
@@ -293,9 +287,7 @@ impl Reader<'_> {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<T> {
         let text = self.string(value)?;
-        parse(&text)
-            .map_err(|message| self.problem(value.span(), message))
-            .ok()
+        parse(&text).map_err(|message| self.problem(value.span(), message)).ok()
     }
 
     /// A length of time, with its text.

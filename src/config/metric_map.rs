@@ -40,9 +40,7 @@ fn is_percent(quantity: Quantity) -> bool {
 
 /// A share of one that is taken for a percentage makes a busy GPU idle.
 fn share_needs_scale() -> Json {
-    let shares = Quantity::ALL
-        .iter()
-        .filter(|quantity| is_percent(**quantity));
+    let shares = Quantity::ALL.iter().filter(|quantity| is_percent(**quantity));
     let shares: Vec<&str> = shares.map(|quantity| quantity.name()).collect();
     json!({
         "if": { "properties": { "quantity": { "enum": shares } } },

@@ -81,10 +81,7 @@ impl<'a> Reader<'a> {
     /// Notes an error in a line.
     pub(super) fn at(&mut self, line: usize, message: &str) {
         if !self.is_full() {
-            self.problems.push(Problem {
-                line,
-                message: message.to_owned(),
-            });
+            self.problems.push(Problem { line, message: message.to_owned() });
         }
     }
 
@@ -103,13 +100,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let meant = did_you_mean(key, known.iter().copied());
-        self.problem(
-            span,
-            format!(
-                "unknown key `{key}`{meant}; valid keys: {}",
-                known.join(", ")
-            ),
-        );
+        self.problem(span, format!("unknown key `{key}`{meant}; valid keys: {}", known.join(", ")));
     }
 
     /// A text that is not empty.
@@ -147,10 +138,7 @@ impl<'a> Reader<'a> {
         let number: Option<f64> = text.parse().ok();
         let within = number.filter(|number| (least..=most).contains(number));
         if within.is_none() {
-            self.problem(
-                value.span(),
-                format!("expected a number from {least} to {most}"),
-            );
+            self.problem(value.span(), format!("expected a number from {least} to {most}"));
         }
         within
     }
@@ -161,10 +149,7 @@ impl<'a> Reader<'a> {
         let amount: Option<Decimal> = text.parse().ok();
         let amount = amount.filter(|amount| !amount.is_sign_negative());
         if amount.is_none() {
-            self.problem(
-                value.span(),
-                "expected an amount of zero or more".to_owned(),
-            );
+            self.problem(value.span(), "expected an amount of zero or more".to_owned());
         }
         amount
     }
@@ -206,11 +191,7 @@ mod tests {
 
     #[test]
     fn a_file_of_too_many_keys_is_refused_before_it_is_read() {
-        for (part, times) in [
-            (".a", MOST_PARTS + 1),
-            ("[", MOST_PARTS + 1),
-            ("{a=", 250_001),
-        ] {
+        for (part, times) in [(".a", MOST_PARTS + 1), ("[", MOST_PARTS + 1), ("{a=", 250_001)] {
             let problems = Reader::parse(&part.repeat(times)).err().expect("too many");
             assert_eq!(problems[0].message, "more than 500000 keys and values");
         }

@@ -57,10 +57,7 @@ pub struct PriceSettings {
 pub enum ConfigError {
     /// It could not be read.
     #[error("cannot read {}", shown(path))]
-    Io {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
     /// Everything wrong in it.
     #[error("{}", Listing(path, problems))]
     Invalid {
@@ -88,14 +85,10 @@ impl fmt::Display for Listing<'_> {
 /// # Errors
 /// With up to a hundred unknown keys and bad values at once.
 pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
-    let text = read_written_text(path).map_err(|source| ConfigError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    let mut settings = parse(&text).map_err(|problems| ConfigError::Invalid {
-        path: path.to_owned(),
-        problems,
-    })?;
+    let text = read_written_text(path)
+        .map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
+    let mut settings = parse(&text)
+        .map_err(|problems| ConfigError::Invalid { path: path.to_owned(), problems })?;
     settings.path = Some(path.to_owned());
     // A file that another file names stands beside it.
     if let (Some(file), Some(folder)) = (&mut settings.prices.file, path.parent()) {
@@ -190,9 +183,7 @@ fn discount_schema() -> Json {
 fn time_zone(name: &str) -> Result<String, String> {
     match catalog::time_zone(name) {
         Some(_) => Ok(name.to_owned()),
-        None => Err(format!(
-            "`{name}` is not a known time zone; use a name such as Europe/Berlin"
-        )),
+        None => Err(format!("`{name}` is not a known time zone; use a name such as Europe/Berlin")),
     }
 }
 
@@ -242,10 +233,7 @@ impl Reader<'_> {
             self.at(line, message);
         }
         let discount_percent = std::mem::take(&mut settings.policy.discount_percent);
-        settings.policy = Policy {
-            discount_percent,
-            ..read
-        };
+        settings.policy = Policy { discount_percent, ..read };
     }
 }
 
@@ -288,19 +276,11 @@ mod tests {
                     [prometheus.metric_map.c]\nquantity = \"utilization\"\nscale = 1\n\
                     [prometheus.metric_map.d]\nquantity = \"memory-used\"\n";
         let problems = parse(text).expect_err("two errors");
-        let places: Vec<(usize, &str)> = problems
-            .iter()
-            .map(|problem| (problem.line, problem.message.as_str()))
-            .collect();
+        let places: Vec<(usize, &str)> =
+            problems.iter().map(|problem| (problem.line, problem.message.as_str())).collect();
         let expected = [
-            (
-                1,
-                "`a` has no `scale`: 100 for a share of one, 1 for a percentage",
-            ),
-            (
-                3,
-                "`b` has no `scale`: 100 for a share of one, 1 for a percentage",
-            ),
+            (1, "`a` has no `scale`: 100 for a share of one, 1 for a percentage"),
+            (3, "`b` has no `scale`: 100 for a share of one, 1 for a percentage"),
         ];
         assert_eq!(places, expected);
     }
@@ -312,10 +292,8 @@ mod tests {
                     [prometheus.metric_map.b]\nindx = \"card\"\n\
                     [prometheus.metric_map]\nc = 1\n";
         let problems = parse(text).expect_err("six errors");
-        let places: Vec<(usize, &str)> = problems
-            .iter()
-            .map(|problem| (problem.line, problem.message.as_str()))
-            .collect();
+        let places: Vec<(usize, &str)> =
+            problems.iter().map(|problem| (problem.line, problem.message.as_str())).collect();
         let expected = [
             (2, "unknown key `url`"),
             (4, "`speed` is not one of utilization, engine-active"),

@@ -220,14 +220,7 @@ mod tests {
 
     fn action(savings: i64, cost: i64) -> Option<Action> {
         let usd = |amount| Money::new(Decimal::from(amount), Currency::Usd);
-        Action::saving(
-            ActionKind::Stop,
-            None,
-            "",
-            usd(savings),
-            usd(cost),
-            Risk::Low,
-        )
+        Action::saving(ActionKind::Stop, None, "", usd(savings), usd(cost), Risk::Low)
     }
 
     #[test]

@@ -188,15 +188,9 @@ mod tests {
             ("i-0a1", "i-0a1"),
             ("arn:aws:ec2:us-east-1:111122223333:instance/i-0a1", "i-0a1"),
             ("arn:aws-cn:ec2:cn-north-1:1:volume/vol-7", "vol-7"),
-            (
-                "arn:aws:ec2:us-east-1:1:reserved-instances/6f2c-1",
-                "6f2c-1",
-            ),
+            ("arn:aws:ec2:us-east-1:1:reserved-instances/6f2c-1", "6f2c-1"),
             ("arn:aws:savingsplans::1:savingsplan/9b-2", "9b-2"),
-            (
-                "arn:aws:sagemaker:us-east-1:1:endpoint/chat",
-                "endpoint/chat",
-            ),
+            ("arn:aws:sagemaker:us-east-1:1:endpoint/chat", "endpoint/chat"),
             ("arn:aws:eks:us-east-1:1:pod/c/ns/p/uid", "pod/c/ns/p/uid"),
             // Too short for one.
             ("arn:aws:ec2", "arn:aws:ec2"),
@@ -209,11 +203,8 @@ mod tests {
 
     #[test]
     fn a_copy_of_an_instance_does_not_count() {
-        let left_out: Vec<LineKind> = LineKind::ALL
-            .iter()
-            .copied()
-            .filter(|kind| !kind.counts())
-            .collect();
+        let left_out: Vec<LineKind> =
+            LineKind::ALL.iter().copied().filter(|kind| !kind.counts()).collect();
         assert_eq!(left_out, [LineKind::SplitCopy]);
     }
 }

@@ -46,12 +46,9 @@ impl DeviceUnit {
         let (part, of) = match self {
             Self::Whole => (1, 1),
             Self::Replica { per_device } => (1, u64::from(*per_device)),
-            Self::Slice {
-                slices,
-                of,
-                replicas,
-                ..
-            } => (u64::from(*slices), u64::from(*of) * u64::from(*replicas)),
+            Self::Slice { slices, of, replicas, .. } => {
+                (u64::from(*slices), u64::from(*of) * u64::from(*replicas))
+            }
         };
         Decimal::from(u64::from(count) * part) / Decimal::from(of.max(1))
     }
@@ -62,10 +59,7 @@ impl DeviceUnit {
 #[schemars(extend("dependentRequired" = {
     "profile": ["slices", "of"], "slices": ["profile", "of"], "of": ["profile", "slices"],
 }))]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a unit with `profile`, `slices`, `of` and `replicas`"
-)]
+#[serde(deny_unknown_fields, expecting = "a unit with `profile`, `slices`, `of` and `replicas`")]
 struct UnitKeys {
     /// MIG profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,16 +90,13 @@ impl TryFrom<UnitKeys> for DeviceUnit {
         });
         match (keys.profile, slices, (keys.slices, keys.of)) {
             _ if replicas == 0 => Err("`replicas` must be at least 1"),
-            (None, _, (None, None)) if keys.replicas.is_some() => Ok(Self::Replica {
-                per_device: replicas,
-            }),
+            (None, _, (None, None)) if keys.replicas.is_some() => {
+                Ok(Self::Replica { per_device: replicas })
+            }
             (None, _, (None, None)) => Ok(Self::Whole),
-            (Some(profile), Some((slices, of)), _) => Ok(Self::Slice {
-                profile,
-                slices,
-                of,
-                replicas,
-            }),
+            (Some(profile), Some((slices, of)), _) => {
+                Ok(Self::Slice { profile, slices, of, replicas })
+            }
             _ => Err("a slice needs `profile`, and `slices` of at least 1 and at most `of`"),
         }
     }
@@ -115,16 +106,10 @@ impl From<DeviceUnit> for UnitKeys {
     fn from(unit: DeviceUnit) -> Self {
         match unit {
             DeviceUnit::Whole => Self::default(),
-            DeviceUnit::Replica { per_device } => Self {
-                replicas: Some(per_device),
-                ..Self::default()
-            },
-            DeviceUnit::Slice {
-                profile,
-                slices,
-                of,
-                replicas,
-            } => Self {
+            DeviceUnit::Replica { per_device } => {
+                Self { replicas: Some(per_device), ..Self::default() }
+            }
+            DeviceUnit::Slice { profile, slices, of, replicas } => Self {
                 profile: Some(profile),
                 slices: Some(u16::from(slices)),
                 of: Some(u16::from(of)),
@@ -165,10 +150,7 @@ pub struct Owner {
 
 /// What moving a pod to another node of the same pool and type takes, beside its devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a placement with `cpu_millicores` and `memory_mib`"
-)]
+#[serde(deny_unknown_fields, expecting = "a placement with `cpu_millicores` and `memory_mib`")]
 pub struct Placement {
     /// Requested CPU, in thousandths of a core.
     pub cpu_millicores: u64,

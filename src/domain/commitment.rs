@@ -99,9 +99,7 @@ impl ReservedInstances {
     /// Hours of the term to the whole hour: EC2 ends a year a second early.
     pub fn term_hours(&self) -> Decimal {
         let seconds = self.end.as_second() - self.start.as_second();
-        (Decimal::from(seconds) / Decimal::from(3_600))
-            .round()
-            .max(Decimal::ONE)
+        (Decimal::from(seconds) / Decimal::from(3_600)).round().max(Decimal::ONE)
     }
 
     /// What an hour of one instance costs, used or not:
@@ -177,25 +175,13 @@ pub struct CapacityReservation {
     #[serde(default)]
     pub capacity_block: bool,
     /// First time at which it holds capacity; before the window unless said otherwise.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub start: Option<Timestamp>,
     /// Time until which it cannot be reduced or canceled; absent if it always can.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub committed_until: Option<Timestamp>,
     /// When it ends; absent if it must be canceled manually.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub end: Option<Timestamp>,
     /// Its tags: they decide whose its unused room is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -221,10 +207,7 @@ impl CommitmentPool {
 
     /// The same for another type.
     pub fn with_type(&self, instance_type: &str) -> Self {
-        Self {
-            key: self.key.with_type(instance_type),
-            account: self.account.clone(),
-        }
+        Self { key: self.key.with_type(instance_type), account: self.account.clone() }
     }
 }
 
@@ -303,36 +286,24 @@ impl Commitments {
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        let reserved = self
-            .reserved_instances
-            .iter()
-            .map(|reservation| reservation.id.as_str());
+        let reserved = self.reserved_instances.iter().map(|reservation| reservation.id.as_str());
         let plans = self.savings_plans.iter().map(|plan| plan.id.as_str());
-        let capacity = self
-            .capacity_reservations
-            .iter()
-            .map(|reservation| reservation.id.as_str());
+        let capacity = self.capacity_reservations.iter().map(|reservation| reservation.id.as_str());
         reserved.chain(plans).chain(capacity)
     }
 
     /// Whether an account is out of scope.
     pub fn skips(&self, account: &str) -> bool {
-        self.skipped_accounts
-            .iter()
-            .any(|skipped| skipped == account)
+        self.skipped_accounts.iter().any(|skipped| skipped == account)
     }
 
     /// Says that all of them belong to an account.
     pub fn set_owner(&mut self, account: &str) {
-        let reserved = self
-            .reserved_instances
-            .iter_mut()
-            .map(|reservation| &mut reservation.account);
+        let reserved =
+            self.reserved_instances.iter_mut().map(|reservation| &mut reservation.account);
         let plans = self.savings_plans.iter_mut().map(|plan| &mut plan.account);
-        let capacity = self
-            .capacity_reservations
-            .iter_mut()
-            .map(|reservation| &mut reservation.account);
+        let capacity =
+            self.capacity_reservations.iter_mut().map(|reservation| &mut reservation.account);
         for owner in reserved.chain(plans).chain(capacity) {
             *owner = Some(account.to_owned());
         }
@@ -349,23 +320,14 @@ impl Commitments {
     /// The pool of what an account runs at an on-demand price.
     pub fn pool(&self, account: &str, key: PriceKey) -> CommitmentPool {
         let alone = self.is_unshared && !account.is_empty();
-        CommitmentPool {
-            key,
-            account: alone.then(|| account.to_owned()),
-        }
+        CommitmentPool { key, account: alone.then(|| account.to_owned()) }
     }
 
     /// Every id, to be changed.
     pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let reserved = self
-            .reserved_instances
-            .iter_mut()
-            .map(|reservation| &mut reservation.id);
+        let reserved = self.reserved_instances.iter_mut().map(|reservation| &mut reservation.id);
         let plans = self.savings_plans.iter_mut().map(|plan| &mut plan.id);
-        let capacity = self
-            .capacity_reservations
-            .iter_mut()
-            .map(|reservation| &mut reservation.id);
+        let capacity = self.capacity_reservations.iter_mut().map(|reservation| &mut reservation.id);
         reserved.chain(plans).chain(capacity)
     }
 
@@ -374,19 +336,15 @@ impl Commitments {
     pub fn add(&mut self, others: Self) {
         self.is_unshared |= others.is_unshared;
         self.skipped_accounts.extend(others.skipped_accounts);
-        replace(
-            &mut self.reserved_instances,
-            others.reserved_instances,
-            |reservation| (reservation.id.clone(), &mut reservation.account),
-        );
+        replace(&mut self.reserved_instances, others.reserved_instances, |reservation| {
+            (reservation.id.clone(), &mut reservation.account)
+        });
         replace(&mut self.savings_plans, others.savings_plans, |plan| {
             (plan.id.clone(), &mut plan.account)
         });
-        replace(
-            &mut self.capacity_reservations,
-            others.capacity_reservations,
-            |reservation| (reservation.id.clone(), &mut reservation.account),
-        );
+        replace(&mut self.capacity_reservations, others.capacity_reservations, |reservation| {
+            (reservation.id.clone(), &mut reservation.account)
+        });
     }
 
     /// What goes on covering: without what ends before a queued one takes its place.
@@ -408,12 +366,9 @@ impl Commitments {
 
     /// Keeps what is of the regions that pass; what holds everywhere stays.
     pub fn retain_regions(&mut self, keep: impl Fn(&str) -> bool) {
-        self.reserved_instances
-            .retain(|reservation| keep(&reservation.region));
-        self.savings_plans
-            .retain(|plan| plan.region.as_deref().is_none_or(&keep));
-        self.capacity_reservations
-            .retain(|reservation| keep(&reservation.region));
+        self.reserved_instances.retain(|reservation| keep(&reservation.region));
+        self.savings_plans.retain(|plan| plan.region.as_deref().is_none_or(&keep));
+        self.capacity_reservations.retain(|reservation| keep(&reservation.region));
     }
 
     /// Keeps the capacity reservations of the accounts that pass, and those of unknown ones:
@@ -438,9 +393,7 @@ fn not_renewed<'a, T: Clone, S: PartialEq>(
     facts: impl Fn(&'a T) -> (S, Timestamp, Timestamp, Decimal),
 ) -> Vec<T> {
     let facts: Vec<_> = commitments.iter().map(facts).collect();
-    let queued = facts
-        .iter()
-        .filter(|(_, start, ..)| as_of.is_some_and(|as_of| *start > as_of));
+    let queued = facts.iter().filter(|(_, start, ..)| as_of.is_some_and(|as_of| *start > as_of));
     let is_renewed = |(scope, _, end, amount): &(S, Timestamp, Timestamp, Decimal)| {
         let mut queued = queued.clone();
         queued.any(|(next, start, _, more)| next == scope && start >= end && more >= amount)
@@ -550,9 +503,6 @@ mod tests {
             .map(|reservation| (reservation.id.as_str(), reservation.upfront))
             .collect();
         let expected = [("a", 4), ("b", 1), ("c", 3)];
-        assert_eq!(
-            amounts,
-            expected.map(|(id, paid)| (id, Decimal::from(paid)))
-        );
+        assert_eq!(amounts, expected.map(|(id, paid)| (id, Decimal::from(paid))));
     }
 }

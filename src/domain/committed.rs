@@ -51,15 +51,9 @@ impl CommittedHours {
     /// commitment, the others at the on-demand rate. `None` when that is not
     /// a price, or one in two currencies.
     pub fn hourly(&self, on_demand: HourlyRate) -> Option<HourlyRate> {
-        let uncovered = Money::new(
-            on_demand.amount() * self.uncovered_share,
-            on_demand.currency(),
-        );
-        let sum = self
-            .parts
-            .iter()
-            .try_fold(uncovered, |sum, part| sum.checked_add(part.hourly))
-            .ok()?;
+        let uncovered = Money::new(on_demand.amount() * self.uncovered_share, on_demand.currency());
+        let sum =
+            self.parts.iter().try_fold(uncovered, |sum, part| sum.checked_add(part.hourly)).ok()?;
         HourlyRate::new(sum.amount(), sum.currency())
     }
 

@@ -75,10 +75,8 @@ mod tests {
             device_use("i-1", 0, "b", 1),
         ];
         DeviceUse::sort(&mut uses);
-        let left: Vec<_> = uses
-            .iter()
-            .map(|kept| (kept.machine.as_str(), kept.gpu, kept.n_samples))
-            .collect();
+        let left: Vec<_> =
+            uses.iter().map(|kept| (kept.machine.as_str(), kept.gpu, kept.n_samples)).collect();
         assert_eq!(left, [("i-1", 0, 1), ("i-1", 1, 90), ("i-2", 0, 5)]);
         // 90 samples of a minute.
         assert_eq!(uses[1].hours(), 1.5);

@@ -23,18 +23,11 @@ pub struct Directory<'a> {
 
 impl<'a> Directory<'a> {
     pub fn of(instances: impl IntoIterator<Item = &'a Instance>) -> Self {
-        let mut directory = Self {
-            by_id: BTreeMap::new(),
-            by_host: BTreeMap::new(),
-        };
+        let mut directory = Self { by_id: BTreeMap::new(), by_host: BTreeMap::new() };
         for instance in instances {
             let own = &instance.id;
             let id = own.hyperpod_node().unwrap_or_else(|| own.native());
-            directory
-                .by_id
-                .entry(id)
-                .and_modify(|known| *known = None)
-                .or_insert(Some(instance));
+            directory.by_id.entry(id).and_modify(|known| *known = None).or_insert(Some(instance));
             let full = instance.private_dns_name.as_deref();
             let label = full.and_then(|name| name.split('.').next());
             let names: BTreeSet<&str> = [full, label, Some(id)].into_iter().flatten().collect();
@@ -137,11 +130,7 @@ mod tests {
             ("i-3.us-west-2.compute.internal", "i-3"),
             ("", "none"),
         ] {
-            assert_eq!(
-                id(directory.by_host_of_any_region(host)),
-                expected,
-                "{host}"
-            );
+            assert_eq!(id(directory.by_host_of_any_region(host)), expected, "{host}");
         }
         // Within a region the domain is not compared.
         let host = "ip-10-0-1-2.eu-west-1.compute.internal";

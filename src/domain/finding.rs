@@ -109,10 +109,7 @@ impl Evidence {
         unit: &'static str,
     ) -> Self {
         Self {
-            observation: Observation::Fact {
-                name,
-                origin: origin.to_owned(),
-            },
+            observation: Observation::Fact { name, origin: origin.to_owned() },
             observed,
             comparator,
             threshold,

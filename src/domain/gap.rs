@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something that could not be read, why, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a gap with `what`, `where`, `reason` and `hint`"
-)]
+#[serde(deny_unknown_fields, expecting = "a gap with `what`, `where`, `reason` and `hint`")]
 pub struct Gap {
     pub what: GapSubject,
     /// Where: a region, an instance, a workload.
@@ -45,13 +42,7 @@ impl Gap {
         reason: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        Self {
-            what,
-            place: place.into(),
-            reason: reason.into(),
-            hint: hint.into(),
-            cause: None,
-        }
+        Self { what, place: place.into(), reason: reason.into(), hint: hint.into(), cause: None }
     }
 
     /// What it keeps from view.
@@ -86,10 +77,7 @@ pub enum Hidden {
 /// state, an instance counts as not read; one on its way out, or read twice, is known.
 pub fn hidden(what: &GapSubject, cause: Option<CauseKind>) -> Hidden {
     use GapSubject as Of;
-    let is_known = matches!(
-        cause,
-        Some(CauseKind::InstanceEnding | CauseKind::NodeRepeated)
-    );
+    let is_known = matches!(cause, Some(CauseKind::InstanceEnding | CauseKind::NodeRepeated));
     match what {
         Of::Instance if is_known => Hidden::Figures,
         Of::Account

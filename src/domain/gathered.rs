@@ -11,9 +11,6 @@ pub struct Gathered<T> {
 
 impl<T> Gathered<T> {
     pub fn whole(value: T) -> Self {
-        Self {
-            value,
-            gaps: Vec::new(),
-        }
+        Self { value, gaps: Vec::new() }
     }
 }

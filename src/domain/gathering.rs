@@ -55,10 +55,7 @@ impl ApiUsage {
 
 /// A tag by which instances were selected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a tag filter with `key`, `value` and `excluded`"
-)]
+#[serde(deny_unknown_fields, expecting = "a tag filter with `key`, `value` and `excluded`")]
 pub struct TagFilter {
     /// The key; case counts, as on AWS.
     pub key: String,
@@ -78,11 +75,7 @@ impl TagFilter {
 /// As the flag that states it.
 impl fmt::Display for TagFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flag = if self.is_excluded {
-            "--exclude-tag"
-        } else {
-            "--tag"
-        };
+        let flag = if self.is_excluded { "--exclude-tag" } else { "--tag" };
         write!(f, "{flag} {}={}", self.key, self.value)
     }
 }

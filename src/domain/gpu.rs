@@ -190,19 +190,10 @@ mod tests {
             ("NVIDIA A100-SXM4-40GB", GpuModel::A100),
             ("NVIDIA H100 80GB HBM3", GpuModel::H100),
             ("NVIDIA L40S", GpuModel::L40s),
-            (
-                "NVIDIA RTX PRO 6000 Blackwell Server Edition",
-                GpuModel::RtxPro6000,
-            ),
+            ("NVIDIA RTX PRO 6000 Blackwell Server Edition", GpuModel::RtxPro6000),
             // A V100S is another card, and a 4090 is none of a cloud's.
-            (
-                "Tesla V100S-PCIE-32GB",
-                GpuModel::Other("V100S-PCIE-32GB".to_owned()),
-            ),
-            (
-                "NVIDIA GeForce RTX 4090",
-                GpuModel::Other("GeForce RTX 4090".to_owned()),
-            ),
+            ("Tesla V100S-PCIE-32GB", GpuModel::Other("V100S-PCIE-32GB".to_owned())),
+            ("NVIDIA GeForce RTX 4090", GpuModel::Other("GeForce RTX 4090".to_owned())),
         ] {
             assert_eq!(GpuModel::from_driver_name(name), model, "{name}");
         }

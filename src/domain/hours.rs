@@ -27,10 +27,7 @@ impl ActivityHour {
 
     /// Whether a GPU is known to have worked.
     pub fn is_active(&self) -> bool {
-        self.encodes
-            || self
-                .maximum
-                .is_some_and(|maximum| maximum >= ACTIVE_PERCENT)
+        self.encodes || self.maximum.is_some_and(|maximum| maximum >= ACTIVE_PERCENT)
     }
 
     /// Whether no GPU worked: nothing ran, or every GPU stayed below 1%. What
@@ -70,10 +67,7 @@ impl HourlyActivity {
     /// Hours from a whole hour of UTC on.
     pub fn new(start: Timestamp, periods_per_hour: u32, cells: Vec<HourCell>) -> Self {
         let maximum = |cell: &HourCell| NonZeroU16::MIN.checked_add(cell.maximum?);
-        let rest = |cell: &HourCell| HourCell {
-            maximum: None,
-            ..*cell
-        };
+        let rest = |cell: &HourCell| HourCell { maximum: None, ..*cell };
         let alike = cells.chunk_by(|left, right| rest(left) == rest(right));
         Self {
             start,
@@ -95,10 +89,7 @@ impl HourlyActivity {
         let stretches = self.stretches.iter();
         let rest = stretches.flat_map(|(cell, hours)| std::iter::repeat_n(*cell, *hours));
         rest.zip(self.maxima.iter())
-            .map(|(cell, maximum)| HourCell {
-                maximum: maximum.map(|more| more.get() - 1),
-                ..cell
-            })
+            .map(|(cell, maximum)| HourCell { maximum: maximum.map(|more| more.get() - 1), ..cell })
     }
 
     /// The hours, ascending.

@@ -9,10 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Copies of a component on instances of one type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an object with `count` and `gpus_each`"
-)]
+#[serde(deny_unknown_fields, expecting = "an object with `count` and `gpus_each`")]
 pub struct Copies {
     /// Such as `ml.g5.12xlarge-hosting`; absent where all instances are of one type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,19 +17,12 @@ pub struct Copies {
     pub count: u32,
     /// GPUs that each copy reserves, up to 1,000: zero for one on CPUs; absent if unknown, as for a
     /// part of a GPU.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Amount>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
     pub gpus_each: Option<Decimal>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an inference component with `name` and `copies`"
-)]
+#[serde(deny_unknown_fields, expecting = "an inference component with `name` and `copies`")]
 pub struct InferenceComponent {
     /// Unique in its account and region.
     pub name: String,
@@ -40,41 +30,27 @@ pub struct InferenceComponent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_copies: Option<u32>,
     /// Current copies.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<Copies>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<Copies>")]
     pub copies: Vec<Copies>,
 }
 
 /// A variant of a `SageMaker` endpoint whose instances have no model of their own: inference
 /// components are placed on them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an object with `group` and `components`"
-)]
+#[serde(deny_unknown_fields, expecting = "an object with `group` and `components`")]
 pub struct ComponentHost {
     pub account: String,
     pub region: String,
     /// The `auto_scaling_group` of its instances, such as `endpoint/chat/main`.
     pub group: String,
     /// In order of name; none where its instances wait for the first.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<InferenceComponent>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<InferenceComponent>")]
     pub components: Vec<InferenceComponent>,
 }
 
 impl InferenceComponent {
     pub fn current_copies(&self) -> u64 {
-        self.copies
-            .iter()
-            .map(|copies| u64::from(copies.count))
-            .sum()
+        self.copies.iter().map(|copies| u64::from(copies.count)).sum()
     }
 
     /// GPUs that its copies reserve on instances of a type, on all without one; absent where
@@ -86,9 +62,7 @@ impl InferenceComponent {
         };
         let mut copies = self.copies.iter().filter(is_there);
         copies.try_fold(Decimal::ZERO, |sum, of_copy| {
-            let own = of_copy
-                .gpus_each?
-                .checked_mul(Decimal::from(of_copy.count))?;
+            let own = of_copy.gpus_each?.checked_mul(Decimal::from(of_copy.count))?;
             sum.checked_add(own)
         })
     }
@@ -157,17 +131,11 @@ mod tests {
     #[test]
     fn copies_reserve_gpus_of_the_type_that_they_are_on() {
         let (large, small) = ("ml.g5.12xlarge-hosting", "ml.g5.xlarge-hosting");
-        let host = component(
-            Some(3),
-            &[(Some(large), 1, Some(4)), (Some(small), 2, Some(1))],
-        );
+        let host = component(Some(3), &[(Some(large), 1, Some(4)), (Some(small), 2, Some(1))]);
         assert_eq!(host.reserved_gpus(large), Some(Decimal::from(4)));
         // Two copies of one GPU.
         assert_eq!(host.reserved_gpus(small), Some(Decimal::TWO));
-        assert_eq!(
-            host.components[0].reserved_gpus(None),
-            Some(Decimal::from(6))
-        );
+        assert_eq!(host.components[0].reserved_gpus(None), Some(Decimal::from(6)));
         assert_eq!(host.reserved_gpus("other"), Some(Decimal::ZERO));
         assert!(host.is_settled());
 

@@ -144,10 +144,7 @@ pub(crate) const MOST_VOLUME_GIB: u64 = 1 << 20;
 
 /// A block-storage volume attached to an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a volume such as {\"id\": \"vol-1\"}"
-)]
+#[serde(deny_unknown_fields, expecting = "a volume such as {\"id\": \"vol-1\"}")]
 pub struct Volume {
     pub id: String,
     /// Such as `gp3`; `null` if unknown.
@@ -159,10 +156,7 @@ pub struct Volume {
 
 /// An address that is billed while it is allocated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an address such as {\"id\": \"eipalloc-1\"}"
-)]
+#[serde(deny_unknown_fields, expecting = "an address such as {\"id\": \"eipalloc-1\"}")]
 pub struct Address {
     /// Such as `eipalloc-0123`, or the address itself.
     pub id: String,
@@ -208,10 +202,7 @@ pub struct Instance {
 impl Instance {
     /// The value of its `Name` tag.
     pub fn name(&self) -> Option<&str> {
-        self.tags
-            .get("Name")
-            .map(String::as_str)
-            .filter(|name| !name.trim().is_empty())
+        self.tags.get("Name").map(String::as_str).filter(|name| !name.trim().is_empty())
     }
 
     /// First seen: attach time of the primary network interface, else the last
@@ -230,9 +221,7 @@ impl Instance {
         let reason = self.state_transition_reason.as_deref()?;
         let (_, time) = reason.rsplit_once('(')?;
         let (time, _) = time.split_once(')')?;
-        let time = time
-            .strip_suffix(" GMT")
-            .or_else(|| time.strip_suffix(" UTC"))?;
+        let time = time.strip_suffix(" GMT").or_else(|| time.strip_suffix(" UTC"))?;
         let time = DateTime::strptime("%Y-%m-%d %H:%M:%S", time).ok()?;
         Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
     }
@@ -294,10 +283,7 @@ mod tests {
         assert_eq!(read(None, Some("SUSE Linux"), None), OperatingSystem::Sles);
         assert_eq!(read(None, None, Some("windows")), OperatingSystem::Windows);
         assert_eq!(read(None, None, None), OperatingSystem::Linux);
-        assert_eq!(
-            read(Some("RunInstances:0006"), None, None),
-            OperatingSystem::OtherLicensed
-        );
+        assert_eq!(read(Some("RunInstances:0006"), None, None), OperatingSystem::OtherLicensed);
     }
 
     #[test]

@@ -34,17 +34,9 @@ pub struct TrainingJob {
     /// Absent where the service says something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<JobStatus>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub started: Option<Timestamp>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub ended: Option<Timestamp>,
     /// What each instance is billed for at the on-demand price; absent until the end. With
     /// managed spot training it is less than the training time: that is the discount.
@@ -63,11 +55,7 @@ pub struct TrainingJob {
     #[serde(default, rename = "checkpoints")]
     pub has_checkpoints: bool,
     /// The training plan that it ran in, which is paid for ahead.
-    #[serde(
-        default,
-        rename = "training_plan",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, rename = "training_plan", skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
 }
 
@@ -131,9 +119,7 @@ mod tests {
             name: "fit".to_owned(),
             account: "111122223333".to_owned(),
             region: "us-east-1".to_owned(),
-            instances: instances
-                .map(|(name, count)| ((*name).to_owned(), *count))
-                .collect(),
+            instances: instances.map(|(name, count)| ((*name).to_owned(), *count)).collect(),
             status: Some(JobStatus::Completed),
             started: None,
             ended: None,

@@ -166,11 +166,7 @@ mod tests {
             ("epochs", "90", 1, "0.4"),
         ] {
             let unit_cost = of(unit, count, Some("36"));
-            assert_eq!(
-                (unit_cost.per(), unit_cost.price()),
-                (per, Some(usd(price))),
-                "{unit}"
-            );
+            assert_eq!((unit_cost.per(), unit_cost.price()), (per, Some(usd(price))), "{unit}");
         }
     }
 

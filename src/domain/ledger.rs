@@ -187,11 +187,7 @@ pub fn action_id(workload: &str, kind: ActionKind, target: Option<&Target>) -> S
     let mut number = Fnv::default();
     number.add(workload);
     number.add(kind.name());
-    if let Some(Target {
-        instance_type,
-        count,
-    }) = target
-    {
+    if let Some(Target { instance_type, count }) = target {
         number.add(instance_type);
         number.add(&count.to_string());
     }
@@ -239,10 +235,7 @@ mod tests {
     use super::*;
 
     fn target(count: u32) -> Target {
-        Target {
-            instance_type: "g5.xlarge".to_owned(),
-            count,
-        }
+        Target { instance_type: "g5.xlarge".to_owned(), count }
     }
 
     #[test]

@@ -57,10 +57,8 @@ impl Managed {
 
     /// Puts hosts in order of their groups, and plans in order of their ids.
     pub fn sort(&mut self) {
-        self.hosts
-            .sort_by(|left, right| left.key().cmp(&right.key()));
-        self.plans
-            .sort_by(|left, right| left.key().cmp(&right.key()));
+        self.hosts.sort_by(|left, right| left.key().cmp(&right.key()));
+        self.plans.sort_by(|left, right| left.key().cmp(&right.key()));
     }
 }
 
@@ -78,12 +76,7 @@ mod tests {
         }
         let name = Component::Hosting.type_name("g5.xlarge");
         assert_eq!(name, "ml.g5.xlarge-hosting");
-        for other in [
-            "g5.xlarge",
-            "ml.g5.xlarge",
-            "ml.g5.xlarge-",
-            "ml.g5.xlarge-processing",
-        ] {
+        for other in ["g5.xlarge", "ml.g5.xlarge", "ml.g5.xlarge-", "ml.g5.xlarge-processing"] {
             assert_eq!(Component::of_type(other), None, "{other}");
         }
     }

@@ -24,13 +24,7 @@ impl Until {
         let end = |years: u8| as_of + SignedDuration::from_hours(8_760 * i64::from(years));
         let ends_by = |years: &u8| end(*years).to_zoned(TimeZone::UTC).date() <= date;
         let longest = CommitmentTerm::ALL.map(|term| term.years).into_iter().max();
-        Self {
-            date,
-            years: (1..=longest.unwrap_or(0))
-                .take_while(ends_by)
-                .last()
-                .unwrap_or(0),
-        }
+        Self { date, years: (1..=longest.unwrap_or(0)).take_while(ends_by).last().unwrap_or(0) }
     }
 }
 
@@ -77,8 +71,7 @@ impl Member {
 
     /// As [`super::Verdict::rest`] of its own.
     pub fn rest(&self) -> Option<UsageState> {
-        self.state
-            .filter(|state| state.rests() && self.busy_cpu_percent.is_none())
+        self.state.filter(|state| state.rests() && self.busy_cpu_percent.is_none())
     }
 }
 

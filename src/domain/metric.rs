@@ -41,10 +41,7 @@ impl Metric {
 
     /// Whether verdicts and running times read it period by period.
     pub fn is_on_grid(self) -> bool {
-        matches!(
-            self,
-            Self::GpuUtilization | Self::GpuPowerUtilization | Self::CpuUtilization
-        )
+        matches!(self, Self::GpuUtilization | Self::GpuPowerUtilization | Self::CpuUtilization)
     }
 }
 

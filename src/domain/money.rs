@@ -106,8 +106,7 @@ impl Money {
     /// so that rows sum to totals to the cent.
     pub fn rounded(self) -> Self {
         Self::new(
-            self.amount
-                .round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero),
+            self.amount.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero),
             self.currency,
         )
     }
@@ -133,21 +132,14 @@ impl Money {
     /// The amount as it is shown, with a sign also when it is a rise. What is shown
     /// as nothing has none.
     pub fn signed(self) -> String {
-        if self.rounded().amount > Decimal::ZERO {
-            format!("+{self}")
-        } else {
-            self.to_string()
-        }
+        if self.rounded().amount > Decimal::ZERO { format!("+{self}") } else { self.to_string() }
     }
 
     fn same_currency(self, other: Self) -> Result<(), CurrencyMismatch> {
         if self.currency == other.currency {
             Ok(())
         } else {
-            Err(CurrencyMismatch {
-                left: self.currency,
-                right: other.currency,
-            })
+            Err(CurrencyMismatch { left: self.currency, right: other.currency })
         }
     }
 }
@@ -156,11 +148,7 @@ impl Money {
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount = self.rounded().amount();
-        let sign = if amount.is_sign_negative() && !amount.is_zero() {
-            "-"
-        } else {
-            ""
-        };
+        let sign = if amount.is_sign_negative() && !amount.is_zero() { "-" } else { "" };
         let digits = format!("{:.2}", amount.abs());
         let (whole, cents) = digits.split_once('.').unwrap_or((&digits, "00"));
         let whole = separated(whole);
@@ -255,10 +243,7 @@ mod tests {
         let yuan = Money::zero(Currency::Cny);
         assert_eq!(
             usd("1").checked_add(yuan),
-            Err(CurrencyMismatch {
-                left: Currency::Usd,
-                right: Currency::Cny
-            })
+            Err(CurrencyMismatch { left: Currency::Usd, right: Currency::Cny })
         );
     }
 

@@ -14,10 +14,7 @@ pub const DEVICE_DECIMALS: u32 = 6;
 
 /// Devices that a node offers under one name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "devices with `unit`, `capacity` and `allocatable`"
-)]
+#[serde(deny_unknown_fields, expecting = "devices with `unit`, `capacity` and `allocatable`")]
 pub struct NodeDevices {
     #[serde(default)]
     pub unit: DeviceUnit,
@@ -94,11 +91,7 @@ pub struct Node {
     /// ID of its instance, which is what pays for it; one node per machine.
     pub machine: ResourceId,
     /// Number of physical devices, shared and divided or not.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Amount>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
     pub physical: Option<Decimal>,
     /// By resource, such as nvidia.com/gpu; each device under one name only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -156,18 +149,15 @@ impl Node {
     /// Its devices, with claims among which are all of its own.
     pub fn funnel<'a>(&self, claims: impl IntoIterator<Item = &'a Claim>) -> DeviceFunnel {
         let offered = self.devices.values();
-        let allocatable: Decimal = offered
-            .map(|device| device.unit.physical(device.allocatable))
-            .sum();
+        let allocatable: Decimal =
+            offered.map(|device| device.unit.physical(device.allocatable)).sum();
         let own = claims.into_iter();
         let own = own.filter(|claim| claim.machine.as_ref() == Some(&self.machine));
         let requested: Decimal = own.map(|claim| claim.devices.physical()).sum();
         DeviceFunnel {
             physical: self.physical,
             allocatable: allocatable.round_dp(DEVICE_DECIMALS).normalize(),
-            requested: self
-                .pods
-                .map(|_| requested.round_dp(DEVICE_DECIMALS).normalize()),
+            requested: self.pods.map(|_| requested.round_dp(DEVICE_DECIMALS).normalize()),
         }
     }
 }
@@ -203,10 +193,8 @@ impl Clusters {
 
     /// Whether a part of it is of Kubernetes, and not all of it of Amazon ECS.
     pub fn has_kubernetes(&self) -> bool {
-        let (own, of_tasks): (Vec<&Node>, Vec<&Node>) = self
-            .nodes
-            .iter()
-            .partition(|node| node.scheduler == Scheduler::Kubernetes);
+        let (own, of_tasks): (Vec<&Node>, Vec<&Node>) =
+            self.nodes.iter().partition(|node| node.scheduler == Scheduler::Kubernetes);
         let of_tasks: BTreeSet<&ResourceId> = of_tasks.iter().map(|node| &node.machine).collect();
         let is_of_pod = |claim: &Claim| {
             let machine = claim.machine.as_ref();
@@ -228,13 +216,7 @@ impl Clusters {
         self.nodes
             .sort_by(|left, right| (&left.name, &left.machine).cmp(&(&right.name, &right.machine)));
         self.claims.sort_by_cached_key(|claim| {
-            let Holder {
-                namespace,
-                pod,
-                owner,
-                labels: _,
-                placement: _,
-            } = claim.holder.clone();
+            let Holder { namespace, pod, owner, labels: _, placement: _ } = claim.holder.clone();
             let devices = claim.devices.clone();
             (namespace, pod, owner, devices.resource, devices.unit)
         });
@@ -289,11 +271,7 @@ mod tests {
                 labels: BTreeMap::new(),
                 placement: None,
             },
-            devices: Devices {
-                resource: "nvidia.com/gpu".to_owned(),
-                unit: unit.clone(),
-                count,
-            },
+            devices: Devices { resource: "nvidia.com/gpu".to_owned(), unit: unit.clone(), count },
             state: ClaimState::Running,
             since: None,
             machine: on.map(machine),
@@ -324,53 +302,31 @@ mod tests {
         let funnel = shared.funnel(&claims);
         assert_eq!(shown(&funnel), ["8", "0.3", "7.7", "7.7"]);
 
-        let slice = |slices| DeviceUnit::Slice {
-            profile: String::new(),
-            slices,
-            of: 7,
-            replicas: 1,
-        };
+        let slice =
+            |slices| DeviceUnit::Slice { profile: String::new(), slices, of: 7, replicas: 1 };
         // A card in seven, and one of 3 + 2 slices: 12/7 of 2 can be given away.
         let devices = [("a", slice(1), 7), ("b", slice(3), 1), ("c", slice(2), 1)];
         let divided = node(2, &devices);
-        let claims = [
-            claim(&slice(1), 7, Some("i-1")),
-            claim(&slice(3), 1, Some("i-1")),
-        ];
+        let claims = [claim(&slice(1), 7, Some("i-1")), claim(&slice(3), 1, Some("i-1"))];
         let funnel = divided.funnel(&claims);
-        assert_eq!(
-            shown(&funnel),
-            ["1.714286", "1.428571", "0.285715", "0.571429"]
-        );
+        assert_eq!(shown(&funnel), ["1.714286", "1.428571", "0.285715", "0.571429"]);
     }
 
     #[test]
     fn container_instances_and_their_tasks_are_no_kubernetes() {
         let whole = DeviceUnit::Whole;
-        let of = |scheduler| Node {
-            scheduler,
-            ..node(1, &[])
-        };
+        let of = |scheduler| Node { scheduler, ..node(1, &[]) };
         let has_kubernetes = |nodes: &[Node], claims: &[Claim]| {
-            let clusters = Clusters {
-                nodes: nodes.to_vec(),
-                claims: claims.to_vec(),
-                uses: Vec::new(),
-            };
+            let clusters =
+                Clusters { nodes: nodes.to_vec(), claims: claims.to_vec(), uses: Vec::new() };
             clusters.has_kubernetes()
         };
         let task_host = of(Scheduler::Ecs);
         let task = claim(&whole, 1, Some("i-1"));
         assert!(!has_kubernetes(&[], &[]));
-        assert!(!has_kubernetes(
-            std::slice::from_ref(&task_host),
-            std::slice::from_ref(&task)
-        ));
+        assert!(!has_kubernetes(std::slice::from_ref(&task_host), std::slice::from_ref(&task)));
         let waiting = claim(&whole, 1, None);
-        assert!(has_kubernetes(
-            std::slice::from_ref(&task_host),
-            &[task, waiting]
-        ));
+        assert!(has_kubernetes(std::slice::from_ref(&task_host), &[task, waiting]));
         assert!(has_kubernetes(&[task_host, of(Scheduler::Kubernetes)], &[]));
     }
 

@@ -23,11 +23,7 @@ pub struct AwsOpinion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdvisedResource {
     Instance(ResourceId),
-    AutoScalingGroup {
-        account: String,
-        region: String,
-        name: String,
-    },
+    AutoScalingGroup { account: String, region: String, name: String },
 }
 
 /// A recommendation before it is known which instances it is about.
@@ -50,11 +46,7 @@ impl AwsOpinion {
         let of_aws = instances.iter();
         for instance in of_aws.filter(|instance| instance.id.provider() == Provider::Aws) {
             if let Some(group) = &instance.auto_scaling_group {
-                let key = (
-                    instance.account.as_str(),
-                    instance.region.as_str(),
-                    group.as_str(),
-                );
+                let key = (instance.account.as_str(), instance.region.as_str(), group.as_str());
                 groups.entry(key).or_default().push(instance.id.clone());
             }
         }
@@ -63,11 +55,7 @@ impl AwsOpinion {
                 let place = instances.binary_search_by(|instance| instance.id.cmp(&id));
                 place.ok().map(|_| vec![id])
             }
-            AdvisedResource::AutoScalingGroup {
-                account,
-                region,
-                name,
-            } => {
+            AdvisedResource::AutoScalingGroup { account, region, name } => {
                 let key = (account.as_str(), region.as_str(), name.as_str());
                 groups.get(&key).cloned()
             }
@@ -170,11 +158,7 @@ pub(super) fn savings(opinions: &[AwsOpinion], instances: &[ResourceId]) -> Opti
     let is_own = |id: &ResourceId| instances.binary_search(id).is_ok();
     let estimates: Option<Vec<Money>> = opinions
         .iter()
-        .map(|opinion| {
-            opinion
-                .monthly_savings
-                .filter(|_| opinion.instances.iter().all(is_own))
-        })
+        .map(|opinion| opinion.monthly_savings.filter(|_| opinion.instances.iter().all(is_own)))
         .collect();
     let mut estimates = estimates?.into_iter();
     let first = estimates.next()?;
@@ -247,11 +231,7 @@ mod tests {
 
     #[test]
     fn of_what_two_accounts_see_the_larger_estimate_is_kept() {
-        let instances = [Instance::sample(
-            "i-1",
-            "g5.xlarge",
-            jiff::Timestamp::UNIX_EPOCH,
-        )];
+        let instances = [Instance::sample("i-1", "g5.xlarge", jiff::Timestamp::UNIX_EPOCH)];
         let seen = |cents: Option<i64>| AwsAdvice {
             about: AdvisedResource::Instance(ResourceId::named("i-1")),
             action: "Stop".to_owned(),
@@ -265,12 +245,7 @@ mod tests {
 
     #[test]
     fn an_opinion_about_a_group_is_one() {
-        let group = [opinion(
-            &["i-1", "i-2", "i-3"],
-            "Rightsize",
-            None,
-            Some(30_000),
-        )];
+        let group = [opinion(&["i-1", "i-2", "i-3"], "Rightsize", None, Some(30_000))];
         let three = ids(&["i-1", "i-2", "i-3"]);
         assert_eq!(in_words(&group, &three).as_deref(), Some("Rightsize"));
         let sum = savings(&group, &three).map(Money::amount);

@@ -52,9 +52,7 @@ impl PastAudit {
     /// The names of its workloads for people, by id.
     pub fn names(&self) -> BTreeMap<&str, &str> {
         let workloads = self.workloads.iter();
-        workloads
-            .map(|workload| (workload.id.as_str(), workload.name.as_str()))
-            .collect()
+        workloads.map(|workload| (workload.id.as_str(), workload.name.as_str())).collect()
     }
 }
 
@@ -206,9 +204,6 @@ impl PastFinding {
     /// What it is about, for people: the name of the workload among `names`, else its
     /// id, which that of a commitment is.
     pub fn about<'a>(&'a self, names: &BTreeMap<&str, &'a str>) -> &'a str {
-        names
-            .get(self.workload.as_str())
-            .copied()
-            .unwrap_or(&self.workload)
+        names.get(self.workload.as_str()).copied().unwrap_or(&self.workload)
     }
 }

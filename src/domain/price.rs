@@ -99,14 +99,8 @@ impl fmt::Display for PriceOption {
 impl PriceOption {
     /// Every offer.
     pub fn all() -> impl Iterator<Item = Self> {
-        let promises = [
-            Self::Reserved,
-            Self::Ec2InstanceSavingsPlan,
-            Self::ComputeSavingsPlan,
-        ];
-        let promised = promises
-            .into_iter()
-            .flat_map(|promise| CommitmentTerm::ALL.map(promise));
+        let promises = [Self::Reserved, Self::Ec2InstanceSavingsPlan, Self::ComputeSavingsPlan];
+        let promised = promises.into_iter().flat_map(|promise| CommitmentTerm::ALL.map(promise));
         let hourly = [Self::OnDemand, Self::Spot, Self::CapacityBlock];
         hourly.into_iter().chain(promised)
     }
@@ -161,26 +155,16 @@ impl PriceKey {
 
     /// The same type, region, system and tenancy under another offer.
     pub fn with_option(&self, option: PriceOption) -> Self {
-        Self {
-            option,
-            zone: None,
-            ..self.clone()
-        }
+        Self { option, zone: None, ..self.clone() }
     }
 
     pub fn in_zone(&self, zone: Option<&str>) -> Self {
-        Self {
-            zone: zone.map(str::to_owned),
-            ..self.clone()
-        }
+        Self { zone: zone.map(str::to_owned), ..self.clone() }
     }
 
     /// Another type in the same region under the same system and tenancy.
     pub fn with_type(&self, instance_type: &str) -> Self {
-        Self {
-            instance_type: instance_type.to_owned(),
-            ..self.clone()
-        }
+        Self { instance_type: instance_type.to_owned(), ..self.clone() }
     }
 }
 
@@ -404,11 +388,9 @@ impl PriceBook {
     /// Takes over every price of another collection.
     pub fn add(&mut self, other: &Self) {
         let entries = other.quotes.iter();
-        self.quotes
-            .extend(entries.map(|(key, quote)| (key.clone(), quote.clone())));
+        self.quotes.extend(entries.map(|(key, quote)| (key.clone(), quote.clone())));
         let entries = other.spot_history.iter();
-        self.spot_history
-            .extend(entries.map(|(key, history)| (key.clone(), history.clone())));
+        self.spot_history.extend(entries.map(|(key, history)| (key.clone(), history.clone())));
         for (region, resource, quote) in other.iter_storage() {
             self.insert_storage(region, resource, quote.clone());
         }
@@ -461,9 +443,7 @@ impl PriceBook {
 
     /// Every storage quote in order of region and resource.
     pub fn iter_storage(&self) -> impl Iterator<Item = (&str, StorageResource, &StorageQuote)> {
-        self.storage
-            .iter()
-            .map(|((region, resource), quote)| (region.as_str(), *resource, quote))
+        self.storage.iter().map(|((region, resource), quote)| (region.as_str(), *resource, quote))
     }
 }
 

@@ -10,10 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Samples of a run, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = renamed("told", "reported"))]
-#[serde(
-    deny_unknown_fields,
-    expecting = "the sample counts of a run as an object"
-)]
+#[serde(deny_unknown_fields, expecting = "the sample counts of a run as an object")]
 pub struct SampleCounts {
     /// Those that reported at least half of the GPUs, or of the one in question.
     #[serde(alias = "told")]
@@ -30,11 +27,7 @@ impl SampleCounts {
 
     /// Share of those that were due that reported, 0–1; 0 where none was due.
     pub fn coverage(self) -> f64 {
-        if self.due() == 0 {
-            0.0
-        } else {
-            self.reported as f64 / self.due() as f64
-        }
+        if self.due() == 0 { 0.0 } else { self.reported as f64 / self.due() as f64 }
     }
 }
 

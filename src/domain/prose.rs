@@ -22,11 +22,7 @@ fn shown(value: f64, decimals: usize) -> f64 {
 
 /// A unit as it follows a number: a percent sign has no blank before it.
 pub fn after_number(unit: &str) -> String {
-    if unit.is_empty() || unit.starts_with('%') {
-        unit.to_owned()
-    } else {
-        format!(" {unit}")
-    }
+    if unit.is_empty() || unit.starts_with('%') { unit.to_owned() } else { format!(" {unit}") }
 }
 
 /// A number as it is shown, with separators where it is whole, and its noun, in the plural
@@ -45,11 +41,7 @@ pub fn with_article(name: &str) -> String {
     let mut letters = name.chars();
     let first = letters.next().unwrap_or_default();
     let is_spelled = !letters.next().is_some_and(|second| second.is_lowercase());
-    let vowels = if is_spelled {
-        "AEFHILMNORSX8"
-    } else {
-        "AEIOUaeiou"
-    };
+    let vowels = if is_spelled { "AEFHILMNORSX8" } else { "AEIOUaeiou" };
     let article = if vowels.contains(first) { "an" } else { "a" };
     format!("{article} {name}")
 }
@@ -100,10 +92,7 @@ mod tests {
     #[test]
     fn only_one_takes_the_singular() {
         let days = |number: f64| counted(format!("{number:.0}"), "day", "days");
-        assert_eq!(
-            [0.0, 0.9, 1.4, 2.0].map(days),
-            ["0 days", "1 day", "1 day", "2 days"]
-        );
+        assert_eq!([0.0, 0.9, 1.4, 2.0].map(days), ["0 days", "1 day", "1 day", "2 days"]);
         let half: rust_decimal::Decimal = "1.5".parse().expect("a decimal");
         assert_eq!(counted(half, "GPU", "GPUs"), "1.5 GPUs");
         assert_eq!(counted("1,234", "GPU", "GPUs"), "1,234 GPUs");

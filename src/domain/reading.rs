@@ -145,10 +145,7 @@ pub struct Loss {
 impl Loss {
     /// A loss without errors.
     pub fn of(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            xids: Vec::new(),
-        }
+        Self { reason: reason.into(), xids: Vec::new() }
     }
 }
 

@@ -44,8 +44,7 @@ impl ResourceId {
     }
 
     pub fn provider(&self) -> Provider {
-        self.place()
-            .map_or(Provider::Aws, |(provider, ..)| provider)
+        self.place().map_or(Provider::Aws, |(provider, ..)| provider)
     }
 
     /// The provider's own id.
@@ -101,10 +100,7 @@ mod tests {
         assert_ne!(id("a"), id("b"));
         assert_ne!(id("a/us-central1"), id("a"));
         assert_ne!(id("a/b"), id("a%2Fb"));
-        assert_eq!(
-            (id("a").provider(), id("a").native()),
-            (Provider::Gcp, "vm/1")
-        );
+        assert_eq!((id("a").provider(), id("a").native()), (Provider::Gcp, "vm/1"));
         assert_eq!(ResourceId::named("gcp/a/us-central1/vm/1"), id("a"));
     }
 
@@ -112,10 +108,7 @@ mod tests {
     fn an_instance_of_an_endpoint_stands_where_its_name_holds() {
         let native = "endpoint/chat/main/0";
         let id = ResourceId::new(Provider::SageMaker, "111122223333", "us-east-1", native);
-        assert_eq!(
-            id.as_str(),
-            "sagemaker/111122223333/us-east-1/endpoint/chat/main/0"
-        );
+        assert_eq!(id.as_str(), "sagemaker/111122223333/us-east-1/endpoint/chat/main/0");
         assert_eq!((id.provider(), id.native()), (Provider::SageMaker, native));
     }
 

@@ -33,9 +33,7 @@ impl Outage {
     pub fn in_words(self, policy: &Policy, end: Timestamp) -> Option<String> {
         if let Some(last) = self.last_sample.filter(|_| self.is_stale(policy)) {
             let hours = (end.as_second() - last.as_second()) / HOUR_SECONDS;
-            return Some(format!(
-                "last sample {last}; {hours} hours before the end of the window"
-            ));
+            return Some(format!("last sample {last}; {hours} hours before the end of the window"));
         }
         let missing = |hour: u32| self.missing_hours & (1 << (hour % HOURS)) != 0;
         if (0..HOURS).all(missing) {
@@ -56,15 +54,8 @@ impl Outage {
     /// Everything that is missing of either of two facts.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        let staler = if other.unseen_seconds > self.unseen_seconds {
-            other
-        } else {
-            self
-        };
-        Self {
-            missing_hours: self.missing_hours | other.missing_hours,
-            ..staler
-        }
+        let staler = if other.unseen_seconds > self.unseen_seconds { other } else { self };
+        Self { missing_hours: self.missing_hours | other.missing_hours, ..staler }
     }
 }
 
@@ -123,10 +114,7 @@ impl Samples {
             std::cmp::Ordering::Greater => other,
             _ => self,
         };
-        Self {
-            outage: self.outage.plus(other.outage),
-            ..poorer
-        }
+        Self { outage: self.outage.plus(other.outage), ..poorer }
     }
 }
 
@@ -165,10 +153,8 @@ mod tests {
             Some("last sample 2026-11-20T00:00:00Z; 24 hours before the end of the window")
         );
         let without = |hours: &[u32]| {
-            let outage = Outage {
-                missing_hours: hours.iter().map(|hour| 1_u32 << hour).sum(),
-                ..after(0)
-            };
+            let outage =
+                Outage { missing_hours: hours.iter().map(|hour| 1_u32 << hour).sum(), ..after(0) };
             outage.in_words(&policy, end)
         };
         assert_eq!(
@@ -181,10 +167,7 @@ mod tests {
         );
         assert!(without(&(0..24).collect::<Vec<_>>()).is_some());
         let complete = Samples::over(4_032, 14 * 86_400, 300);
-        let stale = Samples {
-            outage: after(24 * 3_600 + 1),
-            ..complete
-        };
+        let stale = Samples { outage: after(24 * 3_600 + 1), ..complete };
         assert!(complete.suffice(&policy) && !stale.suffice(&policy));
         assert!(!complete.poorer(stale).suffice(&policy));
     }

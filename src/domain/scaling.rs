@@ -30,31 +30,20 @@ impl WarmPool {
 /// A managed compute environment of AWS Batch: it sets the sizes of its Auto Scaling group by
 /// the jobs that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a compute environment of AWS Batch as an object"
-)]
+#[serde(deny_unknown_fields, expecting = "a compute environment of AWS Batch as an object")]
 pub struct BatchEnvironment {
     pub name: String,
     /// Minimum number of vCPUs, with jobs or without, enabled or not.
     pub min_vcpus: u32,
     pub desired_vcpus: u32,
     /// Types and families, in its order.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<String>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<String>")]
     pub instance_types: Vec<String>,
     #[serde(default, rename = "spot")]
     pub is_spot: bool,
     /// Names of the enabled job queues that place jobs in it, ascending; absent where they
     /// were not read.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "StatedParts::<String>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "StatedParts::<String>")]
     pub queues: Option<Vec<String>>,
 }
 
@@ -68,11 +57,7 @@ impl BatchEnvironment {
     /// lowered where that prevents it; absent where it has fewer.
     pub fn without(&self, vcpus: u32) -> Option<Self> {
         let desired_vcpus = self.desired_vcpus.checked_sub(vcpus)?;
-        Some(Self {
-            min_vcpus: self.min_vcpus.min(desired_vcpus),
-            desired_vcpus,
-            ..self.clone()
-        })
+        Some(Self { min_vcpus: self.min_vcpus.min(desired_vcpus), desired_vcpus, ..self.clone() })
     }
 }
 
@@ -91,11 +76,7 @@ pub struct ScalingGroup {
     pub is_weighted: bool,
     /// The types of its mixed instances policy, in its order; empty where the launch template
     /// says the type.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<String>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<String>")]
     pub instance_types: Vec<String>,
     /// `OnDemandBaseCapacity`; absent without a mixed instances policy, as are the next two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,26 +90,14 @@ pub struct ScalingGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_pool: Option<WarmPool>,
     /// Processes that are suspended, such as `Launch`, ascending.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<String>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<String>")]
     pub suspended: Vec<String>,
     /// IDs of instances that are protected from scale-in, ascending.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<ResourceId>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<ResourceId>")]
     pub protected: Vec<ResourceId>,
     /// Instances in service, ascending: those that its desired capacity counts, unless it
     /// changes right now. Absent where they were not read.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "StatedParts::<ResourceId>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "StatedParts::<ResourceId>")]
     pub in_service: Option<Vec<ResourceId>>,
     /// The compute environment of AWS Batch that set it up and sets its sizes; absent unless AWS
     /// Batch was read.
@@ -155,12 +124,7 @@ impl ScalingGroup {
         let is_known = u32::try_from(in_service.len()) == Ok(self.desired)
             && stays.len() + ended.len() == in_service.len();
         let desired = u32::try_from(stays.len()).ok().filter(|_| is_known)?;
-        Some(Self {
-            desired,
-            min: self.min.min(desired),
-            in_service: Some(stays),
-            ..self.clone()
-        })
+        Some(Self { desired, min: self.min.min(desired), in_service: Some(stays), ..self.clone() })
     }
 
     /// Whether an instance is in it, as far as the instance says.
@@ -214,10 +178,7 @@ mod tests {
 
     /// The sample with its six instances in service.
     fn group() -> ScalingGroup {
-        ScalingGroup {
-            in_service: Some(ids(1..=6)),
-            ..ScalingGroup::sample()
-        }
+        ScalingGroup { in_service: Some(ids(1..=6)), ..ScalingGroup::sample() }
     }
 
     /// Desired capacity and minimum size of what is left of a group.
@@ -233,9 +194,7 @@ mod tests {
         let expected = [(6, 4), (5, 4), (4, 4), (3, 3), (2, 2), (1, 1), (0, 0)];
         assert_eq!(changed.collect::<Vec<_>>(), expected.map(Some));
         let after = group().without(&ids(1..=2).iter().collect());
-        let twice = after
-            .expect("a group")
-            .without(&ids(3..=4).iter().collect());
+        let twice = after.expect("a group").without(&ids(3..=4).iter().collect());
         let twice = twice.expect("what is left ends like any group");
         assert_eq!((twice.desired, twice.min), (2, 2));
         assert_eq!(twice.in_service, Some(ids(5..=6)));
@@ -243,17 +202,10 @@ mod tests {
 
     #[test]
     fn sizes_that_count_something_else_are_not_calculated_with() {
-        let weighted = ScalingGroup {
-            is_weighted: true,
-            ..group()
-        };
+        let weighted = ScalingGroup { is_weighted: true, ..group() };
         assert_eq!(left(&weighted, &ids(1..=1)), None);
         let spare = |state: &str| ScalingGroup {
-            warm_pool: Some(WarmPool {
-                min_size: 1,
-                state: Some(state.to_owned()),
-                size: None,
-            }),
+            warm_pool: Some(WarmPool { min_size: 1, state: Some(state.to_owned()), size: None }),
             ..group()
         };
         assert_eq!(left(&spare("Stopped"), &ids(1..=1)), Some((5, 4)));
@@ -268,10 +220,8 @@ mod tests {
         assert_eq!(left(&unread, &ids(1..=1)), None);
         // It starts one, or ends two.
         for number in [5, 8] {
-            let changing = ScalingGroup {
-                in_service: Some(ids(1..=number)),
-                ..ScalingGroup::sample()
-            };
+            let changing =
+                ScalingGroup { in_service: Some(ids(1..=number)), ..ScalingGroup::sample() };
             assert_eq!(left(&changing, &ids(1..=1)), None, "{number} of 6");
         }
     }

@@ -32,10 +32,7 @@ named_enum! {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a GPU with `model`, `count` and `vram_mib`"
-)]
+#[serde(deny_unknown_fields, expecting = "a GPU with `model`, `count` and `vram_mib`")]
 pub struct GpuOffer {
     /// Model of every device.
     pub model: GpuModel,
@@ -75,7 +72,5 @@ impl InstanceShape {
 
 /// The family of a type, such as `p4d` of `p4d.24xlarge`.
 pub(crate) fn family_of(instance_type: &str) -> &str {
-    instance_type
-        .split_once('.')
-        .map_or(instance_type, |(family, _)| family)
+    instance_type.split_once('.').map_or(instance_type, |(family, _)| family)
 }

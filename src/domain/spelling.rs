@@ -2,10 +2,7 @@
 
 /// A name as people type it: no case, no blanks, no dashes.
 pub(crate) fn plain_name(name: &str) -> String {
-    name.chars()
-        .filter(|c| c.is_ascii_alphanumeric())
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
+    name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// Bytes from which a text is not a name with an error in it. Comparing takes the product of
@@ -24,10 +21,7 @@ pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Ve
         .filter(|(likeness, _)| *likeness > 0.8)
         .collect();
     near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
-    near.into_iter()
-        .take(3)
-        .map(|(_, known)| known.to_owned())
-        .collect()
+    near.into_iter().take(3).map(|(_, known)| known.to_owned()).collect()
 }
 
 /// Whether a name fits a pattern in which `*` stands for anything.

@@ -42,11 +42,8 @@ pub struct SpotHistory {
 /// window in front: a price holds until the next one. Time before the first
 /// known price is left out.
 fn held(changes: &[(Timestamp, Decimal)], window: Window) -> Vec<(Decimal, Decimal)> {
-    let mut ascending: Vec<(Timestamp, Decimal)> = changes
-        .iter()
-        .copied()
-        .filter(|(time, _)| *time < window.end)
-        .collect();
+    let mut ascending: Vec<(Timestamp, Decimal)> =
+        changes.iter().copied().filter(|(time, _)| *time < window.end).collect();
     ascending.sort();
     let nexts = ascending.iter().skip(1).map(|(next, _)| *next);
     ascending
@@ -121,40 +118,25 @@ mod tests {
     fn prices_are_weighted_by_how_long_they_held() {
         // 1.0 carried in for 30 s of the window, then 2.0 for 60 s, 4.0 for 10 s:
         // (30 + 120 + 40) / 100.
-        let window = Window {
-            start: at(100),
-            end: at(200),
-        };
+        let window = Window { start: at(100), end: at(200) };
         let changes = [
             (at(190), Decimal::from(4)),
             (at(50), Decimal::from(1)),
             (at(130), Decimal::from(2)),
             (at(250), Decimal::from(9)),
         ];
-        assert_eq!(
-            time_weighted_mean(&changes, window),
-            Some(Decimal::new(19, 1))
-        );
+        assert_eq!(time_weighted_mean(&changes, window), Some(Decimal::new(19, 1)));
     }
 
     #[test]
     fn figures_by_hand() {
         // 3 holds for 5 s, 9 for 1 s, 5 for 4 s: the mean is (15 + 9 + 20) / 10;
         // 95% of ten seconds reach into the one of the most expensive price.
-        let window = Window {
-            start: at(0),
-            end: at(10),
-        };
+        let window = Window { start: at(0), end: at(10) };
         let changes = [(at(-4), 3), (at(9), 5), (at(5), 9), (at(6), 5), (at(4), 3)]
             .map(|(time, price)| (time, Decimal::from(price)));
         let history = spot_history(&changes, window).expect("prices");
-        let figures = [
-            history.now,
-            history.mean,
-            history.min,
-            history.max,
-            history.p95,
-        ];
+        let figures = [history.now, history.mean, history.min, history.max, history.p95];
         assert_eq!(
             figures.map(|figure| figure.normalize().to_string()),
             ["5", "4.4", "3", "9", "9"]
@@ -165,10 +147,7 @@ mod tests {
 
     #[test]
     fn a_short_peak_is_above_the_p95() {
-        let window = Window {
-            start: at(0),
-            end: at(100),
-        };
+        let window = Window { start: at(0), end: at(100) };
         let peak = |seconds: i64| {
             let changes = [
                 (at(0), Decimal::ONE),
@@ -185,10 +164,7 @@ mod tests {
 
     #[test]
     fn a_price_that_never_moved_has_no_volatility() {
-        let window = Window {
-            start: at(0),
-            end: at(10),
-        };
+        let window = Window { start: at(0), end: at(10) };
         let history = spot_history(&[(at(-9), Decimal::TWO)], window).expect("a price");
         assert_eq!(history.volatility_percent, Decimal::ZERO);
         assert_eq!(
@@ -201,10 +177,7 @@ mod tests {
 
     #[test]
     fn no_price_is_no_mean() {
-        let window = Window {
-            start: at(0),
-            end: at(10),
-        };
+        let window = Window { start: at(0), end: at(10) };
         assert_eq!(time_weighted_mean(&[], window), None);
         assert_eq!(time_weighted_mean(&[(at(10), Decimal::ONE)], window), None);
     }

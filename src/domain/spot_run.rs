@@ -70,10 +70,7 @@ mod tests {
     fn run(action: SpotAction) -> SpotRun {
         SpotRun {
             interruption: Some(SpotInterruption {
-                notice: SpotNotice {
-                    action,
-                    time: Timestamp::UNIX_EPOCH,
-                },
+                notice: SpotNotice { action, time: Timestamp::UNIX_EPOCH },
                 noticed_seconds: 1_000.0,
                 warned_by: Some("SIGTERM".to_owned()),
                 action_seconds: 1_120.0,

@@ -263,14 +263,10 @@ impl GpuLabel {
     fn named(name: &str) -> Option<Self> {
         let numbers = name.strip_prefix("GPU ")?;
         let parsed = match numbers.split_once(" slice ") {
-            None => Self {
-                index: numbers.parse().ok()?,
-                slice: None,
-            },
-            Some((index, slice)) => Self {
-                index: index.parse().ok()?,
-                slice: Some(slice.parse().ok()?),
-            },
+            None => Self { index: numbers.parse().ok()?, slice: None },
+            Some((index, slice)) => {
+                Self { index: index.parse().ok()?, slice: Some(slice.parse().ok()?) }
+            }
         };
         (parsed.to_string() == name).then_some(parsed)
     }
@@ -346,12 +342,8 @@ mod tests {
     fn every_name_is_of_one_subject_and_read_back() {
         let metrics = Metric::ALL.iter().map(|metric| metric.name());
         let driver = DriverMetric::ALL.iter().map(|metric| metric.name());
-        let names: Vec<&str> = GapSubject::NAMES
-            .iter()
-            .copied()
-            .chain(metrics)
-            .chain(driver)
-            .collect();
+        let names: Vec<&str> =
+            GapSubject::NAMES.iter().copied().chain(metrics).chain(driver).collect();
         let unique: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(unique.len(), names.len());
         for name in names {
@@ -366,14 +358,8 @@ mod tests {
         let columns = vec![LogColumn::Utilization, LogColumn::PowerDraw];
         let columns = GapSubject::MissingColumns(columns);
         assert_eq!(columns.to_string(), "utilization.gpu, power.draw");
-        let whole = GpuLabel {
-            index: 0,
-            slice: None,
-        };
-        let slice = GpuLabel {
-            index: 12,
-            slice: Some(3),
-        };
+        let whole = GpuLabel { index: 0, slice: None };
+        let slice = GpuLabel { index: 12, slice: Some(3) };
         let gpus = GapSubject::Gpus(vec![whole, slice]);
         assert_eq!(gpus.to_string(), "GPU 0, GPU 12 slice 3");
         for subject in [columns, gpus] {
@@ -383,14 +369,7 @@ mod tests {
 
     #[test]
     fn other_words_stay_as_they_are() {
-        for words in [
-            "",
-            "GPU metrics",
-            "GPU 07",
-            "GPU +1",
-            "power.draw,",
-            "price ",
-        ] {
+        for words in ["", "GPU metrics", "GPU 07", "GPU +1", "power.draw,", "price "] {
             assert_eq!(GapSubject::named(words), GapSubject::Other(words.into()));
             assert_eq!(GapSubject::named(words).name(), words);
         }
@@ -404,9 +383,6 @@ mod tests {
                 .into();
         subjects.sort();
         let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            names,
-            ["GPUs", "a thing", "gpu_utilization", "price", "volumes"]
-        );
+        assert_eq!(names, ["GPUs", "a thing", "gpu_utilization", "price", "volumes"]);
     }
 }

@@ -6,12 +6,8 @@ use std::collections::BTreeMap;
 pub const RESTARTABLE_TAG: &str = "gpucost:restartable";
 /// Tags that declare that a workload may be interrupted and restarted, by precedence;
 /// compared without regard to case.
-const RESTARTABLE_TAGS: &[&str] = &[
-    RESTARTABLE_TAG,
-    "restartable",
-    "interruptible",
-    "spot-eligible",
-];
+const RESTARTABLE_TAGS: &[&str] =
+    &[RESTARTABLE_TAG, "restartable", "interruptible", "spot-eligible"];
 
 /// Tags whose value is the owner of a workload, the first that is there, in any case. Pods
 /// belong to their namespace.
@@ -22,18 +18,14 @@ const YES: &[&str] = &["true", "yes", "1"];
 const NO: &[&str] = &["false", "no", "0"];
 
 fn says(value: &str, words: &[&str]) -> bool {
-    words
-        .iter()
-        .any(|word| value.trim().eq_ignore_ascii_case(word))
+    words.iter().any(|word| value.trim().eq_ignore_ascii_case(word))
 }
 
 /// The trimmed value of the first of some keys that a tag has; keys are compared
 /// without regard to case.
 pub(crate) fn tag_value<'a>(tags: &'a BTreeMap<String, String>, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|name| {
-        tags.iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.trim())
+        tags.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     })
 }
 
@@ -54,9 +46,7 @@ pub fn size_mib(text: &str) -> Option<f64> {
 /// Whether a tag says that something may be interrupted and restarted, or that it may
 /// not.
 pub(crate) fn says_restartable(key: &str, value: &str) -> bool {
-    let is_known = RESTARTABLE_TAGS
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(key));
+    let is_known = RESTARTABLE_TAGS.iter().any(|known| known.eq_ignore_ascii_case(key));
     is_known && (says(value, YES) || says(value, NO))
 }
 
@@ -70,10 +60,7 @@ mod tests {
     use super::*;
 
     fn tags(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect()
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]

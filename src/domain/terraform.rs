@@ -54,9 +54,7 @@ pub struct PlannedCount {
 
 impl PlannedCount {
     pub fn total(self) -> u64 {
-        self.on_demand
-            .saturating_add(self.spot)
-            .saturating_add(self.capacity_block)
+        self.on_demand.saturating_add(self.spot).saturating_add(self.capacity_block)
     }
 }
 

@@ -55,9 +55,7 @@ impl Window {
         let window = Self { start, end };
         if window.seconds() > MOST_DAYS * DAY_SECONDS {
             let days = window.seconds() / DAY_SECONDS;
-            return Err(format!(
-                "the window has {days} days; the maximum is {MOST_DAYS}"
-            ));
+            return Err(format!("the window has {days} days; the maximum is {MOST_DAYS}"));
         }
         Ok(window)
     }
@@ -68,10 +66,7 @@ impl Window {
 
     /// The later part that begins at `start`, empty when that is after the end.
     pub fn starting_at(self, start: Timestamp) -> Self {
-        Self {
-            start: self.start.max(start).min(self.end),
-            end: self.end,
-        }
+        Self { start: self.start.max(start).min(self.end), end: self.end }
     }
 }
 
@@ -121,9 +116,7 @@ impl RunningTime {
 pub fn parse_duration(text: &str) -> Result<SignedDuration, String> {
     let expected = || format!("`{text}` is not a duration such as 14d, 12h or 90m");
     let unit = text.chars().last().ok_or_else(expected)?;
-    let number: i64 = text[..text.len() - unit.len_utf8()]
-        .parse()
-        .map_err(|_| expected())?;
+    let number: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| expected())?;
     let seconds = match unit {
         'm' => 60,
         'h' => 3_600,
@@ -147,12 +140,9 @@ mod tests {
 
     #[test]
     fn the_window_is_floored_to_the_period() {
-        let window = Window::before(
-            at("2026-11-20T20:13:42Z"),
-            SignedDuration::from_hours(14 * 24),
-            300,
-        )
-        .expect("in range");
+        let window =
+            Window::before(at("2026-11-20T20:13:42Z"), SignedDuration::from_hours(14 * 24), 300)
+                .expect("in range");
         assert_eq!(window.start, at("2026-11-06T20:10:00Z"));
         assert_eq!(window.end, at("2026-11-20T20:10:00Z"));
         assert_eq!(window.seconds(), 14 * 86_400);
@@ -163,10 +153,7 @@ mod tests {
         let start = at("2016-01-01T00:00:00Z");
         // 3,660 days of 86,400 seconds.
         let end = start + SignedDuration::from_secs(316_224_000);
-        assert_eq!(
-            Window::stated(start, end).map(Window::seconds),
-            Ok(316_224_000)
-        );
+        assert_eq!(Window::stated(start, end).map(Window::seconds), Ok(316_224_000));
         assert_eq!(
             Window::stated(start, end + SignedDuration::from_hours(24)),
             Err("the window has 3661 days; the maximum is 3660".to_owned())
@@ -178,22 +165,15 @@ mod tests {
 
     #[test]
     fn eight_of_twenty_four_hours_is_a_third() {
-        let running = RunningTime {
-            running_seconds: 8 * 3600,
-            observed_seconds: 24 * 3600,
-            proved: true,
-        };
+        let running =
+            RunningTime { running_seconds: 8 * 3600, observed_seconds: 24 * 3600, proved: true };
         let third = running.share().expect("observed");
         assert_eq!(third.round_dp(6).to_string(), "0.333333");
     }
 
     #[test]
     fn nothing_observed_is_not_zero() {
-        let running = RunningTime {
-            running_seconds: 0,
-            observed_seconds: 0,
-            proved: false,
-        };
+        let running = RunningTime { running_seconds: 0, observed_seconds: 0, proved: false };
         assert_eq!(running.share(), None);
     }
 
@@ -201,16 +181,7 @@ mod tests {
     fn lengths_of_time_have_a_unit() {
         assert_eq!(parse_duration("14d"), Ok(SignedDuration::from_hours(336)));
         assert_eq!(parse_duration("90m"), Ok(SignedDuration::from_mins(90)));
-        for bad in [
-            "14",
-            "d",
-            "-1d",
-            "0h",
-            "1.5d",
-            "9999999999999999d",
-            "14 d",
-            "д",
-        ] {
+        for bad in ["14", "d", "-1d", "0h", "1.5d", "9999999999999999d", "14 d", "д"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
     }

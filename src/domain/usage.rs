@@ -161,8 +161,7 @@ impl GpuUsage {
 
     /// Whether it ever encoded: media work is work, though no kernel runs.
     pub fn encodes(&self) -> bool {
-        self.encoder_sessions_max
-            .is_some_and(|sessions| sessions > 0.0)
+        self.encoder_sessions_max.is_some_and(|sessions| sessions > 0.0)
     }
 
     /// Whether it was ever active (p99 at or above 1%, or an encoder session);
@@ -171,8 +170,7 @@ impl GpuUsage {
         if self.encodes() {
             return Some(true);
         }
-        self.utilization
-            .map(|utilization| utilization.p99 >= ACTIVE_PERCENT)
+        self.utilization.map(|utilization| utilization.p99 >= ACTIVE_PERCENT)
     }
 
     /// Whether it was seen working: by a maximum, or an average where there is none.

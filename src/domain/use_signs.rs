@@ -45,33 +45,22 @@ impl InstanceUsage {
             let coverage = samples.map_or(0.0, Samples::coverage);
             (coverage < policy.measured_coverage).then_some(coverage)
         };
-        let power = || {
-            self.gpus
-                .iter()
-                .map(|gpu| gpu.power.map(|power| power.samples))
-        };
+        let power = || self.gpus.iter().map(|gpu| gpu.power.map(|power| power.samples));
         let reports_power = power().any(|samples| samples.is_some());
         let power_coverage = power().filter_map(unmeasured).reduce(f64::min);
         let missing = [
             unmeasured(self.cpu_samples).map(UseSign::CpuUnmeasured),
             unmeasured(self.network.map(|network| network.samples)).map(UseSign::NetworkUnmeasured),
-            power_coverage
-                .filter(|_| reports_power)
-                .map(UseSign::PowerUnmeasured),
+            power_coverage.filter(|_| reports_power).map(UseSign::PowerUnmeasured),
         ];
-        missing
-            .into_iter()
-            .flatten()
-            .chain(self.measured_signs())
-            .collect()
+        missing.into_iter().flatten().chain(self.measured_signs()).collect()
     }
 
     /// Those of them that were seen.
     pub fn measured_signs(&self) -> impl Iterator<Item = UseSign> + use<> {
         let cpu = self.cpu_max.filter(|max| *max >= IDLE_CPU_PERCENT);
-        let network = self
-            .network_mb_per_day()
-            .filter(|megabytes| *megabytes >= IDLE_NETWORK_MB_PER_DAY);
+        let network =
+            self.network_mb_per_day().filter(|megabytes| *megabytes >= IDLE_NETWORK_MB_PER_DAY);
         let signs = [cpu.map(UseSign::Cpu), network.map(UseSign::Network)];
         signs.into_iter().flatten()
     }

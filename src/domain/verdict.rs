@@ -20,10 +20,8 @@ named_enum! {
 impl Classification {
     /// The class of a mean utilization, and the comparison that puts it there.
     pub fn of_mean(mean_percent: f64, policy: &Policy) -> (Self, Comparator, f64) {
-        let (overprovisioned, underutilized) = (
-            policy.overprovisioned_below_percent,
-            policy.underutilized_below_percent,
-        );
+        let (overprovisioned, underutilized) =
+            (policy.overprovisioned_below_percent, policy.underutilized_below_percent);
         if mean_percent < overprovisioned {
             (Self::Overprovisioned, Comparator::LessThan, overprovisioned)
         } else if mean_percent < underutilized {
@@ -107,16 +105,12 @@ impl Verdict {
     /// The state that keeps it from the levers for what works: absent beside idle GPUs too
     /// where the CPU works.
     pub fn rest(&self) -> Option<UsageState> {
-        self.state
-            .filter(|state| state.rests() && self.busy_cpu_percent.is_none())
+        self.state.filter(|state| state.rests() && self.busy_cpu_percent.is_none())
     }
 
     /// Whether the GPUs are used enough to keep what there is.
     pub fn is_used(&self) -> bool {
-        matches!(
-            self.classification,
-            Classification::Underutilized | Classification::WellUtilized
-        )
+        matches!(self.classification, Classification::Underutilized | Classification::WellUtilized)
     }
 
     /// Whether less may do. A busy GPU may be on too large a host, so that every class is

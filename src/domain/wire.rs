@@ -93,10 +93,7 @@ impl<F: Form> Maybe<F> {
         value: &Option<F::Value>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        value
-            .as_ref()
-            .map(ToString::to_string)
-            .serialize(serializer)
+        value.as_ref().map(ToString::to_string).serialize(serializer)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
@@ -160,10 +157,7 @@ impl<T> StatedParts<T> {
 pub(crate) struct Counts<const N: usize>;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an object with `instance_type` and `count`"
-)]
+#[serde(deny_unknown_fields, expecting = "an object with `instance_type` and `count`")]
 struct Count {
     instance_type: String,
     count: u32,
@@ -174,19 +168,16 @@ impl<const N: usize> Counts<N> {
         counts: &[(String, u32)],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(counts.iter().map(|(name, count)| Count {
-            instance_type: name.clone(),
-            count: *count,
-        }))
+        serializer.collect_seq(
+            counts.iter().map(|(name, count)| Count { instance_type: name.clone(), count: *count }),
+        )
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<(String, u32)>, D::Error> {
         let counts = at_most::<_, Count, N>(deserializer)?.into_iter();
-        Ok(counts
-            .map(|count| (count.instance_type, count.count))
-            .collect())
+        Ok(counts.map(|count| (count.instance_type, count.count)).collect())
     }
 }
 
@@ -247,9 +238,7 @@ impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for Elements<T, N> {
         let mut elements = Vec::new();
         while let Some(element) = list.next_element()? {
             if elements.len() == N {
-                return Err(de::Error::custom(format!(
-                    "a list here has at most {N} elements"
-                )));
+                return Err(de::Error::custom(format!("a list here has at most {N} elements")));
             }
             elements.push(element);
         }

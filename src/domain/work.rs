@@ -48,12 +48,7 @@ pub static WORK: Work = Work::new();
 impl Work {
     const fn new() -> Self {
         Self {
-            now: Mutex::new(Now {
-                begun: 0,
-                counted: None,
-                stage: None,
-                waiting: None,
-            }),
+            now: Mutex::new(Now { begun: 0, counted: None, stage: None, waiting: None }),
             done: AtomicU64::new(0),
         }
     }
@@ -68,12 +63,7 @@ impl Work {
         let mut now = self.held();
         now.begun += 1;
         let number = now.begun;
-        now.counted = Some(WorkPiece {
-            what,
-            all: all.filter(|all| *all > 0),
-            unit,
-            number,
-        });
+        now.counted = Some(WorkPiece { what, all: all.filter(|all| *all > 0), unit, number });
         self.done.store(0, Ordering::Relaxed);
         BegunWork { work: self, number }
     }
@@ -94,12 +84,8 @@ impl Work {
     pub fn seen(&self) -> Option<(WorkPiece, u64)> {
         let now = self.held();
         let stage = now.stage.clone().filter(|stage| !stage.is_empty());
-        let stage = stage.map(|what| WorkPiece {
-            what,
-            all: None,
-            unit: WorkUnit::Things,
-            number: 0,
-        });
+        let stage =
+            stage.map(|what| WorkPiece { what, all: None, unit: WorkUnit::Things, number: 0 });
         let mut piece = now.counted.clone().or(stage)?;
         if let Some(waiting) = &now.waiting {
             piece.what = format!("{}: {waiting}", piece.what);
@@ -119,11 +105,7 @@ impl Drop for BegunWork<'_> {
     fn drop(&mut self) {
         let mut now = self.work.held();
         // Another one may have begun in the meantime.
-        if now
-            .counted
-            .as_ref()
-            .is_some_and(|piece| piece.number == self.number)
-        {
+        if now.counted.as_ref().is_some_and(|piece| piece.number == self.number) {
             now.counted = None;
         }
     }
@@ -141,10 +123,7 @@ mod tests {
         work.advance(4);
         work.advance(3);
         let (piece, done) = work.seen().expect("one is under way");
-        assert_eq!(
-            (piece.what.as_str(), piece.all, done),
-            ("reading", Some(10), 7)
-        );
+        assert_eq!((piece.what.as_str(), piece.all, done), ("reading", Some(10), 7));
         let second = work.begin("judging".to_owned(), Some(0), WorkUnit::Things);
         drop(first);
         let (piece, done) = work.seen().expect("the second is");

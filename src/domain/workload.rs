@@ -138,10 +138,7 @@ impl Workload {
 
     /// One of its instances.
     pub fn member(&self, id: &ResourceId) -> Option<&Member> {
-        let place = self
-            .members
-            .binary_search_by(|member| member.id.cmp(id))
-            .ok()?;
+        let place = self.members.binary_search_by(|member| member.id.cmp(id)).ok()?;
         self.members.get(place)
     }
 
@@ -160,9 +157,7 @@ impl Workload {
 
     /// Whether its type has an instance store, whose data a stop destroys.
     pub fn has_instance_store(&self) -> bool {
-        self.shape
-            .as_ref()
-            .is_some_and(|shape| shape.local_storage_gb.is_some())
+        self.shape.as_ref().is_some_and(|shape| shape.local_storage_gb.is_some())
     }
 
     /// Whether any of its instances is known to have stopped less than a while
@@ -209,22 +204,18 @@ impl Workload {
 
     /// Whether requests may wait for it: a service, or one that no tag declares as something else.
     pub fn may_serve(&self) -> bool {
-        matches!(
-            self.declared_kind(),
-            WorkloadKind::Serving | WorkloadKind::Unknown
-        )
+        matches!(self.declared_kind(), WorkloadKind::Serving | WorkloadKind::Unknown)
     }
 
     /// Whether GPUs of one machine work as one, so that they need what links them: what the tag
     /// `gpucost:gpus` declares; else training does, and a service does not whose GPUs are not busy
     /// together. Absent of everything else.
     pub fn gpus_linked(&self) -> Option<bool> {
-        self.declared_link()
-            .unwrap_or_else(|| match self.declared_kind() {
-                WorkloadKind::Training => Some(true),
-                WorkloadKind::Serving if !self.gpus_move_together() => Some(false),
-                _ => None,
-            })
+        self.declared_link().unwrap_or_else(|| match self.declared_kind() {
+            WorkloadKind::Training => Some(true),
+            WorkloadKind::Serving if !self.gpus_move_together() => Some(false),
+            _ => None,
+        })
     }
 
     /// Whether its GPUs work as one by the tag `gpucost:gpus`, where it has that tag: nothing,
@@ -259,10 +250,7 @@ impl Workload {
 
     /// Whether a tag or a word of its name says production.
     pub fn is_production(&self) -> bool {
-        let by_tag = self
-            .tags
-            .iter()
-            .any(|(key, value)| says_production(key, value));
+        let by_tag = self.tags.iter().any(|(key, value)| says_production(key, value));
         let mut words = self.name.split(|c: char| !c.is_ascii_alphanumeric());
         by_tag || words.any(|word| is_among(&PRODUCTION, word))
     }
@@ -271,11 +259,7 @@ impl Workload {
     /// zone are left out.
     pub fn zones(&self) -> BTreeMap<&str, u32> {
         let mut zones = BTreeMap::new();
-        for zone in self
-            .members
-            .iter()
-            .filter_map(|member| member.zone.as_deref())
-        {
+        for zone in self.members.iter().filter_map(|member| member.zone.as_deref()) {
             *zones.entry(zone).or_insert(0) += 1;
         }
         zones
@@ -291,10 +275,7 @@ impl Workload {
     ) -> Option<Self> {
         fn kept<T: Clone>(items: &[T], is_kept: &[bool]) -> Vec<T> {
             let pairs = items.iter().zip(is_kept);
-            pairs
-                .filter(|(_, kept)| **kept)
-                .map(|(item, _)| item.clone())
-                .collect()
+            pairs.filter(|(_, kept)| **kept).map(|(item, _)| item.clone()).collect()
         }
         let is_kept: Vec<bool> = self.members.iter().map(keep).collect();
         if !is_kept.contains(&true) {
@@ -370,9 +351,7 @@ impl Workload {
             && !member.activity.is_empty()
             && usage.running.observed_days() >= policy.commit_min_days
             && usage.running.proved
-            && usage
-                .cpu_samples
-                .is_some_and(|samples| samples.suffice(policy))
+            && usage.cpu_samples.is_some_and(|samples| samples.suffice(policy))
             && summary.is_some_and(|summary| summary.suffices(policy))
     }
 
@@ -440,9 +419,7 @@ impl Workload {
         let mean = self.utilization.as_ref()?.distribution.mean;
         let useful_gpus = self.gpu_count()? * Decimal::from_f64(mean / 100.0)?;
         let hourly = self.cost.as_ref()?.hourly.amount();
-        (useful_gpus > Decimal::ZERO)
-            .then(|| hourly.checked_div(useful_gpus))
-            .flatten()
+        (useful_gpus > Decimal::ZERO).then(|| hourly.checked_div(useful_gpus)).flatten()
     }
 
     /// What of its cost stopping does not end; absent when nothing is committed.

@@ -70,10 +70,7 @@ impl WorkloadCost {
             .iter()
             .try_fold(nothing, |sum, instance| sum.checked_add(instance.monthly()))
             .ok()?;
-        let hourly: Decimal = instances
-            .iter()
-            .map(|instance| instance.hourly.amount())
-            .sum();
+        let hourly: Decimal = instances.iter().map(|instance| instance.hourly.amount()).sum();
         Some(Self {
             hourly: HourlyRate::new(hourly, currency)?,
             compute_monthly: monthly,
@@ -91,9 +88,7 @@ impl WorkloadCost {
         let instances = instances.map(|(instance, paid)| {
             let on_demand = instance.quote.rate;
             Some(InstanceCost {
-                hourly: paid
-                    .as_ref()
-                    .map_or(Some(on_demand), |paid| paid.hourly(on_demand))?,
+                hourly: paid.as_ref().map_or(Some(on_demand), |paid| paid.hourly(on_demand))?,
                 committed: paid,
                 ..instance.clone()
             })
@@ -122,9 +117,7 @@ impl WorkloadCost {
     /// All of it per month, unrounded.
     pub fn monthly_exact(&self) -> Decimal {
         let instances = self.instances.iter();
-        instances
-            .map(|instance| instance.monthly_exact().amount())
-            .sum()
+        instances.map(|instance| instance.monthly_exact().amount()).sum()
     }
 
     /// Mean hourly rate of one instance.

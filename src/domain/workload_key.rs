@@ -99,10 +99,7 @@ mod tests {
             priced: true,
             group,
         };
-        assert_eq!(
-            key(Group::Alone(ResourceId::named("i-7")), true).id(),
-            "i-7"
-        );
+        assert_eq!(key(Group::Alone(ResourceId::named("i-7")), true).id(), "i-7");
         assert_eq!(
             key(Group::Tag("train".to_owned()), true).id(),
             "111122223333/us-east-1/p3.8xlarge/on-demand/tag:train"
@@ -117,9 +114,6 @@ mod tests {
             let job = key(Group::AutoScaling("train".to_owned()), running).job();
             assert_eq!(job, "aws/111122223333/us-east-1/asg:train");
         }
-        assert_eq!(
-            key(Group::Alone(ResourceId::named("i-7")), true).job(),
-            "i-7"
-        );
+        assert_eq!(key(Group::Alone(ResourceId::named("i-7")), true).job(), "i-7");
     }
 }

@@ -56,11 +56,8 @@ impl<'a> Days<'a> {
 
     /// Reads what the history knows of some machines.
     pub async fn prepare(&self, machines: &[Instance]) {
-        let days: BTreeSet<Date> = self
-            .stretches
-            .iter()
-            .filter_map(|stretch| stretch.day)
-            .collect();
+        let days: BTreeSet<Date> =
+            self.stretches.iter().filter_map(|stretch| stretch.day).collect();
         self.history.prepare(&days, machines).await;
     }
 
@@ -70,15 +67,10 @@ impl<'a> Days<'a> {
         let asked = self.asked.into_inner();
         let mut gathered = Gathered::<Vec<(Window, Usages)>>::default();
         let stretches = missing.stretches.into_iter();
-        let mut by_start: BTreeMap<Timestamp, Usages> = stretches
-            .map(|(stretch, usages)| (stretch.start, usages))
-            .collect();
+        let mut by_start: BTreeMap<Timestamp, Usages> =
+            stretches.map(|(stretch, usages)| (stretch.start, usages)).collect();
         let (window, period_seconds) = self.grid;
-        for Stretch {
-            window: stretch,
-            day,
-        } in self.stretches
-        {
+        for Stretch { window: stretch, day } in self.stretches {
             let mut usages = by_start.remove(&stretch.start).unwrap_or_default();
             if let Some(day) = day {
                 let new = asked.values().filter(|query| {
@@ -118,10 +110,7 @@ impl Known for Days<'_> {
         let missing = self.stretches.iter();
         let missing = missing.filter(|stretch| stretch.day.is_none_or(|day| !known.contains(&day)));
         let missing = missing.map(|stretch| stretch.window).collect();
-        let asked = DayQuery {
-            machine: key,
-            known,
-        };
+        let asked = DayQuery { machine: key, known };
         self.asked.borrow_mut().insert(machine.id.clone(), asked);
         missing
     }
@@ -136,18 +125,13 @@ async fn read(history: &History, day: Date, known: &[StoredMachine]) -> Gathered
     match history.read(day, known).await {
         Ok(usages) => Gathered::whole(usages),
         Err(error) => {
-            let regions: BTreeSet<&str> = known
-                .iter()
-                .map(|machine| machine.region.as_str())
-                .collect();
+            let regions: BTreeSet<&str> =
+                known.iter().map(|machine| machine.region.as_str()).collect();
             let gaps = regions.into_iter().map(|region| {
                 let cause = Cause::of(CauseKind::HistoryNotRead, [&error.to_string()]);
                 Gap::of(GapSubject::Metrics, region, cause)
             });
-            Gathered {
-                value: Usages::default(),
-                gaps: gaps.collect(),
-            }
+            Gathered { value: Usages::default(), gaps: gaps.collect() }
         }
     }
 }
@@ -162,9 +146,7 @@ pub(super) fn stretches((window, period_seconds): Grid, until: Timestamp) -> Vec
     let mut stretches = Vec::new();
     let mut begin = window.start;
     let mut push = |end: i64, is_day: bool| {
-        let end = Timestamp::from_second(end)
-            .unwrap_or(window.end)
-            .min(window.end);
+        let end = Timestamp::from_second(end).unwrap_or(window.end).min(window.end);
         if begin < end {
             let day = is_day.then(|| begin.to_zoned(TimeZone::UTC).date());
             let window = Window { start: begin, end };
@@ -196,14 +178,8 @@ mod tests {
     fn parts(start: &str, end: &str, until: &str) -> Vec<(String, bool)> {
         let (start, end) = (at(start), at(end));
         let stretches = stretches((Window { start, end }, 300), at(until));
-        assert_eq!(
-            stretches.first().map(|stretch| stretch.window.start),
-            Some(start)
-        );
-        assert_eq!(
-            stretches.last().map(|stretch| stretch.window.end),
-            Some(end)
-        );
+        assert_eq!(stretches.first().map(|stretch| stretch.window.start), Some(start));
+        assert_eq!(stretches.last().map(|stretch| stretch.window.end), Some(end));
         for pair in stretches.windows(2) {
             assert_eq!(pair[0].window.end, pair[1].window.start);
         }
@@ -220,10 +196,7 @@ mod tests {
     #[test]
     fn a_window_is_cut_at_midnights_of_days_that_are_over() {
         let owned = |parts: &[(&str, bool)]| -> Vec<(String, bool)> {
-            parts
-                .iter()
-                .map(|(at, is_day)| ((*at).to_owned(), *is_day))
-                .collect()
+            parts.iter().map(|(at, is_day)| ((*at).to_owned(), *is_day)).collect()
         };
         let (start, end) = ("2026-11-20T10:20:00Z", "2026-11-23T10:20:00Z");
         assert_eq!(
@@ -245,18 +218,11 @@ mod tests {
             ])
         );
         // No day is over: nothing is cut.
-        for until in [
-            "2026-11-21T23:00:00Z",
-            "2026-11-20T00:00:00Z",
-            "1970-01-01T00:00:00Z",
-        ] {
+        for until in ["2026-11-21T23:00:00Z", "2026-11-20T00:00:00Z", "1970-01-01T00:00:00Z"] {
             assert_eq!(parts(start, end, until), owned(&[(start, false)]));
         }
         // Whole days alone.
         let (start, end) = ("2026-11-20T00:00:00Z", "2026-11-22T00:00:00Z");
-        assert_eq!(
-            parts(start, end, end),
-            owned(&[(start, true), ("2026-11-21T00:00:00Z", true)])
-        );
+        assert_eq!(parts(start, end, end), owned(&[(start, true), ("2026-11-21T00:00:00Z", true)]));
     }
 }

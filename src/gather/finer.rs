@@ -28,27 +28,17 @@ pub(super) async fn complete(
 ) {
     let (window, period_seconds) = (estate.window, estate.period_seconds);
     let usage = std::mem::take(&mut estate.usage);
-    let by_hours = Estate {
-        usage,
-        ..estate.clone()
-    };
+    let by_hours = Estate { usage, ..estate.clone() };
     let (fine, usage) = refine(by_hours, partial);
     estate.usage = usage;
     progress(&format!("{} instances in finer detail", fine.len()));
     let is_replaced = |id: &ResourceId| fine.contains(id) && partial.contains(id);
     estate.usage.retain(|id| !is_replaced(id));
     estate.usage.forget_grid(|id| fine.contains(id));
-    estate
-        .clusters
-        .uses
-        .retain(|used| !is_replaced(&used.machine));
+    estate.clusters.uses.retain(|used| !is_replaced(&used.machine));
     if let Some(recorder) = &mut recorder {
         for id in &fine {
-            let what = if partial.contains(id) {
-                Replaced::Everything
-            } else {
-                Replaced::Grid
-            };
+            let what = if partial.contains(id) { Replaced::Everything } else { Replaced::Grid };
             recorder.replace(id, what);
         }
     }
@@ -121,12 +111,7 @@ fn again<'a>(
             });
             let instances: Vec<Instance> = instances.cloned().collect();
             if !instances.is_empty() {
-                queries.push(RepeatedQuery {
-                    place,
-                    sources: sources.clone(),
-                    detail,
-                    instances,
-                });
+                queries.push(RepeatedQuery { place, sources: sources.clone(), detail, instances });
             }
         }
     }

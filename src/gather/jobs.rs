@@ -22,10 +22,7 @@ pub(super) async fn training_jobs<'a>(
         let source = place.connection.jobs.as_ref()?;
         Some(async move { (place, source.jobs(window).await) })
     });
-    let answers: Vec<_> = stream::iter(asked)
-        .buffered(REGIONS_AT_ONCE)
-        .collect()
-        .await;
+    let answers: Vec<_> = stream::iter(asked).buffered(REGIONS_AT_ONCE).collect().await;
     let mut jobs = Vec::new();
     let mut gaps = Vec::new();
     for (place, answer) in answers {
@@ -87,18 +84,12 @@ mod tests {
 
     #[test]
     fn each_type_is_asked_for_once_and_none_that_a_plan_paid_for() {
-        let window = Window {
-            start: Timestamp::UNIX_EPOCH,
-            end: Timestamp::UNIX_EPOCH,
-        };
+        let window = Window { start: Timestamp::UNIX_EPOCH, end: Timestamp::UNIX_EPOCH };
         let dates = (window, jiff::civil::date(2026, 11, 15));
         let planned = job(&["ml.p5.48xlarge-training"], Some("arn"));
         let mixed = job(&["ml.m5.xlarge-training", "ml.g5.xlarge-training"], None);
         let single = job(&["ml.g5.xlarge-training"], None);
-        assert_eq!(
-            job_price_ask("us-east-1", std::slice::from_ref(&planned), dates),
-            None
-        );
+        assert_eq!(job_price_ask("us-east-1", std::slice::from_ref(&planned), dates), None);
         let ask = job_price_ask("us-east-1", &[planned, mixed, single], dates);
         let wanted = ask.expect("two types").on_demand;
         let [wanted] = wanted.as_slice() else {

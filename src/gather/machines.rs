@@ -22,9 +22,7 @@ pub(super) fn once(found: &mut Found, region: &str) -> Vec<Gap> {
     let twice =
         |what: GapSubject, place: &str| Gap::of(what, place, Cause::of(CauseKind::ListedTwice, []));
     let instances = instances.iter();
-    let mut gaps: Vec<Gap> = instances
-        .map(|id| twice(GapSubject::Instance, id.as_str()))
-        .collect();
+    let mut gaps: Vec<Gap> = instances.map(|id| twice(GapSubject::Instance, id.as_str())).collect();
     if !plans.is_empty() {
         gaps.push(twice(GapSubject::TrainingPlans, region));
     }
@@ -71,9 +69,8 @@ fn distinct<T: Debug + PartialEq, K: Ord + Clone, R: Ord>(
 pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
     let is_cluster = |(provider, _): &Region<'_>| provider.is_none();
     let own = places.iter().filter(|(region, _)| !is_cluster(region));
-    let regions = own
-        .clone()
-        .filter_map(|((provider, name), _)| Some(((*provider)?, (*name).to_owned())));
+    let regions =
+        own.clone().filter_map(|((provider, name), _)| Some(((*provider)?, (*name).to_owned())));
     let regions: BTreeSet<(Provider, String)> = regions.collect();
     let types = own.clone().flat_map(|(_, found)| found.shapes.keys());
     let types: BTreeSet<String> = types.cloned().collect();
@@ -116,10 +113,7 @@ pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
 /// Gives nodes of HyperPod, of which a cluster does not know all of the id, the one that
 /// SageMaker shows.
 fn name_nodes(cluster: &mut Found, shown: &BTreeMap<&str, &ResourceId>) {
-    let own = cluster
-        .instances
-        .iter_mut()
-        .map(|instance| &mut instance.id);
+    let own = cluster.instances.iter_mut().map(|instance| &mut instance.id);
     let clusters = &mut cluster.clusters;
     let of_nodes = clusters.nodes.iter_mut().map(|node| &mut node.machine);
     let of_claims = clusters.claims.iter_mut();
@@ -160,9 +154,7 @@ mod tests {
             launch_time: Timestamp::UNIX_EPOCH,
             attached_time: None,
             state_transition_reason: None,
-            tags: tags
-                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-                .collect(),
+            tags: tags.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             auto_scaling_group: None,
             private_dns_name: None,
             volumes: Vec::new(),
@@ -189,17 +181,9 @@ mod tests {
         let in_cluster = "sagemaker/111122223333/us-east-1/cluster/hp/i-5";
         let labels = [("team", "ml")];
         let of = |id: &str| instance(id, "us-east-1", Lifecycle::OnDemand, &[]);
-        let mut sagemaker = Found {
-            instances: vec![of(in_cluster)],
-            ..Found::default()
-        };
+        let mut sagemaker = Found { instances: vec![of(in_cluster)], ..Found::default() };
         let mut eks = cluster(vec![
-            instance(
-                "sagemaker//us-east-1/i-5",
-                "us-east-1",
-                Lifecycle::OnDemand,
-                &labels,
-            ),
+            instance("sagemaker//us-east-1/i-5", "us-east-1", Lifecycle::OnDemand, &labels),
             // Of a cluster that is not listed.
             of("sagemaker//us-east-1/i-6"),
         ]);
@@ -228,23 +212,12 @@ mod tests {
         };
         let mut tagged = first.clone();
         tagged.tags.insert("a".to_owned(), "2".to_owned());
-        let mut pages = vec![
-            first.clone(),
-            same.clone(),
-            tagged,
-            restarted.clone(),
-            same.clone(),
-            first,
-        ];
+        let mut pages =
+            vec![first.clone(), same.clone(), tagged, restarted.clone(), same.clone(), first];
         for _ in 0..2 {
-            let mut listing = Found {
-                instances: pages.clone(),
-                ..Found::default()
-            };
+            let mut listing = Found { instances: pages.clone(), ..Found::default() };
             let gaps = once(&mut listing, "us-east-1");
-            listing
-                .instances
-                .sort_by(|left, right| left.id.cmp(&right.id));
+            listing.instances.sort_by(|left, right| left.id.cmp(&right.id));
             assert_eq!(listing.instances, [restarted.clone(), same.clone()]);
             let [gap] = gaps.as_slice() else {
                 panic!("{gaps:?}");
@@ -259,10 +232,7 @@ mod tests {
     fn of_copies_of_one_age_the_same_one_stays_in_any_order() {
         let tagged = |value: &str| instance("i-1", "r", Lifecycle::Spot, &[("a", value)]);
         let kept = |pages: [Instance; 2]| {
-            let mut listing = Found {
-                instances: pages.into(),
-                ..Found::default()
-            };
+            let mut listing = Found { instances: pages.into(), ..Found::default() };
             assert_eq!(once(&mut listing, "r").len(), 1);
             listing.instances
         };
@@ -293,15 +263,9 @@ mod tests {
     }
 
     fn cluster(machines: Vec<Instance>) -> Found {
-        let nodes = machines
-            .iter()
-            .map(|machine| node(machine.id.as_str()))
-            .collect();
+        let nodes = machines.iter().map(|machine| node(machine.id.as_str())).collect();
         Found {
-            clusters: Clusters {
-                nodes,
-                ..Clusters::default()
-            },
+            clusters: Clusters { nodes, ..Clusters::default() },
             instances: machines,
             shapes: BTreeMap::from([shape(2)]),
             ..Found::default()
@@ -343,11 +307,8 @@ mod tests {
         let joined = &ec2.instances[0];
         assert_eq!(joined.lifecycle, Lifecycle::Spot);
         let tags = [("Name", "trainer"), ("stage", "test"), ("team", "search")];
-        let told: Vec<(&str, &str)> = joined
-            .tags
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
+        let told: Vec<(&str, &str)> =
+            joined.tags.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(told, tags);
         assert_eq!((ec2.shapes.len(), east.shapes.len()), (1, 0));
         // Who holds what of it stays.

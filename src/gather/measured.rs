@@ -20,11 +20,7 @@ const MOST_CALLS_AT_ONCE: usize = 32;
 pub(super) type Grid = (Window, u32);
 
 /// What a source is asked, and about which region; absent for what a server is asked.
-pub(super) type Question<'a> = (
-    Option<&'a Place<'a>>,
-    &'a dyn MetricSource,
-    MetricRequest<'a>,
-);
+pub(super) type Question<'a> = (Option<&'a Place<'a>>, &'a dyn MetricSource, MetricRequest<'a>);
 
 /// Calls that tell how machines were used, and of which region; absent for those of a
 /// server.
@@ -65,11 +61,7 @@ pub(super) async fn planned<'a>(
     let mut planned = Vec::with_capacity(answers.len());
     for (place, source, answer) in answers {
         gaps.extend(named(place, answer.gaps));
-        planned.push(Planned {
-            place,
-            source,
-            made: answer.value,
-        });
+        planned.push(Planned { place, source, made: answer.value });
     }
     planned
 }
@@ -111,9 +103,8 @@ pub(super) async fn measured(
     let turns: Vec<Semaphore> = turns.collect();
     let at_once = (planned.len() * CALLS_AT_ONCE).clamp(1, MOST_CALLS_AT_ONCE);
     let plans = planned.into_iter().zip(&turns);
-    let mut plans: Vec<_> = plans
-        .map(|(plan, turns)| (plan.place, turns, plan.made.calls.into_iter()))
-        .collect();
+    let mut plans: Vec<_> =
+        plans.map(|(plan, turns)| (plan.place, turns, plan.made.calls.into_iter())).collect();
     // A few of every region by turns, so that none waits for the end of another.
     let mut calls = Vec::new();
     while !plans.is_empty() {
@@ -133,10 +124,7 @@ pub(super) async fn measured(
         gaps.extend(answer.gaps);
         sums.add(answer.value, recorder.as_deref_mut());
     }
-    Gathered {
-        value: sums.finish(),
-        gaps,
-    }
+    Gathered { value: sums.finish(), gaps }
 }
 
 /// A call in its turn among those of its region.
@@ -180,24 +168,16 @@ impl Sums {
     fn add(&mut self, readings: Readings, recorder: Option<&mut Recorder>) {
         match readings {
             Readings::Series(series) => {
-                series
-                    .iter()
-                    .for_each(|each_series| self.usage.add(each_series));
+                series.iter().for_each(|each_series| self.usage.add(each_series));
                 if let Some(recorder) = recorder {
-                    series
-                        .iter()
-                        .for_each(|each_series| recorder.add(each_series));
+                    series.iter().for_each(|each_series| recorder.add(each_series));
                 }
             }
             Readings::Hours { series, partial } => {
                 self.partial.extend(partial);
-                series
-                    .iter()
-                    .for_each(|each_series| self.usage.add(each_series));
+                series.iter().for_each(|each_series| self.usage.add(each_series));
                 if let Some(recorder) = recorder {
-                    series
-                        .iter()
-                        .for_each(|each_series| recorder.add_for_now(each_series));
+                    series.iter().for_each(|each_series| recorder.add_for_now(each_series));
                 }
             }
             Readings::Stretches { stretches, unread } => {
@@ -228,9 +208,7 @@ impl Sums {
             partial: self.partial,
             uses: self.uses,
             missing: Missing {
-                stretches: stretches
-                    .map(|(stretch, sum)| (stretch, sum.finish()))
-                    .collect(),
+                stretches: stretches.map(|(stretch, sum)| (stretch, sum.finish())).collect(),
                 unread: self.unread,
             },
         }

@@ -43,11 +43,7 @@ pub(super) fn places(accounts: &[Account]) -> Vec<Place<'_>> {
 
 /// Gaps of an account as a whole, with its id where there are several.
 pub(super) fn of_account(account: &Account, accounts: &[Account], gaps: Vec<Gap>) -> Vec<Gap> {
-    if are_several(accounts) {
-        renamed(gaps, ACCOUNT, &account.id)
-    } else {
-        gaps
-    }
+    if are_several(accounts) { renamed(gaps, ACCOUNT, &account.id) } else { gaps }
 }
 
 fn renamed(mut gaps: Vec<Gap>, from: &str, to: &str) -> Vec<Gap> {

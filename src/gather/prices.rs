@@ -38,9 +38,8 @@ pub(super) fn accelerated_types() -> impl Iterator<Item = String> {
 fn wanted_prices(region: &str, instances: &[Instance]) -> Vec<WantedPrices> {
     let mut wanted: BTreeMap<_, (BTreeSet<String>, bool, BTreeSet<String>)> = BTreeMap::new();
     for instance in instances {
-        let (types, runs, in_use) = wanted
-            .entry((instance.operating_system, instance.tenancy))
-            .or_default();
+        let (types, runs, in_use) =
+            wanted.entry((instance.operating_system, instance.tenancy)).or_default();
         types.insert(instance.instance_type.clone());
         let is_running = instance.state.is_running();
         *runs |= is_running && instance.id.provider() == Provider::Aws;
@@ -82,16 +81,12 @@ fn spot_types(
         if instance.state.is_running() && goes {
             let types = types.entry(instance.operating_system).or_default();
             types.insert(instance.instance_type.clone());
-            let smaller = known_shape(shapes, &instance.instance_type)
-                .into_iter()
-                .flat_map(smaller_types);
+            let smaller =
+                known_shape(shapes, &instance.instance_type).into_iter().flat_map(smaller_types);
             types.extend(smaller.map(|shape| shape.instance_type.clone()));
         }
     }
-    types
-        .into_iter()
-        .map(|(key, types)| (key, types.into_iter().collect()))
-        .collect()
+    types.into_iter().map(|(key, types)| (key, types.into_iter().collect())).collect()
 }
 
 /// What stopped instances still pay for in the region.
@@ -141,9 +136,7 @@ pub(super) fn add_known_prices(book: &mut PriceBook, cache: &PriceBook, instance
             let other = key.with_type(&shape.instance_type);
             let rate = add(other.clone());
             let may_be_bought = key.option == PriceOption::OnDemand
-                && rate
-                    .zip(most)
-                    .is_some_and(|(rate, most)| rate.amount() < most)
+                && rate.zip(most).is_some_and(|(rate, most)| rate.amount() < most)
                 && family(shape.family()).is_none_or(|facts| facts.launchable != Some(false));
             if may_be_bought {
                 for option in commitments().chain([PriceOption::Spot]) {
@@ -169,10 +162,7 @@ fn commitments() -> impl Iterator<Item = PriceOption> {
 /// when nothing but the catalog was to be asked.
 pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> Vec<Gap> {
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for instance in instances
-        .iter()
-        .filter(|instance| instance.state.is_running())
-    {
+    for instance in instances.iter().filter(|instance| instance.state.is_running()) {
         let key = instance.price_key().map(|key| key.in_zone(None));
         if key.is_some_and(|key| book.get(&key).is_err()) {
             let types = missing.entry(&instance.region).or_default();

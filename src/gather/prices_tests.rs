@@ -38,17 +38,11 @@ fn offline_names_what_the_book_lacks() {
     let instances = [spot("g5.xlarge"), licensed, unknown];
     add_known_prices(&mut book, &PriceBook::default(), &instances);
     let gaps = prices_not_asked_for(&book, &instances);
-    let causes: Vec<_> = gaps
-        .iter()
-        .map(|gap| (gap.place.as_str(), gap.reason.as_str()))
-        .collect();
+    let causes: Vec<_> = gaps.iter().map(|gap| (gap.place.as_str(), gap.reason.as_str())).collect();
     let reason = |names| format!("not requested, and the bundled catalog has none for {names}");
     assert_eq!(
         causes,
-        [
-            ("eu-west-1", reason("zz9.huge").as_str()),
-            ("us-east-1", reason("g5.xlarge").as_str())
-        ]
+        [("eu-west-1", reason("zz9.huge").as_str()), ("us-east-1", reason("g5.xlarge").as_str())]
     );
     assert!(gaps.iter().all(|gap| gap.hint.contains("--offline")));
     assert_eq!(prices_not_asked_for(&book, &instances[..1]), []);
@@ -57,20 +51,15 @@ fn offline_names_what_the_book_lacks() {
 #[test]
 fn the_spot_market_is_asked_for_what_may_go_there() {
     let tagged = |tags: &[(&str, &str)]| Instance {
-        tags: tags
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect(),
+        tags: tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         ..on_demand("g5.xlarge")
     };
     let asked = |instance: Instance| !spot_types(&[instance], &BTreeMap::new()).is_empty();
     assert!(asked(tagged(&[("gpucost:restartable", "true")])));
     assert!(!asked(tagged(&[("gpucost:restartable", "false")])));
     assert!(!asked(tagged(&[])));
-    let stopped = Instance {
-        state: InstanceState::Stopped,
-        ..tagged(&[("gpucost:restartable", "true")])
-    };
+    let stopped =
+        Instance { state: InstanceState::Stopped, ..tagged(&[("gpucost:restartable", "true")]) };
     assert!(!asked(stopped));
 }
 
@@ -89,10 +78,7 @@ fn an_estate_keeps_the_spot_price_that_an_on_demand_instance_could_have() {
 
 /// An on-demand instance of a type.
 fn on_demand(instance_type: &str) -> Instance {
-    Instance {
-        lifecycle: Lifecycle::OnDemand,
-        ..spot(instance_type)
-    }
+    Instance { lifecycle: Lifecycle::OnDemand, ..spot(instance_type) }
 }
 
 #[test]
@@ -100,10 +86,8 @@ fn the_price_list_is_asked_for_all_that_could_take_a_running_instances_place() {
     let mut stopped = on_demand("g4dn.xlarge");
     stopped.operating_system = OperatingSystem::Windows;
     stopped.state = InstanceState::Stopped;
-    let wanted = wanted_prices(
-        "us-east-1",
-        &[on_demand("g5.xlarge"), stopped, on_demand("zz9.huge")],
-    );
+    let wanted =
+        wanted_prices("us-east-1", &[on_demand("g5.xlarge"), stopped, on_demand("zz9.huge")]);
     let [linux, windows] = &wanted[..] else {
         panic!("two systems, not {wanted:?}");
     };
@@ -112,17 +96,9 @@ fn the_price_list_is_asked_for_all_that_could_take_a_running_instances_place() {
     assert_eq!(linux.instance_types.len(), 104 + 1);
     assert!(linux.instance_types.is_sorted());
     for name in ["dl1.24xlarge", "g5.xlarge", "p5.48xlarge", "zz9.huge"] {
-        assert!(
-            linux.instance_types.iter().any(|listed| listed == name),
-            "{name}"
-        );
+        assert!(linux.instance_types.iter().any(|listed| listed == name), "{name}");
     }
-    assert!(
-        !linux
-            .instance_types
-            .iter()
-            .any(|listed| listed == "c6i.4xlarge")
-    );
+    assert!(!linux.instance_types.iter().any(|listed| listed == "c6i.4xlarge"));
     assert_eq!(windows.operating_system, OperatingSystem::Windows);
     assert_eq!(windows.instance_types, ["g4dn.xlarge"]);
 }
@@ -178,9 +154,8 @@ fn an_estate_keeps_the_terms_of_what_could_be_bought_after_a_move() {
 #[test]
 fn an_estate_keeps_the_rates_of_compute_savings_plans_that_the_cache_knows() {
     let own = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
-    let rate = own.with_option(PriceOption::ComputeSavingsPlan(
-        CommitmentTerm::ONE_YEAR_NO_UPFRONT,
-    ));
+    let rate =
+        own.with_option(PriceOption::ComputeSavingsPlan(CommitmentTerm::ONE_YEAR_NO_UPFRONT));
     let quote = bundled_quote(&own).expect("priced");
     let (mut book, mut cache) = (PriceBook::default(), PriceBook::default());
     cache.insert(rate.clone(), quote.clone());
@@ -190,10 +165,7 @@ fn an_estate_keeps_the_rates_of_compute_savings_plans_that_the_cache_knows() {
 
 #[test]
 fn a_stopped_instance_keeps_its_own_prices_alone() {
-    let kept = kept(&[Instance {
-        state: InstanceState::Stopped,
-        ..on_demand("g5.xlarge")
-    }]);
+    let kept = kept(&[Instance { state: InstanceState::Stopped, ..on_demand("g5.xlarge") }]);
     assert!(kept("g5.xlarge", PriceOption::OnDemand));
     assert!(!kept("g4dn.xlarge", PriceOption::OnDemand));
 }

@@ -63,12 +63,7 @@ pub async fn refresh_public_prices(
             Ok(book) => {
                 prices = book;
                 read.push(region.clone());
-                keep(&estate_of(
-                    times,
-                    read.clone(),
-                    prices.clone(),
-                    gaps.clone(),
-                ));
+                keep(&estate_of(times, read.clone(), prices.clone(), gaps.clone()));
             }
             Err(GatherError::EveryRegion { first: error, .. }) => {
                 first.get_or_insert(error);
@@ -77,10 +72,9 @@ pub async fn refresh_public_prices(
         }
     }
     match first {
-        Some(first) if read.is_empty() => Err(GatherError::EveryRegion {
-            regions: options.regions.len(),
-            first,
-        }),
+        Some(first) if read.is_empty() => {
+            Err(GatherError::EveryRegion { regions: options.regions.len(), first })
+        }
         _ => {
             read.sort();
             Ok(estate_of(times, read, prices, gaps))

@@ -65,15 +65,11 @@ impl<'a> QuoteQuery<'a> {
 pub(super) async fn quotes(all: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     let mut by_region: BTreeMap<(Option<Provider>, &str), Vec<QuoteQuery<'_>>> = BTreeMap::new();
     for query in all {
-        let Connection {
-            provider, region, ..
-        } = query.place.connection;
+        let Connection { provider, region, .. } = query.place.connection;
         let region = (*provider, region.as_str());
         by_region.entry(region).or_default().push(query);
     }
-    let mut answers = stream::iter(by_region.into_values())
-        .map(of_region)
-        .buffered(AT_ONCE);
+    let mut answers = stream::iter(by_region.into_values()).map(of_region).buffered(AT_ONCE);
     let mut gathered = Gathered::<PriceBook>::default();
     while let Some(answer) = answers.next().await {
         gathered.value.add(&answer.value);
@@ -86,10 +82,7 @@ pub(super) async fn quotes(all: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
 async fn of_region(asks: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     if let [query] = asks.as_slice() {
         let answer = query.source.quotes(&query.ask).await;
-        return Gathered {
-            value: answer.value,
-            gaps: query.place.named(answer.gaps),
-        };
+        return Gathered { value: answer.value, gaps: query.place.named(answer.gaps) };
     }
     let mut gathered = listed(&asks).await;
     let of_spot = asks.iter().filter(|query| !query.ask.spot.is_empty());
@@ -99,9 +92,7 @@ async fn of_region(asks: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
         if differs {
             let cause = Cause::of(CauseKind::ZonesDiffer, []);
             let name = query.place.name.as_str();
-            gathered
-                .gaps
-                .push(Gap::of(GapSubject::SpotPrices, name, cause));
+            gathered.gaps.push(Gap::of(GapSubject::SpotPrices, name, cause));
         }
         gathered.value.add_missing(answer.value);
         gathered.gaps.extend(query.place.named(answer.gaps));
@@ -145,8 +136,7 @@ fn add(merged: &mut PriceQuery, other: &PriceQuery) {
         match known.find(|listed| (listed.operating_system, listed.tenancy) == key) {
             Some(one) => {
                 one.in_use.extend(wanted.in_use.iter().cloned());
-                one.instance_types
-                    .extend(wanted.instance_types.iter().cloned());
+                one.instance_types.extend(wanted.instance_types.iter().cloned());
                 one.instance_types.sort();
                 one.instance_types.dedup();
             }
@@ -160,11 +150,7 @@ fn add(merged: &mut PriceQuery, other: &PriceQuery) {
 
 /// Spot prices as an account sees them.
 async fn spot<'a, 'b>(query: &'b QuoteQuery<'a>) -> (&'b QuoteQuery<'a>, Gathered<PriceBook>) {
-    let ask = PriceQuery {
-        on_demand: Vec::new(),
-        storage: Vec::new(),
-        ..query.ask.clone()
-    };
+    let ask = PriceQuery { on_demand: Vec::new(), storage: Vec::new(), ..query.ask.clone() };
     let answer = query.source.quotes(&ask).await;
     (query, answer)
 }
@@ -199,10 +185,7 @@ mod tests {
             on_demand: vec![wanted],
             spot: BTreeMap::new(),
             storage: storage.to_vec(),
-            window: Window {
-                start: Timestamp::UNIX_EPOCH,
-                end: Timestamp::UNIX_EPOCH,
-            },
+            window: Window { start: Timestamp::UNIX_EPOCH, end: Timestamp::UNIX_EPOCH },
             read_on: jiff::civil::date(2026, 11, 15),
         }
     }
@@ -210,11 +193,7 @@ mod tests {
     #[test]
     fn accounts_of_a_region_ask_for_each_price_once() {
         let mut merged = ask(&["a", "c"], &["c"], &[StorageResource::Gp3]);
-        let other = ask(
-            &["b", "c"],
-            &["b"],
-            &[StorageResource::Gp2, StorageResource::Gp3],
-        );
+        let other = ask(&["b", "c"], &["b"], &[StorageResource::Gp2, StorageResource::Gp3]);
         add(&mut merged, &other);
         let [wanted] = merged.on_demand.as_slice() else {
             panic!("{merged:?}");
@@ -223,10 +202,7 @@ mod tests {
         let in_use: BTreeSet<String> = ["b", "c"].map(str::to_owned).into();
         assert_eq!(wanted.in_use, in_use);
         assert_eq!(merged.storage, [StorageResource::Gp2, StorageResource::Gp3]);
-        let windows = WantedPrices {
-            operating_system: OperatingSystem::Windows,
-            ..wanted.clone()
-        };
+        let windows = WantedPrices { operating_system: OperatingSystem::Windows, ..wanted.clone() };
         let mut of_windows = other;
         of_windows.on_demand = vec![windows];
         add(&mut merged, &of_windows);

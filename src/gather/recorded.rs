@@ -11,24 +11,16 @@ use std::collections::BTreeSet;
 /// together: a machine that both have is one instance, and one that only the cluster has is
 /// priced by the bundled catalog, or is a gap where the estate has its region.
 pub fn add_cluster(estate: &mut Estate, cluster: Gathered<Found>) {
-    let Gathered {
-        value: mut nodes,
-        gaps,
-    } = cluster;
+    let Gathered { value: mut nodes, gaps } = cluster;
     let mut own = Found {
         instances: std::mem::take(&mut estate.instances),
         shapes: std::mem::take(&mut estate.shapes),
         ..Found::default()
     };
-    let mut regions: Vec<(&str, Found)> = estate
-        .regions
-        .iter()
-        .map(|name| (name.as_str(), Found::default()))
-        .collect();
-    let mut places: Vec<(Region<'_>, &mut Found)> = regions
-        .iter_mut()
-        .map(|(name, found)| ((Some(Provider::Aws), *name), found))
-        .collect();
+    let mut regions: Vec<(&str, Found)> =
+        estate.regions.iter().map(|name| (name.as_str(), Found::default())).collect();
+    let mut places: Vec<(Region<'_>, &mut Found)> =
+        regions.iter_mut().map(|(name, found)| ((Some(Provider::Aws), *name), found)).collect();
     places.push(((Some(Provider::Aws), ""), &mut own));
     places.push(((None, ""), &mut nodes));
     let missing = join(&mut places);
@@ -37,15 +29,10 @@ pub fn add_cluster(estate: &mut Estate, cluster: Gathered<Found>) {
     add_known_prices(&mut estate.prices, &PriceBook::default(), only);
     let names = only.iter().map(|instance| &instance.account);
     estate.accounts = with(&estate.accounts, names.filter(|id| !id.is_empty()));
-    estate.regions = with(
-        &estate.regions,
-        only.iter().map(|instance| &instance.region),
-    );
+    estate.regions = with(&estate.regions, only.iter().map(|instance| &instance.region));
     estate.instances = own.instances;
     estate.instances.extend(nodes.instances);
-    estate
-        .instances
-        .sort_by(|left, right| left.id.cmp(&right.id));
+    estate.instances.sort_by(|left, right| left.id.cmp(&right.id));
     estate.shapes = own.shapes;
     estate.shapes.extend(nodes.shapes);
     estate.clusters.add(nodes.clusters);

@@ -80,10 +80,8 @@ pub async fn refresh_prices(
     let window = window_before(options.as_of)?;
     progress("credentials");
     let session = Session::connect(&options.aws).await?;
-    let Gathered {
-        value: regions,
-        mut gaps,
-    } = region_names(&session, options.regions.as_deref()).await?;
+    let Gathered { value: regions, mut gaps } =
+        region_names(&session, options.regions.as_deref()).await?;
     progress(&format!("prices in {} regions", regions.len()));
     let types: Vec<String> = accelerated_types().collect();
     let answers: Vec<(String, Part, Answer)> = stream::iter(&regions)
@@ -95,10 +93,7 @@ pub async fn refresh_prices(
         .flatten()
         .collect();
     let prices = merged(last, answers, &mut gaps)?;
-    Ok(Estate {
-        api: session.usage(),
-        ..estate_of((options.as_of, window), regions, prices, gaps)
-    })
+    Ok(Estate { api: session.usage(), ..estate_of((options.as_of, window), regions, prices, gaps) })
 }
 
 /// What spot prices are means over.
@@ -166,12 +161,7 @@ async fn in_region(
             region.clone(),
             Part::Spot,
             spot.map(|found| {
-                over_zones(
-                    found
-                        .into_iter()
-                        .map(|(key, quote, _)| (key, quote))
-                        .collect(),
-                )
+                over_zones(found.into_iter().map(|(key, quote, _)| (key, quote)).collect())
             }),
         ),
         (region, Part::SavingsPlans, plans),
@@ -207,10 +197,7 @@ pub(super) fn merged(
     answers: Vec<(String, Part, Answer)>,
     gaps: &mut Vec<Gap>,
 ) -> Result<PriceBook, GatherError> {
-    let tried = answers
-        .iter()
-        .filter(|(_, part, _)| *part == Part::Listed)
-        .count();
+    let tried = answers.iter().filter(|(_, part, _)| *part == Part::Listed).count();
     let mut book = last.clone();
     let mut listed = 0;
     let mut first = None;
@@ -241,10 +228,7 @@ pub(super) fn merged(
         }
     }
     match first {
-        Some(first) if listed == 0 => Err(GatherError::EveryRegion {
-            regions: tried,
-            first,
-        }),
+        Some(first) if listed == 0 => Err(GatherError::EveryRegion { regions: tried, first }),
         _ => Ok(book),
     }
 }
@@ -316,10 +300,8 @@ mod tests {
         ];
         let mut gaps = Vec::new();
         let book = merged(&last, answers, &mut gaps).expect("one region was read");
-        let amounts: Vec<String> = book
-            .iter()
-            .map(|(key, quote)| format!("{key} {}", quote.rate.amount()))
-            .collect();
+        let amounts: Vec<String> =
+            book.iter().map(|(key, quote)| format!("{key} {}", quote.rate.amount())).collect();
         assert_eq!(
             amounts,
             [
@@ -337,9 +319,6 @@ mod tests {
     fn nothing_read_is_an_error() {
         let answers = vec![("us-east-1".to_owned(), Part::Listed, Err(denied()))];
         let read = merged(&PriceBook::default(), answers, &mut Vec::new());
-        assert!(matches!(
-            read,
-            Err(GatherError::EveryRegion { regions: 1, .. })
-        ));
+        assert!(matches!(read, Err(GatherError::EveryRegion { regions: 1, .. })));
     }
 }

@@ -63,10 +63,7 @@ pub(super) fn check((window, period_seconds): Grid) -> Result<(), OtherPeriods> 
     let start = window.start.as_second();
     let is_same = period_seconds == ROLLUP_PERIOD_SECONDS
         && start.rem_euclid(i64::from(ROLLUP_PERIOD_SECONDS)) == 0;
-    is_same.then_some(()).ok_or(OtherPeriods {
-        period_seconds,
-        start: window.start,
-    })
+    is_same.then_some(()).ok_or(OtherPeriods { period_seconds, start: window.start })
 }
 
 /// The parts of a window that roll-ups can cover.
@@ -83,9 +80,7 @@ impl<'a> RolledUp<'a> {
         history.prepare_rollups(&wanted, machines).await;
         let of_day = |day: Date| -> Vec<StoredMachine> {
             let listed = machines.iter();
-            listed
-                .filter_map(|machine| history.rollup_of(day, machine))
-                .collect()
+            listed.filter_map(|machine| history.rollup_of(day, machine)).collect()
         };
         let days = wanted.iter().map(|day| (*day, of_day(*day)));
         let days: BTreeMap<Date, Vec<StoredMachine>> =
@@ -97,11 +92,7 @@ impl<'a> RolledUp<'a> {
             let cause = Cause::of(CauseKind::NoRollups, [&elsewhere]);
             gaps.push(Gap::of(GapSubject::Metrics, PLACE, cause));
         }
-        Self {
-            history,
-            days,
-            gaps,
-        }
+        Self { history, days, gaps }
     }
 
     /// From the first to the last day that has a roll-up.
@@ -154,22 +145,15 @@ impl<'a> RolledUp<'a> {
     /// have one of another day.
     fn missing_days(&self, machines: &[Instance], window: Window) -> Vec<Gap> {
         let covered = |day: &Date| self.days.get(day).into_iter().flatten();
-        let known: BTreeSet<&ResourceId> = self
-            .days
-            .keys()
-            .flat_map(covered)
-            .map(|machine| &machine.instance)
-            .collect();
+        let known: BTreeSet<&ResourceId> =
+            self.days.keys().flat_map(covered).map(|machine| &machine.instance).collect();
         let mut missing: BTreeMap<&str, Vec<Date>> = BTreeMap::new();
         for (day, stretch) in whole_days(window) {
             let there: BTreeSet<&ResourceId> =
                 covered(&day).map(|machine| &machine.instance).collect();
             let is_of = |instance: &&Instance| there.contains(&instance.id);
-            let with: BTreeSet<&str> = machines
-                .iter()
-                .filter(is_of)
-                .map(|instance| instance.region.as_str())
-                .collect();
+            let with: BTreeSet<&str> =
+                machines.iter().filter(is_of).map(|instance| instance.region.as_str()).collect();
             let without = machines.iter().filter(|instance| {
                 known.contains(&instance.id)
                     && !with.contains(instance.region.as_str())
@@ -186,10 +170,7 @@ impl<'a> RolledUp<'a> {
             let first = days.first().and_then(|day| midnight(*day));
             let first = first.and_then(|second| Timestamp::from_second(second).ok());
             let first = first.unwrap_or(window.start).to_string();
-            let cause = Cause::of(
-                CauseKind::RollupDaysMissing,
-                [&days.len().to_string(), &first],
-            );
+            let cause = Cause::of(CauseKind::RollupDaysMissing, [&days.len().to_string(), &first]);
             Gap::of(GapSubject::Metrics, region, cause)
         });
         gaps.collect()
@@ -214,9 +195,6 @@ fn strangers(history: &History, machines: &[Instance]) -> Option<Gap> {
     let mut strangers = rolled_up.iter().filter(|id| !known.contains(id));
     let first = strangers.next()?;
     let count = 1 + strangers.count();
-    let cause = Cause::of(
-        CauseKind::RollupInstancesUnknown,
-        [&count.to_string(), first.as_str()],
-    );
+    let cause = Cause::of(CauseKind::RollupInstancesUnknown, [&count.to_string(), first.as_str()]);
     Some(Gap::of(GapSubject::Metrics, PLACE, cause))
 }

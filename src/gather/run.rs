@@ -131,9 +131,7 @@ impl<'a> Fleet<'a> {
             let shape = known_shape(&self.found.shapes, &instance.instance_type)?;
             shape.gpu.as_ref()
         });
-        offers
-            .map(|offer| u64::from(offer.share.visible_devices()))
-            .sum()
+        offers.map(|offer| u64::from(offer.share.visible_devices())).sum()
     }
 
     /// Each region that has instances, with these.
@@ -146,12 +144,7 @@ impl<'a> Fleet<'a> {
     /// The same, with the instances by id.
     fn homes(&self) -> Vec<Home<'a>> {
         self.inhabited()
-            .map(|(place, own)| {
-                (
-                    place,
-                    own.iter().map(|instance| instance.id.clone()).collect(),
-                )
-            })
+            .map(|(place, own)| (place, own.iter().map(|instance| instance.id.clone()).collect()))
             .collect()
     }
 }
@@ -179,9 +172,7 @@ pub async fn gather(
     let sources: Vec<_> = sources.collect();
     let periods = sources.iter();
     let periods = periods.map(|source| source.period_seconds(options.lookback));
-    let asked_seconds = periods
-        .max()
-        .filter(|_| options.metrics || options.rollups.is_none());
+    let asked_seconds = periods.max().filter(|_| options.metrics || options.rollups.is_none());
     let period_seconds = asked_seconds.unwrap_or(USUAL_PERIOD_SECONDS);
     let is_read = options.metrics && options.history.is_none() && options.rollups.is_none();
     let is_finer = is_read && period_seconds < HOUR_SECONDS && !sources.is_empty();
@@ -233,12 +224,7 @@ pub async fn gather(
     );
     let homes = fleet.homes();
     let mut book = priced.value;
-    let Measured {
-        mut usage,
-        partial,
-        uses,
-        missing,
-    } = answered.value;
+    let Measured { mut usage, partial, uses, missing } = answered.value;
     gaps.extend(answered.gaps);
     gaps.extend(jobs.gaps);
     if let Some(days) = days {
@@ -249,13 +235,8 @@ pub async fn gather(
     gaps.extend(priced.gaps);
     gaps.extend(committed.gaps);
     gaps.extend(advised.gaps);
-    let Found {
-        mut instances,
-        shapes,
-        mut clusters,
-        mut scaling_groups,
-        mut managed,
-    } = fleet.found;
+    let Found { mut instances, shapes, mut clusters, mut scaling_groups, mut managed } =
+        fleet.found;
     add_known_prices(&mut book, &options.cache, &instances);
     if options.offline {
         gaps.extend(prices_not_asked_for(&book, &instances));
@@ -273,9 +254,7 @@ pub async fn gather(
     let mut estate = Estate {
         as_of: options.as_of,
         window,
-        source: accounts
-            .first()
-            .map_or(EstateSource::Estate, |account| account.source),
+        source: accounts.first().map_or(EstateSource::Estate, |account| account.source),
         accounts: account_ids(accounts, &instances),
         regions: region_names(&places),
         period_seconds,
@@ -353,10 +332,7 @@ async fn inventories<'a>(
     let mut first_error = None;
     for (place, answer) in answers {
         match answer {
-            Ok(Gathered {
-                value: mut found,
-                gaps: own,
-            }) => {
+            Ok(Gathered { value: mut found, gaps: own }) => {
                 gaps.extend(place.named(own));
                 let twice = once(&mut found, &place.connection.region);
                 gaps.extend(place.named(twice));
@@ -381,10 +357,9 @@ async fn inventories<'a>(
         fleet.add(place, found);
     }
     match first_error {
-        Some(first) if fleet.regions.is_empty() => Err(GatherError::EveryRegion {
-            regions: places.len(),
-            first,
-        }),
+        Some(first) if fleet.regions.is_empty() => {
+            Err(GatherError::EveryRegion { regions: places.len(), first })
+        }
         _ => Ok(fleet),
     }
 }
@@ -532,10 +507,8 @@ async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commit
     });
     let of_regions = stream::iter(of_regions).buffered(PLACES_AT_ONCE);
     let of_accounts = stream::iter(of_accounts).buffered(PLACES_AT_ONCE);
-    let (of_regions, of_accounts) = tokio::join!(
-        of_regions.collect::<Vec<_>>(),
-        of_accounts.collect::<Vec<_>>()
-    );
+    let (of_regions, of_accounts) =
+        tokio::join!(of_regions.collect::<Vec<_>>(), of_accounts.collect::<Vec<_>>());
     let mut gathered = Gathered::<Commitments>::default();
     for found in of_regions.into_iter().chain(of_accounts) {
         gathered.value.add(found.value);

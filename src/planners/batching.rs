@@ -103,11 +103,7 @@ pub enum BatchingError {
         "no batch answers within {:.1} ms: the shortest is {:.1} ms, at batch {limit}",
         objective_seconds * 1e3, shortest_seconds * 1e3
     )]
-    Objective {
-        objective_seconds: f64,
-        shortest_seconds: f64,
-        limit: u32,
-    },
+    Objective { objective_seconds: f64, shortest_seconds: f64, limit: u32 },
 }
 
 /// What each limit on the batch leads to, and the cheapest that holds the objective.
@@ -115,10 +111,8 @@ pub enum BatchingError {
 /// # Errors
 /// [`BatchingError`] when no number of servers or no limit does.
 pub fn batching(request: BatchingRequest) -> Result<Batching, BatchingError> {
-    let choices: Vec<BatchChoice> = limits(&request.curve)
-        .into_iter()
-        .filter_map(|limit| choice(&request, limit))
-        .collect();
+    let choices: Vec<BatchChoice> =
+        limits(&request.curve).into_iter().filter_map(|limit| choice(&request, limit)).collect();
     let objective = request.objective_seconds.unwrap_or(f64::INFINITY);
     let holding = choices.iter().enumerate();
     let holding = holding.filter(|(_, choice)| choice.longest_seconds() <= objective);
@@ -131,11 +125,7 @@ pub fn batching(request: BatchingRequest) -> Result<Batching, BatchingError> {
     let Some((best, _)) = best else {
         return Err(missed(&choices, objective));
     };
-    Ok(Batching {
-        request,
-        choices,
-        best,
-    })
+    Ok(Batching { request, choices, best })
 }
 
 /// The longest time, so coarse that equal ones are equal however they were computed.
@@ -160,10 +150,7 @@ fn limits(curve: &ThroughputCurve) -> BTreeSet<u32> {
     let most = curve.largest_batch();
     let powers = (0..u32::BITS).map(|power| 1 << power);
     let points = curve.points().iter().map(|point| point.batch);
-    powers
-        .take_while(|power| *power <= most)
-        .chain(points)
-        .collect()
+    powers.take_while(|power| *power <= most).chain(points).collect()
 }
 
 /// The fewest servers that a limit allows; absent when there are too many.

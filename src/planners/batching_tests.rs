@@ -7,10 +7,8 @@ fn request(
     requests_per_second: f64,
     max_wait_seconds: f64,
 ) -> BatchingRequest {
-    let points = points.iter().map(|&(batch, items_per_second)| CurvePoint {
-        batch,
-        items_per_second,
-    });
+    let points =
+        points.iter().map(|&(batch, items_per_second)| CurvePoint { batch, items_per_second });
     BatchingRequest {
         curve: ThroughputCurve::new(points.collect()).expect("it rises"),
         requests_per_second,
@@ -39,11 +37,8 @@ const CURVE: [(u32, f64); 3] = [(1, 35.0), (8, 210.0), (32, 520.0)];
 #[test]
 fn waiting_makes_batches_and_batches_save_servers() {
     let answer = batching(request(&CURVE, 300.0, 0.05)).expect("an answer");
-    let servers: Vec<(u32, u32)> = answer
-        .choices
-        .iter()
-        .map(|choice| (choice.limit, choice.servers))
-        .collect();
+    let servers: Vec<(u32, u32)> =
+        answer.choices.iter().map(|choice| (choice.limit, choice.servers)).collect();
     // Up to 4: 4 take 28.571 + 3 / 7 × 9.524 = 32.653 ms, 122.5 a second:
     // 300 / 98 = 3.06, so 4. Up to 2: 29.932 ms, 66.8 a second: 300 / 53.5 = 5.6, so 6.
     assert_eq!(servers, [(1, 11), (2, 6), (4, 4), (8, 2), (16, 2), (32, 1)]);
@@ -81,17 +76,11 @@ fn an_objective_costs_servers() {
     let best = &patient.choices[patient.best];
     assert_eq!((best.limit, best.servers), (32, 1));
     assert!((best.longest_seconds() - 0.159_585).abs() < 1e-6);
-    let hurried = BatchingRequest {
-        objective_seconds: Some(0.1),
-        ..request(&CURVE, 300.0, 0.1)
-    };
+    let hurried = BatchingRequest { objective_seconds: Some(0.1), ..request(&CURVE, 300.0, 0.1) };
     let hurried = batching(hurried).expect("an answer");
     assert_eq!(hurried.choices[hurried.best].servers, 2);
     assert!(hurried.choices[hurried.best].longest_seconds() <= 0.1);
-    let never = BatchingRequest {
-        objective_seconds: Some(0.02),
-        ..request(&CURVE, 300.0, 0.1)
-    };
+    let never = BatchingRequest { objective_seconds: Some(0.02), ..request(&CURVE, 300.0, 0.1) };
     let error = batching(never).expect_err("one alone takes 28.6 ms");
     assert_eq!(
         error.to_string(),
@@ -209,10 +198,7 @@ fn at_random(asked: &BatchingRequest, choice: &BatchChoice, seed: u64) -> AtRand
     }
     taken.sort_by(f64::total_cmp);
     let at_most = [0.5, 0.95, 0.99].map(|share| taken[(taken.len() as f64 * share) as usize]);
-    AtRandom {
-        mean_batch: taken.len() as f64 / batches,
-        at_most,
-    }
+    AtRandom { mean_batch: taken.len() as f64 / batches, at_most }
 }
 
 /// The figures of docs/planners/capacity.md, which a program in another language found too.

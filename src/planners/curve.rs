@@ -37,10 +37,7 @@ pub enum CurveError {
         "throughput falls from {} at batch {} to {} at batch {}",
         before.items_per_second, before.batch, point.items_per_second, point.batch
     )]
-    Falls {
-        point: CurvePoint,
-        before: CurvePoint,
-    },
+    Falls { point: CurvePoint, before: CurvePoint },
 }
 
 impl ThroughputCurve {
@@ -60,10 +57,7 @@ impl ThroughputCurve {
                 return Err(CurveError::Batch(batch));
             }
             if !(items_per_second > 0.0 && items_per_second <= MOST_PER_SECOND) {
-                return Err(CurveError::Throughput {
-                    batch,
-                    items_per_second,
-                });
+                return Err(CurveError::Throughput { batch, items_per_second });
             }
         }
         for pair in points.windows(2) {
@@ -92,13 +86,8 @@ impl ThroughputCurve {
     /// of the last follow each other.
     pub fn seconds(&self, batch: f64) -> f64 {
         let time = |point: &CurvePoint| f64::from(point.batch) / point.items_per_second;
-        let above = self
-            .0
-            .partition_point(|point| f64::from(point.batch) < batch);
-        match (
-            above.checked_sub(1).map(|below| &self.0[below]),
-            self.0.get(above),
-        ) {
+        let above = self.0.partition_point(|point| f64::from(point.batch) < batch);
+        match (above.checked_sub(1).map(|below| &self.0[below]), self.0.get(above)) {
             (None, Some(first)) => time(first),
             (Some(below), Some(above)) => {
                 let (from, to) = (f64::from(below.batch), f64::from(above.batch));
@@ -121,10 +110,8 @@ mod tests {
     use super::*;
 
     fn curve(points: &[(u32, f64)]) -> Result<ThroughputCurve, CurveError> {
-        let points = points.iter().map(|&(batch, items_per_second)| CurvePoint {
-            batch,
-            items_per_second,
-        });
+        let points =
+            points.iter().map(|&(batch, items_per_second)| CurvePoint { batch, items_per_second });
         ThroughputCurve::new(points.collect())
     }
 
@@ -141,10 +128,7 @@ mod tests {
             (64.0, 123.077),
         ] {
             let computed = curve.seconds(batch) * 1e3;
-            assert!(
-                (computed - milliseconds).abs() < 0.001,
-                "{batch}: {computed}"
-            );
+            assert!((computed - milliseconds).abs() < 0.001, "{batch}: {computed}");
         }
         assert!((curve.items_per_second(32.0) - 520.0).abs() < 1e-9);
     }
@@ -177,10 +161,7 @@ mod tests {
         );
         assert!(refused(&[]).contains("has 0"));
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(
-                refused(&[(1, bad), (2, 5.0)]).contains("at batch 1"),
-                "{bad}"
-            );
+            assert!(refused(&[(1, bad), (2, 5.0)]).contains("at batch 1"), "{bad}");
         }
         assert!(refused(&[(0, 1.0), (2, 5.0)]).starts_with("a batch of 0"));
         let many: Vec<(u32, f64)> = (1..=101).map(|batch| (batch, 1.0)).collect();

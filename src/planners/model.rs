@@ -83,86 +83,28 @@ const fn mixture(
     embedding_params: u64,
     shape: Shape,
 ) -> Published {
-    Published {
-        active_params,
-        ..dense(name, params, embedding_params, shape)
-    }
+    Published { active_params, ..dense(name, params, embedding_params, shape) }
 }
 
 /// Published models, by maker and size.
 pub const PUBLISHED: [Published; 17] = [
     dense("llama-2-7b", 6_738_415_616, 262_144_000, [32, 32, 32, 128]),
-    dense(
-        "llama-2-13b",
-        13_015_864_320,
-        327_680_000,
-        [40, 40, 40, 128],
-    ),
+    dense("llama-2-13b", 13_015_864_320, 327_680_000, [40, 40, 40, 128]),
     dense("llama-2-70b", 68_976_648_192, 524_288_000, [80, 64, 8, 128]),
     dense("llama-3.2-3b", 3_212_749_824, 394_002_432, [28, 24, 8, 128]),
-    dense(
-        "llama-3.1-8b",
-        8_030_261_248,
-        1_050_673_152,
-        [32, 32, 8, 128],
-    ),
-    dense(
-        "llama-3.1-70b",
-        70_553_706_496,
-        2_101_346_304,
-        [80, 64, 8, 128],
-    ),
-    dense(
-        "llama-3.1-405b",
-        405_853_388_800,
-        4_202_692_608,
-        [126, 128, 8, 128],
-    ),
+    dense("llama-3.1-8b", 8_030_261_248, 1_050_673_152, [32, 32, 8, 128]),
+    dense("llama-3.1-70b", 70_553_706_496, 2_101_346_304, [80, 64, 8, 128]),
+    dense("llama-3.1-405b", 405_853_388_800, 4_202_692_608, [126, 128, 8, 128]),
     dense("mistral-7b", 7_241_732_096, 262_144_000, [32, 32, 8, 128]),
-    mixture(
-        "mixtral-8x7b",
-        [46_702_792_704, 12_879_925_248],
-        262_144_000,
-        [32, 32, 8, 128],
-    ),
-    mixture(
-        "mixtral-8x22b",
-        [140_620_634_112, 39_152_031_744],
-        393_216_000,
-        [56, 48, 8, 128],
-    ),
+    mixture("mixtral-8x7b", [46_702_792_704, 12_879_925_248], 262_144_000, [32, 32, 8, 128]),
+    mixture("mixtral-8x22b", [140_620_634_112, 39_152_031_744], 393_216_000, [56, 48, 8, 128]),
     dense("qwen2.5-3b", 3_085_938_688, 311_164_928, [36, 16, 2, 128]),
     dense("qwen2.5-7b", 7_615_616_512, 1_089_994_752, [28, 28, 4, 128]),
-    dense(
-        "qwen2.5-14b",
-        14_770_033_664,
-        1_557_135_360,
-        [48, 40, 8, 128],
-    ),
-    dense(
-        "qwen2.5-32b",
-        32_763_876_352,
-        1_557_135_360,
-        [64, 40, 8, 128],
-    ),
-    dense(
-        "qwen2.5-72b",
-        72_706_203_648,
-        2_491_416_576,
-        [80, 64, 8, 128],
-    ),
-    mixture(
-        "qwen3-30b-a3b",
-        [30_532_122_624, 3_353_032_704],
-        622_329_856,
-        [48, 32, 4, 128],
-    ),
-    mixture(
-        "qwen3-235b-a22b",
-        [235_093_634_560, 22_190_763_520],
-        1_244_659_712,
-        [94, 64, 4, 128],
-    ),
+    dense("qwen2.5-14b", 14_770_033_664, 1_557_135_360, [48, 40, 8, 128]),
+    dense("qwen2.5-32b", 32_763_876_352, 1_557_135_360, [64, 40, 8, 128]),
+    dense("qwen2.5-72b", 72_706_203_648, 2_491_416_576, [80, 64, 8, 128]),
+    mixture("qwen3-30b-a3b", [30_532_122_624, 3_353_032_704], 622_329_856, [48, 32, 4, 128]),
+    mixture("qwen3-235b-a22b", [235_093_634_560, 22_190_763_520], 1_244_659_712, [94, 64, 4, 128]),
 ];
 
 /// How far the size of a published model may be for its shape to stand for another's.
@@ -217,13 +159,7 @@ pub enum ModelError {
         "keys and values of {layers} layers with {kv_heads} heads of {head_dim} need at least \
          {needed} parameters; the model has {params}"
     )]
-    Attention {
-        layers: u32,
-        kv_heads: u32,
-        head_dim: u32,
-        needed: u64,
-        params: u64,
-    },
+    Attention { layers: u32, kv_heads: u32, head_dim: u32, needed: u64, params: u64 },
     #[error("{kv_heads} heads of keys and values are more than {heads} heads of queries")]
     Heads { heads: u32, kv_heads: u32 },
 }
@@ -271,9 +207,8 @@ impl ModelQuery {
 }
 
 fn published(name: &str) -> Result<Published, ModelError> {
-    let answer = PUBLISHED
-        .into_iter()
-        .find(|published| plain_name(published.name) == plain_name(name));
+    let answer =
+        PUBLISHED.into_iter().find(|published| plain_name(published.name) == plain_name(name));
     answer.ok_or_else(|| ModelError::Name {
         name: name.to_owned(),
         nearest: nearest_names(name, PUBLISHED.iter().map(|published| published.name)),
@@ -287,13 +222,12 @@ fn nearest_in_size(params: u64, is_mixture: bool) -> Published {
         .into_iter()
         .filter(|published| (published.active_params < published.params) == is_mixture);
     let first = of_kind.next().unwrap_or(PUBLISHED[0]);
-    of_kind.fold(first, |best, published| {
-        if distance(&published) < distance(&best) {
-            published
-        } else {
-            best
-        }
-    })
+    of_kind.fold(
+        first,
+        |best, published| {
+            if distance(&published) < distance(&best) { published } else { best }
+        },
+    )
 }
 
 fn is_near(params: u64, known: u64) -> bool {
@@ -305,10 +239,7 @@ fn is_near(params: u64, known: u64) -> bool {
 pub fn parameters(count: u64) -> String {
     let units = [(1e12, "t"), (1e9, "b"), (1e6, "m")];
     let value = count as f64;
-    let (unit, name) = units
-        .into_iter()
-        .find(|(unit, _)| value >= *unit)
-        .unwrap_or((1e6, "m"));
+    let (unit, name) = units.into_iter().find(|(unit, _)| value >= *unit).unwrap_or((1e6, "m"));
     let text = format!("{:.2}", value / unit);
     let text = text.trim_end_matches('0').trim_end_matches('.');
     format!("{text}{name}")
@@ -324,9 +255,7 @@ impl Model {
         }
         let width = u64::from(self.kv_heads).saturating_mul(u64::from(self.head_dim));
         let layers = u64::from(self.layers);
-        let needed = layers
-            .saturating_mul(2)
-            .saturating_mul(width.saturating_mul(width));
+        let needed = layers.saturating_mul(2).saturating_mul(width.saturating_mul(width));
         if needed > params {
             return Err(ModelError::Attention {
                 layers: self.layers,
@@ -337,10 +266,7 @@ impl Model {
             });
         }
         if self.kv_heads > self.heads {
-            return Err(ModelError::Heads {
-                heads: self.heads,
-                kv_heads: self.kv_heads,
-            });
+            return Err(ModelError::Heads { heads: self.heads, kv_heads: self.kv_heads });
         }
         Ok(self)
     }
@@ -400,17 +326,11 @@ mod tests {
     use super::*;
 
     fn of(params: u64) -> ModelQuery {
-        ModelQuery {
-            params: Some(params),
-            ..ModelQuery::default()
-        }
+        ModelQuery { params: Some(params), ..ModelQuery::default() }
     }
 
     fn named(name: &str) -> Model {
-        let query = ModelQuery {
-            name: Some(name.to_owned()),
-            ..ModelQuery::default()
-        };
+        let query = ModelQuery { name: Some(name.to_owned()), ..ModelQuery::default() };
         query.model().expect("published")
     }
 
@@ -525,10 +445,7 @@ mod tests {
         assert_eq!(model.shape_of, Some("llama-3.1-70b"));
         assert_eq!((model.layers, model.kv_heads), (80, 8));
         assert_eq!(model.params, 70_000_000_000);
-        let mixture = ModelQuery {
-            active_params: Some(13_000_000_000),
-            ..of(47_000_000_000)
-        };
+        let mixture = ModelQuery { active_params: Some(13_000_000_000), ..of(47_000_000_000) };
         let mixture = mixture.model().expect("near");
         assert_eq!(mixture.shape_of, Some("mixtral-8x7b"));
         let own = ModelQuery {
@@ -548,46 +465,25 @@ mod tests {
         assert!(
             matches!(error, ModelError::Shape { nearest, .. } if nearest.name == "llama-3.1-405b")
         );
-        let misspelled = ModelQuery {
-            name: Some("lama-3.1-70b".to_owned()),
-            ..ModelQuery::default()
-        };
+        let misspelled =
+            ModelQuery { name: Some("lama-3.1-70b".to_owned()), ..ModelQuery::default() };
         let Err(ModelError::Name { nearest, .. }) = misspelled.model() else {
             panic!("no such model");
         };
         assert_eq!(nearest[0], "llama-3.1-70b");
-        let wide = ModelQuery {
-            kv_heads: Some(1_024),
-            ..of(7_000_000_000)
-        };
+        let wide = ModelQuery { kv_heads: Some(1_024), ..of(7_000_000_000) };
         assert!(matches!(wide.model(), Err(ModelError::Attention { .. })));
         // The nearest, mistral-7b, has 32 heads of queries.
-        let many = ModelQuery {
-            kv_heads: Some(64),
-            head_dim: Some(64),
-            ..of(7_000_000_000)
-        };
-        assert_eq!(
-            many.model(),
-            Err(ModelError::Heads {
-                heads: 32,
-                kv_heads: 64
-            })
-        );
+        let many = ModelQuery { kv_heads: Some(64), head_dim: Some(64), ..of(7_000_000_000) };
+        assert_eq!(many.model(), Err(ModelError::Heads { heads: 32, kv_heads: 64 }));
         let without_heads = ModelQuery {
             layers: Some(160),
             kv_heads: Some(16),
             head_dim: Some(128),
             ..of(1_500_000_000_000)
         };
-        assert!(matches!(
-            without_heads.model(),
-            Err(ModelError::Shape { .. })
-        ));
-        let active = ModelQuery {
-            active_params: Some(50_000_000_000),
-            ..of(47_000_000_000)
-        };
+        assert!(matches!(without_heads.model(), Err(ModelError::Shape { .. })));
+        let active = ModelQuery { active_params: Some(50_000_000_000), ..of(47_000_000_000) };
         assert!(matches!(active.model(), Err(ModelError::Active { .. })));
         assert_eq!(ModelQuery::default().model(), Err(ModelError::Nothing));
     }

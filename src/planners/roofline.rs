@@ -88,10 +88,7 @@ impl Work<'_> {
             tokens * (of_weights + self.model.attention_operations(before))
         };
         let prompts = sequences * input;
-        let prefill = Effort {
-            bytes: read(prompts),
-            operations: operations(prompts, input / 2.0),
-        };
+        let prefill = Effort { bytes: read(prompts), operations: operations(prompts, input / 2.0) };
         let cached = input + output / 2.0;
         let cache = cached * self.model.kv_bytes_per_token(self.kv_dtype);
         let step = Effort {

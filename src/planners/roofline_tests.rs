@@ -23,14 +23,7 @@ const fn in_16_bits(
     gpus: u32,
     rows: &'static [(u64, u64, u64, f64)],
 ) -> Measured {
-    Measured {
-        model,
-        dtype: Dtype::Fp16,
-        kv_dtype: Dtype::Fp16,
-        gpus,
-        card: A100,
-        rows,
-    }
+    Measured { model, dtype: Dtype::Fp16, kv_dtype: Dtype::Fp16, gpus, card: A100, rows }
 }
 
 const fn in_fp8(
@@ -39,14 +32,7 @@ const fn in_fp8(
     card: [f64; 2],
     rows: &'static [(u64, u64, u64, f64)],
 ) -> Measured {
-    Measured {
-        model,
-        dtype: Dtype::Fp8,
-        kv_dtype: Dtype::Fp8,
-        gpus,
-        card,
-        rows,
-    }
+    Measured { model, dtype: Dtype::Fp8, kv_dtype: Dtype::Fp8, gpus, card, rows }
 }
 
 /// LMDeploy 0.1.0a1, `docs/en/benchmark/a100_fp16.md` (InternLM/lmdeploy 3e391df), static
@@ -151,11 +137,7 @@ static TENSORRT_ONE: [Measured; 4] = [
     in_16_bits(
         "llama-2-7b",
         1,
-        &[
-            (384, 128, 128, 5_586.0),
-            (60, 128, 2_048, 1_928.0),
-            (52, 2_048, 128, 591.0),
-        ],
+        &[(384, 128, 128, 5_586.0), (60, 128, 2_048, 1_928.0), (52, 2_048, 128, 591.0)],
     ),
 ];
 
@@ -172,12 +154,7 @@ static TENSORRT_LINKED: [Measured; 5] = [
             (64, 2_048, 2_048, 2.0 * 547.0),
         ],
     ),
-    in_fp8(
-        "llama-2-70b",
-        4,
-        H100_FP8,
-        &[(480, 128, 2_048, 4.0 * 1_486.0)],
-    ),
+    in_fp8("llama-2-70b", 4, H100_FP8, &[(480, 128, 2_048, 4.0 * 1_486.0)]),
     in_fp8(
         "llama-2-70b",
         4,
@@ -224,20 +201,13 @@ fn errors(pages: &[&[Measured]]) -> Vec<f64> {
 }
 
 fn of(measured: &Measured) -> Vec<f64> {
-    let query = ModelQuery {
-        name: Some(measured.model.to_owned()),
-        ..ModelQuery::default()
-    };
+    let query = ModelQuery { name: Some(measured.model.to_owned()), ..ModelQuery::default() };
     let model = query.model().expect("published");
     let gpus = f64::from(measured.gpus);
     let peak = Peak {
         bytes_per_second: measured.card[0] * 1e9 * gpus,
         flops: measured.card[1] * 1e12 * gpus,
-        efficiency: if measured.gpus == 1 {
-            EFFICIENCY
-        } else {
-            LINKED_EFFICIENCY
-        },
+        efficiency: if measured.gpus == 1 { EFFICIENCY } else { LINKED_EFFICIENCY },
     };
     let error = |row: &(u64, u64, u64, f64)| {
         let (sequences, input_tokens, output_tokens, tokens_per_second) = *row;
@@ -276,34 +246,17 @@ fn errors_against_published_measurements_are_those_of_the_page() {
     ] {
         let computed = errors(&pages);
         let last = computed.len() - 1;
-        let summary = [
-            computed.len() as f64,
-            median(&computed),
-            computed[0],
-            computed[last],
-        ];
+        let summary = [computed.len() as f64, median(&computed), computed[0], computed[last]];
         for (figure, stated) in summary.iter().zip(stated) {
-            assert!(
-                (figure - stated).abs() < 0.06,
-                "{summary:?}, stated {stated}"
-            );
+            assert!((figure - stated).abs() < 0.06, "{summary:?}, stated {stated}");
         }
     }
-    let pooled = errors(&[
-        &LMDEPLOY[..],
-        &TENSORRT_ONE[..],
-        &TENSORRT_LINKED[..],
-        &NIM[..],
-    ]);
+    let pooled = errors(&[&LMDEPLOY[..], &TENSORRT_ONE[..], &TENSORRT_LINKED[..], &NIM[..]]);
     let mut sizes: Vec<f64> = pooled.iter().map(|error| error.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     assert_eq!(pooled.len(), 70);
     assert!((median(&sizes) - 11.4).abs() < 0.06, "{}", median(&sizes));
-    assert!(
-        (sizes[63] - 49.5).abs() < 0.06,
-        "nine of ten: {}",
-        sizes[63]
-    );
+    assert!((sizes[63] - 49.5).abs() < 0.06, "nine of ten: {}", sizes[63]);
 }
 
 /// What half of these measurements reach of the peak.
@@ -311,16 +264,10 @@ fn errors_against_published_measurements_are_those_of_the_page() {
 fn the_default_efficiencies_are_below_the_medians() {
     for (pages, default, stated) in [
         (vec![&LMDEPLOY[..2], &TENSORRT_ONE[..]], EFFICIENCY, 0.698),
-        (
-            vec![&LMDEPLOY[2..], &TENSORRT_LINKED[..], &NIM[..]],
-            LINKED_EFFICIENCY,
-            0.517,
-        ),
+        (vec![&LMDEPLOY[2..], &TENSORRT_LINKED[..], &NIM[..]], LINKED_EFFICIENCY, 0.517),
     ] {
-        let mut reached: Vec<f64> = errors(&pages)
-            .iter()
-            .map(|error| default / (1.0 + error / 100.0))
-            .collect();
+        let mut reached: Vec<f64> =
+            errors(&pages).iter().map(|error| default / (1.0 + error / 100.0)).collect();
         reached.sort_by(f64::total_cmp);
         let median = median(&reached);
         assert!((median - stated).abs() < 0.001, "{median}");
@@ -334,10 +281,7 @@ fn the_default_efficiencies_are_below_the_medians() {
 /// attention: at 312 × 0.65 = 202.8 TFLOPS 80.486 ms.
 #[test]
 fn a_step_reads_the_weights_and_a_prompt_is_arithmetic() {
-    let query = ModelQuery {
-        name: Some("llama-3.1-8b".to_owned()),
-        ..ModelQuery::default()
-    };
+    let query = ModelQuery { name: Some("llama-3.1-8b".to_owned()), ..ModelQuery::default() };
     let model = query.model().expect("published");
     let work = Work {
         model: &model,
@@ -346,11 +290,7 @@ fn a_step_reads_the_weights_and_a_prompt_is_arithmetic() {
         input_tokens: 1_000,
         output_tokens: 2,
     };
-    let peak = Peak {
-        bytes_per_second: 2_039e9,
-        flops: 312e12,
-        efficiency: 0.65,
-    };
+    let peak = Peak { bytes_per_second: 2_039e9, flops: 312e12, efficiency: 0.65 };
     let pace = work.pace(peak, 1.0);
     assert!((pace.prefill_seconds - 0.080_486).abs() < 1e-6);
     // And the cache of 1,001 tokens, 131,072 bytes each.
@@ -366,10 +306,7 @@ fn a_step_reads_the_weights_and_a_prompt_is_arithmetic() {
 /// Token by token, each attends to those before it: the sum of 4 × 32 × 4,096 × i.
 #[test]
 fn attention_rules_a_long_prompt() {
-    let query = ModelQuery {
-        params: Some(7_000_000_000),
-        ..ModelQuery::default()
-    };
+    let query = ModelQuery { params: Some(7_000_000_000), ..ModelQuery::default() };
     let model = query.model().expect("near mistral-7b");
     let work = Work {
         model: &model,
@@ -378,16 +315,11 @@ fn attention_rules_a_long_prompt() {
         input_tokens: 130_000,
         output_tokens: 100,
     };
-    let peak = Peak {
-        bytes_per_second: 3_350e9,
-        flops: 989e12,
-        efficiency: 0.65,
-    };
+    let peak = Peak { bytes_per_second: 3_350e9, flops: 989e12, efficiency: 0.65 };
     let pace = work.pace(peak, 1.0);
     assert!((pace.prefill_seconds - 9.7227).abs() < 1e-4, "{pace:?}");
-    let by_token: f64 = (0..130_000)
-        .map(|before| 2.0 * 7e9 + 4.0 * 32.0 * 4_096.0 * f64::from(before))
-        .sum();
+    let by_token: f64 =
+        (0..130_000).map(|before| 2.0 * 7e9 + 4.0 * 32.0 * 4_096.0 * f64::from(before)).sum();
     assert!((pace.prefill.operations / by_token - 1.0).abs() < 1e-5);
     // A generated token attends to 130,050, and still waits for the memory.
     let attended = 2.0 * 7e9 + 4.0 * 32.0 * 4_096.0 * 130_050.0;

@@ -13,9 +13,7 @@ pub(super) fn advice(bottleneck: Bottleneck, signals: &Signals, is_divisible: bo
         "share the card between your own processes with MPS"
     };
     let waits_for_disk = signals.io_wait.is_some_and(|percent| percent >= IO_BUSY)
-        || signals
-            .io_pressure
-            .is_some_and(|percent| percent >= IO_BUSY);
+        || signals.io_pressure.is_some_and(|percent| percent >= IO_BUSY);
     let steps: &[&str] = match bottleneck {
         Bottleneck::Idle => &["assign work to it, or use a type with fewer or no GPUs"],
         Bottleneck::Parked => &[

@@ -149,11 +149,7 @@ impl SlidingMean {
     /// Adds a value; gives the mean once the whole span is covered.
     fn add(&mut self, value: f64, seconds: f64, span_seconds: f64) -> Option<f64> {
         let part_seconds = span_seconds / PARTS as f64;
-        match self
-            .parts
-            .back_mut()
-            .filter(|(_, held)| *held < part_seconds)
-        {
+        match self.parts.back_mut().filter(|(_, held)| *held < part_seconds) {
             Some((sum, held)) => {
                 *sum += value * seconds;
                 *held += seconds;
@@ -214,11 +210,7 @@ impl Watch {
             _ => {
                 let holds = self.kind.is_crossed(value);
                 let went_on = holds && self.held;
-                self.held_seconds = if went_on {
-                    self.held_seconds + seconds
-                } else {
-                    0.0
-                };
+                self.held_seconds = if went_on { self.held_seconds + seconds } else { 0.0 };
                 self.held = holds;
                 (!holds || self.held_seconds >= self.kind.seconds() - 1e-6).then_some(value)
             }
@@ -281,11 +273,7 @@ impl Watch {
             self.alert = Some(alert);
             return;
         };
-        alert.worst = if is_lower_worse {
-            alert.worst.min(value)
-        } else {
-            alert.worst.max(value)
-        };
+        alert.worst = if is_lower_worse { alert.worst.min(value) } else { alert.worst.max(value) };
         if alert.ended_seconds.take().is_some() {
             alert.episodes += 1;
             alert.total_seconds += needed;

@@ -12,10 +12,7 @@ fn after(kind: AlertKind, values: impl IntoIterator<Item = f64>) -> Option<Alert
 }
 
 fn moment(at_seconds: f64, is_covered: bool) -> Moment {
-    Moment {
-        at_seconds,
-        covered_seconds: is_covered.then_some(1.0),
-    }
+    Moment { at_seconds, covered_seconds: is_covered.then_some(1.0) }
 }
 
 fn times(value: f64, count: usize) -> impl Iterator<Item = f64> + Clone {
@@ -28,16 +25,8 @@ fn a_mean_below_40_for_half_an_hour_is_underused() {
     let alert = after(AlertKind::Underused, times(39.9, 1_801)).expect("it fires");
     assert_eq!((alert.began_seconds, alert.ended_seconds), (0.0, None));
     assert_eq!((alert.episodes, alert.total_seconds), (1, 1_800.0));
-    assert_eq!(
-        after(AlertKind::Underused, times(39.9, 1_800)),
-        None,
-        "a second is missing"
-    );
-    assert_eq!(
-        after(AlertKind::Underused, times(40.0, 4_000)),
-        None,
-        "40 is not below 40"
-    );
+    assert_eq!(after(AlertKind::Underused, times(39.9, 1_800)), None, "a second is missing");
+    assert_eq!(after(AlertKind::Underused, times(40.0, 4_000)), None, "40 is not below 40");
     // Single peaks do not hide a low mean: 10% of 100 and 90% of 20 make 28.
     let peaks = (0..1_801).map(|at| if at % 10 == 0 { 100.0 } else { 20.0 });
     let alert = after(AlertKind::Underused, peaks).expect("it fires");
@@ -46,9 +35,7 @@ fn a_mean_below_40_for_half_an_hour_is_underused() {
 
 #[test]
 fn it_ends_when_the_mean_recovers_and_begins_again() {
-    let back = times(10.0, 1_801)
-        .chain(times(100.0, 1_801))
-        .chain(times(10.0, 3_600));
+    let back = times(10.0, 1_801).chain(times(100.0, 1_801)).chain(times(10.0, 3_600));
     let alert = after(AlertKind::Underused, back.clone()).expect("it fires");
     assert_eq!((alert.episodes, alert.ended_seconds), (2, None));
     let recovered = after(AlertKind::Underused, back.take(3_602)).expect("it fires");
@@ -61,11 +48,7 @@ fn it_ends_when_the_mean_recovers_and_begins_again() {
 #[test]
 fn time_without_samples_does_not_count() {
     for kind in [AlertKind::Underused, AlertKind::VramNearlyFull] {
-        let value = if kind == AlertKind::Underused {
-            1.0
-        } else {
-            99.0
-        };
+        let value = if kind == AlertKind::Underused { 1.0 } else { 99.0 };
         let mut watch = Watch::new(kind, None);
         let half = kind.seconds() as u32 / 2 + 10;
         for at in 0..half {
@@ -90,15 +73,9 @@ fn a_gap_ends_what_held_before_it() {
         watch.see(moment(f64::from(at), at > 0), Some(90.0));
     }
     let alert = watch.alert().expect("it fires");
-    assert_eq!(
-        (alert.gpu, alert.began_seconds, alert.is_active()),
-        (Some(2), 0.0, true)
-    );
+    assert_eq!((alert.gpu, alert.began_seconds, alert.is_active()), (Some(2), 0.0, true));
     watch.see(moment(5_000.0, false), Some(90.0));
-    assert_eq!(
-        watch.alert().expect("it fired").ended_seconds,
-        Some(5_000.0)
-    );
+    assert_eq!(watch.alert().expect("it fired").ended_seconds, Some(5_000.0));
 }
 
 #[test]
@@ -107,9 +84,7 @@ fn memory_must_be_full_at_every_sample_of_ten_minutes() {
     assert_eq!((full.began_seconds, full.total_seconds), (0.0, 600.0));
     assert_eq!(after(AlertKind::VramNearlyFull, times(85.1, 600)), None);
     assert_eq!(after(AlertKind::VramNearlyFull, times(85.0, 2_000)), None);
-    let interrupted = times(99.0, 590)
-        .chain(times(80.0, 1))
-        .chain(times(99.0, 590));
+    let interrupted = times(99.0, 590).chain(times(80.0, 1)).chain(times(99.0, 590));
     assert_eq!(after(AlertKind::VramNearlyFull, interrupted), None);
 }
 
@@ -127,14 +102,7 @@ fn heat_and_power_need_one_sample_even_the_first() {
         let alert = after(kind, [threshold + 0.5]).expect("it fires");
         assert_eq!((alert.began_seconds, alert.total_seconds), (0.0, 0.0));
         assert_eq!(after(kind, times(threshold, 10)), None);
-        let values = [
-            20.0,
-            threshold + 1.0,
-            threshold + 3.0,
-            20.0,
-            threshold + 2.0,
-            20.0,
-        ];
+        let values = [20.0, threshold + 1.0, threshold + 3.0, 20.0, threshold + 2.0, 20.0];
         let alert = after(kind, values).expect("it fires");
         assert_eq!((alert.began_seconds, alert.ended_seconds), (1.0, Some(5.0)));
         assert_eq!((alert.episodes, alert.worst), (2, threshold + 3.0));
@@ -158,17 +126,8 @@ fn ten_samples_a_second_cover_the_same_time() {
     let mut watch = Watch::new(AlertKind::Underused, None);
     for at in 0..=18_000 {
         let covered_seconds = (at > 0).then_some(0.1);
-        watch.see(
-            Moment {
-                at_seconds: f64::from(at) / 10.0,
-                covered_seconds,
-            },
-            Some(3.0),
-        );
+        watch.see(Moment { at_seconds: f64::from(at) / 10.0, covered_seconds }, Some(3.0));
     }
-    assert!(
-        watch.alert().is_some(),
-        "18 000 times 0.1 s are half an hour"
-    );
+    assert!(watch.alert().is_some(), "18 000 times 0.1 s are half an hour");
     assert!(watch.size_bytes() < 2_000, "{}", watch.size_bytes());
 }

@@ -66,13 +66,7 @@ pub struct Sign {
 impl Sign {
     /// The sign in words: `host CPU 96.0% (≥ 85%)`.
     pub fn words(&self) -> String {
-        let Self {
-            figure,
-            observed,
-            comparator,
-            threshold,
-            unit,
-        } = self;
+        let Self { figure, observed, comparator, threshold, unit } = self;
         let decimals = decimals_apart(*observed, *threshold);
         let comparator = comparator.sign();
         let unit = after_number(unit);

@@ -22,10 +22,7 @@ impl BusyGpus {
             return;
         };
         let at = after(facts.started, sample.at_seconds).as_second();
-        let minute = self
-            .minutes
-            .entry(at - at.rem_euclid(SECONDS_OF_MINUTE))
-            .or_default();
+        let minute = self.minutes.entry(at - at.rem_euclid(SECONDS_OF_MINUTE)).or_default();
         minute.0 += busy;
         minute.1 += 1;
     }
@@ -113,11 +110,8 @@ mod tests {
             busy.add(&facts, &sample);
         }
         let first = started.as_second();
-        let minutes: Vec<(i64, f64)> = busy
-            .minutes()
-            .iter()
-            .map(|(at, gpus)| (at.as_second() - first, *gpus))
-            .collect();
+        let minutes: Vec<(i64, f64)> =
+            busy.minutes().iter().map(|(at, gpus)| (at.as_second() - first, *gpus)).collect();
         assert_eq!(minutes, [(0, 1.0), (120, 2.0)]);
     }
 }

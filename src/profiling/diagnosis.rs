@@ -143,11 +143,7 @@ impl Undecided {
     }
 
     fn words(&self) -> String {
-        format!(
-            "may be {}; not read: {}",
-            self.candidates.join(" or "),
-            self.missing.join(", ")
-        )
+        format!("may be {}; not read: {}", self.candidates.join(" or "), self.missing.join(", "))
     }
 }
 
@@ -181,11 +177,7 @@ fn outcome(rule: &Rule) -> Outcome {
             Some(signs) => evidence.extend(signs),
         }
     }
-    if missing.is_empty() {
-        Outcome::Fires(evidence)
-    } else {
-        Outcome::Missing(missing)
-    }
+    if missing.is_empty() { Outcome::Fires(evidence) } else { Outcome::Missing(missing) }
 }
 
 /// The signs of a term that hold, one of which is enough; `None` when none of

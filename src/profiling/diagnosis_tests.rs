@@ -57,17 +57,9 @@ fn evaluation(signals: Signals) -> Diagnosis {
 fn assert_is(signals: Signals, bottleneck: Bottleneck, tier: Tier, confidence: Confidence) {
     let diagnosis = evaluation(signals);
     assert_eq!(diagnosis.bottleneck, bottleneck, "{}", diagnosis.reason);
-    assert_eq!(
-        (diagnosis.tier, diagnosis.confidence),
-        (Some(tier), Some(confidence))
-    );
+    assert_eq!((diagnosis.tier, diagnosis.confidence), (Some(tier), Some(confidence)));
     assert!(!diagnosis.evidence.is_empty() && diagnosis.missing.is_empty());
-    assert!(
-        diagnosis
-            .evidence
-            .iter()
-            .all(crate::profiling::rules::holds)
-    );
+    assert!(diagnosis.evidence.iter().all(crate::profiling::rules::holds));
 }
 
 #[track_caller]
@@ -108,11 +100,7 @@ fn but(mut signals: Signals, change: impl FnOnce(&mut Signals)) -> Signals {
 fn what_nothing_holds_back_is_healthy() {
     counted(with_counters(), Healthy);
     derived(with_nvml(), Healthy);
-    let utilization = Signals {
-        power: None,
-        busy: Some(75.0),
-        ..with_nvml()
-    };
+    let utilization = Signals { power: None, busy: Some(75.0), ..with_nvml() };
     guessed(utilization, Healthy, Tier::UtilizationOnly);
     assert_unknown(but(with_nvml(), |s| s.busy = Some(59.9)), &[]);
     assert_unknown(but(with_counters(), |s| s.sm = Some(49.9)), &[]);
@@ -120,19 +108,12 @@ fn what_nothing_holds_back_is_healthy() {
 
 #[test]
 fn rest_is_idle_or_parked_by_the_memory_held() {
-    let rest = Signals {
-        idle_share: Some(99.0),
-        busy: Some(0.0),
-        ..with_nvml()
-    };
+    let rest = Signals { idle_share: Some(99.0), busy: Some(0.0), ..with_nvml() };
     let idle = but(rest, |s| s.vram_peak = Some(4.9));
     derived(idle, Idle);
     let parked = but(rest, |s| s.vram_peak = Some(5.0));
     derived(parked, Parked);
-    assert_unknown(
-        but(rest, |s| s.vram_peak = None),
-        &["peak of memory in use"],
-    );
+    assert_unknown(but(rest, |s| s.vram_peak = None), &["peak of memory in use"]);
     // One reading in fifty is work.
     assert_unknown(but(rest, |s| s.idle_share = Some(98.0)), &[]);
 }
@@ -154,38 +135,18 @@ fn arithmetic_by_counters() {
     counted(crowded, Healthy);
     assert_unknown(but(full, |s| s.tensor = None), &["tensor activity"]);
     // What is quiet without the missing signal stays quiet.
-    let slower = Signals {
-        tensor: None,
-        sm: Some(79.9),
-        ..full
-    };
+    let slower = Signals { tensor: None, sm: Some(79.9), ..full };
     counted(slower, Healthy);
 }
 
 #[test]
 fn arithmetic_by_power() {
-    let full = Signals {
-        busy: Some(90.0),
-        power: Some(70.0),
-        ..with_nvml()
-    };
+    let full = Signals { busy: Some(90.0), power: Some(70.0), ..with_nvml() };
     derived(full, Compute);
-    let capped = Signals {
-        power: Some(60.0),
-        power_capped: Some(50.0),
-        ..full
-    };
+    let capped = Signals { power: Some(60.0), power_capped: Some(50.0), ..full };
     derived(capped, Compute);
-    assert_eq!(
-        evaluation(capped).evidence.len(),
-        2,
-        "only what holds is evidence"
-    );
-    let below = Signals {
-        power: Some(69.9),
-        power_capped: Some(49.9),
-        ..full
-    };
+    assert_eq!(evaluation(capped).evidence.len(), 2, "only what holds is evidence");
+    let below = Signals { power: Some(69.9), power_capped: Some(49.9), ..full };
     derived(below, Healthy);
     let no_memory = but(full, |s| s.memory_utilization = None);
     guessed(no_memory, Compute, Tier::UtilizationOnly);
@@ -193,26 +154,10 @@ fn arithmetic_by_power() {
 
 #[test]
 fn memory_bandwidth() {
-    let seen = Signals {
-        dram: Some(60.0),
-        tensor: Some(49.9),
-        sm: Some(95.0),
-        ..with_counters()
-    };
+    let seen = Signals { dram: Some(60.0), tensor: Some(49.9), sm: Some(95.0), ..with_counters() };
     counted(seen, MemoryBandwidth);
-    assert_unknown(
-        Signals {
-            tensor: None,
-            sm: Some(70.0),
-            ..seen
-        },
-        &["tensor activity"],
-    );
-    let full = Signals {
-        busy: Some(90.0),
-        memory_utilization: Some(60.0),
-        ..with_nvml()
-    };
+    assert_unknown(Signals { tensor: None, sm: Some(70.0), ..seen }, &["tensor activity"]);
+    let full = Signals { busy: Some(90.0), memory_utilization: Some(60.0), ..with_nvml() };
     derived(full, MemoryBandwidth);
     let low_power = but(full, |s| s.power = Some(39.9));
     derived(low_power, Healthy);
@@ -225,18 +170,10 @@ fn memory_bandwidth() {
 
 #[test]
 fn a_full_link() {
-    let seen = Signals {
-        pcie: Some(60.0),
-        sm: Some(29.9),
-        ..with_counters()
-    };
+    let seen = Signals { pcie: Some(60.0), sm: Some(29.9), ..with_counters() };
     counted(seen, Pcie);
     assert_unknown(but(seen, |s| s.pcie = None), &["PCIe link in use"]);
-    let waiting = Signals {
-        pcie: Some(60.0),
-        busy: Some(59.9),
-        ..with_nvml()
-    };
+    let waiting = Signals { pcie: Some(60.0), busy: Some(59.9), ..with_nvml() };
     derived(waiting, Pcie);
     let working = but(waiting, |s| s.busy = Some(60.0));
     derived(working, Healthy);
@@ -248,11 +185,7 @@ fn turns_beside_a_busy_host_are_starvation() {
     for (signals, tier, confidence) in [
         (with_counters(), Tier::Counters, Confidence::Measured),
         (with_nvml(), Tier::Nvml, Confidence::Derived),
-        (
-            but(with_nvml(), |s| s.power = None),
-            Tier::UtilizationOnly,
-            Confidence::Heuristic,
-        ),
+        (but(with_nvml(), |s| s.power = None), Tier::UtilizationOnly, Confidence::Heuristic),
     ] {
         let turns = in_turns(signals);
         for busy_host in [
@@ -280,11 +213,7 @@ fn turns_alone_are_no_starvation() {
         ..in_turns(with_nvml())
     };
     assert_unknown(unread, &["host CPU"]);
-    assert!(
-        evaluation(unread)
-            .reason
-            .starts_with("may be input-starved")
-    );
+    assert!(evaluation(unread).reason.starts_with("may be input-starved"));
     // Without pressure figures, which old kernels lack, the others decide.
     let old = but(in_turns(with_nvml()), |s| s.io_pressure = None);
     assert_unknown(old, &[]);
@@ -359,23 +288,14 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
     let still = but(full, |s| s.memory_utilization = Some(19.9));
     assert_unknown(still, &["power"]);
     let reason = evaluation(still).reason;
-    assert_eq!(
-        reason,
-        "may be compute-bound or launch-bound; not read: power"
-    );
+    assert_eq!(reason, "may be compute-bound or launch-bound; not read: power");
     // What moves so much memory is not launch-bound, whatever it draws.
     let moving = but(full, |s| s.memory_utilization = Some(39.8));
-    assert_eq!(
-        evaluation(moving).reason,
-        "may be compute-bound; not read: power"
-    );
+    assert_eq!(evaluation(moving).reason, "may be compute-bound; not read: power");
     let busy = but(moving, |s| s.busy = Some(83.0));
     guessed(busy, Healthy, Tier::UtilizationOnly);
     // Power that was read says nothing without a limit.
-    let unlimited = Signals {
-        lacks_power_limit: true,
-        ..still
-    };
+    let unlimited = Signals { lacks_power_limit: true, ..still };
     assert_unknown(unlimited, &["power limit"]);
 }
 
@@ -384,23 +304,13 @@ fn not_available_is_not_idle() {
     let none = evaluation(but(with_nvml(), |s| s.busy = None));
     assert_eq!((none.bottleneck, none.tier), (Unknown, None));
     assert_eq!(none.missing, ["GPU utilization"]);
-    assert_unknown(
-        Signals {
-            readings: 4,
-            ..with_nvml()
-        },
-        &["enough readings"],
-    );
+    assert_unknown(Signals { readings: 4, ..with_nvml() }, &["enough readings"]);
 }
 
 #[test]
 fn mig_is_advised_for_cards_that_have_it() {
     let parked = but(with_nvml(), |s| s.idle_share = Some(100.0));
-    let advised = |divisible| {
-        diagnose(&parked, &Policy::default(), divisible)
-            .advice
-            .join(" ")
-    };
+    let advised = |divisible| diagnose(&parked, &Policy::default(), divisible).advice.join(" ");
     assert!(advised(true).contains("MIG") && advised(true).contains("MPS"));
     assert!(!advised(false).contains("MIG") && advised(false).contains("MPS"));
 }

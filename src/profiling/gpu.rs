@@ -132,10 +132,7 @@ impl GpuSoFar {
         }
         let power_w = self.power.add(moment, reading);
         self.watch(moment, reading, busy_percent, power_w);
-        SampleFigures {
-            busy_percent,
-            power_w,
-        }
+        SampleFigures { busy_percent, power_w }
     }
 
     fn watch(
@@ -145,13 +142,8 @@ impl GpuSoFar {
         busy_percent: Option<f64>,
         power_w: Option<f64>,
     ) {
-        let limit = self
-            .identity
-            .power_limit_w
-            .or(self.identity.power_default_limit_w);
-        let occupancy = reading
-            .activity
-            .and_then(|activity| activity.occupancy_percent);
+        let limit = self.identity.power_limit_w.or(self.identity.power_default_limit_w);
+        let occupancy = reading.activity.and_then(|activity| activity.occupancy_percent);
         let works = busy_percent.is_some_and(|percent| percent >= WORKING_FROM_PERCENT);
         let [vram, hot, power, occupied] = &mut self.watches;
         vram.see(moment, part(reading.vram_used_mib, self.vram_total_mib));
@@ -169,10 +161,7 @@ impl GpuSoFar {
             self.errors.error(moment.at_seconds, *xid);
             self.xid_count += 1;
             if self.xids.len() < MOST_LISTED {
-                self.xids.push(XidEvent {
-                    at_seconds: moment.at_seconds,
-                    xid: *xid,
-                });
+                self.xids.push(XidEvent { at_seconds: moment.at_seconds, xid: *xid });
             }
         }
     }
@@ -181,9 +170,8 @@ impl GpuSoFar {
         let Some(reasons) = reasons else {
             return;
         };
-        let times = self
-            .throttle
-            .get_or_insert_with(|| vec![0.0; ThrottleReasons::known().count()]);
+        let times =
+            self.throttle.get_or_insert_with(|| vec![0.0; ThrottleReasons::known().count()]);
         // A sample that stands for no known time adds none.
         let Some(covered_seconds) = moment.covered_seconds else {
             return;
@@ -347,9 +335,6 @@ fn throttle(times: &[f64]) -> Vec<ThrottleTime> {
     ThrottleReasons::known()
         .zip(times)
         .filter(|(_, seconds)| **seconds > 0.0)
-        .map(|(reason, seconds)| ThrottleTime {
-            reason,
-            seconds: *seconds,
-        })
+        .map(|(reason, seconds)| ThrottleTime { reason, seconds: *seconds })
         .collect()
 }

@@ -50,8 +50,7 @@ impl HostSoFar {
         self.cpu_pressure.add(reading.cpu_pressure_percent);
         self.io_pressure.add(reading.io_pressure_percent);
         self.memory_pressure.add(reading.memory_pressure_percent);
-        self.network_received
-            .add(reading.network_received_bytes_per_second);
+        self.network_received.add(reading.network_received_bytes_per_second);
         self.network_sent.add(reading.network_sent_bytes_per_second);
         self.disk_read.add(reading.disk_read_bytes_per_second);
         self.disk_written.add(reading.disk_written_bytes_per_second);
@@ -78,10 +77,6 @@ impl HostSoFar {
 
     pub(super) fn size_bytes(&self) -> usize {
         let sketches = [&self.cpu, &self.busiest_core, &self.memory];
-        size_of::<Self>()
-            + sketches
-                .iter()
-                .map(|sketch| sketch.size_bytes())
-                .sum::<usize>()
+        size_of::<Self>() + sketches.iter().map(|sketch| sketch.size_bytes()).sum::<usize>()
     }
 }

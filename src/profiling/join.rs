@@ -40,34 +40,22 @@ type SeriesKey = (ResourceId, u16, Metric, Statistic);
 pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
     profiles.sort_by(|left, right| {
         let began = |profile: &NamedProfile| (profile.profiled.facts.started, profile.profiled.end);
-        began(left)
-            .cmp(&began(right))
-            .then(left.name.cmp(&right.name))
+        began(left).cmp(&began(right)).then(left.name.cmp(&right.name))
     });
     let mut placed = Vec::with_capacity(profiles.len());
     let homes = homes(&profiles, &estate.instances);
     for (named, home) in profiles.into_iter().zip(homes) {
         match home {
             Ok(home) => placed.push((home, named)),
-            Err(cause) => estate
-                .gaps
-                .push(Gap::of(GapSubject::ProfileData, named.name, cause)),
+            Err(cause) => estate.gaps.push(Gap::of(GapSubject::ProfileData, named.name, cause)),
         }
     }
     let mut points: BTreeMap<SeriesKey, (JoinedBy, Vec<(Timestamp, f64)>)> = BTreeMap::new();
     estate.metrics.retain(|series| {
-        let Some(gpu) = series
-            .gpu
-            .filter(|_| series.source == SeriesSource::Profile)
-        else {
+        let Some(gpu) = series.gpu.filter(|_| series.source == SeriesSource::Profile) else {
             return true;
         };
-        let key = (
-            series.instance.clone(),
-            gpu,
-            series.metric,
-            series.statistic,
-        );
+        let key = (series.instance.clone(), gpu, series.metric, series.statistic);
         points.insert(key, (series.joined_by, timed(&series.points)));
         false
     });
@@ -118,10 +106,7 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
             source: SeriesSource::Profile,
             joined_by,
             points,
-            rejected: Rejected {
-                duplicate: 0,
-                ..rejected
-            },
+            rejected: Rejected { duplicate: 0, ..rejected },
         });
     }
 }
@@ -204,20 +189,13 @@ impl<'a> KnownGpus<'a> {
 
     /// The one host that had every GPU of a run.
     fn host_of(&self, facts: &RunFacts) -> Option<Home<'a>> {
-        let mut hosts = self
-            .hosts
-            .iter()
-            .filter_map(|(host, (instance, joined_by))| {
-                let index = |id: &str| self.indices.get(id)?.get(host).copied();
-                let indices: BTreeMap<u16, u16> = whole_gpus(facts)
-                    .map(|(id, own)| Some((own, index(id?)?)))
-                    .collect::<Option<_>>()?;
-                (!indices.is_empty()).then_some(Home {
-                    instance,
-                    joined_by: *joined_by,
-                    indices,
-                })
-            });
+        let mut hosts = self.hosts.iter().filter_map(|(host, (instance, joined_by))| {
+            let index = |id: &str| self.indices.get(id)?.get(host).copied();
+            let indices: BTreeMap<u16, u16> = whole_gpus(facts)
+                .map(|(id, own)| Some((own, index(id?)?)))
+                .collect::<Option<_>>()?;
+            (!indices.is_empty()).then_some(Home { instance, joined_by: *joined_by, indices })
+        });
         let host = hosts.next();
         host.filter(|_| hosts.next().is_none())
     }
@@ -238,9 +216,8 @@ fn by_name<'a>(
     let host = facts.hostname.as_deref().filter(|host| !host.is_empty());
     let (instance, joined_by) = match (&facts.instance_id, host) {
         (Some(id), _) => {
-            let instance = directory
-                .by_id(id)
-                .ok_or_else(|| Cause::of(CauseKind::ProfileOfOther, [id]))?;
+            let instance =
+                directory.by_id(id).ok_or_else(|| Cause::of(CauseKind::ProfileOfOther, [id]))?;
             (instance, JoinedBy::InstanceId)
         }
         (None, None) => {
@@ -256,11 +233,7 @@ fn by_name<'a>(
             }
         },
     };
-    let home = Home {
-        instance,
-        joined_by,
-        indices: BTreeMap::new(),
-    };
+    let home = Home { instance, joined_by, indices: BTreeMap::new() };
     home.checked(facts)
 }
 
@@ -294,9 +267,7 @@ fn by_host<'a>(
 ) -> HostMatch<'a> {
     match (directory.by_host(host), region) {
         (HostMatch::Several, Some(region)) => {
-            let there = instances
-                .iter()
-                .filter(|instance| instance.region == region);
+            let there = instances.iter().filter(|instance| instance.region == region);
             Directory::of(there).by_host(host)
         }
         (found, _) => found,
@@ -309,10 +280,7 @@ fn outside_gap(named: &NamedProfile) -> Option<Gap> {
     (outside.total() > 0).then(|| {
         let (before, after) = (outside.before, outside.after);
         let counts = [outside.total(), samples, before, after].map(|count| count.to_string());
-        let cause = Cause::of(
-            CauseKind::ProfileOutside,
-            counts.each_ref().map(String::as_str),
-        );
+        let cause = Cause::of(CauseKind::ProfileOutside, counts.each_ref().map(String::as_str));
         Gap::of(GapSubject::ProfileData, named.name.as_str(), cause)
     })
 }

@@ -19,15 +19,9 @@ fn run(samples: u32, first: f64, second: f64, lost_from: u32, is_back_from: u32)
         } else {
             read(reading(second, 1_000.0))
         };
-        let host = HostReading {
-            cpu_percent: Some(95.0),
-            ..HostReading::default()
-        };
+        let host = HostReading { cpu_percent: Some(95.0), ..HostReading::default() };
         let gpus = vec![read(reading(first, 1_000.0)), other];
-        profiler.add(&Sample {
-            host,
-            ..sample(f64::from(at), gpus)
-        });
+        profiler.add(&Sample { host, ..sample(f64::from(at), gpus) });
     }
     finish(profiler, f64::from(samples))
 }
@@ -64,26 +58,17 @@ fn a_gpu_that_is_gone_most_of_the_time_has_no_verdict_of_its_own() {
         profile.gpus[1].verdict.reason,
         "30.0% of the samples reported this GPU, 50% needed"
     );
-    assert_eq!(
-        profile.verdict.classification,
-        Classification::Underutilized
-    );
+    assert_eq!(profile.verdict.classification, Classification::Underutilized);
 }
 
 #[test]
 fn a_divided_gpu_does_not_speak_for_slices_with_too_few_readings() {
-    let divided = GpuIdentity {
-        is_mig_enabled: Some(true),
-        ..gpu(0)
-    };
+    let divided = GpuIdentity { is_mig_enabled: Some(true), ..gpu(0) };
     let mut profiler = Profiler::new(facts(vec![divided, slice(0)]), &Policy::default());
     for at in 0..3 {
         let works = GpuReading {
             utilization_percent: None,
-            activity: Some(Activity {
-                graphics_percent: Some(40.0),
-                ..Activity::default()
-            }),
+            activity: Some(Activity { graphics_percent: Some(40.0), ..Activity::default() }),
             ..reading(0.0, 4_000.0)
         };
         let gpus = vec![read(reading(0.0, 4_000.0)), read(works)];
@@ -96,18 +81,9 @@ fn a_divided_gpu_does_not_speak_for_slices_with_too_few_readings() {
 #[test]
 fn a_loss_and_the_errors_that_came_with_it_are_alerts() {
     let profile = run(30, 50.0, 90.0, 10, 20);
-    let alerts: Vec<_> = profile
-        .alerts
-        .iter()
-        .map(|alert| (alert.kind, alert.gpu, alert.began_seconds))
-        .collect();
-    assert_eq!(
-        alerts,
-        [
-            (AlertKind::Xid, Some(1), 10.0),
-            (AlertKind::Lost, Some(1), 10.0)
-        ]
-    );
+    let alerts: Vec<_> =
+        profile.alerts.iter().map(|alert| (alert.kind, alert.gpu, alert.began_seconds)).collect();
+    assert_eq!(alerts, [(AlertKind::Xid, Some(1), 10.0), (AlertKind::Lost, Some(1), 10.0)]);
     let row = &profile.gpus[1];
     assert_eq!((row.xids[0].xid, row.xid_count), (79, 1));
     assert_eq!(profile.alerts[0].worst, 79.0);

@@ -50,18 +50,14 @@ impl Pacer {
         Self {
             interval,
             next: 0,
-            pace: Pace {
-                missed: Some(0),
-                ..Pace::default()
-            },
+            pace: Pace { missed: Some(0), ..Pace::default() },
             offset_seconds: None,
         }
     }
 
     /// When the next sample is due.
     pub fn due(&self) -> SignedDuration {
-        self.interval
-            .saturating_mul(i32::try_from(self.next).unwrap_or(i32::MAX))
+        self.interval.saturating_mul(i32::try_from(self.next).unwrap_or(i32::MAX))
     }
 
     pub fn sampled(&mut self, at: SignedDuration, wall: Timestamp) {
@@ -134,10 +130,7 @@ struct Spacing {
 impl Spacing {
     fn add(&mut self, seconds: f64) {
         if seconds > 0.0 {
-            let steps = self
-                .steps
-                .entry((seconds.ln() * PARTS).round() as i32)
-                .or_default();
+            let steps = self.steps.entry((seconds.ln() * PARTS).round() as i32).or_default();
             steps.count += 1;
             steps.seconds += seconds;
         }
@@ -196,9 +189,7 @@ pub struct Cadence {
 }
 
 fn duration(seconds: f64) -> Option<SignedDuration> {
-    SignedDuration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(SignedDuration::is_positive)
+    SignedDuration::try_from_secs_f64(seconds).ok().filter(SignedDuration::is_positive)
 }
 
 impl Cadence {
@@ -213,13 +204,7 @@ impl Cadence {
                     .filter(|seconds| *seconds > 0.0),
             },
         };
-        Self {
-            due,
-            taken: 0,
-            last_at: None,
-            spacing: Spacing::default(),
-            longest: None,
-        }
+        Self { due, taken: 0, last_at: None, spacing: Spacing::default(), longest: None }
     }
 
     pub fn sampled(&mut self, sample: &Sample) {
@@ -248,10 +233,7 @@ impl Cadence {
     fn no_sample(&mut self, from_seconds: f64, to_seconds: f64) {
         let seconds = to_seconds - from_seconds;
         if self.longest.is_none_or(|hole| hole.seconds < seconds) {
-            self.longest = Some(Hole {
-                from_seconds,
-                seconds,
-            });
+            self.longest = Some(Hole { from_seconds, seconds });
         }
     }
 
@@ -270,9 +252,7 @@ impl Cadence {
             Due::Asked(pacer) => pacer.pace(),
             Due::Waited { .. } => Pace {
                 taken: self.taken,
-                missed: self
-                    .interval_seconds()
-                    .map(|interval| self.spacing.missed(interval)),
+                missed: self.interval_seconds().map(|interval| self.spacing.missed(interval)),
                 ..Pace::default()
             },
         }
@@ -281,8 +261,7 @@ impl Cadence {
     /// The longest time without a sample, where that is a gap.
     pub fn longest_hole(&self) -> Option<Hole> {
         let least = (self.interval_seconds()? * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS);
-        self.longest
-            .filter(|hole| hole.seconds > least && self.pace().missed > Some(0))
+        self.longest.filter(|hole| hole.seconds > least && self.pace().missed > Some(0))
     }
 }
 
@@ -335,10 +314,7 @@ mod tests {
     }
 
     fn facts(interval_seconds: Option<f64>) -> RunFacts {
-        RunFacts {
-            interval_seconds,
-            ..crate::profiling::scenes::facts(Vec::new())
-        }
+        RunFacts { interval_seconds, ..crate::profiling::scenes::facts(Vec::new()) }
     }
 
     fn cadence(interval_seconds: Option<f64>, samples: impl IntoIterator<Item = f64>) -> Cadence {
@@ -398,13 +374,7 @@ mod tests {
         let log = cadence(None, halves);
         assert_eq!(log.interval_seconds(), Some(1.0));
         assert_eq!(log.pace().missed, Some(172_799));
-        assert_eq!(
-            log.longest_hole(),
-            Some(Hole {
-                from_seconds: 19.0,
-                seconds: 172_800.0
-            })
-        );
+        assert_eq!(log.longest_hole(), Some(Hole { from_seconds: 19.0, seconds: 172_800.0 }));
         // A program that waits a second after each sample of 80 ms misses none, and
         // one sample that came late neither.
         let waits = cadence(None, (0..100).map(|sample| f64::from(sample) * 1.08));

@@ -26,10 +26,7 @@ fn rows(first_cell: &str) -> String {
 fn says(first_cell: &str, words: &[String]) {
     let rows = rows(first_cell);
     for word in words {
-        assert!(
-            rows.contains(word.as_str()),
-            "{first_cell}: {word} is not in\n{rows}"
-        );
+        assert!(rows.contains(word.as_str()), "{first_cell}: {word} is not in\n{rows}");
     }
 }
 
@@ -37,10 +34,7 @@ fn says(first_cell: &str, words: &[String]) {
 fn every_rule_stands_on_the_page_with_its_thresholds() {
     use rules::*;
     let policy = Policy::default();
-    let (held, used) = (
-        policy.idle_held_vram_percent,
-        policy.underutilized_below_percent,
-    );
+    let (held, used) = (policy.idle_held_vram_percent, policy.underutilized_below_percent);
     says("idle", &[format!("≥ {IDLE_SHARE}%"), format!("< {held}%")]);
     says("parked", &[format!("≥ {held}%")]);
     says(
@@ -110,9 +104,7 @@ fn every_rule_stands_on_the_page_with_its_thresholds() {
     );
     says(
         "healthy",
-        &[format!(
-            "utilization ≥ {used}% (policy); with counters SM ≥ {SM_EFFECTIVE}%"
-        )],
+        &[format!("utilization ≥ {used}% (policy); with counters SM ≥ {SM_EFFECTIVE}%")],
     );
     for bottleneck in Bottleneck::ALL {
         rows(bottleneck.name());
@@ -148,16 +140,10 @@ fn every_alert_stands_on_the_page_with_its_threshold_and_time() {
     for kind in AlertKind::ALL {
         let row = rows(kind.name());
         if let Some(threshold) = kind.threshold() {
-            assert!(
-                row.contains(&format!(" {threshold}{}", after_number(kind.unit()))),
-                "{row}"
-            );
+            assert!(row.contains(&format!(" {threshold}{}", after_number(kind.unit()))), "{row}");
         }
         if kind.seconds() > 0.0 {
-            assert!(
-                row.contains(&format!("| {} min", kind.seconds() / 60.0)),
-                "{row}"
-            );
+            assert!(row.contains(&format!("| {} min", kind.seconds() / 60.0)), "{row}");
         }
     }
     assert!(rows("sm-occupancy-low").contains(&format!("≥ {}%", alerts::WORKING_FROM_PERCENT)));

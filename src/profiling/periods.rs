@@ -101,11 +101,7 @@ impl Periods {
                     continue;
                 };
                 let bins = self.bins.entry((gpu, metric)).or_default();
-                let bin = bins.entry(period).or_insert(Bin {
-                    sum: 0.0,
-                    readings: 0,
-                    largest,
-                });
+                let bin = bins.entry(period).or_insert(Bin { sum: 0.0, readings: 0, largest });
                 bin.sum += average;
                 bin.readings += 1;
                 bin.largest = bin.largest.max(largest);
@@ -154,13 +150,12 @@ fn value(reading: &GpuReading, metric: Metric) -> Option<(f64, f64)> {
         Metric::GpuPowerDraw => reading.power_w,
         Metric::GpuTemperature => reading.temperature_c,
         // An encoder at work has at least one session; how many is not known.
-        Metric::GpuEncoderSessions => reading
-            .encoder_percent
-            .map(|percent| if percent > 0.0 { 1.0 } else { 0.0 }),
+        Metric::GpuEncoderSessions => {
+            reading.encoder_percent.map(|percent| if percent > 0.0 { 1.0 } else { 0.0 })
+        }
         _ => None,
     };
-    one.filter(|value| value.is_finite() && *value >= 0.0)
-        .map(|value| (value, value))
+    one.filter(|value| value.is_finite() && *value >= 0.0).map(|value| (value, value))
 }
 
 /// Utilization as it was read, else from what the driver recorded, which also
@@ -223,10 +218,7 @@ mod tests {
     }
 
     fn periods(gpus: Vec<GpuIdentity>) -> Periods {
-        let window = Window {
-            start: at(3_000),
-            end: at(4_500),
-        };
+        let window = Window { start: at(3_000), end: at(4_500) };
         Periods::new(&facts(gpus), window, 300)
     }
 
@@ -263,13 +255,7 @@ mod tests {
         assert!(!periods.add(at(2_999), &[busy(99.0), lost()]));
         assert!(!periods.add(at(4_500), &[busy(99.0), lost()]));
         assert!(!periods.add(at(9_000), &[busy(99.0), lost()]));
-        assert_eq!(
-            periods.outside(),
-            OutsideSamples {
-                before: 1,
-                after: 2
-            }
-        );
+        assert_eq!(periods.outside(), OutsideSamples { before: 1, after: 2 });
         let points = periods.points();
         assert_eq!(
             values(&points, 0, BUSY, Statistic::Average),
@@ -297,10 +283,7 @@ mod tests {
         let points = periods.points();
         let metrics: Vec<Metric> = points.iter().map(|row| row.metric).collect();
         assert!(!metrics.contains(&BUSY) && !metrics.contains(&Metric::GpuPowerDraw));
-        assert_eq!(
-            values(&points, 0, Metric::GpuMemoryUsed, Statistic::Maximum),
-            [(3_000, 512.0)]
-        );
+        assert_eq!(values(&points, 0, Metric::GpuMemoryUsed, Statistic::Maximum), [(3_000, 512.0)]);
         // An encoder that works has a session.
         assert_eq!(
             values(&points, 0, Metric::GpuEncoderSessions, Statistic::Maximum),
@@ -310,14 +293,9 @@ mod tests {
 
     #[test]
     fn the_drivers_own_samples_know_the_peaks_between_samples() {
-        let fine = [20.0, 80.0, 50.0].map(|utilization_percent| FineSample {
-            at_microseconds: 0,
-            utilization_percent,
-        });
-        let mut reading = GpuReading {
-            fine: fine.to_vec(),
-            ..GpuReading::default()
-        };
+        let fine = [20.0, 80.0, 50.0]
+            .map(|utilization_percent| FineSample { at_microseconds: 0, utilization_percent });
+        let mut reading = GpuReading { fine: fine.to_vec(), ..GpuReading::default() };
         assert_eq!(utilization(&reading), Some((50.0, 80.0)));
         reading.utilization_percent = Some(30.0);
         assert_eq!(utilization(&reading), Some((30.0, 80.0)));

@@ -73,14 +73,8 @@ impl Phases {
     /// instances) at these places.
     pub(super) fn of(windows: &Windows, rows: &[usize], elapsed_seconds: f64) -> Self {
         let levels: Vec<Level> = windows.list().iter().map(|w| level(w, rows)).collect();
-        let starts: Vec<f64> = windows
-            .list()
-            .iter()
-            .map(|w| windows.begin_seconds(w))
-            .collect();
-        let end = starts
-            .last()
-            .map_or(elapsed_seconds, |last| elapsed_seconds.max(*last));
+        let starts: Vec<f64> = windows.list().iter().map(|w| windows.begin_seconds(w)).collect();
+        let end = starts.last().map_or(elapsed_seconds, |last| elapsed_seconds.max(*last));
         let kinds = kinds(&levels, &starts, end);
         let list = merged(windows, &levels, &kinds, &starts, end);
         Self { list, kinds }
@@ -99,10 +93,7 @@ fn level(window: &Window, rows: &[usize]) -> Level {
             *vram_mib.get_or_insert(0.0) += mib;
         }
     }
-    Level {
-        busy: busy.value(),
-        vram_mib,
-    }
+    Level { busy: busy.value(), vram_mib }
 }
 
 /// What the work usually reaches.
@@ -119,26 +110,15 @@ fn level_of_work(levels: &[Level]) -> Option<f64> {
 fn kinds(levels: &[Level], starts: &[f64], end: f64) -> Vec<PhaseKind> {
     let Some(usual) = level_of_work(levels) else {
         let seen = levels.iter().any(|level| level.busy.is_some());
-        let kind = if seen {
-            PhaseKind::Idle
-        } else {
-            PhaseKind::Unmeasured
-        };
+        let kind = if seen { PhaseKind::Idle } else { PhaseKind::Unmeasured };
         return vec![kind; levels.len()];
     };
-    let fullest = levels
-        .iter()
-        .filter_map(|level| level.vram_mib)
-        .fold(0.0, f64::max);
+    let fullest = levels.iter().filter_map(|level| level.vram_mib).fold(0.0, f64::max);
     let is_idle = |level: &Level| level.busy.is_some_and(|busy| busy < IDLE_BELOW_PERCENT);
     let works = |level: &Level| level.busy.is_some_and(|busy| busy >= IDLE_BELOW_PERCENT);
     let is_under_way = |level: &Level| {
-        level
-            .busy
-            .is_some_and(|busy| busy >= usual * ESTABLISHED_SHARE)
-            && level
-                .vram_mib
-                .is_none_or(|mib| mib >= fullest * ESTABLISHED_SHARE)
+        level.busy.is_some_and(|busy| busy >= usual * ESTABLISHED_SHARE)
+            && level.vram_mib.is_none_or(|mib| mib >= fullest * ESTABLISHED_SHARE)
     };
     let start_of = |at: usize| starts.get(at).copied().unwrap_or(end);
     let shortest_edge = EDGE_SECONDS.min(end * EDGE_SHARE);
@@ -155,10 +135,7 @@ fn kinds(levels: &[Level], starts: &[f64], end: f64) -> Vec<PhaseKind> {
     kinds[after.max(first)..].fill(PhaseKind::Tail);
     let mut at = first;
     while at < after {
-        let idle = levels[at..after]
-            .iter()
-            .take_while(|level| is_idle(level))
-            .count();
+        let idle = levels[at..after].iter().take_while(|level| is_idle(level)).count();
         if start_of(at + idle) - start_of(at) >= PAUSE_SECONDS {
             kinds[at..at + idle].fill(PhaseKind::Pause);
         }
@@ -177,11 +154,7 @@ fn merged(
     let mut phases = Vec::new();
     let mut at = 0;
     while at < kinds.len() {
-        let next = at
-            + kinds[at..]
-                .iter()
-                .take_while(|kind| **kind == kinds[at])
-                .count();
+        let next = at + kinds[at..].iter().take_while(|kind| **kind == kinds[at]).count();
         // What lies before the first sample belongs to the first phase.
         let from_seconds = if at == 0 { 0.0 } else { starts[at] };
         let to_seconds = starts.get(next).copied().unwrap_or(end);
@@ -195,11 +168,7 @@ fn merged(
             kind: kinds[at],
             from_seconds,
             to_seconds,
-            share: if end > 0.0 {
-                (to_seconds - from_seconds) / end
-            } else {
-                1.0
-            },
+            share: if end > 0.0 { (to_seconds - from_seconds) / end } else { 1.0 },
             utilization_percent: busy.value(),
             vram_mib: vram_mib.value(),
             host_cpu_percent: cpu.value(),

@@ -7,10 +7,7 @@ fn times(percent: f64, count: usize) -> impl Iterator<Item = f64> {
 }
 
 fn reported(phases: &[Phase]) -> Vec<(PhaseKind, f64, f64)> {
-    phases
-        .iter()
-        .map(|phase| (phase.kind, phase.from_seconds, phase.to_seconds))
-        .collect()
+    phases.iter().map(|phase| (phase.kind, phase.from_seconds, phase.to_seconds)).collect()
 }
 
 #[test]
@@ -25,14 +22,8 @@ fn loading_work_and_tail_are_separate() {
         ]
     );
     let steady = run.phases[1];
-    assert_eq!(
-        (steady.share, steady.utilization_percent),
-        (0.7, Some(90.0))
-    );
-    assert_eq!(
-        (steady.vram_mib, steady.host_cpu_percent),
-        (Some(12_000.0), None)
-    );
+    assert_eq!((steady.share, steady.utilization_percent), (0.7, Some(90.0)));
+    assert_eq!((steady.vram_mib, steady.host_cpu_percent), (Some(12_000.0), None));
     // The class is that of the whole run: (40 × 3 + 140 × 90) / 200.
     assert!((run.utilization.expect("measured").mean - 63.6).abs() < 1e-9);
 }
@@ -46,24 +37,14 @@ fn work_begins_when_half_of_the_memory_is_held() {
     let run = run_of_readings(gpu(0), readings);
     assert_eq!(
         reported(&run.phases),
-        [
-            (PhaseKind::StartUp, 0.0, 30.0),
-            (PhaseKind::Steady, 30.0, 100.0)
-        ]
+        [(PhaseKind::StartUp, 0.0, 30.0), (PhaseKind::Steady, 30.0, 100.0)]
     );
 }
 
 #[test]
 fn a_minute_without_work_is_a_pause_and_less_is_not() {
-    let with_gap = |gap| {
-        times(80.0, 50)
-            .chain(times(1.0, gap))
-            .chain(times(80.0, 50))
-    };
-    assert_eq!(
-        reported(&run_of(with_gap(59)).phases),
-        [(PhaseKind::Steady, 0.0, 159.0)]
-    );
+    let with_gap = |gap| times(80.0, 50).chain(times(1.0, gap)).chain(times(80.0, 50));
+    assert_eq!(reported(&run_of(with_gap(59)).phases), [(PhaseKind::Steady, 0.0, 159.0)]);
     assert_eq!(
         reported(&run_of(with_gap(60)).phases),
         [
@@ -85,10 +66,7 @@ fn short_edges_belong_to_the_work() {
 
 #[test]
 fn what_never_works_has_one_phase() {
-    assert_eq!(
-        reported(&run_of(times(4.9, 30)).phases),
-        [(PhaseKind::Idle, 0.0, 30.0)]
-    );
+    assert_eq!(reported(&run_of(times(4.9, 30)).phases), [(PhaseKind::Idle, 0.0, 30.0)]);
     let silent = std::iter::repeat_n(crate::domain::GpuReading::default(), 30);
     let run = run_of_readings(gpu(0), silent);
     assert_eq!(reported(&run.phases), [(PhaseKind::Unmeasured, 0.0, 30.0)]);
@@ -99,16 +77,9 @@ fn what_never_works_has_one_phase() {
 #[test]
 fn a_long_run_keeps_its_phases_at_the_length_of_its_windows() {
     // 20 000 s make windows of 128 s.
-    let run = run_of(
-        times(0.0, 1_280)
-            .chain(times(70.0, 17_000))
-            .chain(times(0.0, 1_720)),
-    );
+    let run = run_of(times(0.0, 1_280).chain(times(70.0, 17_000)).chain(times(0.0, 1_720)));
     let kinds: Vec<PhaseKind> = run.phases.iter().map(|phase| phase.kind).collect();
-    assert_eq!(
-        kinds,
-        [PhaseKind::StartUp, PhaseKind::Steady, PhaseKind::Tail]
-    );
+    assert_eq!(kinds, [PhaseKind::StartUp, PhaseKind::Steady, PhaseKind::Tail]);
     assert_eq!(run.phases[1].from_seconds, 1_280.0);
     assert!((run.phases[2].from_seconds - 18_280.0).abs() <= 128.0);
 }

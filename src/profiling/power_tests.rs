@@ -10,15 +10,9 @@ const LONG: f64 = 1_000.0;
 fn meter(samples: &[MeterReading]) -> PowerMeter {
     let mut meter = PowerMeter::default();
     for (at_seconds, covered_seconds, power_w, energy_j) in samples {
-        let moment = Moment {
-            at_seconds: *at_seconds,
-            covered_seconds: *covered_seconds,
-        };
-        let reading = GpuReading {
-            power_w: *power_w,
-            energy_j: *energy_j,
-            ..GpuReading::default()
-        };
+        let moment = Moment { at_seconds: *at_seconds, covered_seconds: *covered_seconds };
+        let reading =
+            GpuReading { power_w: *power_w, energy_j: *energy_j, ..GpuReading::default() };
         meter.add(moment, &reading);
     }
     meter
@@ -83,16 +77,9 @@ fn readings_count_by_the_time_they_stand_for() {
 
 #[test]
 fn one_reading_is_a_power_and_no_energy() {
-    let figures = meter(&[(0.0, None, Some(75.0), None)])
-        .figures(&gpu(0), LONG)
-        .expect("it was read");
+    let figures =
+        meter(&[(0.0, None, Some(75.0), None)]).figures(&gpu(0), LONG).expect("it was read");
     assert_eq!((figures.mean_w, figures.energy_j), (75.0, None));
-    assert_eq!(
-        meter(&[(0.0, None, None, None)]).figures(&gpu(0), LONG),
-        None
-    );
-    assert_eq!(
-        meter(&[(0.0, None, None, Some(5.0))]).figures(&gpu(0), LONG),
-        None
-    );
+    assert_eq!(meter(&[(0.0, None, None, None)]).figures(&gpu(0), LONG), None);
+    assert_eq!(meter(&[(0.0, None, None, Some(5.0))]).figures(&gpu(0), LONG), None);
 }

@@ -245,13 +245,8 @@ impl RunProfile {
 
     /// The GPU or MIG instance that held most memory.
     pub fn fullest(&self) -> Option<&GpuProfile> {
-        let reported = self
-            .gpus
-            .iter()
-            .filter_map(|gpu| Some((gpu, gpu.vram_used_mib?.max)));
-        reported
-            .max_by(|(_, left), (_, right)| left.total_cmp(right))
-            .map(|(gpu, _)| gpu)
+        let reported = self.gpus.iter().filter_map(|gpu| Some((gpu, gpu.vram_used_mib?.max)));
+        reported.max_by(|(_, left), (_, right)| left.total_cmp(right)).map(|(gpu, _)| gpu)
     }
 
     /// Drawn by all whole GPUs, in joules; absent when one did not report it.

@@ -75,8 +75,7 @@ impl Reducer {
             self.gpu_samples += 1;
         }
         let host = &sample.host;
-        self.cpu
-            .add(host.cpu_percent.filter(|percent| *percent <= 100.0));
+        self.cpu.add(host.cpu_percent.filter(|percent| *percent <= 100.0));
         self.memory.add(host.memory_used_mib);
     }
 
@@ -106,9 +105,8 @@ impl Reducer {
             self.cadence.ended(end);
         }
         let pace = self.cadence.pace();
-        let seconds = end.map_or(self.last_seconds, |end| {
-            end.elapsed_seconds.max(self.last_seconds)
-        });
+        let seconds =
+            end.map_or(self.last_seconds, |end| end.elapsed_seconds.max(self.last_seconds));
         Profiled {
             end: after(self.facts.started, seconds),
             covers_a_command: self.facts.covers_a_command(end),
@@ -156,10 +154,7 @@ mod tests {
             is_command: true,
             gpus: Vec::new(),
         };
-        let window = Window {
-            start,
-            end: "2026-11-01T00:00:00Z".parse().expect("a time"),
-        };
+        let window = Window { start, end: "2026-11-01T00:00:00Z".parse().expect("a time") };
         let mut reducer = Reducer::new(facts, window, 300);
         reducer.add(&Sample {
             at_seconds: 90.0,

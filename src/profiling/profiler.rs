@@ -72,10 +72,7 @@ impl Profiler {
     /// The same for a log whose samples somebody states to be so many seconds apart; what
     /// a run tells itself outranks it.
     pub fn with_interval(self, stated_seconds: Option<f64>) -> Self {
-        Self {
-            stated_interval_seconds: stated_seconds,
-            ..self
-        }
+        Self { stated_interval_seconds: stated_seconds, ..self }
     }
 
     /// A profiler of a host, which judges by a policy.
@@ -87,9 +84,7 @@ impl Profiler {
             last_at: None,
             stated_interval_seconds: None,
             spacing: Tally::default(),
-            gpus: gpus
-                .map(|(place, identity)| GpuSoFar::new(place, identity))
-                .collect(),
+            gpus: gpus.map(|(place, identity)| GpuSoFar::new(place, identity)).collect(),
             host: HostSoFar::new(),
             utilization: Sketch::new(Scale::Percent),
             windows: Windows::new(facts.gpus.len(), facts.interval_seconds),
@@ -122,10 +117,7 @@ impl Profiler {
 
     /// How much time a sample stands for.
     fn moment(&mut self, at_seconds: f64) -> Moment {
-        let since_last = self
-            .last_at
-            .replace(at_seconds)
-            .map(|last| at_seconds - last);
+        let since_last = self.last_at.replace(at_seconds).map(|last| at_seconds - last);
         let reported = self.facts.interval_seconds.or(self.stated_interval_seconds);
         let longest = match reported.or(self.spacing.mean()) {
             Some(interval) => (interval * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS),
@@ -133,10 +125,7 @@ impl Profiler {
         };
         let covered_seconds = since_last.filter(|seconds| (0.0..=longest).contains(seconds));
         self.spacing.add(covered_seconds);
-        Moment {
-            at_seconds,
-            covered_seconds,
-        }
+        Moment { at_seconds, covered_seconds }
     }
 
     /// Mean over all GPUs, unused ones included; `None` unless at least half of
@@ -205,11 +194,7 @@ impl Profiler {
 
     /// Samples, by whether they reported at least half of the GPUs.
     fn samples_reported(&self, missed: u64) -> SampleCounts {
-        SampleCounts {
-            reported: self.utilization.count(),
-            taken: self.samples,
-            missed,
-        }
+        SampleCounts { reported: self.utilization.count(), taken: self.samples, missed }
     }
 
     fn verdict(&self, missed: u64) -> Verdict {
@@ -242,11 +227,7 @@ impl Profiler {
                 "utilization in MIG mode is not available; this does not mean idle".to_owned(),
             );
         }
-        let samples = SampleCounts {
-            reported: gpu.samples(),
-            taken: self.samples,
-            missed,
-        };
+        let samples = SampleCounts { reported: gpu.samples(), taken: self.samples, missed };
         judge(OF_ONE_GPU, gpu.utilization_mean(), samples, &self.policy)
     }
 

@@ -118,13 +118,7 @@ pub(super) struct Rule {
 type Figure = (&'static str, Option<f64>);
 
 fn clue((figure, observed): Figure, comparator: Comparator, threshold: f64) -> Clue {
-    Clue {
-        figure,
-        observed,
-        comparator,
-        threshold,
-        unit: "%",
-    }
+    Clue { figure, observed, comparator, threshold, unit: "%" }
 }
 
 fn at_least(figure: Figure, threshold: f64) -> Clue {
@@ -137,11 +131,7 @@ fn below(figure: Figure, threshold: f64) -> Clue {
 
 fn rule(bottleneck: Bottleneck, terms: impl IntoIterator<Item = Clue>) -> Rule {
     let terms = terms.into_iter().map(|clue| vec![clue]).collect();
-    Rule {
-        bottleneck,
-        terms,
-        confidence: None,
-    }
+    Rule { bottleneck, terms, confidence: None }
 }
 
 /// The rules for a tier, in the order in which they are tried.
@@ -178,20 +168,10 @@ fn with_counters(signals: &Signals) -> Vec<Rule> {
     vec![
         rule(
             Bottleneck::Compute,
-            [
-                at_least(sm, SM_BUSY),
-                at_least(tensor, TENSOR_BUSY),
-                below(dram, DRAM_FREE_BELOW),
-            ],
+            [at_least(sm, SM_BUSY), at_least(tensor, TENSOR_BUSY), below(dram, DRAM_FREE_BELOW)],
         ),
-        rule(
-            Bottleneck::MemoryBandwidth,
-            [at_least(dram, DRAM_BUSY), below(tensor, TENSOR_BUSY)],
-        ),
-        rule(
-            Bottleneck::Pcie,
-            [below(sm, PCIE_SM_BELOW), full_link(signals)],
-        ),
+        rule(Bottleneck::MemoryBandwidth, [at_least(dram, DRAM_BUSY), below(tensor, TENSOR_BUSY)]),
+        rule(Bottleneck::Pcie, [below(sm, PCIE_SM_BELOW), full_link(signals)]),
         alternating(signals),
         rule(
             Bottleneck::Launch,
@@ -223,10 +203,7 @@ fn with_nvml(signals: &Signals, policy: &Policy) -> Vec<Rule> {
         ),
         rule(
             Bottleneck::Pcie,
-            [
-                below(busy, policy.underutilized_below_percent),
-                full_link(signals),
-            ],
+            [below(busy, policy.underutilized_below_percent), full_link(signals)],
         ),
         alternating(signals),
         slowed(signals),
@@ -243,10 +220,7 @@ fn with_nvml(signals: &Signals, policy: &Policy) -> Vec<Rule> {
 
 fn with_utilization(signals: &Signals) -> Vec<Rule> {
     let busy = ("GPU utilization", signals.busy);
-    let mut launch = vec![
-        at_least(busy, LAUNCH_BUSY),
-        below(power(signals), LAUNCH_POWER_BELOW),
-    ];
+    let mut launch = vec![at_least(busy, LAUNCH_BUSY), below(power(signals), LAUNCH_POWER_BELOW)];
     let memory = ("memory utilization", signals.memory_utilization);
     // The rule does without it; where it was read it may speak against it.
     if signals.memory_utilization.is_some() {
@@ -254,10 +228,7 @@ fn with_utilization(signals: &Signals) -> Vec<Rule> {
     }
     vec![
         by_power(signals),
-        rule(
-            Bottleneck::MemoryBandwidth,
-            [at_least(busy, FULL), at_least(memory, MEMORY_BUSY)],
-        ),
+        rule(Bottleneck::MemoryBandwidth, [at_least(busy, FULL), at_least(memory, MEMORY_BUSY)]),
         alternating(signals),
         slowed(signals),
         rule(Bottleneck::Launch, launch),
@@ -271,11 +242,7 @@ fn full_link(signals: &Signals) -> Clue {
 /// Power as a share of the limit; where there is none, by the name of what is
 /// missing.
 fn power(signals: &Signals) -> Figure {
-    let name = if signals.lacks_power_limit {
-        "power limit"
-    } else {
-        "power"
-    };
+    let name = if signals.lacks_power_limit { "power limit" } else { "power" };
     (name, signals.power)
 }
 
@@ -287,10 +254,7 @@ fn by_power(signals: &Signals) -> Rule {
             vec![at_least(("GPU utilization", signals.busy), FULL)],
             vec![
                 at_least(power(signals), POWER_BUSY),
-                at_least(
-                    ("samples at the power limit", signals.power_capped),
-                    POWER_CAPPED,
-                ),
+                at_least(("samples at the power limit", signals.power_capped), POWER_CAPPED),
             ],
         ],
         confidence: None,
@@ -301,10 +265,7 @@ fn by_power(signals: &Signals) -> Rule {
 fn turns(signals: &Signals) -> [Clue; 4] {
     [
         at_least(("readings below 10%", signals.low_share), ALTERNATION_SHARE),
-        at_least(
-            ("readings above 70%", signals.high_share),
-            ALTERNATION_SHARE,
-        ),
+        at_least(("readings above 70%", signals.high_share), ALTERNATION_SHARE),
         at_least(("rises from low to high", signals.rises), ALTERNATION_RISES).in_unit("times"),
         clue(
             ("time between rises", signals.rise_period_seconds),
@@ -317,9 +278,7 @@ fn turns(signals: &Signals) -> [Clue; 4] {
 
 /// Whether a GPU works in turns, whatever it waits for.
 pub(super) fn alternates(signals: &Signals) -> bool {
-    turns(signals)
-        .iter()
-        .all(|clue| clue.sign().is_some_and(|sign| holds(&sign)))
+    turns(signals).iter().all(|clue| clue.sign().is_some_and(|sign| holds(&sign)))
 }
 
 /// Works in turns, and the host is busy.
@@ -332,11 +291,7 @@ fn alternating(signals: &Signals) -> Rule {
         at_least(("I/O wait", signals.io_wait), IO_BUSY),
         at_least(("I/O pressure", signals.io_pressure), IO_BUSY),
     ]);
-    Rule {
-        bottleneck: Bottleneck::Input,
-        terms,
-        confidence: None,
-    }
+    Rule { bottleneck: Bottleneck::Input, terms, confidence: None }
 }
 
 /// Works a part of the time without visible turns, which may be finer than the

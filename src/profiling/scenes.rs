@@ -29,11 +29,7 @@ pub(super) fn slice(index: u16) -> GpuIdentity {
         compute_instance: None,
         profile: Some("1g.5gb".to_owned()),
     };
-    GpuIdentity {
-        mig: Some(mig),
-        vram_total_mib: Some(4_864.0),
-        ..gpu(0)
-    }
+    GpuIdentity { mig: Some(mig), vram_total_mib: Some(4_864.0), ..gpu(0) }
 }
 
 /// A run on some GPUs with a sample a second.
@@ -68,19 +64,12 @@ pub(super) fn read(reading: GpuReading) -> GpuSample {
 /// A sample at that many seconds, of a host that tells nothing.
 pub(super) fn sample(at_seconds: f64, gpus: Vec<GpuSample>) -> Sample {
     let host = HostReading::default();
-    Sample {
-        at_seconds,
-        time: Timestamp::UNIX_EPOCH,
-        gpus,
-        host,
-    }
+    Sample { at_seconds, time: Timestamp::UNIX_EPOCH, gpus, host }
 }
 
 /// A run of one GPU with a sample a second, by utilization.
 pub(super) fn run_of(utilizations: impl IntoIterator<Item = f64>) -> RunProfile {
-    let readings = utilizations
-        .into_iter()
-        .map(|percent| reading(percent, 12_000.0));
+    let readings = utilizations.into_iter().map(|percent| reading(percent, 12_000.0));
     run_of_readings(gpu(0), readings)
 }
 
@@ -101,12 +90,7 @@ pub(super) fn run_of_readings(
 /// A run that missed nothing and ended well.
 pub(super) fn finish(profiler: Profiler, elapsed_seconds: f64) -> RunProfile {
     profiler.finish(
-        RunEnd {
-            elapsed_seconds,
-            exit_code: Some(0),
-            spot: None,
-            units: Vec::new(),
-        },
+        RunEnd { elapsed_seconds, exit_code: Some(0), spot: None, units: Vec::new() },
         Pace::default(),
     )
 }

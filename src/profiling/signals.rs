@@ -74,9 +74,7 @@ impl Signals {
             low_share: gpu.swings.share_percent(gpu.swings.low),
             high_share: gpu.swings.share_percent(gpu.swings.high),
             rises,
-            rise_period_seconds: rises
-                .filter(|rises| *rises > 0.0)
-                .map(|rises| seconds / rises),
+            rise_period_seconds: rises.filter(|rises| *rises > 0.0).map(|rises| seconds / rises),
             memory_utilization: gpu.memory_utilization.of_enough(),
             power: part(gpu.power_w.of_enough(), power_limit),
             lacks_power_limit: gpu.power_w.of_enough().is_some() && power_limit.is_none(),
@@ -85,10 +83,7 @@ impl Signals {
             occupancy: gpu.occupancy.of_enough(),
             tensor: gpu.tensor.of_enough(),
             dram: gpu.dram.of_enough(),
-            pcie: part(
-                gpu.pcie_bytes_per_second.of_enough(),
-                identity.pcie_max_bytes_per_second,
-            ),
+            pcie: part(gpu.pcie_bytes_per_second.of_enough(), identity.pcie_max_bytes_per_second),
             host_cpu: host.cpu.of_enough(),
             busiest_core: host.busiest_core.of_enough(),
             io_wait: host.io_wait.of_enough(),

@@ -19,15 +19,8 @@ fn a_day_of_eight_gpus_takes_no_more_memory_than_an_hour() {
             let step = (at * 7 + index * 13) % 1_601;
             read(GpuReading {
                 power_w: Some(f64::from(step % 300)),
-                xids: if at % 100 == 0 {
-                    vec![u64::from(at)]
-                } else {
-                    vec![]
-                },
-                ..reading(
-                    f64::from(step) / 16.0,
-                    f64::from((at * 31 + index) % 24_000),
-                )
+                xids: if at % 100 == 0 { vec![u64::from(at)] } else { vec![] },
+                ..reading(f64::from(step) / 16.0, f64::from((at * 31 + index) % 24_000))
             })
         });
         profiler.add(&sample(f64::from(at), gpus.collect()));
@@ -38,10 +31,7 @@ fn a_day_of_eight_gpus_takes_no_more_memory_than_an_hour() {
     let after_a_day = profiler.size_bytes();
     assert!(after_a_day < 1_000_000, "{after_a_day} bytes");
     // Windows are half as many at one time as at another.
-    assert!(
-        after_a_day <= after_an_hour * 2,
-        "{after_an_hour} then {after_a_day}"
-    );
+    assert!(after_a_day <= after_an_hour * 2, "{after_an_hour} then {after_a_day}");
     let run = finish(profiler, 86_400.0);
     let row = &run.gpus[0];
     assert_eq!(row.utilization.expect("measured").n_samples, 86_400);
@@ -61,20 +51,13 @@ fn eight_gpus_of_seven_slices_stay_small() {
         let gpus = (0..64).map(|row| {
             let most = if row % 8 == 0 { 294_912 } else { 36_864 };
             read(GpuReading {
-                fine: vec![FineSample {
-                    at_microseconds: 0,
-                    utilization_percent: 1.0,
-                }],
+                fine: vec![FineSample { at_microseconds: 0, utilization_percent: 1.0 }],
                 ..reading(1.0, f64::from(most - at % 2))
             })
         });
         profiler.add(&sample(f64::from(at), gpus.collect()));
     }
-    assert!(
-        profiler.size_bytes() < 8_000_000,
-        "{} bytes",
-        profiler.size_bytes()
-    );
+    assert!(profiler.size_bytes() < 8_000_000, "{} bytes", profiler.size_bytes());
 }
 
 proptest! {

@@ -28,24 +28,17 @@ impl Tallies {
     pub(super) fn add(&mut self, reading: &GpuReading) {
         let activity = reading.activity.unwrap_or_default();
         for (tally, value) in [
-            (
-                &mut self.memory_utilization,
-                reading.memory_utilization_percent,
-            ),
+            (&mut self.memory_utilization, reading.memory_utilization_percent),
             (&mut self.temperature, reading.temperature_c),
             (&mut self.sm_clock, reading.sm_clock_mhz),
             (&mut self.memory_clock, reading.memory_clock_mhz),
             (
                 &mut self.pcie_sent,
-                activity
-                    .pcie_sent_bytes_per_second
-                    .or(reading.pcie_sent_bytes_per_second),
+                activity.pcie_sent_bytes_per_second.or(reading.pcie_sent_bytes_per_second),
             ),
             (
                 &mut self.pcie_received,
-                activity
-                    .pcie_received_bytes_per_second
-                    .or(reading.pcie_received_bytes_per_second),
+                activity.pcie_received_bytes_per_second.or(reading.pcie_received_bytes_per_second),
             ),
             (&mut self.encoder, reading.encoder_percent),
             (&mut self.decoder, reading.decoder_percent),
@@ -55,10 +48,7 @@ impl Tallies {
             (&mut self.tensor, activity.tensor_percent),
             (&mut self.dram, activity.dram_percent),
             (&mut self.nvlink_sent, activity.nvlink_sent_bytes_per_second),
-            (
-                &mut self.nvlink_received,
-                activity.nvlink_received_bytes_per_second,
-            ),
+            (&mut self.nvlink_received, activity.nvlink_received_bytes_per_second),
         ] {
             tally.add(value);
         }

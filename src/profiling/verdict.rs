@@ -25,14 +25,7 @@ fn shortfall_of(what: &str, samples: SampleCounts, policy: &Policy) -> Option<St
         return None;
     }
     let needed = policy.min_coverage * 100.0;
-    let (
-        SampleCounts {
-            reported,
-            taken,
-            missed,
-        },
-        due,
-    ) = (samples, samples.due());
+    let (SampleCounts { reported, taken, missed }, due) = (samples, samples.due());
     let percent = floored(samples.coverage() * 100.0, 1);
     Some(if reported == taken {
         format!("{taken} of {due} expected samples were taken ({percent}%), {needed:.0}% needed")

@@ -122,10 +122,7 @@ impl GpuWindow {
             (&mut self.occupancy, &other.occupancy),
             (&mut self.tensor, &other.tensor),
             (&mut self.dram, &other.dram),
-            (
-                &mut self.pcie_bytes_per_second,
-                &other.pcie_bytes_per_second,
-            ),
+            (&mut self.pcie_bytes_per_second, &other.pcie_bytes_per_second),
         ] {
             own.merge(others);
         }
@@ -139,38 +136,28 @@ impl GpuWindow {
         for percent in by_sample.into_iter().chain(fine) {
             self.swings.add(percent, was_low);
         }
-        self.memory_utilization
-            .add(reading.memory_utilization_percent);
+        self.memory_utilization.add(reading.memory_utilization_percent);
         self.vram_mib.add(reading.vram_used_mib);
         self.power_w.add(sample.power_w);
-        self.power_capped.add(reading.throttle.map(|reasons| {
-            if reasons.has(ThrottleReasons::SW_POWER_CAP) {
-                100.0
-            } else {
-                0.0
-            }
-        }));
+        self.power_capped.add(
+            reading.throttle.map(|reasons| {
+                if reasons.has(ThrottleReasons::SW_POWER_CAP) { 100.0 } else { 0.0 }
+            }),
+        );
         self.sm.add(activity.sm_percent);
         self.occupancy.add(activity.occupancy_percent);
         self.tensor.add(activity.tensor_percent);
         self.dram.add(activity.dram_percent);
-        self.pcie_bytes_per_second
-            .add(busier_direction(reading, &activity));
+        self.pcie_bytes_per_second.add(busier_direction(reading, &activity));
     }
 }
 
 /// The larger of what went out and came in over PCIe.
 fn busier_direction(reading: &GpuReading, activity: &Activity) -> Option<f64> {
-    let sent = activity
-        .pcie_sent_bytes_per_second
-        .or(reading.pcie_sent_bytes_per_second);
-    let received = activity
-        .pcie_received_bytes_per_second
-        .or(reading.pcie_received_bytes_per_second);
-    [sent, received]
-        .into_iter()
-        .flatten()
-        .max_by(f64::total_cmp)
+    let sent = activity.pcie_sent_bytes_per_second.or(reading.pcie_sent_bytes_per_second);
+    let received =
+        activity.pcie_received_bytes_per_second.or(reading.pcie_received_bytes_per_second);
+    [sent, received].into_iter().flatten().max_by(f64::total_cmp)
 }
 
 /// Figures of one sample that are not in the reading as they are.
@@ -200,9 +187,7 @@ pub(super) fn busy(identity: &GpuIdentity, reading: &GpuReading) -> Option<f64> 
     for sample in &reading.fine {
         fine.add(Some(sample.utilization_percent));
     }
-    fine.value()
-        .or(reading.utilization_percent)
-        .or_else(counted)
+    fine.value().or(reading.utilization_percent).or_else(counted)
 }
 
 /// Sums of the host over a window.

@@ -13,14 +13,8 @@ use crate::report::run_diff::run_diff_form;
 use crate::report::shared::kpis::{per, title};
 use crate::report::shared::text::{count, counted, currency_code, json_account, minute, money};
 
-const FIELDS: &[&str] = &[
-    "instance_type",
-    "instances",
-    "state",
-    "purchase_option",
-    "classification",
-    "monthly_cost",
-];
+const FIELDS: &[&str] =
+    &["instance_type", "instances", "state", "purchase_option", "classification", "monthly_cost"];
 const ENDINGS: &[&str] = &["removed", "changed", "no-longer-holds"];
 
 columns! {
@@ -176,10 +170,8 @@ pub fn diff_doc(diff: &AuditDiff<'_>) -> Doc {
     });
     let [new, old] = [diff.new, diff.old].map(|audit| minute(audit.as_of));
     let kpis_of = |kpi| Value::make_record(&amounts(), kpi_amounts(kpi));
-    let record = Record::of(document(), diff).and(Record {
-        values: diff.kpis.iter().map(kpis_of).collect(),
-        ..kpi_form()
-    });
+    let record = Record::of(document(), diff)
+        .and(Record { values: diff.kpis.iter().map(kpis_of).collect(), ..kpi_form() });
     let mut tables = vec![totals(diff), kpis(diff)];
     tables.extend(data_tables(Some(diff)));
     Doc {
@@ -240,13 +232,7 @@ fn kpis(diff: &AuditDiff<'_>) -> Table {
     let changed = diff.kpis.iter().filter(|kpi| kpi.is_changed());
     let changed = changed.map(|kpi| (title(kpi.kpi).to_owned(), kpi_amounts(kpi)));
     let noun = ("key figure", "key figures");
-    Table::of(
-        "kpis",
-        "KEY FIGURES  that changed",
-        noun,
-        figures(),
-        changed,
-    )
+    Table::of("kpis", "KEY FIGURES  that changed", noun, figures(), changed)
 }
 
 fn data_tables<'a>(diff: Option<&'a AuditDiff<'a>>) -> [Table; 7] {
@@ -293,10 +279,7 @@ fn kpi_form() -> Record {
         meaning: title(*kpi),
         ..column("", "")
     });
-    Record {
-        heads: heads.collect(),
-        values: Vec::new(),
-    }
+    Record { heads: heads.collect(), values: Vec::new() }
 }
 
 fn kpi_amounts(delta: &KpiDelta) -> [Value; 3] {
@@ -348,11 +331,7 @@ fn less(saved: Money) -> String {
 fn gone_title(diff: &AuditDiff<'_>) -> String {
     let number = counted(diff.gone.len() as u64, "finding", "findings");
     let saved = diff.saved_by_gone.map_or(String::new(), |saved| {
-        let about = if diff.gone.len() == 1 {
-            "it covered"
-        } else {
-            "they covered"
-        };
+        let about = if diff.gone.len() == 1 { "it covered" } else { "they covered" };
         format!(", and the resources {about} cost {} per month", less(saved))
     });
     format!("GONE  {number}{saved}")
@@ -372,11 +351,7 @@ fn differences(change: &WorkloadChange<'_>) -> String {
         format!("{name} {} → {}", field.old, field.new)
     });
     let parts: Vec<String> = parts.collect();
-    if parts.is_empty() {
-        "cost only".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    if parts.is_empty() { "cost only".to_owned() } else { parts.join(", ") }
 }
 
 /// Type, count, option and class of a workload.

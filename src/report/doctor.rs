@@ -70,28 +70,17 @@ impl Check {
         detail: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self {
-            status,
-            fix: Some(fix.into()),
-            ..Self::ok(area, name, detail)
-        }
+        Self { status, fix: Some(fix.into()), ..Self::ok(area, name, detail) }
     }
 
     /// Something that nothing asked for.
     pub fn skipped(area: CheckArea, name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            status: CheckStatus::Skipped,
-            is_needed: false,
-            ..Self::ok(area, name, detail)
-        }
+        Self { status: CheckStatus::Skipped, is_needed: false, ..Self::ok(area, name, detail) }
     }
 
     /// The same, without which an audit with the same flags is complete.
     pub fn unneeded(self) -> Self {
-        Self {
-            is_needed: false,
-            ..self
-        }
+        Self { is_needed: false, ..self }
     }
 
     /// Whether it works, or nothing asked for it.
@@ -148,10 +137,7 @@ pub fn doctor_schema() -> Result<String, serde_json::Error> {
 /// How many checks came to what.
 fn headline(checks: &[Check]) -> String {
     let statuses = CheckStatus::ALL.iter().filter_map(|status| {
-        let number = checks
-            .iter()
-            .filter(|check| check.status == *status)
-            .count();
+        let number = checks.iter().filter(|check| check.status == *status).count();
         (number > 0).then(|| format!("{number} {status}"))
     });
     let total = counted(checks.len() as u64, "check", "checks");

@@ -93,10 +93,7 @@ fn claim_rows<'a>() -> Vec<Column<Line<'a, ShowbackSums>>> {
 
 /// The groups as comma-separated values: without a total, so that a spreadsheet can sum them.
 pub fn groups_doc(by: &Grouping, currency: Currency) -> Doc {
-    Doc {
-        tables: vec![grouped(by, currency, false)],
-        ..Doc::default()
-    }
+    Doc { tables: vec![grouped(by, currency, false)], ..Doc::default() }
 }
 
 /// The groups for a screen, below their total.
@@ -123,9 +120,9 @@ pub(in crate::report) fn groups_table(by: &Grouping) -> Table {
     };
     table.notes.push(split);
     if number > 0 {
-        table.notes.push(format!(
-            "{unpriced} not in the totals: no price, or a different currency."
-        ));
+        table
+            .notes
+            .push(format!("{unpriced} not in the totals: no price, or a different currency."));
     }
     table
 }
@@ -232,13 +229,7 @@ fn claim_lines(by: &Showback, currency: Currency) -> impl Iterator<Item = Line<'
 
 /// A line of all rows.
 fn total<S>(sums: &S) -> Line<'_, S> {
-    Line {
-        names: Rc::from([]),
-        values: &[],
-        part: None,
-        sums,
-        currency: "",
-    }
+    Line { names: Rc::from([]), values: &[], part: None, sums, currency: "" }
 }
 
 fn names<K: ToString>(keys: &[K]) -> Rc<[String]> {

@@ -212,9 +212,7 @@ pub fn inventory_doc(listing: &Listing<'_>, shown: &[usize]) -> Doc {
     let hidden = (listing.instances.len() - shown.len()) as u64;
     if hidden > 0 {
         let others = counted(hidden, "other instance", "other instances");
-        tables[0]
-            .notes
-            .push(format!("{others} outside of the filters"));
+        tables[0].notes.push(format!("{others} outside of the filters"));
     }
     tables.retain(|table| !table.is_optional || !table.rows.is_empty());
     let instances = counted(listing.instances.len() as u64, "instance", "instances");
@@ -286,9 +284,7 @@ fn titles(listing: &Listing<'_>) -> [String; 6] {
     let of = |number: usize, singular: &str, many: &str| counted(number as u64, singular, many);
     let claims = &listing.claims;
     let held = of(claims.len(), "claim", "claims");
-    let waiting = claims
-        .iter()
-        .filter(|claim| claim.state == ClaimState::Pending);
+    let waiting = claims.iter().filter(|claim| claim.state == ClaimState::Pending);
     let components = listing.hosts.iter().map(|host| host.host.components.len());
     [
         "INSTANCES".to_owned(),
@@ -321,10 +317,7 @@ pub fn inventory_rows(listing: &Listing<'_>) -> Vec<RowFacts> {
         let instance = listed.instance;
         let native = instance.id.native().to_owned();
         RowFacts {
-            names: vec![
-                instance.name().map_or(native.clone(), str::to_owned),
-                native,
-            ],
+            names: vec![instance.name().map_or(native.clone(), str::to_owned), native],
             instance_type: instance.instance_type.clone(),
             region: instance.region.clone(),
             team: team_of(&instance.tags).map(str::to_owned),
@@ -337,11 +330,7 @@ pub fn inventory_rows(listing: &Listing<'_>) -> Vec<RowFacts> {
 
 fn bought_as(listed: &ListedInstance<'_>) -> &'static str {
     let state = listed.instance.state;
-    if state.is_running() {
-        listed.purchase_option.name()
-    } else {
-        state.name()
-    }
+    if state.is_running() { listed.purchase_option.name() } else { state.name() }
 }
 
 fn offer<'a>(listed: &ListedInstance<'a>) -> Option<&'a GpuOffer> {
@@ -435,9 +424,7 @@ fn in_use(plan: &TrainingPlan) -> Option<String> {
 
 /// Numbers of instances by type, such as `2 × ml.g5.xlarge`.
 fn machines(parts: &[(String, u32)]) -> String {
-    let parts = parts
-        .iter()
-        .map(|(name, count)| format!("{count} × {name}"));
+    let parts = parts.iter().map(|(name, count)| format!("{count} × {name}"));
     parts.collect::<Vec<_>>().join(", ")
 }
 

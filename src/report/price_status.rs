@@ -106,10 +106,8 @@ fn headline(estate: Option<&Estate>, today: Date) -> String {
         return "no cache; run `gpucost pricing refresh` to create one".to_owned();
     };
     let age = age_days(day(estate.as_of), today);
-    let age = age.map_or_else(
-        || "from the future".to_owned(),
-        |days| counted(days, "day old", "days old"),
-    );
+    let age = age
+        .map_or_else(|| "from the future".to_owned(), |days| counted(days, "day old", "days old"));
     format!(
         "cache from {} ({age}): {}, {}",
         minute(estate.as_of),
@@ -142,9 +140,6 @@ fn regions(estate: &Estate) -> Vec<String> {
 }
 
 fn instance_types(estate: &Estate) -> u64 {
-    let types = estate
-        .prices
-        .iter()
-        .map(|(key, _)| key.instance_type.as_str());
+    let types = estate.prices.iter().map(|(key, _)| key.instance_type.as_str());
     types.collect::<BTreeSet<_>>().len() as u64
 }

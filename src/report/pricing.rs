@@ -175,9 +175,7 @@ fn headline(offers: &[Offer], total: usize) -> String {
     let provider = agreed(offers, |offer| Some(&offer.provider));
     let region = agreed(offers, |offer| Some(&offer.region)).and_then(Option::as_ref);
     let common = [provider, region].into_iter().flatten();
-    common.fold("GPU prices per hour".to_owned(), |text, name| {
-        format!("{text}, {name}")
-    })
+    common.fold("GPU prices per hour".to_owned(), |text, name| format!("{text}, {name}"))
 }
 
 fn notes(offers: &[Offer], total: usize) -> Vec<String> {
@@ -197,10 +195,7 @@ fn notes(offers: &[Offer], total: usize) -> Vec<String> {
 
 /// The reserved instances of one length.
 fn terms(offer: &Offer, years: u8) -> Option<String> {
-    let sold = offer
-        .reserved
-        .iter()
-        .filter(|(term, _)| term.years == years);
+    let sold = offer.reserved.iter().filter(|(term, _)| term.years == years);
     let prices: Vec<String> = sold
         .map(|(term, quote)| {
             let basis = match quote.basis {
@@ -212,9 +207,7 @@ fn terms(offer: &Offer, years: u8) -> Option<String> {
         .collect();
     let length = counted(u64::from(years), "year", "years");
     let prices = (!prices.is_empty()).then(|| prices.join(", "))?;
-    Some(format!(
-        "reserved for {length}, upfront spread over the term: {prices}"
-    ))
+    Some(format!("reserved for {length}, upfront spread over the term: {prices}"))
 }
 
 /// A quote of an offer.
@@ -251,16 +244,11 @@ fn card(name: &str) -> Vec<String> {
         return vec![format!("{name}: no specification available")];
     };
     let gpu = shape.gpu.as_ref();
-    let efa = if shape.efa == Some(true) {
-        " with EFA"
-    } else {
-        ""
-    };
+    let efa = if shape.efa == Some(true) { " with EFA" } else { "" };
     let spec = gpu.and_then(gpu_spec);
     let disks = shape.local_storage_gb;
-    let disks = disks.map_or("no local disks".to_owned(), |size| {
-        format!("{} GB local disks", count(size))
-    });
+    let disks =
+        disks.map_or("no local disks".to_owned(), |size| format!("{} GB local disks", count(size)));
     let facts: Vec<String> = rows! {
         for gpu in gpu => format!("{} × {}", gpu.share, gpu.model);
         for vram_mib in gpu.and_then(|gpu| gpu.vram_mib) => format!("{} MiB VRAM each", count(vram_mib));
@@ -318,9 +306,7 @@ fn sold_of_family(facts: &FamilyFacts) -> Vec<String> {
 
 fn gpus(offer: &Offer) -> Option<String> {
     let gpus = offer.gpus.as_ref()?;
-    let size = gpus
-        .vram_mib
-        .map_or_else(String::new, |mib| format!(" {}G", (mib + 512) / 1024));
+    let size = gpus.vram_mib.map_or_else(String::new, |mib| format!(" {}G", (mib + 512) / 1024));
     Some(format!("{} × {}{size}", gpus.count, gpus.model))
 }
 

@@ -103,9 +103,8 @@ impl PurchaseRow<'_> {
     }
 
     fn before(&self) -> Option<String> {
-        let words: Vec<&str> = (self.0.steps.iter().chain(&self.0.caveats))
-            .map(String::as_str)
-            .collect();
+        let words: Vec<&str> =
+            (self.0.steps.iter().chain(&self.0.caveats)).map(String::as_str).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
 }

@@ -16,11 +16,7 @@ pub(super) const CURRENCIES: &[&str] = Currency::CODES;
 pub(super) const ORIGINS: &[&str] = PriceOrigin::NAMES;
 pub(super) const PAYMENTS: &[&str] = PaymentOption::NAMES;
 pub(super) const SYSTEMS: &[&str] = OperatingSystem::NAMES;
-const OFFERS: &[&str] = &[
-    "reserved",
-    "ec2-instance-savings-plan",
-    "compute-savings-plan",
-];
+const OFFERS: &[&str] = &["reserved", "ec2-instance-savings-plan", "compute-savings-plan"];
 /// Years of a term.
 pub(super) const TERMS: &[u64] = &[1, 3];
 pub(super) const BASES: &[&str] = PriceBasis::NAMES;
@@ -153,12 +149,7 @@ fn headline(report: &ReservedReport) -> String {
 
 fn given(report: &ReservedReport) -> Vec<Given> {
     let price = |key, name, part, quote| {
-        Given::new(
-            key,
-            name,
-            Value::Price(amount(report, part)),
-            provenance(quote),
-        )
+        Given::new(key, name, Value::Price(amount(report, part)), provenance(quote))
     };
     let (one_year, three) = (report.one_year.as_ref(), report.three_years.as_ref());
     rows! {
@@ -210,17 +201,11 @@ fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
     let times = |hours: &str| hourly.as_ref().map(|hourly| format!("{hourly} × {hours}"));
     let term_hours = format!("{} h", count(u64::from(term.hours())));
     let year = sum(spread, times(&format!("{used_hours} × 12")));
-    let effective = upfront
-        .as_ref()
-        .map(|upfront| format!("{upfront} / {term_hours}"));
+    let effective = upfront.as_ref().map(|upfront| format!("{upfront} / {term_hours}"));
     let month = figures.break_even_month;
     let last = month.unwrap_or(months(term));
-    let paid = [
-        upfront.clone(),
-        hourly
-            .as_ref()
-            .map(|hourly| format!("{last} × {hourly} × 730 h")),
-    ];
+    let paid =
+        [upfront.clone(), hourly.as_ref().map(|hourly| format!("{last} × {hourly} × 730 h"))];
     let paid: Vec<String> = paid.into_iter().flatten().collect();
     let reached = if month.is_some() { "≥" } else { "<" };
     let on_demand = money(report.comparison.on_demand_1yr_total);
@@ -311,29 +296,15 @@ fn provenance(quote: Option<&PriceQuote>) -> String {
 fn missing_terms(report: &ReservedReport) -> Vec<String> {
     let facts = report.instance_type.split('.').next().and_then(family);
     let terms = [
-        (
-            "1 year",
-            &report.one_year,
-            facts.and_then(|facts| facts.reserved_1yr),
-        ),
-        (
-            "3 years",
-            &report.three_years,
-            facts.and_then(|facts| facts.reserved_3yr),
-        ),
+        ("1 year", &report.one_year, facts.and_then(|facts| facts.reserved_1yr)),
+        ("3 years", &report.three_years, facts.and_then(|facts| facts.reserved_3yr)),
     ];
     let unsold = terms.into_iter().filter(|(_, sold, _)| sold.is_none());
     let said = unsold.map(|(length, _, sells)| match (sells, facts) {
         (Some(false), Some(facts)) => {
-            format!(
-                "Reserved for {length}: not offered for the {} family.",
-                facts.family
-            )
+            format!("Reserved for {length}: not offered for the {} family.", facts.family)
         }
-        _ => format!(
-            "Reserved for {length}, {}: price not available.",
-            report.payment
-        ),
+        _ => format!("Reserved for {length}, {}: price not available.", report.payment),
     });
     said.collect()
 }

@@ -233,10 +233,7 @@ impl OptionRow<'_> {
         if self.is_counted {
             return self.option.amount.normalize().to_string();
         }
-        format!(
-            "{}/h",
-            unit_price(self.money(self.option.amount.round_dp(4)))
-        )
+        format!("{}/h", unit_price(self.money(self.option.amount.round_dp(4))))
     }
 }
 
@@ -246,14 +243,11 @@ fn offered<'a>(
     is_counted: bool,
 ) -> impl Iterator<Item = OptionRow<'a>> {
     let planned = planned_option(options, purchase);
-    options
-        .iter()
-        .enumerate()
-        .map(move |(index, option)| OptionRow {
-            option,
-            is_planned: planned == Some(index),
-            is_counted,
-        })
+    options.iter().enumerate().map(move |(index, option)| OptionRow {
+        option,
+        is_planned: planned == Some(index),
+        is_counted,
+    })
 }
 
 fn oldest(option: &PoolOption) -> Option<&PriceQuote> {
@@ -262,11 +256,7 @@ fn oldest(option: &PoolOption) -> Option<&PriceQuote> {
 
 fn basis(option: &PoolOption) -> &'static str {
     let is_derived = |quote: &PriceQuote| quote.basis == PriceBasis::Derived;
-    if option.quotes.iter().any(is_derived) {
-        "derived"
-    } else {
-        "observed"
-    }
+    if option.quotes.iter().any(is_derived) { "derived" } else { "observed" }
 }
 
 /// What a reader is told of a pool beside its figures.
@@ -274,11 +264,7 @@ fn pool_notes(pool: &ReservedPool) -> Vec<String> {
     let steps = concurrency(&pool.usage);
     let steps = steps.into_iter().map(|(from, to, ran)| {
         let share = format!("{}%", rounded(ran * Decimal::ONE_HUNDRED, 1));
-        if from == to {
-            format!("{from} in {share}")
-        } else {
-            format!("{from} to {to} in {share}")
-        }
+        if from == to { format!("{from} in {share}") } else { format!("{from} to {to} in {share}") }
     });
     let steps = steps.collect::<Vec<_>>().join(", ");
     let hours = count(pool.usage.hours());
@@ -325,9 +311,7 @@ fn concurrency(usage: &ConcurrentUsage) -> Vec<(u32, u32, Decimal)> {
     let mut steps: Vec<(u32, u32, Decimal)> = Vec::new();
     for k in 1..=usage.peak() {
         let hours = usage.hours_with_at_least(k);
-        let ran = hours
-            .checked_div(Decimal::from(usage.hours()))
-            .unwrap_or_default();
+        let ran = hours.checked_div(Decimal::from(usage.hours())).unwrap_or_default();
         match steps.last_mut() {
             Some((_, to, same)) if *same == ran => *to = k,
             _ => steps.push((k, k, ran)),
@@ -348,9 +332,7 @@ fn legend(fleet: &ReservedFleet) -> Vec<String> {
         "Sized on what all other actions of the plan leave; `--today` shows today's usage."
     };
     let days = || fleet.quotes().map(|quote| quote.seen_on);
-    let derived = fleet
-        .quotes()
-        .any(|quote| quote.basis == PriceBasis::Derived);
+    let derived = fleet.quotes().any(|quote| quote.basis == PriceBasis::Derived);
     let derived = if derived { ", some derived" } else { "" };
     let dated = days().min().zip(days().max());
     rows! {

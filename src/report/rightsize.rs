@@ -152,19 +152,13 @@ columns! {
 /// them.
 pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation) -> Doc {
     let workloads = &sizings.workloads;
-    let listed: Vec<&Sizing> = shown
-        .iter()
-        .filter_map(|place| workloads.get(*place))
-        .collect();
+    let listed: Vec<&Sizing> = shown.iter().filter_map(|place| workloads.get(*place)).collect();
     let (headline, mut screens) = match listed.as_slice() {
         [sizing] => (one_headline(sizing), one_workload(sizing)),
         several => (fleet_headline(workloads), fleet(workloads, several)),
     };
     if let Some(table) = screens.last_mut() {
-        let risk = format!(
-            "At `--risk {}`; P95 is projected per GPU in use.",
-            sizings.accepted
-        );
+        let risk = format!("At `--risk {}`; P95 is projected per GPU in use.", sizings.accepted);
         table.notes.extend(outside(workloads, shown));
         table.notes.push(risk);
     }
@@ -218,22 +212,16 @@ fn fleet_headline(sizings: &[Sizing]) -> String {
     let resized = sizings.iter().flat_map(|sizing| &sizing.plan);
     let resized = resized.filter(|action| action.kind() == ActionKind::Rightsize);
     let saved: Vec<Money> = resized.map(Action::monthly_savings).collect();
-    let words = sum(saved.iter().copied().map(Some)).map_or(String::new(), |saved| {
-        format!(", which saves {} per month", money(saved))
-    });
+    let words = sum(saved.iter().copied().map(Some))
+        .map_or(String::new(), |saved| format!(", which saves {} per month", money(saved)));
     let workloads = counted(sizings.len() as u64, "workload", "workloads");
-    format!(
-        "The plan moves {} of {workloads} to another type{words}",
-        count(saved.len() as u64)
-    )
+    format!("The plan moves {} of {workloads} to another type{words}", count(saved.len() as u64))
 }
 
 /// Several workloads, a row each, and why the others stay as they are.
 fn fleet(sizings: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
-    let savings: Vec<Option<Money>> = sizings
-        .iter()
-        .filter_map(|sizing| Some(sizing.best()?.monthly_savings))
-        .collect();
+    let savings: Vec<Option<Money>> =
+        sizings.iter().filter_map(|sizing| Some(sizing.best()?.monthly_savings)).collect();
     let total = sum(savings.iter().copied()).map_or(String::new(), |saved| {
         let (month, year) = (money(saved), money(a_year(saved)));
         format!(" would save {month} per month, {year} per year, each by itself")
@@ -243,10 +231,8 @@ fn fleet(sizings: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
         count(savings.len() as u64),
         counted(sizings.len() as u64, "workload", "workloads")
     );
-    let best: Vec<(&Sizing, &Candidate)> = listed
-        .iter()
-        .filter_map(|sizing| Some((*sizing, sizing.best()?)))
-        .collect();
+    let best: Vec<(&Sizing, &Candidate)> =
+        listed.iter().filter_map(|sizing| Some((*sizing, sizing.best()?))).collect();
     let noun = ("workload", "workloads");
     let mut table = Table {
         summed: &["monthly_savings"],
@@ -256,9 +242,8 @@ fn fleet(sizings: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
         let caveats = best.caveats.iter();
         caveats.map(|caveat| (caveat.as_str(), sizing.name.as_str()))
     });
-    let seconds = best
-        .iter()
-        .filter_map(|(sizing, best)| averaged(demand(sizing)?, &best.considered));
+    let seconds =
+        best.iter().filter_map(|(sizing, best)| averaged(demand(sizing)?, &best.considered));
     table.notes = rows! {
         for (caveat, names) in grouped(caveats) => format!("! {}: {caveat}", some_of(names.into_iter(), NAMED));
         for seconds in seconds.max() => format!("! {}", averaged_away(seconds));
@@ -310,23 +295,15 @@ fn one_headline(sizing: &Sizing) -> String {
 /// What a workload uses, in words.
 fn uses(demand: &Demand) -> String {
     let holders = demand.gpus_held.saturating_sub(demand.gpus_active);
-    let holders = counted(
-        holders.into(),
-        "GPU only holding memory",
-        "GPUs only holding memory",
-    );
+    let holders = counted(holders.into(), "GPU only holding memory", "GPUs only holding memory");
     let active = match demand.gpus_active {
         0 => "no GPU in use".to_owned(),
         gpus => counted(u64::from(gpus), "GPU in use", "GPUs in use"),
     };
     let peak = demand.gpu_peak.filter(|_| demand.gpus_active > 0);
-    let cpu = demand
-        .cpu_p95
-        .map_or("unknown".to_owned(), |p95| format!("p95 {}", percent(p95)));
+    let cpu = demand.cpu_p95.map_or("unknown".to_owned(), |p95| format!("p95 {}", percent(p95)));
     let memory = demand.memory_p95_mib;
-    let memory = memory.map_or("unknown".to_owned(), |mib| {
-        format!("{:.1} GiB", mib / 1024.0)
-    });
+    let memory = memory.map_or("unknown".to_owned(), |mib| format!("{:.1} GiB", mib / 1024.0));
     let least = counted(demand.least_instances.into(), "replica", "replicas");
     let parts: Vec<String> = rows! {
         active;
@@ -352,10 +329,8 @@ fn one_workload(sizing: &Sizing) -> Vec<Table> {
     };
     let noun = ("type", "types");
     let planned = |row: &Candidate| {
-        let mut targets = sizing
-            .plan
-            .iter()
-            .filter(|action| action.kind() == ActionKind::Rightsize);
+        let mut targets =
+            sizing.plan.iter().filter(|action| action.kind() == ActionKind::Rightsize);
         targets.any(|action| action.target().is_some_and(|target| row.is_at(target)))
     };
     let rows = sized.accepted().map(|row| (row, planned(row)));
@@ -372,9 +347,7 @@ fn one_workload(sizing: &Sizing) -> Vec<Table> {
     let unsuitable = sized.rejected();
     let mut others = Table::of("rejected", "NOT SUITABLE", noun, rejected(), unsuitable);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    let reasons = sized
-        .rejected()
-        .filter_map(|row| row.considered.rejection.as_ref());
+    let reasons = sized.rejected().filter_map(|row| row.considered.rejection.as_ref());
     for reason in reasons {
         *counts.entry(reason.name()).or_default() += 1;
     }
@@ -405,9 +378,7 @@ fn outside(sizings: &[Sizing], shown: &[usize]) -> Option<String> {
 fn plan(actions: &[Action]) -> Vec<String> {
     let words = actions.iter().map(|action| {
         let kind = action.kind();
-        action
-            .target()
-            .map_or_else(|| kind.to_string(), |target| format!("{kind} to {target}"))
+        action.target().map_or_else(|| kind.to_string(), |target| format!("{kind} to {target}"))
     });
     words.collect()
 }

@@ -113,7 +113,5 @@ fn is_throttled(gpu: &LiveGpu) -> Option<bool> {
 
 /// Number and model, or profile of a MIG instance.
 fn labels(gpu: &LiveGpu) -> Labels {
-    Labels::default()
-        .with("gpu", &gpu.number)
-        .with("model", gpu.name.as_deref().unwrap_or(""))
+    Labels::default().with("gpu", &gpu.number).with("model", gpu.name.as_deref().unwrap_or(""))
 }

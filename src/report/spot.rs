@@ -24,12 +24,7 @@ const NAMED: usize = 12;
 pub(super) const WORKLOAD_KINDS: &[&str] = WorkloadKind::NAMES;
 const PURCHASE_OPTIONS: &[&str] = PurchaseOption::NAMES;
 const BANDS: &[&str] = &["<5%", "5-10%", "10-15%", "15-20%", ">20%"];
-const SPOT_BASES: &[&str] = &[
-    "zones-median",
-    "region-median",
-    "catalog-average",
-    "own-price",
-];
+const SPOT_BASES: &[&str] = &["zones-median", "region-median", "catalog-average", "own-price"];
 
 columns! {
     fn fleet(report: SpotReport) {
@@ -152,10 +147,8 @@ pub fn spot_type_doc(assessment: &SpotAssessment) -> Doc {
 /// Spot for a fleet as a document: a row for each workload.
 pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
     let assessments = &report.assessments;
-    let eligible: Vec<&SpotAssessment> = assessments
-        .iter()
-        .filter(|row| row.eligibility.is_ok())
-        .collect();
+    let eligible: Vec<&SpotAssessment> =
+        assessments.iter().filter(|row| row.eligibility.is_ok()).collect();
     let saved = CURRENCIES.iter().filter_map(|code| {
         let saved = eligible.iter().map(|row| row.effective_monthly_savings);
         sum(saved.filter(|saved| saved.is_some_and(|amount| amount.currency().code() == *code)))
@@ -187,11 +180,7 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
         name: "spot",
         headline,
         record: Record::of(fleet(), report),
-        screens: vec![
-            table.clone(),
-            reasons_table(title, reasons),
-            zones(assessments),
-        ],
+        screens: vec![table.clone(), reasons_table(title, reasons), zones(assessments)],
         tables: vec![table],
         gaps: Some(report.gaps.clone()),
         ..Doc::default()
@@ -207,10 +196,7 @@ pub fn spot_schema() -> Result<String, serde_json::Error> {
                  docs/levers/spot.md says what each key means. Rates are per hour and instance, \
                  amounts per month have cents, percentages are 0-100. Keys may be added within a \
                  schema version.";
-    let type_doc = Doc {
-        record: Record::heads(one_type()),
-        ..Doc::default()
-    };
+    let type_doc = Doc { record: Record::heads(one_type()), ..Doc::default() };
     let fleet_doc = Doc {
         record: Record::heads(fleet()),
         tables: vec![workloads(&[])],
@@ -317,10 +303,7 @@ fn percentage(share: Decimal) -> Option<f64> {
 fn currency(row: &SpotAssessment) -> Option<Currency> {
     let zones = row.zones.iter().map(|zone| &zone.quote);
     let mut quotes = row.on_demand.iter().chain(zones);
-    let cost = row
-        .workload
-        .as_ref()
-        .and_then(|workload| workload.monthly_cost);
+    let cost = row.workload.as_ref().and_then(|workload| workload.monthly_cost);
     let quoted = quotes.next().map(|quote| quote.rate.currency());
     quoted.or(cost.map(Money::currency))
 }
@@ -328,10 +311,9 @@ fn currency(row: &SpotAssessment) -> Option<Currency> {
 /// What a spot price is, in words.
 fn basis_words(basis: SpotBasis, zones: usize) -> String {
     match basis {
-        SpotBasis::ZonesMedian => format!(
-            "median of time-weighted means over {}",
-            counted(zones as u64, "zone", "zones")
-        ),
+        SpotBasis::ZonesMedian => {
+            format!("median of time-weighted means over {}", counted(zones as u64, "zone", "zones"))
+        }
         SpotBasis::RegionMedian => "regional price, as last read".to_owned(),
         SpotBasis::CatalogAverage => "catalog average; no price history read".to_owned(),
         SpotBasis::OwnPrice => "custom price".to_owned(),
@@ -341,10 +323,7 @@ fn basis_words(basis: SpotBasis, zones: usize) -> String {
 fn given(assessment: &SpotAssessment) -> Vec<Given> {
     let on_demand = assessment.on_demand.as_ref();
     let spot = assessment.figures.as_ref().map(|figures| &figures.spot);
-    let band = figures(assessment, |figures| {
-        figures.interruptions.band_per_node_hour
-    })
-    .flatten();
+    let band = figures(assessment, |figures| figures.interruptions.band_per_node_hour).flatten();
     let checkpointing = &assessment.job.checkpointing;
     let no_price = || "no price".to_owned();
     let on_demand_source =
@@ -373,16 +352,11 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     } else {
         "from the band"
     };
-    let interval_words = if figures.is_best_interval {
-        "the best interval up to an hour"
-    } else {
-        "as specified"
-    };
+    let interval_words =
+        if figures.is_best_interval { "the best interval up to an hour" } else { "as specified" };
     let nodes = counted(u64::from(assessment.job.nodes), "node", "nodes");
-    let (interval, restart) = (
-        figures.checkpoint_interval,
-        assessment.job.checkpointing.restart.as_secs(),
-    );
+    let (interval, restart) =
+        (figures.checkpoint_interval, assessment.job.checkpointing.restart.as_secs());
     let (spot, on_demand) = (figures.spot.rate.an_hour(), figures.on_demand.an_hour());
     let effective = figures.effective.map(HourlyRate::an_hour);
     let saved = |rate: Money, share: Option<Decimal>| {
@@ -410,9 +384,8 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         Some(_) => "interruptions at which spot costs the same as on-demand",
         None => "none: at this interval spot never costs less than on-demand",
     };
-    let effective_saved = effective.map_or_else(String::new, |rate| {
-        saved(rate, figures.effective_savings_percent())
-    });
+    let effective_saved =
+        effective.map_or_else(String::new, |rate| saved(rate, figures.effective_savings_percent()));
     let overhead_percent = Value::make_number(percentage(figures.overhead), 4);
     rows! {
         Step::new("interruptions per job-hour", format!("{nodes} ({why})"), Value::make_millionths(figures.interruptions.per_hour));

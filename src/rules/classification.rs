@@ -56,11 +56,7 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
 }
 
 fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Verdict {
-    if let Some(reason) = workload
-        .usage
-        .iter()
-        .find_map(|usage| usage.contradiction())
-    {
+    if let Some(reason) = workload.usage.iter().find_map(|usage| usage.contradiction()) {
         return Verdict::insufficient(reason.to_owned());
     }
     let Some(utilization) = workload.utilization else {
@@ -125,11 +121,7 @@ fn by_utilization(
     Verdict {
         classification,
         state,
-        confidence: Some(if is_measured {
-            Confidence::Measured
-        } else {
-            Confidence::Derived
-        }),
+        confidence: Some(if is_measured { Confidence::Measured } else { Confidence::Derived }),
         reason,
         idle_power_percent: None,
         busy_cpu_percent: busy_cpu_percent(workload, policy).filter(|_| is_idle),
@@ -138,10 +130,7 @@ fn by_utilization(
 
 /// p95 of the CPU, where that of every instance shows that it works.
 fn busy_cpu_percent(workload: Measured<'_>, policy: &Policy) -> Option<f64> {
-    let busy = workload
-        .usage
-        .iter()
-        .map(|usage| usage.busy_cpu_percent(policy));
+    let busy = workload.usage.iter().map(|usage| usage.busy_cpu_percent(policy));
     let busy: Option<Vec<f64>> = busy.collect();
     busy?.into_iter().reduce(f64::min)
 }
@@ -156,14 +145,10 @@ fn class(mean: f64, policy: &Policy) -> (Classification, String) {
 
 fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
     let vram = gpu.vram.map(|vram| vram.samples);
-    [
-        Some(gpu.samples),
-        gpu.maxima.map(|maxima| maxima.samples),
-        vram,
-    ]
-    .into_iter()
-    .flatten()
-    .all(|samples| samples.coverage() >= policy.measured_coverage)
+    [Some(gpu.samples), gpu.maxima.map(|maxima| maxima.samples), vram]
+        .into_iter()
+        .flatten()
+        .all(|samples| samples.coverage() >= policy.measured_coverage)
 }
 
 /// First that holds: idle, idle-so-far, idle-held, stalled, mostly-idle, saturated, bursty,
@@ -186,11 +171,7 @@ fn state(
             return None;
         }
         let held = vram.peak_percent()? >= policy.idle_held_vram_percent;
-        return Some(if held {
-            UsageState::IdleHeld
-        } else {
-            UsageState::Idle
-        });
+        return Some(if held { UsageState::IdleHeld } else { UsageState::Idle });
     }
     if is_stalled(workload, utilization, policy) {
         return Some(UsageState::Stalled);
@@ -219,9 +200,8 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
         return Some(false);
     };
     // A maximum is at least its average, so that averages alone can rule it out.
-    let measures_every_gpu = workload
-        .visible_gpus()
-        .is_some_and(|visible| only.measures_every_gpu(visible));
+    let measures_every_gpu =
+        workload.visible_gpus().is_some_and(|visible| only.measures_every_gpu(visible));
     let is_ruled_out = !measures_every_gpu
         || workload.gpus().any(GpuUsage::encodes)
         || utilization.working_periods_a_week > spared_periods(utilization)
@@ -269,19 +249,13 @@ pub(super) fn standstill(
         let each: Option<Vec<f64>> = each.map(|reading| Some(reading?.0)).collect();
         each?.into_iter().reduce(f64::max)
     };
-    let watts = most(|gpu| {
-        gpu.power
-            .and_then(|power| Some((power.p95_w?, power.samples)))
-    });
+    let watts = most(|gpu| gpu.power.and_then(|power| Some((power.p95_w?, power.samples))));
     let power = watts.zip(stalled_below_watts(shape));
     let power = power.filter(|(watts, rests_up_to)| watts <= rests_up_to);
     if let Some((watts, rests_up_to)) = power {
         return Some(Standstill::Power { watts, rests_up_to });
     }
-    let percent = most(|gpu| {
-        gpu.sm
-            .map(|activity| (activity.p95_percent, activity.samples))
-    });
+    let percent = most(|gpu| gpu.sm.map(|activity| (activity.p95_percent, activity.samples)));
     let percent = percent.filter(|percent| *percent < RESTING_SM_PERCENT)?;
     Some(Standstill::Sm { percent })
 }
@@ -368,9 +342,5 @@ fn by_power(
         [_] => Some(UsageState::IdleSoFar),
         _ => None,
     };
-    verdict(
-        Classification::Overprovisioned,
-        state,
-        format!("power {power} is at most {of_idle}"),
-    )
+    verdict(Classification::Overprovisioned, state, format!("power {power} is at most {of_idle}"))
 }

@@ -12,12 +12,8 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 /// Ids of the rules, ascending.
-pub const COMMITMENT_RULES: [&str; 4] = [
-    EXPIRING_COMMITMENT,
-    IDLE_CAPACITY_BLOCK,
-    IDLE_CAPACITY_RESERVATION,
-    UNDERUSED_COMMITMENT,
-];
+pub const COMMITMENT_RULES: [&str; 4] =
+    [EXPIRING_COMMITMENT, IDLE_CAPACITY_BLOCK, IDLE_CAPACITY_RESERVATION, UNDERUSED_COMMITMENT];
 
 const EXPIRING_COMMITMENT: &str = "expiring-commitment";
 const IDLE_CAPACITY_BLOCK: &str = "idle-capacity-block";
@@ -56,32 +52,16 @@ pub fn commitment_findings(
 /// nothing until that ends: of both nothing is said.
 fn idle_capacity(commitment: &UnusedCommitment) -> Option<Finding> {
     let mean = commitment.mean_room?.to_f64()?;
-    let is_paid = commitment
-        .monthly_cost
-        .is_some_and(|cost| cost.amount().is_zero());
+    let is_paid = commitment.monthly_cost.is_some_and(|cost| cost.amount().is_zero());
     if commitment.committed_until.is_some() || is_paid {
         return None;
     }
-    let savings = commitment
-        .actions
-        .first()
-        .map(|action| action.monthly_savings());
-    let caveats = commitment
-        .actions
-        .first()
-        .map_or(&[][..], |action| action.caveats());
+    let savings = commitment.actions.first().map(|action| action.monthly_savings());
+    let caveats = commitment.actions.first().map_or(&[][..], |action| action.caveats());
     let judgement = Assessment {
         severity: Severity::Critical,
-        confidence: if commitment.is_shared {
-            Confidence::Derived
-        } else {
-            Confidence::Measured
-        },
-        kind: if commitment.is_shared {
-            FindingKind::Optimization
-        } else {
-            FindingKind::Waste
-        },
+        confidence: if commitment.is_shared { Confidence::Derived } else { Confidence::Measured },
+        kind: if commitment.is_shared { FindingKind::Optimization } else { FindingKind::Waste },
         title: format!("capacity for {} is reserved but not used", commitment.name),
         monthly_savings: savings.filter(|saving: &Money| !saving.amount().is_zero()),
         recommendation: Recommendation {
@@ -104,13 +84,7 @@ fn idle_capacity(commitment: &UnusedCommitment) -> Option<Finding> {
         threshold: 0.0,
         unit: "instances",
     };
-    Some(Finding::new(
-        IDLE_CAPACITY_RESERVATION,
-        &commitment.id,
-        judgement,
-        decisive,
-        Vec::new(),
-    ))
+    Some(Finding::new(IDLE_CAPACITY_RESERVATION, &commitment.id, judgement, decisive, Vec::new()))
 }
 
 /// Room in a Capacity Block is paid for whatever is done, and lost at its end: it is worth a
@@ -129,11 +103,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
     );
     let judgement = Assessment {
         severity: Severity::Warning,
-        confidence: if room.is_shared {
-            Confidence::Derived
-        } else {
-            Confidence::Measured
-        },
+        confidence: if room.is_shared { Confidence::Derived } else { Confidence::Measured },
         kind: FindingKind::Optimization,
         title: format!(
             "{free} of {} × {} in {} are unused in a Capacity Block that is paid until {until}",
@@ -165,13 +135,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
         threshold: 0.0,
         unit: "instances",
     };
-    Some(Finding::new(
-        IDLE_CAPACITY_BLOCK,
-        &reservation.id,
-        judgement,
-        decisive,
-        Vec::new(),
-    ))
+    Some(Finding::new(IDLE_CAPACITY_BLOCK, &reservation.id, judgement, decisive, Vec::new()))
 }
 
 /// Silent about a Compute Savings Plan: what else it pays for is not seen.
@@ -207,10 +171,7 @@ fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option
                 |change| format!("{} instead of {}", change.region, change.zone),
             ),
             steps: vec![
-                format!(
-                    "it is committed until {}: stopping saves nothing",
-                    day(commitment)
-                ),
+                format!("it is committed until {}: stopping saves nothing", day(commitment)),
                 "run on-demand workloads on its types, in its region and zone".to_owned(),
                 "check whether other accounts of the organization use it".to_owned(),
             ],
@@ -227,13 +188,7 @@ fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option
         threshold: LEAST_UTILIZATION_PERCENT.to_f64()?,
         unit: "%",
     };
-    Some(Finding::new(
-        UNDERUSED_COMMITMENT,
-        &commitment.id,
-        judgement,
-        decisive,
-        Vec::new(),
-    ))
+    Some(Finding::new(UNDERUSED_COMMITMENT, &commitment.id, judgement, decisive, Vec::new()))
 }
 
 fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
@@ -279,27 +234,13 @@ fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
         threshold: EXPIRES_WITHIN_DAYS as f64,
         unit: "days",
     };
-    Some(Finding::new(
-        EXPIRING_COMMITMENT,
-        &commitment.id,
-        judgement,
-        decisive,
-        Vec::new(),
-    ))
+    Some(Finding::new(EXPIRING_COMMITMENT, &commitment.id, judgement, decisive, Vec::new()))
 }
 
 fn words(commitment: &CommitmentUse) -> &'static str {
-    if commitment.kind.is_reserved() {
-        "the reservation"
-    } else {
-        "the savings plan"
-    }
+    if commitment.kind.is_reserved() { "the reservation" } else { "the savings plan" }
 }
 
 fn day(commitment: &CommitmentUse) -> String {
-    commitment
-        .end
-        .to_zoned(jiff::tz::TimeZone::UTC)
-        .date()
-        .to_string()
+    commitment.end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
 }

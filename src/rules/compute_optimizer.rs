@@ -55,21 +55,15 @@ pub(super) fn second_opinion(workload: &Workload) -> Option<Evidence> {
             ),
         },
         observed: holding as f64,
-        comparator: if agrees {
-            Comparator::Equal
-        } else {
-            Comparator::LessThan
-        },
+        comparator: if agrees { Comparator::Equal } else { Comparator::LessThan },
         threshold: signs.len() as f64,
         unit: "signs",
     })
 }
 
 fn signs(workload: &Workload) -> Option<[Sign; 5]> {
-    let summary = workload
-        .utilization
-        .as_ref()
-        .filter(|summary| summary.signal == Signal::GpuUtilization)?;
+    let summary =
+        workload.utilization.as_ref().filter(|summary| summary.signal == Signal::GpuUtilization)?;
     let below = |name, observed, threshold, unit| Sign {
         name,
         observed,
@@ -91,12 +85,7 @@ fn signs(workload: &Workload) -> Option<[Sign; 5]> {
         // AWS says unused in 99% of the window. A series by the hour cannot
         // tell a tenth of a percent: no session at all is asked for.
         below("encoder sessions", sessions, 1.0, "concurrent"),
-        below(
-            "VRAM",
-            workload.vram()?.peak_percent()?,
-            VRAM_BELOW_PERCENT,
-            "%",
-        ),
+        below("VRAM", workload.vram()?.peak_percent()?, VRAM_BELOW_PERCENT, "%"),
         below("maximum CPU", cpu, IDLE_CPU_PERCENT, "%"),
         below("network", network, IDLE_NETWORK_MB_PER_DAY, "MB/day"),
     ])
@@ -107,8 +96,5 @@ fn largest<T>(
     items: impl IntoIterator<Item = T>,
     figure: impl Fn(T) -> Option<f64>,
 ) -> Option<f64> {
-    items
-        .into_iter()
-        .map(figure)
-        .try_fold(0.0_f64, |largest, value| Some(largest.max(value?)))
+    items.into_iter().map(figure).try_fold(0.0_f64, |largest, value| Some(largest.max(value?)))
 }

@@ -42,18 +42,11 @@ impl DeviceAlert {
         let readings = subject.workload.gpus().filter_map(reading);
         let over: Vec<Reading> = readings.filter(is_over).collect();
         let number = over.len();
-        let worst = over
-            .into_iter()
-            .max_by(|left, right| left.observed.total_cmp(&right.observed))?;
+        let worst =
+            over.into_iter().max_by(|left, right| left.observed.total_cmp(&right.observed))?;
         let gpu_count = subject.workload.gpus().count();
-        let is_whole = [worst.observed, worst.threshold]
-            .iter()
-            .all(|figure| figure.fract() == 0.0);
-        let decimals = if is_whole {
-            0
-        } else {
-            decimals_apart(worst.observed, worst.threshold)
-        };
+        let is_whole = [worst.observed, worst.threshold].iter().all(|figure| figure.fract() == 0.0);
+        let decimals = if is_whole { 0 } else { decimals_apart(worst.observed, worst.threshold) };
         let judgement = Assessment {
             severity: meta.severity,
             confidence: subject.verdict.confidence.unwrap_or(Confidence::Derived),
@@ -76,22 +69,13 @@ impl DeviceAlert {
             },
         };
         let decisive = Evidence {
-            observation: Observation::Fact {
-                name: self.figure,
-                origin: self.origin.to_owned(),
-            },
+            observation: Observation::Fact { name: self.figure, origin: self.origin.to_owned() },
             observed: worst.observed,
             comparator: self.comparator,
             threshold: worst.threshold,
             unit: self.unit,
         };
-        Some(Finding::new(
-            meta.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            Vec::new(),
-        ))
+        Some(Finding::new(meta.id, subject.workload.id(), judgement, decisive, Vec::new()))
     }
 }
 

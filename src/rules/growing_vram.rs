@@ -51,9 +51,7 @@ impl Rule for GrowingVram {
         let first = window.map_or(i64::MIN, |window| {
             (window.start.as_second() + DAY_SECONDS - 1).div_euclid(DAY_SECONDS)
         });
-        let end = window.map_or(i64::MAX, |window| {
-            window.end.as_second().div_euclid(DAY_SECONDS)
-        });
+        let end = window.map_or(i64::MAX, |window| window.end.as_second().div_euclid(DAY_SECONDS));
         ALERT.finding(&META, subject, |gpu| {
             let days = gpu.vram_days.iter();
             let whole = days.filter(|(day, _)| (first..end).contains(day));

@@ -47,10 +47,7 @@ impl Rule for HotGpu {
         let limit = spec.and_then(|spec| spec.max_operating_c);
         let threshold = limit.or(AlertKind::Hot.threshold())?;
         ALERT.finding(&META, subject, |gpu| {
-            Some(Reading {
-                observed: gpu.temperature_max_c?,
-                threshold,
-            })
+            Some(Reading { observed: gpu.temperature_max_c?, threshold })
         })
     }
 }

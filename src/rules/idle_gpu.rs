@@ -71,17 +71,9 @@ impl Rule for IdleGpu {
             title: format!(
                 "{} is idle: {} {:.decimals$}% (p99) for {}{}",
                 subject.members(),
-                if by_power {
-                    "power stays at"
-                } else {
-                    "the busiest GPU stays at"
-                },
+                if by_power { "power stays at" } else { "the busiest GPU stays at" },
                 decisive.observed,
-                counted(
-                    format!("{:.0}", summary.sampled_hours() / 24.0),
-                    "day",
-                    "days"
-                ),
+                counted(format!("{:.0}", summary.sampled_hours() / 24.0), "day", "days"),
                 subject.busy_cpu_words()
             ),
             monthly_savings: subject.idle_savings(),
@@ -89,13 +81,7 @@ impl Rule for IdleGpu {
                 .beside_busy_cpu()
                 .unwrap_or_else(|| recommendation(subject, by_power)),
         };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            further,
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
     }
 }
 

@@ -51,11 +51,7 @@ impl Rule for IdleHeldGpu {
                 "{} holds {:.1} GiB of VRAM and has been idle for {}{}",
                 subject.members(),
                 subject.workload.vram()?.peak_mib / 1024.0,
-                counted(
-                    format!("{:.0}", summary.sampled_hours() / 24.0),
-                    "day",
-                    "days"
-                ),
+                counted(format!("{:.0}", summary.sampled_hours() / 24.0), "day", "days"),
                 subject.busy_cpu_words()
             ),
             monthly_savings: subject.idle_savings(),

@@ -44,15 +44,9 @@ impl Rule for IdleSoFar {
         )?;
         let observed_days = summary.observed_seconds as f64 / SECONDS_A_DAY;
         let needed_days = subject.policy.idle_min_days;
-        let age = subject
-            .as_of
-            .duration_since(subject.workload.first_seen())
-            .as_secs_f64();
+        let age = subject.as_of.duration_since(subject.workload.first_seen()).as_secs_f64();
         let mut missing = Vec::new();
-        if !subject
-            .policy
-            .is_long_enough(summary.observed_seconds, summary.period_seconds)
-        {
+        if !subject.policy.is_long_enough(summary.observed_seconds, summary.period_seconds) {
             missing.push(format!(
                 "samples of {} are needed, {observed_days:.1} are available: audit again later, \
                  or with a longer `--lookback`",
@@ -84,12 +78,6 @@ impl Rule for IdleSoFar {
                 caveats: Vec::new(),
             },
         };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            Vec::new(),
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, Vec::new()))
     }
 }

@@ -23,10 +23,8 @@ const FEWER_NODES: Advice = (
         "consider a smaller GPU with enough VRAM for the peak, in another instance group",
     ],
 );
-const SMALLER: Advice = (
-    "use a smaller instance type",
-    &["consider a smaller GPU with enough VRAM for the peak"],
-);
+const SMALLER: Advice =
+    ("use a smaller instance type", &["consider a smaller GPU with enough VRAM for the peak"]);
 
 /// What to do about machines that are used too little. Neither a schedule for what can only
 /// be deleted, nor sharing of a host that the service runs.

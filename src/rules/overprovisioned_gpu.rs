@@ -38,10 +38,8 @@ impl Rule for OverprovisionedGpu {
             return None;
         }
         let summary = subject.utilization()?;
-        let decisive = subject.mean_evidence(
-            Comparator::LessThan,
-            subject.policy.overprovisioned_below_percent,
-        )?;
+        let decisive = subject
+            .mean_evidence(Comparator::LessThan, subject.policy.overprovisioned_below_percent)?;
         let p95 = subject.sampled(
             "p95",
             Statistic::Average,
@@ -87,16 +85,7 @@ impl Rule for OverprovisionedGpu {
             },
         };
         // The comparison is evidence only where it holds.
-        let further = p95
-            .filter(|p95| p95.observed < p95.threshold)
-            .into_iter()
-            .collect();
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            further,
-        ))
+        let further = p95.filter(|p95| p95.observed < p95.threshold).into_iter().collect();
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
     }
 }

@@ -45,11 +45,7 @@ impl Rule for PowerNearLimit {
         let shape = subject.workload.shape.as_ref()?;
         let limit = gpu_spec(shape.gpu.as_ref()?)?.power_limit_w?;
         let threshold = limit * AlertKind::PowerNearLimit.threshold()? / 100.0;
-        ALERT.finding(&META, subject, |gpu| {
-            Some(Reading {
-                observed: gpu.power?.p95_w?,
-                threshold,
-            })
-        })
+        ALERT
+            .finding(&META, subject, |gpu| Some(Reading { observed: gpu.power?.p95_w?, threshold }))
     }
 }

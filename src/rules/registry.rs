@@ -65,10 +65,7 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
     }
     let silences = missing
         .into_iter()
-        .map(|(need, rules)| Silence {
-            missing_data: missing_data(subject, need),
-            rules,
-        })
+        .map(|(need, rules)| Silence { missing_data: missing_data(subject, need), rules })
         .collect();
     (findings, silences)
 }

@@ -33,10 +33,8 @@ impl Rule for SaturatedGpu {
             return None;
         }
         let summary = subject.utilization()?;
-        let mean = subject.mean_evidence(
-            Comparator::GreaterThan,
-            subject.policy.saturated_above_percent,
-        )?;
+        let mean = subject
+            .mean_evidence(Comparator::GreaterThan, subject.policy.saturated_above_percent)?;
         let hours = subject.sampled(
             "share of hours above 95%",
             Statistic::Average,
@@ -46,11 +44,7 @@ impl Rule for SaturatedGpu {
         )?;
         let decimals = decimals_apart(mean.observed, mean.threshold);
         let by_mean = mean.observed > mean.threshold;
-        let (decisive, further) = if by_mean {
-            (mean, Vec::new())
-        } else {
-            (hours, Vec::new())
-        };
+        let (decisive, further) = if by_mean { (mean, Vec::new()) } else { (hours, Vec::new()) };
         let judgement = Assessment {
             severity: META.severity,
             // That it serves is known from a tag at best.
@@ -76,12 +70,6 @@ impl Rule for SaturatedGpu {
                 caveats: Vec::new(),
             },
         };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            further,
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
     }
 }

@@ -19,12 +19,7 @@ const META: RuleMeta = RuleMeta {
     id: "shareable-gpu",
     title: "Tenants on whole GPUs that would fit on slices",
     severity: Severity::Warning,
-    needs: &[
-        Need::Utilization,
-        Need::PerGpuUtilization,
-        Need::Vram,
-        Need::Price,
-    ],
+    needs: &[Need::Utilization, Need::PerGpuUtilization, Need::Vram, Need::Price],
 };
 
 impl Rule for ShareableGpu {
@@ -102,12 +97,6 @@ impl Rule for ShareableGpu {
                 caveats: sharing.action.caveats().to_vec(),
             },
         };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            vec![fullest],
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, vec![fullest]))
     }
 }

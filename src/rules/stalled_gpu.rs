@@ -46,16 +46,9 @@ impl Rule for StalledGpu {
             standstills.reduce(|left, right| if left < right { right } else { left })?;
         let mean = subject.utilization()?.distribution.mean;
         let (said, decisive) = shown(standstill);
-        let at_stake = subject
-            .workload
-            .monthly_cost()
-            .map_or_else(String::new, |cost| {
-                format!(
-                    ": {} {:.2} per month at stake",
-                    cost.currency(),
-                    cost.amount()
-                )
-            });
+        let at_stake = subject.workload.monthly_cost().map_or_else(String::new, |cost| {
+            format!(": {} {:.2} per month at stake", cost.currency(), cost.amount())
+        });
         let judgement = Assessment {
             severity: META.severity,
             confidence: subject.confidence(),
@@ -82,13 +75,7 @@ impl Rule for StalledGpu {
             },
         };
         let busy = subject.mean_evidence(Comparator::AtLeast, STALLED_FROM_PERCENT)?;
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            vec![busy],
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, vec![busy]))
     }
 }
 

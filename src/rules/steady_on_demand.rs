@@ -70,18 +70,9 @@ impl Rule for SteadyOnDemand {
                     "check existing commitments in the payer account".to_owned(),
                     format!("price of {} ({})", quote.effective_date, quote.source),
                 ],
-                caveats: is_oversized
-                    .then(|| NOTHING_SMALLER.to_owned())
-                    .into_iter()
-                    .collect(),
+                caveats: is_oversized.then(|| NOTHING_SMALLER.to_owned()).into_iter().collect(),
             },
         };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            Vec::new(),
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, Vec::new()))
     }
 }

@@ -32,9 +32,7 @@ impl Rule for StoppedWithStorage {
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         let idle_storage = &subject.workload.idle_storage;
         let resources = idle_storage.volumes + idle_storage.addresses;
-        let lately = subject
-            .workload
-            .stopped_within(subject.policy.idle_grace(), subject.as_of);
+        let lately = subject.workload.stopped_within(subject.policy.idle_grace(), subject.as_of);
         if resources == 0 || lately {
             return None;
         }
@@ -59,12 +57,7 @@ impl Rule for StoppedWithStorage {
         let group = subject.workload.scaling_group.as_deref();
         let mut steps: Vec<String> = group.and_then(warm_pool_step).into_iter().collect();
         steps.extend(idle_storage.priced.iter().cloned());
-        steps.extend(
-            idle_storage
-                .unpriced
-                .iter()
-                .map(|what| format!("{what}: unpriced")),
-        );
+        steps.extend(idle_storage.unpriced.iter().map(|what| format!("{what}: unpriced")));
         steps.push("create snapshots of required data, then delete the volumes".to_owned());
         steps.push("release unused addresses".to_owned());
         let release = released(idle_storage, &subject.workload.key.region);
@@ -76,22 +69,14 @@ impl Rule for StoppedWithStorage {
             severity: META.severity,
             // The bill is a fact; that it is not started again is one only after a
             // known while.
-            confidence: if subject
-                .workload
-                .members
-                .iter()
-                .any(|member| member.stopped_at.is_none())
+            confidence: if subject.workload.members.iter().any(|member| member.stopped_at.is_none())
             {
                 Confidence::Derived
             } else {
                 Confidence::Measured
             },
             kind: FindingKind::Waste,
-            title: format!(
-                "stopped {} still has {}",
-                subject.fleet(),
-                kept(idle_storage)
-            ),
+            title: format!("stopped {} still has {}", subject.fleet(), kept(idle_storage)),
             monthly_savings: saved.filter(|saved| !saved.amount().is_zero()),
             recommendation: Recommendation {
                 action: "release the storage".to_owned(),
@@ -120,9 +105,7 @@ fn kept(idle_storage: &IdleStorageCosts) -> String {
         "volume of unknown size",
         "volumes of unknown size",
     );
-    let mut parts: Vec<String> = of(idle_storage.volume_gib, "GiB", "GiB")
-        .into_iter()
-        .collect();
+    let mut parts: Vec<String> = of(idle_storage.volume_gib, "GiB", "GiB").into_iter().collect();
     parts.extend(unknown);
     if parts.is_empty() {
         parts.extend(of(idle_storage.addresses, "address", "addresses"));

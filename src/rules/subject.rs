@@ -121,9 +121,7 @@ impl Subject<'_> {
             Need::Maxima => {
                 self.is_judged_by_power()
                     || self.verdict.state.is_some()
-                    || self
-                        .utilization()
-                        .is_some_and(|summary| summary.maximum_p99.is_some())
+                    || self.utilization().is_some_and(|summary| summary.maximum_p99.is_some())
             }
             Need::HourlyMaxima => self.workload.activity.is_measured(),
             // Power alone never tells what memory holds; rules that read it
@@ -165,8 +163,7 @@ impl Subject<'_> {
 
     /// Whether power was all there was to judge.
     pub fn is_judged_by_power(&self) -> bool {
-        self.utilization()
-            .is_some_and(|summary| summary.signal == Signal::GpuPowerUtilization)
+        self.utilization().is_some_and(|summary| summary.signal == Signal::GpuPowerUtilization)
     }
 
     /// The summary that the verdict was judged on.
@@ -242,11 +239,8 @@ impl Subject<'_> {
     pub fn fleet(&self) -> String {
         let count = self.workload.instances.len();
         let instance_type = &self.workload.key.instance_type;
-        let mut fleet = if count == 1 {
-            instance_type.clone()
-        } else {
-            format!("{count} × {instance_type}")
-        };
+        let mut fleet =
+            if count == 1 { instance_type.clone() } else { format!("{count} × {instance_type}") };
         if let Some(runs) = self.workload.rests_on_runs() {
             fleet.push_str(&format!(" in {runs}"));
         }
@@ -284,18 +278,12 @@ impl Subject<'_> {
     /// about them.
     fn not_taken(&self) -> Vec<&Member> {
         let members = self.workload.members.iter();
-        members
-            .filter(|member| !self.held.is_taken_lately(&member.id))
-            .collect()
+        members.filter(|member| !self.held.is_taken_lately(&member.id)).collect()
     }
 
     /// What to do about them: no stop where all of them were taken lately.
     pub fn stop_or_confirm(&self, stop: &str) -> String {
-        if self.not_taken().is_empty() {
-            "confirm".to_owned()
-        } else {
-            stop.to_owned()
-        }
+        if self.not_taken().is_empty() { "confirm".to_owned() } else { stop.to_owned() }
     }
 
     pub fn stop_steps(&self) -> Vec<String> {
@@ -359,9 +347,7 @@ impl Subject<'_> {
     /// What a title about idle GPUs says of a busy CPU; empty beside a quiet one.
     pub fn busy_cpu_words(&self) -> String {
         let busy = self.verdict.busy_cpu_percent;
-        busy.map_or_else(String::new, |p95| {
-            format!(", and CPU works at {p95:.1}% (p95)")
-        })
+        busy.map_or_else(String::new, |p95| format!(", and CPU works at {p95:.1}% (p95)"))
     }
 
     /// What to do about idle GPUs beside a busy CPU; absent beside a quiet one.
@@ -395,10 +381,7 @@ impl Subject<'_> {
     /// What would stop an engineer from stopping them.
     pub fn stop_caveats(&self) -> Vec<String> {
         let stop = self.proposals.stop();
-        stop.map_or_else(
-            || self.held.caveats(&self.workload.members),
-            |stop| stop.caveats.clone(),
-        )
+        stop.map_or_else(|| self.held.caveats(&self.workload.members), |stop| stop.caveats.clone())
     }
 
     /// What stopping does not end, as a step of a recommendation.

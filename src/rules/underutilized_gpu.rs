@@ -37,15 +37,11 @@ impl Rule for UnderutilizedGpu {
             return None;
         }
         let mean = subject.utilization()?.distribution.mean;
-        let decisive = subject.mean_evidence(
-            Comparator::LessThan,
-            subject.policy.underutilized_below_percent,
-        )?;
+        let decisive = subject
+            .mean_evidence(Comparator::LessThan, subject.policy.underutilized_below_percent)?;
         let decimals = decimals_apart(mean, decisive.threshold);
-        let lower = subject.mean_evidence(
-            Comparator::AtLeast,
-            subject.policy.overprovisioned_below_percent,
-        );
+        let lower = subject
+            .mean_evidence(Comparator::AtLeast, subject.policy.overprovisioned_below_percent);
         let saturated = subject.verdict.state == Some(UsageState::Saturated);
         // A managed service shares no host.
         let steps: &[&str] = match subject.workload.key.component() {
@@ -59,11 +55,7 @@ impl Rule for UnderutilizedGpu {
             title: format!(
                 "{} has {mean:.decimals$}% average utilization{}",
                 subject.fleet(),
-                if saturated {
-                    ", with saturated hours"
-                } else {
-                    ""
-                }
+                if saturated { ", with saturated hours" } else { "" }
             ),
             monthly_savings: subject.rightsizing_savings(),
             recommendation: subject.rightsizing_or("find the bottleneck before buying more", steps),

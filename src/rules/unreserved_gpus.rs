@@ -75,20 +75,10 @@ impl Rule for UnreservedGpus {
             (Comparator::GreaterThan, Decimal::ZERO),
         );
         let further = vec![
-            fact(
-                "GPUs of the instances",
-                physical,
-                (Comparator::GreaterThan, reserved),
-            ),
+            fact("GPUs of the instances", physical, (Comparator::GreaterThan, reserved)),
             fact("reserved GPUs", reserved, (Comparator::LessThan, physical)),
         ];
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            further,
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
     }
 }
 
@@ -101,11 +91,8 @@ fn recommendation(
     let count = Decimal::from(subject.group.instances.len());
     let needed = (reserved * count / physical).ceil();
     let mut steps = Vec::new();
-    let mut named: Vec<String> = host
-        .components
-        .iter()
-        .filter_map(|component| held(component, instance_type))
-        .collect();
+    let mut named: Vec<String> =
+        host.components.iter().filter_map(|component| held(component, instance_type)).collect();
     if !named.is_empty() {
         let others = named.len().saturating_sub(MOST_NAMED);
         named.truncate(MOST_NAMED);
@@ -153,11 +140,7 @@ fn held(component: &InferenceComponent, instance_type: &str) -> Option<String> {
 
 fn gpus(count: Decimal) -> String {
     let count = count.normalize();
-    if count == Decimal::ONE {
-        "1 GPU".to_owned()
-    } else {
-        format!("{count} GPUs")
-    }
+    if count == Decimal::ONE { "1 GPU".to_owned() } else { format!("{count} GPUs") }
 }
 
 fn fact(

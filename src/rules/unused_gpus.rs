@@ -42,11 +42,8 @@ impl Rule for UnusedGpus {
             .gpus()
             .filter(|gpu| subject.workload.never_uses(gpu, subject.policy))
             .collect();
-        let rarely: Vec<f64> = subject
-            .workload
-            .gpus()
-            .filter_map(GpuUsage::rarely_used_hours)
-            .collect();
+        let rarely: Vec<f64> =
+            subject.workload.gpus().filter_map(GpuUsage::rarely_used_hours).collect();
         let total = subject.workload.visible_gpus()?;
         if unused.is_empty() || unused.len() as u64 == total {
             return None;
@@ -55,10 +52,7 @@ impl Rule for UnusedGpus {
         let largest = maxima.clone().map(|peak| peak.largest).fold(0.0, f64::max);
         let samples = maxima.map(|peak| peak.samples).reduce(Samples::poorer)?;
         let summary = subject.utilization()?;
-        let holding = unused
-            .iter()
-            .filter(|gpu| gpu.is_allocated() == Some(true))
-            .count();
+        let holding = unused.iter().filter(|gpu| gpu.is_allocated() == Some(true)).count();
         let decisive = Evidence {
             observation: Observation::Fact {
                 name: "GPUs never active",
@@ -113,13 +107,7 @@ impl Rule for UnusedGpus {
                 &["check device visibility and the launcher's process count first"],
             ),
         };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            vec![maximum],
-        ))
+        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, vec![maximum]))
     }
 }
 

@@ -84,9 +84,8 @@ impl Alternatives {
         let resizes = resizes.filter_map(|offered| resize(offered, &today, schedule));
         alternatives.resizes = resizes.collect();
         let markets = proposals.spot().into_iter().flatten();
-        alternatives.spot = markets
-            .map(|(name, offer)| (name.clone(), market(name, offer, workload)))
-            .collect();
+        alternatives.spot =
+            markets.map(|(name, offer)| (name.clone(), market(name, offer, workload))).collect();
         alternatives.today = Some(today);
         alternatives
     }
@@ -96,12 +95,7 @@ fn scheduled(scheduling: &Scheduling) -> ScheduleOffer {
     ScheduleOffer {
         hours: ScheduledHours {
             on_share: Decimal::ONE - scheduling.schedule.saved_share,
-            on: scheduling
-                .schedule
-                .off_hours
-                .iter()
-                .map(|off| !off)
-                .collect(),
+            on: scheduling.schedule.off_hours.iter().map(|off| !off).collect(),
         },
         risk: scheduling.action.risk(),
         detail: scheduling.action.detail().to_owned(),
@@ -118,10 +112,7 @@ fn resize(offered: &Proposal, today: &Stage, schedule: Option<&Scheduling>) -> O
             let members: Vec<StageMember> = rightsizing
                 .moved
                 .iter()
-                .map(|instance| StageMember {
-                    hourly: instance.hourly,
-                    monthly: instance.monthly,
-                })
+                .map(|instance| StageMember { hourly: instance.hourly, monthly: instance.monthly })
                 .collect();
             let moved = rightsizing.moved.iter();
             let monthly: Decimal = moved.map(|instance| instance.monthly_at_todays_hours).sum();
@@ -148,11 +139,7 @@ fn resize(offered: &Proposal, today: &Stage, schedule: Option<&Scheduling>) -> O
     });
     Some(ResizeOffer {
         kind: action.kind(),
-        to: Stage {
-            instance_type: target.instance_type.clone(),
-            count: target.count,
-            members,
-        },
+        to: Stage { instance_type: target.instance_type.clone(), count: target.count, members },
         fewer: fewer.clone(),
         slowdown,
         scheduled,
@@ -207,9 +194,7 @@ fn unknown_band(name: &str, figures: &SpotFigures) -> Option<String> {
 }
 
 fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String {
-    let percent = (figures.overhead * Decimal::ONE_HUNDRED)
-        .round_dp(2)
-        .normalize();
+    let percent = (figures.overhead * Decimal::ONE_HUNDRED).round_dp(2).normalize();
     format!(
         "{name} on spot at {} ({}); checkpoints each {:#} and lost work take {percent}% of \
          the time, so an hour of work costs {effective} instead of {}",
@@ -235,9 +220,7 @@ fn billed(
     let ended: BTreeSet<&ResourceId> = ended.iter().flat_map(|stop| &stop.members).collect();
     let committing = proposals.committing();
     let sized = committing.map(|proposal| proposal.places.as_slice());
-    let term_years = committing
-        .filter(|proposal| proposal.one_year_only)
-        .map(|_| 1);
+    let term_years = committing.filter(|proposal| proposal.one_year_only).map(|_| 1);
     let place_of = |id: &ResourceId| {
         let working = working?.members.as_slice();
         working.binary_search_by(|member| member.id.cmp(id)).ok()
@@ -262,11 +245,7 @@ fn billed(
                     is_room: false,
                 },
                 // What was launched in the current hour runs.
-                seen: if seen.is_empty() {
-                    [INSTANCE].into()
-                } else {
-                    seen.into()
-                },
+                seen: if seen.is_empty() { [INSTANCE].into() } else { seen.into() },
                 rested: rested.collect(),
                 monthly: cost.monthly_exact().amount(),
                 hourly: cost.hourly,

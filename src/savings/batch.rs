@@ -174,12 +174,7 @@ impl<'a> Share<'a> {
     /// be all that then runs in the environment.
     pub fn of(today: &'a BatchEnvironment, part: &'a Workload, ended: u32, is_whole: bool) -> Self {
         let left = vcpus(part, ended).and_then(|vcpus| today.without(vcpus));
-        Self {
-            part,
-            today,
-            then: left.filter(|_| is_whole),
-            ended,
-        }
+        Self { part, today, then: left.filter(|_| is_whole), ended }
     }
 
     /// What comes before settings with values: these are what a stop leaves.

@@ -24,9 +24,7 @@ impl<'a> ExistingCommitments<'a> {
     pub(super) fn lowerable(&self, id: &str) -> Option<&'a CapacityReservation> {
         let mut reservations = self.commitments.capacity_reservations.iter();
         let reservation = reservations.find(|reservation| reservation.id == id)?;
-        reservation
-            .can_be_cancelled(self.as_of)
-            .then_some(reservation)
+        reservation.can_be_cancelled(self.as_of).then_some(reservation)
     }
 
     /// Whether reserved instances of a type are there, or begin later.
@@ -100,10 +98,7 @@ impl<'a> ExistingCommitments<'a> {
             .flat_map(|term| {
                 [
                     (PriceOption::Reserved(term), "standard reserved instance"),
-                    (
-                        PriceOption::Ec2InstanceSavingsPlan(term),
-                        "EC2 Instance Savings Plan",
-                    ),
+                    (PriceOption::Ec2InstanceSavingsPlan(term), "EC2 Instance Savings Plan"),
                 ]
                 .map(|(option, name)| (term, option, name))
             })

@@ -52,9 +52,7 @@ impl SteadyUse {
     }
 
     fn on_demand_for(&self, instance_months: Decimal) -> Money {
-        self.on_demand
-            .times_hours(self.hours_per_month * instance_months)
-            .rounded()
+        self.on_demand.times_hours(self.hours_per_month * instance_months).rounded()
     }
 }
 
@@ -72,18 +70,11 @@ pub fn instalments(quote: &PriceQuote, term: CommitmentTerm) -> Instalments {
     let rate = quote.rate.amount();
     let total = rate * Decimal::from(term.hours());
     match term.payment {
-        PaymentOption::NoUpfront => Instalments {
-            upfront: Decimal::ZERO,
-            hourly: rate,
-        },
-        PaymentOption::PartialUpfront => Instalments {
-            upfront: total / Decimal::TWO,
-            hourly: rate / Decimal::TWO,
-        },
-        PaymentOption::AllUpfront => Instalments {
-            upfront: total,
-            hourly: Decimal::ZERO,
-        },
+        PaymentOption::NoUpfront => Instalments { upfront: Decimal::ZERO, hourly: rate },
+        PaymentOption::PartialUpfront => {
+            Instalments { upfront: total / Decimal::TWO, hourly: rate / Decimal::TWO }
+        }
+        PaymentOption::AllUpfront => Instalments { upfront: total, hourly: Decimal::ZERO },
     }
 }
 
@@ -268,10 +259,7 @@ impl ReservedReport {
     /// the command line.
     pub fn quotes(&self) -> impl Iterator<Item = &PriceQuote> {
         let sold = self.commitments.iter().map(|sold| sold.quote.as_ref());
-        [self.on_demand.as_ref(), self.capacity_block.as_ref()]
-            .into_iter()
-            .chain(sold)
-            .flatten()
+        [self.on_demand.as_ref(), self.capacity_block.as_ref()].into_iter().chain(sold).flatten()
     }
 }
 
@@ -293,10 +281,7 @@ mod tests {
     }
 
     fn figures(used: &SteadyUse, term: usize, upfront: &str, hourly: &str) -> CommitmentFigures {
-        let paid = Instalments {
-            upfront: decimal(upfront),
-            hourly: decimal(hourly),
-        };
+        let paid = Instalments { upfront: decimal(upfront), hourly: decimal(hourly) };
         CommitmentFigures::of(used, CommitmentTerm::ALL[term], paid)
     }
 
@@ -316,14 +301,8 @@ mod tests {
         assert_eq!(comparison.reserved_1yr_savings, Some(usd("85708.80")));
         let percent = |value: Option<Decimal>| value.expect("sold").round_dp(1).to_string();
         assert_eq!(percent(comparison.reserved_1yr_savings_pct), "40.5");
-        assert_eq!(
-            comparison.reserved_3yr_total_annualized,
-            Some(usd("90547.20"))
-        );
-        assert_eq!(
-            percent(comparison.reserved_3yr_savings_vs_ondemand_pct),
-            "57.2"
-        );
+        assert_eq!(comparison.reserved_3yr_total_annualized, Some(usd("90547.20")));
+        assert_eq!(percent(comparison.reserved_3yr_savings_vs_ondemand_pct), "57.2");
         // 1.82 × 8 760 × 8 and 1.31 × 26 280 × 8.
         assert_eq!(comparison.reserved_1yr_billed_total, Some(usd("127545.60")));
         assert_eq!(comparison.reserved_3yr_billed_total, Some(usd("275414.40")));
@@ -352,10 +331,7 @@ mod tests {
         let reserved = figures(&used, 4, "114053.19", "4.339923");
         // 114 053.19 / 26 280 = 4.339923516.
         assert_eq!(reserved.effective_hourly.round_dp(5), decimal("8.67985"));
-        assert_eq!(
-            reserved.break_even_utilization.round_dp(4),
-            decimal("0.3953")
-        );
+        assert_eq!(reserved.break_even_utilization.round_dp(4), decimal("0.3953"));
         // (38 017.73 + 4.339923 × 8 760) × 2 = 2 × 76 035.45548.
         assert_eq!(reserved.annual_total, usd("152070.91"));
         // Each month 16 029.07866 against 3 168.14379: 114 053.19 / 12 860.93487 = 8.87.
@@ -393,9 +369,6 @@ mod tests {
             .map(|paid| (paid.upfront.to_string(), paid.hourly.to_string()))
             .collect();
         let pair = |upfront: &str, hourly: &str| (upfront.to_owned(), hourly.to_owned());
-        assert_eq!(
-            split,
-            [pair("0", "2"), pair("8760", "1"), pair("17520", "0")]
-        );
+        assert_eq!(split, [pair("0", "2"), pair("8760", "1"), pair("17520", "0")]);
     }
 }

@@ -80,8 +80,7 @@ impl Checkpointing {
 
     /// The interval that the job keeps: the one given, else the best.
     pub fn kept_interval(&self, interruptions: f64) -> SignedDuration {
-        self.interval
-            .unwrap_or_else(|| self.best_interval(interruptions))
+        self.interval.unwrap_or_else(|| self.best_interval(interruptions))
     }
 
     /// Share of the time that is lost, `C/τ + λ(τ/2 + R)`; 1 and more when the
@@ -121,17 +120,11 @@ mod tests {
     #[test]
     fn bands_count_from_their_upper_edge() {
         // What is left after 730 hours at a constant hazard is what the band leaves.
-        for (band, left) in InterruptionBand::ALL
-            .iter()
-            .zip([0.95, 0.9, 0.85, 0.8, 0.5])
-        {
+        for (band, left) in InterruptionBand::ALL.iter().zip([0.95, 0.9, 0.85, 0.8, 0.5]) {
             let interruptions = Interruptions::of(Some(*band), 1, 0.0);
             let survivors = (-interruptions.per_hour * 730.0).exp();
             assert!((survivors - left).abs() < 1e-12, "{band}: {survivors}");
-            assert_eq!(
-                interruptions.band_per_node_hour,
-                Some(interruptions.per_hour)
-            );
+            assert_eq!(interruptions.band_per_node_hour, Some(interruptions.per_hour));
             assert!(!interruptions.is_prudence);
         }
     }
@@ -143,10 +136,7 @@ mod tests {
         assert!(prudent.is_prudence);
         let unknown = Interruptions::of(None, 1, 1.0);
         assert!((unknown.per_hour - 1.0 / 24.0).abs() < 1e-12);
-        assert_eq!(
-            (unknown.band_per_node_hour, unknown.is_prudence),
-            (None, true)
-        );
+        assert_eq!((unknown.band_per_node_hour, unknown.is_prudence), (None, true));
     }
 
     #[test]
@@ -165,10 +155,7 @@ mod tests {
 
     #[test]
     fn a_given_interval_is_kept() {
-        let given = Checkpointing {
-            interval: Some(seconds(7_200)),
-            ..Checkpointing::default()
-        };
+        let given = Checkpointing { interval: Some(seconds(7_200)), ..Checkpointing::default() };
         assert_eq!(given.kept_interval(1.0), seconds(7_200));
         assert_eq!(
             Checkpointing::default().kept_interval(1.0),

@@ -72,10 +72,5 @@ pub fn one_year_no_upfront(
         cost.compute_monthly,
         Risk::Medium,
     )?;
-    Some(Commitment {
-        action,
-        key,
-        quote,
-        break_even_utilization: break_even,
-    })
+    Some(Commitment { action, key, quote, break_even_utilization: break_even })
 }

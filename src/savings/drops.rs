@@ -26,10 +26,8 @@ impl Draft<'_> {
             for member in &members {
                 swap(&mut self.fleet, &self.paths[*member], 4, 0);
             }
-            let at_list: Vec<Vec<Decimal>> = members
-                .iter()
-                .map(|member| self.paths[*member].savings().collect())
-                .collect();
+            let at_list: Vec<Vec<Decimal>> =
+                members.iter().map(|member| self.paths[*member].savings().collect()).collect();
             let mut carried = Decimal::ZERO;
             let mut before = credit(&self.fleet);
             for step in 1..=4 {
@@ -120,21 +118,12 @@ impl Draft<'_> {
                 self.paths[*member].undo();
             }
         }
-        let sharing = || {
-            members
-                .iter()
-                .zip(&weights)
-                .filter(|(_, weight)| weight.is_some())
-        };
-        let saved: Decimal = sharing()
-            .map(|(member, _)| self.paths[*member].saved())
-            .sum();
+        let sharing = || members.iter().zip(&weights).filter(|(_, weight)| weight.is_some());
+        let saved: Decimal = sharing().map(|(member, _)| self.paths[*member].saved()).sum();
         let shares = members.first().filter(|_| has_helpers).map(|first| {
             let saved = Money::new(saved, self.workloads[*first].cost.currency());
-            let weights: Vec<Decimal> = weights
-                .iter()
-                .map(|weight| weight.unwrap_or_default())
-                .collect();
+            let weights: Vec<Decimal> =
+                weights.iter().map(|weight| weight.unwrap_or_default()).collect();
             allocate(saved, &weights)
         });
         for (place, (member, at_list)) in members.iter().zip(at_list).enumerate() {
@@ -168,10 +157,8 @@ impl Draft<'_> {
                 let bought = saved_by(&parts[*member]);
                 let kept = bought.min(cost.amount());
                 if kept < bought {
-                    let weights: Vec<Decimal> = parts[*member]
-                        .iter()
-                        .map(|part| part.saving.amount())
-                        .collect();
+                    let weights: Vec<Decimal> =
+                        parts[*member].iter().map(|part| part.saving.amount()).collect();
                     let own = allocate(Money::new(kept, cost.currency()), &weights);
                     for (part, saving) in parts[*member].iter_mut().zip(own) {
                         part.saving = saving;
@@ -191,9 +178,8 @@ impl Draft<'_> {
     }
 
     fn pass_on(&mut self, over: Decimal, members: &[usize], parts: &mut [Vec<CommitPart>]) {
-        let (ended, stays): (Vec<usize>, Vec<usize>) = members
-            .iter()
-            .partition(|member| self.paths[**member].stages.last.is_empty());
+        let (ended, stays): (Vec<usize>, Vec<usize>) =
+            members.iter().partition(|member| self.paths[**member].stages.last.is_empty());
         let over = over - self.pass_on_to_ended(over, &ended);
         let left = |member: &usize| {
             let saved = self.paths[*member].saved() + saved_by(&parts[*member]);
@@ -272,26 +258,18 @@ impl Draft<'_> {
         }
         let mut sets: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for component in self.fleet.components() {
-            sets.entry(joined.root(component))
-                .or_default()
-                .0
-                .push(component);
+            sets.entry(joined.root(component)).or_default().0.push(component);
         }
         for (workload, places) in own.iter().enumerate() {
             if let Some(first) = places.first() {
-                sets.entry(joined.root(*first))
-                    .or_default()
-                    .1
-                    .push(workload);
+                sets.entry(joined.root(*first)).or_default().1.push(workload);
             }
         }
         let is_touched = |components: &[usize]| {
             let mut indices = components.iter();
             indices.any(|component| self.fleet.is_touched(*component))
         };
-        sets.into_values()
-            .filter(|(components, _)| is_touched(components))
-            .collect()
+        sets.into_values().filter(|(components, _)| is_touched(components)).collect()
     }
 
     /// What each kind of action on each workload would save by itself, where commitments are
@@ -305,10 +283,7 @@ impl Draft<'_> {
             self.fleet.remove(&path.stages.last);
             self.fleet.add(&path.stages.today);
         }
-        let everything = Terms {
-            accepted: Risk::High,
-            ..*self.terms
-        };
+        let everything = Terms { accepted: Risk::High, ..*self.terms };
         for (_, members) in &sets {
             for member in members {
                 let workload = &self.workloads[*member];
@@ -318,26 +293,13 @@ impl Draft<'_> {
                 };
                 let today = &self.paths[*member].stages.today;
                 let before = credit(&self.fleet);
-                let none = Choice {
-                    ends: false,
-                    schedules: false,
-                    resize: None,
-                    spot: false,
-                };
-                let mut single = vec![
-                    Choice { ends: true, ..none },
-                    Choice {
-                        schedules: true,
-                        ..none
-                    },
-                ];
+                let none = Choice { ends: false, schedules: false, resize: None, spot: false };
+                let mut single =
+                    vec![Choice { ends: true, ..none }, Choice { schedules: true, ..none }];
                 // What the plan takes speaks for its kind.
                 let taken = self.paths[*member].choice.resize;
                 let places = taken.into_iter().chain(0..workload.resizes.len());
-                single.extend(places.map(|place| Choice {
-                    resize: Some(place),
-                    ..none
-                }));
+                single.extend(places.map(|place| Choice { resize: Some(place), ..none }));
                 self.fleet.remove(today);
                 for choice in single {
                     let path = Path::of(workload, &everything, Some(choice));

@@ -48,9 +48,7 @@ fn no_type_is_smaller(workload: &Workload, prices: &Prices<'_>, policy: &Policy)
     // What is needed of memory that was taken ahead may fit elsewhere.
     let demand = demand.filter(|demand| !demand.vram_is_reserved)?;
     let considered = candidates(&today, &demand, prices, policy, Risk::High);
-    let is_priced = considered
-        .iter()
-        .any(|candidate| candidate.monthly.is_some());
+    let is_priced = considered.iter().any(|candidate| candidate.monthly.is_some());
     let is_open = considered.iter().any(|candidate| {
         candidate.is_accepted() || candidate.rejection == Some(Rejection::NotComparable)
     });

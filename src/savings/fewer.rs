@@ -25,9 +25,7 @@ impl Fewer {
     /// So many instances in every hour in which any ran, because each has a part of the
     /// work of all: `count × min(N(t), 1)`.
     pub fn together(activity: &HourlyActivity, count: u32) -> Option<Self> {
-        Self::of(activity, |running| {
-            running.min(Decimal::ONE) * Decimal::from(count)
-        })
+        Self::of(activity, |running| running.min(Decimal::ONE) * Decimal::from(count))
     }
 
     /// `None` where nothing is known to have run.

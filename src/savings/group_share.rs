@@ -41,14 +41,9 @@ impl GroupShare {
             return Self::Unknown;
         }
         let then = group.without(&running_ids(ended.iter().copied()));
-        let others = then
-            .as_ref()
-            .and_then(|then| then.without(&running_ids(&part.members)));
+        let others = then.as_ref().and_then(|then| then.without(&running_ids(&part.members)));
         match (then, others.map(|others| others.desired)) {
-            (Some(then), Some(0)) => Self::Whole {
-                desired: then.desired,
-                min: then.min,
-            },
+            (Some(then), Some(0)) => Self::Whole { desired: then.desired, min: then.min },
             (_, Some(others)) => Self::Part(others),
             (_, None) => Self::Unknown,
         }
@@ -125,9 +120,7 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
         return Some(advice);
     }
     let place = Place::of(name, part);
-    let share = group.map_or(GroupShare::Unknown, |group| {
-        GroupShare::of(group, part, ended)
-    });
+    let share = group.map_or(GroupShare::Unknown, |group| GroupShare::of(group, part, ended));
     advice.steps.extend(place.first_step());
     advice.steps.extend(share.after(ended));
     match share {
@@ -138,9 +131,7 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
         )),
         GroupShare::Part(others) => {
             let others = other_instances(others);
-            advice
-                .steps
-                .extend(rebalancing::suspending(name, group, part));
+            advice.steps.extend(rebalancing::suspending(name, group, part));
             advice.steps.push(format!(
                 "move these instances to a group of their own, and add scheduled actions for \
                  these hours to that: {place} has {others}, and at a lower capacity it chooses \
@@ -156,9 +147,9 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
                  chooses which end",
                 place.schedule()
             ));
-            advice.caveats.push(format!(
-                "check that {place} has no other instances: it chooses which end"
-            ));
+            advice
+                .caveats
+                .push(format!("check that {place} has no other instances: it chooses which end"));
         }
     }
     // A part moves to a group of its own.
@@ -190,14 +181,7 @@ pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupA
         return advice;
     }
     let share = GroupShare::of(group, part, ended);
-    let resize = Resize {
-        group,
-        place: Place::of(&group.name, part),
-        share,
-        part,
-        to,
-        fewer,
-    };
+    let resize = Resize { group, place: Place::of(&group.name, part), share, part, to, fewer };
     if let Some(step) = resize.elsewhere() {
         if !matches!(share, GroupShare::Whole { .. }) {
             advice.steps.extend(resize.suspending());
@@ -269,10 +253,7 @@ impl Resize<'_> {
         let setting = match self.group.instance_types.as_slice() {
             [] => format!("set the instance type in the launch template of {place} to {new}"),
             types => {
-                let change = if types
-                    .iter()
-                    .any(|instance_type| instance_type == self.today())
-                {
+                let change = if types.iter().any(|instance_type| instance_type == self.today()) {
                     format!("replace {} by {new}", self.today())
                 } else {
                     format!("add {new}")

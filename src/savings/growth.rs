@@ -84,9 +84,7 @@ fn saved_over(
     count: u32,
     factors: &[Decimal],
 ) -> Option<Money> {
-    let mut months = factors
-        .iter()
-        .map(|times| rates.saved_when_grown(usage, count, *times));
+    let mut months = factors.iter().map(|times| rates.saved_when_grown(usage, count, *times));
     let first = months.next()??;
     months.try_fold(first, |sum, month| sum.checked_add(month?).ok())
 }
@@ -141,13 +139,9 @@ mod tests {
         // 10, 10.6, 11.236, … 18.98 in the twelfth. One more pays if it runs in more than 60% of
         // twelve months, 7.2. The 13th runs in 0.62 of the fifth and all of seven; the 14th in
         // 0.38 of the sixth and all of six.
-        let purchase = grown_purchase(
-            &rates(1_000, 600),
-            &usage(&[10; 24]),
-            Decimal::new(6, 2),
-            YEAR,
-        )
-        .expect("in bounds");
+        let purchase =
+            grown_purchase(&rates(1_000, 600), &usage(&[10; 24]), Decimal::new(6, 2), YEAR)
+                .expect("in bounds");
         assert_eq!((purchase.count_today, purchase.count_grown), (10, 13));
         // 10 × 12 × 730 × 0.40 whether it grows or not.
         assert_eq!(purchase.today_if_flat, usd("35040.00"));
@@ -173,13 +167,9 @@ mod tests {
 
     #[test]
     fn a_fleet_that_shrinks_buys_less() {
-        let purchase = grown_purchase(
-            &rates(1_000, 600),
-            &usage(&[10; 24]),
-            Decimal::new(-10, 2),
-            YEAR,
-        )
-        .expect("in bounds");
+        let purchase =
+            grown_purchase(&rates(1_000, 600), &usage(&[10; 24]), Decimal::new(-10, 2), YEAR)
+                .expect("in bounds");
         // 10, 9, 8.1, 7.29, 6.561, 5.9049, 5.31441, 4.782969, …: the fifth runs in seven
         // months and 0.78 of the eighth, the sixth in five and 0.9049 + 0.31441.
         assert_eq!(purchase.count_grown, 5);

@@ -40,9 +40,7 @@ impl<'a> HeldMachines<'a> {
     pub fn is_taken_lately(&self, machine: &ResourceId) -> bool {
         let grace = self.policy.idle_grace();
         self.claims(machine).iter().any(|claim| {
-            let held = claim
-                .since
-                .map(|since| self.window_end.duration_since(since));
+            let held = claim.since.map(|since| self.window_end.duration_since(since));
             held.is_none_or(|held| held < grace)
         })
     }
@@ -52,10 +50,7 @@ impl<'a> HeldMachines<'a> {
     pub fn caveats(&self, members: &[Member]) -> Vec<String> {
         let is_taken = |member: &&Member| self.is_taken_lately(&member.id);
         let (taken, others): (Vec<&Member>, Vec<&Member>) = members.iter().partition(is_taken);
-        let held: Vec<&Member> = others
-            .into_iter()
-            .filter(|member| self.is_held(member))
-            .collect();
+        let held: Vec<&Member> = others.into_iter().filter(|member| self.is_held(member)).collect();
         let mut caveats = Vec::new();
         if !taken.is_empty() {
             caveats.push(format!(

@@ -8,9 +8,7 @@ impl Alternatives {
     /// absent where nothing of it goes on, or nothing of it may be moved.
     pub fn left_by(&self, actions: &[Action]) -> Option<Stage> {
         let today = self.today.as_ref()?;
-        let is_scheduled = actions
-            .iter()
-            .any(|action| action.kind() == ActionKind::Schedule);
+        let is_scheduled = actions.iter().any(|action| action.kind() == ActionKind::Schedule);
         let schedule = self.schedule.as_ref().filter(|_| is_scheduled);
         let hours = schedule.map(|offer| &offer.hours);
         let mut resizes = self.resizes.iter();

@@ -53,10 +53,7 @@ pub fn off_in_unused_hours(
     if verdict.confidence.is_none() || verdict.is_idle() {
         return Err(NoSchedule::NotWorking);
     }
-    let mut ran = workload
-        .usage
-        .iter()
-        .filter(|usage| usage.running.running_seconds > 0);
+    let mut ran = workload.usage.iter().filter(|usage| usage.running.running_seconds > 0);
     let is_measured = ran.all(|usage| {
         let summary = usage.summary.as_ref();
         summary.is_some_and(|summary| summary.suffices(policy))
@@ -64,10 +61,8 @@ pub fn off_in_unused_hours(
     if !is_measured {
         return Err(NoSchedule::Unmeasured);
     }
-    let pays_by_the_hour = matches!(
-        workload.key.purchase_option,
-        PurchaseOption::OnDemand | PurchaseOption::Spot
-    );
+    let pays_by_the_hour =
+        matches!(workload.key.purchase_option, PurchaseOption::OnDemand | PurchaseOption::Spot);
     if !pays_by_the_hour {
         return Err(NoSchedule::CommittedHours);
     }
@@ -88,9 +83,7 @@ pub fn off_in_unused_hours(
             .collect(),
     };
     let costs = cost.instances.iter();
-    let costs: Vec<Decimal> = costs
-        .map(|instance| instance.monthly_exact().amount())
-        .collect();
+    let costs: Vec<Decimal> = costs.map(|instance| instance.monthly_exact().amount()).collect();
     schedule.saved_share = weighted_share(&saved_shares, &costs);
     if schedule.saved_share.is_zero() {
         return Err(NoSchedule::StoppedAlready);
@@ -123,9 +116,7 @@ impl Scheduling {
     /// Share of the cost that falls into the hours off where each instance moves to what
     /// takes its place, 0–1.
     pub fn saved_share_of(&self, moved: &[MovedInstance]) -> Decimal {
-        let costs = moved
-            .iter()
-            .map(|instance| instance.monthly_at_todays_hours);
+        let costs = moved.iter().map(|instance| instance.monthly_at_todays_hours);
         weighted_share(&self.saved_shares, &costs.collect::<Vec<_>>())
     }
 }
@@ -136,11 +127,7 @@ fn weighted_share(shares: &[Decimal], costs: &[Decimal]) -> Decimal {
     if shares.iter().all(|share| *share == shares[0]) {
         return shares.first().copied().unwrap_or_default();
     }
-    let saved: Decimal = shares
-        .iter()
-        .zip(costs)
-        .map(|(share, cost)| share * cost)
-        .sum();
+    let saved: Decimal = shares.iter().zip(costs).map(|(share, cost)| share * cost).sum();
     let total: Decimal = costs.iter().sum();
     saved.checked_div(total).unwrap_or_default()
 }
@@ -220,17 +207,12 @@ impl Zone {
             };
         }
         let unknown = tag.map(str::to_owned);
-        let by_policy = policy
-            .time_zone
-            .as_ref()
-            .and_then(|name| Some((name, catalog::time_zone(name)?)));
+        let by_policy =
+            policy.time_zone.as_ref().and_then(|name| Some((name, catalog::time_zone(name)?)));
         match by_policy {
-            Some((name, rules)) => Self {
-                name: name.clone(),
-                rules,
-                basis: "from the policy".to_owned(),
-                unknown,
-            },
+            Some((name, rules)) => {
+                Self { name: name.clone(), rules, basis: "from the policy".to_owned(), unknown }
+            }
             None => Self {
                 name: "UTC".to_owned(),
                 rules: TimeZone::UTC,
@@ -272,9 +254,7 @@ fn warnings(workload: &Workload, schedule: &Schedule, zone: &Zone) -> Vec<String
         ));
     }
     if let Some(name) = &zone.unknown {
-        warnings.push(format!(
-            "the tag {TIME_ZONE_TAG} has an unknown time zone: {name}"
-        ));
+        warnings.push(format!("the tag {TIME_ZONE_TAG} has an unknown time zone: {name}"));
     }
     warnings
 }
@@ -286,12 +266,7 @@ fn steps(
     in_group: Option<GroupAdvice>,
 ) -> Vec<String> {
     let mut steps = warnings.to_vec();
-    steps.push(format!(
-        "off {}; time zone {}, {}",
-        schedule.in_words(),
-        zone.name,
-        zone.basis
-    ));
+    steps.push(format!("off {}; time zone {}, {}", schedule.in_words(), zone.name, zone.basis));
     match in_group {
         Some(advice) => steps.extend(advice.steps),
         None => {

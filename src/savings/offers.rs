@@ -32,10 +32,7 @@ impl Stage {
     /// Mean rate of one instance while it runs; zero without any.
     pub fn per_instance(&self) -> Decimal {
         let rates = self.members.iter().map(|member| member.hourly.amount());
-        rates
-            .sum::<Decimal>()
-            .checked_div(Decimal::from(self.members.len()))
-            .unwrap_or_default()
+        rates.sum::<Decimal>().checked_div(Decimal::from(self.members.len())).unwrap_or_default()
     }
 
     /// All of them per month, not rounded.
@@ -45,9 +42,7 @@ impl Stage {
 
     pub(super) fn in_share(&self, share: Decimal) -> Self {
         let mut less = self.clone();
-        less.members
-            .iter_mut()
-            .for_each(|member| member.monthly *= share);
+        less.members.iter_mut().for_each(|member| member.monthly *= share);
         less
     }
 }
@@ -113,10 +108,7 @@ impl ResizeOffer {
     }
 
     pub(super) fn target(&self) -> Target {
-        Target {
-            instance_type: self.to.instance_type.clone(),
-            count: self.to.count,
-        }
+        Target { instance_type: self.to.instance_type.clone(), count: self.to.count }
     }
 }
 
@@ -294,18 +286,10 @@ pub struct Terms<'a> {
 pub fn commitment_pools(workloads: &[Alternatives]) -> BTreeSet<CommitmentPool> {
     let mut pools = BTreeSet::new();
     for workload in workloads {
-        pools.extend(
-            workload
-                .billed
-                .iter()
-                .map(|member| member.class.pool.clone()),
-        );
+        pools.extend(workload.billed.iter().map(|member| member.class.pool.clone()));
         let moves = workload.resizes.iter().map(|offer| &offer.to);
         for to in workload.today.iter().chain(moves) {
-            let own = workload
-                .billed
-                .iter()
-                .filter(|member| member.place.is_some());
+            let own = workload.billed.iter().filter(|member| member.place.is_some());
             pools.extend(own.map(|member| member.class.pool.with_type(&to.instance_type)));
         }
     }
@@ -325,7 +309,6 @@ impl Terms<'_> {
 
     /// The cheapest commitment allowed.
     pub(super) fn best_commitment(&self, pool: &CommitmentPool) -> Option<&TermOffer> {
-        self.sold(pool)
-            .min_by_key(|offer| offer.effective_hourly.amount())
+        self.sold(pool).min_by_key(|offer| offer.effective_hourly.amount())
     }
 }

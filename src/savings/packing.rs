@@ -53,24 +53,17 @@ impl SharedCard {
     fn put(&mut self, index: usize, tenant: Tenant, placement: Option<(MigProfile, u8)>) {
         self.peak_percent += tenant.peak_percent;
         self.vram_mib += tenant.vram_needed_mib;
-        self.slices.push(Slice {
-            tenant: index,
-            placement,
-        });
+        self.slices.push(Slice { tenant: index, placement });
     }
 
     pub fn placements(&self) -> impl Iterator<Item = &(MigProfile, u8)> {
-        self.slices
-            .iter()
-            .filter_map(|slice| slice.placement.as_ref())
+        self.slices.iter().filter_map(|slice| slice.placement.as_ref())
     }
 
     /// Where a profile still fits beside what is there.
     fn free_start(&self, profile: &MigProfile, total_slices: u8) -> Option<u8> {
-        let used: Vec<(&MigProfile, u8)> = self
-            .placements()
-            .map(|(used, start)| (used, *start))
-            .collect();
+        let used: Vec<(&MigProfile, u8)> =
+            self.placements().map(|(used, start)| (used, *start)).collect();
         free_starts(&used, profile, total_slices).next()
     }
 }
@@ -107,10 +100,8 @@ pub fn place_together(profiles: &[&MigProfile], total_slices: u8) -> Option<Vec<
         let Some(next) = order.get(placed.len()) else {
             return true;
         };
-        let used: Vec<(&MigProfile, u8)> = placed
-            .iter()
-            .map(|(place, start)| (profiles[*place], *start))
-            .collect();
+        let used: Vec<(&MigProfile, u8)> =
+            placed.iter().map(|(place, start)| (profiles[*place], *start)).collect();
         let starts: Vec<u8> = free_starts(&used, profiles[*next], total_slices).collect();
         starts.into_iter().any(|start| {
             placed.push((*next, start));
@@ -121,10 +112,7 @@ pub fn place_together(profiles: &[&MigProfile], total_slices: u8) -> Option<Vec<
             is_placed
         })
     }
-    let compute: u32 = profiles
-        .iter()
-        .map(|profile| u32::from(profile.compute_slices))
-        .sum();
+    let compute: u32 = profiles.iter().map(|profile| u32::from(profile.compute_slices)).sum();
     if compute > u32::from(total_slices) {
         return None;
     }
@@ -156,9 +144,7 @@ pub fn allowed_slices<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'
         .filter(|profile| !profile.name.contains('+') && !profile.name.ends_with("-me"))
         .filter(|profile| profile.compute_slices < total)
         .filter(|profile| {
-            let holds = profile
-                .memory_mib
-                .is_some_and(|mib| tenant.vram_needed_mib <= mib as f64);
+            let holds = profile.memory_mib.is_some_and(|mib| tenant.vram_needed_mib <= mib as f64);
             let share = f64::from(total) / f64::from(profile.compute_slices);
             holds && tenant.peak_percent * share <= SHARED_TARGET_PERCENT
         })
@@ -175,9 +161,7 @@ fn peaks_add_up(tenants: &[Tenant], card: &SharedCard, next: usize) -> bool {
 /// Tenants on MIG slices, largest first, each on the first card with room for
 /// the smallest slice that holds it. One that no slice holds keeps a card alone.
 pub fn pack_mig(tenants: &[Tenant], profiles: &[MigProfile]) -> Vec<SharedCard> {
-    pack_mig_where(tenants, profiles, |card, next| {
-        peaks_add_up(tenants, card, next)
-    })
+    pack_mig_where(tenants, profiles, |card, next| peaks_add_up(tenants, card, next))
 }
 
 /// The same, where `meets` says whether the peaks of a card leave room for those of one
@@ -193,19 +177,17 @@ pub fn pack_mig_where(
         .enumerate()
         .map(|(index, tenant)| (index, tenant, allowed_slices(tenant, profiles)))
         .collect();
-    waiting.sort_by(
-        |(left_index, left, left_allowed), (right_index, right, right_allowed)| {
-            let size = |allowed: &[&MigProfile]| {
-                allowed.first().map_or((u8::MAX, u8::MAX), |profile| {
-                    (profile.placement_size, profile.compute_slices)
-                })
-            };
-            size(right_allowed)
-                .cmp(&size(left_allowed))
-                .then(right.peak_percent.total_cmp(&left.peak_percent))
-                .then(left_index.cmp(right_index))
-        },
-    );
+    waiting.sort_by(|(left_index, left, left_allowed), (right_index, right, right_allowed)| {
+        let size = |allowed: &[&MigProfile]| {
+            allowed.first().map_or((u8::MAX, u8::MAX), |profile| {
+                (profile.placement_size, profile.compute_slices)
+            })
+        };
+        size(right_allowed)
+            .cmp(&size(left_allowed))
+            .then(right.peak_percent.total_cmp(&left.peak_percent))
+            .then(left_index.cmp(right_index))
+    });
     let mut alone = Vec::new();
     let mut cards: Vec<SharedCard> = Vec::new();
     for (index, tenant, allowed) in waiting {
@@ -225,9 +207,8 @@ pub fn pack_mig_where(
                 })
                 .flatten()
         };
-        let placed = cards
-            .iter_mut()
-            .find_map(|card| place(card).map(|placement| (card, placement)));
+        let placed =
+            cards.iter_mut().find_map(|card| place(card).map(|placement| (card, placement)));
         match placed {
             Some((card, placement)) => card.put(index, *tenant, Some(placement)),
             None => {

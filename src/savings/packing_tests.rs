@@ -8,10 +8,7 @@ fn a100() -> Vec<MigProfile> {
 }
 
 fn tenant(gib: f64, peak_percent: f64) -> Tenant {
-    Tenant {
-        vram_needed_mib: gib * 1024.0,
-        peak_percent,
-    }
+    Tenant { vram_needed_mib: gib * 1024.0, peak_percent }
 }
 
 /// Profile names by card, in order.
@@ -36,11 +33,7 @@ fn twelve_gib_take_half_a_card_and_two_share_it() {
     let cards = pack_mig(&[tenant(12.0, 33.0); 5], &a100());
     assert_eq!(
         names(&cards),
-        [
-            vec!["3g.20gb", "3g.20gb"],
-            vec!["3g.20gb", "3g.20gb"],
-            vec!["3g.20gb"]
-        ]
+        [vec!["3g.20gb", "3g.20gb"], vec!["3g.20gb", "3g.20gb"], vec!["3g.20gb"]]
     );
     let starts = cards[0].slices.iter().map(|slice| {
         let (_, start) = slice.placement.as_ref().expect("a slice");
@@ -52,14 +45,8 @@ fn twelve_gib_take_half_a_card_and_two_share_it() {
 #[test]
 fn a_slice_holds_what_the_driver_with_the_smallest_figure_shows() {
     // 19 968 MiB are 19.5 GiB; older drivers show 20 096 and more for a 3g.20gb.
-    assert_eq!(
-        names(&pack_mig(&[tenant(19.5, 33.0)], &a100())),
-        [["3g.20gb"]]
-    );
-    assert_eq!(
-        names(&pack_mig(&[tenant(19.6, 33.0)], &a100())),
-        [["alone"]]
-    );
+    assert_eq!(names(&pack_mig(&[tenant(19.5, 33.0)], &a100())), [["3g.20gb"]]);
+    assert_eq!(names(&pack_mig(&[tenant(19.6, 33.0)], &a100())), [["alone"]]);
 }
 
 #[test]
@@ -67,15 +54,9 @@ fn a_slice_holds_what_it_computes_at_eighty_percent() {
     // 34.2 × 7 / 3 = 79.8; 34.3 × 7 / 3 = 80.03 needs 4 of 7: 34.3 × 7 / 4 = 60.
     // There is one of those on a card.
     assert_eq!(names(&pack_mig(&[tenant(12.0, 34.2); 2], &a100())).len(), 1);
-    assert_eq!(
-        names(&pack_mig(&[tenant(12.0, 34.3); 2], &a100())),
-        [["4g.20gb"], ["4g.20gb"]]
-    );
+    assert_eq!(names(&pack_mig(&[tenant(12.0, 34.3); 2], &a100())), [["4g.20gb"], ["4g.20gb"]]);
     // 46 × 7 / 4 = 80.5: no slice.
-    assert_eq!(
-        names(&pack_mig(&[tenant(12.0, 46.0)], &a100())),
-        [["alone"]]
-    );
+    assert_eq!(names(&pack_mig(&[tenant(12.0, 46.0)], &a100())), [["alone"]]);
 }
 
 #[test]
@@ -83,16 +64,10 @@ fn sizes_mix_under_the_placement_rules() {
     // 3g.20gb on memory slices 0–3, 2g.10gb on 4–5, 1g.10gb on 6–7: six of seven
     // compute slices. 25 + 20 + 10 = 55%.
     let mixed = [tenant(12.0, 25.0), tenant(9.0, 20.0), tenant(9.0, 10.0)];
-    assert_eq!(
-        names(&pack_mig(&mixed, &a100())),
-        [["1g.10gb", "2g.10gb", "3g.20gb"]]
-    );
+    assert_eq!(names(&pack_mig(&mixed, &a100())), [["1g.10gb", "2g.10gb", "3g.20gb"]]);
     // Seven small ones on a card at most: 1g.5gb has 4 864 MiB.
     let small = pack_mig(&[tenant(4.0, 5.0); 8], &a100());
-    assert_eq!(
-        small.iter().map(|c| c.slices.len()).collect::<Vec<_>>(),
-        [7, 1]
-    );
+    assert_eq!(small.iter().map(|c| c.slices.len()).collect::<Vec<_>>(), [7, 1]);
 }
 
 #[test]
@@ -100,22 +75,13 @@ fn no_more_than_eighty_percent_meet_on_a_card() {
     // Slices of 2g.10gb hold 22% each (77% of the slice); three are 66%. Four
     // slices of 1g.10gb at 11% would be 44%.
     let cards = pack_mig(&[tenant(9.0, 22.0); 4], &a100());
-    assert_eq!(
-        cards.iter().map(|c| c.slices.len()).collect::<Vec<_>>(),
-        [3, 1]
-    );
+    assert_eq!(cards.iter().map(|c| c.slices.len()).collect::<Vec<_>>(), [3, 1]);
     // Through MPS, 30 + 30% are 60%, and a third would make 90.
     let mps = pack_mps(&[tenant(5.0, 30.0); 3], 40_960.0);
-    assert_eq!(
-        mps.iter().map(|c| c.slices.len()).collect::<Vec<_>>(),
-        [2, 1]
-    );
+    assert_eq!(mps.iter().map(|c| c.slices.len()).collect::<Vec<_>>(), [2, 1]);
     // 15 + 15 GiB fit into 40, and a third does not.
     let mps = pack_mps(&[tenant(15.0, 1.0); 3], 40_960.0);
-    assert_eq!(
-        mps.iter().map(|c| c.slices.len()).collect::<Vec<_>>(),
-        [2, 1]
-    );
+    assert_eq!(mps.iter().map(|c| c.slices.len()).collect::<Vec<_>>(), [2, 1]);
     // Above the target by itself: alone.
     let mps = pack_mps(&[tenant(1.0, 90.0), tenant(1.0, 1.0)], 40_960.0);
     assert_eq!(mps.len(), 2);
@@ -128,18 +94,12 @@ fn some_tenants() -> impl Strategy<Value = Vec<Tenant>> {
 }
 
 fn check_tenants(tenants: &[Tenant], cards: &[SharedCard]) -> Result<(), TestCaseError> {
-    let mut placed: Vec<usize> = cards
-        .iter()
-        .flat_map(|card| card.slices.iter().map(|slice| slice.tenant))
-        .collect();
+    let mut placed: Vec<usize> =
+        cards.iter().flat_map(|card| card.slices.iter().map(|slice| slice.tenant)).collect();
     placed.sort_unstable();
     prop_assert_eq!(placed, (0..tenants.len()).collect::<Vec<_>>());
     for card in cards.iter().filter(|card| card.slices.len() > 1) {
-        let sum: f64 = card
-            .slices
-            .iter()
-            .map(|s| tenants[s.tenant].peak_percent)
-            .sum();
+        let sum: f64 = card.slices.iter().map(|s| tenants[s.tenant].peak_percent).sum();
         prop_assert!(sum <= 80.0 + 1e-9);
     }
     Ok(())

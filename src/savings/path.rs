@@ -46,12 +46,7 @@ pub(super) struct Path {
 
 impl Choice {
     /// Everything stays as it is.
-    pub const NOTHING: Self = Self {
-        ends: false,
-        schedules: false,
-        resize: None,
-        spot: false,
-    };
+    pub const NOTHING: Self = Self { ends: false, schedules: false, resize: None, spot: false };
 
     /// Everything that is worth trying about a workload: each of the types and numbers, and
     /// none. A stop or a schedule is done without only where commitments
@@ -70,20 +65,11 @@ impl Choice {
         let schedule = workload.schedule.as_ref();
         let schedule = schedule.filter(|offer| terms.allows(offer.risk));
         let hours = schedule.map(|offer| &offer.hours);
-        let mut resizes: Vec<Option<usize>> = ranked(workload, hours, terms)
-            .into_iter()
-            .map(Some)
-            .collect();
+        let mut resizes: Vec<Option<usize>> =
+            ranked(workload, hours, terms).into_iter().map(Some).collect();
         resizes.push(None);
-        let has_spot = workload
-            .spot
-            .values()
-            .any(|market| terms.allows(market.risk));
-        let spots = if has_spot {
-            vec![true, false]
-        } else {
-            vec![false]
-        };
+        let has_spot = workload.spot.values().any(|market| terms.allows(market.risk));
+        let spots = if has_spot { vec![true, false] } else { vec![false] };
         let mut variants = Vec::new();
         for ends in ends {
             for schedules in either(schedule.is_some()) {
@@ -108,9 +94,8 @@ fn ranked(
     terms: &Terms<'_>,
 ) -> Vec<usize> {
     let offers = workload.resizes.iter().enumerate();
-    let mut ranked: Vec<(usize, &ResizeOffer)> = offers
-        .filter(|(_, offer)| terms.allows(offer.risk))
-        .collect();
+    let mut ranked: Vec<(usize, &ResizeOffer)> =
+        offers.filter(|(_, offer)| terms.allows(offer.risk)).collect();
     ranked.sort_by_cached_key(|(_, offer)| {
         let to = offer.stage(hours);
         (to.monthly(), offer.kind, to.instance_type)
@@ -287,11 +272,7 @@ impl Path {
     /// price where one of them saves nothing by itself and leads to another.
     pub fn divide(&mut self, saved: Decimal, at_list: &[Decimal]) {
         let own: Vec<Decimal> = self.savings().collect();
-        let weights = if own.iter().any(Decimal::is_zero) {
-            at_list
-        } else {
-            &own
-        };
+        let weights = if own.iter().any(Decimal::is_zero) { at_list } else { &own };
         self.save(Money::new(saved, self.left.currency()), weights);
     }
 
@@ -308,8 +289,7 @@ impl Path {
     /// Does nothing instead.
     pub fn undo(&mut self) {
         for action in std::mem::take(&mut self.actions) {
-            self.left_out
-                .insert(action.kind(), SkipReason::SavesNothing);
+            self.left_out.insert(action.kind(), SkipReason::SavesNothing);
         }
         let today = &self.stages.today;
         self.stages = Stages {
@@ -385,11 +365,8 @@ impl Path {
 
     /// Notes an offer that is not taken: it carries too much risk, or saves nothing.
     fn leave(&mut self, kind: ActionKind, risk: Risk, terms: &Terms<'_>) {
-        let why = if terms.allows(risk) {
-            SkipReason::SavesNothing
-        } else {
-            SkipReason::Risk(risk)
-        };
+        let why =
+            if terms.allows(risk) { SkipReason::SavesNothing } else { SkipReason::Risk(risk) };
         self.left_out.insert(kind, why);
     }
 
@@ -413,18 +390,11 @@ impl Path {
 
     /// Notes that nothing is bought ahead, until something is.
     fn leave_commitments(&mut self, terms: &Terms<'_>) {
-        let mut sized = self
-            .stages
-            .last
-            .iter()
-            .filter(|slot| slot.sized.is_some())
-            .peekable();
+        let mut sized = self.stages.last.iter().filter(|slot| slot.sized.is_some()).peekable();
         if sized.peek().is_none() {
             return;
         }
-        let sold = sized
-            .filter_map(|slot| terms.sold.get(&slot.class.pool))
-            .flatten();
+        let sold = sized.filter_map(|slot| terms.sold.get(&slot.class.pool)).flatten();
         let why = match sold.map(|offer| offer.risk).min() {
             Some(least) if !terms.allows(least) => SkipReason::Risk(least),
             _ => SkipReason::SavesNothing,
@@ -448,8 +418,7 @@ impl Path {
         let Some(action) = action else {
             return false;
         };
-        self.actions
-            .push(action.with_caveats(step.caveats.to_vec()));
+        self.actions.push(action.with_caveats(step.caveats.to_vec()));
         self.left = after;
         true
     }

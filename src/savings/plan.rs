@@ -93,10 +93,7 @@ impl Tried {
             stays(other) && (other.ends, other.schedules) == (own.ends, own.schedules)
         };
         stays(own)
-            || variants
-                .iter()
-                .filter(is_beside)
-                .all(|variant| self.unbought < variant.unbought)
+            || variants.iter().filter(is_beside).all(|variant| self.unbought < variant.unbought)
     }
 }
 
@@ -120,26 +117,15 @@ impl<'a> Draft<'a> {
                 }
             })
             .unzip();
-        let paths: Vec<Path> = workloads
-            .iter()
-            .map(|workload| Path::of(workload, terms, None))
-            .collect();
-        let classes: BTreeSet<Class> = workloads
-            .iter()
-            .flat_map(|workload| classes(workload))
-            .collect();
+        let paths: Vec<Path> =
+            workloads.iter().map(|workload| Path::of(workload, terms, None)).collect();
+        let classes: BTreeSet<Class> =
+            workloads.iter().flat_map(|workload| classes(workload)).collect();
         let mut fleet = Fleet::of(terms.existing, classes.clone(), terms.window_hours);
         for path in &paths {
             fleet.add(&path.stages.last);
         }
-        Self {
-            terms,
-            workloads,
-            rejected,
-            paths,
-            classes,
-            fleet,
-        }
+        Self { terms, workloads, rejected, paths, classes, fleet }
     }
 
     /// Takes the cheaper of two plans for each set of workloads that share commitments: from what
@@ -194,9 +180,7 @@ impl<'a> Draft<'a> {
     /// What workloads cost together with their components, in cents.
     fn cost(&self, components: &[usize], members: &[usize]) -> Decimal {
         let left = members.iter().map(|place| self.paths[*place].left.amount());
-        let paid = components
-            .iter()
-            .map(|component| self.paid(&self.fleet, *component));
+        let paid = components.iter().map(|component| self.paid(&self.fleet, *component));
         cents(left.sum::<Decimal>() - paid.sum::<Decimal>())
     }
 
@@ -212,20 +196,13 @@ impl<'a> Draft<'a> {
     fn descend(&mut self, mut order: Vec<usize>) {
         order.sort_by_cached_key(|place| {
             let workload = &self.workloads[*place];
-            let seen: Vec<_> = workload
-                .billed
-                .iter()
-                .map(|member| member.seen.clone())
-                .collect();
+            let seen: Vec<_> = workload.billed.iter().map(|member| member.seen.clone()).collect();
             let today = workload.today.as_ref();
             let moves = workload.resizes.iter();
-            let mut moves: Vec<_> = moves
-                .map(|offer| (offer.to.monthly(), offer.target(), offer.risk))
-                .collect();
+            let mut moves: Vec<_> =
+                moves.map(|offer| (offer.to.monthly(), offer.target(), offer.risk)).collect();
             moves.sort_unstable();
-            let cheapest = moves
-                .first()
-                .map_or(workload.list.amount(), |(monthly, ..)| *monthly);
+            let cheapest = moves.first().map_or(workload.list.amount(), |(monthly, ..)| *monthly);
             (
                 // What commitments pay for first: it is what a stop may not end.
                 workload.cost.amount() - workload.list.amount(),
@@ -282,11 +259,7 @@ impl<'a> Draft<'a> {
             .filter(|(_, trial)| trial.saves_without_purchases(&tried))
             .min_by_key(|(variant, trial)| {
                 // Of equals what saves nothing is not done, and what was chosen stays.
-                let steps = if is_touched {
-                    trial.path.actions.len()
-                } else {
-                    0
-                };
+                let steps = if is_touched { trial.path.actions.len() } else { 0 };
                 let is_new = trial.path.choice != self.paths[place].choice;
                 (trial.cost, steps, is_new, *variant)
             });
@@ -341,16 +314,11 @@ impl<'a> Draft<'a> {
         let shares = purchases.iter().flat_map(|purchase| &purchase.shares);
         let buying: BTreeSet<usize> = shares.map(|share| share.workload).collect();
         for (_, members) in self.touched_sets() {
-            for member in members
-                .into_iter()
-                .filter(|member| !buying.contains(member))
-            {
+            for member in members.into_iter().filter(|member| !buying.contains(member)) {
                 alone[member].insert(ActionKind::Commit, Decimal::ZERO);
             }
         }
-        let left: Vec<Money> = (0..self.paths.len())
-            .map(|place| self.left(place))
-            .collect();
+        let left: Vec<Money> = (0..self.paths.len()).map(|place| self.left(place)).collect();
         let (actions, left_out) = self
             .paths
             .into_iter()
@@ -358,19 +326,11 @@ impl<'a> Draft<'a> {
             .zip(left.into_iter().zip(parts))
             .map(|((mut path, rejected), (left, parts))| {
                 let rejected = rejected.into_iter();
-                path.left_out
-                    .extend(rejected.map(|kind| (kind, SkipReason::Rejected)));
+                path.left_out.extend(rejected.map(|kind| (kind, SkipReason::Rejected)));
                 with_commitments(path, left, parts)
             })
             .unzip();
-        Plan {
-            actions,
-            left_out,
-            purchases,
-            scope_changes,
-            pools,
-            alone,
-        }
+        Plan { actions, left_out, purchases, scope_changes, pools, alone }
     }
 
     /// What is bought for what nothing covers, with the parts of the workloads.
@@ -383,18 +343,13 @@ impl<'a> Draft<'a> {
         let mut members: BTreeMap<&CommitmentPool, Vec<(usize, &Slot)>> = BTreeMap::new();
         for (workload, path) in self.paths.iter().enumerate() {
             for slot in path.stages.last.iter().filter(|slot| slot.sized.is_some()) {
-                members
-                    .entry(&slot.class.pool)
-                    .or_default()
-                    .push((workload, slot));
+                members.entry(&slot.class.pool).or_default().push((workload, slot));
             }
         }
         let mut pools: Vec<(usize, OpenPool)> = Vec::new();
         for component in self.fleet.components() {
             let open = self.fleet.open_pools(component);
-            let lasting = open
-                .iter()
-                .filter(|open| open.years.is_none_or(|years| years == 1));
+            let lasting = open.iter().filter(|open| open.years.is_none_or(|years| years == 1));
             // Hours in which GPUs rest justify no purchase.
             let working = |open: &OpenPool| open.working.clone().unwrap_or(open.hours.clone());
             left_open.extend(lasting.map(|open| (open.pool.clone(), working(open))));
@@ -492,10 +447,7 @@ fn with_commitments(
     let saved: Decimal = parts.iter().map(|part| part.saving.amount()).sum();
     let details: Vec<&str> = parts.iter().map(|part| part.detail.as_str()).collect();
     let risk = parts.iter().map(|part| part.risk).max();
-    let caveats: Vec<String> = parts
-        .iter()
-        .filter_map(|part| part.caveat.clone())
-        .collect();
+    let caveats: Vec<String> = parts.iter().filter_map(|part| part.caveat.clone()).collect();
     let before = Money::new(left.amount().max(saved), left.currency());
     let action = risk.and_then(|risk| {
         Action::saving(
@@ -510,8 +462,7 @@ fn with_commitments(
     if action.is_some() {
         path.left_out.remove(&ActionKind::Commit);
     }
-    path.actions
-        .extend(action.map(|action| action.with_caveats(caveats)));
+    path.actions.extend(action.map(|action| action.with_caveats(caveats)));
     (path.actions, path.left_out)
 }
 

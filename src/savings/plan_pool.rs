@@ -85,12 +85,7 @@ impl PlanPool {
                 from = to;
             }
         }
-        Ok(Some(Self {
-            currency,
-            hours: hours as u64,
-            bands,
-            on_demand,
-        }))
+        Ok(Some(Self { currency, hours: hours as u64, bands, on_demand }))
     }
 
     /// The cheapest commitment in money per hour, the smallest of equals; zero
@@ -146,8 +141,7 @@ impl PlanPool {
     }
 
     fn per_hour(&self, sum: Decimal) -> Decimal {
-        sum.checked_div(Decimal::from(self.hours))
-            .unwrap_or_default()
+        sum.checked_div(Decimal::from(self.hours)).unwrap_or_default()
     }
 }
 
@@ -171,9 +165,7 @@ mod tests {
     }
 
     fn pool(types: &[TypeUsage]) -> PlanPool {
-        PlanPool::new(types)
-            .expect("one currency")
-            .expect("at least one type")
+        PlanPool::new(types).expect("one currency").expect("at least one type")
     }
 
     #[test]
@@ -202,16 +194,10 @@ mod tests {
         let four = Decimal::from(4);
         let one_year = CommitmentTerm::ONE_YEAR_NO_UPFRONT;
         // 4 × 8 760 = 35 040; replaced 730 × (6 × 8 + 6 × 2) = 43 800.
-        assert_eq!(
-            full.downside(&halved, four, one_year).amount(),
-            Decimal::ZERO
-        );
+        assert_eq!(full.downside(&halved, four, one_year).amount(), Decimal::ZERO);
         // 105 120 against 730 × (6 × 8 + 30 × 2) = 78 840.
         let three_years = CommitmentTerm::THREE_YEARS_NO_UPFRONT;
-        assert_eq!(
-            full.downside(&halved, four, three_years).amount(),
-            Decimal::from(26_280)
-        );
+        assert_eq!(full.downside(&halved, four, three_years).amount(), Decimal::from(26_280));
     }
 
     #[test]
@@ -224,10 +210,7 @@ mod tests {
         let rare = pool(&[usage(1_000, 2_000, &[1, 0, 0])]);
         assert_eq!(rare.best_commitment(), Decimal::ZERO);
         let yuan = HourlyRate::new(Decimal::ONE, Currency::Cny).expect("positive");
-        let mixed = TypeUsage {
-            on_demand: yuan,
-            ..usage(1_000, 2_000, &[1])
-        };
+        let mixed = TypeUsage { on_demand: yuan, ..usage(1_000, 2_000, &[1]) };
         assert!(PlanPool::new(&[mixed]).is_err());
     }
 

@@ -28,11 +28,7 @@ fn stage(instance_type: &str, count: u32, millis: i64, today: u32) -> Stage {
     let whole = (monthly / total).round_dp(3);
     let member = |place| StageMember {
         hourly: rate(millis),
-        monthly: if place == 0 {
-            monthly - whole * (total - Decimal::ONE)
-        } else {
-            whole
-        },
+        monthly: if place == 0 { monthly - whole * (total - Decimal::ONE) } else { whole },
     };
     Stage {
         instance_type: instance_type.to_owned(),
@@ -82,10 +78,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
 fn seen(mut workload: Alternatives, hours: &[u64]) -> Alternatives {
     let share = Decimal::from(hours.iter().sum::<u64>()) / Decimal::from(hours.len());
     workload.today = workload.today.map(|today| today.in_share(share));
-    let monthly = workload
-        .today
-        .as_ref()
-        .map_or(Decimal::ZERO, Stage::monthly);
+    let monthly = workload.today.as_ref().map_or(Decimal::ZERO, Stage::monthly);
     workload.cost = Money::new(monthly, Currency::Usd).rounded();
     workload.list = workload.cost;
     for member in &mut workload.billed {
@@ -122,10 +115,7 @@ fn resize(
 
 fn half_off() -> ScheduleOffer {
     ScheduleOffer {
-        hours: ScheduledHours {
-            on_share: Decimal::new(5, 1),
-            on: vec![true, true, false, false],
-        },
+        hours: ScheduledHours { on_share: Decimal::new(5, 1), on: vec![true, true, false, false] },
         risk: Risk::Low,
         detail: "half".to_owned(),
         caveats: Vec::new(),
@@ -137,10 +127,7 @@ fn term(millis: i64, risk: Risk) -> TermOffer {
         name: "term".to_owned(),
         option: PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT),
         effective_hourly: rate(millis),
-        instalments: Instalments {
-            upfront: Decimal::ZERO,
-            hourly: rate(millis).amount(),
-        },
+        instalments: Instalments { upfront: Decimal::ZERO, hourly: rate(millis).amount() },
         risk,
     }
 }
@@ -166,10 +153,7 @@ fn savings(plan: &Plan) -> Vec<Vec<(ActionKind, String)>> {
         let saving = format!("{:.2}", action.monthly_savings().amount());
         (action.kind(), saving)
     };
-    plan.actions
-        .iter()
-        .map(|actions| actions.iter().map(of).collect())
-        .collect()
+    plan.actions.iter().map(|actions| actions.iter().map(of).collect()).collect()
 }
 
 #[test]
@@ -203,34 +187,21 @@ fn each_action_works_on_what_the_one_before_left() {
     );
     assert_eq!(
         savings(&planned(&[workload], Risk::Low, &[])),
-        [vec![
-            saved(ActionKind::Schedule, "2920.00"),
-            saved(ActionKind::Rightsize, "1460.00"),
-        ]]
+        [vec![saved(ActionKind::Schedule, "2920.00"), saved(ActionKind::Rightsize, "1460.00"),]]
     );
 }
 
 #[test]
 fn what_ends_takes_no_other_action_and_no_part_of_a_pool() {
     let mut idle = running("big", 1, 1_000);
-    idle.end = Action::saving(
-        ActionKind::Stop,
-        None,
-        "stop",
-        idle.cost,
-        idle.cost,
-        Risk::Low,
-    );
+    idle.end = Action::saving(ActionKind::Stop, None, "stop", idle.cost, idle.cost, Risk::Low);
     idle.schedule = Some(half_off());
     idle.today = None;
     idle.billed.clear();
     let busy = running("big", 1, 1_000);
     let plan = planned(&[idle, busy], Risk::Medium, &[term(600, Risk::Medium)]);
-    let kinds: Vec<Vec<ActionKind>> = plan
-        .actions
-        .iter()
-        .map(|actions| actions.iter().map(Action::kind).collect())
-        .collect();
+    let kinds: Vec<Vec<ActionKind>> =
+        plan.actions.iter().map(|actions| actions.iter().map(Action::kind).collect()).collect();
     assert_eq!(kinds, [vec![ActionKind::Stop], vec![ActionKind::Commit]]);
     assert_eq!(plan.purchases[0].count, 1);
     // 0.4 $/h × 730 h.
@@ -273,10 +244,7 @@ fn what_is_bought_for_a_young_member_is_paid() {
     assert_eq!(bought.usage, ConcurrentUsage::of(&n));
     // (7 − 8 × 0.6) / 4 × 730.
     assert_eq!(bought.monthly_savings, usd(40_150));
-    assert_eq!(
-        bought.shares.iter().map(|share| share.young).sum::<u32>(),
-        1
-    );
+    assert_eq!(bought.shares.iter().map(|share| share.young).sum::<u32>(), 1);
 }
 
 #[test]
@@ -284,9 +252,8 @@ fn six_boxes_up_half_of_the_time_and_one_young_buy_one() {
     // The reckoning of fleets, on four hours: five boxes up in two of them, a sixth seen
     // for the last hour alone, in which it ran: it ran in all of them. N(t) = 1 6 6 1,
     // and only one unit is used in more than 60% of the hours.
-    let mut fleet: Vec<Alternatives> = (0..5)
-        .map(|_| seen(running("a", 1, 1_000), &[0, 1, 1, 0]))
-        .collect();
+    let mut fleet: Vec<Alternatives> =
+        (0..5).map(|_| seen(running("a", 1, 1_000), &[0, 1, 1, 0])).collect();
     fleet.push(seen(running("a", 1, 1_000), &[1]));
     let plan = planned(&fleet, Risk::Medium, &[term(600, Risk::Medium)]);
     let [bought] = &plan.purchases[..] else {
@@ -320,16 +287,9 @@ fn members_of_two_systems_are_two_pools_and_one_action() {
     let mut group = running("a", 2, 1_000);
     group.billed[1].class.pool.key.tenancy = crate::domain::Tenancy::Dedicated;
     let plan = planned(&[group], Risk::Medium, &[term(600, Risk::Medium)]);
-    let counts: Vec<u32> = plan
-        .purchases
-        .iter()
-        .map(|purchase| purchase.count)
-        .collect();
+    let counts: Vec<u32> = plan.purchases.iter().map(|purchase| purchase.count).collect();
     assert_eq!(counts, [1, 1]);
-    assert_eq!(
-        savings(&plan),
-        [vec![(ActionKind::Commit, "584.00".to_owned())]]
-    );
+    assert_eq!(savings(&plan), [vec![(ActionKind::Commit, "584.00".to_owned())]]);
 }
 
 #[test]
@@ -343,12 +303,8 @@ fn spot_yields_to_a_cheaper_commitment() {
         caveats: Vec::new(),
     };
     let kind = |alternatives: &Alternatives| {
-        planned(
-            std::slice::from_ref(alternatives),
-            Risk::Medium,
-            &[term(600, Risk::Medium)],
-        )
-        .actions[0][0]
+        planned(std::slice::from_ref(alternatives), Risk::Medium, &[term(600, Risk::Medium)])
+            .actions[0][0]
             .kind()
     };
     workload.spot.insert("a".to_owned(), market(599));
@@ -382,10 +338,7 @@ fn what_is_left_out_says_why() {
     assert_eq!(
         left_out(Risk::Medium),
         [BTreeMap::from([
-            (
-                ActionKind::Share,
-                SkipReason::Instead(ActionKind::Rightsize)
-            ),
+            (ActionKind::Share, SkipReason::Instead(ActionKind::Rightsize)),
             (ActionKind::Spot, SkipReason::Instead(ActionKind::Commit)),
         ])]
     );
@@ -464,10 +417,7 @@ fn fleet() -> impl Strategy<Value = Vec<Alternatives>> {
 /// Cents half-up, worked out without the types of the plan.
 fn cents(amount: Decimal) -> i64 {
     use rust_decimal::prelude::ToPrimitive;
-    (amount * Decimal::ONE_HUNDRED + Decimal::new(5, 1))
-        .floor()
-        .to_i64()
-        .expect("small")
+    (amount * Decimal::ONE_HUNDRED + Decimal::new(5, 1)).floor().to_i64().expect("small")
 }
 
 #[path = "plan_whole_tests.rs"]

@@ -15,11 +15,7 @@ struct Outcome {
 fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
     let cost = cents(workload.cost.amount());
     let nothing = |left| Outcome { left, pool: None };
-    if workload
-        .end
-        .as_ref()
-        .is_some_and(|end| end.risk() <= accepted)
-    {
+    if workload.end.as_ref().is_some_and(|end| end.risk() <= accepted) {
         return vec![nothing(0)];
     }
     let Some(today) = &workload.today else {
@@ -33,16 +29,8 @@ fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
     // Nothing is bought for hours that are idle, whether a schedule is taken or not.
     let on = workload.schedule.as_ref();
     let on = on.map_or(vec![true; HOURS], |offer| offer.hours.on.clone());
-    let stay = (
-        today.instance_type.clone(),
-        today.count,
-        today.members[0].hourly,
-        today.monthly(),
-    );
-    let moves = workload
-        .resizes
-        .iter()
-        .filter(|offer| offer.risk <= accepted);
+    let stay = (today.instance_type.clone(), today.count, today.members[0].hourly, today.monthly());
+    let moves = workload.resizes.iter().filter(|offer| offer.risk <= accepted);
     let moves = moves.map(|offer| {
         (
             offer.to.instance_type.clone(),
@@ -61,16 +49,9 @@ fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
         let running = |on: &bool| Decimal::from(u32::from(*on) * count);
         outcomes.push(Outcome {
             left,
-            pool: Some((
-                name.clone(),
-                hourly.amount(),
-                on.iter().map(running).collect(),
-            )),
+            pool: Some((name.clone(), hourly.amount(), on.iter().map(running).collect())),
         });
-        let market = workload
-            .spot
-            .get(&name)
-            .filter(|market| market.risk <= accepted);
+        let market = workload.spot.get(&name).filter(|market| market.risk <= accepted);
         if let Some(market) = market {
             let rate = market.effective_hourly.amount();
             let on_spot = cents(monthly * share * rate / hourly.amount());
@@ -87,13 +68,8 @@ fn whole(chosen: &[&Outcome], sold: &[TermOffer], accepted: Risk) -> i64 {
     let mut pools: BTreeMap<&str, (Decimal, Vec<Decimal>, i64)> = BTreeMap::new();
     for outcome in chosen {
         if let Some((name, rate, hours)) = &outcome.pool {
-            let pool = pools
-                .entry(name)
-                .or_insert((*rate, vec![Decimal::ZERO; HOURS], 0));
-            pool.1
-                .iter_mut()
-                .zip(hours)
-                .for_each(|(sum, hour)| *sum += hour);
+            let pool = pools.entry(name).or_insert((*rate, vec![Decimal::ZERO; HOURS], 0));
+            pool.1.iter_mut().zip(hours).for_each(|(sum, hour)| *sum += hour);
             pool.2 += outcome.left;
         }
     }
@@ -116,9 +92,7 @@ fn cheapest(fleet: &[Vec<Outcome>], sold: &[TermOffer], accepted: Risk) -> i64 {
             })
             .collect();
     }
-    let costs = combinations
-        .iter()
-        .map(|chosen| whole(chosen, sold, accepted));
+    let costs = combinations.iter().map(|chosen| whole(chosen, sold, accepted));
     costs.min().expect("nothing to do is one of them")
 }
 

@@ -33,10 +33,7 @@ pub struct ConcurrentUsage {
 impl ConcurrentUsage {
     /// From the instances that ran in each hour of a window, in billionths.
     pub fn of(hourly: &[u64]) -> Self {
-        let peak = hourly
-            .iter()
-            .max()
-            .map_or(0, |peak| peak.div_ceil(INSTANCE));
+        let peak = hourly.iter().max().map_or(0, |peak| peak.div_ceil(INSTANCE));
         // How many hours end at a unit, whole or in part.
         let mut whole = vec![0_u64; peak as usize + 1];
         let mut at_least = vec![0_u64; peak as usize];
@@ -52,10 +49,7 @@ impl ConcurrentUsage {
             above += whole[k + 1];
             at_least[k] += above * INSTANCE;
         }
-        Self {
-            hours: hourly.len() as u64,
-            at_least,
-        }
+        Self { hours: hourly.len() as u64, at_least }
     }
 
     /// Hours of the window.
@@ -141,9 +135,8 @@ impl PoolRates {
     /// the break-even; zero when not even the first pays.
     pub fn best_count(&self, usage: &ConcurrentUsage) -> u32 {
         let needed = self.effective * Decimal::from(usage.hours);
-        let paying = usage
-            .at_least
-            .partition_point(|hours| self.on_demand * instances(*hours) > needed);
+        let paying =
+            usage.at_least.partition_point(|hours| self.on_demand * instances(*hours) > needed);
         u32::try_from(paying).unwrap_or(u32::MAX)
     }
 
@@ -289,10 +282,7 @@ mod tests {
         // second for 1, the third for a half.
         let usage = ConcurrentUsage::of(&[INSTANCE * 5 / 2, INSTANCE, INSTANCE / 4]);
         let hours = |k| usage.hours_with_at_least(k).normalize().to_string();
-        assert_eq!(
-            [hours(1), hours(2), hours(3), hours(4)],
-            ["2.25", "1", "0.5", "0"]
-        );
+        assert_eq!([hours(1), hours(2), hours(3), hours(4)], ["2.25", "1", "0.5", "0"]);
         assert_eq!(usage.peak(), 3);
         assert_eq!(usage.total_hours(), Decimal::new(375, 2));
     }
@@ -319,10 +309,7 @@ mod tests {
         let cost = |count| pool.monthly_cost(&usage, count, month).amount();
         assert_eq!(cost(5), Decimal::new(25_185, 1));
         assert_eq!(cost(0), Decimal::from(3_723));
-        assert_eq!(
-            pool.monthly_savings(&usage, 5, month).amount(),
-            Decimal::new(12_045, 1)
-        );
+        assert_eq!(pool.monthly_savings(&usage, 5, month).amount(), Decimal::new(12_045, 1));
     }
 
     #[test]
@@ -364,10 +351,7 @@ mod tests {
         let split = |cents: i64, weights: &[i64]| -> Vec<String> {
             let weights: Vec<Decimal> = weights.iter().copied().map(Decimal::from).collect();
             let saving = Money::new(Decimal::new(cents, 2), Currency::Usd);
-            allocate(saving, &weights)
-                .into_iter()
-                .map(|part| part.amount().to_string())
-                .collect()
+            allocate(saving, &weights).into_iter().map(|part| part.amount().to_string()).collect()
         };
         assert_eq!(split(10_000, &[1, 1, 1]), ["33.33", "33.33", "33.34"]);
         assert_eq!(split(2, &[1, 1, 1]), ["0.01", "0.01", "0.00"]);

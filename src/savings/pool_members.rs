@@ -19,10 +19,7 @@ pub struct MemberHours {
 impl MemberHours {
     /// An instance that stays one.
     pub fn of(seen: Vec<u64>) -> Self {
-        Self {
-            seen: seen.into(),
-            most: INSTANCE,
-        }
+        Self { seen: seen.into(), most: INSTANCE }
     }
 
     /// How much of each hour of the window it ran, as far as it was seen.
@@ -74,9 +71,8 @@ pub(super) fn place_unseen(member: &MemberHours, pool: &mut [u64]) -> Vec<u64> {
 /// The hours of each member of a pool over the whole window, in the order given.
 pub fn whole_hours(members: &[MemberHours], hours: usize) -> Vec<Vec<u64>> {
     let mut whole: Vec<Vec<u64>> = members.iter().map(|member| member.seen_in(hours)).collect();
-    let mut young: Vec<usize> = (0..members.len())
-        .filter(|place| members[*place].is_young(hours))
-        .collect();
+    let mut young: Vec<usize> =
+        (0..members.len()).filter(|place| members[*place].is_young(hours)).collect();
     young.sort_by(|left, right| members[*left].place_key().cmp(&members[*right].place_key()));
     let mut pool = sum_of(&whole, hours);
     for place in young {
@@ -140,10 +136,7 @@ mod tests {
     fn a_group_that_shrinks_runs_its_share() {
         let mut shrinking = member(&[6, 6]);
         shrinking.most = INSTANCE * 6 / 10;
-        assert_eq!(
-            tenths(&pooled_hours(&[shrinking.clone(), shrinking], 3)),
-            [12, 12, 12]
-        );
+        assert_eq!(tenths(&pooled_hours(&[shrinking.clone(), shrinking], 3)), [12, 12, 12]);
     }
 
     #[test]

@@ -99,9 +99,7 @@ pub(super) fn slots(workload: &Alternatives, course: &Course<'_>, with_ended: bo
     let idle_hours = workload.schedule.as_ref().map(|offer| &offer.hours);
     let stays = |member: &&BilledMember| with_ended || !member.is_ended;
     let billed = workload.billed.iter().filter(stays);
-    billed
-        .filter_map(|member| slot(member, course, idle_hours))
-        .collect()
+    billed.filter_map(|member| slot(member, course, idle_hours)).collect()
 }
 
 /// Nothing is bought for hours that are idle, whether a schedule is taken or not.
@@ -113,10 +111,7 @@ fn slot(
     let Some(place) = billed_member.place else {
         return Some(Slot {
             class: billed_member.class.clone(),
-            hours: MemberHours {
-                seen: Arc::clone(&billed_member.seen),
-                most: INSTANCE,
-            },
+            hours: MemberHours { seen: Arc::clone(&billed_member.seen), most: INSTANCE },
             monthly: billed_member.monthly,
             hourly: billed_member.hourly,
             sized: None,
@@ -159,11 +154,7 @@ fn slot(
         sized: (billed_member.is_sized && course.most_years != Some(0))
             .then_some(MemberHours { seen: sized, most }),
         working,
-        most_years: billed_member
-            .most_years
-            .into_iter()
-            .chain(course.most_years)
-            .min(),
+        most_years: billed_member.most_years.into_iter().chain(course.most_years).min(),
     })
 }
 
@@ -176,11 +167,7 @@ fn worked(member: &BilledMember, slowdown: f64) -> Option<Vec<u64>> {
     let hours = member.seen.iter().zip(&*member.rested);
     let worked = hours.map(|(ran, rested)| if *rested { 0 } else { *ran });
     let worked: Vec<u64> = worked.collect();
-    Some(if slowdown > 1.0 {
-        stretched(&worked, slowdown)
-    } else {
-        worked
-    })
+    Some(if slowdown > 1.0 { stretched(&worked, slowdown) } else { worked })
 }
 
 fn part(amount: u64, share: Decimal) -> u64 {
@@ -290,10 +277,7 @@ pub(super) fn purchase(
     }
     let parts = allocate(monthly_savings, &weights);
     let shares = rows.iter().zip(parts).map(|(row, part)| {
-        let young = row
-            .slots
-            .iter()
-            .filter(|slot| slot.hours.is_young(terms.window_hours));
+        let young = row.slots.iter().filter(|slot| slot.hours.is_young(terms.window_hours));
         PurchaseShare {
             id: row.id.to_owned(),
             workload: row.workload,

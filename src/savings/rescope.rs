@@ -33,10 +33,7 @@ impl Draft<'_> {
         for reservation in &zonal {
             regional = regional.for_region(&reservation.id);
         }
-        let terms = Terms {
-            existing: &regional,
-            ..*self.terms
-        };
+        let terms = Terms { existing: &regional, ..*self.terms };
         let mut other = Draft::of(workloads, &terms);
         other.improve();
         if self.rescoped_cost(&other.paths) < self.rescoped_cost(&self.paths) {
@@ -51,9 +48,7 @@ impl Draft<'_> {
         let fleet = self.rescoped_fleet(paths);
         let left: Decimal = paths.iter().map(|path| path.left.amount()).sum();
         let components = fleet.components();
-        let paid: Decimal = components
-            .map(|component| self.paid(&fleet, component))
-            .sum();
+        let paid: Decimal = components.map(|component| self.paid(&fleet, component)).sum();
         cents(left - paid)
     }
 
@@ -89,11 +84,7 @@ impl Draft<'_> {
             if gained > Decimal::ZERO {
                 existing = Cow::Owned(changed);
                 before = after;
-                changes.push(Change {
-                    reservation,
-                    gained,
-                    fleet,
-                });
+                changes.push(Change { reservation, gained, fleet });
             }
         }
         changes
@@ -104,17 +95,10 @@ impl Draft<'_> {
     /// they save.
     pub(super) fn rescope(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
         let mut changes = Vec::new();
-        for Change {
-            reservation,
-            gained,
-            fleet,
-        } in self.scope_changes(&self.paths)
-        {
+        for Change { reservation, gained, fleet } in self.scope_changes(&self.paths) {
             let shares = |fleet: &Fleet| -> BTreeMap<Class, Decimal> {
                 let components = fleet.components();
-                components
-                    .flat_map(|component| fleet.open_shares(component, Layer::Paid))
-                    .collect()
+                components.flat_map(|component| fleet.open_shares(component, Layer::Paid)).collect()
             };
             let (open_before, open_after) = (shares(&self.fleet), shares(&fleet));
             let weights: Vec<Decimal> = self
@@ -211,9 +195,7 @@ fn rescope_first(reservation: &ZonalReservation) -> String {
 }
 
 fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> CommitPart {
-    let ZonalReservation {
-        id, zone, region, ..
-    } = reservation;
+    let ZonalReservation { id, zone, region, .. } = reservation;
     CommitPart {
         saving,
         detail: format!(

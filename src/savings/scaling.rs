@@ -31,11 +31,7 @@ pub struct GroupEnd {
 #[derive(Debug, Clone, Copy)]
 enum Left<'a> {
     /// Its sizes: none of its other instances ends.
-    Sizes {
-        today: &'a ScalingGroup,
-        desired: u32,
-        min: u32,
-    },
+    Sizes { today: &'a ScalingGroup, desired: u32, min: u32 },
     /// That it is smaller: others may end too, so each counts for itself.
     Fewer(&'a ScalingGroup),
     /// Nothing: its desired capacity is not the number of instances in service, which is this.
@@ -69,11 +65,7 @@ impl<'a> Left<'a> {
         };
         let mut others = left.in_service.iter().flatten();
         if others.all(|id| goes_on(workload, id)) {
-            return Self::Sizes {
-                today: group,
-                desired: left.desired,
-                min: left.min,
-            };
+            return Self::Sizes { today: group, desired: left.desired, min: left.min };
         }
         Self::Fewer(group)
     }
@@ -81,11 +73,7 @@ impl<'a> Left<'a> {
     /// How to end the members, in order.
     fn steps(self, place: Place<'_>) -> Vec<String> {
         match self {
-            Self::Sizes {
-                today,
-                desired,
-                min,
-            } => steps_with_values(place, today, (desired, min)),
+            Self::Sizes { today, desired, min } => steps_with_values(place, today, (desired, min)),
             Self::Fewer(today) => vec![
                 format!(
                     "lower the minimum size of {place} (today {}) if it prevents this, and adapt \
@@ -180,11 +168,7 @@ fn goes_on(workload: &Workload, id: &ResourceId) -> bool {
 fn only_these(workload: &Workload, ended: &[&Member]) -> Option<u32> {
     let ids = running_ids(ended.iter().copied());
     let group = workload.scaling_group.as_deref()?;
-    let mut others = group
-        .in_service
-        .as_ref()?
-        .iter()
-        .filter(|id| !ids.contains(*id));
+    let mut others = group.in_service.as_ref()?.iter().filter(|id| !ids.contains(*id));
     let is_known = others.all(|id| goes_on(workload, id));
     is_known.then(|| running(ended.iter().copied()))
 }
@@ -297,9 +281,8 @@ pub(super) fn protected_step(group: &ScalingGroup, members: &[Member]) -> Option
 pub(super) fn suspended_step(group: &ScalingGroup) -> Option<String> {
     // To resume the rebalancing of zones may end busy instances.
     let suspended = group.suspended.iter().map(String::as_str);
-    let suspended: Vec<&str> = suspended
-        .filter(|process| *process != rebalancing::PROCESS)
-        .collect();
+    let suspended: Vec<&str> =
+        suspended.filter(|process| *process != rebalancing::PROCESS).collect();
     (!suspended.is_empty()).then(|| {
         format!(
             "processes of the group are suspended ({}): it does not follow its settings until \

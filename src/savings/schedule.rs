@@ -116,11 +116,7 @@ impl Schedule {
     pub fn slower(&self, slowdown: f64) -> SlowerSchedule {
         let mut off = *self.off_cells;
         let mut ran = *self.ran;
-        let starts: Vec<usize> = self
-            .windows
-            .iter()
-            .map(|window| window.first_hour)
-            .collect();
+        let starts: Vec<usize> = self.windows.iter().map(|window| window.first_hour).collect();
         for (index, window) in self.windows.iter().enumerate() {
             let before = starts[(index + starts.len() - 1) % starts.len()];
             let before_hours = self.windows[(index + starts.len() - 1) % starts.len()].hours;
@@ -160,10 +156,7 @@ impl Schedule {
     /// Active hours that a schedule from the other weeks would have cut, over all
     /// weeks.
     pub fn active_hours_cut(&self) -> usize {
-        self.counter_evidence
-            .iter()
-            .map(|week| week.active_hours_cut)
-            .sum()
+        self.counter_evidence.iter().map(|week| week.active_hours_cut).sum()
     }
 }
 
@@ -244,14 +237,9 @@ pub fn schedule(activity: &HourlyActivity, zone: &TimeZone) -> Result<Schedule, 
     let kept = long_windows(&off);
     if kept.is_empty() {
         let longest_hours = all_windows.iter().map(|window| window.hours).max();
-        return Err(NoSchedule::WindowsTooShort {
-            longest_hours: longest_hours.unwrap_or(0),
-        });
+        return Err(NoSchedule::WindowsTooShort { longest_hours: longest_hours.unwrap_or(0) });
     }
-    let unknown_cells = best_case
-        .iter()
-        .zip(&off)
-        .filter(|(best, off)| **best && !**off);
+    let unknown_cells = best_case.iter().zip(&off).filter(|(best, off)| **best && !**off);
     let unknown_hours_per_week = unknown_cells.count();
     let off = cells_of(&kept);
     let ran = mean_running(&hours, zone);
@@ -315,18 +303,13 @@ fn off_cells(
 fn windows(off: &WeekCells) -> Vec<OffWindow> {
     let before = |cell: usize| off[(cell + WEEK_HOURS - 1) % WEEK_HOURS];
     if off.iter().all(|off| *off) {
-        return vec![OffWindow {
-            first_hour: 0,
-            hours: WEEK_HOURS,
-        }];
+        return vec![OffWindow { first_hour: 0, hours: WEEK_HOURS }];
     }
     (0..WEEK_HOURS)
         .filter(|cell| off[*cell] && !before(*cell))
         .map(|first_hour| OffWindow {
             first_hour,
-            hours: (first_hour..)
-                .take_while(|hour| off[hour % WEEK_HOURS])
-                .count(),
+            hours: (first_hour..).take_while(|hour| off[hour % WEEK_HOURS]).count(),
         })
         .collect()
 }

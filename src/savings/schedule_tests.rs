@@ -19,10 +19,7 @@ enum Was {
 }
 
 fn activity_from(start: Timestamp, hours: &[Was]) -> HourlyActivity {
-    let window = Window {
-        start,
-        end: start + SignedDuration::from_hours(hours.len() as i64),
-    };
+    let window = Window { start, end: start + SignedDuration::from_hours(hours.len() as i64) };
     let maxima = hours.iter().map(|was| match was {
         Was::Busy => (1, Some(ACTIVE_PERCENT)),
         Was::Resting => (1, Some(0.9)),
@@ -39,9 +36,7 @@ fn activity(hours: &[Was]) -> HourlyActivity {
 
 /// So many weeks of a habit by hour of the week.
 fn weeks(count: usize, habit: impl Fn(usize) -> Was) -> Vec<Was> {
-    (0..count * WEEK_HOURS)
-        .map(|hour| habit(hour % WEEK_HOURS))
-        .collect()
+    (0..count * WEEK_HOURS).map(|hour| habit(hour % WEEK_HOURS)).collect()
 }
 
 fn utc(hours: &[Was]) -> Result<Schedule, NoSchedule> {
@@ -63,10 +58,7 @@ fn eight_hours_of_work_leave_a_hundred_and_sixty() {
     assert_eq!(schedule.off_hours_per_week, 160);
     assert_eq!(schedule.off_share, Decimal::from(160) / Decimal::from(168));
     assert_eq!(schedule.saved_share, schedule.off_share);
-    assert_eq!(
-        schedule.in_words(),
-        "Tue 06:00–Fri 02:00, Fri 06:00–Tue 02:00"
-    );
+    assert_eq!(schedule.in_words(), "Tue 06:00–Fri 02:00, Fri 06:00–Tue 02:00");
     assert_eq!(schedule.active_hours_cut(), 0);
     assert_eq!(schedule.counter_evidence.len(), 2);
 }
@@ -79,33 +71,23 @@ fn a_week_that_differs_is_counter_evidence_and_its_hours_stay_on() {
     hours[168 + 58..168 + 61].fill(Was::Busy);
     let schedule = utc(&hours).expect("a schedule");
     assert_eq!(schedule.off_hours_per_week, 157);
-    let cut: Vec<usize> = schedule
-        .counter_evidence
-        .iter()
-        .map(|week| week.active_hours_cut)
-        .collect();
+    let cut: Vec<usize> =
+        schedule.counter_evidence.iter().map(|week| week.active_hours_cut).collect();
     assert_eq!(cut, [0, 3]);
 }
 
 #[test]
 fn two_hours_are_a_window_and_one_is_none() {
     let rests = |length: usize| {
-        utc(&weeks(2, move |hour| {
-            if (30..30 + length).contains(&hour) {
-                Was::Resting
-            } else {
-                Was::Busy
-            }
-        }))
+        utc(&weeks(
+            2,
+            move |hour| {
+                if (30..30 + length).contains(&hour) { Was::Resting } else { Was::Busy }
+            },
+        ))
     };
-    assert_eq!(
-        rests(1),
-        Err(NoSchedule::WindowsTooShort { longest_hours: 1 })
-    );
-    assert_eq!(
-        rests(2).expect("a window").in_words(),
-        "Tue 06:00–Tue 08:00"
-    );
+    assert_eq!(rests(1), Err(NoSchedule::WindowsTooShort { longest_hours: 1 }));
+    assert_eq!(rests(2).expect("a window").in_words(), "Tue 06:00–Tue 08:00");
     assert_eq!(rests(0), Err(NoSchedule::NeverOff));
 }
 
@@ -115,10 +97,7 @@ fn unknown_is_not_off() {
         Was::Resting => Was::Unknown,
         other => other,
     });
-    assert_eq!(
-        utc(&unknown),
-        Err(NoSchedule::DataMissing { unknown_hours: 320 })
-    );
+    assert_eq!(utc(&unknown), Err(NoSchedule::DataMissing { unknown_hours: 320 }));
     let mut once = weeks(2, evaluation);
     once[80] = Was::Unknown;
     let schedule = utc(&once).expect("a schedule");
@@ -129,21 +108,10 @@ fn unknown_is_not_off() {
 #[test]
 fn two_weeks_are_needed_but_for_an_hour() {
     let hours = weeks(2, evaluation);
-    assert_eq!(
-        utc(&hours[..334]),
-        Err(NoSchedule::TooFewWeeks {
-            observed_hours: 334
-        })
-    );
+    assert_eq!(utc(&hours[..334]), Err(NoSchedule::TooFewWeeks { observed_hours: 334 }));
     // The last cell was seen once.
-    assert_eq!(
-        utc(&hours[..335]).expect("a schedule").off_hours_per_week,
-        159
-    );
-    assert_eq!(
-        utc(&weeks(2, |_| Was::Resting)),
-        Err(NoSchedule::NeverActive)
-    );
+    assert_eq!(utc(&hours[..335]).expect("a schedule").off_hours_per_week, 159);
+    assert_eq!(utc(&weeks(2, |_| Was::Resting)), Err(NoSchedule::NeverActive));
 }
 
 #[test]
@@ -157,10 +125,7 @@ fn hours_that_are_stopped_already_save_nothing() {
     };
     let schedule = utc(&weeks(2, habit)).expect("a schedule");
     assert_eq!(schedule.off_hours_per_week, 118);
-    assert_eq!(
-        schedule.saved_share.round_dp(9),
-        Decimal::new(166_666_667, 9)
-    );
+    assert_eq!(schedule.saved_share.round_dp(9), Decimal::new(166_666_667, 9));
 }
 
 #[test]
@@ -170,16 +135,10 @@ fn hours_are_those_of_the_zone() {
     let berlin = crate::catalog::time_zone("Europe/Berlin").expect("a zone");
     let hours = activity(&weeks(2, evaluation));
     let in_berlin = schedule(&hours, &berlin).expect("a schedule");
-    assert_eq!(
-        in_berlin.in_words(),
-        "Tue 08:00–Fri 04:00, Fri 08:00–Tue 04:00"
-    );
+    assert_eq!(in_berlin.in_words(), "Tue 08:00–Fri 04:00, Fri 08:00–Tue 04:00");
     let kolkata = crate::catalog::time_zone("Asia/Kolkata").expect("a zone");
     let in_kolkata = schedule(&hours, &kolkata).expect("a schedule");
-    assert_eq!(
-        in_kolkata.in_words(),
-        "Tue 12:00–Fri 07:00, Fri 12:00–Tue 07:00"
-    );
+    assert_eq!(in_kolkata.in_words(), "Tue 12:00–Fri 07:00, Fri 12:00–Tue 07:00");
     assert_eq!(in_kolkata.off_hours_per_week, 158);
 }
 
@@ -190,10 +149,7 @@ fn an_hour_that_the_clock_skips_is_seen_too_seldom() {
     let start = "2026-03-15T23:00:00Z".parse().expect("a time stamp");
     let hours = activity_from(start, &weeks(2, evaluation));
     let in_berlin = schedule(&hours, &berlin).expect("a schedule");
-    assert!(
-        !in_berlin.off_cells[6 * 24 + 2],
-        "once, on the Sunday before"
-    );
+    assert!(!in_berlin.off_cells[6 * 24 + 2], "once, on the Sunday before");
     assert!(in_berlin.off_cells[6 * 24 + 4]);
 }
 
@@ -205,10 +161,7 @@ fn cut_by_brute_force(hours: &[Was], week: usize) -> usize {
         let others = (0..count).filter(|other| *other != week);
         let mut seen = 0;
         for other in others {
-            if !matches!(
-                hours[other * WEEK_HOURS + cell],
-                Was::Resting | Was::Stopped
-            ) {
+            if !matches!(hours[other * WEEK_HOURS + cell], Was::Resting | Was::Stopped) {
                 return false;
             }
             seen += 1;

@@ -150,9 +150,7 @@ pub fn holds_tenants(workload: &Workload) -> Result<(), NoSharing> {
             Err(NoSharing::BusyTogether)
         }
         WorkloadKind::Serving if workload.declared_kind() == WorkloadKind::Serving => {
-            Err(NoSharing::NotReplicas {
-                kind: workload.kind,
-            })
+            Err(NoSharing::NotReplicas { kind: workload.kind })
         }
         WorkloadKind::Serving => Err(NoSharing::KindGuessed),
         kind => Err(NoSharing::NotReplicas { kind }),
@@ -214,11 +212,7 @@ pub fn share(
     }
     // Smaller slices answer later, which is worth it only where they free more.
     let slow = packed(None).map(|sharing| sharing.at(Risk::High));
-    let mig = if saved(&slow) > saved(&fast) {
-        slow
-    } else {
-        fast
-    };
+    let mig = if saved(&slow) > saved(&fast) { slow } else { fast };
     let (is_production, has_owners) = (workload.is_production(), workload.has_several_owners);
     if is_production || has_owners {
         return mig.map_err(|error| match error {
@@ -229,9 +223,7 @@ pub fn share(
     }
     let card_mib = card_mib(workload, offer);
     let mps = card_mib
-        .ok_or(NoSharing::DataMissing {
-            what: "card memory",
-        })
+        .ok_or(NoSharing::DataMissing { what: "card memory" })
         .and_then(|mib| fleet.moved(SharingMode::Mps, &tenants, pack_mps(&tenants, mib)));
     if saved(&mps) > saved(&mig) { mps } else { mig }
 }
@@ -271,13 +263,9 @@ fn nominal_mib(profile: &str) -> Option<u64> {
 fn tenants(workload: &Workload, policy: &Policy) -> Result<Vec<Tenant>, NoSharing> {
     let measured = workload.gpus().count() as u64;
     if Some(measured) != workload.visible_gpus() {
-        return Err(NoSharing::DataMissing {
-            what: "utilization of each GPU",
-        });
+        return Err(NoSharing::DataMissing { what: "utilization of each GPU" });
     }
-    let held = workload
-        .gpus()
-        .filter(|gpu| gpu.is_allocated() != Some(false));
+    let held = workload.gpus().filter(|gpu| gpu.is_allocated() != Some(false));
     held.map(|gpu| tenant_of(gpu, workload, policy)).collect()
 }
 
@@ -291,9 +279,7 @@ pub fn tenant_of(
     policy: &Policy,
 ) -> Result<Tenant, NoSharing> {
     let figures = gpu.utilization.filter(|_| gpu.samples.suffice(policy));
-    let figures = figures.ok_or(NoSharing::DataMissing {
-        what: "utilization of each GPU",
-    })?;
+    let figures = figures.ok_or(NoSharing::DataMissing { what: "utilization of each GPU" })?;
     let vram = gpu.vram.filter(|vram| vram.samples.suffice(policy));
     let vram = vram.ok_or(NoSharing::DataMissing { what: "VRAM use" })?;
     let vram_use_mib = workload.vram_use_mib(&vram);
@@ -311,13 +297,9 @@ fn instances_for_cpu(
 ) -> Result<usize, NoSharing> {
     let mut needed_vcpu = 0.0;
     for usage in &workload.usage {
-        let is_enough = usage
-            .cpu_samples
-            .is_none_or(|samples| samples.suffice(policy));
+        let is_enough = usage.cpu_samples.is_none_or(|samples| samples.suffice(policy));
         let p95 = usage.cpu_p95.filter(|_| is_enough);
-        let p95 = p95.ok_or(NoSharing::DataMissing {
-            what: "CPU utilization",
-        })?;
+        let p95 = p95.ok_or(NoSharing::DataMissing { what: "CPU utilization" })?;
         needed_vcpu += p95 / 100.0 * f64::from(shape.vcpu) * policy.vcpu_headroom;
     }
     Ok((needed_vcpu / f64::from(shape.vcpu)).ceil() as usize)
@@ -336,9 +318,7 @@ fn instances_for_network(workload: &Workload, policy: &Policy) -> usize {
         })
         .sum();
     let link = link_gbps(&workload.key.instance_type).filter(|link| *link > 0.0);
-    busiest.zip(link).map_or(1, |(sum, link)| {
-        (sum * NETWORK_HEADROOM / link).ceil() as usize
-    })
+    busiest.zip(link).map_or(1, |(sum, link)| (sum * NETWORK_HEADROOM / link).ceil() as usize)
 }
 
 /// Whoever is in several zones stays in them.
@@ -379,21 +359,10 @@ impl Fleet<'_> {
         cards: Vec<SharedCard>,
     ) -> Result<Sharing, NoSharing> {
         let per_instance = usize::from(self.offer.share.visible_devices());
-        let needed = cards
-            .len()
-            .div_ceil(per_instance)
-            .max(self.least_for_hosts)
-            .max(1);
+        let needed = cards.len().div_ceil(per_instance).max(self.least_for_hosts).max(1);
         let is_one = self.is_one_enough && needed == 1 && self.least_replicas > 1;
-        let instances = if is_one {
-            1
-        } else {
-            needed.max(self.least_replicas)
-        };
-        let nothing_freed = NoSharing::NothingFreed {
-            tenants: tenants.len(),
-            cards: cards.len(),
-        };
+        let instances = if is_one { 1 } else { needed.max(self.least_replicas) };
+        let nothing_freed = NoSharing::NothingFreed { tenants: tenants.len(), cards: cards.len() };
         let today = self.workload.instances.len();
         if instances >= today || cards.len() >= today * per_instance {
             return Err(nothing_freed);
@@ -403,9 +372,7 @@ impl Fleet<'_> {
         let fewer = Fewer::together(&self.workload.activity, count);
         let kept = self.most_expensive(instances, fewer.as_ref());
         let kept = Money::new(kept, monthly.currency()).rounded();
-        let saved = monthly
-            .checked_sub(kept)
-            .map_err(|_| nothing_freed.clone())?;
+        let saved = monthly.checked_sub(kept).map_err(|_| nothing_freed.clone())?;
         let instance_type = &self.workload.key.instance_type;
         let how = match mode {
             SharingMode::Mig => "MIG slices",
@@ -413,10 +380,7 @@ impl Fleet<'_> {
         };
         let action = Action::saving(
             ActionKind::Share,
-            Some(Target {
-                instance_type: instance_type.clone(),
-                count,
-            }),
+            Some(Target { instance_type: instance_type.clone(), count }),
             format!(
                 "{count} × {instance_type} instead of {today}: {} tenants on {} of {} {} \
                  with {how}",
@@ -465,10 +429,8 @@ impl Fleet<'_> {
         });
         let hours = share.unwrap_or_default() * self.hours_per_month;
         let hours = hours.max(most.unwrap_or_default());
-        let mut rates: Vec<Decimal> = today
-            .iter()
-            .map(|instance| instance.quote.rate.amount())
-            .collect();
+        let mut rates: Vec<Decimal> =
+            today.iter().map(|instance| instance.quote.rate.amount()).collect();
         rates.sort_by(|left, right| right.cmp(left));
         rates.iter().take(instances).map(|rate| rate * hours).sum()
     }
@@ -491,9 +453,7 @@ impl Fleet<'_> {
             1 => "and 1 tenant without room".to_owned(),
             more => format!("and up to {more} tenants without room"),
         };
-        caveats.push(format!(
-            "losing one instance leaves {left} of {instances}, {room}"
-        ));
+        caveats.push(format!("losing one instance leaves {left} of {instances}, {room}"));
         caveats.extend(averaged_seconds(self.workload).map(averaged_away));
         caveats
     }

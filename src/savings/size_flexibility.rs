@@ -52,27 +52,16 @@ mod tests {
             "g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g6f", "gr6", "gr6f", "p5", "inf1", "inf2",
             "z9",
         ] {
-            assert!(
-                !covers_other_sizes(&key(&format!("{family}.4xlarge"))),
-                "{family}"
-            );
+            assert!(!covers_other_sizes(&key(&format!("{family}.4xlarge"))), "{family}");
         }
         let p4d = key("p4d.24xlarge");
         assert!(!covers_other_sizes(&p4d.in_zone(Some("us-east-1a"))));
-        for operating_system in [
-            OperatingSystem::Windows,
-            OperatingSystem::Rhel,
-            OperatingSystem::Sles,
-        ] {
-            assert!(!covers_other_sizes(&PriceKey {
-                operating_system,
-                ..p4d.clone()
-            }));
+        for operating_system in
+            [OperatingSystem::Windows, OperatingSystem::Rhel, OperatingSystem::Sles]
+        {
+            assert!(!covers_other_sizes(&PriceKey { operating_system, ..p4d.clone() }));
         }
-        assert!(!covers_other_sizes(&PriceKey {
-            tenancy: Tenancy::Dedicated,
-            ..p4d
-        }));
+        assert!(!covers_other_sizes(&PriceKey { tenancy: Tenancy::Dedicated, ..p4d }));
     }
 
     #[test]

@@ -32,13 +32,8 @@ pub struct Released {
 /// is taken off its saving. Volumes without a price are in neither.
 pub fn released(idle_storage: &IdleStorageCosts, region: &str) -> Option<Released> {
     let monthly = idle_storage.monthly?;
-    let gross = Released {
-        saved: monthly,
-        certain: monthly,
-        snapshots: None,
-        bound: None,
-        caveat: None,
-    };
+    let gross =
+        Released { saved: monthly, certain: monthly, snapshots: None, bound: None, caveat: None };
     if idle_storage.volumes == 0 {
         return Some(gross);
     }
@@ -61,10 +56,7 @@ pub fn released(idle_storage: &IdleStorageCosts, region: &str) -> Option<Release
         ),
     };
     if idle_storage.priced_volumes == 0 {
-        return Some(Released {
-            caveat: Some(beside),
-            ..gross
-        });
+        return Some(Released { caveat: Some(beside), ..gross });
     }
     let gib = idle_storage.priced_volume_gib;
     let most = Money::new(USD_PER_GB_MONTH * Decimal::from(gib), Currency::Usd).rounded();

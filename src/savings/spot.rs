@@ -49,10 +49,7 @@ pub fn spot_price(prices: &Prices<'_>, key: &PriceKey) -> Option<SpotPrice> {
         });
     }
     quotes.sort_by_key(|(_, quote)| quote.rate.amount());
-    let (lower, upper) = (
-        &quotes[(quotes.len() - 1) / 2].1,
-        &quotes[quotes.len() / 2].1,
-    );
+    let (lower, upper) = (&quotes[(quotes.len() - 1) / 2].1, &quotes[quotes.len() / 2].1);
     let median = (lower.rate.amount() + upper.rate.amount()) / Decimal::TWO;
     let rate = HourlyRate::new(median.round_dp(6).normalize(), lower.rate.currency())?;
     quotes.sort_by(|left, right| left.0.cmp(&right.0));
@@ -82,21 +79,13 @@ mod tests {
         let mut book = PriceBook::default();
         let basis = |book: &PriceBook| {
             let price = spot_price(&Prices::new(book, &none), &key).expect("a price");
-            (
-                price.rate.amount().to_string(),
-                price.basis,
-                price.quotes.len(),
-            )
+            (price.rate.amount().to_string(), price.basis, price.quotes.len())
         };
         let average = bundled(&key).rate.amount().to_string();
         assert_eq!(basis(&book), (average, SpotBasis::CatalogAverage, 1));
         let add = |book: &mut PriceBook, zone: Option<&str>, amount: i64, origin| {
             let rate = HourlyRate::new(Decimal::new(amount, 1), Currency::Usd).expect("positive");
-            let quote = PriceQuote {
-                rate,
-                origin,
-                ..bundled(&key)
-            };
+            let quote = PriceQuote { rate, origin, ..bundled(&key) };
             book.insert(key.with_option(PriceOption::Spot).in_zone(zone), quote);
         };
         add(&mut book, None, 8, PriceOrigin::Cache);

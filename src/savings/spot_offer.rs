@@ -122,9 +122,7 @@ impl SpotFigures {
 
     fn savings_percent(&self, rate: HourlyRate) -> Decimal {
         let saved = self.on_demand.amount() - rate.amount();
-        (saved / self.on_demand.amount() * Decimal::ONE_HUNDRED)
-            .round_dp(4)
-            .normalize()
+        (saved / self.on_demand.amount() * Decimal::ONE_HUNDRED).round_dp(4).normalize()
     }
 
     /// What the price alone saves over some hours of one instance.
@@ -235,27 +233,17 @@ pub fn spot_offer(case: &SpotCase) -> Result<SpotOffer, Ineligible> {
             on_demand: on_demand.normalize(),
         });
     }
-    let effective = figures
-        .effective
-        .filter(|rate| rate.amount() < on_demand)
-        .ok_or_else(|| Ineligible::LosesMore {
-            overhead_percent: (figures.overhead * Decimal::ONE_HUNDRED)
-                .round_dp(1)
-                .normalize(),
+    let effective =
+        figures.effective.filter(|rate| rate.amount() < on_demand).ok_or_else(|| {
+            Ineligible::LosesMore {
+                overhead_percent: (figures.overhead * Decimal::ONE_HUNDRED).round_dp(1).normalize(),
+            }
         })?;
-    let risk = if case.band.is_some() {
-        Risk::Medium
-    } else {
-        Risk::High
-    };
+    let risk = if case.band.is_some() { Risk::Medium } else { Risk::High };
     if risk > case.accepted {
         return Err(Ineligible::Risk { needed: risk });
     }
-    Ok(SpotOffer {
-        figures,
-        effective,
-        risk,
-    })
+    Ok(SpotOffer { figures, effective, risk })
 }
 
 #[cfg(test)]

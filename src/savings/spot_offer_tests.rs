@@ -40,22 +40,14 @@ fn four_nodes_by_hand() {
     let figures = &offer.figures;
     // λ = 4/24 an hour; τ* = sqrt(2 × 60 × 6 × 3 600) s = 1 610 s;
     // o = 60/1 610 + (805 + 300)/3 600/6; half a dollar over what is left.
-    assert_eq!(
-        figures.checkpoint_interval,
-        SignedDuration::from_secs(1_610)
-    );
-    assert_eq!(
-        figures.lost_per_interruption,
-        SignedDuration::from_secs(1_105)
-    );
+    assert_eq!(figures.checkpoint_interval, SignedDuration::from_secs(1_610));
+    assert_eq!(figures.lost_per_interruption, SignedDuration::from_secs(1_105));
     assert_eq!(figures.checkpoint_share.to_string(), "0.037267");
     assert_eq!(figures.overhead.to_string(), "0.088424");
     assert_eq!(offer.effective, usd("0.548501"));
     assert_eq!(figures.effective, Some(offer.effective));
     assert_eq!(figures.naive_savings_percent().to_string(), "50");
-    let effective = figures
-        .effective_savings_percent()
-        .expect("it gets somewhere");
+    let effective = figures.effective_savings_percent().expect("it gets somewhere");
     assert_eq!(effective.to_string(), "45.1499");
     assert_eq!(offer.risk, Risk::Medium);
     // A month of 730 hours: 365 and 730 × (1 - 0.548501) = 329.59.
@@ -76,15 +68,9 @@ fn kinds_that_may_go_must_be_declared_restartable() {
             WorkloadKind::Unknown => Some(Ineligible::KindUnknown),
             _ => None,
         };
-        let declared = SpotCase {
-            kind,
-            ..four_nodes()
-        };
+        let declared = SpotCase { kind, ..four_nodes() };
         assert_eq!(spot_offer(&declared).err(), expected, "{kind}");
-        let silent = SpotCase {
-            restartable: false,
-            ..declared
-        };
+        let silent = SpotCase { restartable: false, ..declared };
         let expected = expected.unwrap_or(Ineligible::NotRestartable);
         assert_eq!(spot_offer(&silent).err(), Some(expected), "{kind}");
     }
@@ -93,11 +79,7 @@ fn kinds_that_may_go_must_be_declared_restartable() {
 #[test]
 fn without_a_band_only_at_high_risk() {
     let at = |accepted, band| {
-        let spot = spot_offer(&SpotCase {
-            accepted,
-            band,
-            ..four_nodes()
-        });
+        let spot = spot_offer(&SpotCase { accepted, band, ..four_nodes() });
         spot.map(|offer| offer.risk)
     };
     let band = Some(InterruptionBand::UnderFive);
@@ -113,10 +95,7 @@ fn without_a_band_only_at_high_risk() {
 #[test]
 fn what_saves_nothing_is_no_offer() {
     let refusal = |spot: Option<HourlyRate>| {
-        let case = SpotCase {
-            spot: spot.map(price),
-            ..four_nodes()
-        };
+        let case = SpotCase { spot: spot.map(price), ..four_nodes() };
         spot_offer(&case).expect_err("no offer").to_string()
     };
     assert_eq!(refusal(None), "no spot price is known");
@@ -126,16 +105,10 @@ fn what_saves_nothing_is_no_offer() {
     // 0.92 over 0.911576 is above 1; 0.91 over it below.
     let eaten = "checkpoints and lost work take 8.8% of the time, more than spot saves";
     assert_eq!(refusal(Some(usd("0.92"))), eaten);
-    let case = SpotCase {
-        spot: Some(price(usd("0.91"))),
-        ..four_nodes()
-    };
+    let case = SpotCase { spot: Some(price(usd("0.91"))), ..four_nodes() };
     assert!(spot_offer(&case).is_ok());
     let yuan = HourlyRate::new(Decimal::ONE, Currency::Cny).expect("a price");
-    assert_eq!(
-        refusal(Some(yuan)),
-        "spot and on-demand are in different currencies"
-    );
+    assert_eq!(refusal(Some(yuan)), "spot and on-demand are in different currencies");
 }
 
 #[test]
@@ -154,10 +127,7 @@ fn a_job_that_gets_nowhere_has_no_effective_rate() {
     assert_eq!(figures.effective_savings_percent(), None);
     assert_eq!(figures.effective_savings(Decimal::ONE), None);
     assert_eq!(figures.break_even_per_hour, None);
-    assert!(matches!(
-        spot_offer(&case),
-        Err(Ineligible::LosesMore { .. })
-    ));
+    assert!(matches!(spot_offer(&case), Err(Ineligible::LosesMore { .. })));
 }
 
 #[test]
@@ -182,21 +152,13 @@ fn only_a_training_job_stops_as_a_whole() {
     assert_eq!(nodes_of_job(WorkloadKind::Training, 8, false), 8);
     assert_eq!(nodes_of_job(WorkloadKind::Training, 0, false), 1);
     assert_eq!(nodes_of_job(WorkloadKind::Training, 8, true), 1);
-    for kind in [
-        WorkloadKind::Batch,
-        WorkloadKind::Evaluation,
-        WorkloadKind::Development,
-    ] {
+    for kind in [WorkloadKind::Batch, WorkloadKind::Evaluation, WorkloadKind::Development] {
         assert_eq!(nodes_of_job(kind, 8, false), 1, "{kind}");
     }
 }
 
 fn case() -> impl Strategy<Value = SpotCase> {
-    let times = (
-        1_i64..600,
-        1_i64..3_600,
-        proptest::option::of(60_i64..14_400),
-    );
+    let times = (1_i64..600, 1_i64..3_600, proptest::option::of(60_i64..14_400));
     let band = proptest::option::of(0..InterruptionBand::ALL.len());
     (1_i64..2_000, times, band, 1_u32..64, 0.0_f64..24.0).prop_map(
         |(milli, (cost, restart, interval), band, nodes, least)| SpotCase {

@@ -47,9 +47,9 @@ impl UnusedCommitment {
     /// Per month after the plan; absent when it is unpriced.
     pub fn planned_monthly_cost(&self) -> Option<Money> {
         let cost = self.monthly_cost?;
-        self.actions.iter().try_fold(cost, |rest, action| {
-            rest.checked_sub(action.monthly_savings()).ok()
-        })
+        self.actions
+            .iter()
+            .try_fold(cost, |rest, action| rest.checked_sub(action.monthly_savings()).ok())
     }
 }
 
@@ -127,40 +127,26 @@ impl Unused<'_> {
         );
         let detail = format!(
             "{} on average over {} h × {rate} × {} h{}",
-            counted(
-                mean.round_dp(6).normalize(),
-                "unused instance",
-                "unused instances"
-            ),
+            counted(mean.round_dp(6).normalize(), "unused instance", "unused instances"),
             room.hours,
             month.normalize(),
             if uncovered == Decimal::ONE {
                 String::new()
             } else {
-                format!(
-                    " × {} not covered by commitments",
-                    uncovered.round_dp(6).normalize()
-                )
+                format!(" × {} not covered by commitments", uncovered.round_dp(6).normalize())
             }
         );
         let action = monthly_cost.filter(|_| can_be_lowered).and_then(|cost| {
             let action = Action::saving(
                 ActionKind::Release,
                 None,
-                format!(
-                    "lower or cancel the capacity reservation {}: {detail}",
-                    reservation.id
-                ),
+                format!("lower or cancel the capacity reservation {}: {detail}", reservation.id),
                 cost,
                 cost,
                 Risk::Low,
             )?;
             // Of one that others use too only the room of now is known.
-            let certain = if room.is_shared {
-                Money::zero(cost.currency())
-            } else {
-                cost
-            };
+            let certain = if room.is_shared { Money::zero(cost.currency()) } else { cost };
             let caveat = "capacity of this type may not be available again".to_owned();
             Some(action.of_which_certain(certain).with_caveats(vec![caveat]))
         });
@@ -190,9 +176,7 @@ impl Unused<'_> {
             return None;
         }
         let unused = commitment.unused_monthly?;
-        let room = self
-            .coverage
-            .room_monthly(&commitment.id, self.window, self.policy);
+        let room = self.coverage.room_monthly(&commitment.id, self.window, self.policy);
         let room = Money::new(room, unused.currency()).rounded();
         let cost = unused.checked_add(room).ok()?;
         if cost.amount().is_zero() {
@@ -204,10 +188,7 @@ impl Unused<'_> {
             commitment.monthly_cost.amount()
         );
         if !room.amount().is_zero() {
-            detail.push_str(&format!(
-                ", {} covers unused capacity reservations",
-                room.amount()
-            ));
+            detail.push_str(&format!(", {} covers unused capacity reservations", room.amount()));
         }
         let mut reserved = self.commitments.reserved_instances.iter();
         let reserved = reserved.find(|own| own.id == commitment.id);
@@ -223,9 +204,7 @@ impl Unused<'_> {
             kind: commitment.kind.name(),
             account: self.account(owner),
             name: commitment.name.clone(),
-            region: reserved
-                .map(|own| own.region.clone())
-                .or_else(|| plan?.region.clone()),
+            region: reserved.map(|own| own.region.clone()).or_else(|| plan?.region.clone()),
             instance_type: reserved.map(|own| own.instance_type.clone()),
             tags: BTreeMap::new(),
             monthly_cost: Some(cost),

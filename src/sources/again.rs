@@ -65,11 +65,8 @@ mod tests {
 
     #[test]
     fn a_server_says_how_long_to_wait_but_not_longer_than_a_minute() {
-        for (header, expected) in [
-            ("2", vec![2.0; 4]),
-            (" 60 ", vec![60.0; 4]),
-            ("61", Vec::new()),
-        ] {
+        for (header, expected) in [("2", vec![2.0; 4]), (" 60 ", vec![60.0; 4]), ("61", Vec::new())]
+        {
             let wait = seconds_of(header);
             assert!(wait.is_some(), "{header}");
             assert_eq!(pauses(RetryPolicy::Later(wait)), expected, "{header}");

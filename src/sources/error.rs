@@ -37,12 +37,10 @@ pub struct CauseLine {
 impl CauseLine {
     /// Lines, each the cause of the one before; `None` of none.
     pub(super) fn of(lines: Vec<String>) -> Option<Self> {
-        lines.into_iter().rev().fold(None, |next, line| {
-            Some(Self {
-                line,
-                next: next.map(Box::new),
-            })
-        })
+        lines
+            .into_iter()
+            .rev()
+            .fold(None, |next, line| Some(Self { line, next: next.map(Box::new) }))
     }
 }
 
@@ -63,13 +61,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 impl SourceError {
     /// A failure that no service reported.
     pub(super) fn own(action: &'static str, kind: FailureKind, words: &str, of: String) -> Self {
-        Self {
-            action: Some(action),
-            kind,
-            code: words.to_owned(),
-            said: of,
-            cause: None,
-        }
+        Self { action: Some(action), kind, code: words.to_owned(), said: of, cause: None }
     }
 
     pub fn hint(&self) -> String {
@@ -80,9 +72,6 @@ impl SourceError {
     /// the kind's own.
     pub fn cause_of(&self, kind: CauseKind, last: &str) -> Cause {
         let action = self.action.unwrap_or_default();
-        Cause::of(
-            kind,
-            [action, self.kind.name(), &self.code, &self.said, last],
-        )
+        Cause::of(kind, [action, self.kind.name(), &self.code, &self.said, last])
     }
 }

@@ -92,15 +92,8 @@ fn gcp(parts: &[&str]) -> Option<Place> {
 fn azure(parts: &[&str]) -> Option<Place> {
     let parts: Vec<String> = parts.iter().map(|part| part.to_ascii_lowercase()).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let [
-        "subscriptions",
-        account,
-        "resourcegroups",
-        group,
-        "providers",
-        _,
-        rest @ ..,
-    ] = parts.as_slice()
+    let ["subscriptions", account, "resourcegroups", group, "providers", _, rest @ ..] =
+        parts.as_slice()
     else {
         return None;
     };
@@ -132,24 +125,9 @@ mod tests {
     fn clouds_write_where_a_machine_is() {
         let some = |text: &str| Some(text.to_owned());
         for (provider_id, id, region, zone) in [
-            (
-                "aws:///us-east-1a/i-0a1",
-                "i-0a1",
-                some("us-east-1"),
-                some("us-east-1a"),
-            ),
-            (
-                "aws:///us-west-2-lax-1a/i-0a1",
-                "i-0a1",
-                some("us-west-2"),
-                some("us-west-2-lax-1a"),
-            ),
-            (
-                "aws:///us-gov-west-1b/i-0a1",
-                "i-0a1",
-                some("us-gov-west-1"),
-                some("us-gov-west-1b"),
-            ),
+            ("aws:///us-east-1a/i-0a1", "i-0a1", some("us-east-1"), some("us-east-1a")),
+            ("aws:///us-west-2-lax-1a/i-0a1", "i-0a1", some("us-west-2"), some("us-west-2-lax-1a")),
+            ("aws:///us-gov-west-1b/i-0a1", "i-0a1", some("us-gov-west-1"), some("us-gov-west-1b")),
             (
                 "aws:///us-east-1-wl1-bos-wlz-1/i-0a1",
                 "i-0a1",
@@ -188,20 +166,9 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(
-                told(provider_id),
-                Some((id.to_owned(), region, zone)),
-                "{provider_id}"
-            );
+            assert_eq!(told(provider_id), Some((id.to_owned(), region, zone)), "{provider_id}");
         }
-        for other in [
-            "",
-            "gpu-1",
-            "kind://docker/kind/node",
-            "gce://a/b",
-            "azure:///x",
-            "aws://",
-        ] {
+        for other in ["", "gpu-1", "kind://docker/kind/node", "gce://a/b", "azure:///x", "aws://"] {
             assert_eq!(told(other), None, "{other}");
         }
     }

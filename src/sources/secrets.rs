@@ -143,15 +143,9 @@ mod tests {
 
     #[test]
     fn access_keys_never_reach_a_message() {
-        assert_eq!(
-            blank("key AKIAIOSFODNN7EXAMPLE is not valid"),
-            "key (access key) is not valid"
-        );
+        assert_eq!(blank("key AKIAIOSFODNN7EXAMPLE is not valid"), "key (access key) is not valid");
         assert_eq!(blank("an ASIAN region"), "an ASIAN region");
-        assert_eq!(
-            blank("ASIAIOSFODNN7EXAMPLE,AKIAIOSFODNN7EXAMPLE"),
-            "(access key),(access key)"
-        );
+        assert_eq!(blank("ASIAIOSFODNN7EXAMPLE,AKIAIOSFODNN7EXAMPLE"), "(access key),(access key)");
     }
 
     #[test]
@@ -193,10 +187,7 @@ mod tests {
             ),
             "The signature does not match. The (not shown)"
         );
-        assert_eq!(
-            blank("bad header X-Amz-Security-Token: abc"),
-            "bad header (not shown)"
-        );
+        assert_eq!(blank("bad header X-Amz-Security-Token: abc"), "bad header (not shown)");
     }
 
     #[test]

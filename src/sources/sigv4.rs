@@ -51,9 +51,7 @@ impl Post<'_> {
         let (instructions, _signature) = sign(request, &params)?.into_parts();
         let (headers, _query) = instructions.into_parts();
         let headers = headers.iter();
-        Ok(headers
-            .map(|header| (header.name(), header.value().to_owned()))
-            .collect())
+        Ok(headers.map(|header| (header.name(), header.value().to_owned())).collect())
     }
 }
 
@@ -73,13 +71,7 @@ mod tests {
     fn signed_with(token: Option<&str>, service: &str) -> Vec<Header> {
         let token = token.map(str::to_owned);
         let credentials = Credentials::new("AKIDEXAMPLE", SECRET, token, None, "tests");
-        let post = Post {
-            service,
-            region: "us-east-1",
-            url: URL,
-            headers: &[FORM],
-            body: BODY,
-        };
+        let post = Post { service, region: "us-east-1", url: URL, headers: &[FORM], body: BODY };
         // 2026-11-15T08:30:00Z
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_794_731_400);
         let mut headers = post.signature(&credentials, at).expect("it can be signed");
@@ -97,10 +89,8 @@ mod tests {
                         SignedHeaders=content-type;host;x-amz-date, \
                         Signature=\
                         d8476db3dd044f689684d4eeb820847da9184a3d8e91a7153e055baf619b0f07";
-        let expected = [
-            ("authorization", expected.to_owned()),
-            ("x-amz-date", "20261115T083000Z".to_owned()),
-        ];
+        let expected =
+            [("authorization", expected.to_owned()), ("x-amz-date", "20261115T083000Z".to_owned())];
         assert_eq!(signed_with(None, "aps"), expected);
     }
 

@@ -24,9 +24,7 @@ pub(super) fn aws_client() -> SharedHttpClient {
 
 /// A connection to AWS outside of its SDK, likewise.
 pub(super) fn aws_connector(connect_within: Duration) -> Connector {
-    let settings = HttpConnectorSettings::builder()
-        .connect_timeout(connect_within)
-        .build();
+    let settings = HttpConnectorSettings::builder().connect_timeout(connect_within).build();
     // It follows no redirect, so that nothing secret goes to another server.
     Connector::builder()
         .connector_settings(settings)

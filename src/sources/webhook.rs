@@ -34,10 +34,7 @@ pub struct WebhookOptions {
 
 impl Default for WebhookOptions {
     fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(30),
-            first_pause: Duration::from_secs(1),
-        }
+        Self { timeout: Duration::from_secs(30), first_pause: Duration::from_secs(1) }
     }
 }
 
@@ -105,31 +102,17 @@ impl Webhook {
         for part in rest.split(['/', '?', '&', '=']) {
             secrets.add(part);
         }
-        let proxy = if is_loopback {
-            ProxyConfig::disabled()
-        } else {
-            ProxyConfig::from_env()
-        };
-        let settings = HttpConnectorSettings::builder()
-            .connect_timeout(CONNECT_WITHIN)
-            .build();
+        let proxy = if is_loopback { ProxyConfig::disabled() } else { ProxyConfig::from_env() };
+        let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_WITHIN).build();
         // It follows no redirect, so that the message goes to no other server.
         let connector = Connector::builder()
             .connector_settings(settings)
             .proxy_config(proxy)
             .tls_provider(PROVIDER)
             .build();
-        let webhook = Self {
-            url: url.to_owned(),
-            host,
-            connector,
-            secrets,
-            options,
-        };
+        let webhook = Self { url: url.to_owned(), host, connector, secrets, options };
         // Whatever else a URL cannot be.
-        webhook
-            .request("")
-            .map_err(|_| invalid("it cannot be read"))?;
+        webhook.request("").map_err(|_| invalid("it cannot be read"))?;
         Ok(webhook)
     }
 
@@ -165,10 +148,7 @@ impl Webhook {
                 host: self.host.clone(),
                 seconds: self.options.timeout.as_secs(),
             };
-            Err(Failed {
-                error,
-                again: RetryPolicy::Never,
-            })
+            Err(Failed { error, again: RetryPolicy::Never })
         })
     }
 
@@ -201,11 +181,7 @@ impl Webhook {
             (_, words) => format!(": {words}"),
         };
         Err(Failed {
-            error: WebhookError::Refused {
-                host: self.host.clone(),
-                status,
-                said,
-            },
+            error: WebhookError::Refused { host: self.host.clone(), status, said },
             again: match status {
                 429 => RetryPolicy::Later(wait),
                 500.. => RetryPolicy::Soon,

@@ -16,11 +16,7 @@ pub(super) fn are_whole(counts: &[(Timestamp, f64)], window: Window) -> bool {
     let fullest = counts.iter().map(|(_, count)| *count).fold(0.0, f64::max);
     let is_whole = |(start, count): &(Timestamp, f64)| {
         let is_newest = start.as_second() + HOUR_SECONDS >= window.end.as_second();
-        let share = if is_newest {
-            NEWEST_WHOLE_SHARE
-        } else {
-            WHOLE_SHARE
-        };
+        let share = if is_newest { NEWEST_WHOLE_SHARE } else { WHOLE_SHARE };
         *count >= fullest * share
     };
     counts.is_empty() || fullest >= LEAST_READINGS_OF_AN_HOUR && counts.iter().all(is_whole)

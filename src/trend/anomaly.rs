@@ -24,10 +24,7 @@ pub struct AnomalyLimits {
 
 impl Default for AnomalyLimits {
     fn default() -> Self {
-        Self {
-            amount: Decimal::ONE_HUNDRED,
-            percent: Decimal::from(40),
-        }
+        Self { amount: Decimal::ONE_HUNDRED, percent: Decimal::from(40) }
     }
 }
 
@@ -66,11 +63,7 @@ const MOVERS: usize = 3;
 pub fn judge_last_day(ledger: &Ledger, limits: AnomalyLimits) -> Option<DayReport> {
     let series = JobSeries::of(ledger, |_| true)?;
     let day = series.last;
-    let judge = Judge {
-        ledger,
-        limits,
-        last: series.origin().checked_sub(1)?,
-    };
+    let judge = Judge { ledger, limits, last: series.origin().checked_sub(1)? };
     let names = names(ledger);
     let sums = (0..series.origin()).map(|place| {
         let known = ledger.is_whole(plus_days(series.first, i64::try_from(place).ok()?));
@@ -169,6 +162,5 @@ fn movers(ledger: &Ledger, before: Date, after: Date) -> Vec<(String, Money)> {
     });
     jobs.truncate(MOVERS);
     let jobs = jobs.into_iter();
-    jobs.map(|(name, moved)| (name.to_owned(), ledger.money(cents(moved))))
-        .collect()
+    jobs.map(|(name, moved)| (name.to_owned(), ledger.money(cents(moved)))).collect()
 }

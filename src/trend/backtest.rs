@@ -34,11 +34,7 @@ pub fn origins(series: &[&Chooser], days: usize) -> Vec<Origin> {
     };
     let last = length.checked_sub(days).filter(|_| days > 0).unwrap_or(0);
     let at_origin = |at: usize| {
-        let mut origin = Origin {
-            at,
-            forecast: 0.0,
-            actual: 0.0,
-        };
+        let mut origin = Origin { at, forecast: 0.0, actual: 0.0 };
         for chooser in series {
             origin.forecast += chooser.forecast(at, days)?;
             origin.actual += chooser.series().actual(at, days)?;
@@ -72,10 +68,8 @@ impl Band {
 /// over there (split conformal prediction). `None` with fewer than [`LEAST_ORIGINS`] of them,
 /// and where fewer than [`LEAST_CHECKED`] bands of the past can be compared with what came.
 pub fn band(origins: &[Origin], days: usize, at: usize) -> Option<Band> {
-    let ratios: Vec<(usize, f64)> = origins
-        .iter()
-        .filter_map(|origin| Some((origin.at, origin.ratio()?)))
-        .collect();
+    let ratios: Vec<(usize, f64)> =
+        origins.iter().filter_map(|origin| Some((origin.at, origin.ratio()?))).collect();
     // Ascending by origin, and so by when they were over.
     let over = |at: usize| ratios.partition_point(|(origin, _)| origin + days <= at);
     let known = &ratios[..over(at)];

@@ -116,11 +116,7 @@ impl<'a> MeanDay<'a> {
             self.other += effective;
             return;
         };
-        let key = (
-            row.provider,
-            row.region.as_str(),
-            row.instance_type.as_str(),
-        );
+        let key = (row.provider, row.region.as_str(), row.instance_type.as_str());
         let cell = self.cells.entry(key).or_default();
         cell.gpu_hours += hours;
         cell.effective += effective;

@@ -52,18 +52,12 @@ pub struct Span {
 impl Span {
     /// A single day.
     pub fn of_day(day: Date) -> Self {
-        Self {
-            first: day,
-            last: day,
-        }
+        Self { first: day, last: day }
     }
 
     /// So many days, of which the last is given.
     pub fn ending(last: Date, days: u32) -> Self {
-        Self {
-            first: plus_days(last, 1 - i64::from(days)),
-            last,
-        }
+        Self { first: plus_days(last, 1 - i64::from(days)), last }
     }
 
     /// Days in it; none when its last day is before the first.
@@ -95,10 +89,7 @@ impl Step {
                 let left = 6 - i64::from(day.weekday().to_monday_zero_offset());
                 Span::ending(plus_days(day, left), 7)
             }
-            Self::Month => Span {
-                first: day.first_of_month(),
-                last: day.last_of_month(),
-            },
+            Self::Month => Span { first: day.first_of_month(), last: day.last_of_month() },
         }
     }
 }
@@ -138,15 +129,9 @@ mod tests {
     fn weeks_begin_on_monday_and_quarters_with_january() {
         // 2026-11-22 is a Sunday.
         let week = Step::Week.around(date(2026, 11, 22));
-        assert_eq!(
-            (week.first, week.last),
-            (date(2026, 11, 16), date(2026, 11, 22))
-        );
+        assert_eq!((week.first, week.last), (date(2026, 11, 16), date(2026, 11, 22)));
         let quarter = Horizon::Quarter.around(date(2026, 11, 22));
-        assert_eq!(
-            (quarter.first, quarter.last),
-            (date(2026, 10, 1), date(2026, 12, 31))
-        );
+        assert_eq!((quarter.first, quarter.last), (date(2026, 10, 1), date(2026, 12, 31)));
         assert_eq!(quarter.days(), 92);
         let first = Horizon::Quarter.around(date(2028, 3, 31));
         assert_eq!(first.days(), 31 + 29 + 31);
@@ -154,10 +139,7 @@ mod tests {
 
     #[test]
     fn the_span_before_is_as_long() {
-        let span = Span {
-            first: date(2026, 11, 8),
-            last: date(2026, 11, 14),
-        };
+        let span = Span { first: date(2026, 11, 8), last: date(2026, 11, 14) };
         let before = span.before();
         assert_eq!(
             (before.first, before.last, before.days()),

@@ -95,10 +95,10 @@ impl Digest {
         runs.retain(|run| run.scope == last.scope && run.as_of <= limit);
         runs.sort_by(|left, right| (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id)));
         let (before, begins_later) = earlier(&runs, &last, since).ok_or(NoDigest::OneAudit)?;
-        let first = before.days.last().map_or_else(
-            || date_of(before.as_of),
-            |last_kept| plus_days(*last_kept, 1),
-        );
+        let first = before
+            .days
+            .last()
+            .map_or_else(|| date_of(before.as_of), |last_kept| plus_days(*last_kept, 1));
         let (rows, actions) = of_scope(kept.rows, kept.actions, &runs);
         let ask = TrendRequest {
             step: Step::Day,
@@ -110,29 +110,20 @@ impl Digest {
         let before = before.clone();
         let ledger = Ledger::of(rows, &runs, now);
         // Without units, no name of them can be unknown.
-        let mut overview = Overview::of(ledger, actions, &[], today, ask)
-            .ok()
-            .flatten()
-            .ok_or(NoDigest::NoDay)?;
+        let mut overview =
+            Overview::of(ledger, actions, &[], today, ask).ok().flatten().ok_or(NoDigest::NoDay)?;
         // The totals are those of the two audits, so the change is that between them.
         let ends = Compared::ends(&overview.ledger, plus_days(first, -1));
         overview.compared = ends.or(overview.compared);
-        Ok(Self {
-            before,
-            now: last,
-            overview,
-            other_scopes,
-            begins_later,
-        })
+        Ok(Self { before, now: last, overview, other_scopes, begins_later })
     }
 
     /// Actions with news since the earlier audit, and those that are open: by what they did,
     /// then by what they were expected to save, most first.
     pub fn actions(&self) -> Vec<(Turn, &Realised)> {
         let actions = self.overview.realised.actions.iter();
-        let mut turned: Vec<(Turn, &Realised)> = actions
-            .filter_map(|realised| Some((self.turn_of(realised)?, realised)))
-            .collect();
+        let mut turned: Vec<(Turn, &Realised)> =
+            actions.filter_map(|realised| Some((self.turn_of(realised)?, realised))).collect();
         turned.sort_by_key(|(turn, realised)| {
             let expected = Reverse(realised.action.expected_monthly.amount());
             (*turn, expected, realised.action.action_id.clone())
@@ -174,10 +165,8 @@ fn earlier<'a>(
         Since::Day(day) => day.min(yesterday),
     };
     let mut before = runs.iter().filter(|run| date_of(run.as_of) <= yesterday);
-    let old_enough = before
-        .clone()
-        .rfind(|run| date_of(run.as_of) <= until)
-        .map(|run| (run, false));
+    let old_enough =
+        before.clone().rfind(|run| date_of(run.as_of) <= until).map(|run| (run, false));
     old_enough.or_else(|| before.next().map(|run| (run, true)))
 }
 

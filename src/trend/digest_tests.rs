@@ -30,11 +30,7 @@ fn fortnight() -> Kept {
         action(spot, "d", "24", "300", (2, 6)),
         action(spot, "e", "24", "400", (2, 13)),
     ];
-    Kept {
-        runs: (0..14).map(run).collect(),
-        rows,
-        actions,
-    }
+    Kept { runs: (0..14).map(run).collect(), rows, actions }
 }
 
 #[test]
@@ -45,10 +41,7 @@ fn a_week_is_what_was_kept_after_the_earlier_audit() {
     let span = digested.overview.span;
     assert_eq!((span.first, span.last), (day(7), day(13)));
     // Seven days of 12 (a), 10 (c) and three times 24.
-    assert_eq!(
-        digested.overview.sums.spend,
-        Decimal::from(7 * (12 + 10 + 72))
-    );
+    assert_eq!(digested.overview.sums.spend, Decimal::from(7 * (12 + 10 + 72)));
     let change = digested.overview.compared.expect("a week before").change;
     // From 5 × 24 a day to 94.
     assert_eq!((change.before, change.after), (usd("120"), usd("94")));
@@ -64,15 +57,7 @@ fn actions_say_what_they_did_since() {
         .into_iter()
         .map(|(turn, realised)| (turn, realised.action.job.as_str()))
         .collect();
-    assert_eq!(
-        turns,
-        [
-            (Turn::Done, "c"),
-            (Turn::New, "b"),
-            (Turn::Open, "e"),
-            (Turn::Gone, "d"),
-        ]
-    );
+    assert_eq!(turns, [(Turn::Done, "c"), (Turn::New, "b"), (Turn::Open, "e"), (Turn::Gone, "d"),]);
     // What was carried out before the earlier audit is not news, and neither is what ended.
     let later = digest(fortnight(), Since::Last).expect("two audits");
     let turns: Vec<(Turn, &str)> = later
@@ -89,29 +74,16 @@ fn the_change_is_that_between_the_two_audits() {
     // that difference, and so has the change: not that of two days alike at the end.
     let mut rows = vec![row(0, "a", "24", "24")];
     rows.extend((1..10).map(|number| row(number, "a", "12", "12")));
-    let kept = Kept {
-        runs: (0..10).map(run).collect(),
-        rows,
-        actions: Vec::new(),
-    };
+    let kept = Kept { runs: (0..10).map(run).collect(), rows, actions: Vec::new() };
     let digested = digest(kept, Since::Days(90)).expect("two audits");
     assert_eq!(digested.before.as_of, night(1));
     let compared = digested.overview.compared.expect("two ends");
-    assert_eq!(
-        (compared.before.first, compared.before.last),
-        (day(0), day(0))
-    );
-    assert_eq!(
-        (compared.after.first, compared.after.last),
-        (day(9), day(9))
-    );
+    assert_eq!((compared.before.first, compared.before.last), (day(0), day(0)));
+    assert_eq!((compared.after.first, compared.after.last), (day(9), day(9)));
     let change = compared.change;
     assert_eq!((change.before, change.after), (usd("24"), usd("12")));
     assert_eq!(
-        (
-            change.parts[ChangePart::Usage as usize],
-            change.parts[ChangePart::Mix as usize]
-        ),
+        (change.parts[ChangePart::Usage as usize], change.parts[ChangePart::Mix as usize]),
         (usd("-12"), usd("0"))
     );
 }
@@ -121,9 +93,7 @@ fn what_was_not_done_says_what_it_cost() {
     let digested = digest(fortnight(), Since::Days(7)).expect("two audits");
     let missed = |job: &str| {
         let actions = digested.actions();
-        let advised = actions
-            .into_iter()
-            .find(|(_, advised)| advised.action.job == job);
+        let advised = actions.into_iter().find(|(_, advised)| advised.action.job == job);
         advised.expect("it is advised").1.missed
     };
     // Advised in the night after day 2, so from day 3 to day 13: 11 × 400 × 12 / 365.
@@ -166,22 +136,13 @@ fn another_scope_is_in_no_figure() {
     let digested = digest(kept, Since::Days(7)).expect("two audits");
     assert_eq!(digested.other_scopes, 1);
     assert_eq!(digested.overview.sums.spend, Decimal::from(658));
-    assert!(
-        digested
-            .actions()
-            .iter()
-            .all(|(_, realised)| realised.action.job != "x")
-    );
+    assert!(digested.actions().iter().all(|(_, realised)| realised.action.job != "x"));
 }
 
 #[test]
 fn without_two_audits_there_is_nothing_to_say() {
     assert_eq!(digest(Kept::default(), Since::Last), Err(NoDigest::Empty));
-    let kept = Kept {
-        runs: vec![run(3)],
-        rows: steady(4, "a", "24"),
-        actions: Vec::new(),
-    };
+    let kept = Kept { runs: vec![run(3)], rows: steady(4, "a", "24"), actions: Vec::new() };
     assert_eq!(digest(kept, Since::Last), Err(NoDigest::OneAudit));
     let mut idle = fortnight();
     idle.runs.truncate(2);

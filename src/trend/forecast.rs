@@ -52,11 +52,7 @@ pub enum Certainty {
     Band { low: Money, high: Money, by: Band },
     /// Too few forecasts of the past can be compared with what came: this is only how far
     /// the last day, the mean of seven days and the drift are apart.
-    Range {
-        low: Money,
-        high: Money,
-        origins: usize,
-    },
+    Range { low: Money, high: Money, origins: usize },
     /// No day is left.
     Over,
 }
@@ -141,9 +137,9 @@ fn committed_on(ledger: &Ledger, state: &[WorkloadDay], day: Date) -> Decimal {
         let has_ended = row.committed_until.is_some_and(|end| end <= day);
         match (has_ended, row.kind) {
             (false, _) => ledger.amount(row.effective),
-            (true, CostKind::Compute) => ledger
-                .amount(row.contracted)
-                .or_else(|| ledger.amount(row.list)),
+            (true, CostKind::Compute) => {
+                ledger.amount(row.contracted).or_else(|| ledger.amount(row.list))
+            }
             (true, CostKind::Unused | CostKind::IdleStorage) => None,
         }
     });
@@ -231,11 +227,7 @@ fn certainty(running: &JobSeries<'_>, forecast: &Forecast, days: usize) -> Certa
     };
     let ahead = forecast.running.amount().to_f64().unwrap_or_default();
     if let Some(by) = backtest::band(&origins, days, running.origin()) {
-        return Certainty::Band {
-            low: money(ahead * by.low),
-            high: money(ahead * by.high),
-            by,
-        };
+        return Certainty::Band { low: money(ahead * by.low), high: money(ahead * by.high), by };
     }
     let (low, high) = running.range(days).unwrap_or((ahead, ahead));
     Certainty::Range {

@@ -26,11 +26,7 @@ pub fn monthly_growth(ledger: &Ledger) -> Option<MonthlyGrowth> {
     let after = Span::ending(ledger.last_whole_day()?, MONTH_DAYS);
     let before = after.before();
     let share = mean_day(ledger, after)?.checked_div(mean_day(ledger, before)?)?;
-    Some(MonthlyGrowth {
-        share: (share - Decimal::ONE).round_dp(4),
-        before,
-        after,
-    })
+    Some(MonthlyGrowth { share: (share - Decimal::ONE).round_dp(4), before, after })
 }
 
 fn mean_day(ledger: &Ledger, span: Span) -> Option<Decimal> {
@@ -58,9 +54,7 @@ mod tests {
 
     fn grown(nights: i64) -> Vec<WorkloadDay> {
         let hours = |number: i64| if number < nights - 30 { "40" } else { "42" };
-        (0..nights)
-            .map(|number| row(number, "a", hours(number), "40"))
-            .collect()
+        (0..nights).map(|number| row(number, "a", hours(number), "40")).collect()
     }
 
     #[test]

@@ -41,11 +41,7 @@ impl<'a> JobSeries<'a> {
         }
         let jobs = costs.into_iter();
         let jobs = jobs.map(|(job, values)| (job, Chooser::new(DailySeries::new(first, values))));
-        Some(Self {
-            first,
-            last,
-            jobs: jobs.collect(),
-        })
+        Some(Self { first, last, jobs: jobs.collect() })
     }
 
     /// The place of the first day that is not known.

@@ -143,10 +143,7 @@ pub(crate) fn action(
     expected_monthly: &str,
     (first, last): (i64, i64),
 ) -> RecordedAction {
-    let target = target.map(|(name, count)| Target {
-        instance_type: name.to_owned(),
-        count,
-    });
+    let target = target.map(|(name, count)| Target { instance_type: name.to_owned(), count });
     RecordedAction {
         action_id: action_id(job, kind, target.as_ref()),
         account: "111122223333".to_owned(),

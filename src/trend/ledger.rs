@@ -63,10 +63,8 @@ impl Ledger {
     ) -> Self {
         let limit = latest_believed(now);
         let ahead = runs.iter().filter(|run| run.as_of > limit);
-        let mut left_out = SkippedRows {
-            runs_ahead: ahead.count() as u64,
-            ..SkippedRows::default()
-        };
+        let mut left_out =
+            SkippedRows { runs_ahead: ahead.count() as u64, ..SkippedRows::default() };
         let runs: Vec<&RecordedRun> = runs.iter().filter(|run| run.as_of <= limit).collect();
         let newest = newest_by_scope(&runs);
         let mut rows = in_bounds(rows, &runs, &newest, &mut left_out);
@@ -84,13 +82,7 @@ impl Ledger {
             days.entry(*day).or_default().add(run);
         }
         missing::mark(&mut days, &rows);
-        Self {
-            currency,
-            rows,
-            days,
-            today: date_of(now),
-            left_out,
-        }
+        Self { currency, rows, days, today: date_of(now), left_out }
     }
 
     /// The same with some of its rows alone.
@@ -274,9 +266,7 @@ fn is_possible(row: &WorkloadDay) -> bool {
         row.unmeasured_gpu_hours,
     ];
     let mut hours = hours.into_iter().flatten().chain([row.hours]);
-    amounts
-        .map(|amount| amount.abs())
-        .all(|amount| amount <= MOST)
+    amounts.map(|amount| amount.abs()).all(|amount| amount <= MOST)
         && hours.all(|hour| hour >= Decimal::ZERO && hour <= MOST)
 }
 

@@ -68,16 +68,12 @@ impl DayRead {
 
     /// Whether an account was in scope.
     pub fn reads_account(&self, account: &str) -> bool {
-        self.readers
-            .iter()
-            .any(|reader| reader.reads_account(account))
+        self.readers.iter().any(|reader| reader.reads_account(account))
     }
 
     /// The same of a region.
     pub fn reads_region(&self, region: &str) -> bool {
-        self.readers
-            .iter()
-            .any(|reader| reader.reads_region(region))
+        self.readers.iter().any(|reader| reader.reads_region(region))
     }
 
     /// Whether a run read a region of an account, all of it or some tags of it.
@@ -137,12 +133,7 @@ fn key(row: &WorkloadDay) -> JobKey<'_> {
 }
 
 /// What decides whether a run would find a job.
-type ScopeKey<'a> = (
-    &'a str,
-    &'a str,
-    &'a [TagFilter],
-    &'a BTreeMap<String, String>,
-);
+type ScopeKey<'a> = (&'a str, &'a str, &'a [TagFilter], &'a BTreeMap<String, String>);
 
 /// Notes on each day the jobs that were there before and after it and that it cannot tell
 /// of. A job that was in no scope for [`LEFT_AFTER_DAYS`], by its account, region or tags, has
@@ -191,12 +182,8 @@ fn sweep<'a>(
         let (Some(read), here) = (days.get(day), by_day.get(day)) else {
             continue;
         };
-        let here: BTreeMap<JobKey<'a>, &'a WorkloadDay> = here
-            .into_iter()
-            .flatten()
-            .copied()
-            .map(|row| (key(row), row))
-            .collect();
+        let here: BTreeMap<JobKey<'a>, &'a WorkloadDay> =
+            here.into_iter().flatten().copied().map(|row| (key(row), row)).collect();
         known.retain(|job, &mut row| {
             if here.contains_key(job) {
                 return false;
@@ -206,12 +193,7 @@ fn sweep<'a>(
             let filters = own.map_or(&[] as &[TagFilter], |own| own.filters_of(row));
             let is_missing = is_gap
                 || !read.reads(row, filters) && {
-                    let scope = (
-                        row.account.as_str(),
-                        row.region.as_str(),
-                        filters,
-                        &row.tags,
-                    );
+                    let scope = (row.account.as_str(), row.region.as_str(), filters, &row.tags);
                     let last = last_places.entry(scope);
                     let last = *last.or_insert_with(|| last_place(row, filters));
                     last.is_some_and(|last| last > place || is_recent(last))

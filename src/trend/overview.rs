@@ -104,14 +104,8 @@ impl Compared {
     /// the last whole days of a history.
     pub(super) fn ends(ledger: &Ledger, before: Date) -> Option<Self> {
         let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
-        let after = Span {
-            first: plus_days(before, 1),
-            last,
-        };
-        let known = Span {
-            first,
-            last: before,
-        };
+        let after = Span { first: plus_days(before, 1), last };
+        let known = Span { first, last: before };
         let days = MOST_AT_AN_END.min(after.days()).min(known.days());
         let up_to = |last: Date| Span::ending(last, days);
         (days > 0 && before >= first && before < last)
@@ -121,11 +115,7 @@ impl Compared {
 
     fn of(ledger: &Ledger, before: Span, after: Span) -> Option<Self> {
         let change = Change::between(ledger, before, after)?;
-        Some(Self {
-            before,
-            after,
-            change,
-        })
+        Some(Self { before, after, change })
     }
 }
 
@@ -140,9 +130,7 @@ fn compared(ledger: &Ledger, ask: &TrendRequest) -> Option<Compared> {
     let asked = ask.since.map(|first| Span { first, last }.days());
     let of_lengths = |lengths: &[u32]| {
         let lengths = lengths.iter().copied().filter(|days| *days > 0);
-        let mut fitting = lengths
-            .map(spans)
-            .filter(|(before, _)| before.first >= first);
+        let mut fitting = lengths.map(spans).filter(|(before, _)| before.first >= first);
         fitting.find_map(|(before, after)| Compared::of(ledger, before, after))
     };
     let Some(days) = asked else {

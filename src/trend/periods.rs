@@ -58,10 +58,7 @@ pub fn by_step(ledger: &Ledger, step: Step, since: Option<Date>) -> Vec<Period> 
     for (day, read) in ledger.days().filter(|(day, _)| *day >= first) {
         let whole = step.around(day);
         let period = periods.entry(whole.first).or_insert_with(|| Period {
-            span: Span {
-                first: whole.first.max(first),
-                last: whole.last.min(last),
-            },
+            span: Span { first: whole.first.max(first), last: whole.last.min(last) },
             recorded_days: 0,
             partial_days: 0,
             sums: Sums::default(),

@@ -163,21 +163,14 @@ impl Chooser {
     pub fn new(series: DailySeries) -> Self {
         // Below this nothing can have won.
         let least = FACTOR_DAYS + TRIAL_DAYS + LEAST_TRIALS;
-        let origins = if series.len() < least {
-            0
-        } else {
-            series.len() - TRIAL_DAYS + 1
-        };
+        let origins = if series.len() < least { 0 } else { series.len() - TRIAL_DAYS + 1 };
         let error = |origin: usize| {
             let actual = series.actual(origin, TRIAL_DAYS)?;
             let of = |method| series.forecast(method, origin, TRIAL_DAYS);
             let both = [of(Method::LastDay)?, of(Method::Weekdays)?];
             Some(both.map(|forecast| (forecast - actual).abs()))
         };
-        Self {
-            errors: (0..origins).map(error).collect(),
-            series,
-        }
+        Self { errors: (0..origins).map(error).collect(), series }
     }
 
     pub fn series(&self) -> &DailySeries {

@@ -39,22 +39,16 @@ pub fn unit_months(ledger: &Ledger, units: &[DatedUnits]) -> Result<Vec<UnitMont
     let mut months: BTreeMap<(&str, &str, Date), UnitMonth> = BTreeMap::new();
     let known: BTreeSet<&str> = names(ledger).collect();
     for day_units in units {
-        let WorkUnits {
-            name, unit, count, ..
-        } = &day_units.units;
+        let WorkUnits { name, unit, count, .. } = &day_units.units;
         if !known.contains(name.as_str()) {
-            return Err(UnknownUnits {
-                name: name.clone(),
-                known: people_names(ledger),
-            });
+            return Err(UnknownUnits { name: name.clone(), known: people_names(ledger) });
         }
         let Some(cost) = cost_on(ledger, name, day_units.day) else {
             continue;
         };
         let first = Step::Month.around(day_units.day).first;
-        let month = months
-            .entry((name.as_str(), unit.as_str(), first))
-            .or_insert_with(|| UnitMonth {
+        let month =
+            months.entry((name.as_str(), unit.as_str(), first)).or_insert_with(|| UnitMonth {
                 month: first,
                 days: 0,
                 cost: UnitCost {
@@ -115,16 +109,12 @@ pub fn units_by_job(ledger: &Ledger, units: &[DatedUnits]) -> UnitsByDay {
     }
     let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
     for day_units in units {
-        let kind = kinds
-            .entry(&day_units.units.name)
-            .or_insert(&day_units.units.unit);
+        let kind = kinds.entry(&day_units.units.name).or_insert(&day_units.units.unit);
         *kind = (*kind).min(day_units.units.unit.as_str());
     }
     let mut by_day = UnitsByDay::new();
     for day_units in units {
-        let WorkUnits {
-            name, unit, count, ..
-        } = &day_units.units;
+        let WorkUnits { name, unit, count, .. } = &day_units.units;
         let own = jobs.get(name.as_str()).into_iter().flatten();
         // Several jobs of one name share their units, and none of them has its own.
         let mut own = own.copied();

@@ -17,14 +17,8 @@ pub(super) struct Cadence {
 
 impl Cadence {
     /// A sample in each period.
-    pub(super) const EVERY_PERIOD: Self = Self {
-        step: 1,
-        outage: Outage {
-            last_sample: None,
-            unseen_seconds: 0,
-            missing_hours: 0,
-        },
-    };
+    pub(super) const EVERY_PERIOD: Self =
+        Self { step: 1, outage: Outage { last_sample: None, unseen_seconds: 0, missing_hours: 0 } };
 }
 
 /// What is missing of samples, by period of a window: whether one stands for it, and whether
@@ -84,10 +78,7 @@ mod tests {
     /// Seven days by the hour, which begin at 00:00.
     fn of(sampled: impl Fn(u32) -> bool, ran: impl Fn(u32) -> bool) -> Outage {
         let at = |hour: i64| Timestamp::from_second(hour * HOUR_SECONDS).expect("in range");
-        let window = Window {
-            start: at(0),
-            end: at(168),
-        };
+        let window = Window { start: at(0), end: at(168) };
         let periods = (0..168).map(|hour| (sampled(hour), ran(hour)));
         outage((window, 3_600), periods)
     }
@@ -115,18 +106,11 @@ mod tests {
         let outage = of(early, |_| true);
         assert_eq!(outage.unseen_seconds, 84 * 3_600);
         let last = outage.last_sample.map(|last| last.as_second());
-        assert_eq!(
-            last,
-            Some(84 * 3_600),
-            "its last sample ends after 84 hours"
-        );
+        assert_eq!(last, Some(84 * 3_600), "its last sample ends after 84 hours");
         // It ran for two of the hours after it.
         let outage = of(early, |hour| hour < 86);
         assert_eq!(outage.unseen_seconds, 2 * 3_600);
-        assert_eq!(
-            outage.missing_hours, 0,
-            "what follows the last sample is no habit"
-        );
+        assert_eq!(outage.missing_hours, 0, "what follows the last sample is no habit");
         assert_eq!(of(|_| false, |_| true), Outage::default());
     }
 }

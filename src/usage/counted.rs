@@ -14,10 +14,7 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn of(points: &Points) -> Self {
-        Self {
-            count: points.len() as u64,
-            period_seconds: points.period_seconds(),
-        }
+        Self { count: points.len() as u64, period_seconds: points.period_seconds() }
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -51,9 +48,6 @@ impl Counted {
 
 impl StoredFigures {
     pub(super) fn counted(&self) -> Option<Counted> {
-        Some(Counted {
-            count: self.count?,
-            period_seconds: self.period_seconds?,
-        })
+        Some(Counted { count: self.count?, period_seconds: self.period_seconds? })
     }
 }

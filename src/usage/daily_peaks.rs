@@ -42,9 +42,7 @@ impl DailyPeaks {
         let mut peaks = [self.0.as_slice(), &other.0].concat();
         peaks.sort_unstable_by_key(|(day, _)| *day);
         self.0.clear();
-        peaks
-            .into_iter()
-            .for_each(|(day, value)| self.add(day, value));
+        peaks.into_iter().for_each(|(day, value)| self.add(day, value));
     }
 
     pub(super) fn days(&self) -> &[(i64, f64)] {

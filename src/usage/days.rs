@@ -155,10 +155,7 @@ mod tests {
             seconds("2026-11-20T22:20:00Z", 5, 3_600),
             expected(&[("2026-11-20", 2), ("2026-11-21", 3)])
         );
-        assert_eq!(
-            seconds("2026-11-21T00:00:00Z", 24, 300),
-            expected(&[("2026-11-21", 24)])
-        );
+        assert_eq!(seconds("2026-11-21T00:00:00Z", 24, 300), expected(&[("2026-11-21", 24)]));
         assert!(seconds("2026-11-21T00:00:00Z", 0, 300).is_empty());
     }
 
@@ -192,10 +189,7 @@ mod tests {
             panic!("{days:?}");
         };
         assert_eq!(day.day, Date::constant(2026, 11, 21));
-        assert_eq!(
-            (day.instance_seconds, day.gpu_seconds),
-            (4 * 3_600, 8 * 3_600)
-        );
+        assert_eq!((day.instance_seconds, day.gpu_seconds), (4 * 3_600, 8 * 3_600));
         assert_eq!(day.measured_gpu_seconds, 6 * 3_600);
         // One hour of both at a half.
         assert_eq!(day.useful_gpu_seconds, 3_600.0);

@@ -111,10 +111,7 @@ pub(super) fn counts(points: &Points, scale: Scale, scratch: &mut Vec<u32>) -> H
     let Some(seen) = scratch.get_mut(lowest..=highest) else {
         return Histogram::default();
     };
-    let filled = seen
-        .iter_mut()
-        .zip(lowest..)
-        .filter(|(count, _)| **count > 0);
+    let filled = seen.iter_mut().zip(lowest..).filter(|(count, _)| **count > 0);
     Histogram::of(filled.map(|(count, bin)| (bin as u16, std::mem::take(count))))
 }
 
@@ -176,20 +173,14 @@ impl Averages {
     }
 
     fn kept(&self) -> StoredFigures {
-        StoredFigures {
-            counts: self.percents.counts().collect(),
-            ..self.counted.kept()
-        }
+        StoredFigures { counts: self.percents.counts().collect(), ..self.counted.kept() }
     }
 
     /// Averages of a day, counted from the epoch.
     fn of_kept(kept: &StoredFigures, day: i64) -> Option<Self> {
         let (largest, _) = kept.counts.last()?;
-        let counts = || {
-            kept.counts
-                .iter()
-                .map(|(step, count)| (u64::from(*step), u64::from(*count)))
-        };
+        let counts =
+            || kept.counts.iter().map(|(step, count)| (u64::from(*step), u64::from(*count)));
         Some(Self {
             counted: kept.counted()?,
             percents: kept.histogram(Scale::Percent)?,
@@ -237,9 +228,7 @@ impl Peaks {
             let works = |value: &&f32| f64::from(**value) >= ACTIVE_PERCENT;
             active += values.iter().filter(works).count() as u64 * u64::from(each);
         }
-        let mut ends = points
-            .runs()
-            .map(|(first, count, _)| (first, first + count - 1));
+        let mut ends = points.runs().map(|(first, count, _)| (first, first + count - 1));
         let (first, last) = ends.next()?;
         let last = ends.last().map_or(last, |(_, last)| last);
         let begin = |place: u32| {
@@ -321,11 +310,7 @@ impl Memory {
     fn is_reserved(&self, averages: Option<&Self>, card_mib: f64) -> bool {
         let from = VramSummary::in_use_from_mib(card_mib);
         let least = averages.and_then(|sampled| sampled.mebibytes.low(Scale::Mebibytes, from));
-        VramSummary::says_reserved(
-            least.unwrap_or(self.smallest_mib),
-            self.largest_mib,
-            card_mib,
-        )
+        VramSummary::says_reserved(least.unwrap_or(self.smallest_mib), self.largest_mib, card_mib)
     }
 
     fn kept(&self) -> StoredFigures {
@@ -431,10 +416,7 @@ impl DeviceUsage {
 
     /// What it knows of one of its series.
     pub(super) fn kept(&self, metric: Metric, statistic: Statistic) -> StoredFigures {
-        let largest = |max: Option<f64>| StoredFigures {
-            max,
-            ..StoredFigures::default()
-        };
+        let largest = |max: Option<f64>| StoredFigures { max, ..StoredFigures::default() };
         let figures = match (metric, statistic) {
             (Metric::GpuUtilization, Statistic::Average) => {
                 self.averages.as_ref().map(Averages::kept)
@@ -506,28 +488,12 @@ impl DeviceUsage {
         join(&mut self.peaks, other.peaks.as_ref(), Peaks::merge);
         join(&mut self.hours, other.hours.as_ref(), HourSums::merge);
         join(&mut self.memory, other.memory.as_ref(), Memory::merge);
-        join(
-            &mut self.memory_peaks,
-            other.memory_peaks.as_ref(),
-            Memory::merge,
-        );
-        join(
-            &mut self.memory_total_mib,
-            other.memory_total_mib.as_ref(),
-            larger,
-        );
+        join(&mut self.memory_peaks, other.memory_peaks.as_ref(), Memory::merge);
+        join(&mut self.memory_total_mib, other.memory_total_mib.as_ref(), larger);
         join(&mut self.power, other.power.as_ref(), Power::merge);
         join(&mut self.sm, other.sm.as_ref(), SmActivity::merge);
-        join(
-            &mut self.temperature_max_c,
-            other.temperature_max_c.as_ref(),
-            larger,
-        );
-        join(
-            &mut self.encoder_sessions_max,
-            other.encoder_sessions_max.as_ref(),
-            larger,
-        );
+        join(&mut self.temperature_max_c, other.temperature_max_c.as_ref(), larger);
+        join(&mut self.encoder_sessions_max, other.encoder_sessions_max.as_ref(), larger);
     }
 
     /// What its averages vary by; absent without any.
@@ -571,9 +537,7 @@ impl DeviceUsage {
             utilization: averages.and_then(|sampled| figures(&sampled.percents)),
             contradiction: None,
             demand_peak: averages.and_then(Averages::demand_peak),
-            maxima: self
-                .peaks
-                .map(|peaks| peaks.figures(running_seconds, of_maxima)),
+            maxima: self.peaks.map(|peaks| peaks.figures(running_seconds, of_maxima)),
             vram: memory.map(|memory| VramSummary {
                 peak_mib: memory.largest_mib,
                 p95_mib: self.memory.as_ref().and_then(Memory::p95_mib),

@@ -77,8 +77,7 @@ impl Estate {
     pub fn reduce(&mut self) {
         if let Cow::Owned(usage) = self.measured() {
             self.usage = usage;
-            self.metrics
-                .retain(|series| series.source == SeriesSource::Profile);
+            self.metrics.retain(|series| series.source == SeriesSource::Profile);
         }
     }
 }

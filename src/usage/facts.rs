@@ -15,9 +15,7 @@ pub(super) const CPU_AVERAGE: SeriesKey = (Metric::CpuUtilization, None, Statist
 /// The periods in which each of the numbers of a column is 1.
 fn marked(column: &Column) -> impl Iterator<Item = u32> + '_ {
     let places = (0..).zip(column.values());
-    places
-        .filter(|(_, mark)| *mark == 1)
-        .map(|(place, _)| place)
+    places.filter(|(_, mark)| *mark == 1).map(|(place, _)| place)
 }
 
 impl Usage {
@@ -31,10 +29,8 @@ impl Usage {
         .into_iter()
         .find_map(|(metric, signal)| {
             let from = (metric, None, Statistic::Average);
-            let own = self
-                .added
-                .range(from..)
-                .take_while(|((measured, ..), _)| *measured == metric);
+            let own =
+                self.added.range(from..).take_while(|((measured, ..), _)| *measured == metric);
             let averages = own.filter(|((_, _, statistic), added)| {
                 *statistic == Statistic::Average && !added.is_empty
             });
@@ -86,10 +82,7 @@ impl Usage {
 
     /// Periods between two samples of each series of a signal, without repetition.
     pub(super) fn steps_of(&self, signal: Signal, period_seconds: u32) -> BTreeSet<u32> {
-        let own = self
-            .places
-            .keys()
-            .filter(|(metric, ..)| Signal::of(*metric) == Some(signal));
+        let own = self.places.keys().filter(|(metric, ..)| Signal::of(*metric) == Some(signal));
         own.map(|key| self.step_of(key, period_seconds)).collect()
     }
 
@@ -122,17 +115,10 @@ impl Usage {
             let step = spacing(marked(places), grid.1);
             let mut since = step;
             let sampled = places.values().map(|mark| {
-                since = if mark == 1 {
-                    0
-                } else {
-                    since.saturating_add(1)
-                };
+                since = if mark == 1 { 0 } else { since.saturating_add(1) };
                 since < step
             });
-            let cadence = Cadence {
-                step,
-                outage: outage(grid, sampled.zip(ran.iter().copied())),
-            };
+            let cadence = Cadence { step, outage: outage(grid, sampled.zip(ran.iter().copied())) };
             known.push((places, cadence));
             cadence
         }

@@ -27,10 +27,8 @@ impl Usage {
 
     /// Forgets metrics, as if their series had never been added.
     fn forget(&mut self, metrics: &BTreeSet<Metric>) {
-        self.added
-            .retain(|(metric, ..), _| !metrics.contains(metric));
-        self.places
-            .retain(|(metric, ..), _| !metrics.contains(metric));
+        self.added.retain(|(metric, ..), _| !metrics.contains(metric));
+        self.places.retain(|(metric, ..), _| !metrics.contains(metric));
         for metric in metrics {
             match metric {
                 Metric::GpuUtilization => self.forget_signal(Signal::GpuUtilization),
@@ -46,8 +44,7 @@ impl Usage {
             }
         }
         let added = &self.added;
-        self.gpus
-            .retain(|index, _| added.keys().any(|(_, gpu, _)| *gpu == Some(*index)));
+        self.gpus.retain(|index, _| added.keys().any(|(_, gpu, _)| *gpu == Some(*index)));
     }
 
     fn forget_signal(&mut self, signal: Signal) {

@@ -42,11 +42,7 @@ pub(super) fn spread(slots: &mut [Slot], step: u32) {
 
 impl OpenGrid {
     pub(super) fn new(periods: usize) -> Self {
-        Self {
-            slots: vec![Slot::default(); periods],
-            names_gpus: false,
-            step: 1,
-        }
+        Self { slots: vec![Slot::default(); periods], names_gpus: false, step: 1 }
     }
 
     pub(super) fn pack(&self) -> Grid {

@@ -129,9 +129,7 @@ impl Histogram {
     /// `None` of nothing.
     pub fn mean_percent(&self) -> Option<f64> {
         let counts = self.counts();
-        let sum: u64 = counts
-            .map(|(bin, count)| u64::from(bin) * u64::from(count))
-            .sum();
+        let sum: u64 = counts.map(|(bin, count)| u64::from(bin) * u64::from(count)).sum();
         (!self.is_empty()).then(|| sum as f64 / STEPS_PER_POINT / self.len() as f64)
     }
 

@@ -25,9 +25,7 @@ impl HourSums {
         let period = i64::from(points.period_seconds().max(1));
         let start = points.start().as_second();
         let hour_of = |place: u32| (start + i64::from(place) * period).div_euclid(HOUR_SECONDS);
-        let mut ends = points
-            .runs()
-            .map(|(first, count, _)| (first, first + count - 1));
+        let mut ends = points.runs().map(|(first, count, _)| (first, first + count - 1));
         let (first, last) = ends.next()?;
         let last = ends.last().map_or(last, |(_, last)| last);
         let from = hour_of(first);
@@ -106,10 +104,8 @@ mod tests {
 
     fn points(start: i64, period: u32, values: &[Option<f32>]) -> Points {
         let at = |second| Timestamp::from_second(second).expect("in range");
-        let window = Window {
-            start: at(start),
-            end: at(start + i64::from(period) * values.len() as i64),
-        };
+        let window =
+            Window { start: at(start), end: at(start + i64::from(period) * values.len() as i64) };
         let mut points = Points::empty(window, period);
         for (index, value) in (0..).zip(values) {
             if let Some(value) = value {

@@ -22,10 +22,7 @@ impl Timeline {
 
 fn peak_of_hour(means: &[Option<f64>], ran: &[bool]) -> Option<f64> {
     let expected = ran.iter().filter(|ran| **ran).count();
-    let known = means
-        .iter()
-        .zip(ran)
-        .filter(|(mean, ran)| **ran && mean.is_some());
+    let known = means.iter().zip(ran).filter(|(mean, ran)| **ran && mean.is_some());
     let is_known = known.count() as f64 >= expected as f64 * MEASURED_SHARE_OF_AN_HOUR;
     let largest = means.iter().flatten().copied().reduce(f64::max);
     is_known.then(|| largest.unwrap_or(0.0))
@@ -38,21 +35,12 @@ mod tests {
     #[test]
     fn an_hour_peaks_with_its_largest_mean() {
         let ran = [true; 4];
-        assert_eq!(
-            peak_of_hour(&[Some(5.0), Some(40.0), Some(7.5), Some(0.0)], &ran),
-            Some(40.0)
-        );
+        assert_eq!(peak_of_hour(&[Some(5.0), Some(40.0), Some(7.5), Some(0.0)], &ran), Some(40.0));
         // A quarter of it is not known.
-        assert_eq!(
-            peak_of_hour(&[Some(5.0), Some(40.0), None, Some(0.0)], &ran),
-            None
-        );
+        assert_eq!(peak_of_hour(&[Some(5.0), Some(40.0), None, Some(0.0)], &ran), None);
         // It ran for half of the hour, and all of that is known.
         let half = [true, true, false, false];
-        assert_eq!(
-            peak_of_hour(&[Some(5.0), Some(9.0), None, None], &half),
-            Some(9.0)
-        );
+        assert_eq!(peak_of_hour(&[Some(5.0), Some(9.0), None, None], &half), Some(9.0));
         assert_eq!(peak_of_hour(&[None; 4], &[false; 4]), Some(0.0));
         // Eleven of twelve periods are 91.7%.
         let mut means = [Some(3.0); 12];

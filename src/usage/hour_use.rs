@@ -45,10 +45,7 @@ pub fn whole_hours(window: Window, period_seconds: u32) -> Window {
     let end = (to - to.rem_euclid(HOUR_SECONDS)).max(start);
     let is_on_grid = HOUR_SECONDS % period == 0 && (start - from) % period == 0;
     let at = |second| Timestamp::from_second(second).unwrap_or(window.end);
-    Window {
-        start: at(start),
-        end: at(if is_on_grid { end } else { start }),
-    }
+    Window { start: at(start), end: at(if is_on_grid { end } else { start }) }
 }
 
 impl Usage {
@@ -96,10 +93,7 @@ mod tests {
     }
 
     fn window(start: i64, end: i64) -> Window {
-        Window {
-            start: at(start),
-            end: at(end),
-        }
+        Window { start: at(start), end: at(end) }
     }
 
     /// Two GPUs of one instance over two hours by 20 minutes: of each period whether it ran,
@@ -144,20 +138,12 @@ mod tests {
                 // 50% and 0.1%.
                 useful: 5_010,
             },
-            HourUse {
-                ran: 2,
-                measured: 1,
-                idle: 0,
-                useful: 8_000,
-            },
+            HourUse { ran: 2, measured: 1, idle: 0, useful: 8_000 },
         ];
         assert_eq!(hours, expected);
         // Power does not say what a GPU did.
         let by_power = sampled.hour_uses(false);
-        let ran: Vec<(u16, u16)> = by_power
-            .iter()
-            .map(|hour| (hour.ran, hour.measured))
-            .collect();
+        let ran: Vec<(u16, u16)> = by_power.iter().map(|hour| (hour.ran, hour.measured)).collect();
         assert_eq!(ran, [(3, 0), (2, 0)]);
         // An encoder works without a kernel.
         sampled.slots[1].encodes = true;

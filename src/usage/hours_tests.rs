@@ -8,10 +8,8 @@ fn at(second: i64) -> Timestamp {
 
 /// A timeline with the running GPUs and the maxima of each period.
 fn timeline(start: i64, period: u32, periods: &[(u32, &[f64])]) -> Timeline {
-    let window = Window {
-        start: at(start),
-        end: at(start + i64::from(period) * periods.len() as i64),
-    };
+    let window =
+        Window { start: at(start), end: at(start + i64::from(period) * periods.len() as i64) };
     let mut timeline = Timeline::new(window, period);
     for (index, (running, maxima)) in periods.iter().enumerate() {
         timeline.running_gpus[index] = *running;
@@ -36,13 +34,7 @@ fn an_hour_is_off_when_every_gpu_stayed_below_one_percent() {
     let hours = of(&timeline(
         7_200,
         3_600,
-        &[
-            (2, &[0.0, 0.99]),
-            (2, &[0.0, 1.0]),
-            (2, &[0.0]),
-            (2, &[50.0]),
-            (0, &[]),
-        ],
+        &[(2, &[0.0, 0.99]), (2, &[0.0, 1.0]), (2, &[0.0]), (2, &[50.0]), (0, &[])],
     ));
     let off: Vec<bool> = hours.hours().map(|hour| hour.is_off()).collect();
     let active: Vec<bool> = hours.hours().map(|hour| hour.is_active()).collect();
@@ -65,10 +57,8 @@ fn a_period_without_data_makes_its_hour_unknown_only_while_it_ran() {
     periods[6] = (1, &[0.0]);
     let hours_with_one_missing = of(&timeline(0, 300, &periods));
     assert!(hours_with_one_missing.hours().all(|hour| hour.is_off()));
-    let ran: Vec<Decimal> = hours
-        .hours()
-        .map(|hour| hour.instance_hours * Decimal::from(12))
-        .collect();
+    let ran: Vec<Decimal> =
+        hours.hours().map(|hour| hour.instance_hours * Decimal::from(12)).collect();
     assert_eq!(ran, [12, 11, 12].map(Decimal::from));
     assert_eq!(whole(&hours), [1, 0, 1]);
 }
@@ -81,10 +71,7 @@ fn only_whole_hours_since_the_first_sight_count() {
     assert_eq!(hours.len(), 1);
     assert_eq!(hours.hours().next().map(|hour| hour.start), Some(at(7_200)));
     assert_eq!(of(&line).len(), 2);
-    assert!(
-        line.activity(Some(Signal::GpuUtilization), at(99_999))
-            .is_empty()
-    );
+    assert!(line.activity(Some(Signal::GpuUtilization), at(99_999)).is_empty());
 }
 
 #[test]
@@ -92,11 +79,7 @@ fn power_tells_nothing_about_an_hour() {
     let line = timeline(0, 3_600, &[(1, &[0.0]), (1, &[80.0])]);
     let hours = line.activity(Some(Signal::GpuPowerUtilization), at(0));
     assert!(!hours.is_measured());
-    assert!(
-        hours
-            .hours()
-            .all(|hour| !hour.is_off() && !hour.is_active())
-    );
+    assert!(hours.hours().all(|hour| !hour.is_off() && !hour.is_active()));
 }
 
 #[test]
@@ -134,26 +117,16 @@ proptest! {
 
 /// Instances in each hour, those in part rounded down.
 fn whole(hours: &HourlyActivity) -> Vec<u64> {
-    hours
-        .instances()
-        .map(|count| count / 1_000_000_000)
-        .collect()
+    hours.instances().map(|count| count / 1_000_000_000).collect()
 }
 
 #[test]
 fn the_first_work_is_that_of_the_first_period_that_shows_some() {
     // Five-minute periods from 7,200: at rest, silent, below 1%, one of two GPUs at 1%.
-    let sampled = timeline(
-        7_200,
-        300,
-        &[(2, &[50.0]), (2, &[]), (2, &[0.9, 0.0]), (2, &[0.0, 1.0])],
-    );
+    let sampled =
+        timeline(7_200, 300, &[(2, &[50.0]), (2, &[]), (2, &[0.9, 0.0]), (2, &[0.0, 1.0])]);
     let kind = Some(Signal::GpuUtilization);
-    let after = |second: i64| {
-        sampled
-            .first_work(kind, at(second))
-            .map(|wait| wait.as_secs())
-    };
+    let after = |second: i64| sampled.first_work(kind, at(second)).map(|wait| wait.as_secs());
     // What worked before the launch is of another run: 8,100 less 7,500.
     assert_eq!(after(7_500), Some(600));
     assert_eq!(after(7_620), Some(480));
@@ -175,9 +148,6 @@ fn a_load_is_the_mean_over_the_gpus_that_ran() {
     sampled.slots[1].add_average(5_000);
     let busy: Vec<Option<f64>> = sampled.loads().map(|load| load.busy_gpus).collect();
     assert_eq!(busy, [Some(3.0), None, Some(0.0), None]);
-    let ran: Vec<(u32, u32)> = sampled
-        .loads()
-        .map(|load| (load.gpus, load.instances))
-        .collect();
+    let ran: Vec<(u32, u32)> = sampled.loads().map(|load| (load.gpus, load.instances)).collect();
     assert_eq!(ran, [(4, 1), (4, 1), (0, 0), (4, 1)]);
 }

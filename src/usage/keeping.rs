@@ -23,10 +23,7 @@ impl Usage {
     pub fn kept(&self) -> Option<StoredUsage> {
         let is_plain =
             self.outranked.is_empty() && self.grids.values().all(|grid| grid.step() == 1);
-        is_plain.then(|| StoredUsage {
-            series: self.kept_series(),
-            periods: self.kept_periods(),
-        })
+        is_plain.then(|| StoredUsage { series: self.kept_series(), periods: self.kept_periods() })
     }
 
     fn kept_series(&self) -> Vec<StoredSeries> {
@@ -51,12 +48,9 @@ impl Usage {
         }
         let figures = match (metric, statistic) {
             (Metric::CpuUtilization, Statistic::Average) => self.cpu.as_ref().map(CpuUse::kept),
-            (Metric::CpuUtilization, Statistic::Maximum) => {
-                self.cpu_peak.map(|peak| StoredFigures {
-                    max: Some(peak),
-                    ..StoredFigures::default()
-                })
-            }
+            (Metric::CpuUtilization, Statistic::Maximum) => self
+                .cpu_peak
+                .map(|peak| StoredFigures { max: Some(peak), ..StoredFigures::default() }),
             (Metric::NetworkIn, Statistic::Sum) => self.received.map(Traffic::kept),
             (Metric::NetworkOut, Statistic::Sum) => self.sent.map(Traffic::kept),
             _ => None,
@@ -91,18 +85,13 @@ impl Usage {
             }));
         }
         let cpu = self.places.get(&CPU_AVERAGE);
-        let flags = [
-            (Metric::CpuUtilization, cpu),
-            (Metric::GpuEncoderSessions, Some(&self.encodes)),
-        ];
+        let flags =
+            [(Metric::CpuUtilization, cpu), (Metric::GpuEncoderSessions, Some(&self.encodes))];
         for (metric, flags) in flags {
             let Some(flags) = flags else {
                 continue;
             };
-            let mut of_metric = self
-                .added
-                .iter()
-                .filter(|((measured, ..), _)| *measured == metric);
+            let mut of_metric = self.added.iter().filter(|((measured, ..), _)| *measured == metric);
             let Some((_, added)) = of_metric.next() else {
                 continue;
             };
@@ -144,23 +133,14 @@ impl Usage {
     }
 
     fn take_kept(&mut self, series: &StoredSeries, day: i64) -> Option<()> {
-        let StoredSeries {
-            metric,
-            gpu,
-            statistic,
-            figures,
-            ..
-        } = series;
+        let StoredSeries { metric, gpu, statistic, figures, .. } = series;
         let added = Added {
             is_empty: series.is_empty,
             source: series.source,
             joined_by: series.joined_by,
             rejected: series.rejected,
         };
-        let is_new = self
-            .added
-            .insert((*metric, *gpu, *statistic), added)
-            .is_none();
+        let is_new = self.added.insert((*metric, *gpu, *statistic), added).is_none();
         let is_sound = is_new && gpu.is_none_or(|gpu| gpu < MOST_GPUS) && is_sound(figures, day);
         if !is_sound {
             return None;
@@ -266,17 +246,11 @@ impl Usage {
 
 impl CpuUse {
     fn kept(&self) -> StoredFigures {
-        StoredFigures {
-            counts: self.percents.counts().collect(),
-            ..self.counted.kept()
-        }
+        StoredFigures { counts: self.percents.counts().collect(), ..self.counted.kept() }
     }
 
     fn of_kept(kept: &StoredFigures) -> Option<Self> {
-        Some(Self {
-            counted: kept.counted()?,
-            percents: kept.histogram(Scale::Percent)?,
-        })
+        Some(Self { counted: kept.counted()?, percents: kept.histogram(Scale::Percent)? })
     }
 }
 
@@ -290,11 +264,7 @@ impl Traffic {
     }
 
     fn of_kept(kept: &StoredFigures) -> Option<Self> {
-        Some(Self {
-            counted: kept.counted()?,
-            bytes: kept.sum?,
-            busiest_hour_gbps: kept.max?,
-        })
+        Some(Self { counted: kept.counted()?, bytes: kept.sum?, busiest_hour_gbps: kept.max? })
     }
 }
 
@@ -340,11 +310,7 @@ fn metric_of(signal: Signal) -> Metric {
 /// Whether a day, counted from the epoch, can have these figures.
 fn is_sound(figures: &StoredFigures, day: i64) -> bool {
     let count = figures.count.unwrap_or(0);
-    let of_steps: u64 = figures
-        .counts
-        .iter()
-        .map(|(_, count)| u64::from(*count))
-        .sum();
+    let of_steps: u64 = figures.counts.iter().map(|(_, count)| u64::from(*count)).sum();
     let is_of_day =
         |second: Option<i64>| second.is_none_or(|second| second.div_euclid(DAY_SECONDS) == day);
     let is_figure =
@@ -352,9 +318,7 @@ fn is_sound(figures: &StoredFigures, day: i64) -> bool {
     count <= MOST_POINTS
         && of_steps <= MOST_POINTS
         && figures.active.is_none_or(|active| active <= count)
-        && figures
-            .period_seconds
-            .is_none_or(|period| (1..=DAY_SECONDS as u32).contains(&period))
+        && figures.period_seconds.is_none_or(|period| (1..=DAY_SECONDS as u32).contains(&period))
         && is_of_day(figures.first)
         && is_of_day(figures.last)
         && figures.first <= figures.last

@@ -78,11 +78,7 @@ impl StoredFigures {
             Scale::Mebibytes => scale.bin(f64::MAX),
         };
         let ascend = self.counts.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let is_sound = ascend
-            && self
-                .counts
-                .iter()
-                .all(|(bin, count)| *bin <= most && *count > 0);
+        let is_sound = ascend && self.counts.iter().all(|(bin, count)| *bin <= most && *count > 0);
         let is_known = !self.counts.is_empty();
         (is_sound && is_known).then(|| Histogram::of(self.counts.iter().copied()))
     }

@@ -53,10 +53,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
 
 /// Five days, which are not those of UTC.
 pub(crate) fn window() -> Window {
-    Window {
-        start: at(START),
-        end: at(START + 5 * DAY_SECONDS),
-    }
+    Window { start: at(START), end: at(START + 5 * DAY_SECONDS) }
 }
 
 /// The window, cut at each midnight of UTC.
@@ -68,12 +65,7 @@ pub(crate) fn stretches() -> Vec<Window> {
     cuts.extend(midnights.filter(|midnight| *midnight < end));
     cuts.push(end);
     let pairs = cuts.windows(2);
-    pairs
-        .map(|pair| Window {
-            start: pair[0],
-            end: pair[1],
-        })
-        .collect()
+    pairs.map(|pair| Window { start: pair[0], end: pair[1] }).collect()
 }
 
 /// Answers for the window, one for each of [`ASKED`], with holes, days without any point, and points that are invalid or
@@ -81,8 +73,7 @@ pub(crate) fn stretches() -> Vec<Window> {
 pub(crate) fn answers(seed: u64) -> Vec<Answer> {
     let mut rng = Rng::with_seed(seed);
     let each = ASKED.iter();
-    each.map(|(metric, _, _, period)| of_series(*metric, *period, &mut rng))
-        .collect()
+    each.map(|(metric, _, _, period)| of_series(*metric, *period, &mut rng)).collect()
 }
 
 fn of_series(metric: Metric, period: i64, rng: &mut Rng) -> Answer {
@@ -158,9 +149,7 @@ pub(crate) fn series(answers: &[Answer], stretch: Window) -> Vec<Series> {
             rejected,
         }
     });
-    series
-        .filter(|series| !series.points.is_empty() || series.rejected.total() > 0)
-        .collect()
+    series.filter(|series| !series.points.is_empty() || series.rejected.total() > 0).collect()
 }
 
 /// What they amount to.
@@ -197,11 +186,8 @@ pub(crate) fn figures_but_outages(usage: &Usage) -> String {
 }
 
 fn measured(usage: &Usage) -> (InstanceUsage, Timeline) {
-    let offer = GpuOffer {
-        model: GpuModel::A10g,
-        share: GpuShare::Whole(2),
-        vram_mib: Some(24_576),
-    };
+    let offer =
+        GpuOffer { model: GpuModel::A10g, share: GpuShare::Whole(2), vram_mib: Some(24_576) };
     let instance = Instance::sample("i-1", "", at(START));
     usage.measure(&instance, Some(&offer), (window(), PERIOD))
 }

@@ -55,9 +55,6 @@ impl Usage {
             });
             Some((*index, hours.collect()))
         });
-        MachineHours {
-            all: hour_means.collect(),
-            gpus: gpus.collect(),
-        }
+        MachineHours { all: hour_means.collect(), gpus: gpus.collect() }
     }
 }

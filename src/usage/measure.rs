@@ -57,12 +57,9 @@ impl Usage {
             .gpus
             .iter()
             .map(|(index, gpu)| {
-                gpu.figures(
-                    (&instance.id, *index),
-                    card_mib,
-                    ran,
-                    |metric, statistic| cadence(&(metric, Some(*index), statistic)),
-                )
+                gpu.figures((&instance.id, *index), card_mib, ran, |metric, statistic| {
+                    cadence(&(metric, Some(*index), statistic))
+                })
             })
             .collect();
         for gpu in &mut gpus {
@@ -80,24 +77,14 @@ impl Usage {
             gpus,
             gpus_correlation: together::correlation(
                 &timeline,
-                &self
-                    .gpus
-                    .values()
-                    .filter_map(DeviceUsage::moments)
-                    .collect::<Vec<_>>(),
+                &self.gpus.values().filter_map(DeviceUsage::moments).collect::<Vec<_>>(),
             ),
             pairs_correlation: together::of_pairs(
-                &self
-                    .gpus
-                    .values()
-                    .filter_map(DeviceUsage::hour_sums)
-                    .collect::<Vec<_>>(),
+                &self.gpus.values().filter_map(DeviceUsage::hour_sums).collect::<Vec<_>>(),
             ),
             cpu_p95: cpu_figures.map(|figures| figures.p95),
             cpu_samples: cpu.map(|cpu| cpu.counted.over(ran, cadence(&CPU_AVERAGE))),
-            cpu_max: self
-                .cpu_peak
-                .or_else(|| cpu.and_then(|cpu| cpu.percents.max(Scale::Percent))),
+            cpu_max: self.cpu_peak.or_else(|| cpu.and_then(|cpu| cpu.percents.max(Scale::Percent))),
             memory_p95_mib: None,
             cpu_is_of_runs: false,
             network_bytes_per_day: self.received.zip(self.sent).map(|(received, sent)| {
@@ -131,11 +118,7 @@ impl Usage {
             (timeline.slots, ran, timeline.step) = self.grid(signal, visible, grid);
         }
         if self.cpu.is_none() {
-            ran = timeline
-                .slots
-                .iter()
-                .map(|slot| slot.reported > 0)
-                .collect();
+            ran = timeline.slots.iter().map(|slot| slot.reported > 0).collect();
         }
         let running = self.mark_running(&mut timeline, ran, instance, visible);
         (timeline, running)
@@ -191,9 +174,7 @@ impl Usage {
         if timeline.step > 1 {
             // A sample stands for no period after its instance stopped.
             let stopped = timeline.slots.iter_mut().zip(&ran);
-            stopped
-                .filter(|(_, ran)| !**ran)
-                .for_each(|(slot, _)| *slot = Slot::default());
+            stopped.filter(|(_, ran)| !**ran).for_each(|(slot, _)| *slot = Slot::default());
         }
         let observed = window.starting_at(instance.first_seen()).seconds();
         let count = |ran: &[bool]| ran.iter().filter(|ran| **ran).count() as i64 * period;
@@ -247,9 +228,8 @@ fn contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
     let (power, spec) = (gpu.power?, gpu_spec(offer)?);
     let limit = spec.power_limit_w?;
     let works_above = spec.rests_up_to_watts();
-    let at_rest = spec.idle_w.map_or_else(String::new, |idle| {
-        format!(", where idle is about {idle:.0} W")
-    });
+    let at_rest =
+        spec.idle_w.map_or_else(String::new, |idle| format!(", where idle is about {idle:.0} W"));
     let works_above = works_above.unwrap_or(limit * BUSY_POWER_PERCENT / 100.0);
     let figures = [("mean", Some(power.mean_w)), ("p95", power.p95_w)];
     let mut at_work = figures.into_iter().filter_map(|(name, watts)| {

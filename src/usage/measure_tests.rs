@@ -13,25 +13,15 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn window() -> Window {
-    Window {
-        start: at(0),
-        end: at(10 * HOUR),
-    }
+    Window { start: at(0), end: at(10 * HOUR) }
 }
 
 fn instance(state: InstanceState, launched: i64) -> Instance {
-    Instance {
-        state,
-        ..Instance::sample("i-1", "g5.12xlarge", at(launched))
-    }
+    Instance { state, ..Instance::sample("i-1", "g5.12xlarge", at(launched)) }
 }
 
 fn offer(devices: u16) -> GpuOffer {
-    GpuOffer {
-        model: GpuModel::A10g,
-        share: GpuShare::Whole(devices),
-        vram_mib: Some(24_576),
-    }
+    GpuOffer { model: GpuModel::A10g, share: GpuShare::Whole(devices), vram_mib: Some(24_576) }
 }
 
 fn series(
@@ -40,9 +30,7 @@ fn series(
     gpu: Option<u16>,
     values: impl IntoIterator<Item = (i64, f64)>,
 ) -> Series {
-    let raw = values
-        .into_iter()
-        .map(|(period, value)| (at(period * 300), value));
+    let raw = values.into_iter().map(|(period, value)| (at(period * 300), value));
     let (points, rejected) = Points::clean(raw, (metric, statistic), window(), 300);
     Series {
         instance: ResourceId::named("i-1"),
@@ -68,18 +56,8 @@ fn unused_gpus_count_in_the_mean_and_not_in_the_maximum() {
     for gpu in 0..4 {
         let level = if gpu == 0 { 80.0 } else { 0.0 };
         let points: Vec<_> = (0..120).map(|period| (period, level)).collect();
-        records.push(series(
-            Metric::GpuUtilization,
-            Statistic::Average,
-            Some(gpu),
-            points.clone(),
-        ));
-        records.push(series(
-            Metric::GpuUtilization,
-            Statistic::Maximum,
-            Some(gpu),
-            points,
-        ));
+        records.push(series(Metric::GpuUtilization, Statistic::Average, Some(gpu), points.clone()));
+        records.push(series(Metric::GpuUtilization, Statistic::Maximum, Some(gpu), points));
     }
     let usage = measure(4, InstanceState::Running, 0, &records);
     let summary = usage.summary.expect("data");
@@ -97,18 +75,8 @@ fn unused_gpus_count_in_the_mean_and_not_in_the_maximum() {
 fn a_period_counts_when_half_of_the_gpus_reported() {
     // Two of four GPUs report in the first hour, one of four afterwards.
     let records = [
-        series(
-            Metric::GpuUtilization,
-            Statistic::Average,
-            Some(0),
-            (0..120).map(|p| (p, 50.0)),
-        ),
-        series(
-            Metric::GpuUtilization,
-            Statistic::Average,
-            Some(1),
-            (0..12).map(|p| (p, 30.0)),
-        ),
+        series(Metric::GpuUtilization, Statistic::Average, Some(0), (0..120).map(|p| (p, 50.0))),
+        series(Metric::GpuUtilization, Statistic::Average, Some(1), (0..12).map(|p| (p, 30.0))),
     ];
     let usage = measure(4, InstanceState::Running, 0, &records);
     let summary = usage.summary.expect("data");
@@ -121,18 +89,8 @@ fn a_period_counts_when_half_of_the_gpus_reported() {
 #[test]
 fn cpu_points_prove_eight_of_ten_hours_and_bound_what_is_expected() {
     let records = [
-        series(
-            Metric::CpuUtilization,
-            Statistic::Average,
-            None,
-            (0..96).map(|p| (p, 3.0)),
-        ),
-        series(
-            Metric::GpuUtilization,
-            Statistic::Average,
-            Some(0),
-            (0..48).map(|p| (p, 9.0)),
-        ),
+        series(Metric::CpuUtilization, Statistic::Average, None, (0..96).map(|p| (p, 3.0))),
+        series(Metric::GpuUtilization, Statistic::Average, Some(0), (0..48).map(|p| (p, 9.0))),
     ];
     let usage = measure(1, InstanceState::Stopped, 0, &records);
     assert_eq!(usage.running.running_seconds, 8 * HOUR);
@@ -143,12 +101,8 @@ fn cpu_points_prove_eight_of_ten_hours_and_bound_what_is_expected() {
 
 #[test]
 fn a_running_instance_is_not_charged_less_for_points_still_under_way() {
-    let records = [series(
-        Metric::CpuUtilization,
-        Statistic::Average,
-        None,
-        (0..118).map(|p| (p, 3.0)),
-    )];
+    let records =
+        [series(Metric::CpuUtilization, Statistic::Average, None, (0..118).map(|p| (p, 3.0)))];
     let usage = measure(1, InstanceState::Running, 0, &records);
     assert_eq!(usage.running.running_seconds, 10 * HOUR);
     assert!(usage.running.proved);
@@ -172,10 +126,7 @@ fn power_of_the_whole_instance_stands_for_all_its_gpus() {
         (0..120).map(|p| (p, 62.0)),
     )];
     let usage = measure(8, InstanceState::Running, 0, &records);
-    assert_eq!(
-        usage.signal,
-        Some((Signal::GpuPowerUtilization, SeriesSource::Generated))
-    );
+    assert_eq!(usage.signal, Some((Signal::GpuPowerUtilization, SeriesSource::Generated)));
     let summary = usage.summary.expect("data");
     assert_eq!(summary.distribution.mean, 62.0);
 }
@@ -183,24 +134,9 @@ fn power_of_the_whole_instance_stands_for_all_its_gpus() {
 #[test]
 fn vram_peak_comes_from_maxima_and_the_drivers_total_is_preferred() {
     let records = [
-        series(
-            Metric::GpuMemoryUsed,
-            Statistic::Average,
-            Some(0),
-            [(0, 100.0), (1, 200.0)],
-        ),
-        series(
-            Metric::GpuMemoryUsed,
-            Statistic::Maximum,
-            Some(0),
-            [(0, 110.0), (1, 900.0)],
-        ),
-        series(
-            Metric::GpuMemoryTotal,
-            Statistic::Maximum,
-            Some(0),
-            [(0, 23_028.0)],
-        ),
+        series(Metric::GpuMemoryUsed, Statistic::Average, Some(0), [(0, 100.0), (1, 200.0)]),
+        series(Metric::GpuMemoryUsed, Statistic::Maximum, Some(0), [(0, 110.0), (1, 900.0)]),
+        series(Metric::GpuMemoryTotal, Statistic::Maximum, Some(0), [(0, 23_028.0)]),
     ];
     let usage = measure(1, InstanceState::Running, 0, &records);
     let vram = usage.gpus[0].vram.expect("measured");
@@ -213,11 +149,7 @@ fn vram_peak_comes_from_maxima_and_the_drivers_total_is_preferred() {
 fn hours_above_ninety_five_percent_are_counted_by_hour() {
     // One hour of ten is saturated; a single high period elsewhere is not.
     let level = |p: i64| {
-        if (12..24).contains(&p) || p == 50 {
-            99.0
-        } else {
-            10.0
-        }
+        if (12..24).contains(&p) || p == 50 { 99.0 } else { 10.0 }
     };
     let records = [series(
         Metric::GpuUtilization,
@@ -253,14 +185,7 @@ fn what_an_inactive_gpu_holds_is_unknown_without_memory() {
             (0..120).map(move |period| (period, percent)),
         )
     };
-    let holding = |mib: f64| {
-        series(
-            Metric::GpuMemoryUsed,
-            Statistic::Maximum,
-            Some(0),
-            [(0, mib)],
-        )
-    };
+    let holding = |mib: f64| series(Metric::GpuMemoryUsed, Statistic::Maximum, Some(0), [(0, mib)]);
     let allocated = |records: &[Series]| {
         let usage = measure(1, InstanceState::Running, 0, records);
         usage.gpus[0].is_allocated()
@@ -276,12 +201,7 @@ fn what_an_inactive_gpu_holds_is_unknown_without_memory() {
 #[test]
 fn network_is_counted_by_the_day_and_only_in_both_directions() {
     let sum = |metric, bytes: f64, periods: i64| {
-        series(
-            metric,
-            Statistic::Sum,
-            None,
-            (0..periods).map(move |period| (period, bytes)),
-        )
+        series(metric, Statistic::Sum, None, (0..periods).map(move |period| (period, bytes)))
     };
     let both = [
         sum(Metric::NetworkIn, 1_000.0, 120),

@@ -24,11 +24,7 @@ pub(super) struct Power {
 impl Power {
     pub(super) fn of(points: &Points, watts: Histogram) -> Self {
         let milliwatts = points.values().map(|watts| watts * MILLIWATTS);
-        Self {
-            milliwatts: milliwatts.collect(),
-            watts,
-            period_seconds: points.period_seconds(),
-        }
+        Self { milliwatts: milliwatts.collect(), watts, period_seconds: points.period_seconds() }
     }
 
     pub(super) fn kept(&self) -> StoredFigures {
@@ -48,10 +44,7 @@ impl Power {
             kept.histogram(Scale::Mebibytes)?
         };
         Some(Self {
-            milliwatts: WholeSum {
-                count: kept.count?,
-                sum: kept.sum?,
-            },
+            milliwatts: WholeSum { count: kept.count?, sum: kept.sum? },
             watts,
             period_seconds: KEPT_SECONDS,
         })
@@ -91,10 +84,7 @@ mod tests {
             bins.push((*level, 1));
         }
         Power {
-            milliwatts: watts
-                .iter()
-                .map(|level| f64::from(*level) * MILLIWATTS)
-                .collect(),
+            milliwatts: watts.iter().map(|level| f64::from(*level) * MILLIWATTS).collect(),
             watts: Histogram::of(bins),
             period_seconds: KEPT_SECONDS,
         }
@@ -105,30 +95,19 @@ mod tests {
         let mut parts = of(&[60, 61]);
         parts.merge(&of(&[62, 300]));
         assert_eq!(parts, of(&[60, 61, 62, 300]));
-        let figures = parts
-            .figures(4 * 3_600, Cadence::EVERY_PERIOD)
-            .expect("four readings");
+        let figures = parts.figures(4 * 3_600, Cadence::EVERY_PERIOD).expect("four readings");
         assert_eq!(figures.mean_w, 483.0 / 4.0);
         // Rank 0.95 × 3 = 2.85: 62 + 0.85 × 238.
-        assert_eq!(
-            figures.p95_w.map(|watts| (watts * 10.0).round()),
-            Some(2_643.0)
-        );
-        let bare = StoredFigures {
-            counts: Vec::new(),
-            ..parts.kept()
-        };
+        assert_eq!(figures.p95_w.map(|watts| (watts * 10.0).round()), Some(2_643.0));
+        let bare = StoredFigures { counts: Vec::new(), ..parts.kept() };
         let bare = Power::of_kept(&bare).expect("count and sum");
         assert_eq!(
-            bare.figures(4 * 3_600, Cadence::EVERY_PERIOD)
-                .map(|power| power.p95_w),
+            bare.figures(4 * 3_600, Cadence::EVERY_PERIOD).map(|power| power.p95_w),
             Some(None)
         );
         parts.merge(&bare);
         assert_eq!(
-            parts
-                .figures(8 * 3_600, Cadence::EVERY_PERIOD)
-                .and_then(|power| power.p95_w),
+            parts.figures(8 * 3_600, Cadence::EVERY_PERIOD).and_then(|power| power.p95_w),
             None
         );
         assert_eq!(Power::of_kept(&of(&[60, 61]).kept()), Some(of(&[60, 61])));

@@ -18,10 +18,7 @@ impl InstanceUsage {
         let grid = (timeline.window, timeline.period_seconds);
         let (profiled, mut profile_timeline) = measure_series(instance, offer, series, grid);
         profile_timeline.run_as(timeline);
-        (
-            self.with_gpus_of(profiled, &profile_timeline),
-            profile_timeline,
-        )
+        (self.with_gpus_of(profiled, &profile_timeline), profile_timeline)
     }
 
     /// The same instance over some of its profiled runs alone. Figures of a GPU
@@ -36,17 +33,10 @@ impl InstanceUsage {
         grid: (Window, u32),
     ) -> (Self, Timeline) {
         let spans: Vec<(u32, u32)> = runs.iter().map(|run| run.periods(grid.0, grid.1)).collect();
-        let is_of_run = |index: u32| {
-            spans
-                .iter()
-                .any(|(from, to)| (*from..=*to).contains(&index))
-        };
+        let is_of_run = |index: u32| spans.iter().any(|(from, to)| (*from..=*to).contains(&index));
         let kept: Vec<Series> = series
             .iter()
-            .map(|record| Series {
-                points: record.points.kept(is_of_run),
-                ..(*record).clone()
-            })
+            .map(|record| Series { points: record.points.kept(is_of_run), ..(*record).clone() })
             .collect();
         let kept: Vec<&Series> = kept.iter().collect();
         let (profiled, mut timeline) = measure_series(instance, offer, &kept, grid);
@@ -124,8 +114,7 @@ impl InstanceUsage {
         let seen = self.gpus.iter().filter(|gpu| {
             gpu.utilization.is_some() && gpu.samples.count > 0 && gpu.samples.count * 2 >= expected
         });
-        self.signal
-            .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
+        self.signal.is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
             && seen.count() >= visible_gpus.max(1)
     }
 }
@@ -142,10 +131,7 @@ impl Timeline {
 impl Points {
     /// The points whose place on the grid passes a test.
     fn kept(&self, passes: impl Fn(u32) -> bool) -> Self {
-        let grid = Window {
-            start: self.start(),
-            end: self.start(),
-        };
+        let grid = Window { start: self.start(), end: self.start() };
         let mut kept = Self::empty(grid, self.period_seconds());
         for (index, value) in self.iter().filter(|(index, _)| passes(*index)) {
             kept.push(index, value as f32);

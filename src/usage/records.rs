@@ -33,9 +33,8 @@ impl Records {
         let outranked = outranked.map(|record| record.source).collect();
         let grid = |series: &Series| (series.points.period_seconds(), series.points.start());
         let finest = own.iter().map(grid).min();
-        let (own, other_grids): (Vec<Series>, Vec<Series>) = own
-            .into_iter()
-            .partition(|record| Some(grid(record)) == finest);
+        let (own, other_grids): (Vec<Series>, Vec<Series>) =
+            own.into_iter().partition(|record| Some(grid(record)) == finest);
         (joined(own), other_grids, outranked)
     }
 }
@@ -52,10 +51,7 @@ fn joined(records: Vec<Series>) -> Option<Series> {
     let rejected = rejected.fold(Rejected::default(), Rejected::plus);
     Some(Series {
         joined_by: records.iter().map(|record| record.joined_by).max()?,
-        rejected: Rejected {
-            duplicate: rejected.duplicate + repeated,
-            ..rejected
-        },
+        rejected: Rejected { duplicate: rejected.duplicate + repeated, ..rejected },
         points,
         ..first.clone()
     })

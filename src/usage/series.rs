@@ -77,11 +77,7 @@ impl Run {
     const LONGEST: usize = 4096;
 
     fn of(first: u32, value: f32) -> Self {
-        Self {
-            first,
-            count: 1,
-            values: vec![value],
-        }
+        Self { first, count: 1, values: vec![value] }
     }
 
     fn is_constant(&self) -> bool {
@@ -110,16 +106,9 @@ impl Run {
     }
 
     fn values(&self) -> impl Iterator<Item = f64> + '_ {
-        let of_one = self
-            .is_constant()
-            .then(|| self.values.first().copied())
-            .flatten();
+        let of_one = self.is_constant().then(|| self.values.first().copied()).flatten();
         let repeated = of_one.map(|value| std::iter::repeat_n(value, self.count as usize));
-        let own = if of_one.is_some() {
-            &[][..]
-        } else {
-            &self.values
-        };
+        let own = if of_one.is_some() { &[][..] } else { &self.values };
         let values = repeated.into_iter().flatten().chain(own.iter().copied());
         values.map(widen)
     }
@@ -128,12 +117,7 @@ impl Run {
 impl Points {
     /// No points, on the grid of a window.
     pub fn empty(window: Window, period_seconds: u32) -> Self {
-        Self {
-            start: window.start,
-            period_seconds,
-            offset_seconds: Some(0),
-            runs: Vec::new(),
-        }
+        Self { start: window.start, period_seconds, offset_seconds: Some(0), runs: Vec::new() }
     }
 
     /// Cleans raw points in any order: drops what is not a number, negative, an
@@ -238,19 +222,14 @@ impl Points {
     /// wins.
     pub(super) fn joined(records: &[&Self], statistic: Statistic) -> Option<(Self, u64)> {
         let (first, others) = records.split_first()?;
-        let grid = Window {
-            start: first.start,
-            end: first.start,
-        };
+        let grid = Window { start: first.start, end: first.start };
         let mut joined = Self::empty(grid, first.period_seconds);
         let is_same = |other: &&Self| other.offset_seconds == first.offset_seconds;
         joined.offset_seconds = first.offset_seconds.filter(|_| others.iter().all(is_same));
         let numbered = records.iter().enumerate();
         let mut numbered_readings: Vec<(u32, usize, f64)> = numbered
             .flat_map(|(record, series)| {
-                series
-                    .iter()
-                    .map(move |(index, value)| (index, record, value))
+                series.iter().map(move |(index, value)| (index, record, value))
             })
             .collect();
         numbered_readings.sort_by_key(|(index, record, _)| (*index, *record));
@@ -288,11 +267,7 @@ impl Points {
     /// Appends a value; indices must ascend.
     pub(super) fn push(&mut self, index: u32, value: f32) {
         let follows = |run: &&mut Run| run.first + run.count == index;
-        let is_taken = self
-            .runs
-            .last_mut()
-            .filter(follows)
-            .is_some_and(|run| run.take(value));
+        let is_taken = self.runs.last_mut().filter(follows).is_some_and(|run| run.take(value));
         if !is_taken {
             self.runs.push(Run::of(index, value));
         }
@@ -318,9 +293,7 @@ impl Points {
 
     /// Every point as (index on the grid, value), ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.runs
-            .iter()
-            .flat_map(|run| (run.first..).zip(run.values()))
+        self.runs.iter().flat_map(|run| (run.first..).zip(run.values()))
     }
 
     /// How many periods of a grid lie between two of them, where they are on that grid; 1 of
@@ -350,11 +323,7 @@ impl Points {
 pub(super) fn widen(value: f32) -> f64 {
     let exact = f64::from(value);
     let rounded = (exact * 10_000.0).round() / 10_000.0;
-    if rounded as f32 == value {
-        rounded
-    } else {
-        exact
-    }
+    if rounded as f32 == value { rounded } else { exact }
 }
 
 /// One series of one GPU or instance.
@@ -381,11 +350,7 @@ impl Series {
 
     /// Whether it shows when its instance ran.
     pub fn shows_running(&self) -> bool {
-        let shows = [
-            Metric::CpuUtilization,
-            Metric::GpuUtilization,
-            Metric::GpuPowerUtilization,
-        ];
+        let shows = [Metric::CpuUtilization, Metric::GpuUtilization, Metric::GpuPowerUtilization];
         self.statistic == Statistic::Average && shows.contains(&self.metric)
     }
 }
@@ -417,25 +382,12 @@ mod tests {
             (at(6_000), 50.0),
             (at(2_999), 99.0),
         ];
-        let (points, rejected) = Points::clean(
-            raw,
-            (Metric::GpuUtilization, Statistic::Average),
-            window(),
-            300,
-        );
-        assert_eq!(
-            points.iter().collect::<Vec<_>>(),
-            vec![(0, 10.0), (3, 13.0)]
-        );
+        let (points, rejected) =
+            Points::clean(raw, (Metric::GpuUtilization, Statistic::Average), window(), 300);
+        assert_eq!(points.iter().collect::<Vec<_>>(), vec![(0, 10.0), (3, 13.0)]);
         assert_eq!(
             rejected,
-            Rejected {
-                not_a_number: 1,
-                negative: 1,
-                over_100: 1,
-                duplicate: 1,
-                future: 1
-            }
+            Rejected { not_a_number: 1, negative: 1, over_100: 1, duplicate: 1, future: 1 }
         );
     }
 
@@ -462,10 +414,7 @@ mod tests {
 
     #[test]
     fn a_value_that_repeats_takes_the_room_of_one() {
-        let window = Window {
-            start: at(0),
-            end: at(300 * 10_000),
-        };
+        let window = Window { start: at(0), end: at(300 * 10_000) };
         // Five values, then 5,000 of one, a hole, and 4,000 of another in front of two.
         let value = |index: u32| match index {
             0..5 => f64::from(index),
@@ -474,9 +423,7 @@ mod tests {
             _ => f64::from(index % 3),
         };
         let indexes = (0..9_008).filter(|index| *index != 5_005);
-        let raw = indexes
-            .clone()
-            .map(|index| (at(i64::from(index) * 300), value(index)));
+        let raw = indexes.clone().map(|index| (at(i64::from(index) * 300), value(index)));
         let metric = (Metric::GpuUtilization, Statistic::Average);
         let (points, _) = Points::clean(raw, metric, window, 300);
         let expected: Vec<(u32, f64)> = indexes.map(|index| (index, value(index))).collect();
@@ -571,20 +518,16 @@ mod tests {
             (points.iter().collect::<Vec<_>>(), repeated)
         };
         // In turn, one period each.
-        let (even, odd) = (
-            clean(&[(3_000, 1.0), (3_600, 3.0)]),
-            clean(&[(3_300, 2.0), (3_900, 4.0)]),
-        );
+        let (even, odd) =
+            (clean(&[(3_000, 1.0), (3_600, 3.0)]), clean(&[(3_300, 2.0), (3_900, 4.0)]));
         let values = vec![(0, 1.0), (1, 2.0), (2, 3.0), (3, 4.0)];
         assert_eq!(joined(&[&even, &odd], Statistic::Sum), (values.clone(), 0));
         assert_eq!(joined(&[&odd, &even], Statistic::Sum), (values, 0));
         // A minute later in the same period: 1 + 5, the larger, and (1 + 5) / 2.
         let later = clean(&[(3_060, 5.0)]);
-        for (statistic, value) in [
-            (Statistic::Sum, 6.0),
-            (Statistic::Maximum, 5.0),
-            (Statistic::Average, 3.0),
-        ] {
+        for (statistic, value) in
+            [(Statistic::Sum, 6.0), (Statistic::Maximum, 5.0), (Statistic::Average, 3.0)]
+        {
             let expected = vec![(0, value), (2, 3.0)];
             assert_eq!(joined(&[&even, &later], statistic), (expected.clone(), 0));
             assert_eq!(joined(&[&later, &even], statistic), (expected, 0));

@@ -32,11 +32,7 @@ pub struct Sketch {
 impl Sketch {
     /// An empty one.
     pub fn new(scale: Scale) -> Self {
-        Self {
-            scale,
-            tally: Tally::default(),
-            steps: Vec::new(),
-        }
+        Self { scale, tally: Tally::default(), steps: Vec::new() }
     }
 
     /// Adds a value, when there is one. What the scale does not hold is passed

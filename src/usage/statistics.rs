@@ -41,10 +41,7 @@ mod tests {
         let values = [15.0, 20.0, 35.0, 40.0, 50.0];
         let close = |q: f64, expected: f64| {
             let value = quantile(&values, q).expect("not empty");
-            assert!(
-                (value - expected).abs() < 1e-9,
-                "{q}: {value} != {expected}"
-            );
+            assert!((value - expected).abs() < 1e-9, "{q}: {value} != {expected}");
         };
         close(0.40, 29.0);
         close(0.95, 48.0);
@@ -62,9 +59,6 @@ mod tests {
     #[test]
     fn one_value_is_every_quantile() {
         let single = distribution(vec![7.0]).expect("not empty");
-        assert_eq!(
-            (single.mean, single.p50, single.p95, single.max),
-            (7.0, 7.0, 7.0, 7.0)
-        );
+        assert_eq!((single.mean, single.p50, single.p95, single.max), (7.0, 7.0, 7.0, 7.0));
     }
 }

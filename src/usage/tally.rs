@@ -81,12 +81,7 @@ impl Tally {
 
     /// Count, mean and range; `None` of nothing.
     pub fn range(&self) -> Option<Range> {
-        Some(Range {
-            n_samples: self.count,
-            mean: self.mean()?,
-            min: self.min,
-            max: self.max,
-        })
+        Some(Range { n_samples: self.count, mean: self.mean()?, min: self.min, max: self.max })
     }
 }
 

@@ -171,19 +171,14 @@ impl Timeline {
     /// What ran in each period, and how many GPUs of it were busy.
     pub fn loads(&self) -> impl Iterator<Item = PeriodLoad> + '_ {
         let gpus = self.running_gpus.iter().zip(&self.running_instances);
-        self.slots
-            .iter()
-            .zip(gpus)
-            .map(|(slot, (gpus, instances))| {
-                let busy = slot
-                    .counts(*gpus)
-                    .then(|| slot.mean() / 100.0 * f64::from(*gpus));
-                PeriodLoad {
-                    gpus: *gpus,
-                    instances: *instances,
-                    busy_gpus: if *gpus == 0 { Some(0.0) } else { busy },
-                }
-            })
+        self.slots.iter().zip(gpus).map(|(slot, (gpus, instances))| {
+            let busy = slot.counts(*gpus).then(|| slot.mean() / 100.0 * f64::from(*gpus));
+            PeriodLoad {
+                gpus: *gpus,
+                instances: *instances,
+                busy_gpus: if *gpus == 0 { Some(0.0) } else { busy },
+            }
+        })
     }
 
     /// Whether anything ran, period by period.
@@ -234,9 +229,7 @@ impl Timeline {
         let waited = launched.as_second() - self.window.start.as_second();
         let first = usize::try_from(waited / period).ok()?;
         let works = |slot: &Slot| {
-            let reached = slot
-                .maximum
-                .is_some_and(|most| percent(most) >= ACTIVE_PERCENT);
+            let reached = slot.maximum.is_some_and(|most| percent(most) >= ACTIVE_PERCENT);
             reached || slot.works || slot.encodes
         };
         let after = self.slots.get(first..)?.iter().position(works)?;
@@ -251,10 +244,8 @@ impl Timeline {
         let distribution = distribution(means)?;
         // A GPU whose maximum is missing may have worked for less than its average shows.
         let complete = |slot: &Slot| slot.maximum.filter(|_| slot.maxima >= slot.reported);
-        let mut maxima: Vec<f64> = self
-            .counted()
-            .filter_map(|(_, slot)| complete(slot).map(percent))
-            .collect();
+        let mut maxima: Vec<f64> =
+            self.counted().filter_map(|(_, slot)| complete(slot).map(percent)).collect();
         maxima.sort_unstable_by(f64::total_cmp);
         let maxima_complete = maxima.len() == periods;
         let expected = self.expected_samples().max(periods);
@@ -269,11 +260,7 @@ impl Timeline {
                 let idle = maxima.iter().filter(|value| **value < ACTIVE_PERCENT);
                 idle.count() as f64 / periods as f64
             }),
-            maximum_p99: if maxima_complete {
-                quantile(&maxima, 0.99)
-            } else {
-                None
-            },
+            maximum_p99: if maxima_complete { quantile(&maxima, 0.99) } else { None },
             active_hours_share: maxima_complete.then(|| self.active_hours_share()),
             working_periods_a_week: samples(self.most_working_a_week()),
             observed_seconds: self.observed_seconds(),
@@ -309,11 +296,7 @@ impl Timeline {
         let skipped = start - self.window.start.as_second();
         let is_on_grid = HOUR_SECONDS % period == 0 && skipped % period == 0;
         let periods_per_hour = (HOUR_SECONDS / period).max(1) as usize;
-        let first = if is_on_grid {
-            (skipped / period) as usize
-        } else {
-            self.slots.len()
-        };
+        let first = if is_on_grid { (skipped / period) as usize } else { self.slots.len() };
         let slots = self.slots.get(first..).unwrap_or_default();
         let gpus = self.running_gpus.get(first..).unwrap_or_default();
         let instances = self.running_instances.get(first..).unwrap_or_default();
@@ -337,11 +320,8 @@ impl Timeline {
     /// In how many periods of any seven days a GPU's average was that of work, at most.
     fn most_working_a_week(&self) -> u64 {
         let week = 604_800 / self.period_seconds.max(1) as usize;
-        let working: Vec<usize> = self
-            .counted()
-            .filter(|(_, slot)| slot.works)
-            .map(|(index, _)| index)
-            .collect();
+        let working: Vec<usize> =
+            self.counted().filter(|(_, slot)| slot.works).map(|(index, _)| index).collect();
         let mut first = 0;
         let mut most = 0;
         for (last, index) in working.iter().enumerate() {
@@ -400,9 +380,8 @@ impl Timeline {
         let per_hour = (3600 / self.period_seconds.max(1)).max(1) as usize;
         let offset = self.window.start.as_second().rem_euclid(3600) as usize
             / self.period_seconds.max(1) as usize;
-        let values: Vec<(usize, f64)> = values
-            .map(|(index, value)| ((index + offset) / per_hour, value))
-            .collect();
+        let values: Vec<(usize, f64)> =
+            values.map(|(index, value)| ((index + offset) / per_hour, value)).collect();
         let hours = values.chunk_by(|left, right| left.0 == right.0);
         let (number, held) = hours.fold((0_u32, 0_u32), |(number, held), hour| {
             (number + 1, held + u32::from(holds(hour)))
@@ -418,11 +397,8 @@ impl Timeline {
 /// that ran delivered its own, or one of them shows work.
 fn maximum_of_hour(slots: &[Slot], running_gpus: &[u32]) -> Option<u16> {
     let expected: u32 = running_gpus.iter().sum();
-    let delivered: u32 = slots
-        .iter()
-        .zip(running_gpus)
-        .map(|(slot, running)| slot.maxima.min(*running))
-        .sum();
+    let delivered: u32 =
+        slots.iter().zip(running_gpus).map(|(slot, running)| slot.maxima.min(*running)).sum();
     let is_complete = f64::from(delivered) >= f64::from(expected) * MEASURED_SHARE_OF_AN_HOUR;
     let largest = slots.iter().filter_map(|slot| slot.maximum).max();
     largest.filter(|maximum| is_complete || percent(*maximum) >= ACTIVE_PERCENT)

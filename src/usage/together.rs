@@ -42,10 +42,7 @@ impl Moments {
 /// `(Var(Σ) − ΣVar) / ((Σσ)² − ΣVar)`. `None` of fewer than two that vary.
 pub(super) fn correlation(timeline: &Timeline, gpus: &[Moments]) -> Option<f64> {
     let mut together = Moments::default();
-    let complete = timeline
-        .slots
-        .iter()
-        .filter(|slot| slot.reported as usize == gpus.len());
+    let complete = timeline.slots.iter().filter(|slot| slot.reported as usize == gpus.len());
     complete.for_each(|slot| together.add(slot.sum.into(), 1));
     let alone: f64 = gpus.iter().map(|gpu| gpu.variance()).sum();
     let deviations: f64 = gpus.iter().map(|gpu| gpu.variance().sqrt()).sum();
@@ -65,14 +62,8 @@ pub(super) fn of_pairs(gpus: &[&HourSums]) -> Option<f64> {
     let mut largest: Option<f64> = None;
     for (place, left) in hours.iter().enumerate() {
         for right in &hours[..place] {
-            let shared = left
-                .iter()
-                .zip(right)
-                .filter_map(|(own, other)| own.zip(*other));
-            largest = largest
-                .into_iter()
-                .chain(pearson(shared.collect()))
-                .reduce(f64::max);
+            let shared = left.iter().zip(right).filter_map(|(own, other)| own.zip(*other));
+            largest = largest.into_iter().chain(pearson(shared.collect())).reduce(f64::max);
         }
     }
     largest
@@ -107,11 +98,7 @@ mod tests {
             |factor: f64| (0..24).map(move |hour| (f64::from(hour), factor * f64::from(hour)));
         assert_eq!(pearson(rising(2.0).collect()), Some(1.0));
         assert_eq!(pearson(rising(-1.0).collect()), Some(-1.0));
-        assert_eq!(
-            pearson(rising(0.0).collect()),
-            None,
-            "one of them is constant"
-        );
+        assert_eq!(pearson(rising(0.0).collect()), None, "one of them is constant");
         assert_eq!(pearson(rising(1.0).take(23).collect()), None);
     }
 }

@@ -27,9 +27,7 @@ impl Traffic {
             *seconds += period;
             total = total.saturating_add(bytes.round() as u64);
         }
-        let rates = hours
-            .values()
-            .map(|(bytes, seconds)| bytes * 8.0 / *seconds as f64 / 1e9);
+        let rates = hours.values().map(|(bytes, seconds)| bytes * 8.0 / *seconds as f64 / 1e9);
         Some(Self {
             counted: Counted::of(points),
             bytes: total,

@@ -144,8 +144,7 @@ impl Usages {
         for (_, usage) in self.0.iter_mut().filter(|(instance, _)| of(instance)) {
             usage.forget_grid();
         }
-        self.0
-            .retain(|instance, usage| !(usage.added.is_empty() && of(instance)));
+        self.0.retain(|instance, usage| !(usage.added.is_empty() && of(instance)));
     }
 
     /// Keeps of some instances no more than when they ran.
@@ -167,10 +166,7 @@ impl Usages {
     pub fn joined(stretches: Vec<(Window, Self)>, window: Window, period_seconds: u32) -> Self {
         let mut parts: BTreeMap<ResourceId, Vec<(usize, Usage)>> = BTreeMap::new();
         for (stretch, usages) in stretches {
-            let before = Window {
-                start: window.start,
-                end: stretch.start,
-            };
+            let before = Window { start: window.start, end: stretch.start };
             let from = periods(before, period_seconds);
             for (instance, usage) in usages.0 {
                 parts.entry(instance).or_default().push((from, usage));
@@ -178,11 +174,7 @@ impl Usages {
         }
         let periods = periods(window, period_seconds);
         let by_instance = parts.into_iter();
-        Self(
-            by_instance
-                .map(|(id, parts)| (id, Usage::joined(&parts, periods)))
-                .collect(),
-        )
+        Self(by_instance.map(|(id, parts)| (id, Usage::joined(&parts, periods))).collect())
     }
 
     /// Adds what was measured of other instances, or of the same at other times.
@@ -265,9 +257,7 @@ impl OpenUsage {
             }
             if self.add(&series, frame, scratch) && !other_grids.is_empty() {
                 let mut others = Self::default();
-                other_grids
-                    .into_iter()
-                    .for_each(|record| others.records.add(record));
+                other_grids.into_iter().for_each(|record| others.records.add(record));
                 others.reduce(frame, scratch);
                 self.take(0, &others.close(), frame.periods);
             }
@@ -293,9 +283,7 @@ impl OpenUsage {
             let rank = |added_series: Added| (added_series.is_empty, added_series.source);
             if !known.is_empty && !added.is_empty && known.source != added.source {
                 let worse = known.source.max(added.source);
-                self.usage
-                    .outranked
-                    .extend(signal.map(|signal| (signal, worse)));
+                self.usage.outranked.extend(signal.map(|signal| (signal, worse)));
             }
             if rank(added) >= rank(known) {
                 return false;
@@ -312,10 +300,7 @@ impl OpenUsage {
         }
         if let Some(signal) = signal {
             let grid = (signal, series.source, points.spacing(period));
-            let grid = self
-                .grids
-                .entry(grid)
-                .or_insert_with(|| OpenGrid::new(periods));
+            let grid = self.grids.entry(grid).or_insert_with(|| OpenGrid::new(periods));
             grid.names_gpus |= series.gpu.is_some();
             let step = step(points, period);
             grid.step = grid.step.max(step);
@@ -403,10 +388,7 @@ fn add_values<'a>(values: impl Iterator<Item = (&'a mut Slot, u16)>, series: &Se
 /// Whether a metric is a fact that actions rest on, of which is known when it was sampled.
 pub(super) fn is_fact(metric: Metric) -> bool {
     metric.is_on_grid()
-        || matches!(
-            metric,
-            Metric::GpuMemoryUsed | Metric::NetworkIn | Metric::NetworkOut
-        )
+        || matches!(metric, Metric::GpuMemoryUsed | Metric::NetworkIn | Metric::NetworkOut)
 }
 
 /// Marks the periods of samples that count; one may stand for several. Of metrics that are
@@ -414,16 +396,11 @@ pub(super) fn is_fact(metric: Metric) -> bool {
 /// begins.
 fn mark_samples(marks: &mut [bool], series: &Series, frame: Frame, counts: impl Fn(f64) -> bool) {
     let points = &series.points;
-    let (own, period) = (
-        i64::from(points.period_seconds().max(1)),
-        i64::from(frame.period_seconds),
-    );
+    let (own, period) =
+        (i64::from(points.period_seconds().max(1)), i64::from(frame.period_seconds));
     let start = points.start().as_second();
-    let until_first = if own > period && !series.metric.is_on_grid() {
-        (-start).rem_euclid(own)
-    } else {
-        0
-    };
+    let until_first =
+        if own > period && !series.metric.is_on_grid() { (-start).rem_euclid(own) } else { 0 };
     let length = marks.len();
     let place = |index: i64| {
         let second = start + until_first + index * own - frame.start;
@@ -441,10 +418,7 @@ impl OpenUsage {
     /// `from`.
     fn take(&mut self, from: usize, other: &Usage, periods: usize) {
         for (key, grid) in &other.grids {
-            let mine = self
-                .grids
-                .entry(*key)
-                .or_insert_with(|| OpenGrid::new(periods));
+            let mine = self.grids.entry(*key).or_insert_with(|| OpenGrid::new(periods));
             mine.add_from(from, grid);
         }
         let mark = |mine: &mut Vec<bool>, theirs: &Column| {
@@ -519,10 +493,8 @@ impl Usage {
     /// Adds all but what is known period by period.
     fn take_figures(&mut self, other: &Self) {
         for (key, added) in &other.added {
-            let known = self.added.entry(*key).or_insert(Added {
-                rejected: Rejected::default(),
-                ..*added
-            });
+            let known =
+                self.added.entry(*key).or_insert(Added { rejected: Rejected::default(), ..*added });
             known.is_empty &= added.is_empty;
             known.rejected = known.rejected.plus(added.rejected);
         }
@@ -539,10 +511,7 @@ impl Usage {
         }
         let peaks = self.cpu_peak.into_iter().chain(other.cpu_peak);
         self.cpu_peak = peaks.reduce(f64::max);
-        let pairs = [
-            (&mut self.received, other.received),
-            (&mut self.sent, other.sent),
-        ];
+        let pairs = [(&mut self.received, other.received), (&mut self.sent, other.sent)];
         for (mine, theirs) in pairs {
             match (mine.as_mut(), theirs) {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),

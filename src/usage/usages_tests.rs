@@ -12,10 +12,7 @@ fn at(period: u32) -> Timestamp {
 }
 
 fn window() -> Window {
-    Window {
-        start: at(0),
-        end: at(PERIODS),
-    }
+    Window { start: at(0), end: at(PERIODS) }
 }
 
 fn instance() -> Instance {
@@ -29,11 +26,7 @@ fn series((metric, gpu, statistic): Key, values: &Values, keep: impl Fn(u32) -> 
     let values = (0..).zip(values).map(|(period, value)| {
         let value = value.filter(|_| keep(period));
         // Bytes are whole, and so add up without rounding.
-        let unit = if statistic == Statistic::Sum {
-            1.0
-        } else {
-            100.0
-        };
+        let unit = if statistic == Statistic::Sum { 1.0 } else { 100.0 };
         (value.map(|hundredths| f64::from(hundredths) / unit), 1)
     });
     let what = (metric, statistic);
@@ -186,26 +179,19 @@ proptest! {
 #[test]
 fn a_session_that_began_on_the_hour_marks_that_hour_wherever_the_window_begins() {
     // From 20 minutes past: the first whole hour begins 40 minutes later, which is period 8.
-    let window = Window {
-        start: at(4),
-        end: at(PERIODS),
-    };
+    let window = Window { start: at(4), end: at(PERIODS) };
     let (points, rejected) = Points::clean(
         [(at(12), 2.0), (at(24), 0.0)],
         (Metric::GpuEncoderSessions, Statistic::Maximum),
         window,
         3_600,
     );
-    let session = Series {
-        points,
-        rejected,
-        ..series(KEYS[6], &vec![None; PERIODS as usize], |_| true)
-    };
+    let session =
+        Series { points, rejected, ..series(KEYS[6], &vec![None; PERIODS as usize], |_| true) };
     let usage = Usage::of([&session], window, PERIOD);
     let encodes: Vec<u32> = usage.encodes.values().collect();
-    let expected: Vec<u32> = (4..PERIODS)
-        .map(|period| u32::from((12..24).contains(&period)))
-        .collect();
+    let expected: Vec<u32> =
+        (4..PERIODS).map(|period| u32::from((12..24).contains(&period))).collect();
     assert_eq!(encodes, expected);
 }
 
@@ -214,18 +200,12 @@ fn the_busiest_hour_is_one_of_the_clock() {
     // 30 GiB in the ten minutes before an hour, and 30 GiB in the ten minutes after it, are
     // 30 × 2^30 × 8 / 600 s / 1e9 = 0.4294967296 Gbit/s in either.
     const HALF: f64 = 15.0 * 1_073_741_824.0;
-    let window = Window {
-        start: at(4),
-        end: at(PERIODS),
-    };
+    let window = Window { start: at(4), end: at(PERIODS) };
     let what = (Metric::NetworkIn, Statistic::Sum);
     let raw = (10..14).map(|period| (at(period), HALF));
     let (points, rejected) = Points::clean(raw, what, window, PERIOD);
-    let traffic = Series {
-        points,
-        rejected,
-        ..series(KEYS[8], &vec![None; PERIODS as usize], |_| true)
-    };
+    let traffic =
+        Series { points, rejected, ..series(KEYS[8], &vec![None; PERIODS as usize], |_| true) };
     let usage = Usage::of([&traffic], window, PERIOD);
     let received = usage.received.expect("it was measured");
     assert_eq!(received.bytes, 64_424_509_440);
@@ -237,16 +217,11 @@ fn a_better_source_counts_in_any_order() {
     let flat = |hundredths: u16| vec![Some(hundredths); PERIODS as usize];
     let key = KEYS[0];
     let worse = series(key, &flat(9_000), |_| true);
-    let better = Series {
-        source: SeriesSource::CloudWatchAgent,
-        ..series(key, &flat(1_000), |_| true)
-    };
+    let better =
+        Series { source: SeriesSource::CloudWatchAgent, ..series(key, &flat(1_000), |_| true) };
     for records in [[&worse, &better], [&better, &worse]] {
         let usage = Usage::of(records, window(), PERIOD);
-        assert_eq!(
-            usage.signal(),
-            Some((Signal::GpuUtilization, SeriesSource::CloudWatchAgent))
-        );
+        assert_eq!(usage.signal(), Some((Signal::GpuUtilization, SeriesSource::CloudWatchAgent)));
         let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
         let mean = |figures: Option<crate::domain::Distribution>| {
             figures.map(|distribution| distribution.mean)
@@ -269,18 +244,13 @@ fn an_hourly_session_marks_its_whole_hour() {
         window(),
         3_600,
     );
-    let session = Series {
-        points,
-        rejected,
-        ..series(KEYS[6], &vec![None; PERIODS as usize], |_| true)
-    };
+    let session =
+        Series { points, rejected, ..series(KEYS[6], &vec![None; PERIODS as usize], |_| true) };
     let busy = series(KEYS[2], &vec![Some(0); PERIODS as usize], |_| true);
     let usage = Usage::of([&session, &busy], window(), PERIOD);
     let (_, timeline) = usage.measure(&instance(), None, (window(), PERIOD));
     let encodes: Vec<bool> = timeline.slots.iter().map(|slot| slot.encodes).collect();
-    let expected: Vec<bool> = (0..PERIODS)
-        .map(|period| (12..24).contains(&period))
-        .collect();
+    let expected: Vec<bool> = (0..PERIODS).map(|period| (12..24).contains(&period)).collect();
     assert_eq!(encodes, expected);
 }
 
@@ -290,11 +260,7 @@ fn an_hour_stands_for_each_of_its_periods() {
         let values = values.map(|value| (value, 1));
         let what = (metric, statistic);
         let (points, rejected) = Points::regular(at(0), values, what, window(), 3_600);
-        Series {
-            points,
-            rejected,
-            ..series((metric, gpu, statistic), &Vec::new(), |_| true)
-        }
+        Series { points, rejected, ..series((metric, gpu, statistic), &Vec::new(), |_| true) }
     };
     let cpu = (Metric::CpuUtilization, None, Statistic::Maximum);
     let records = [
@@ -348,22 +314,8 @@ fn each_series_has_its_own_cadence() {
     let (usage, timeline) = usage.measure(&instance(), None, (window(), PERIOD));
     assert_eq!(usage.running.running_seconds, 4 * 3_600);
     let samples: Vec<_> = usage.gpus.iter().map(|gpu| gpu.samples).collect();
-    assert_eq!(
-        (
-            samples[0].count,
-            samples[0].expected,
-            samples[0].period_seconds
-        ),
-        (16, 16, 900)
-    );
-    assert_eq!(
-        (
-            samples[1].count,
-            samples[1].expected,
-            samples[1].period_seconds
-        ),
-        (24, 24, 600)
-    );
+    assert_eq!((samples[0].count, samples[0].expected, samples[0].period_seconds), (16, 16, 900));
+    assert_eq!((samples[1].count, samples[1].expected, samples[1].period_seconds), (24, 24, 600));
     // The mean over both in every period: (10 + 90) / 2.
     let means: Vec<f64> = timeline.means().map(|(_, mean)| mean).collect();
     assert_eq!(means, vec![50.0; PERIODS as usize]);
@@ -376,48 +328,26 @@ fn running_time_follows_the_cadence_of_the_cpu() {
     let seconds = |records: &[Series]| {
         let usage = Usage::of(records, window(), PERIOD);
         let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
-        (
-            usage.running.running_seconds,
-            usage.cpu_samples.map(|samples| samples.coverage()),
-        )
+        (usage.running.running_seconds, usage.cpu_samples.map(|samples| samples.coverage()))
     };
     // By the hour, from half past on: the sample before the window stands for its first half
     // hour.
-    assert_eq!(
-        seconds(&[every(KEYS[7], (6, 12), 500)]),
-        (4 * 3_600, Some(1.0))
-    );
+    assert_eq!(seconds(&[every(KEYS[7], (6, 12), 500)]), (4 * 3_600, Some(1.0)));
     // A hole of an hour, of which nothing is known: nothing ran.
     let holes = |period: u32| !(15..27).contains(&period);
-    let values: Values = (0..PERIODS)
-        .map(|period| (period % 3 == 0).then_some(500))
-        .collect();
-    assert_eq!(
-        seconds(&[series(KEYS[7], &values, holes)]),
-        (3 * 3_600, Some(1.0))
-    );
+    let values: Values = (0..PERIODS).map(|period| (period % 3 == 0).then_some(500)).collect();
+    assert_eq!(seconds(&[series(KEYS[7], &values, holes)]), (3 * 3_600, Some(1.0)));
     // A GPU that is sampled by the hour proves no hour in which the CPU says that it stopped:
     // the CPU ran for the first 100 minutes, and the sample after that proves its period.
-    let stopped = series(KEYS[7], &vec![Some(500); PERIODS as usize], |period| {
-        period < 20
-    });
-    assert_eq!(
-        seconds(&[stopped, every(KEYS[0], (0, 12), 0)]).0,
-        100 * 60 + 2 * 300
-    );
+    let stopped = series(KEYS[7], &vec![Some(500); PERIODS as usize], |period| period < 20);
+    assert_eq!(seconds(&[stopped, every(KEYS[0], (0, 12), 0)]).0, 100 * 60 + 2 * 300);
 }
 
 #[test]
 fn records_of_one_series_are_one_in_any_order() {
-    let values: Values = (0..PERIODS)
-        .map(|period| Some(period as u16 * 100))
-        .collect();
+    let values: Values = (0..PERIODS).map(|period| Some(period as u16 * 100)).collect();
     let part = |keep: fn(u32) -> bool| series(KEYS[0], &values, keep);
-    let parts = [
-        part(|at| at % 3 == 0),
-        part(|at| at % 3 == 1),
-        part(|at| at % 3 == 2),
-    ];
+    let parts = [part(|at| at % 3 == 0), part(|at| at % 3 == 1), part(|at| at % 3 == 2)];
     let whole = figures(&Usage::of(&[part(|_| true)], window(), PERIOD));
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
         let records = order.map(|place: usize| &parts[place]);
@@ -427,10 +357,7 @@ fn records_of_one_series_are_one_in_any_order() {
     let mut builder = UsageBuilder::new(window(), PERIOD);
     builder.add(&parts[0]);
     assert!(!builder.has(&parts[1]));
-    let other = Series {
-        instance: ResourceId::named("i-2"),
-        ..parts[1].clone()
-    };
+    let other = Series { instance: ResourceId::named("i-2"), ..parts[1].clone() };
     builder.add(&other);
     assert!(builder.has(&parts[1]));
 }

@@ -41,9 +41,8 @@ impl WeekUsage {
     pub fn new(window: Window, period_seconds: u32, zone: &TimeZone, name: &str) -> Self {
         let period = i64::from(period_seconds.max(1));
         let periods = window.seconds().max(0) / period;
-        let hour_of_period = (0..periods)
-            .map(|index| hour_of_week(window.start, index * period, zone))
-            .collect();
+        let hour_of_period =
+            (0..periods).map(|index| hour_of_week(window.start, index * period, zone)).collect();
         Self {
             zone: name.to_owned(),
             hour_of_period,
@@ -89,9 +88,7 @@ impl WeekUsage {
 }
 
 fn hour_of_week(start: Timestamp, seconds: i64, zone: &TimeZone) -> u8 {
-    let instant = start
-        .checked_add(SignedDuration::from_secs(seconds))
-        .unwrap_or(Timestamp::MAX);
+    let instant = start.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
     let local = zone.to_datetime(instant);
     let day = local.date().weekday().to_monday_zero_offset();
     day as u8 * 24 + local.hour() as u8

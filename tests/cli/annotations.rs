@@ -125,15 +125,8 @@ pub fn names() -> Vec<String> {
 
 fn places(name: &str) -> [Place; 3] {
     [
-        Place::PolicyLine {
-            file: name.to_owned(),
-            line: 3,
-        },
-        Place::PlanResource {
-            file: "-".to_owned(),
-            address: name.to_owned(),
-            line: None,
-        },
+        Place::PolicyLine { file: name.to_owned(), line: 3 },
+        Place::PlanResource { file: "-".to_owned(), address: name.to_owned(), line: None },
         Place::Nowhere,
     ]
 }
@@ -212,10 +205,8 @@ fn checked(policy: &str, format: &str, code: u8) -> String {
 
 /// The same report in every format, and what each is snapshotted as.
 fn reports(format: &str) -> [(&'static str, String); 3] {
-    let few: Vec<String> = names()
-        .into_iter()
-        .filter(|name| name.len() < 200 && !name.is_empty())
-        .collect();
+    let few: Vec<String> =
+        names().into_iter().filter(|name| name.len() < 200 && !name.is_empty()).collect();
     [
         ("violated", checked(BROKEN, format, 100)),
         ("clean", checked(KEPT, format, 0)),
@@ -251,10 +242,7 @@ fn no_setting_drives_what_reads_the_report() {
             default: Some("gpucost:workload".to_owned()),
         };
         let report = GateReport {
-            settings: Some(SettingsUse {
-                file: name.clone(),
-                changes: vec![change],
-            }),
+            settings: Some(SettingsUse { file: name.clone(), changes: vec![change] }),
             ..report(&["x".to_owned()])
         };
         for format in FORMATS {
@@ -268,9 +256,7 @@ fn no_setting_drives_what_reads_the_report() {
 /// As many violations as names, a thousand times over.
 fn large() -> GateReport {
     let names = names();
-    let many: Vec<String> = (0..2_000)
-        .map(|number| names[number % names.len()].clone())
-        .collect();
+    let many: Vec<String> = (0..2_000).map(|number| names[number % names.len()].clone()).collect();
     report(&many)
 }
 
@@ -278,11 +264,7 @@ fn large() -> GateReport {
 fn a_comment_stays_below_its_limit_and_counts_what_it_leaves_out() {
     let report = large();
     // What the baseline knew is counted at the top.
-    let known = report
-        .notices
-        .iter()
-        .filter(|notice| notice.is_known())
-        .count() as u64;
+    let known = report.notices.iter().filter(|notice| notice.is_known()).count() as u64;
     assert!((1..2_000).contains(&known));
     let text = gate_markdown(&report, document(&report));
     // GitHub's limit, in characters; bytes are never fewer.
@@ -302,11 +284,7 @@ fn a_comment_stays_below_its_limit_and_counts_what_it_leaves_out() {
     // Violations, notices, suppressed, checks: 2 000 each, less what is known. Data that is
     // missing for one reason is one row.
     let missing = names().into_iter().collect::<BTreeSet<_>>().len() as u64;
-    assert_eq!(
-        shown + hidden.iter().sum::<u64>(),
-        8_000 - known + missing,
-        "{text}"
-    );
+    assert_eq!(shown + hidden.iter().sum::<u64>(), 8_000 - known + missing, "{text}");
     // A table ends after 20 rows, or where the comment is full.
     assert!(shown == 100 || text.len() > 50_000, "{shown} rows");
 }
@@ -490,9 +468,7 @@ fn results_name_their_rule_and_place() {
         hashes.insert(result["partialFingerprints"]["primaryLocationLineHash"].to_string());
     }
     assert_eq!(hashes.len(), names().len());
-    let suppressed = results
-        .iter()
-        .filter(|result| result["suppressions"].is_array());
+    let suppressed = results.iter().filter(|result| result["suppressions"].is_array());
     assert_eq!(suppressed.count(), names().len());
     let notes = run["invocations"][0]["toolExecutionNotifications"].as_array();
     assert_eq!(notes.expect("a list").len(), names().len());
@@ -500,22 +476,8 @@ fn results_name_their_rule_and_place() {
 
 /// What the schema of Surefire lets an element carry.
 const ATTRIBUTES: [(&str, &[&str]); 6] = [
-    (
-        "testsuites",
-        &["name", "tests", "failures", "errors", "time"],
-    ),
-    (
-        "testsuite",
-        &[
-            "name",
-            "tests",
-            "failures",
-            "errors",
-            "skipped",
-            "timestamp",
-            "time",
-        ],
-    ),
+    ("testsuites", &["name", "tests", "failures", "errors", "time"]),
+    ("testsuite", &["name", "tests", "failures", "errors", "skipped", "timestamp", "time"]),
     ("testcase", &["classname", "name", "time"]),
     ("failure", &["type", "message"]),
     ("error", &["type", "message"]),
@@ -548,10 +510,8 @@ fn junit_counts_what_it_holds() {
             let name = element.tag_name().name();
             let known = ATTRIBUTES.iter().find(|(known, _)| *known == name);
             let (_, allowed) = known.unwrap_or_else(|| panic!("<{name}>"));
-            let attributes: Vec<&str> = element
-                .attributes()
-                .map(|attribute| attribute.name())
-                .collect();
+            let attributes: Vec<&str> =
+                element.attributes().map(|attribute| attribute.name()).collect();
             assert_eq!(attributes, *allowed, "<{name}>");
         }
     }
@@ -603,10 +563,7 @@ fn a_message_for_slack_stays_within_its_limits() {
             assert!(!text.contains(['<', '>']), "{text}");
             for entity in text.split('&').skip(1) {
                 let known = ["amp;", "lt;", "gt;"];
-                assert!(
-                    known.iter().any(|escape| entity.starts_with(escape)),
-                    "{text}"
-                );
+                assert!(known.iter().any(|escape| entity.starts_with(escape)), "{text}");
             }
             characters += text.chars().count();
         }

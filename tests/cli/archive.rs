@@ -47,9 +47,7 @@ fn every_dialect_has_every_table() {
 fn examples_in_the_page_print_statements() {
     let words = |command: &str| shlex::split(command).expect("words of a shell");
     let blocks = blocks(&page("scale.md"), "sh").concat();
-    let commands = blocks
-        .lines()
-        .filter_map(|line| line.strip_prefix("gpucost history sql "));
+    let commands = blocks.lines().filter_map(|line| line.strip_prefix("gpucost history sql "));
     let commands: Vec<&str> = commands.collect();
     assert_eq!(commands.len(), 5);
     for command in commands {
@@ -100,14 +98,7 @@ fn flags_choose_what_is_printed() {
 
 #[test]
 fn duckdb_copies_results_to_files_of_their_own() {
-    let text = printed(&[
-        "--dialect",
-        "duckdb",
-        "--table",
-        "points",
-        "--copy-to",
-        "a b's/",
-    ]);
+    let text = printed(&["--dialect", "duckdb", "--table", "points", "--copy-to", "a b's/"]);
     // Those that gpucost reads, and the checks as they are.
     for (table, expected) in [
         ("usage_asked", 1),
@@ -121,21 +112,13 @@ fn duckdb_copies_results_to_files_of_their_own() {
         assert_eq!(copies.count(), expected, "{table}");
     }
     assert_eq!(text.matches(";\n\n").count(), 2 + 8);
-    let names = text
-        .match_indices("filename_pattern '")
-        .map(|(place, _)| &text[place..place + 32]);
+    let names = text.match_indices("filename_pattern '").map(|(place, _)| &text[place..place + 32]);
     let names: BTreeSet<&str> = names.collect();
     assert_eq!(names.len(), 8, "{names:?}");
     for (flags, words) in [
-        (
-            &["--dialect", "spark", "--copy-to", "tables"][..],
-            "is for DuckDB",
-        ),
+        (&["--dialect", "spark", "--copy-to", "tables"][..], "is for DuckDB"),
         (&["--dialect", "duckdb", "--copy-to", ""][..], "has no name"),
-        (
-            &["--dialect", "duckdb", "--copy-to", "a\u{1b}[2J"][..],
-            "has a control character",
-        ),
+        (&["--dialect", "duckdb", "--copy-to", "a\u{1b}[2J"][..], "has a control character"),
     ] {
         let arguments = [&["history", "sql", "--table", "points"][..], flags].concat();
         let outcome = World::new().run(&arguments);
@@ -170,10 +153,7 @@ fn files_are_named_where_an_engine_reads_them() {
     for (dialect, expected) in [
         ("duckdb", "from read_parquet('/a''b/**/*.parquet')"),
         ("spark", "from parquet.`/a'b/`"),
-        (
-            "datafusion",
-            "create external table \"points\" stored as parquet location '/a''b/';",
-        ),
+        ("datafusion", "create external table \"points\" stored as parquet location '/a''b/';"),
     ] {
         let text = printed(&["--dialect", dialect, "--source", "/a'b/"]);
         assert!(text.contains(expected), "{text}");
@@ -184,34 +164,13 @@ fn files_are_named_where_an_engine_reads_them() {
 fn what_cannot_be_printed_is_an_error_with_a_hint() {
     let duckdb = ["--dialect", "duckdb", "--table", "points"];
     for (flags, says) in [
-        (
-            vec!["--dialect", "trino", "--source", "/a"],
-            "reads only tables",
-        ),
-        (
-            vec!["--dialect", "spark", "--source", "/a.csv"],
-            "Spark reads CSV only as a table",
-        ),
-        (
-            vec!["--dialect", "duckdb", "--table", "a..b"],
-            "a part without a name",
-        ),
-        (
-            vec!["--dialect", "duckdb", "--table", "a\u{1b}[2Jb"],
-            "a control character",
-        ),
-        (
-            joined(&duckdb, &["--columns", "host=x"]),
-            "pairs of KEY=NAME",
-        ),
-        (
-            joined(&duckdb, &["--columns", "ts=a\nb"]),
-            "a control character",
-        ),
-        (
-            joined(&duckdb, &["--metric-map", "gpu_utilization=x*0"]),
-            "beyond 1e-15 and 1e15",
-        ),
+        (vec!["--dialect", "trino", "--source", "/a"], "reads only tables"),
+        (vec!["--dialect", "spark", "--source", "/a.csv"], "Spark reads CSV only as a table"),
+        (vec!["--dialect", "duckdb", "--table", "a..b"], "a part without a name"),
+        (vec!["--dialect", "duckdb", "--table", "a\u{1b}[2Jb"], "a control character"),
+        (joined(&duckdb, &["--columns", "host=x"]), "pairs of KEY=NAME"),
+        (joined(&duckdb, &["--columns", "ts=a\nb"]), "a control character"),
+        (joined(&duckdb, &["--metric-map", "gpu_utilization=x*0"]), "beyond 1e-15 and 1e15"),
         (
             joined(&duckdb, &["--bill", "cur2", "--with-column", "x"]),
             "no statement reads the column `x`",
@@ -249,21 +208,13 @@ fn statements_give_the_tables_that_are_written() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     Archive::new(0, false).keep(folder.path());
     for table in Table::ALL.into_iter().filter(|table| *table != Table::Hour) {
-        let path = folder
-            .path()
-            .join("v1")
-            .join(table.name())
-            .join("dt=2026-11-01");
+        let path = folder.path().join("v1").join(table.name()).join("dt=2026-11-01");
         let mut files = std::fs::read_dir(path).expect("a folder");
         let path = files.next().expect("a file").expect("an entry").path();
         let reader = SerializedFileReader::new(File::open(path).expect("a file"));
         let reader = reader.expect("a table");
         let schema = reader.metadata().file_metadata().schema_descr();
-        let columns: Vec<&str> = schema
-            .columns()
-            .iter()
-            .map(|column| column.name())
-            .collect();
+        let columns: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
         let expected: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
         assert_eq!(columns, expected, "{}", table.name());
     }
@@ -280,17 +231,11 @@ fn a_companion_that_is_not_on_the_path_is_named_with_how_to_install_it() {
             let outcome = world.run(&["history", command, "--input", "x", "--out", "y"]);
             assert_eq!(outcome.code, 2);
             assert!(
-                outcome
-                    .stderr
-                    .starts_with("error: `gpucost-engine` is not on PATH\nhint: "),
+                outcome.stderr.starts_with("error: `gpucost-engine` is not on PATH\nhint: "),
                 "{}",
                 outcome.stderr
             );
-            assert!(
-                outcome
-                    .stderr
-                    .contains("cargo install --locked --path engine")
-            );
+            assert!(outcome.stderr.contains("cargo install --locked --path engine"));
         }
     }
 }
@@ -330,10 +275,7 @@ fn the_companion_gets_its_arguments_and_gives_its_exit_code() {
 fn a_companion_of_another_version_is_refused() {
     for (says, expected) in [
         ("9.9.9", "is version 9.9.9, and gpucost is version "),
-        (
-            "\u{1b}[2J",
-            "is version \\u{1b}[2J, and gpucost is version ",
-        ),
+        ("\u{1b}[2J", "is version \\u{1b}[2J, and gpucost is version "),
     ] {
         let folder = tempfile::tempdir().expect("a scratch folder");
         companion(folder.path(), says);

@@ -20,27 +20,13 @@ fn run(arguments: &[&str]) -> Outcome {
     let day = world.file("day.csv", day());
     let arguments: Vec<&str> = arguments
         .iter()
-        .map(|argument| {
-            if *argument == "day.csv" {
-                day.as_str()
-            } else {
-                *argument
-            }
-        })
+        .map(|argument| if *argument == "day.csv" { day.as_str() } else { *argument })
         .collect();
     world.run(&[&["autoscale"], arguments.as_slice()].concat())
 }
 
-const OF_THE_DAY: [&str; 8] = [
-    "--demand",
-    "day.csv",
-    "--type",
-    "g6.xlarge",
-    "--today",
-    "10",
-    "--start-up",
-    "10m",
-];
+const OF_THE_DAY: [&str; 8] =
+    ["--demand", "day.csv", "--type", "g6.xlarge", "--today", "10", "--start-up", "10m"];
 
 fn json(arguments: &[&str]) -> Value {
     let outcome = run(&[arguments, &["--format", "json"]].concat());
@@ -71,14 +57,8 @@ fn a_day_costs_what_the_page_works_out() {
     assert_eq!(policy["is_accepted"], false);
     assert_eq!(of(&answer, "today")["cost"], 193.15);
     assert_eq!(of(&answer, "best in hindsight")["cost"], 70.82);
-    assert_eq!(
-        of(&answer, "cheapest: 30% utilization")["unserved_percent"],
-        0.0
-    );
-    assert_eq!(
-        (&answer["planner"], &answer["currency"]),
-        (&"autoscale".into(), &"USD".into())
-    );
+    assert_eq!(of(&answer, "cheapest: 30% utilization")["unserved_percent"], 0.0);
+    assert_eq!((&answer["planner"], &answer["currency"]), (&"autoscale".into(), &"USD".into()));
 
     let early = ["--schedule", "mon-sun@07:45-16:00=10"];
     let answer = json(&[&OF_THE_DAY[..], &early].concat());
@@ -90,10 +70,7 @@ fn a_day_costs_what_the_page_works_out() {
         serde_json::from_str(&file(&answer, "scheduled-actions.json")).expect("JSON");
     let actions = &actions["ScheduledUpdateGroupActions"];
     assert_eq!(actions[0]["Recurrence"], "45 7 * * 0,1,2,3,4,5,6");
-    assert_eq!(
-        (&actions[0]["MinSize"], &actions[1]["MinSize"]),
-        (&10.into(), &1.into())
-    );
+    assert_eq!((&actions[0]["MinSize"], &actions[1]["MinSize"]), (&10.into(), &1.into()));
 }
 
 /// 104 h on demand at $0.8048 and 48 h of spot at $0.37198: 83.6992 + 17.85504 = $101.55.
@@ -127,15 +104,9 @@ fn a_workload_of_an_estate_is_replayed() {
     let demand = given.iter().find(|line| line["key"] == "demand_gpu_hours");
     assert_eq!(demand.expect("given")["value"], 903.0796);
     let today = of(&answer, "today");
-    assert_eq!(
-        (&today["gpu_hours"], &today["cost"]),
-        (&2016.0.into(), &1622.48.into())
-    );
+    assert_eq!((&today["gpu_hours"], &today["cost"]), (&2016.0.into(), &1622.48.into()));
     let policy = of(&answer, "asked: 60% utilization");
-    assert_eq!(
-        (&policy["gpu_hours"], &policy["cost"]),
-        (&1673.5.into(), &1346.83.into())
-    );
+    assert_eq!((&policy["gpu_hours"], &policy["cost"]), (&1673.5.into(), &1346.83.into()));
     assert_eq!(policy["unserved_percent"], 0.0);
     assert_eq!(of(&answer, "best in hindsight")["gpu_hours"], 1068.4167);
     assert_eq!(of(&answer, "cheapest: 90% utilization")["cost"], 958.99);
@@ -147,10 +118,7 @@ fn a_workload_of_an_estate_is_replayed() {
     assert_eq!(metric["MetricName"], "nvidia_smi_utilization_gpu");
     let scaled = file(&answer, "scaledobject.yaml");
     assert!(scaled.contains("\n        threshold: \"60\"\n"), "{scaled}");
-    assert!(
-        scaled.contains("exported_pod=~\"speech-online-.*\""),
-        "{scaled}"
-    );
+    assert!(scaled.contains("exported_pod=~\"speech-online-.*\""), "{scaled}");
 }
 
 #[test]
@@ -159,10 +127,7 @@ fn a_queue_is_scaled_by_its_requests() {
     let answer = json(&[&OF_THE_DAY[..], &queue, &["--scale-to-zero"]].concat());
     assert!(of(&answer, "asked: 4 requests per instance")["gpu_hours"].is_number());
     let policy = file(&answer, "scaling-policy.json");
-    assert!(
-        policy.contains("(waiting + inflight) / instances"),
-        "{policy}"
-    );
+    assert!(policy.contains("(waiting + inflight) / instances"), "{policy}");
     assert!(file(&answer, "scaledobject.yaml").contains("queueLength: \"4\""));
     assert!(answer["caveats"].to_string().contains("At zero"));
 }
@@ -172,11 +137,7 @@ fn an_unknown_price_is_not_zero() {
     let answer = json(&[&OF_THE_DAY[..], &["--region", "eu-west-3"]].concat());
     let policy = of(&answer, "asked: 60% utilization");
     if policy["cost"].is_null() {
-        assert!(
-            answer["missing"]
-                .to_string()
-                .contains("on-demand price of g6.xlarge")
-        );
+        assert!(answer["missing"].to_string().contains("on-demand price of g6.xlarge"));
     }
     assert_ne!(policy["cost"], 0.0);
     assert_eq!(policy["gpu_hours"], 152.0);
@@ -214,11 +175,7 @@ fn bad_input_ends_with_the_nearest_possibility() {
         ),
     ] {
         let outcome = run(&arguments);
-        assert_eq!(
-            (outcome.code, outcome.stdout.as_str()),
-            (2, ""),
-            "{arguments:?}"
-        );
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{arguments:?}");
         let stderr = &outcome.stderr;
         assert!(stderr.contains(error), "{arguments:?}: {stderr}");
         let (_, said) = stderr.split_once("hint: ").expect("a hint");
@@ -254,10 +211,7 @@ fn models_that_are_held_bound_the_least_instances() {
     let asked = ["--demo", "--workload", "chat-serving"];
     let answer = json(&asked);
     assert_eq!(given(&answer, "held_vram_mib").0, 640_281.6);
-    assert_eq!(
-        given(&answer, "min_instances"),
-        (3.into(), "VRAM held: 18 / 8, rounded up".into())
-    );
+    assert_eq!(given(&answer, "min_instances"), (3.into(), "VRAM held: 18 / 8, rounded up".into()));
     assert_eq!(of(&answer, "asked: 60% utilization")["cost"], 22_133.3);
     assert_eq!(of(&answer, "today")["cost"], 36_888.84);
     let caveats = answer["caveats"].to_string();
@@ -329,10 +283,7 @@ fn a_part_of_a_gpu_serves_no_demand_in_gpus() {
 fn hindsight_is_compared_within_the_same_limits() {
     let answer = json(&[&OF_THE_DAY[..], &["--max", "3"]].concat());
     let best = of(&answer, "best in hindsight");
-    assert_eq!(
-        (&best["cost"], &best["most_instances"]),
-        (&51.51.into(), &3.into())
-    );
+    assert_eq!((&best["cost"], &best["most_instances"]), (&51.51.into(), &3.into()));
     assert_eq!(best["unserved_percent"], 27.2727);
     assert_eq!(best["is_accepted"], false);
     let policy = of(&answer, "asked: 60% utilization");
@@ -348,14 +299,7 @@ fn commands_to_go_on_with_work() {
     for arguments in [
         &OF_THE_DAY[..],
         &["--demo", "--workload", "chat-serving"],
-        &[
-            "--demand",
-            "day.csv",
-            "--type",
-            "g5.xlarge",
-            "--region",
-            "cn-north-1",
-        ],
+        &["--demand", "day.csv", "--type", "g5.xlarge", "--region", "cn-north-1"],
     ] {
         let answer = json(arguments);
         let next = answer["next"].as_array().expect("a list");
@@ -378,9 +322,7 @@ fn the_example_of_the_page_prints_what_it_shows() {
     assert_eq!(examples.len(), 1);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments = command
-            .strip_prefix("$ gpucost autoscale ")
-            .expect("a command");
+        let arguments = command.strip_prefix("$ gpucost autoscale ").expect("a command");
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let outcome = run(&arguments);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -391,10 +333,7 @@ fn the_example_of_the_page_prints_what_it_shows() {
 #[test]
 fn every_key_is_in_the_page() {
     let mixed = ["--spot-share", "50%", "--schedule", "mon@08:00-24:00=3"];
-    assert_explains(
-        "planners/autoscale.md",
-        &json(&[&OF_THE_DAY[..], &mixed].concat()),
-    );
+    assert_explains("planners/autoscale.md", &json(&[&OF_THE_DAY[..], &mixed].concat()));
 }
 
 #[test]
@@ -436,16 +375,8 @@ fn a_run_that_was_sampled_is_a_demand() {
     assert_eq!(today.expect("a step")["arithmetic"], "1 h × 1.006");
     let unnamed = world.run(&run);
     assert_eq!(unnamed.code, 2);
-    assert!(
-        unnamed.stderr.contains("does not name its instance type"),
-        "{}",
-        unnamed.stderr
-    );
+    assert!(unnamed.stderr.contains("does not name its instance type"), "{}", unnamed.stderr);
     let of_estate = world.run(&["autoscale", "--demo", "--type", "g5.xlarge"]);
     assert_eq!(of_estate.code, 2);
-    assert!(
-        of_estate.stderr.contains("`--type` is about the demand"),
-        "{}",
-        of_estate.stderr
-    );
+    assert!(of_estate.stderr.contains("`--type` is about the demand"), "{}", of_estate.stderr);
 }

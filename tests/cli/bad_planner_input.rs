@@ -32,19 +32,12 @@ fn refused(command: &[&str], flag: &str, value: &str, says: &Says) {
     world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
     let outcome = world.run(&[command, &[flag, value]].concat());
     let typed = format!("{command:?} {flag} {value}");
-    assert_eq!(
-        (outcome.code, outcome.stdout.as_str()),
-        (2, ""),
-        "{typed}: {}",
-        outcome.stderr
-    );
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{typed}: {}", outcome.stderr);
     let lines: Vec<&str> = outcome.stderr.lines().collect();
     match says {
         Flag(reason) => {
-            let (begins, ends) = (
-                format!("error: invalid value '{value}' for '{flag} <"),
-                format!(">': {reason}"),
-            );
+            let (begins, ends) =
+                (format!("error: invalid value '{value}' for '{flag} <"), format!(">': {reason}"));
             let first = lines[0];
             let is_said = first.starts_with(&begins) && first.ends_with(&ends);
             assert!(is_said, "{typed}: {first}");
@@ -95,16 +88,8 @@ fn models_that_cannot_be() {
         ("--concurrency", "-1", Flag("-1 is not in 1..=100000")),
         ("--dtype", "fp12", Flag(DTYPES)),
         ("--kv-dtype", "", Flag(DTYPES)),
-        (
-            "--headroom",
-            "NaN",
-            Flag("expected a factor from 1 to 10, such as 1.2"),
-        ),
-        (
-            "--headroom",
-            "0.9",
-            Flag("expected a factor from 1 to 10, such as 1.2"),
-        ),
+        ("--headroom", "NaN", Flag("expected a factor from 1 to 10, such as 1.2")),
+        ("--headroom", "0.9", Flag("expected a factor from 1 to 10, such as 1.2")),
         ("--runtime-gib", "-1", Flag("expected GiB from 0 to 100")),
         ("--runtime-gib", "inf", Flag("expected GiB from 0 to 100")),
         ("--efficiency", "101", Flag(A_SHARE)),
@@ -139,12 +124,7 @@ fn models_that_cannot_be() {
         "50000000000 active parameters are more than all 47000000000",
         "pass at most `--active-params 47000000000`",
     );
-    refused(
-        &["select", "--params", "47b"],
-        "--active-params",
-        "50b",
-        &active,
-    );
+    refused(&["select", "--params", "47b"], "--active-params", "50b", &active);
     let nearest = Error(
         "no published model is near 1000000 parameters; the nearest is qwen2.5-3b",
         "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; qwen2.5-3b has 36, 16, 2 and \
@@ -177,17 +157,8 @@ fn curves_rates_and_times_that_cannot_be() {
                 "sort the points by batch, each once",
             ),
         ),
-        (
-            "1:35",
-            Error(
-                "a throughput curve needs at least two points, and has 1",
-                MEASURE,
-            ),
-        ),
-        (
-            "0:35,8:60",
-            Error("a batch of 0 is not between 1 and 1,000,000", MEASURE),
-        ),
+        ("1:35", Error("a throughput curve needs at least two points, and has 1", MEASURE)),
+        ("0:35,8:60", Error("a batch of 0 is not between 1 and 1,000,000", MEASURE)),
     ] {
         refused(&["capacity", "--rate", "5"], "--curve", value, &says);
     }
@@ -200,12 +171,7 @@ fn curves_rates_and_times_that_cannot_be() {
         refused(&["capacity", "--rate", "5"], "--curve", &points, &says);
     }
     for point in ["8", "8:", ":60", "-1:60", "1.5:60", "9999999999:60"] {
-        refused(
-            &["capacity", "--rate", "5"],
-            "--curve",
-            point,
-            &Flag(A_POINT),
-        );
+        refused(&["capacity", "--rate", "5"], "--curve", point, &Flag(A_POINT));
     }
     let curve = ["capacity", "--curve", "1:35,8:60"];
     for rate in ["0", "-5", "-1/s", "nan", "inf", "1e30", "2/day", ""] {
@@ -228,11 +194,7 @@ fn needs_and_budgets_that_cannot_be() {
         ("--vram", "nanGiB", A_SIZE),
         ("--vram", "infGiB", A_SIZE),
         ("--vram", "40", A_SIZE),
-        (
-            "--vram",
-            "0GiB",
-            "expected a size above zero, such as 40GiB",
-        ),
+        ("--vram", "0GiB", "expected a size above zero, such as 40GiB"),
         ("--vram-total", "-1GiB", A_SIZE),
         ("--memory", "-1GiB", A_SIZE),
         ("--gpus", "0", GPUS),
@@ -243,11 +205,7 @@ fn needs_and_budgets_that_cannot_be() {
         ("--budget-hourly", "nan", hourly),
         ("--budget-hourly", "1e30", hourly),
         ("--budget-monthly", "inf", ABOVE_ZERO),
-        (
-            "--hours-per-month",
-            "745",
-            "expected hours per month, above 0 and at most 744",
-        ),
+        ("--hours-per-month", "745", "expected hours per month, above 0 and at most 744"),
     ] {
         refused(&["select"], flag, value, &Flag(reason));
     }
@@ -264,10 +222,8 @@ fn needs_and_budgets_that_cannot_be() {
         "use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes",
     );
     refused(&["select"], "--gpu", "24GB..12GB", &range);
-    let unknown = Error(
-        "no GPU `h10` in the price catalog",
-        "did you mean H100, H100 NVL, H100 PCIe?",
-    );
+    let unknown =
+        Error("no GPU `h10` in the price catalog", "did you mean H100, H100 NVL, H100 PCIe?");
     refused(&["select"], "--gpu", "h10", &unknown);
 }
 
@@ -311,10 +267,7 @@ fn servers_that_cannot_be() {
         (
             "--utilization",
             "101",
-            Error(
-                "utilization is 101: expected a number from 0 to 100",
-                percent,
-            ),
+            Error("utilization is 101: expected a number from 0 to 100", percent),
         ),
         (
             "--spares-percent",
@@ -324,26 +277,11 @@ fn servers_that_cannot_be() {
         (
             "--residual-percent",
             "200",
-            Error(
-                "residual value is 200: expected a number from 0 to 100",
-                percent,
-            ),
+            Error("residual value is 200: expected a number from 0 to 100", percent),
         ),
-        (
-            "--pue",
-            "0.9",
-            Error("PUE is 0.9: expected a number from 1 to 10", pue),
-        ),
-        (
-            "--pue",
-            "11",
-            Error("PUE is 11: expected a number from 1 to 10", pue),
-        ),
-        (
-            "--on-demand-hourly",
-            "0",
-            Flag("expected a price per hour above zero"),
-        ),
+        ("--pue", "0.9", Error("PUE is 0.9: expected a number from 1 to 10", pue)),
+        ("--pue", "11", Error("PUE is 11: expected a number from 1 to 10", pue)),
+        ("--on-demand-hourly", "0", Flag("expected a price per hour above zero")),
         (
             "--type",
             "p5.48xlage",
@@ -396,31 +334,16 @@ fn runs_and_units_that_cannot_be() {
         refused(&run, "--hours", value, &Flag(hours));
     }
     let run = [&run[..], &["--hours", "1"]].concat();
-    for (value, reason) in [
-        ("0", "0 is not in 1..=1000000"),
-        ("-1", "-1 is not in 1..=1000000"),
-    ] {
+    for (value, reason) in [("0", "0 is not in 1..=1000000"), ("-1", "-1 is not in 1..=1000000")] {
         refused(&run, "--count", value, &Flag(reason));
     }
     let form = "expected a name and a count, such as steps=12000";
     for (value, reason) in [
-        (
-            "steps=nan",
-            "the count `nan` is not a number from 0 to 10^18",
-        ),
-        (
-            "steps=inf",
-            "the count `inf` is not a number from 0 to 10^18",
-        ),
+        ("steps=nan", "the count `nan` is not a number from 0 to 10^18"),
+        ("steps=inf", "the count `inf` is not a number from 0 to 10^18"),
         ("steps=-5", "the count `-5` is not a number from 0 to 10^18"),
-        (
-            "steps=1e30",
-            "the count `1e30` is not a number from 0 to 10^18",
-        ),
-        (
-            "steps=0",
-            "expected a count above 0: no unit was done that has a price",
-        ),
+        ("steps=1e30", "the count `1e30` is not a number from 0 to 10^18"),
+        ("steps=0", "expected a count above 0: no unit was done that has a price"),
         ("steps", form),
         ("=5", form),
     ] {

@@ -80,10 +80,7 @@ fn the_last_of_two_points_for_a_period_wins() {
     series["values"] = json!(values);
     let audit = world.audit(&estate);
     assert_eq!(audit["workloads"][0]["utilization"]["mean"], 90.0);
-    assert_eq!(
-        audit["gaps"][0]["reason"],
-        "4032 points dropped: 4032 duplicate"
-    );
+    assert_eq!(audit["gaps"][0]["reason"], "4032 points dropped: 4032 duplicate");
 }
 
 #[test]

@@ -31,20 +31,14 @@ fn what_has_nothing_in_common_is_no_baseline() {
             json!(["999999999999"]),
             "they have no account in common: 999999999999 before, ",
         ),
-        (
-            "regions",
-            json!(["sa-east-1"]),
-            "they have no region in common: sa-east-1 before, ",
-        ),
+        ("regions", json!(["sa-east-1"]), "they have no region in common: sa-east-1 before, "),
     ] {
         let mut old = demo(&world);
         old["scope"][key] = value;
         let outcome = check(&world, BUDGET, &old, "table");
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{key}");
         assert!(
-            outcome
-                .stderr
-                .contains("cannot be used as a baseline for this audit"),
+            outcome.stderr.contains("cannot be used as a baseline for this audit"),
             "{}",
             outcome.stderr
         );
@@ -56,9 +50,7 @@ fn what_has_nothing_in_common_is_no_baseline() {
     let outcome = check(&world, BUDGET, &euro, "table");
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
     assert!(
-        outcome
-            .stderr
-            .contains("its sums are in EUR and the sums of this audit in USD"),
+        outcome.stderr.contains("its sums are in EUR and the sums of this audit in USD"),
         "{}",
         outcome.stderr
     );
@@ -73,15 +65,7 @@ fn what_the_baseline_did_not_read_is_not_known_to_it() {
     world.file("gpucost-policy.toml", format!("{policy}{RECORDING_AGE}"));
     let check = |old: &Value, format: &str| {
         let old = world.file("old.json", old.to_string());
-        let arguments = [
-            "check",
-            "--from",
-            &now,
-            "--baseline",
-            &old,
-            "--format",
-            format,
-        ];
+        let arguments = ["check", "--from", &now, "--baseline", &old, "--format", format];
         world.run(&arguments)
     };
     let known = check(&old, "json");
@@ -110,10 +94,7 @@ fn what_the_baseline_did_not_read_is_not_known_to_it() {
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     for format in ["table", "markdown"] {
         let shown = check(&old, format).stdout;
-        assert!(
-            shown.contains("in scope only before: sa"),
-            "{format}: {shown}"
-        );
+        assert!(shown.contains("in scope only before: sa"), "{format}: {shown}");
     }
 }
 
@@ -148,11 +129,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     assert_eq!(
         stands,
         [
-            (
-                "policy/budget",
-                &json!("worse"),
-                &json!("$190,906.88 per month")
-            ),
+            ("policy/budget", &json!("worse"), &json!("$190,906.88 per month")),
             ("idle-gpu", &json!("new"), &nothing),
             ("policy/price-age", &nothing, &nothing),
         ]
@@ -162,9 +139,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     assert_eq!(report["baseline"]["worse"], 1);
     let known = report["baseline"]["known"].as_u64().expect("a number");
     let notices = report["notices"].as_array().expect("a list");
-    let of_state = notices
-        .iter()
-        .filter(|notice| notice["baseline_state"] == "known");
+    let of_state = notices.iter().filter(|notice| notice["baseline_state"] == "known");
     assert_eq!(of_state.count() as u64, known);
 
     let wide = check(&world, policy, &old, "wide").stdout;
@@ -182,14 +157,8 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     let mut cheaper = old.clone();
     cheaper["summary"]["monthly_cost"] = json!(190_906.88);
     let comment = check(&world, policy, &cheaper, "markdown").stdout;
-    assert!(
-        comment.contains("### ❌ +\\$10,000.00 per month; policy violated"),
-        "{comment}"
-    );
-    assert!(
-        comment.contains("| worse, previously \\$190,906.88 per month |"),
-        "{comment}"
-    );
+    assert!(comment.contains("### ❌ +\\$10,000.00 per month; policy violated"), "{comment}");
+    assert!(comment.contains("| worse, previously \\$190,906.88 per month |"), "{comment}");
     assert!(!comment.contains("NOTICES"), "{comment}");
 
     let sarif = check(&world, policy, &old, "sarif").json();
@@ -203,14 +172,8 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     states.dedup();
     assert_eq!(states, ["new", "unchanged", "updated"]);
     let junit = check(&world, policy, &old, "junit").stdout;
-    assert!(
-        junit.contains("<skipped message=\"known in the baseline: "),
-        "{junit}"
-    );
-    assert!(
-        junit.contains("baseline: worse, previously $190,906.88 per month"),
-        "{junit}"
-    );
+    assert!(junit.contains("<skipped message=\"known in the baseline: "), "{junit}");
+    assert!(junit.contains("baseline: worse, previously $190,906.88 per month"), "{junit}");
 }
 
 #[test]
@@ -288,11 +251,7 @@ fn an_old_price_is_no_news_against_its_own_audit() {
     let old = demo(&world);
     let outcome = check(&world, "[prices]\nmax_age = \"1d\"\n", &old, "table");
     assert_eq!(outcome.code, 100, "{}", outcome.stderr);
-    assert!(
-        outcome.stdout.contains("0 known, 0 worse, 0 new, 0 gone"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.contains("0 known, 0 worse, 0 new, 0 gone"), "{}", outcome.stdout);
 }
 
 #[test]
@@ -324,22 +283,12 @@ fn what_the_baseline_could_not_see_either_is_accepted_unless_the_policy_refuses_
     let alone = world.run(&["check", "--demo", "--format", "json"]).json();
     assert_eq!(alone["missing_data"][0]["where"], unmeasured);
     world.file("own.json", own.to_string());
-    let strict = [
-        "check",
-        "--demo",
-        "--strict",
-        "--baseline",
-        &world.path("own.json"),
-    ];
+    let strict = ["check", "--demo", "--strict", "--baseline", &world.path("own.json")];
     assert_eq!(world.run(&strict).code, 3);
     let invalid = format!("{policy}\n[gaps]\nknown = \"ignore\"\n");
     let refused = check(&world, &invalid, &own, "json");
     assert_eq!(refused.code, 2);
-    assert!(
-        refused.stderr.contains("`ignore` is not one of fail, warn"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("`ignore` is not one of fail, warn"), "{}", refused.stderr);
 }
 
 #[test]
@@ -350,41 +299,19 @@ fn a_slip_in_a_denied_name_is_refused_or_shown() {
         world.run(&["check", "--demo"])
     };
     for (policy, meant) in [
-        (
-            "[deny]\ntypes = [\"g6e.12xlarg\"]\n",
-            "did you mean g6e.12xlarge?",
-        ),
-        (
-            "[deny]\ntypes = [\"g6e-12xlarge\"]\n",
-            "did you mean g6e.12xlarge?",
-        ),
-        (
-            "[deny]\nregions = [\"us-esat-1\"]\n",
-            "did you mean us-east-1?",
-        ),
-        (
-            "[deny]\nregions = [\"US-EAST-1\"]\n",
-            "regions are lowercase",
-        ),
+        ("[deny]\ntypes = [\"g6e.12xlarg\"]\n", "did you mean g6e.12xlarge?"),
+        ("[deny]\ntypes = [\"g6e-12xlarge\"]\n", "did you mean g6e.12xlarge?"),
+        ("[deny]\nregions = [\"us-esat-1\"]\n", "did you mean us-east-1?"),
+        ("[deny]\nregions = [\"US-EAST-1\"]\n", "regions are lowercase"),
     ] {
         let refused = check(policy);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{policy}");
-        assert!(
-            refused.stderr.contains("gpucost-policy.toml:2: "),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains("gpucost-policy.toml:2: "), "{}", refused.stderr);
         assert!(refused.stderr.contains(meant), "{}", refused.stderr);
     }
     let shown = check("[deny]\ntypes = [\"g6e.21xlarge\"]\n");
     assert_eq!(shown.code, 0, "{}", shown.stderr);
-    assert!(
-        shown
-            .stdout
-            .contains("  policy/unlisted-name  g6e.21xlarge"),
-        "{}",
-        shown.stdout
-    );
+    assert!(shown.stdout.contains("  policy/unlisted-name  g6e.21xlarge"), "{}", shown.stdout);
     assert!(shown.stderr.contains("1 notice"), "{}", shown.stderr);
 }
 
@@ -397,25 +324,15 @@ fn a_type_newer_than_the_program_is_denied() {
     world.file("gpucost-policy.toml", "[deny]\ntypes = [\"p9.*\"]\n");
     let outcome = world.run(&["check", "--from", &path, "--format", "json"]);
     assert_eq!(outcome.code, 100, "{}", outcome.stderr);
-    assert!(
-        !outcome.stdout.contains("unlisted-name"),
-        "{}",
-        outcome.stdout
-    );
-    assert!(
-        outcome.stdout.contains("\"`gpucost explain i-one --from "),
-        "{}",
-        outcome.stdout
-    );
+    assert!(!outcome.stdout.contains("unlisted-name"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("\"`gpucost explain i-one --from "), "{}", outcome.stdout);
 }
 
 #[test]
 fn one_budget_in_another_currency_lacks_one_thing() {
     let world = World::new();
-    world.file(
-        "gpucost-policy.toml",
-        "[[budget]]\nmonthly_limit = 1_000_000\ncurrency = \"EUR\"\n",
-    );
+    world
+        .file("gpucost-policy.toml", "[[budget]]\nmonthly_limit = 1_000_000\ncurrency = \"EUR\"\n");
     let outcome = world.run(&["check", "--demo", "--format", "json"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let workloads = demo(&world)["workloads"].as_array().expect("a list").len();
@@ -458,11 +375,7 @@ fn more_of_what_is_denied_is_worse_than_the_baseline() {
     ] {
         for (count, room, code) in [(1, 1, 0), (2, 1, 100), (1, 2, 100)] {
             let outcome = gate(&world, policy, &grouped(count, room), &["--baseline", &old]);
-            assert_eq!(
-                outcome.code, code,
-                "{policy} {count} {room}: {}",
-                outcome.stdout
-            );
+            assert_eq!(outcome.code, code, "{policy} {count} {room}: {}", outcome.stdout);
         }
     }
 }

@@ -27,15 +27,12 @@ fn found(bill: &str, estate: &str) -> Value {
 }
 
 fn rows<'a>(json: &'a Value, sheet: &str) -> &'a Vec<Value> {
-    json[sheet]
-        .as_array()
-        .unwrap_or_else(|| panic!("{sheet}: {json}"))
+    json[sheet].as_array().unwrap_or_else(|| panic!("{sheet}: {json}"))
 }
 
 fn row<'a>(json: &'a Value, sheet: &str, key: &str, value: &Value) -> &'a Value {
     let mut rows = rows(json, sheet).iter();
-    rows.find(|row| row[key] == *value)
-        .unwrap_or_else(|| panic!("no {value} in {sheet}: {json}"))
+    rows.find(|row| row[key] == *value).unwrap_or_else(|| panic!("no {value} in {sheet}: {json}"))
 }
 
 fn differences(json: &Value) -> Vec<[Value; 4]> {
@@ -69,12 +66,7 @@ fn differences_have_names_that_add_up() {
         // 2 × (39.5237556 − 2 × 21.957642) = −8.7830568.
         json!(["price", "another price", null, -8.78]),
         // 29 − 39.5237556 and 2.34 − 2 × 1.861: −11.9057556.
-        json!([
-            "commitment",
-            "reserved instances and savings plans",
-            null,
-            -11.91
-        ]),
+        json!(["commitment", "reserved instances and savings plans", null, -11.91]),
         // 0.096, rounded down so that the cents add up.
         json!(["kind", "instance without GPUs", null, 0.09]),
         json!(["kind", "unused-reservation", null, 21.96]),
@@ -91,14 +83,9 @@ fn differences_have_names_that_add_up() {
         // 2 × 21.957642 + 1.861 + 0.8048 = 46.581084.
         json!(["late", "after the last billed hour", -4.0, -46.58]),
     ];
-    let shown: Vec<Value> = differences(&json)
-        .into_iter()
-        .map(|row| json!(row))
-        .collect();
+    let shown: Vec<Value> = differences(&json).into_iter().map(|row| json!(row)).collect();
     assert_eq!(shown, expected);
-    let cost = rows(&json, "differences")
-        .iter()
-        .map(|row| cents(&row["cost"]));
+    let cost = rows(&json, "differences").iter().map(|row| cents(&row["cost"]));
     assert_eq!(cost.sum::<i64>(), 6_467);
     let step = row(&json, "steps", "name", &json!("bill − audit"));
     assert_eq!(step["result"], 64.67);
@@ -134,26 +121,19 @@ fn each_instance_has_its_own_differences() {
     // 29 − 65.872926 = −4.3915284 − 10.5237556 − 21.957642, in cents −36.87.
     assert_eq!(
         json!(figures(of("i-0aaa000000000002b"))),
-        json!([
-            2.0, 3.0, 29.0, 65.87, 0.0, -4.39, -10.52, 0.0, -21.96, 0.0, -36.87, 0.0
-        ])
+        json!([2.0, 3.0, 29.0, 65.87, 0.0, -4.39, -10.52, 0.0, -21.96, 0.0, -36.87, 0.0])
     );
     // 0.59 − 0.68 in cents. The hour that was idle costs 0.205.
     assert_eq!(
         json!(figures(of("i-0aaa000000000004d"))),
-        json!([
-            1.5, 1.75, 0.59, 0.68, -0.09, 0.0, 0.0, 0.0, 0.0, 0.0, -0.09, 0.21
-        ])
+        json!([1.5, 1.75, 0.59, 0.68, -0.09, 0.0, 0.0, 0.0, 0.0, 0.0, -0.09, 0.21])
     );
     let unbilled = of("i-0aaa000000000006f");
     assert_eq!(unbilled["bill_cost"], 0.0);
     assert_eq!(unbilled["audit_cost"], 1.21);
     for row in rows(&json, "compared") {
         let parts = ["hours", "price", "commitment", "scope", "late", "unstated"];
-        let sum: i64 = parts
-            .iter()
-            .map(|part| cents(&row[format!("{part}_cost")]))
-            .sum();
+        let sum: i64 = parts.iter().map(|part| cents(&row[format!("{part}_cost")])).sum();
         assert_eq!(sum, cents(&row["difference_cost"]), "{row}");
         let both = cents(&row["bill_cost"]) - cents(&row["audit_cost"]);
         assert_eq!(sum, both, "{row}");
@@ -208,14 +188,8 @@ fn hours_that_were_not_measured_are_not_said_to_be_busy() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let json = outcome.json();
     let headline = json["headline"].as_str().expect("text");
-    assert!(
-        headline.ends_with(": how much of the $71.45 was idle is not known"),
-        "{headline}"
-    );
-    let idle: Vec<&Value> = rows(&json, "used")
-        .iter()
-        .map(|row| &row["idle_cost"])
-        .collect();
+    assert!(headline.ends_with(": how much of the $71.45 was idle is not known"), "{headline}");
+    let idle: Vec<&Value> = rows(&json, "used").iter().map(|row| &row["idle_cost"]).collect();
     assert!(idle.iter().all(|cost| **cost == 0.0), "{idle:?}");
 }
 
@@ -260,10 +234,8 @@ fn what_was_not_read_is_scope() {
         .replace("2026-10-05T0", "2026-10-04T0");
     let path = world.file("estate.json", estate);
     let json = found(BILL, &path);
-    let scope: Vec<[Value; 4]> = differences(&json)
-        .into_iter()
-        .filter(|row| row[0] == "scope")
-        .collect();
+    let scope: Vec<[Value; 4]> =
+        differences(&json).into_iter().filter(|row| row[0] == "scope").collect();
     // Four instances of the bill, and five of the audit.
     let expected = [
         json!(["scope", "account not in the audit", 7.5, 71.45]),
@@ -275,14 +247,9 @@ fn what_was_not_read_is_scope() {
 
     let team = ["--tag", "team=search", "--format", "json"];
     let selected = run(&[&[BILL, "--from", ESTATE], &team[..]].concat()).json();
-    let left = differences(&selected)
-        .into_iter()
-        .find(|row| row[1] == "not selected by tags");
+    let left = differences(&selected).into_iter().find(|row| row[1] == "not selected by tags");
     // 29 + 2.34, in four hours.
-    assert_eq!(
-        json!(left),
-        json!(["scope", "not selected by tags", 4.0, 31.34])
-    );
+    assert_eq!(json!(left), json!(["scope", "not selected by tags", 4.0, 31.34]));
     let region = run(&[BILL, "--from", ESTATE, "--region", "eu-west-1"]);
     assert_eq!(region.code, 4, "{}", region.stderr);
 }
@@ -294,26 +261,18 @@ fn flags_of_an_estate_need_one() {
     for (arguments, says) in [
         (vec![BILL, "--tag", "team=search"], "`--from`"),
         (vec![BILL, "--from", ESTATE, "--redact"], "cannot be used"),
-        (
-            vec![BILL, "--from", &estate, "--write-prices", &estate],
-            "use the same file",
-        ),
+        (vec![BILL, "--from", &estate, "--write-prices", &estate], "use the same file"),
     ] {
         let outcome = world.run(&[&["bill"], arguments.as_slice()].concat());
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.all());
         assert!(outcome.stderr.contains(says), "{}", outcome.stderr);
     }
-    assert_eq!(
-        fs::read(&estate).expect("it is there"),
-        fs::read(ESTATE).expect("a fixture")
-    );
+    assert_eq!(fs::read(&estate).expect("it is there"), fs::read(ESTATE).expect("a fixture"));
     // A demo is of other accounts and another time.
     let outcome = run(&["--demo", BILL, "--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let names: Vec<Value> = differences(&outcome.json())
-        .into_iter()
-        .map(|[name, ..]| name)
-        .collect();
+    let names: Vec<Value> =
+        differences(&outcome.json()).into_iter().map(|[name, ..]| name).collect();
     assert!(!names.contains(&json!("price")), "{names:?}");
     assert!(names.contains(&json!("scope")), "{names:?}");
 }
@@ -328,11 +287,8 @@ fn what_is_expected_is_what_an_audit_charges() {
         let bill = expected_bill(&estate, &policy).expected;
         assert_eq!(bill.hours, estate.window, "whole hours");
         let per_hour = Decimal::from(bill.periods_per_hour);
-        let of_id: BTreeMap<&str, _> = bill
-            .instances
-            .iter()
-            .map(|instance| (instance.id.as_str(), instance))
-            .collect();
+        let of_id: BTreeMap<&str, _> =
+            bill.instances.iter().map(|instance| (instance.id.as_str(), instance)).collect();
         for audited in &audit(&estate, &policy, Risk::Low).workloads {
             let Some(cost) = &audited.workload.cost else {
                 continue;

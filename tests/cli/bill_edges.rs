@@ -10,17 +10,12 @@ use serde_json::{Value, json};
 fn commands_of_next_take_any_name_for_a_file() {
     let bill = Ledger::new(None).finish().expect("small");
     let origin = BillOrigin {
-        paths: ["-x.csv", "it's.csv", "export/"]
-            .map(str::to_owned)
-            .to_vec(),
+        paths: ["-x.csv", "it's.csv", "export/"].map(str::to_owned).to_vec(),
         ..BillOrigin::default()
     };
     let next = bill_answer(&bill, &origin).next;
     let json = next.last().expect("a command");
-    assert_eq!(
-        json,
-        r"gpucost bill ./-x.csv 'it'\''s.csv' export/ --format json"
-    );
+    assert_eq!(json, r"gpucost bill ./-x.csv 'it'\''s.csv' export/ --format json");
 }
 
 /// Commands under NEXT lead to the same bill, with its currency.
@@ -101,17 +96,12 @@ fn strict_is_about_rows_that_are_left_out_too() {
     let header = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency";
     let path = world.file("bill.csv", format!("{header}\nUsage,1,1,USD\n"));
     assert_eq!(world.run(&["bill", &path, "--strict"]).code, 0);
-    let path = world.file(
-        "two.csv",
-        format!("{header}\nUsage,1,1,USD\nUsage,1,1,GBP\n"),
-    );
+    let path = world.file("two.csv", format!("{header}\nUsage,1,1,USD\nUsage,1,1,GBP\n"));
     assert_eq!(world.run(&["bill", &path]).code, 0);
     let outcome = world.run(&["bill", &path, "--strict"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stdout);
     assert!(
-        outcome
-            .stderr
-            .contains("rows of the bill were left out\nhint: "),
+        outcome.stderr.contains("rows of the bill were left out\nhint: "),
         "{}",
         outcome.stderr
     );

@@ -25,16 +25,8 @@ fn line(
     (id, of_type): (&str, &str),
     cost: &str,
 ) {
-    let usage = if of_type.is_empty() {
-        String::new()
-    } else {
-        format!("BoxUsage:{of_type}")
-    };
-    let team = if of_type.starts_with("p4d") {
-        "search"
-    } else {
-        "web"
-    };
+    let usage = if of_type.is_empty() { String::new() } else { format!("BoxUsage:{of_type}") };
+    let team = if of_type.starts_with("p4d") { "search" } else { "web" };
     let _ = writeln!(
         text,
         "111122223333,2026-10-01T00:00:00Z,111122223333,{kind},2026-10-{day}T{hour:02}:00:00Z,\
@@ -90,26 +82,15 @@ fn difference<'a>(json: &'a Value, reason: &str) -> &'a Value {
 fn recorded_hours_differ_from_a_bill_as_their_estate_does() {
     let world = recorded();
     let place = world.path("nights");
-    let (estate, history) = (
-        compared(&world, &["--demo"]).json(),
-        compared(&world, &["--history", &place]).json(),
-    );
+    let (estate, history) =
+        (compared(&world, &["--demo"]).json(), compared(&world, &["--history", &place]).json());
     assert_eq!(history["used"], estate["used"]);
     // By hand: 24 × 20 of search, of which the use is known in part; 5.672 of an hour that was
     // idle, and 1 of an instance that was not seen.
     let web = json!([6.67, 0.0, 0.0, 5.67, 1.0]);
-    let keys = [
-        "effective_cost",
-        "useful_cost",
-        "spare_cost",
-        "idle_cost",
-        "unmeasured_cost",
-    ];
+    let keys = ["effective_cost", "useful_cost", "spare_cost", "idle_cost", "unmeasured_cost"];
     let figures = keys.map(|key| history["used"][0][key].clone());
-    assert_eq!(
-        (history["used"][0]["group"].as_str(), json!(figures)),
-        (Some("web"), web)
-    );
+    assert_eq!((history["used"][0]["group"].as_str(), json!(figures)), (Some("web"), web));
     let rows = |json: &Value| json["compared"].as_array().expect("a sheet").clone();
     let (ours, theirs) = (rows(&history), rows(&estate));
     assert_eq!(ours.len(), theirs.len());
@@ -120,15 +101,7 @@ fn recorded_hours_differ_from_a_bill_as_their_estate_does() {
         for key in ["account", "region", "instance_type", "billed_hours"] {
             assert_eq!(own[key], other[key], "{key}: {own} {other}");
         }
-        for name in [
-            "bill",
-            "hours",
-            "price",
-            "commitment",
-            "scope",
-            "unstated",
-            "idle",
-        ] {
+        for name in ["bill", "hours", "price", "commitment", "scope", "unstated", "idle"] {
             let [ours, theirs] = [own, other].map(|row| cents(&row[format!("{name}_cost")]));
             assert!(ours.abs_diff(theirs) <= ROUNDED, "{name}: {own} {other}");
         }
@@ -140,10 +113,7 @@ fn recorded_hours_differ_from_a_bill_as_their_estate_does() {
         let rows = [&history, &estate].map(|json| difference(json, reason));
         let [ours, theirs] = rows.map(|row| cents(&row["cost"]));
         assert_eq!(rows[0]["hours"], rows[1]["hours"], "{reason}");
-        assert!(
-            ours.abs_diff(theirs) <= ROUNDED,
-            "{reason}: {ours} {theirs}"
-        );
+        assert!(ours.abs_diff(theirs) <= ROUNDED, "{reason}: {ours} {theirs}");
     }
     // Every instance ran all of the time: the audit of 13 days is 13/14 of that of 14, and the
     // 14th day is what is less late.
@@ -162,11 +132,7 @@ fn recorded_hours_differ_from_a_bill_as_their_estate_does() {
     for row in &ours {
         let names = ["hours", "price", "commitment", "scope", "late", "unstated"];
         let parts = names.map(|name| cents(&row[format!("{name}_cost")]));
-        assert_eq!(
-            parts.iter().sum::<i64>(),
-            cents(&row["difference_cost"]),
-            "{row}"
-        );
+        assert_eq!(parts.iter().sum::<i64>(), cents(&row["difference_cost"]), "{row}");
     }
 }
 
@@ -180,10 +146,7 @@ fn only_some_days_can_be_compared() {
     let mut given = json["given"].as_array().expect("a sheet").iter();
     let hours = given.find(|row| row["key"] == "audit_hours");
     let hours = hours.expect("the hours");
-    assert_eq!(
-        hours["value"],
-        "2026-10-20 00:00 UTC to 2026-10-21 00:00 UTC"
-    );
+    assert_eq!(hours["value"], "2026-10-20 00:00 UTC to 2026-10-21 00:00 UTC");
     // The hour of the 21st.
     let outside = difference(&json, "outside the hours of the audit");
     assert_eq!(outside["hours"], 1.0);
@@ -203,14 +166,7 @@ fn a_limited_run_beside_a_whole_one_changes_nothing() {
     let place = world.path("nights");
     let flags = ["--history", place.as_str()];
     let before = compared(&world, &flags).json();
-    let tagged = [
-        "history",
-        "record",
-        &place,
-        "--demo",
-        "--tag",
-        "team=research",
-    ];
+    let tagged = ["history", "record", &place, "--demo", "--tag", "team=research"];
     assert_eq!(world.run(&tagged).code, 0);
     assert_eq!(compared(&world, &flags).json(), before);
 }

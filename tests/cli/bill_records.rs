@@ -41,9 +41,7 @@ fn record(world: &World, path: &str) -> Outcome {
 fn files(world: &World, table: &str) -> Vec<PathBuf> {
     let folder = format!("history/archive/v1/{table}/period=2026-10");
     let entries = fs::read_dir(world.path(&folder)).expect("a folder");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
     paths
 }
@@ -82,10 +80,7 @@ fn a_bill_is_kept_to_the_last_digit_and_once() {
     assert_eq!(verified.code, 0, "{}", verified.stderr);
     let text = &verified.stdout;
     assert!(text.starts_with("checked 2 files "), "{text}");
-    assert!(
-        text.ends_with("every file is as it was written\n"),
-        "{text}"
-    );
+    assert!(text.ends_with("every file is as it was written\n"), "{text}");
     // The same again.
     let again = record(&world, BILL).stderr;
     assert!(again.contains("nothing was changed"), "{again}");
@@ -107,37 +102,23 @@ fn a_bill_that_is_not_as_it_was_written_is_found() {
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let text = &outcome.stdout;
     assert!(text.contains("\n1 file damaged: not used\n"), "{text}");
-    assert!(
-        text.contains("its checksum is not the one that was written"),
-        "{text}"
-    );
+    assert!(text.contains("its checksum is not the one that was written"), "{text}");
     // It is not there, and then its list is not.
     fs::remove_file(&table).expect("removable");
     let outcome = verified();
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
-    assert!(
-        outcome.stdout.contains("\n1 file missing"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.contains("\n1 file missing"), "{}", outcome.stdout);
     fs::write(&table, whole).expect("writable");
     let [list] = files(&world, "bill_run").try_into().expect("one list");
     fs::remove_file(list).expect("removable");
     let outcome = verified();
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let text = &outcome.stdout;
-    assert!(
-        text.contains("\n1 file of bills without a list: not counted"),
-        "{text}"
-    );
+    assert!(text.contains("\n1 file of bills without a list: not counted"), "{text}");
     fs::remove_file(&table).expect("removable");
     let outcome = verified();
     assert_eq!(outcome.code, 2, "{}", outcome.stdout);
-    assert!(
-        outcome.stderr.contains(" has no file of a history\n"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains(" has no file of a history\n"), "{}", outcome.stderr);
 }
 
 /// Both files have the same month of one payer, which would be kept with twice its cost.

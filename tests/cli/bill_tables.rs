@@ -31,22 +31,10 @@ fn kind(name: &str) -> Kind {
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     if name == "resource_tags" {
         Kind::Tags
-    } else if ends(&[
-        "usage_start_date",
-        "usage_end_date",
-        "PeriodStart",
-        "PeriodEnd",
-    ]) {
+    } else if ends(&["usage_start_date", "usage_end_date", "PeriodStart", "PeriodEnd"]) {
         Kind::Time
-    } else if ends(&[
-        "_cost",
-        "_amount",
-        "_fee",
-        "_period",
-        "_to_date",
-        "_commitment",
-        "_usage",
-    ]) || ends(&["Cost", "Quantity"])
+    } else if ends(&["_cost", "_amount", "_fee", "_period", "_to_date", "_commitment", "_usage"])
+        || ends(&["Cost", "Quantity"])
     {
         Kind::Amount
     } else {
@@ -57,19 +45,13 @@ fn kind(name: &str) -> Kind {
 /// A CSV file as Parquet.
 pub fn as_parquet(text: &str, amounts: Amounts, compression: Compression) -> Vec<u8> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header: Vec<String> = reader
-        .headers()
-        .expect("a header")
-        .iter()
-        .map(str::to_owned)
-        .collect();
+    let header: Vec<String> =
+        reader.headers().expect("a header").iter().map(str::to_owned).collect();
     let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
     let fields: Vec<String> = header.iter().map(|name| field(name, amounts)).collect();
     let schema = format!("message bill {{ {} }}", fields.join(" "));
     let schema = parse_message_type(&schema).expect("a schema");
-    let properties = WriterProperties::builder()
-        .set_compression(compression)
-        .build();
+    let properties = WriterProperties::builder().set_compression(compression).build();
     let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
         .expect("a table");
     for rows in rows.chunks(ROWS_OF_A_GROUP) {
@@ -124,29 +106,19 @@ fn map(
     side: fn(&(String, String)) -> &String,
     [empty, whole]: [i16; 2],
 ) {
-    let texts: Vec<ByteArray> = entries
-        .iter()
-        .flatten()
-        .map(|entry| ByteArray::from(side(entry).as_str()))
-        .collect();
+    let texts: Vec<ByteArray> =
+        entries.iter().flatten().map(|entry| ByteArray::from(side(entry).as_str())).collect();
     let level = |entry: &Option<_>| if entry.is_some() { whole } else { empty };
     let levels: Vec<i16> = entries.iter().map(level).collect();
     let starts: Vec<i16> = vec![0; entries.len()];
     column
         .typed::<ByteArrayType>()
-        .write_batch(
-            texts.as_slice(),
-            Some(levels.as_slice()),
-            Some(starts.as_slice()),
-        )
+        .write_batch(texts.as_slice(), Some(levels.as_slice()), Some(starts.as_slice()))
         .expect("it fits");
 }
 
 fn values(column: &mut SerializedColumnWriter<'_>, cells: &[&str], kind: Kind, amounts: Amounts) {
-    let levels: Vec<i16> = cells
-        .iter()
-        .map(|cell| i16::from(!cell.is_empty()))
-        .collect();
+    let levels: Vec<i16> = cells.iter().map(|cell| i16::from(!cell.is_empty())).collect();
     let stated = cells.iter().filter(|cell| !cell.is_empty());
     let levels = Some(levels.as_slice());
     let written = match (kind, amounts) {
@@ -163,9 +135,7 @@ fn values(column: &mut SerializedColumnWriter<'_>, cells: &[&str], kind: Kind, a
                 whole.trunc().to_string().parse().expect("in range")
             };
             let numbers: Vec<i64> = stated.map(billionths).collect();
-            column
-                .typed::<Int64Type>()
-                .write_batch(numbers.as_slice(), levels, None)
+            column.typed::<Int64Type>().write_batch(numbers.as_slice(), levels, None)
         }
         (Kind::Time, _) => {
             let millis = |cell: &&str| -> i64 {
@@ -175,15 +145,11 @@ fn values(column: &mut SerializedColumnWriter<'_>, cells: &[&str], kind: Kind, a
                 at.as_millisecond()
             };
             let times: Vec<i64> = stated.map(millis).collect();
-            column
-                .typed::<Int64Type>()
-                .write_batch(times.as_slice(), levels, None)
+            column.typed::<Int64Type>().write_batch(times.as_slice(), levels, None)
         }
         (Kind::Text | Kind::Tags, _) => {
             let texts: Vec<ByteArray> = stated.map(|cell| ByteArray::from(*cell)).collect();
-            column
-                .typed::<ByteArrayType>()
-                .write_batch(texts.as_slice(), levels, None)
+            column.typed::<ByteArrayType>().write_batch(texts.as_slice(), levels, None)
         }
     };
     written.expect("it fits");

@@ -37,8 +37,7 @@ fn text(path: &str) -> String {
 /// The row of a sheet with a value under a key.
 fn row<'a>(json: &'a Value, sheet: &str, key: &str, value: &str) -> &'a Value {
     let mut rows = json[sheet].as_array().expect("a sheet").iter();
-    rows.find(|row| row[key] == value)
-        .unwrap_or_else(|| panic!("no {value} in {sheet}: {json}"))
+    rows.find(|row| row[key] == value).unwrap_or_else(|| panic!("no {value} in {sheet}: {json}"))
 }
 
 fn step<'a>(json: &'a Value, name: &str) -> &'a Value {
@@ -97,12 +96,7 @@ fn totals_are_those_by_hand() {
         .iter()
         .map(|row| {
             let kind = row["kind"].as_str().expect("a name");
-            (
-                kind,
-                &row["lines"],
-                &row["effective_cost"],
-                &row["billed_cost"],
-            )
+            (kind, &row["lines"], &row["effective_cost"], &row["billed_cost"])
         })
         .collect();
     let expected = [
@@ -180,12 +174,7 @@ fn shares_are_those_by_hand() {
     let instance = row(&json, "instances", "instance", "i-0aaa000000000001a");
     assert_eq!(instance["transfer_cost"], 0.09);
     assert_eq!(instance["hours"], 2.0);
-    let unused = row(
-        &json,
-        "unused_reservations",
-        "instance_type",
-        "p4d.24xlarge",
-    );
+    let unused = row(&json, "unused_reservations", "instance_type", "p4d.24xlarge");
     assert_eq!(unused["reservation"], "cr-0ddd000000000001a");
 }
 
@@ -221,10 +210,7 @@ fn every_form_of_a_report_gives_the_same_answer() {
         world.file("bill.txt", &packed),
         world.file("marked.csv", marked),
         world.file("snappy.csv", parquet(Compression::SNAPPY)),
-        world.file(
-            "gzip.parquet",
-            parquet(Compression::GZIP(GzipLevel::default())),
-        ),
+        world.file("gzip.parquet", parquet(Compression::GZIP(GzipLevel::default()))),
         world.file("plain.parquet", parquet(Compression::UNCOMPRESSED)),
         world.path("export"),
     ];
@@ -250,13 +236,7 @@ fn focus_gives_the_answer_of_the_report() {
         }
         rows
     };
-    for sheet in [
-        "instances",
-        "types",
-        "groups",
-        "commitments",
-        "unused_reservations",
-    ] {
+    for sheet in ["instances", "types", "groups", "commitments", "unused_reservations"] {
         assert_eq!(
             without(&focus, sheet, "billed_cost"),
             without(&cur, sheet, "billed_cost"),
@@ -283,10 +263,8 @@ fn an_exported_audit_is_a_bill() {
     let outcome = world.run(&["audit", "--demo", "--format", "focus", "--output", &path]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let mut reader = csv::Reader::from_path(&path).expect("a file");
-    let rows: Vec<BTreeMap<String, String>> = reader
-        .deserialize()
-        .map(|row| row.expect("a row"))
-        .collect();
+    let rows: Vec<BTreeMap<String, String>> =
+        reader.deserialize().map(|row| row.expect("a row")).collect();
     let cents = |row: &BTreeMap<String, String>| -> i64 {
         let text = row["EffectiveCost"].replace('.', "");
         text.parse().expect("cents")
@@ -313,11 +291,7 @@ fn negotiated_prices_become_the_file_of_prices() {
     let path = world.path("negotiated.csv");
     let outcome = world.run(&["bill", CUR2, "--write-prices", &path]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(
-        outcome.stderr.contains("wrote 3 prices"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("wrote 3 prices"), "{}", outcome.stderr);
     let prices = read_own_prices(Path::new(&path)).expect("the program reads what it writes");
     let prices: Vec<(String, String)> = prices
         .iter()
@@ -327,10 +301,7 @@ fn negotiated_prices_become_the_file_of_prices() {
     assert_eq!(
         prices,
         [
-            price(
-                "g6e.xlarge us-east-1 linux shared reserved-1yr-no-upfront",
-                "1.17"
-            ),
+            price("g6e.xlarge us-east-1 linux shared reserved-1yr-no-upfront", "1.17"),
             // 90% of 21.957642.
             price("p4d.24xlarge us-east-1 linux shared on-demand", "19.761878"),
             price(
@@ -344,11 +315,7 @@ fn negotiated_prices_become_the_file_of_prices() {
     assert_eq!(spot["note"], "from $0.38 to $0.41");
     // FOCUS does not name the terms of commitments.
     let outcome = world.run(&["bill", FOCUS, "--write-prices", &path]);
-    assert!(
-        outcome.stderr.contains("wrote 1 price"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("wrote 1 price"), "{}", outcome.stderr);
     // A bill without one writes nothing.
     let nothing = world.path("nothing.csv");
     let header = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency\n";
@@ -370,25 +337,13 @@ fn what_is_no_bill_is_refused() {
     half_packed.write_all(text(CUR2).as_bytes()).expect("room");
     let half_packed = half_packed.finish().expect("room");
     for (name, bytes, says) in [
-        (
-            "notes.csv",
-            b"Date,Amount\n1,2\n".to_vec(),
-            "is not a bill that gpucost reads",
-        ),
+        ("notes.csv", b"Date,Amount\n1,2\n".to_vec(), "is not a bill that gpucost reads"),
         ("empty.csv", Vec::new(), "is not a bill"),
-        (
-            "half.parquet",
-            whole[..whole.len() / 2].to_vec(),
-            "it ends early",
-        ),
+        ("half.parquet", whole[..whole.len() / 2].to_vec(), "it ends early"),
         ("short.parquet", b"PAR1".to_vec(), "it ends early"),
         ("damaged.parquet", damaged, "is damaged"),
         ("bill.csv.zip", b"PK\x03\x04rest".to_vec(), "ZIP archive"),
-        (
-            "bill.csv.zst",
-            b"\x28\xb5\x2f\xfdrest".to_vec(),
-            "Zstandard",
-        ),
+        ("bill.csv.zst", b"\x28\xb5\x2f\xfdrest".to_vec(), "Zstandard"),
         (
             "half.csv.gz",
             half_packed[..half_packed.len() / 2].to_vec(),
@@ -407,11 +362,7 @@ fn what_is_no_bill_is_refused() {
     ] {
         let path = world.file(name, &bytes);
         let outcome = world.run(&["bill", &path]);
-        assert_eq!(
-            outcome.code, 2,
-            "{name}: {}{}",
-            outcome.stdout, outcome.stderr
-        );
+        assert_eq!(outcome.code, 2, "{name}: {}{}", outcome.stdout, outcome.stderr);
         assert!(outcome.stderr.contains(says), "{name}: {}", outcome.stderr);
         assert!(outcome.stdout.is_empty(), "{name}: {}", outcome.stdout);
     }
@@ -425,11 +376,7 @@ fn what_is_no_bill_is_refused() {
     ] {
         let outcome = run(&arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(says),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(says), "{arguments:?}: {}", outcome.stderr);
     }
     let copy = world.file("copy.csv", text(CUR2));
     let outcome = world.run(&["bill", &copy, "--output", &copy]);
@@ -477,21 +424,9 @@ fn hours_that_are_paid_for_in_advance_save_nothing() {
     };
     line("Fee", 0, "CapacityBlock", "", "1,755.14,,,");
     for hour in 0..24 {
-        line(
-            "Usage",
-            hour,
-            "BoxUsage:p5.48xlarge",
-            "i-block",
-            "1,0,55.04,Hrs,p5.48xlarge",
-        );
+        line("Usage", hour, "BoxUsage:p5.48xlarge", "i-block", "1,0,55.04,Hrs,p5.48xlarge");
     }
-    line(
-        "Usage",
-        3,
-        "BoxUsage:g5.xlarge",
-        "i-one",
-        "1,0.503,1.006,Hrs,g5.xlarge",
-    );
+    line("Usage", 3, "BoxUsage:g5.xlarge", "i-one", "1,0.503,1.006,Hrs,g5.xlarge");
     let world = World::new();
     let path = world.file("block.csv", bill);
     let outcome = world.run(&["bill", &path, "--format", "json"]);
@@ -511,11 +446,7 @@ fn hours_that_are_paid_for_in_advance_save_nothing() {
     let caveat = document["caveats"].as_array().expect("caveats");
     let caveat = caveat.iter().filter_map(Value::as_str);
     let said = "24 hours of GPU instances have a list price, cost nothing and name no commitment";
-    assert_eq!(
-        caveat.filter(|text| text.starts_with(said)).count(),
-        1,
-        "{document}"
-    );
+    assert_eq!(caveat.filter(|text| text.starts_with(said)).count(), 1, "{document}");
 }
 
 #[test]
@@ -527,20 +458,11 @@ fn two_currencies_stay_apart() {
     let outcome = world.run(&["bill", &path, "--format", "json"]);
     let json = outcome.json();
     let kinds = json["kinds"].as_array().expect("a sheet");
-    let sums: Vec<(&Value, &Value)> = kinds
-        .iter()
-        .map(|row| (&row["currency"], &row["effective_cost"]))
-        .collect();
+    let sums: Vec<(&Value, &Value)> =
+        kinds.iter().map(|row| (&row["currency"], &row["effective_cost"])).collect();
     let (dollars, euros) = (json!("USD"), json!("EUR"));
     let amounts = [json!(-0.25), json!(1.5), json!(2.5)];
-    assert_eq!(
-        sums,
-        [
-            (&dollars, &amounts[0]),
-            (&dollars, &amounts[1]),
-            (&euros, &amounts[2])
-        ]
-    );
+    assert_eq!(sums, [(&dollars, &amounts[0]), (&dollars, &amounts[1]), (&euros, &amounts[2])]);
     assert_eq!(json["currency"], Value::Null);
     assert_eq!(json["missing"][0]["what"], "amounts in GBP");
 }
@@ -548,16 +470,11 @@ fn two_currencies_stay_apart() {
 /// Runs a generator of bills in a folder; false where it is not installed.
 fn generated(program: &str, arguments: &[&str], folder: &Path) -> bool {
     let Some(program) = installed(program) else {
-        skip(&format!(
-            "{program} is not installed; tests/run installs it"
-        ));
+        skip(&format!("{program} is not installed; tests/run installs it"));
         return false;
     };
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("it starts");
+    let output =
+        Command::new(program).args(arguments).current_dir(folder).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     true
@@ -596,10 +513,7 @@ fn a_generated_cost_and_usage_report_adds_up() {
     assert_eq!(sum("negation", "billed_cost"), -1_573.1);
     assert_eq!(sum("instance", "lines_without_effective_cost"), 48);
     let headline = json["headline"].as_str().expect("text");
-    assert!(
-        headline.starts_with("3 GPU instances cost at least $1,008.29"),
-        "{headline}"
-    );
+    assert!(headline.starts_with("3 GPU instances cost at least $1,008.29"), "{headline}");
     assert_eq!(
         row(&json, "instances", "instance", "i-1")["hours"],
         48.0,
@@ -616,11 +530,7 @@ fn a_generated_bill_in_focus_adds_up() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let arguments = ["generate", "--provider", "aws", "--focus-version", "1.2"];
     let size = ["--rows", "500", "--seed", "7", "--out", "f12"];
-    if !generated(
-        "focus-toolkit",
-        &[&arguments[..], &size].concat(),
-        folder.path(),
-    ) {
+    if !generated("focus-toolkit", &[&arguments[..], &size].concat(), folder.path()) {
         return;
     }
     let path = folder.path().join("f12");
@@ -628,24 +538,17 @@ fn a_generated_bill_in_focus_adds_up() {
     let json = found(path);
     let file = json["sources"][0]["file"].as_str().expect("a path");
     let mut reader = csv::Reader::from_path(file).expect("a file");
-    let rows: Vec<BTreeMap<String, String>> = reader
-        .deserialize()
-        .map(|row| row.expect("a row"))
-        .collect();
+    let rows: Vec<BTreeMap<String, String>> =
+        reader.deserialize().map(|row| row.expect("a row")).collect();
     let sum = |key: &str| -> f64 {
         let cells = rows.iter().map(|row| &row[key]);
-        cells
-            .map(|cell| cell.parse::<f64>().expect("a number"))
-            .sum()
+        cells.map(|cell| cell.parse::<f64>().expect("a number")).sum()
     };
     let of_kinds = |key: &str| -> f64 {
         let kinds = json["kinds"].as_array().expect("a sheet").iter();
         kinds.map(|row| row[key].as_f64().expect("an amount")).sum()
     };
-    for (ours, theirs) in [
-        ("effective_cost", "EffectiveCost"),
-        ("billed_cost", "BilledCost"),
-    ] {
+    for (ours, theirs) in [("effective_cost", "EffectiveCost"), ("billed_cost", "BilledCost")] {
         // Each kind is rounded to cents.
         let difference = (of_kinds(ours) - sum(theirs)).abs();
         assert!(difference < 0.1, "{ours}: {difference}");

@@ -92,37 +92,13 @@ fn what_would_fill_the_memory_is_refused() {
     let values = format!("{estate}\"metrics\":[{{\"instance\":\"i\",\"values\":[");
     packed(&at("values.gz"), &values, "0,", 60_000_000, "0]}]}");
     let accounts = format!("{estate}\"accounts\":[");
-    packed(
-        &at("accounts.gz"),
-        &accounts,
-        "\"\",",
-        100_000_000,
-        "\"\"]}",
-    );
-    packed(
-        &at("text.gz"),
-        &format!("{estate}\"source\":\""),
-        "x",
-        1_000_000_000,
-        "\"}",
-    );
-    packed(
-        &at("number.gz"),
-        &format!("{estate}\"period_seconds\":"),
-        "1",
-        1_000_000_000,
-        "}",
-    );
+    packed(&at("accounts.gz"), &accounts, "\"\",", 100_000_000, "\"\"]}");
+    packed(&at("text.gz"), &format!("{estate}\"source\":\""), "x", 1_000_000_000, "\"}");
+    packed(&at("number.gz"), &format!("{estate}\"period_seconds\":"), "1", 1_000_000_000, "}");
     let plan =
         "{\"format_version\":\"1.2\",\"resource_changes\":[{\"change\":{\"after\":{\"tags\":[";
     packed(&at("plan.gz"), plan, "0,", 40_000_000, "0]}}}]}");
-    packed(
-        &at("report.gz"),
-        "{\"schema_version\":[",
-        "0,",
-        100_000_000,
-        "0]}",
-    );
+    packed(&at("report.gz"), "{\"schema_version\":[", "0,", 100_000_000, "0]}");
     let bill = "ChargeCategory,BilledCost,EffectiveCost,Tags\nUsage,1,1,\"";
     packed(&at("bill.gz"), bill, "x", 1_000_000_000, "\"\n");
     fs::write(at("policy.toml"), "[waste]\npercent_limit = 10\n").expect("writable");
@@ -134,22 +110,13 @@ fn what_would_fill_the_memory_is_refused() {
         ("audit --from accounts.gz", "at most 100000 elements"),
         ("audit --from text.gz", "longer than 1048576 bytes"),
         ("audit --from number.gz", "longer than 1048576 bytes"),
-        (
-            "check --policy policy.toml --terraform-plan plan.gz",
-            "more than 5000000 values",
-        ),
+        ("check --policy policy.toml --terraform-plan plan.gz", "more than 5000000 values"),
         ("diff report.gz report.gz", ""),
         ("bill bill.gz", "longer than 8 MiB"),
         ("audit --demo --config /dev/zero", "larger than 64 MiB"),
         ("check --demo --policy /dev/zero", "larger than 64 MiB"),
-        (
-            "audit --demo --config keys.toml",
-            "more than 500000 keys and values",
-        ),
-        (
-            "check --demo --policy keys.toml",
-            "more than 500000 keys and values",
-        ),
+        ("audit --demo --config keys.toml", "more than 500000 keys and values"),
+        ("check --demo --policy keys.toml", "more than 500000 keys and values"),
         ("audit --demo --commitments /dev/zero", "expected value"),
     ];
     for (arguments, words) in refused {
@@ -164,21 +131,11 @@ fn what_would_fill_the_memory_is_refused() {
 fn gpus_of_one_instance_are_bounded() {
     let world = World::new();
     let mut estate = one();
-    estate["metrics"] = json!([series(
-        "i-one",
-        Some(256),
-        "gpu_utilization",
-        "average",
-        1.0
-    )]);
+    estate["metrics"] = json!([series("i-one", Some(256), "gpu_utilization", "average", 1.0)]);
     let path = world.estate("estate.json", &estate);
     let outcome = world.run(&["audit", "--from", &path]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.stderr.contains("an instance has at most 256 GPUs"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("an instance has at most 256 GPUs"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -189,11 +146,7 @@ fn an_error_is_short_whatever_it_quotes() {
     let outcome = world.run(&["audit", "--from", &path]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.len() < 1_500, "{}", outcome.stderr.len());
-    assert!(
-        outcome.stderr.contains("at line 1 column"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("at line 1 column"), "{}", outcome.stderr);
 }
 
 /// Every input through a pipe that can be read once, right and wrong.
@@ -214,10 +167,7 @@ fn pipes_are_read_once_and_errors_still_name_the_place() {
     fs::write(at("unpaid.json"), unpaid.to_string()).expect("writable");
     fs::write(at("settings.toml"), "risk = \"low\"\n").expect("writable");
     fs::write(at("bad.toml"), "\nrsk = \"low\"\n").expect("writable");
-    let audit = run_in(
-        folder.path(),
-        &["audit", "--from", "estate.json", "--format", "json"],
-    );
+    let audit = run_in(folder.path(), &["audit", "--from", "estate.json", "--format", "json"]);
     fs::write(at("audit.json"), &audit.stdout).expect("writable");
     let mut old: serde_json::Value = serde_json::from_slice(&audit.stdout).expect("JSON");
     old["workloads"][0]["instances"] = json!("many");
@@ -225,34 +175,14 @@ fn pipes_are_read_once_and_errors_still_name_the_place() {
     fs::write(at("bad.jsonl"), "{\"samples_version\":\"1\"}\n").expect("writable");
     for (arguments, input, code, place) in [
         ("audit --from PIPE", "estate.json", 0, ""),
-        (
-            "audit --from PIPE",
-            "wrong.json",
-            2,
-            "at `instances[0].tags.Name`",
-        ),
-        (
-            "audit --from estate.json --commitments PIPE",
-            "bought.json",
-            0,
-            "",
-        ),
-        (
-            "audit --from estate.json --commitments PIPE",
-            "unpaid.json",
-            2,
-            "at `[0]",
-        ),
+        ("audit --from PIPE", "wrong.json", 2, "at `instances[0].tags.Name`"),
+        ("audit --from estate.json --commitments PIPE", "bought.json", 0, ""),
+        ("audit --from estate.json --commitments PIPE", "unpaid.json", 2, "at `[0]"),
         ("audit --demo --config PIPE", "settings.toml", 0, ""),
         ("audit --demo --config PIPE", "bad.toml", 2, ":2:"),
         ("diff audit.json PIPE", "audit.json", 0, ""),
         ("diff audit.json PIPE", "bad-audit.json", 2, "line 1"),
-        (
-            "audit --from estate.json --profile-data PIPE",
-            "bad.jsonl",
-            2,
-            ":1:",
-        ),
+        ("audit --from estate.json --profile-data PIPE", "bad.jsonl", 2, ":1:"),
     ] {
         let gpucost = env!("CARGO_BIN_EXE_gpucost");
         // What `<(cat FILE)` is in a shell that has it.

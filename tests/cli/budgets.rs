@@ -72,10 +72,7 @@ fn room_that_nobody_uses_is_in_every_rule_about_money_tags_and_types() {
     for (policy, words) in [
         ("[deny]\ntypes = [\"p5*\"]\n", "p5.48xlarge"),
         ("[deny]\nregions = [\"us-east-1\"]\n", "cr-1"),
-        (
-            "[tags]\nrequired = [\"Name\"]\n",
-            "(cr-1) is missing the required tag Name",
-        ),
+        ("[tags]\nrequired = [\"Name\"]\n", "(cr-1) is missing the required tag Name"),
     ] {
         let outcome = check(&world, policy, &estate, &["--format", "json"]);
         assert_eq!(outcome.code, 100, "{policy}: {}", outcome.stdout);
@@ -105,11 +102,7 @@ fn every_instance_counts_by_its_own_tags() {
         estate["instances"][place]["auto_scaling_group"] = json!("web");
         estate["instances"][place]["tags"] = json!({"team": team});
     }
-    for (team, limit, code) in [
-        ("a", "734.38", 0),
-        ("a", "734.37", 100),
-        ("b", "734.37", 100),
-    ] {
+    for (team, limit, code) in [("a", "734.38", 0), ("a", "734.37", 100), ("b", "734.37", 100)] {
         let policy = format!("[[budget]]\ntag = \"team={team}\"\nmonthly_limit = {limit}\n");
         let outcome = check(&world, &policy, &estate, &[]);
         assert_eq!(outcome.code, code, "{team} {limit}: {}", outcome.stdout);
@@ -161,15 +154,10 @@ fn a_gap_leaves_the_rules_incomplete_that_rest_on_what_it_hides() {
         let outcome = check(&world, policy, &estate, &["--format", "json"]);
         let report = outcome.json();
         let checks = report["checks"].as_array().expect("a list");
-        let incomplete = checks
-            .iter()
-            .filter(|check| check["outcome"] == "incomplete");
+        let incomplete = checks.iter().filter(|check| check["outcome"] == "incomplete");
         let mut incomplete_rules: Vec<String> = incomplete
             .map(|check| {
-                let rule = check["rule"]
-                    .as_str()
-                    .expect("an id")
-                    .replace("policy/", "");
+                let rule = check["rule"].as_str().expect("an id").replace("policy/", "");
                 match rule.as_str() {
                     "budget" => format!("budget/{}", check["scope"].as_str().expect("a scope")),
                     _ => rule,
@@ -192,11 +180,7 @@ fn an_unpriced_part_never_passes_a_budget() {
     let policy = "[[budget]]\nmonthly_limit = 1_000_000\n";
     let outcome = check(&world, policy, &estate, &[]);
     assert_eq!(outcome.code, 3, "{}{}", outcome.stdout, outcome.stderr);
-    assert!(
-        outcome.stdout.contains("price of i-one"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.contains("price of i-one"), "{}", outcome.stdout);
 
     // Over its limit it is violated, whatever is missing beside.
     let mut mixed = two();
@@ -289,10 +273,9 @@ fn what_is_accepted_hides_nothing_that_is_missing() {
         "{budget}[[suppress]]\nrule = \"policy/budget\"\nworkload = \"everything\"\nowner = \
          \"ml\"\nreason = \"a test\"\nexpires = 2026-12-31\nmonthly_limit = 100\n"
     );
-    for (policy, flags) in [
-        (accepted.as_str(), &[][..]),
-        (budget, &["--baseline", old.as_str()][..]),
-    ] {
+    for (policy, flags) in
+        [(accepted.as_str(), &[][..]), (budget, &["--baseline", old.as_str()][..])]
+    {
         let code = |estate| check(&world, policy, &estate, flags).code;
         assert_eq!((code(one()), code(unread(one()))), (0, 3), "{flags:?}");
     }

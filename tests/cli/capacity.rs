@@ -32,9 +32,7 @@ fn examples_print_what_the_page_shows() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments = command
-            .strip_prefix("$ gpucost ")
-            .expect("a command of gpucost");
+        let arguments = command.strip_prefix("$ gpucost ").expect("a command of gpucost");
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let output = run_in(folder.path(), &arguments);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -136,13 +134,8 @@ fn other_types_are_derived_and_refused_with_a_reason() {
     // The image of the measured service does not start on the CPUs of g5g.
     let answer = json(&[&asked[..], &["--vram-peak", "10GiB"]].concat());
     let refused = answer["refused"].as_array().expect("a list");
-    let arm = refused
-        .iter()
-        .find(|refusal| refusal["instance_type"] == "g5g.xlarge");
-    assert_eq!(
-        arm.map(|refusal| &refusal["reason"]),
-        Some(&"different CPU architecture".into())
-    );
+    let arm = refused.iter().find(|refusal| refusal["instance_type"] == "g5g.xlarge");
+    assert_eq!(arm.map(|refusal| &refusal["reason"]), Some(&"different CPU architecture".into()));
 }
 
 #[test]
@@ -171,19 +164,9 @@ fn every_key_is_in_the_page() {
 #[test]
 fn a_workload_of_an_estate_shows_its_throughput() {
     // chat-serving of the demo: 40 A100.
-    let asked = [
-        "--demo",
-        "--workload",
-        "chat-serving",
-        "--served-rate",
-        "100",
-        "--rate",
-        "300",
-    ];
+    let asked = ["--demo", "--workload", "chat-serving", "--served-rate", "100", "--rate", "300"];
     let answer = json(&asked);
-    let metrics = World::new()
-        .run(&["audit", "--demo", "--format", "json"])
-        .json();
+    let metrics = World::new().run(&["audit", "--demo", "--format", "json"]).json();
     let workloads = metrics["workloads"].as_array().expect("workloads");
     let named = workloads
         .iter()
@@ -198,23 +181,13 @@ fn a_workload_of_an_estate_shows_its_throughput() {
         .and_then(|figure| figure["value"].as_f64())
         .expect("a number");
     let expected = 100.0 / (gpus * mean / 100.0);
-    assert!(
-        (per_gpu / expected - 1.0).abs() < 1e-3,
-        "{per_gpu} {expected}"
-    );
+    assert!((per_gpu / expected - 1.0).abs() < 1e-3, "{per_gpu} {expected}");
     assert_eq!(answer["fleets"][0]["instance_type"], "p4d.24xlarge");
     let missing = answer["missing"].to_string();
     assert!(missing.contains("RequestCount"), "{missing}");
     // What trains serves none, and ends as it does with other planners.
-    let trains = [
-        "--demo",
-        "--workload",
-        "foundation-pretraining",
-        "--served-rate",
-        "100",
-        "--rate",
-        "300",
-    ];
+    let trains =
+        ["--demo", "--workload", "foundation-pretraining", "--served-rate", "100", "--rate", "300"];
     let refused = run(&trains);
     assert_eq!((refused.code, refused.stdout.as_str()), (4, ""));
     assert_eq!(
@@ -240,14 +213,7 @@ fn samples_of_a_host_show_its_throughput() {
         }
     }
     let path = world.file("load.csv", log);
-    let asked = [
-        "capacity",
-        "--offline",
-        "--rate",
-        "50",
-        "--profile-data",
-        &path,
-    ];
+    let asked = ["capacity", "--offline", "--rate", "50", "--profile-data", &path];
     let served = ["--served-rate", "12", "--format", "json"];
     let outcome = world.run(&[&asked[..], &served].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -259,9 +225,7 @@ fn samples_of_a_host_show_its_throughput() {
     let refused = world.run(&asked);
     assert_eq!(refused.code, 2);
     assert!(
-        refused
-            .stderr
-            .contains("`--profile-data` needs `--served-rate`"),
+        refused.stderr.contains("`--profile-data` needs `--served-rate`"),
         "{}",
         refused.stderr
     );
@@ -273,10 +237,7 @@ fn errors_say_what_is_possible() {
         (&["--per-gpu", "200"][..], "--rate"),
         (&["--rate", "0", "--per-gpu", "200"], "above zero"),
         (&["--rate", "NaN", "--per-gpu", "200"], "above zero"),
-        (
-            &["--rate", "5"],
-            "error: the throughput of a GPU is not known",
-        ),
+        (&["--rate", "5"], "error: the throughput of a GPU is not known"),
         (
             &["--rate", "5", "--per-gpu", "2", "--latency", "1s"],
             "error: `--per-gpu` and `--latency` both state",
@@ -294,10 +255,7 @@ fn errors_say_what_is_possible() {
             &["--rate", "5", "--per-gpu", "2", "--survive-zones", "1"],
             "error: 1 of 1 zones lost leaves no zone",
         ),
-        (
-            &["--rate", "5", "--per-gpu", "2", "--type", "g5.xlrage"],
-            "did you mean g5.xlarge",
-        ),
+        (&["--rate", "5", "--per-gpu", "2", "--type", "g5.xlrage"], "did you mean g5.xlarge"),
         (
             &["--rate", "5", "--per-gpu", "2", "--vram-peak", "18GiB"],
             "`--vram-peak` needs `--type` or `--gpu`",
@@ -306,39 +264,21 @@ fn errors_say_what_is_possible() {
             &["--rate", "5", "--per-gpu", "2", "--gpu", "24GB.."],
             "kinds of GPUs, and a GPU of one serves what was stated",
         ),
-        (
-            &["--rate", "5", "--per-gpu", "2", "--gpu", "L44"],
-            "did you mean L4",
-        ),
+        (&["--rate", "5", "--per-gpu", "2", "--gpu", "L44"], "did you mean L4"),
         (
             &["--rate", "5", "--per-gpu", "2", "--demo"],
             "`gpucost audit --demo --offline` lists the workloads",
         ),
         (
-            &[
-                "--rate",
-                "5",
-                "--demo",
-                "--workload",
-                "chat-servin",
-                "--served-rate",
-                "3",
-            ],
+            &["--rate", "5", "--demo", "--workload", "chat-servin", "--served-rate", "3"],
             "did you mean chat-serving",
         ),
-        (
-            &["--rate", "5", "--tokens-per-second", "50"],
-            "needs the tokens of a request",
-        ),
+        (&["--rate", "5", "--tokens-per-second", "50"], "needs the tokens of a request"),
     ] {
         let outcome = run(arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stdout, "", "{arguments:?}");
-        assert!(
-            outcome.stderr.contains(says),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(says), "{arguments:?}: {}", outcome.stderr);
     }
 }
 
@@ -352,14 +292,7 @@ fn recordings_that_are_no_recordings_are_refused() {
         ("when\n5\n", ":1: no column `timestamp`"),
     ] {
         let path = world.file("requests.csv", text);
-        let asked = [
-            "capacity",
-            "--offline",
-            "--arrivals",
-            &path,
-            "--latency",
-            "1s",
-        ];
+        let asked = ["capacity", "--offline", "--arrivals", &path, "--latency", "1s"];
         let outcome = world.run(&asked);
         assert_eq!(outcome.code, 2, "{text}");
         assert!(outcome.stderr.contains(says), "{text}: {}", outcome.stderr);
@@ -372,14 +305,7 @@ fn names_from_outside_are_harmless() {
     let text = "timestamp,service_seconds\n0,1\n1,1\n2,1\n";
     let path = world.file("a\u{1b}[31m`id`.csv", text);
     for format in ["table", "wide", "json", "csv"] {
-        let asked = [
-            "capacity",
-            "--offline",
-            "--arrivals",
-            &path,
-            "--format",
-            format,
-        ];
+        let asked = ["capacity", "--offline", "--arrivals", &path, "--format", format];
         let outcome = world.run(&asked);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert!(!outcome.all().contains('\u{1b}'), "{}", outcome.all());
@@ -405,12 +331,7 @@ fn a_real_trace_needs_more_than_its_mean_rate() {
             fleet["latency_seconds"].as_f64(),
         )
     };
-    let one = [
-        "--tokens-per-second",
-        "50",
-        "--prompt-tokens-per-second",
-        "8000",
-    ];
+    let one = ["--tokens-per-second", "50", "--prompt-tokens-per-second", "8000"];
     let with = |rest: &[&str]| fleet(&[&one[..], rest].concat());
     let expect = |rate: u64, gpus: u64, seconds: f64| (Some(rate), Some(gpus), Some(seconds));
     assert_eq!(with(&["--objective", "5s"]), expect(3, 15, 4.6305));
@@ -422,33 +343,17 @@ fn a_real_trace_needs_more_than_its_mean_rate() {
     assert_eq!(with(&headroom), expect(4, 17, 4.6977));
     let rate = ["--objective", "5s", "--rate", "10"];
     assert_eq!(with(&rate), expect(11, 31, 4.9211));
-    let batch = [
-        "--tokens-per-second",
-        "4000",
-        "--batch",
-        "4",
-        "--objective",
-        "8s",
-    ];
+    let batch = ["--tokens-per-second", "4000", "--batch", "4", "--objective", "8s"];
     assert_eq!(fleet(&batch), expect(2, 9, 7.496));
     // At random, the same rate and mean time take three.
-    let random = json(&[
-        "--rate",
-        "2.566395",
-        "--latency",
-        "813.631563ms",
-        "--objective",
-        "5s",
-    ]);
+    let random = json(&["--rate", "2.566395", "--latency", "813.631563ms", "--objective", "5s"]);
     assert_eq!(random["fleets"][0]["gpus_needed"], 3);
     let tight = ["--objective", "5s", "--percentile", "p99"];
     let arguments = [&["--arrivals", path][..], &one, &tight].concat();
     let refused = run(&arguments);
     assert_eq!(refused.code, 2);
     assert!(
-        refused
-            .stderr
-            .contains("takes 5.281500 s at p99 without any wait"),
+        refused.stderr.contains("takes 5.281500 s at p99 without any wait"),
         "{}",
         refused.stderr
     );
@@ -473,8 +378,5 @@ fn a_gpu_alone_is_the_one_that_was_measured() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let answer = outcome.json();
     let headline = answer["headline"].as_str().expect("text");
-    assert!(
-        headline.contains("4 × g6.xlarge with 4 GPUs, $2,350.02 per month"),
-        "{headline}"
-    );
+    assert!(headline.contains("4 × g6.xlarge with 4 GPUs, $2,350.02 per month"), "{headline}");
 }

@@ -21,14 +21,7 @@ fn json(arguments: &[&str]) -> Value {
 /// The page works it out by hand.
 #[test]
 fn a_batch_saves_ten_gpus_of_eleven() {
-    let more = [
-        "--max-wait",
-        "100ms",
-        "--objective",
-        "200ms",
-        "--type",
-        "g5.xlarge",
-    ];
+    let more = ["--max-wait", "100ms", "--objective", "200ms", "--type", "g5.xlarge"];
     let answer = json(&[&CURVE[..], &more].concat());
     let choices = answer["choices"].as_array().expect("a list");
     let of = |limit: u64| {
@@ -37,10 +30,7 @@ fn a_batch_saves_ten_gpus_of_eleven() {
     };
     assert_eq!(of(1)["servers"], 11);
     let best = of(32);
-    assert_eq!(
-        (&best["servers"], &best["instances"]),
-        (&1.into(), &1.into())
-    );
+    assert_eq!((&best["servers"], &best["instances"]), (&1.into(), &1.into()));
     assert_eq!(best["mean_batch"], 30.0);
     assert_eq!(best["service_ms"], 59.5849);
     assert_eq!(best["longest_ms"], 159.5849);
@@ -49,38 +39,19 @@ fn a_batch_saves_ten_gpus_of_eleven() {
     assert_eq!(best["cost_monthly"], 734.38);
     assert_eq!(best["cost_per_million_requests"], 0.9315);
     let headline = answer["headline"].as_str().expect("text");
-    assert!(
-        headline.contains("batches of up to 32 need 1 GPU,"),
-        "{headline}"
-    );
+    assert!(headline.contains("batches of up to 32 need 1 GPU,"), "{headline}");
 }
 
 /// 0.01 × 3,600 are 36 requests per hour: $1.006 / 36 × 10⁶ a million.
 #[test]
 fn small_rates_are_not_shown_as_zero() {
-    let arguments = [
-        "--rate",
-        "0.01",
-        "--curve",
-        "1:35,8:210",
-        "--type",
-        "g5.xlarge",
-    ];
+    let arguments = ["--rate", "0.01", "--curve", "1:35,8:210", "--type", "g5.xlarge"];
     let shown = batching(&arguments).stdout;
-    assert!(
-        shown.starts_with("0.010 requests per second in batches"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("1 × $1.006 / (0.010 × 3,600) × 10⁶"),
-        "{shown}"
-    );
+    assert!(shown.starts_with("0.010 requests per second in batches"), "{shown}");
+    assert!(shown.contains("1 × $1.006 / (0.010 × 3,600) × 10⁶"), "{shown}");
     assert!(!shown.contains("(0.0 "), "{shown}");
     let answer = json(&arguments);
-    assert_eq!(
-        answer["choices"][0]["cost_per_million_requests"],
-        27_944.444_4
-    );
+    assert_eq!(answer["choices"][0]["cost_per_million_requests"], 27_944.444_4);
 }
 
 /// 300 / (0.8 × 35) = 10.7 GPUs one by one, on two p4d.24xlarge with eight each.
@@ -90,10 +61,7 @@ fn gpus_that_are_rented_and_not_needed_are_named() {
     let answer = json(&[&curve[..], &["--type", "p4d.24xlarge"]].concat());
     let headline = answer["headline"].as_str().expect("text");
     assert!(headline.contains("need 11 GPUs,"), "{headline}");
-    assert!(
-        headline.contains("2 × p4d.24xlarge with 16 GPUs for $32,058.16"),
-        "{headline}"
-    );
+    assert!(headline.contains("2 × p4d.24xlarge with 16 GPUs for $32,058.16"), "{headline}");
 }
 
 #[test]
@@ -111,10 +79,7 @@ fn servers_fill_instances() {
     let more = ["--max-wait", "0ms", "--type", "g5.12xlarge"];
     let answer = json(&[&CURVE[..], &more].concat());
     let one = &answer["choices"][0];
-    assert_eq!(
-        (&one["servers"], &one["instances"]),
-        (&11.into(), &3.into())
-    );
+    assert_eq!((&one["servers"], &one["instances"]), (&11.into(), &3.into()));
     let without = json(&CURVE);
     assert_eq!(without["choices"][0]["cost_monthly"], Value::Null);
     assert_eq!(without["missing"][0]["what"], "cost of a server");
@@ -126,14 +91,7 @@ fn servers_fill_instances() {
 /// 128 × (16.0605e9 + 1,088 × 131,072) / 561.6e9 = 3.693 s: 0.26567 a second, shown as 0.2657.
 #[test]
 fn a_model_has_the_throughput_that_select_computes() {
-    let answer = json(&[
-        "--rate",
-        "2",
-        "--model",
-        "llama-3.1-8b",
-        "--type",
-        "g6e.xlarge",
-    ]);
+    let answer = json(&["--rate", "2", "--model", "llama-3.1-8b", "--type", "g6e.xlarge"]);
     let curve = answer["curve"].as_array().expect("a list");
     assert!(curve.len() > 4, "{curve:?}");
     let first = curve[0]["items_per_second"].as_f64().expect("a number");
@@ -164,37 +122,15 @@ fn a_model_has_the_throughput_that_select_computes() {
 #[test]
 fn bad_input_ends_with_the_nearest_possibility() {
     for (arguments, error, hint) in [
+        (&["--rate", "9"][..], "the throughput of a GPU is not known", "a `--curve` of batches"),
         (
-            &["--rate", "9"][..],
-            "the throughput of a GPU is not known",
-            "a `--curve` of batches",
-        ),
-        (
-            &[
-                "--rate",
-                "300",
-                "--curve",
-                "1:35,8:210",
-                "--objective",
-                "20ms",
-            ],
+            &["--rate", "300", "--curve", "1:35,8:210", "--objective", "20ms"],
             "the shortest is 28.6 ms, at batch 1",
             "`--objective 29ms`",
         ),
+        (&["--rate", "1000000000", "--curve", "1:35,8:210"], "more than 100,000 servers", "--rate"),
         (
-            &["--rate", "1000000000", "--curve", "1:35,8:210"],
-            "more than 100,000 servers",
-            "--rate",
-        ),
-        (
-            &[
-                "--rate",
-                "1",
-                "--model",
-                "llama-3.1-70b",
-                "--type",
-                "g6e.xlarge",
-            ],
+            &["--rate", "1", "--model", "llama-3.1-70b", "--type", "g6e.xlarge"],
             "g6e.xlarge does not hold the model in fp16: needs",
             "pass another `--type`; `gpucost select --model llama-3.1-70b` lists the types",
         ),
@@ -204,16 +140,7 @@ fn bad_input_ends_with_the_nearest_possibility() {
             "`gpucost select --params 70000000000` lists the types that hold the model",
         ),
         (
-            &[
-                "--rate",
-                "1",
-                "--params",
-                "8b",
-                "--type",
-                "g6e.xlarge",
-                "--input-tokens",
-                "1m",
-            ],
+            &["--rate", "1", "--params", "8b", "--type", "g6e.xlarge", "--input-tokens", "1m"],
             "holds 0 sequences",
             "pass fewer `--input-tokens` or `--output-tokens`, or a smaller model",
         ),
@@ -233,24 +160,13 @@ fn bad_input_ends_with_the_nearest_possibility() {
             "`gpucost audit --demo` lists the workloads",
         ),
         (
-            &[
-                "--rate",
-                "9",
-                "--curve",
-                "1:35,8:210",
-                "--type",
-                "g5.xlrage",
-            ],
+            &["--rate", "9", "--curve", "1:35,8:210", "--type", "g5.xlrage"],
             "`g5.xlrage`",
             "did you mean g5.xlarge",
         ),
     ] {
         let outcome = batching(arguments);
-        assert_eq!(
-            (outcome.code, outcome.stdout.as_str()),
-            (2, ""),
-            "{arguments:?}"
-        );
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{arguments:?}");
         let stderr = &outcome.stderr;
         assert!(stderr.contains(error), "{arguments:?}: {stderr}");
         let (_, said) = stderr.split_once("hint: ").expect("a hint");
@@ -274,15 +190,10 @@ fn a_workload_states_its_type_and_what_it_pays() {
     let workload = ["--demo", "--workload", "nightly-eval"];
     let answer = json(&[&CURVE[..], &workload].concat());
     let one = &answer["choices"][0];
-    assert_eq!(
-        (&one["servers"], &one["instances"]),
-        (&11.into(), &3.into())
-    );
+    assert_eq!((&one["servers"], &one["instances"]), (&11.into(), &3.into()));
     assert_eq!(one["cost_monthly"], 12_421.68);
     let steps = answer["steps"].as_array().expect("a list");
-    let today = steps
-        .iter()
-        .find(|step| step["name"] == "a month of today's instances");
+    let today = steps.iter().find(|step| step["name"] == "a month of today's instances");
     assert_eq!(today.expect("a step")["result"], 20_702.8);
     assert_explains("planners/capacity.md", &answer);
 }
@@ -292,10 +203,7 @@ fn a_workload_states_its_type_and_what_it_pays() {
 fn what_commitments_pay_is_said_beside_fewer_instances() {
     let world = World::new();
     let path = world.path("estate.json");
-    assert_eq!(
-        world.run(&["audit", "--demo", "--save", &path, "-q"]).code,
-        0
-    );
+    assert_eq!(world.run(&["audit", "--demo", "--save", &path, "-q"]).code, 0);
     let text = std::fs::read_to_string(&path).expect("an estate");
     let mut estate: Value = serde_json::from_str(&text).expect("JSON");
     estate["commitments"] = serde_json::json!([{
@@ -310,11 +218,7 @@ fn what_commitments_pay_is_said_beside_fewer_instances() {
         let outcome = world.run(&[&asked[..], &CURVE[..], &["--format", "json"]].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let caveats = outcome.json()["caveats"].to_string();
-        assert_eq!(
-            caveats.contains("Commitments pay of nightly-eval"),
-            is_said,
-            "{caveats}"
-        );
+        assert_eq!(caveats.contains("Commitments pay of nightly-eval"), is_said, "{caveats}");
     }
 }
 
@@ -361,16 +265,8 @@ fn runs_at_several_batches_are_a_curve() {
     assert_eq!((of(1), of(8)), (Value::from(1_468.76), Value::from(734.38)));
     let several = world.run(&runs);
     assert_eq!(several.code, 2);
-    assert!(
-        several.stderr.contains("counted 2 units"),
-        "{}",
-        several.stderr
-    );
+    assert!(several.stderr.contains("counted 2 units"), "{}", several.stderr);
     let none = world.run(&[&runs[..], &["--unit", "tokens"]].concat());
     assert_eq!(none.code, 2);
-    assert!(
-        none.stderr.contains("does not say how many requests"),
-        "{}",
-        none.stderr
-    );
+    assert!(none.stderr.contains("does not say how many requests"), "{}", none.stderr);
 }

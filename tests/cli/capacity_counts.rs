@@ -54,14 +54,7 @@ fn every_form_gives_the_same_answer() {
         .collect();
     let matrix = json!({"status": "success", "data": {
         "resultType": "matrix", "result": [{"metric": {}, "values": values}]}});
-    let asked = [
-        "--per-gpu",
-        "200",
-        "--headroom",
-        "25",
-        "--type",
-        "g5.xlarge",
-    ];
+    let asked = ["--per-gpu", "200", "--headroom", "25", "--type", "g5.xlarge"];
     for content in [ROWS, &metric, &matrix.to_string()] {
         let answer = answer(content, &asked);
         assert_eq!(given(&answer, "rate_per_second"), 500.0);
@@ -91,21 +84,14 @@ fn the_peak_is_p99_or_the_largest_period() {
         let asked = ["--per-gpu", "10", "--type", "g5.xlarge"];
         let answer = answer(&rows, &[&asked[..], more].concat());
         let needed = answer["fleets"][0]["gpus_needed"].as_u64();
-        (
-            given(&answer, "rate_per_second"),
-            needed,
-            answer["caveats"].to_string(),
-        )
+        (given(&answer, "rate_per_second"), needed, answer["caveats"].to_string())
     };
     let (rate, needed, caveats) = of(&[]);
     // 10 / (10 × 80%) = 1.25, and 100 / 8 = 12.5.
     assert_eq!((rate, needed), (10.0, Some(2)));
     let expected = "the busiest period has 100 requests per second, 10 times the peak";
     assert!(caveats.contains(expected), "{caveats}");
-    assert!(
-        caveats.contains("cost per million at the mean rate"),
-        "{caveats}"
-    );
+    assert!(caveats.contains("cost per million at the mean rate"), "{caveats}");
     let (rate, needed, caveats) = of(&["--request-peak", "max"]);
     assert_eq!((rate, needed), (100.0, Some(13)));
     assert!(!caveats.contains("busiest period"), "{caveats}");
@@ -170,14 +156,8 @@ fn counts_of_a_run_show_what_its_gpus_serve() {
     }
     let samples = world.file("run.jsonl", log);
     let mut rows = String::from("time,requests\n");
-    for (second, requests) in [
-        (-10, 9_000),
-        (0, 120),
-        (10, 100),
-        (20, 140),
-        (30, 120),
-        (40, 9_000),
-    ] {
+    for (second, requests) in [(-10, 9_000), (0, 120), (10, 100), (20, 140), (30, 120), (40, 9_000)]
+    {
         // 2026-11-20T09:00:00Z.
         rows.push_str(&format!("{},{requests}\n", 1_795_165_200 + second));
     }
@@ -206,14 +186,8 @@ fn flags_that_contradict_each_other_are_refused() {
         (&["--rate", "5"][..], "cannot be used with"),
         (&["--arrivals", "requests.csv"], "cannot be used with"),
         (&["--request-peak", "p95"], "valid values: p99, max"),
-        (
-            &["--request-period", "0s"],
-            "expected a duration above zero",
-        ),
-        (
-            &["--request-period", "soon"],
-            "expected a duration above zero",
-        ),
+        (&["--request-period", "0s"], "expected a duration above zero"),
+        (&["--request-period", "soon"], "expected a duration above zero"),
     ] {
         let (outcome, _) = run(ROWS, &[&per_gpu[..], more].concat());
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{more:?}");
@@ -236,10 +210,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
     let period = "pass the period that they were asked for, such as `--request-period 60s`";
     let columns = format!("{}\n", "x,".repeat(1_000_000));
     let long = format!("time,requests\n1,{}\n", "9".repeat(1_000_000));
-    let cut = format!(
-        "PATH:2: `{}…` is not a number of requests from 0 to 10^15",
-        "9".repeat(80)
-    );
+    let cut = format!("PATH:2: `{}…` is not a number of requests from 0 to 10^15", "9".repeat(80));
     let metric = |rest: &str| format!("{{\"MetricDataResults\": [{{\"Id\": \"m\", {rest}}}]}}");
     let hostile = metric(
         "\"Timestamps\": [1], \"Values\": [1], \"StatusCode\": \"\\u001b[2J\\u202eForbidden\"",
@@ -247,11 +218,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
     let cases: &[(&str, &str, &str)] = &[
         ("", "PATH:1: no column `time`", commands),
         (&columns, "PATH:1: no column `time`", commands),
-        (
-            "time,requests\n",
-            "PATH:1: it has no counts below its header",
-            commands,
-        ),
+        ("time,requests\n", "PATH:1: it has no counts below its header", commands),
         (
             "\u{feff}time,requests\r\n1,5\r\n\r\n2,inf\r\n",
             "PATH:4: `inf` is not a number of requests from 0 to 10^15",
@@ -268,11 +235,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
             "PATH:3: the time `5` is not after the one above it",
             commands,
         ),
-        (
-            &hostile,
-            "PATH: the status of the metric is `\\u{1b}[2J\\u{202e}Forbidden`",
-            commands,
-        ),
+        (&hostile, "PATH: the status of the metric is `\\u{1b}[2J\\u{202e}Forbidden`", commands),
         (
             "time,requests\n5,1\n",
             "PATH has one count, and nothing says how long its period is",
@@ -300,10 +263,8 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
     let (outcome, path) = run("{\"MetricDataResults\": [", &["--per-gpu", "10"]);
     let expected = format!("error: {path} is not complete JSON\n  caused by: ");
     assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
-    let (outcome, path) = run(
-        &metric("\"Timestamps\": [1], \"Values\": [-1]"),
-        &["--per-gpu", "10"],
-    );
+    let (outcome, path) =
+        run(&metric("\"Timestamps\": [1], \"Values\": [-1]"), &["--per-gpu", "10"]);
     let expected = format!(
         "error: invalid request counts in {path} at `MetricDataResults[0].Values[0]`\n  caused by: \
          found the number `-1.0`, expected a number of requests from 0 to 10^15"
@@ -344,10 +305,7 @@ fn the_command_of_the_page_has_the_shape_of_the_api() {
     let (words, to) = words.split_at(words.len() - 2);
     assert_eq!(to, [">", "counts.json"]);
     let curl = shlex::split(curl).expect("words");
-    assert!(
-        curl.iter()
-            .any(|word| word.ends_with("/api/v1/query_range"))
-    );
+    assert!(curl.iter().any(|word| word.ends_with("/api/v1/query_range")));
     let step = curl.iter().find_map(|word| word.strip_prefix("step="));
     let query = curl.iter().find_map(|word| word.strip_prefix("query="));
     let (step, query) = (step.expect("a step"), query.expect("a query"));
@@ -401,11 +359,7 @@ fn a_real_trace_in_counts_takes_what_its_peak_takes() {
         let asked = ["--latency", "813.631563ms", "--objective", "5s"];
         let answer = answer(rows, &[&asked[..], more].concat());
         let needed = answer["fleets"][0]["gpus_needed"].as_u64();
-        (
-            given(&answer, "rate_per_second"),
-            needed,
-            answer["caveats"].to_string(),
-        )
+        (given(&answer, "rate_per_second"), needed, answer["caveats"].to_string())
     };
     let (rate, needed, caveats) = fleet(&counted(60), &[]);
     assert_eq!((rate, needed), (9.75, Some(10)));

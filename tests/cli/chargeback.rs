@@ -12,16 +12,9 @@ type Row = BTreeMap<String, String>;
 
 fn read(text: &str) -> (Vec<String>, Vec<Row>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header: Vec<String> = reader
-        .headers()
-        .expect("a header")
-        .iter()
-        .map(str::to_owned)
-        .collect();
-    let rows = reader
-        .deserialize()
-        .map(|row| row.expect("a row"))
-        .collect();
+    let header: Vec<String> =
+        reader.headers().expect("a header").iter().map(str::to_owned).collect();
+    let rows = reader.deserialize().map(|row| row.expect("a row")).collect();
     (header, rows)
 }
 
@@ -49,23 +42,13 @@ fn groups_are_the_same_in_every_format_and_sum_to_the_audit() {
     let document: Value = serde_json::from_str(&with("json")).expect("JSON");
     let groups = &document["groups"];
     assert_eq!(groups["by"], json!(["tag:team", "class"]));
-    assert_eq!(
-        groups["total"]["monthly_cost"],
-        document["summary"]["monthly_cost"]
-    );
-    assert_eq!(
-        groups["total"]["monthly_savings"],
-        document["summary"]["monthly_savings"]
-    );
+    assert_eq!(groups["total"]["monthly_cost"], document["summary"]["monthly_cost"]);
+    assert_eq!(groups["total"]["monthly_savings"], document["summary"]["monthly_savings"]);
     let (header, rows) = read(&with("csv"));
     assert_eq!(&header[..2], ["tag:team", "class"]);
     assert_eq!(rows.len(), groups["rows"].as_array().expect("a list").len());
     for column in ["monthly_cost", "useful_cost", "idle_cost", "monthly_waste"] {
-        assert_eq!(
-            sum(&rows, column),
-            cents(&groups["total"][column]),
-            "{column}"
-        );
+        assert_eq!(sum(&rows, column), cents(&groups["total"][column]), "{column}");
     }
     // What nobody asked for is not there.
     assert_eq!(DEMO.json().get("groups"), None);
@@ -74,10 +57,7 @@ fn groups_are_the_same_in_every_format_and_sum_to_the_audit() {
     assert_eq!(without, DEMO.json(), "all else is as it was");
     let table = with("table");
     assert!(table.contains("COST PER MONTH BY TAG:TEAM, CLASS"));
-    assert!(
-        table.lines().all(|line| line.chars().count() <= 110),
-        "{table}"
-    );
+    assert!(table.lines().all(|line| line.chars().count() <= 110), "{table}");
 }
 
 #[test]
@@ -87,19 +67,12 @@ fn what_lacks_a_tag_has_a_row_of_its_own() {
     let arguments = ["audit", "--from", &path, "--group-by", "tag:team,region"];
     let outcome = world.run(&[&arguments[..], &["--format", "json"]].concat());
     let row = &outcome.json()["groups"]["rows"][0];
-    assert_eq!(
-        row["values"],
-        json!({"tag:team": null, "region": "us-east-1"})
-    );
+    assert_eq!(row["values"], json!({"tag:team": null, "region": "us-east-1"}));
     // $1.006 an hour for 730 hours, of which 15% were used.
     assert_eq!(row["monthly_cost"], json!(734.38));
     assert_eq!(row["useful_cost"], json!(110.16));
     assert_eq!(row["idle_cost"], json!(624.22));
-    let (_, rows) = read(
-        &world
-            .run(&[&arguments[..], &["--format", "csv"]].concat())
-            .stdout,
-    );
+    let (_, rows) = read(&world.run(&[&arguments[..], &["--format", "csv"]].concat()).stdout);
     assert_eq!(rows[0]["tag:team"], "(none)");
     assert!(world.run(&arguments).stdout.contains("(none)"));
 }
@@ -107,18 +80,9 @@ fn what_lacks_a_tag_has_a_row_of_its_own() {
 #[test]
 fn what_cannot_be_grouped_is_refused() {
     for (arguments, said) in [
-        (
-            &["--group-by", "team"][..],
-            "`team` is not a valid key for `--group-by`",
-        ),
-        (
-            &["--group-by", "tag:"],
-            "`tag:` is not a valid key for `--group-by`",
-        ),
-        (
-            &["--group-by", "region,"],
-            "`` is not a valid key for `--group-by`",
-        ),
+        (&["--group-by", "team"][..], "`team` is not a valid key for `--group-by`"),
+        (&["--group-by", "tag:"], "`tag:` is not a valid key for `--group-by`"),
+        (&["--group-by", "region,"], "`` is not a valid key for `--group-by`"),
         (&["--group-by", "region,region"], "lists `region` twice"),
         (
             &["--group-by", "region", "--format", "focus"],
@@ -172,21 +136,13 @@ fn check_row(row: &Row) {
     for column in ["ConsumedQuantity", "ConsumedUnit"] {
         assert_eq!(row[column].is_empty(), is_unused, "{column}: {row:?}");
     }
-    assert_eq!(
-        row["PricingQuantity"].is_empty(),
-        row["PricingUnit"].is_empty()
-    );
+    assert_eq!(row["PricingQuantity"].is_empty(), row["PricingUnit"].is_empty());
     assert_eq!(row["ChargeCategory"], "Usage");
     assert_eq!(row["ChargeFrequency"], "Usage-Based");
     assert_eq!(row["ChargeClass"], "");
     assert_eq!(row["x_Estimate"], "estimate, not a bill");
     assert!(row["ChargeDescription"].starts_with("Estimate by gpucost: "));
-    let times = [
-        "BillingPeriodStart",
-        "ChargePeriodStart",
-        "ChargePeriodEnd",
-        "BillingPeriodEnd",
-    ];
+    let times = ["BillingPeriodStart", "ChargePeriodStart", "ChargePeriodEnd", "BillingPeriodEnd"];
     let times = times.map(|column| {
         let text = &row[column];
         assert!(text.len() == 20 && text.ends_with('Z'), "{text}");
@@ -207,10 +163,8 @@ fn check_row(row: &Row) {
         assert!(tags.is_object());
     }
     let parts = ["x_UsefulCost", "x_IdleCost", "x_UnmeasuredCost"];
-    let parts: Decimal = parts
-        .iter()
-        .filter_map(|column| row[*column].parse::<Decimal>().ok())
-        .sum();
+    let parts: Decimal =
+        parts.iter().filter_map(|column| row[*column].parse::<Decimal>().ok()).sum();
     if row["ServiceCategory"] == "Compute" && !is_unused {
         assert_eq!(parts.to_string(), row["EffectiveCost"]);
     }
@@ -236,10 +190,7 @@ fn the_demo_as_a_bill_costs_what_its_hours_cost() {
     let expected = month * Decimal::from(336) / Decimal::from(730);
     let total = sum(&rows, "EffectiveCost");
     let tolerance = Decimal::new(rows.len() as i64, 2);
-    assert!(
-        (total - expected).abs() <= tolerance,
-        "{total} and {expected}"
-    );
+    assert!((total - expected).abs() <= tolerance, "{total} and {expected}");
     assert_eq!(total, sum(&rows, "BilledCost"), "nothing is paid ahead");
 }
 
@@ -251,10 +202,8 @@ fn covered_hours_are_paid_by_their_commitment() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let (_, rows) = read(&outcome.stdout);
     rows.iter().for_each(check_row);
-    let covered: Vec<&Row> = rows
-        .iter()
-        .filter(|row| row["CommitmentDiscountStatus"] == "Used")
-        .collect();
+    let covered: Vec<&Row> =
+        rows.iter().filter(|row| row["CommitmentDiscountStatus"] == "Used").collect();
     assert!(!covered.is_empty());
     for row in covered {
         assert_eq!(row["BilledCost"], "0.00");
@@ -279,21 +228,11 @@ fn what_is_paid_for_and_does_not_run_has_rows_so_that_sums_agree() {
         outcome
     };
     let month: Decimal = "1659.70".parse().expect("an amount");
-    assert_eq!(
-        cents(&audit("json").json()["summary"]["monthly_cost"]),
-        month.normalize()
-    );
+    assert_eq!(cents(&audit("json").json()["summary"]["monthly_cost"]), month.normalize());
     let (_, rows) = read(&audit("csv").stdout);
     assert_eq!(sum(&rows, "monthly_cost"), month);
     let cells = |row: &Row| {
-        let columns = [
-            "id",
-            "kind",
-            "name",
-            "monthly_cost",
-            "plan_action",
-            "committed_until",
-        ];
+        let columns = ["id", "kind", "name", "monthly_cost", "plan_action", "committed_until"];
         columns.map(|column| row[column].clone())
     };
     let unused: Vec<_> = rows[1..].iter().map(cells).collect();
@@ -320,10 +259,7 @@ fn what_is_paid_for_and_does_not_run_has_rows_so_that_sums_agree() {
     let (_, rows) = read(&audit("focus").stdout);
     rows.iter().for_each(check_row);
     // 1.006 × 336 hours of one instance, and 0.63378 × 336 of the other, used and unused.
-    let effective: Vec<&str> = rows
-        .iter()
-        .map(|row| row["EffectiveCost"].as_str())
-        .collect();
+    let effective: Vec<&str> = rows.iter().map(|row| row["EffectiveCost"].as_str()).collect();
     assert_eq!(effective, ["212.95", "338.02", "212.95"]);
     let [_, room, fee] = rows.as_slice() else {
         panic!("{rows:?}");
@@ -343,29 +279,11 @@ fn what_is_paid_for_and_does_not_run_has_rows_so_that_sums_agree() {
     };
     assert_eq!(
         cells(room),
-        [
-            "338.02",
-            "338.02",
-            "Standard",
-            "672.00",
-            "",
-            "",
-            "cr-1",
-            "us-east-1"
-        ]
+        ["338.02", "338.02", "Standard", "672.00", "", "", "cr-1", "us-east-1"]
     );
     assert_eq!(
         cells(fee),
-        [
-            "0.00",
-            "0.00",
-            "Committed",
-            "",
-            "ri-1",
-            "Unused",
-            "ri-1",
-            "us-east-1"
-        ]
+        ["0.00", "0.00", "Committed", "", "ri-1", "Unused", "ri-1", "us-east-1"]
     );
 }
 
@@ -379,9 +297,7 @@ fn a_workload_without_a_price_is_missed_by_name() {
     assert_eq!(outcome.code, 0);
     assert_eq!(outcome.stdout.lines().count(), 1, "{}", outcome.stdout);
     assert!(
-        outcome
-            .stderr
-            .contains("1 unpriced workload omitted from the document"),
+        outcome.stderr.contains("1 unpriced workload omitted from the document"),
         "{}",
         outcome.stderr
     );

@@ -127,10 +127,7 @@ fn data_that_is_missing_for_one_reason_is_one_row() {
     estate["metrics"] = json!([]);
     let policy = "[utilization]\nunknown = 10\n";
     let table = check(&world, policy, &estate, &[]).stdout;
-    assert!(
-        table.contains("NOT EVALUATED  2 missing inputs\n"),
-        "{table}"
-    );
+    assert!(table.contains("NOT EVALUATED  2 missing inputs\n"), "{table}");
     let wide = check(&world, policy, &estate, &["--format", "wide"]).stdout;
     assert_eq!(wide.matches("  i-one, i-two  ").count(), 1, "{wide}");
     let report = check(&world, policy, &estate, &["--format", "json"]).json();
@@ -213,11 +210,9 @@ fn bad_policy() {
 fn an_empty_scope_passes_only_where_that_is_allowed() {
     let world = World::new();
     let said = "nothing to check: no GPU instances in scope";
-    for (estate, more) in [
-        (empty(), &[][..]),
-        (one(), &["--tag", "team=typo"]),
-        (one(), &["--region", "us-esat-1"]),
-    ] {
+    for (estate, more) in
+        [(empty(), &[][..]), (one(), &["--tag", "team=typo"]), (one(), &["--region", "us-esat-1"])]
+    {
         let outcome = check(&world, KEPT, &estate, more);
         assert_eq!(outcome.code, 4, "{more:?}: {}", outcome.stderr);
         let error = format!(
@@ -233,12 +228,7 @@ fn an_empty_scope_passes_only_where_that_is_allowed() {
     // One name that matches does not answer for one that does not.
     for (flag, names, missing, near) in [
         ("--region", "us-east-1,us-esat-1", "us-esat-1", "us-east-1"),
-        (
-            "--account",
-            "111122223333,111122223334",
-            "111122223334",
-            "111122223333",
-        ),
+        ("--account", "111122223333,111122223334", "111122223334", "111122223333"),
     ] {
         let outcome = check(&world, KEPT, &one(), &[flag, names]);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
@@ -291,10 +281,7 @@ fn a_recording_older_than_a_week_is_incomplete() {
     let outcome = world.run(&["check", "--from", &later, "--format", "json"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let missing = &outcome.json()["missing_data"][0];
-    assert_eq!(
-        missing["reason"],
-        "it describes 2026-11-22 00:00 UTC, which is in the future"
-    );
+    assert_eq!(missing["reason"], "it describes 2026-11-22 00:00 UTC, which is in the future");
     // What is violated stays so, and a demo is of no day.
     world.file(POLICY, "[tags]\nrequired = [\"team\"]\n");
     assert_eq!(world.run(&["check", "--from", &path]).code, 100);
@@ -323,30 +310,17 @@ fn without_a_policy_nothing_passes() {
     let world = World::new();
     let outcome = world.run(&["check", "--demo"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(
-        outcome.stderr.contains("`gpucost check init`"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("`gpucost check init`"), "{}", outcome.stderr);
     let named = world.run(&["check", "--demo", "--policy", "missing.toml"]);
     assert_eq!(named.code, 2);
-    assert!(
-        named.stderr.contains("cannot read missing.toml"),
-        "{}",
-        named.stderr
-    );
+    assert!(named.stderr.contains("cannot read missing.toml"), "{}", named.stderr);
 }
 
 #[test]
 fn what_is_missing_can_be_suppressed_like_what_is_violated() {
     let world = World::new();
     // By id, by name and by pattern; of another workload it covers nothing.
-    for (workload, covers) in [
-        ("i-one", true),
-        ("one", true),
-        ("on?", true),
-        ("two", false),
-    ] {
+    for (workload, covers) in [("i-one", true), ("one", true), ("on?", true), ("two", false)] {
         let policy = format!(
             "[utilization]\nunknown = 10\n\n[[suppress]]\nrule = \"policy/utilization\"\n\
              workload = \"{workload}\"\nowner = \"ml@example.com\"\nreason = \"no agent yet\"\n\
@@ -374,10 +348,7 @@ fn the_baseline_is_refused_unless_it_is_an_audit_of_this_version() {
     let estate = world.estate("estate.json", &one());
     let broken = world.file("broken.json", "{\"schema_version\": \"1\",");
     for (path, said) in [
-        (
-            newer.as_str(),
-            "newer.json has schema version 3; this program reads versions 1 and 2",
-        ),
+        (newer.as_str(), "newer.json has schema version 3; this program reads versions 1 and 2"),
         (estate.as_str(), "is an estate, not an audit report"),
         (broken.as_str(), "is not an audit report"),
         ("missing.json", "cannot read the report missing.json"),
@@ -394,11 +365,7 @@ fn what_is_read_is_never_written_over() {
     let policy = world.path(POLICY);
     let outcome = check(&world, KEPT, &one(), &["--output", &policy]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.stderr.contains("use the same file"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("use the same file"), "{}", outcome.stderr);
     let left = std::fs::read_to_string(&policy).expect("the policy");
     assert_eq!(left, format!("{KEPT}{RECORDING_AGE}"));
 }
@@ -408,11 +375,7 @@ fn the_starting_policy_is_written_once_and_works() {
     let world = World::new();
     let first = world.run(&["check", "init"]);
     assert_eq!((first.code, first.stdout.as_str()), (0, ""));
-    assert!(
-        first.stderr.contains("wrote gpucost-policy.toml"),
-        "{}",
-        first.stderr
-    );
+    assert!(first.stderr.contains("wrote gpucost-policy.toml"), "{}", first.stderr);
     let checked = world.run(&["check", "--demo"]);
     assert!([0, 3, 100].contains(&checked.code), "{}", checked.stderr);
     assert_eq!(world.listing(), [POLICY]);
@@ -420,11 +383,7 @@ fn the_starting_policy_is_written_once_and_works() {
     world.file(POLICY, "mine");
     let second = world.run(&["check", "init"]);
     assert_eq!(second.code, 2);
-    assert!(
-        second.stderr.contains("already exists"),
-        "{}",
-        second.stderr
-    );
+    assert!(second.stderr.contains("already exists"), "{}", second.stderr);
     let left = std::fs::read_to_string(world.path(POLICY)).expect("the policy");
     assert_eq!(left, "mine");
 
@@ -471,9 +430,7 @@ fn the_example_in_the_page_is_what_is_printed() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/check.md");
     let page = std::fs::read_to_string(path).expect("the page");
     let block = |language: &str| {
-        let (_, rest) = page
-            .split_once(&format!("```{language}\n"))
-            .expect("a block");
+        let (_, rest) = page.split_once(&format!("```{language}\n")).expect("a block");
         rest.split_once("```").expect("the block ends").0.to_owned()
     };
     let world = World::new();

@@ -18,9 +18,7 @@ fn settings_that_change_money_are_in_the_first_lines_of_every_format() {
     let world = World::new();
     assert_eq!(check(&world, BUDGET, &one(), &[]).code, 100);
     world.file("gpucost.toml", OPEN);
-    for format in [
-        "table", "wide", "markdown", "html", "github", "sarif", "junit", "slack",
-    ] {
+    for format in ["table", "wide", "markdown", "html", "github", "sarif", "junit", "slack"] {
         let outcome = check(&world, BUDGET, &one(), &["--format", format]);
         assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);
         // Markdown escapes underscores, and a heading of a page begins with a capital.
@@ -59,11 +57,7 @@ fn settings_that_change_money_are_in_the_first_lines_of_every_format() {
             ],
         })
     );
-    assert_holds(
-        &validator(&closed(schema("check.schema.json"))),
-        &report,
-        "with settings",
-    );
+    assert_holds(&validator(&closed(schema("check.schema.json"))), &report, "with settings");
 }
 
 #[test]

@@ -17,12 +17,7 @@ fn states_choose_workloads_as_classes_do() {
     let (idle, mostly) = (shown("idle"), shown("mostly-idle"));
     let names = |text: &str| {
         let rows = text.split("WORKLOADS").nth(1).unwrap_or_default();
-        let workloads = [
-            "llm-poc-old",
-            "nightly-eval",
-            "notebook-pavel",
-            "experiments",
-        ];
+        let workloads = ["llm-poc-old", "nightly-eval", "notebook-pavel", "experiments"];
         let listed = rows.split("\n\n").next().unwrap_or_default().to_owned();
         workloads.map(|name| listed.contains(name))
     };
@@ -125,9 +120,7 @@ fn what_takes_a_higher_risk_is_said_of_what_is_offered() {
     let of_demo = format!("3 workloads, $167,656.08 per month: {words}");
     assert_eq!(said(&[]), Some(of_demo));
     let world = World::new();
-    let text = world
-        .run(&["audit", "--risk", "low", "--demo", "mixed-fleet"])
-        .stdout;
+    let text = world.run(&["audit", "--risk", "low", "--demo", "mixed-fleet"]).stdout;
     assert!(!text.contains("$175,736.64 per month: what"), "{text}");
 }
 
@@ -146,18 +139,12 @@ fn a_target_leaves_the_least_risky_actions() {
     assert_eq!(report["summary"]["monthly_savings"], 28_690.98);
     let actions = report["workloads"].as_array().expect("a list").iter();
     let actions = actions.flat_map(|workload| workload["plan"]["actions"].as_array().cloned());
-    let mut kinds: Vec<Value> = actions
-        .flatten()
-        .map(|action| action["action"].clone())
-        .collect();
+    let mut kinds: Vec<Value> = actions.flatten().map(|action| action["action"].clone()).collect();
     kinds.retain(|kind| kind != "none");
     kinds.sort_by_key(Value::to_string);
     assert_eq!(kinds, ["release", "schedule", "stop", "stop"]);
     let text = demo(&["audit", "--target", "5"]).stdout;
-    assert!(
-        text.contains("less risky actions reach the target"),
-        "{text}"
-    );
+    assert!(text.contains("less risky actions reach the target"), "{text}");
     assert!(text.contains("Target 5%, $10,045.34 per month"), "{text}");
 }
 
@@ -171,10 +158,7 @@ fn a_target_out_of_reach_says_what_is_missing() {
     let low = demo(&["fix", "--target", "4%", "--format", "json"]).json();
     assert_eq!(low["target"]["reached"], true);
     let actions = low["actions"].as_array().expect("a list");
-    assert!(
-        actions.iter().all(|action| action["risk"] == "low"),
-        "{low}"
-    );
+    assert!(actions.iter().all(|action| action["risk"] == "low"), "{low}");
     for bad in ["0", "101%", "x"] {
         let outcome = World::new().run(&["audit", "--demo", "--target", bad]);
         assert_eq!(outcome.code, 2, "{bad}");

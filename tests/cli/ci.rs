@@ -32,11 +32,8 @@ fn the_page_shows_what_is_printed() {
     assert_eq!(examples.len(), 2);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments: Vec<&str> = command
-            .strip_prefix("$ gpucost ")
-            .expect("a command of gpucost")
-            .split(' ')
-            .collect();
+        let arguments: Vec<&str> =
+            command.strip_prefix("$ gpucost ").expect("a command of gpucost").split(' ').collect();
         let outcome = world.run(&arguments);
         assert_eq!(outcome.code, 100, "{}", outcome.stderr);
         assert_shows("docs/ci.md", shown, &outcome.stdout);
@@ -64,15 +61,13 @@ fn files_hold_to_the_schemas_of_their_systems() {
 fn script_of_action() -> String {
     let action = file("action.yml");
     let (_, script) = action.rsplit_once("      run: |\n").expect("a script");
-    let lines = script
-        .lines()
-        .map(|line| match line.strip_prefix("        ") {
-            Some(line) => line,
-            None => {
-                assert!(line.is_empty(), "{line}");
-                line
-            }
-        });
+    let lines = script.lines().map(|line| match line.strip_prefix("        ") {
+        Some(line) => line,
+        None => {
+            assert!(line.is_empty(), "{line}");
+            line
+        }
+    });
     lines.map(|line| format!("{line}\n")).collect()
 }
 
@@ -81,10 +76,7 @@ fn script_of_gitlab() -> String {
     let file = file("gitlab.yml");
     let (_, rest) = file.split_once("  script:\n").expect("a script");
     let lines = rest.lines().take_while(|line| line.starts_with("    "));
-    lines
-        .filter_map(|line| line.strip_prefix("    - "))
-        .map(|line| format!("{line}\n"))
-        .collect()
+    lines.filter_map(|line| line.strip_prefix("    - ")).map(|line| format!("{line}\n")).collect()
 }
 
 /// Runs a script where `gpucost` is on the path.
@@ -155,24 +147,14 @@ fn the_action_runs() {
         assert!(output.stderr.is_empty());
         let outputs = read(folder, "output");
         let summary = read(folder, "summary");
-        assert!(
-            outputs.starts_with(&format!("exit-code={code}\n")),
-            "{outputs}"
-        );
+        assert!(outputs.starts_with(&format!("exit-code={code}\n")), "{outputs}");
         if code == 2 {
             assert_eq!((stdout.as_str(), summary.as_str()), ("", ""));
             assert!(messages.contains("own.toml"), "{messages}");
             continue;
         }
-        assert!(
-            summary.starts_with("<!-- gpucost check -->\n### "),
-            "{summary}"
-        );
-        let kind = if code == 0 {
-            "::notice "
-        } else {
-            "::error file=own.toml,line=1,"
-        };
+        assert!(summary.starts_with("<!-- gpucost check -->\n### "), "{summary}");
+        let kind = if code == 0 { "::notice " } else { "::error file=own.toml,line=1," };
         assert!(stdout.starts_with(kind), "{stdout}");
         let sarif = outputs.lines().find_map(|line| line.strip_prefix("sarif="));
         let sarif = fs::read_to_string(sarif.expect("a path")).expect("a log");
@@ -226,11 +208,7 @@ fn arguments_are_split_as_a_shell_splits_them_and_not_run() {
         ("--demo --tag 'Name=llm-poc-old'", 0, "checked 1 instance"),
         ("--demo --exclude-tag \"Name=a b\"", 0, "checked 22 of 23"),
         ("--demo\n--tag Name=llm-poc-old", 0, "checked 1 instance"),
-        (
-            "--demo --tag '*=$(touch run)`touch run`; touch run'",
-            4,
-            "nothing to check",
-        ),
+        ("--demo --tag '*=$(touch run)`touch run`; touch run'", 4, "nothing to check"),
         ("--demo --tag 'Name=open", 2, "unmatched single quote"),
     ] {
         let (exit_code, stderr) = run(arguments);
@@ -301,14 +279,8 @@ fn the_action_checks_a_plan() {
     let summary = read(folder, "summary");
     let cost = "; \\$12,991.08 → \\$38,507.86 per month; ";
     assert!(summary.contains(cost), "{summary}");
-    assert!(
-        summary.contains("+\\$25,516.78 per month where priced; "),
-        "{summary}"
-    );
-    assert!(
-        stdout.starts_with("::error file=own.toml,line=1,"),
-        "{stdout}"
-    );
+    assert!(summary.contains("+\\$25,516.78 per month where priced; "), "{summary}");
+    assert!(stdout.starts_with("::error file=own.toml,line=1,"), "{stdout}");
     let outputs = read(folder, "output");
     let sarif = outputs.lines().find_map(|line| line.strip_prefix("sarif="));
     let sarif = fs::read_to_string(sarif.expect("a path")).expect("a log");
@@ -317,10 +289,7 @@ fn the_action_checks_a_plan() {
 
 #[test]
 fn missing_data_is_a_failure_unless_it_is_allowed() {
-    let estate = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/fixtures/rules/idle-gpu/missing.json"
-    );
+    let estate = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/idle-gpu/missing.json");
     let policy = "[[forbid]]\nrule = \"idle-gpu\"\n";
     let warning = "::warning title=GPU cost policy::";
     for (allowed, code) in [("false", 3), ("", 3), ("true", 0)] {
@@ -342,9 +311,7 @@ fn missing_data_is_a_failure_unless_it_is_allowed() {
         assert_eq!(stdout.contains(warning), code == 0, "{stdout}");
         let outputs = read(folder, "output");
         assert!(outputs.starts_with("exit-code=3\n"), "{outputs}");
-        let kept = outputs
-            .lines()
-            .find_map(|line| line.strip_prefix("estate="));
+        let kept = outputs.lines().find_map(|line| line.strip_prefix("estate="));
         assert!(Path::new(kept.expect("a path")).exists());
     }
 }
@@ -357,9 +324,7 @@ fn no_pipeline_passes_what_is_incomplete_unless_it_is_asked_to() {
         assert!(!text.contains("allow_failure"), "{name}");
     }
     let action = file("action.yml");
-    let (_, input) = action
-        .split_once("  allow-incomplete:\n")
-        .expect("an input");
+    let (_, input) = action.split_once("  allow-incomplete:\n").expect("an input");
     let default = input.lines().nth(1).expect("a default");
     assert_eq!(default.trim(), "default: \"false\"");
 }
@@ -370,10 +335,7 @@ fn the_job_of_gitlab_runs() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let folder = folder.path();
         fs::write(folder.join("gpucost-policy.toml"), policy).expect("a policy");
-        let estate = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/fixtures/rules/idle-gpu/fires.json"
-        );
+        let estate = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/idle-gpu/fires.json");
         let script = script_of_gitlab().replacen(
             "check --save",
             &format!("check --from {estate} --save"),

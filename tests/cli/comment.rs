@@ -34,12 +34,7 @@ impl CodeHost {
                 let is_known =
                     authorization.is_some_and(|header| header == "Bearer a-token-of-tests");
                 let (status, answer) = if is_known {
-                    answer(
-                        &mut held(&shared),
-                        &parts.method,
-                        &parts.uri.to_string(),
-                        &body,
-                    )
+                    answer(&mut held(&shared), &parts.method, &parts.uri.to_string(), &body)
                 } else {
                     (401, Value::Null)
                 };
@@ -65,10 +60,7 @@ impl CodeHost {
             .arg(&path)
             .args(more)
             .env("GH_TOKEN", token)
-            .env(
-                "GITHUB_API_URL",
-                format!("http://{}", self.server.address()),
-            )
+            .env("GITHUB_API_URL", format!("http://{}", self.server.address()))
             .env("GITHUB_REPOSITORY", "owner/project")
             .env_remove("COMMENT_AUTHOR")
             .env("no_proxy", "127.0.0.1")
@@ -105,9 +97,7 @@ fn answer(comments: &mut Comments, method: &Method, uri: &str, body: &[u8]) -> (
         comments.push((id, BOT.to_owned(), text()));
         return (201, json!({"id": id}));
     }
-    let id = rest
-        .strip_prefix("comments/")
-        .and_then(|id| id.parse().ok());
+    let id = rest.strip_prefix("comments/").and_then(|id| id.parse().ok());
     let comment = comments.iter_mut().find(|(own, _, _)| Some(*own) == id);
     match comment {
         Some((_, _, old)) if *method == Method::PATCH => {
@@ -119,9 +109,7 @@ fn answer(comments: &mut Comments, method: &Method, uri: &str, body: &[u8]) -> (
 }
 
 fn has_tools() -> bool {
-    ["curl", "jq"]
-        .iter()
-        .all(|name| Command::new(name).arg("--version").output().is_ok())
+    ["curl", "jq"].iter().all(|name| Command::new(name).arg("--version").output().is_ok())
 }
 
 fn assert_done(output: &Output) {
@@ -135,19 +123,15 @@ fn a_comment_is_written_once_and_then_over() {
         return skip("curl or jq is missing");
     }
     // More than a page of other people, one of whom has copied the first line.
-    let mut others: Comments = (1..=120)
-        .map(|id| (id, "somebody".to_owned(), format!("comment {id}")))
-        .collect();
+    let mut others: Comments =
+        (1..=120).map(|id| (id, "somebody".to_owned(), format!("comment {id}"))).collect();
     others[3].2 = "<!-- comment of gpucost -->\nmine".to_owned();
     let host = CodeHost::with(others.clone());
     assert_done(&host.comment("first \"report\"\n$1 `x`\n", &["7"], TOKEN));
     let written = host.comments();
     assert_eq!(written.len(), 121);
     assert_eq!(written[..120], others);
-    assert_eq!(
-        written[120].2,
-        "<!-- comment of gpucost -->\nfirst \"report\"\n$1 `x`\n"
-    );
+    assert_eq!(written[120].2, "<!-- comment of gpucost -->\nfirst \"report\"\n$1 `x`\n");
 
     assert_done(&host.comment("second\n", &["7"], TOKEN));
     let updated = host.comments();
@@ -190,11 +174,7 @@ fn a_refusal_fails_and_keeps_the_token() {
         return skip("curl or jq is missing");
     }
     let host = CodeHost::with(Vec::new());
-    for (more, token) in [
-        (&["7"][..], "another-token"),
-        (&["7/../8"], TOKEN),
-        (&["7"], ""),
-    ] {
+    for (more, token) in [(&["7"][..], "another-token"), (&["7/../8"], TOKEN), (&["7"], "")] {
         let output = host.comment("report\n", more, token);
         assert_ne!(output.status.code(), Some(0), "{more:?}");
         let said = [output.stdout, output.stderr].concat();

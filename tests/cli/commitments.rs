@@ -73,14 +73,8 @@ fn a_file_adds_and_replaces_and_is_recorded() {
     let file = world.file("payer.json", example().to_string());
     let recorded = saved(&world, &["--from", &path, "--commitments", &file]);
     let commitments = recorded["commitments"].as_array().expect("a list").clone();
-    let ids: Vec<&Value> = commitments
-        .iter()
-        .map(|commitment| &commitment["kind"])
-        .collect();
-    assert_eq!(
-        ids,
-        ["reserved-instances", "savings-plan", "capacity-reservation"]
-    );
+    let ids: Vec<&Value> = commitments.iter().map(|commitment| &commitment["kind"]).collect();
+    assert_eq!(ids, ["reserved-instances", "savings-plan", "capacity-reservation"]);
     assert_eq!(commitments[0]["count"], 2, "the file's");
 }
 
@@ -136,72 +130,33 @@ fn their_ids_are_masked_and_what_runs_in_one_still_does() {
 type InvalidValue = (fn(&mut Value), &'static str);
 
 const SLIPS: &[InvalidValue] = &[
-    (
-        |commitments| commitments[0]["kind"] = json!("gift"),
-        "unknown kind `gift`; expected ",
-    ),
-    (
-        |commitments| commitments[0]["colour"] = json!("red"),
-        "unknown key `colour`; expected ",
-    ),
-    (
-        |commitments| commitments[0]["count"] = json!("two"),
-        "found the string \"two\", expected",
-    ),
-    (
-        |commitments| commitments[0]["count"] = json!(0),
-        "`count` of 4fa7bd2e",
-    ),
+    (|commitments| commitments[0]["kind"] = json!("gift"), "unknown kind `gift`; expected "),
+    (|commitments| commitments[0]["colour"] = json!("red"), "unknown key `colour`; expected "),
+    (|commitments| commitments[0]["count"] = json!("two"), "found the string \"two\", expected"),
+    (|commitments| commitments[0]["count"] = json!(0), "`count` of 4fa7bd2e"),
     (
         |commitments| commitments[0]["class"] = json!("first"),
         "`first` is not a known offering class",
     ),
-    (
-        |commitments| commitments[0]["payment"] = json!("later"),
-        "`later` is not a known payment",
-    ),
+    (|commitments| commitments[0]["payment"] = json!("later"), "`later` is not a known payment"),
     (
         |commitments| commitments[0]["end"] = json!("2026-01-01T00:00:00Z"),
         "is not after its `start`",
     ),
-    (
-        |commitments| commitments[0]["start"] = json!("soon"),
-        "`soon` is not an RFC 3339 time",
-    ),
-    (
-        |commitments| commitments[0]["upfront"] = json!("-1"),
-        "`upfront`: `-1` is negative",
-    ),
-    (
-        |commitments| commitments[0]["currency"] = json!("XAU"),
-        "`XAU` is not a known currency",
-    ),
+    (|commitments| commitments[0]["start"] = json!("soon"), "`soon` is not an RFC 3339 time"),
+    (|commitments| commitments[0]["upfront"] = json!("-1"), "`upfront`: `-1` is negative"),
+    (|commitments| commitments[0]["currency"] = json!("XAU"), "`XAU` is not a known currency"),
     (
         |commitments| commitments[1]["commitment_hourly"] = json!("79228162514264337593543950335"),
         "`commitment_hourly` is not between 0 and 1000000",
     ),
-    (
-        |commitments| commitments[1]["term"] = json!("2yr-no-upfront"),
-        "is not a known term",
-    ),
-    (
-        |commitments| commitments[1]["family"] = Value::Null,
-        "needs `region` and `family`",
-    ),
-    (
-        |commitments| commitments[2]["available"] = json!(5),
-        "more than its total of 4",
-    ),
-    (
-        |commitments| commitments[2]["id"] = commitments[1]["id"].clone(),
-        "duplicate commitment",
-    ),
+    (|commitments| commitments[1]["term"] = json!("2yr-no-upfront"), "is not a known term"),
+    (|commitments| commitments[1]["family"] = Value::Null, "needs `region` and `family`"),
+    (|commitments| commitments[2]["available"] = json!(5), "more than its total of 4"),
+    (|commitments| commitments[2]["id"] = commitments[1]["id"].clone(), "duplicate commitment"),
     (
         |commitments| {
-            commitments[2]
-                .as_object_mut()
-                .expect("an object")
-                .remove("zone");
+            commitments[2].as_object_mut().expect("an object").remove("zone");
         },
         "the key `zone` is missing",
     ),
@@ -217,20 +172,10 @@ fn slips_are_named_in_the_file_and_in_the_estate() {
         let outcome = world.run(&["audit", "--demo", "--commitments", &file]);
         assert_eq!(outcome.code, 2, "{words}: {}", outcome.stderr);
         assert!(outcome.stdout.is_empty());
+        assert!(outcome.stderr.contains(words), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("invalid commitments file "), "{}", outcome.stderr);
         assert!(
-            outcome.stderr.contains(words),
-            "{words}: {}",
-            outcome.stderr
-        );
-        assert!(
-            outcome.stderr.contains("invalid commitments file "),
-            "{}",
-            outcome.stderr
-        );
-        assert!(
-            outcome
-                .stderr
-                .contains("hint: see docs/estate.md for the fields of each commitment"),
+            outcome.stderr.contains("hint: see docs/estate.md for the fields of each commitment"),
             "{}",
             outcome.stderr
         );
@@ -239,16 +184,8 @@ fn slips_are_named_in_the_file_and_in_the_estate() {
         let path = world.estate("estate.json", &estate);
         let outcome = world.run(&["audit", "--from", &path]);
         assert_eq!(outcome.code, 2, "{words}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(words),
-            "{words}: {}",
-            outcome.stderr
-        );
-        assert!(
-            outcome.stderr.contains("at `commitments"),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(words), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("at `commitments"), "{}", outcome.stderr);
     }
 }
 
@@ -261,24 +198,12 @@ fn a_file_that_is_not_there_ends_early_or_is_something_else() {
         outcome.stderr
     };
     let missing = run(&world.path("nowhere.json"));
-    assert!(
-        missing.contains("error: cannot read the commitments file"),
-        "{missing}"
-    );
-    assert!(
-        missing.contains("check the path passed to `--commitments`"),
-        "{missing}"
-    );
+    assert!(missing.contains("error: cannot read the commitments file"), "{missing}");
+    assert!(missing.contains("check the path passed to `--commitments`"), "{missing}");
     let half = run(&world.file("half.json", "[{\"kind\": "));
-    assert!(
-        half.contains("is not a complete list of commitments"),
-        "{half}"
-    );
+    assert!(half.contains("is not a complete list of commitments"), "{half}");
     let other = run(&world.file("other.json", "{\"commitments\": []}"));
-    assert!(
-        other.contains("found an object, expected a list"),
-        "{other}"
-    );
+    assert!(other.contains("found an object, expected a list"), "{other}");
 }
 
 #[test]

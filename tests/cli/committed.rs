@@ -54,14 +54,11 @@ fn the_page_shows_what_is_printed() {
     let world = World::new();
     let path = world.estate("estate.json", &shared_reservation());
     let examples = blocks(&page("commitments.md"), "text");
-    let [derivation] = examples.as_slice() else {
-        panic!("{examples:?}")
-    };
+    let [derivation] = examples.as_slice() else { panic!("{examples:?}") };
     let audit = world.run(&["audit", "--from", &path, "--format", "wide"]);
-    for (amount, words) in [
-        ("$308.44", "ri-1 until 2027-02-01"),
-        ("$154.22", "ri-1 until 2027-02-01"),
-    ] {
+    for (amount, words) in
+        [("$308.44", "ri-1 until 2027-02-01"), ("$154.22", "ri-1 until 2027-02-01")]
+    {
         let has_both = |line: &str| line.contains(amount) && line.contains(words);
         assert!(audit.stdout.lines().any(has_both), "{}", audit.stdout);
     }
@@ -92,34 +89,14 @@ fn the_documents_say_what_is_paid_until_when_and_to_what() {
     };
     assert_eq!(
         figures(0),
-        json!([
-            "i-idle",
-            "mixed",
-            553.23,
-            0.757853,
-            308.44,
-            "2027-02-01",
-            ["ri-1"]
-        ])
+        json!(["i-idle", "mixed", 553.23, 0.757853, 308.44, "2027-02-01", ["ri-1"]])
     );
     assert_eq!(
         figures(1),
-        json!([
-            "i-day",
-            "reserved",
-            154.22,
-            0.63378,
-            154.22,
-            "2027-02-01",
-            ["ri-1"]
-        ])
+        json!(["i-day", "reserved", 154.22, 0.63378, 154.22, "2027-02-01", ["ri-1"]])
     );
     let csv = world.run(&["audit", "--from", &path, "--format", "csv"]);
-    assert!(
-        csv.stdout.contains(",308.44,2027-02-01,ri-1,,"),
-        "{}",
-        csv.stdout
-    );
+    assert!(csv.stdout.contains(",308.44,2027-02-01,ri-1,,"), "{}", csv.stdout);
     // On demand nothing is committed, which is not zero of something.
     let free = world.estate("free.json", &one());
     let outcome = world.run(&["audit", "--from", &free, "--format", "json"]);
@@ -150,11 +127,7 @@ fn nobody_is_told_to_move_what_is_paid_ahead() {
     let reported = "billed as reserved: ri-1 until 2027-02-01";
     assert!(outcome.stdout.contains(reported), "{}", outcome.stdout);
     let outcome = world.run(&["spot", "--from", &path]);
-    assert!(
-        outcome.stdout.contains("billed as reserved"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.contains("billed as reserved"), "{}", outcome.stdout);
 }
 
 /// Findings about commitments, and the figures of one workload.
@@ -198,10 +171,7 @@ fn a_filter_changes_nothing_about_who_is_paid_for() {
     let text = fs::read_to_string(&saved).expect("it was saved");
     let recorded: Value = serde_json::from_str(&text).expect("JSON");
     let other = recorded["out_of_scope"][0].to_string();
-    assert!(
-        other.contains("i-day") && !other.contains("by-day"),
-        "{text}"
-    );
+    assert!(other.contains("i-day") && !other.contains("by-day"), "{text}");
     // Without a commitment nothing of it stays.
     let mut free = shared_reservation();
     free["commitments"] = json!([]);

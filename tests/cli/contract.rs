@@ -27,12 +27,7 @@ fn audit_demo(format: &str) -> Outcome {
 }
 
 fn demo_documents() -> [(&'static str, &'static Outcome); 4] {
-    [
-        ("table", &DEMO_TABLE),
-        ("wide", &DEMO_WIDE),
-        ("json", &DEMO),
-        ("csv", &DEMO_CSV),
-    ]
+    [("table", &DEMO_TABLE), ("wide", &DEMO_WIDE), ("json", &DEMO), ("csv", &DEMO_CSV)]
 }
 
 /// The name of the audit whose estate has bought ahead.
@@ -40,12 +35,8 @@ const OWNED: &str = "owned";
 /// The ids of what it bought.
 const BOUGHT: [&str; 2] = ["cr-1", "ri-1"];
 
-const CLASSES: &[&str] = &[
-    "overprovisioned",
-    "underutilized",
-    "well-utilized",
-    "insufficient-data",
-];
+const CLASSES: &[&str] =
+    &["overprovisioned", "underutilized", "well-utilized", "insufficient-data"];
 const STATES: &[&str] = &[
     "idle",
     "idle-so-far",
@@ -56,32 +47,11 @@ const STATES: &[&str] = &[
     "bursty",
     "steady",
 ];
-const KINDS: &[&str] = &[
-    "training",
-    "serving",
-    "batch",
-    "evaluation",
-    "development",
-    "unknown",
-];
-const OPTIONS: &[&str] = &[
-    "on-demand",
-    "spot",
-    "reserved",
-    "savings-plan",
-    "capacity-block",
-    "mixed",
-];
-const ACTIONS: &[&str] = &[
-    "stop",
-    "release",
-    "schedule",
-    "rightsize",
-    "share",
-    "spot",
-    "commit",
-    "none",
-];
+const KINDS: &[&str] = &["training", "serving", "batch", "evaluation", "development", "unknown"];
+const OPTIONS: &[&str] =
+    &["on-demand", "spot", "reserved", "savings-plan", "capacity-block", "mixed"];
+const ACTIONS: &[&str] =
+    &["stop", "release", "schedule", "rightsize", "share", "spot", "commit", "none"];
 const RISKS: &[&str] = &["low", "medium", "high"];
 const CURRENCIES: &[&str] = &["USD", "CNY"];
 const SEVERITIES: &[&str] = &["info", "warning", "critical"];
@@ -106,10 +76,7 @@ fn document() -> Shape {
             "prices",
             Object(vec![
                 ("currency", Word(CURRENCIES)),
-                (
-                    "origins",
-                    Object(vec![("bundled", Count), ("api", Count), ("user", Count)]),
-                ),
+                ("origins", Object(vec![("bundled", Count), ("api", Count), ("user", Count)])),
                 ("oldest_effective_date", maybe(Date)),
             ]),
         ),
@@ -119,12 +86,7 @@ fn document() -> Shape {
         ("findings", list(finding())),
         (
             "gaps",
-            list(Object(vec![
-                ("what", Name),
-                ("where", Name),
-                ("reason", Name),
-                ("hint", Name),
-            ])),
+            list(Object(vec![("what", Name), ("where", Name), ("reason", Name), ("hint", Name)])),
         ),
         (
             "api",
@@ -176,10 +138,7 @@ fn summary() -> Shape {
         ("unused_monthly_cost", maybe(Money)),
         ("plan_risk", Word(RISKS)),
         ("savings_percent", maybe(Percent)),
-        (
-            "by_classification",
-            Object(CLASSES.iter().map(|name| (*name, class())).collect()),
-        ),
+        ("by_classification", Object(CLASSES.iter().map(|name| (*name, class())).collect())),
         (
             "funnel",
             Object(vec![
@@ -208,11 +167,7 @@ fn workload() -> Shape {
         ("instance_type", Name),
         (
             "gpu",
-            maybe(Object(vec![
-                ("model", Name),
-                ("count", Figure),
-                ("vram_mib", maybe(Count)),
-            ])),
+            maybe(Object(vec![("model", Name), ("count", Figure), ("vram_mib", maybe(Count))])),
         ),
         ("running", Flag),
         ("purchase_option", Word(OPTIONS)),
@@ -247,10 +202,7 @@ fn workload() -> Shape {
                     "actions",
                     list(Object(vec![
                         ("action", Word(ACTIONS)),
-                        (
-                            "to",
-                            maybe(Object(vec![("instance_type", Name), ("count", Count)])),
-                        ),
+                        ("to", maybe(Object(vec![("instance_type", Name), ("count", Count)]))),
                         ("detail", Name),
                         ("monthly_savings", Money),
                         ("waste_monthly_savings", Money),
@@ -266,10 +218,7 @@ fn workload() -> Shape {
 
 fn utilization() -> Shape {
     Object(vec![
-        (
-            "signal",
-            Word(&["gpu_utilization", "gpu_power_utilization"]),
-        ),
+        ("signal", Word(&["gpu_utilization", "gpu_power_utilization"])),
         ("effective", maybe(Percent)),
         ("mean", Percent),
         ("p50", Percent),
@@ -282,16 +231,7 @@ fn utilization() -> Shape {
         ("n_samples", Count),
         ("expected_samples", Count),
         ("coverage", Share),
-        (
-            "source",
-            Word(&[
-                "cloudwatch-agent",
-                "prometheus",
-                "ec2",
-                "sagemaker",
-                "generated",
-            ]),
-        ),
+        ("source", Word(&["cloudwatch-agent", "prometheus", "ec2", "sagemaker", "generated"])),
         ("joined_by_hostname", Count),
     ])
 }
@@ -387,27 +327,15 @@ fn sums_are_those_of_the_rows_to_the_cent() {
         let priced = rows().any(|row| !row["monthly_cost"].is_null());
         let total = |key: &str| {
             let sum = cents(&summary[key]);
-            assert_eq!(
-                sum.is_some(),
-                priced || rows().next().is_none(),
-                "{name}: {key}"
-            );
+            assert_eq!(sum.is_some(), priced || rows().next().is_none(), "{name}: {key}");
             sum.unwrap_or(0)
         };
         let cost = total("monthly_cost");
         assert_eq!(cost, sum(rows().map(|row| &row["monthly_cost"])), "{name}");
         let unused_cost = sum(unused.iter().map(|row| &row["monthly_cost"]));
-        assert_eq!(
-            cents(&summary["unused_monthly_cost"]).unwrap_or(0),
-            unused_cost,
-            "{name}"
-        );
+        assert_eq!(cents(&summary["unused_monthly_cost"]).unwrap_or(0), unused_cost, "{name}");
         let savings = total("monthly_savings");
-        assert_eq!(
-            savings,
-            total("monthly_waste") + total("monthly_optimization"),
-            "{name}"
-        );
+        assert_eq!(savings, total("monthly_waste") + total("monthly_optimization"), "{name}");
         assert_eq!(savings, cost - total("planned_monthly_cost"), "{name}");
         let actions = rows().flat_map(|row| all(&row["plan"], "actions"));
         assert_eq!(
@@ -415,16 +343,8 @@ fn sums_are_those_of_the_rows_to_the_cent() {
             sum(actions.clone().map(|a| &a["waste_monthly_savings"])),
             "{name}"
         );
-        assert_eq!(
-            cents(&summary["annual_savings"]),
-            priced.then_some(12 * savings),
-            "{name}"
-        );
-        assert_eq!(
-            savings,
-            sum(actions.map(|a| &a["monthly_savings"])),
-            "{name}"
-        );
+        assert_eq!(cents(&summary["annual_savings"]), priced.then_some(12 * savings), "{name}");
+        assert_eq!(savings, sum(actions.map(|a| &a["monthly_savings"])), "{name}");
         for workload in rows() {
             let plan = &workload["plan"];
             let saved = sum(all(plan, "actions").iter().map(|a| &a["monthly_savings"]));
@@ -442,10 +362,7 @@ fn sums_are_those_of_the_rows_to_the_cent() {
             ("instances", summary["instances"].as_u64().expect("a count")),
             ("gpus", summary["gpus"].as_u64().expect("a count")),
         ] {
-            let parts: u64 = classes
-                .values()
-                .filter_map(|class| class[key].as_u64())
-                .sum();
+            let parts: u64 = classes.values().filter_map(|class| class[key].as_u64()).sum();
             assert_eq!(parts, whole, "{name}: {key}");
         }
         let instances: usize = workloads.iter().map(|w| all(w, "instances").len()).sum();
@@ -453,10 +370,7 @@ fn sums_are_those_of_the_rows_to_the_cent() {
         if cost > 0 {
             let percent = summary["savings_percent"].as_f64().expect("a percentage");
             let expected = savings as f64 / cost as f64 * 100.0;
-            assert!(
-                (percent - expected).abs() <= 0.005_000_1,
-                "{name}: {percent}"
-            );
+            assert!((percent - expected).abs() <= 0.005_000_1, "{name}: {percent}");
         }
     }
 }
@@ -522,10 +436,8 @@ fn a_row_in_another_currency_than_the_sums_says_so() {
     assert_eq!(back["summary"]["workloads_unchanged"], 2);
     for (command, key) in [("inventory", "instances"), ("spot", "workloads")] {
         let document = run(&[command, "--from", &new]);
-        let currencies: BTreeSet<&str> = all(&document, key)
-            .iter()
-            .filter_map(|row| row["currency"].as_str())
-            .collect();
+        let currencies: BTreeSet<&str> =
+            all(&document, key).iter().filter_map(|row| row["currency"].as_str()).collect();
         assert_eq!(currencies, BTreeSet::from(["CNY", "USD"]), "{command}");
     }
 }
@@ -549,33 +461,20 @@ fn lists_are_in_their_stated_order() {
             .iter()
             .map(|w| (Reverse(cents(&w["monthly_cost"])), text(&w["id"])))
             .collect();
-        assert!(
-            workloads.is_sorted_by(|left, right| left < right),
-            "{name}: {workloads:?}"
-        );
+        assert!(workloads.is_sorted_by(|left, right| left < right), "{name}: {workloads:?}");
         let findings: Vec<_> = all(&audit, "findings")
             .iter()
             .map(|f| {
                 let severity = rank(SEVERITIES, &f["severity"]);
-                (
-                    Reverse(cents(&f["monthly_savings"])),
-                    Reverse(severity),
-                    text(&f["id"]),
-                )
+                (Reverse(cents(&f["monthly_savings"])), Reverse(severity), text(&f["id"]))
             })
             .collect();
-        assert!(
-            findings.is_sorted_by(|left, right| left < right),
-            "{name}: {findings:?}"
-        );
+        assert!(findings.is_sorted_by(|left, right| left < right), "{name}: {findings:?}");
         let gaps: Vec<_> = all(&audit, "gaps")
             .iter()
             .map(|g| ["what", "where", "reason", "hint"].map(|key| text(&g[key])))
             .collect();
-        assert!(
-            gaps.is_sorted_by(|left, right| left < right),
-            "{name}: {gaps:?}"
-        );
+        assert!(gaps.is_sorted_by(|left, right| left < right), "{name}: {gaps:?}");
         for workload in all(&audit, "workloads") {
             let instances: Vec<_> = all(workload, "instances").iter().map(text).collect();
             assert!(instances.is_sorted_by(|left, right| left < right), "{name}");
@@ -583,17 +482,11 @@ fn lists_are_in_their_stated_order() {
                 .iter()
                 .map(|gpu| (text(&gpu["instance"]), gpu["index"].as_u64()))
                 .collect();
-            assert!(
-                gpus.is_sorted_by(|left, right| left < right),
-                "{name}: {gpus:?}"
-            );
+            assert!(gpus.is_sorted_by(|left, right| left < right), "{name}: {gpus:?}");
         }
         for key in ["accounts", "regions"] {
             let names: Vec<_> = all(&audit["scope"], key).iter().map(text).collect();
-            assert!(
-                names.is_sorted_by(|left, right| left < right),
-                "{name}: {names:?}"
-            );
+            assert!(names.is_sorted_by(|left, right| left < right), "{name}: {names:?}");
         }
     }
 }
@@ -607,11 +500,7 @@ fn findings_name_their_rule_and_workload_and_carry_evidence() {
             .iter()
             .filter_map(|workload| workload["id"].as_str())
             .collect();
-        assert_eq!(
-            workloads.len(),
-            all(&audit, "workloads").len(),
-            "{name}: an id twice"
-        );
+        assert_eq!(workloads.len(), all(&audit, "workloads").len(), "{name}: an id twice");
         for finding in all(&audit, "findings") {
             let of = |key: &str| finding[key].as_str().expect("text");
             // A commitment stands where a workload would.
@@ -625,10 +514,7 @@ fn findings_name_their_rule_and_workload_and_carry_evidence() {
                 assert!(of_workloads.contains(of("rule")), "{name}: {finding}");
                 assert!(workloads.contains(of("workload")), "{name}: {finding}");
             }
-            assert!(
-                of("id").contains(of("rule")) && of("id").contains(of("workload")),
-                "{name}"
-            );
+            assert!(of("id").contains(of("rule")) && of("id").contains(of("workload")), "{name}");
             assert!(!all(finding, "evidence").is_empty(), "{name}: {finding}");
         }
     }
@@ -670,18 +556,10 @@ fn the_order_of_the_instances_in_the_file_does_not_matter() {
         let mut instance = estate["instances"][0].clone();
         instance["id"] = format!("i-{number}").into();
         instance["instance_type"] = ["g5.xlarge", "g6.xlarge"][number % 2].into();
-        estate["instances"]
-            .as_array_mut()
-            .expect("a list")
-            .push(instance);
+        estate["instances"].as_array_mut().expect("a list").push(instance);
         let mut series = estate["metrics"].as_array().expect("a list")[..6].to_vec();
-        series
-            .iter_mut()
-            .for_each(|metric| metric["instance"] = format!("i-{number}").into());
-        estate["metrics"]
-            .as_array_mut()
-            .expect("a list")
-            .extend(series);
+        series.iter_mut().for_each(|metric| metric["instance"] = format!("i-{number}").into());
+        estate["metrics"].as_array_mut().expect("a list").extend(series);
     }
     let world = World::new();
     let forward = world.audit(&estate);
@@ -695,10 +573,7 @@ fn the_order_of_the_instances_in_the_file_does_not_matter() {
 #[test]
 fn no_control_character_leaves_in_a_document() {
     for (format, outcome) in demo_documents() {
-        let stray = outcome
-            .stdout
-            .chars()
-            .find(|c| c.is_control() && *c != '\n');
+        let stray = outcome.stdout.chars().find(|c| c.is_control() && *c != '\n');
         assert_eq!(stray, None, "{format}");
     }
 }
@@ -706,17 +581,11 @@ fn no_control_character_leaves_in_a_document() {
 #[test]
 fn json_of_inventory_and_metrics_has_its_version_and_a_row_for_each_instance() {
     let world = World::new();
-    let inventory = world
-        .run(&["inventory", "--demo", "--format", "json"])
-        .json();
+    let inventory = world.run(&["inventory", "--demo", "--format", "json"]).json();
     assert_eq!(inventory["schema_version"], "2");
     assert_eq!(all(&inventory, "instances").len(), 23);
     let rate = |row: &Value| problems(&maybe(Rate), &row["hourly_cost"]);
-    assert!(
-        all(&inventory, "instances")
-            .iter()
-            .all(|row| rate(row).is_empty())
-    );
+    assert!(all(&inventory, "instances").iter().all(|row| rate(row).is_empty()));
     let metrics = world.run(&["metrics", "--demo", "--format", "json"]).json();
     assert_eq!(metrics["schema_version"], "2");
     assert_eq!(all(&metrics, "instances").len(), 22, "the running ones");

@@ -63,9 +63,7 @@ fn examples_of_chargeback_print_what_the_page_shows() {
 
 #[test]
 fn every_column_beyond_focus_is_in_its_page() {
-    let focus = World::new()
-        .run(&["audit", "--demo", "--format", "focus"])
-        .stdout;
+    let focus = World::new().run(&["audit", "--demo", "--format", "focus"]).stdout;
     let text = page("chargeback.md");
     let columns = focus.lines().next().expect("a header").split(',');
     let added: Vec<&str> = columns.filter(|column| column.starts_with("x_")).collect();

@@ -9,21 +9,13 @@ use std::collections::BTreeMap;
 /// Header and rows of a document.
 fn table(text: &str) -> (Vec<String>, Vec<BTreeMap<String, String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header: Vec<String> = reader
-        .headers()
-        .expect("a header")
-        .iter()
-        .map(str::to_owned)
-        .collect();
+    let header: Vec<String> =
+        reader.headers().expect("a header").iter().map(str::to_owned).collect();
     let rows = reader
         .records()
         .map(|record| {
             let record = record.expect("as many cells as columns");
-            header
-                .iter()
-                .cloned()
-                .zip(record.iter().map(str::to_owned))
-                .collect()
+            header.iter().cloned().zip(record.iter().map(str::to_owned)).collect()
         })
         .collect();
     (header, rows)
@@ -79,10 +71,7 @@ fn one_header_and_one_row_a_workload_with_the_figures_of_the_json() {
         let number = |column: &str| row[column].parse::<f64>().ok();
         assert_eq!(number("monthly_cost"), workload["monthly_cost"].as_f64());
         assert_eq!(number("hourly_cost"), workload["hourly_cost"].as_f64());
-        assert_eq!(
-            number("utilization_mean"),
-            workload["utilization"]["mean"].as_f64()
-        );
+        assert_eq!(number("utilization_mean"), workload["utilization"]["mean"].as_f64());
         assert_eq!(
             number("plan_planned_monthly_cost"),
             workload["plan"]["planned_monthly_cost"].as_f64()
@@ -96,11 +85,7 @@ fn flattened(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     match value {
         Value::Object(all) if prefix != "tags" => {
             for (key, member) in all {
-                let name = if prefix.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{prefix}_{key}")
-                };
+                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}_{key}") };
                 flattened(&name, member, into);
             }
         }
@@ -122,31 +107,22 @@ fn every_key_of_a_workload_is_a_column_with_its_value() {
         // The actions share their cells.
         let actions = plan["actions"].as_array().cloned().unwrap_or_default();
         let joined = |key: &str| {
-            let words = actions
-                .iter()
-                .map(|action| action[key].as_str().expect("words"));
+            let words = actions.iter().map(|action| action[key].as_str().expect("words"));
             words.collect::<Vec<_>>().join("; ")
         };
         if let Some(last) = actions.last() {
-            let saved = actions
-                .iter()
-                .map(|action| action["monthly_savings"].as_f64());
-            let cents: f64 = saved
-                .map(|saving| (saving.expect("money") * 100.0).round())
-                .sum();
+            let saved = actions.iter().map(|action| action["monthly_savings"].as_f64());
+            let cents: f64 = saved.map(|saving| (saving.expect("money") * 100.0).round()).sum();
             let moves = actions.iter().rev().find(|action| !action["to"].is_null());
             plan["action"] = json!(joined("action"));
             plan["detail"] = json!(joined("detail"));
             plan["monthly_savings"] = json!(cents / 100.0);
             plan["to"] = moves.unwrap_or(last)["to"].clone();
             let risks = ["low", "medium", "high"].into_iter().rev();
-            let highest = risks
-                .into_iter()
-                .find(|risk| actions.iter().any(|action| action["risk"] == *risk));
+            let highest =
+                risks.into_iter().find(|risk| actions.iter().any(|action| action["risk"] == *risk));
             plan["risk"] = json!(highest);
-            let caveats = actions
-                .iter()
-                .filter_map(|action| action["caveats"].as_array());
+            let caveats = actions.iter().filter_map(|action| action["caveats"].as_array());
             let caveats: Vec<&str> = caveats.flatten().filter_map(Value::as_str).collect();
             plan["caveats"] = json!(caveats.join("; "));
         }
@@ -182,10 +158,7 @@ fn every_key_of_a_workload_is_a_column_with_its_value() {
             seen.insert(key);
         }
     }
-    let own: Vec<&String> = header
-        .iter()
-        .filter(|column| !seen.contains(*column))
-        .collect();
+    let own: Vec<&String> = header.iter().filter(|column| !seen.contains(*column)).collect();
     assert!(own.is_empty(), "columns that no key has: {own:?}");
 }
 
@@ -195,10 +168,7 @@ fn numbers_parse_and_what_is_absent_is_empty() {
     for row in &rows {
         for column in NUMBERS {
             let cell = &row[*column];
-            assert!(
-                cell.is_empty() || cell.parse::<f64>().is_ok(),
-                "{column}: {cell}"
-            );
+            assert!(cell.is_empty() || cell.parse::<f64>().is_ok(), "{column}: {cell}");
         }
     }
     let unmeasured = rows

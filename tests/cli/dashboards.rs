@@ -67,40 +67,16 @@ fn metrics_are_the_figures_of_the_json() {
             ("gpucost_unpriced_instances", "unpriced_instances"),
             ("gpucost_ignored_workloads", "ignored_workloads"),
         ] {
-            assert_eq!(
-                sum(&families, name),
-                summary[key].as_f64(),
-                "{scope:?} {key}"
-            );
+            assert_eq!(sum(&families, name), summary[key].as_f64(), "{scope:?} {key}");
         }
-        for key in [
-            "allocated",
-            "active",
-            "unmeasured",
-            "unknown_allocation",
-            "effective",
-        ] {
+        for key in ["allocated", "active", "unmeasured", "unknown_allocation", "effective"] {
             let key = format!("{key}_gpus");
             let value = only(&families, &format!("gpucost_{key}"));
-            assert_eq!(
-                Some(value),
-                summary["funnel"][&key].as_f64(),
-                "{scope:?} {key}"
-            );
+            assert_eq!(Some(value), summary["funnel"][&key].as_f64(), "{scope:?} {key}");
         }
-        assert_eq!(
-            only(&families, "gpucost_gpus"),
-            summary["gpus"].as_f64().expect("a number")
-        );
-        let as_of: Timestamp = audit["as_of"]
-            .as_str()
-            .expect("a time")
-            .parse()
-            .expect("a time");
-        assert_eq!(
-            only(&families, "gpucost_audit_timestamp_seconds"),
-            as_of.as_second() as f64
-        );
+        assert_eq!(only(&families, "gpucost_gpus"), summary["gpus"].as_f64().expect("a number"));
+        let as_of: Timestamp = audit["as_of"].as_str().expect("a time").parse().expect("a time");
+        assert_eq!(only(&families, "gpucost_audit_timestamp_seconds"), as_of.as_second() as f64);
         // Each workload, finding and gap once.
         let workloads = list(&audit["workloads"]);
         let ids: BTreeSet<&str> = families
@@ -109,33 +85,20 @@ fn metrics_are_the_figures_of_the_json() {
             .flatten()
             .map(|(labels, _)| labels["id"].as_str())
             .collect();
-        let expected: BTreeSet<&str> = workloads
-            .iter()
-            .map(|workload| workload["id"].as_str().expect("an id"))
-            .collect();
+        let expected: BTreeSet<&str> =
+            workloads.iter().map(|workload| workload["id"].as_str().expect("an id")).collect();
         assert_eq!(ids, expected, "{scope:?}");
         let gpus = sum(&families, "gpucost_workload_gpus").unwrap_or(0.0);
-        assert_eq!(
-            gpus,
-            summary["gpus"].as_f64().expect("a number"),
-            "{scope:?}"
-        );
+        assert_eq!(gpus, summary["gpus"].as_f64().expect("a number"), "{scope:?}");
         let findings = sum(&families, "gpucost_findings").unwrap_or(0.0);
         assert_eq!(findings, list(&audit["findings"]).len() as f64, "{scope:?}");
         let gaps = list(&audit["gaps"]).len() as f64;
         assert_eq!(only(&families, "gpucost_gaps"), gaps, "{scope:?}");
-        assert_eq!(
-            sum(&families, "gpucost_cause_gaps").unwrap_or(0.0),
-            gaps,
-            "{scope:?}"
-        );
+        assert_eq!(sum(&families, "gpucost_cause_gaps").unwrap_or(0.0), gaps, "{scope:?}");
         // What the page promises of their number.
         let samples: usize = families.values().map(Vec::len).sum();
         let unused = list(&audit["unused_commitments"]).len();
-        assert!(
-            samples <= 100 + 5 * workloads.len() + 2 * unused,
-            "{scope:?}: {samples}"
-        );
+        assert!(samples <= 100 + 5 * workloads.len() + 2 * unused, "{scope:?}: {samples}");
     }
 }
 
@@ -185,11 +148,7 @@ fn lint(text: &str) {
         .output()
         .expect("promtool can be run");
     let said = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&said)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
     assert_eq!(String::from_utf8_lossy(&said), "");
 }
 
@@ -215,14 +174,7 @@ fn only_the_most_expensive_thousand_workloads_have_series() {
 #[test]
 fn groups_are_made_in_queries() {
     let world = World::new();
-    let arguments = [
-        "audit",
-        "--demo",
-        "--format",
-        "openmetrics",
-        "--group-by",
-        "region",
-    ];
+    let arguments = ["audit", "--demo", "--format", "openmetrics", "--group-by", "region"];
     let outcome = world.run(&arguments);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
     let said = "error: `--group-by` cannot be used with `--format openmetrics`\nhint: group in";
@@ -234,10 +186,7 @@ fn the_alerts_pass_their_tests() {
     let Some(programs) = Programs::find() else {
         return;
     };
-    for arguments in [
-        ["check", "rules", "rules.yml"],
-        ["test", "rules", "rules.test.yml"],
-    ] {
+    for arguments in [["check", "rules", "rules.yml"], ["test", "rules", "rules.test.yml"]] {
         let output = programs
             .promtool()
             .args(arguments)
@@ -246,11 +195,7 @@ fn the_alerts_pass_their_tests() {
             .output()
             .expect("promtool can be run");
         let said = [output.stdout, output.stderr].concat();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&said)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
     }
 }
 
@@ -261,22 +206,14 @@ fn the_dashboard_holds_to_its_schema() {
     let schema = serde_json::from_str(include_str!("dashboard.schema.json")).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     let dashboard = dashboard();
-    let errors: Vec<String> = validator
-        .iter_errors(&dashboard)
-        .map(|error| error.to_string())
-        .collect();
+    let errors: Vec<String> =
+        validator.iter_errors(&dashboard).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 
     let variables = list(&dashboard["templating"]["list"]);
-    assert_eq!(
-        (variables.len(), &variables[0]["name"]),
-        (1, &json!("datasource"))
-    );
+    assert_eq!((variables.len(), &variables[0]["name"]), (1, &json!("datasource")));
     let panels = list(&dashboard["panels"]);
-    let ids: BTreeSet<i64> = panels
-        .iter()
-        .filter_map(|panel| panel["id"].as_i64())
-        .collect();
+    let ids: BTreeSet<i64> = panels.iter().filter_map(|panel| panel["id"].as_i64()).collect();
     assert_eq!(ids.len(), panels.len(), "no id twice");
     let mut cells = BTreeSet::new();
     for panel in panels {
@@ -322,15 +259,10 @@ fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
     let world = World::new();
     let owned = world.estate("owned.json", &owned());
     // A fleet with gaps, one with commitments, and reservations that end.
-    for scope in [
-        ["--demo", "starter"],
-        ["--demo", "mixed-fleet"],
-        ["--from", &owned],
-    ] {
+    for scope in [["--demo", "starter"], ["--demo", "mixed-fleet"], ["--from", &owned]] {
         let (text, audit) = audited(&scope);
-        let price = parse(&text)
-            .get("gpucost_oldest_price_timestamp_seconds")
-            .map(|samples| samples[0].1);
+        let price =
+            parse(&text).get("gpucost_oldest_price_timestamp_seconds").map(|samples| samples[0].1);
         let server = serving(text);
         let address = server.address().to_string();
         let targets = [(address.as_str(), "/metrics"), (address.as_str(), "/text")];
@@ -347,15 +279,8 @@ fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
             let now = Timestamp::now().as_second() as f64;
             let expected = expected(&query, &audit, price, now);
             // Clocks go on between the query and its expectation.
-            let tolerance = if query.contains("time()") {
-                60.0
-            } else {
-                0.001
-            };
-            assert!(
-                answer.keys().eq(expected.keys()),
-                "{query}: {answer:?}, {expected:?}"
-            );
+            let tolerance = if query.contains("time()") { 60.0 } else { 0.001 };
+            assert!(answer.keys().eq(expected.keys()), "{query}: {answer:?}, {expected:?}");
             for (key, value) in &answer {
                 let apart = (value - expected[key]).abs();
                 assert!(apart <= tolerance, "{query}: {answer:?}, {expected:?}");
@@ -369,15 +294,7 @@ fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
 
 /// The labels that distinguish results of a query.
 fn key(labels: &Labels) -> String {
-    let names = [
-        "action",
-        "classification",
-        "state",
-        "team",
-        "instance_type",
-        "rule",
-        "severity",
-    ];
+    let names = ["action", "classification", "state", "team", "instance_type", "rule", "severity"];
     let names = names.iter().chain(&["cause", "id"]);
     let values = names.filter_map(|name| labels.get(*name));
     values.cloned().collect::<Vec<_>>().join(" ")
@@ -387,10 +304,7 @@ fn key(labels: &Labels) -> String {
 fn expected(query: &str, audit: &Value, price: Option<f64>, now: f64) -> BTreeMap<String, f64> {
     let summary = &audit["summary"];
     let one = |value: Option<f64>| -> BTreeMap<String, f64> {
-        value
-            .into_iter()
-            .map(|value| (String::new(), value))
-            .collect()
+        value.into_iter().map(|value| (String::new(), value)).collect()
     };
     let total = |key: &str| one(summary[key].as_f64());
     let gpus = |key: &str| one(summary["funnel"][key].as_f64());
@@ -414,9 +328,7 @@ fn expected(query: &str, audit: &Value, price: Option<f64>, now: f64) -> BTreeMa
     let count = |_: &Value| Some(1.0);
     let map = |value: &Value, figure: &dyn Fn(&Value) -> Option<f64>| -> BTreeMap<String, f64> {
         let entries = value.as_object().expect("an object").iter();
-        entries
-            .filter_map(|(name, value)| Some((name.clone(), figure(value)?)))
-            .collect()
+        entries.filter_map(|(name, value)| Some((name.clone(), figure(value)?))).collect()
     };
     let workloads = &audit["workloads"];
     match query {
@@ -428,9 +340,7 @@ fn expected(query: &str, audit: &Value, price: Option<f64>, now: f64) -> BTreeMa
         "sum by (currency) (gpucost_unused_cost_monthly)" => total("unused_monthly_cost"),
         "sum by (currency) (gpucost_savings_monthly) / sum by (currency) (gpucost_cost_monthly)" => {
             // To two decimals of a percentage.
-            one(summary["savings_percent"]
-                .as_f64()
-                .map(|percent| percent / 100.0))
+            one(summary["savings_percent"].as_f64().map(|percent| percent / 100.0))
         }
         "sum(gpucost_effective_gpus) / (sum(gpucost_gpus) - sum(gpucost_unmeasured_gpus))" => {
             let part = |key: &str| summary["funnel"][key].as_f64().expect("a number");
@@ -471,18 +381,15 @@ fn expected(query: &str, audit: &Value, price: Option<f64>, now: f64) -> BTreeMa
             &|row| format!("{} {}", text(&row["rule"]), text(&row["severity"])),
             &count,
         ),
-        "sort_desc(sum by (cause) (gpucost_cause_gaps))" => sums(
-            &audit["gaps"],
-            &|row| row["cause"].as_str().unwrap_or("other").to_owned(),
-            &count,
-        ),
+        "sort_desc(sum by (cause) (gpucost_cause_gaps))" => {
+            sums(&audit["gaps"], &|row| row["cause"].as_str().unwrap_or("other").to_owned(), &count)
+        }
         "topk(20, gpucost_workload_savings_monthly > 0)" => list(workloads)
             .iter()
             .filter_map(|row| {
                 let actions = list(&row["plan"]["actions"]).iter();
-                let saved: f64 = actions
-                    .filter_map(|action| action["monthly_savings"].as_f64())
-                    .sum();
+                let saved: f64 =
+                    actions.filter_map(|action| action["monthly_savings"].as_f64()).sum();
                 let mut labels = Labels::new();
                 for name in ["id", "instance_type", "classification"] {
                     labels.insert(name.to_owned(), text(&row[name]));
@@ -546,9 +453,7 @@ fn the_page_names_every_metric_and_every_alert() {
     assert!(names.len() > 60, "{names:?}");
     let rules = std::fs::read_to_string(root().join("examples/dashboards/rules.yml"));
     let rules = rules.expect("the rules");
-    let alerts = rules
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("- alert: "));
+    let alerts = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
     names.extend(alerts.map(str::to_owned));
     names.retain(|name| !quoted.contains(name.as_str()));
     assert!(names.is_empty(), "not in docs/dashboards.md: {names:?}");

@@ -94,29 +94,19 @@ fn what_is_paid_for_and_does_not_run_is_in_the_comment_and_on_the_page() {
     let id = "cr-0d3a91c47be58f260";
     let (_, list) = comment.split_once("**DO FIRST").expect("a list");
     let list = list.split("\n**").next().expect("its rows");
-    let amounts = list
-        .lines()
-        .filter_map(|line| line.strip_prefix("| \\$")?.split(' ').next());
+    let amounts = list.lines().filter_map(|line| line.strip_prefix("| \\$")?.split(' ').next());
     let cents = amounts.map(|amount| amount.replace([',', '.'], "").parse::<i64>());
     // 3,359.17 + 63.00 + 40,179.20.
     assert_eq!(cents.sum::<Result<i64, _>>(), Ok(4_360_137));
     // 229,520.52 less those, and less the purchases: 3,517.05 + 1,622.89 + 1,230.25 + 498.12.
     assert!(comment.contains("179,050.84"), "{comment}");
     let (_, unused) = comment.split_once("**UNUSED").expect("a list");
-    for text in [
-        id,
-        "1 of 3 × p5.48xlarge in us-east-1d",
-        "40,179.20",
-        "0.00",
-    ] {
+    for text in [id, "1 of 3 × p5.48xlarge in us-east-1d", "40,179.20", "0.00"] {
         assert!(unused.contains(text), "{text}: {unused}");
     }
     let page = with("html");
     let unused = section(&page, "unused_commitments");
-    assert!(
-        unused.contains(id) && unused.contains("$40,179.20"),
-        "{unused}"
-    );
+    assert!(unused.contains(id) && unused.contains("$40,179.20"), "{unused}");
     let caveat = "capacity of this type may not be available again";
     assert!(section(&page, "do_first").contains(caveat), "{page}");
 }

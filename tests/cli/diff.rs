@@ -25,10 +25,7 @@ fn a_report_is_read_back_as_it_was_written() {
         workload.mean_percent = workload.mean_percent.map(|mean| (mean * 1e4).round() / 1e4);
     }
     assert_eq!(read, expected);
-    assert_eq!(
-        REPORT_VERSIONS.last(),
-        Some(&gpucost::report::SCHEMA_VERSION)
-    );
+    assert_eq!(REPORT_VERSIONS.last(), Some(&gpucost::report::SCHEMA_VERSION));
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(DEMO.stdout.as_bytes()).expect("memory");
     let packed = world.file("report.json.gz", encoder.finish().expect("memory"));
@@ -44,15 +41,7 @@ fn what_an_older_or_later_program_leaves_out_or_adds_is_fine() {
     }
     for workload in report["workloads"].as_array_mut().expect("a list") {
         let workload = workload.as_object_mut().expect("an object");
-        for key in [
-            "kind",
-            "running",
-            "tags",
-            "currency",
-            "plan",
-            "utilization",
-            "gpus",
-        ] {
+        for key in ["kind", "running", "tags", "currency", "plan", "utilization", "gpus"] {
             workload.remove(key);
         }
         workload.insert("classification".to_owned(), json!("a-class-of-tomorrow"));
@@ -104,10 +93,7 @@ fn what_is_no_report_of_this_version_is_refused() {
             changed(&|report| report["summary"]["monthly_cost"] = json!(1e300)),
             "1e+300 is not a valid amount",
         ),
-        (
-            changed(&|report| report["as_of"] = json!("yesterday")),
-            "is not an audit report",
-        ),
+        (changed(&|report| report["as_of"] = json!("yesterday")), "is not an audit report"),
         (inventory.stdout, "is not an audit report"),
         (DEMO.stdout[..1_000].to_owned(), "is not an audit report"),
         ("{}".to_owned(), "missing field `schema_version`"),
@@ -138,9 +124,7 @@ fn an_estate_is_audited_first() {
     let world = World::new();
     let estate = world.estate("estate.json", &one());
     let report = world.path("report.json");
-    let written = world.run(&[
-        "audit", "--from", &estate, "--format", "json", "--output", &report,
-    ]);
+    let written = world.run(&["audit", "--from", &estate, "--format", "json", "--output", &report]);
     assert_eq!(written.code, 0, "{}", written.stderr);
     let diff = world.run(&["diff", &report, &estate, "--format", "json"]);
     assert_eq!(diff.code, 0, "{}", diff.stderr);
@@ -157,10 +141,7 @@ fn grown() -> Value {
     let mut more = estate["instances"][0].clone();
     more["id"] = json!("i-two");
     more["tags"] = json!({"Name": "two"});
-    estate["instances"]
-        .as_array_mut()
-        .expect("a list")
-        .push(more);
+    estate["instances"].as_array_mut().expect("a list").push(more);
     let metrics = estate["metrics"].as_array_mut().expect("a list");
     metrics.push(series("i-two", None, "cpu_utilization", "average", 30.0));
     estate
@@ -262,12 +243,8 @@ fn what_makes_audits_hard_to_compare_is_said() {
     let outcome = world.run(&["diff", &old, &new, "--format", "json"]);
     let diff = outcome.json();
     assert_eq!(diff["summary"]["monthly_cost"]["change"], Value::Null);
-    let caveats: Vec<&str> = diff["caveats"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let caveats: Vec<&str> =
+        diff["caveats"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert_eq!(
         caveats,
         [
@@ -307,24 +284,11 @@ fn what_only_one_audit_read_is_neither_removed_nor_saved() {
     for (less, caveats) in [
         (&denied, vec!["could not be read WHEN: us-west-2", LEFT_OUT]),
         (&spoilt, vec!["could not be read WHEN: i-two", LEFT_OUT]),
-        (
-            &narrow,
-            vec!["regions in scope only OTHER: us-west-2", LEFT_OUT],
-        ),
+        (&narrow, vec!["regions in scope only OTHER: us-west-2", LEFT_OUT]),
     ] {
         for (pair, when, other, counts) in [
-            (
-                [&both, less],
-                "now",
-                "before",
-                ["1 workload", "0 workloads"],
-            ),
-            (
-                [less, &both],
-                "before",
-                "now",
-                ["0 workloads", "1 workload"],
-            ),
+            ([&both, less], "now", "before", ["1 workload", "0 workloads"]),
+            ([less, &both], "before", "now", ["0 workloads", "1 workload"]),
         ] {
             for audited in [false, true] {
                 // As reports and as estates.
@@ -414,10 +378,7 @@ fn audits_of_different_tags_or_places_are_not_compared() {
             [&whole, &tagged],
             "they use different tag filters: none before, `--exclude-tag Name=two` now",
         ),
-        (
-            [&east, &west],
-            "they have no region in common: us-east-1 before, us-west-2 now",
-        ),
+        ([&east, &west], "they have no region in common: us-east-1 before, us-west-2 now"),
     ] {
         let outcome = world.run(&["diff", pair[0], pair[1]]);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
@@ -428,21 +389,14 @@ fn audits_of_different_tags_or_places_are_not_compared() {
     assert_eq!(world.run(&["diff", &tagged, &again]).code, 0);
     // A recorded estate keeps the tags that it was recorded with.
     let saved = world.path("saved.json");
-    audited(
-        "other.json",
-        &["--exclude-tag", "Name=two", "--save", &saved],
-    );
+    audited("other.json", &["--exclude-tag", "Name=two", "--save", &saved]);
     assert_eq!(world.run(&["diff", &tagged, &saved]).code, 0);
     assert_eq!(world.run(&["diff", &whole, &saved]).code, 2);
     // A gate does not take such a baseline either.
     world.file("gpucost-policy.toml", "[[budget]]\nmonthly_limit = 1\n");
     let outcome = world.run(&["check", "--from", &estate, "--baseline", &tagged]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(
-        outcome.stderr.contains("they use different tag filters"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("they use different tag filters"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -452,15 +406,8 @@ fn a_setting_for_other_commands_is_no_format_here() {
     world.file("gpucost.toml", "format = \"sarif\"\n");
     let outcome = world.run(&["diff", &old, &old]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome
-            .stderr
-            .contains("table, wide, json, csv, markdown, html, xlsx")
-    );
-    assert_eq!(
-        world.run(&["diff", &old, &old, "--format", "table"]).code,
-        0
-    );
+    assert!(outcome.stderr.contains("table, wide, json, csv, markdown, html, xlsx"));
+    assert_eq!(world.run(&["diff", &old, &old, "--format", "table"]).code, 0);
 }
 
 #[test]
@@ -487,13 +434,10 @@ fn unused_room_that_is_gone_is_a_row() {
     let plan = &diff["summary"]["plan"];
     assert_eq!(plan["planned_monthly_savings"], 50_469.68);
     assert_eq!(plan["monthly_saved"], 40_179.20);
-    for (format, words) in [
-        ("table", "PAID FOR BUT NOT RUNNING"),
-        ("markdown", "**PAID FOR BUT NOT RUNNING"),
-    ] {
-        let shown = world
-            .run(&["diff", &estate, &less, "--format", format])
-            .stdout;
+    for (format, words) in
+        [("table", "PAID FOR BUT NOT RUNNING"), ("markdown", "**PAID FOR BUT NOT RUNNING")]
+    {
+        let shown = world.run(&["diff", &estate, &less, "--format", format]).stdout;
         assert!(
             shown.contains(words) && shown.replace('\\', "").contains("-$40,179.20"),
             "{shown}"
@@ -536,12 +480,7 @@ fn a_diff_begins_and_ends_at_the_headlines_of_its_audits() {
     };
     // 730 hours of 1.006 reserved room, of two reservations at 0.63378, and 100 GiB at 0.08.
     assert_eq!(headline(&full), json!(1667.7));
-    for (old, new) in [
-        (&demo, &fewer),
-        (&fewer, &demo),
-        (&full, &bare),
-        (&bare, &full),
-    ] {
+    for (old, new) in [(&demo, &fewer), (&fewer, &demo), (&full, &bare), (&bare, &full)] {
         let diff = world.run(&["diff", old, new, "--format", "json"]).json();
         let total = &diff["summary"]["monthly_cost"];
         assert_eq!(total["old"], headline(old), "{old} {new}");
@@ -549,8 +488,7 @@ fn a_diff_begins_and_ends_at_the_headlines_of_its_audits() {
         assert_ne!(total["old"], total["new"], "{old} {new}");
         let rows = |list: &str, amount: &str| -> i64 {
             let rows = diff[list].as_array().expect("a list").iter();
-            rows.map(|row| cents(row.pointer(amount).expect("it has one")))
-                .sum()
+            rows.map(|row| cents(row.pointer(amount).expect("it has one"))).sum()
         };
         let change = rows("added", "/monthly_cost") - rows("removed", "/monthly_cost")
             + rows("changed", "/monthly_cost/change")

@@ -27,12 +27,7 @@ fn instance(id: &str, name: &str) -> Value {
 fn two_audits(second: &str) -> World {
     let world = World::new();
     for (as_of, start, end, instances) in [
-        (
-            "2026-11-01T07",
-            "2026-10-18",
-            "2026-11-01",
-            vec![instance("i-0a", "captions")],
-        ),
+        ("2026-11-01T07", "2026-10-18", "2026-11-01", vec![instance("i-0a", "captions")]),
         (
             "2026-11-08T07",
             "2026-10-25",
@@ -112,11 +107,7 @@ fn every_format_is_printed() {
     ] {
         let outcome = report(&world, &["--format", format]);
         assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);
-        assert!(
-            outcome.stdout.contains(says),
-            "{format}: {}",
-            outcome.stdout
-        );
+        assert!(outcome.stdout.contains(says), "{format}: {}", outcome.stdout);
     }
 }
 
@@ -128,10 +119,7 @@ fn the_page_shows_what_is_printed() {
     let examples = blocks(&page("digest.md"), "text");
     assert_eq!(examples.len(), 1);
     let (command, shown) = examples[0].split_once('\n').expect("a command line");
-    assert_eq!(
-        command,
-        "$ gpucost history digest --history nights --since last"
-    );
+    assert_eq!(command, "$ gpucost history digest --history nights --since last");
     assert_shows("docs/digest.md", shown, &printed);
 }
 
@@ -169,19 +157,13 @@ fn promises_are_in_every_form_of_the_message() {
         let listed = format!("{words}; `--csv-table purchases` lists them\n");
         let csv = world.run(&["audit", "--from", &estate, "--offline", "--format", "csv"]);
         assert!(csv.stderr.contains(&listed), "{}", csv.stderr);
-        let policy = world.file(
-            "gpucost-policy.toml",
-            "[[budget]]\nmonthly_limit = 10_000\n",
-        );
+        let policy = world.file("gpucost-policy.toml", "[[budget]]\nmonthly_limit = 10_000\n");
         let check = ["check", "--policy", &policy, "--from", &estate, "--offline"];
         let check = world.run(&[&check[..], &["--format", "slack"]].concat());
         assert!(check.stdout.contains(words), "{}", check.stdout);
     }
     let slack = report(&world, &["--format", "slack"]).stdout;
-    assert!(
-        slack.contains("promises: 1 purchase, $5,551.91 over the term"),
-        "{slack}"
-    );
+    assert!(slack.contains("promises: 1 purchase, $5,551.91 over the term"), "{slack}");
 }
 
 #[test]
@@ -206,11 +188,7 @@ fn without_two_audits_there_is_no_report() {
     world.run(&["history", "record", &place, "--demo"]);
     let outcome = report(&world, &[]);
     assert_eq!(outcome.code, 2, "{}", outcome.stdout);
-    assert!(
-        outcome.stderr.contains("no two audits"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("no two audits"), "{}", outcome.stderr);
     for since in ["soon", "0d", "-7d", "12h"] {
         let outcome = report(&world, &["--since", since]);
         assert_eq!(outcome.code, 2, "{since}");
@@ -292,10 +270,9 @@ const OK: Answered = (200, None, "ok");
 
 #[test]
 fn what_a_dry_run_prints_is_what_is_sent() {
-    for (kind, variable) in [
-        ("slack", "GPUCOST_SLACK_WEBHOOK_URL"),
-        ("webhook", "GPUCOST_WEBHOOK_URL"),
-    ] {
+    for (kind, variable) in
+        [("slack", "GPUCOST_SLACK_WEBHOOK_URL"), ("webhook", "GPUCOST_WEBHOOK_URL")]
+    {
         let receiver = Receiver::answering(&[OK]);
         let mut world = two_audits("search");
         // A dry run needs no URL.
@@ -305,17 +282,9 @@ fn what_a_dry_run_prints_is_what_is_sent() {
         world.set(variable, &receiver.url());
         let outcome = report(&world, &["--send", kind]);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (0, ""));
-        assert!(
-            outcome.stderr.starts_with("sent to 127.0.0.1: "),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.starts_with("sent to 127.0.0.1: "), "{}", outcome.stderr);
         assert!(!outcome.all().contains("a-token-of-tests"));
-        let expected = (
-            format!("POST /{SECRET}"),
-            "application/json".to_owned(),
-            dry.stdout,
-        );
+        let expected = (format!("POST /{SECRET}"), "application/json".to_owned(), dry.stdout);
         assert_eq!(receiver.received(), [expected]);
     }
 }
@@ -397,15 +366,10 @@ async fn what_may_have_arrived_is_not_sent_again() {
 #[tokio::test]
 async fn a_server_that_stays_broken_is_given_up() {
     let receiver = Receiver::answering(&[(503, None, ""); 9]);
-    let options = WebhookOptions {
-        first_pause: Duration::from_millis(1),
-        ..WebhookOptions::default()
-    };
+    let options =
+        WebhookOptions { first_pause: Duration::from_millis(1), ..WebhookOptions::default() };
     let webhook = Webhook::new(&receiver.url(), options).ok();
     let sent = webhook.expect("a URL").post("{}").await;
-    assert!(
-        matches!(sent, Err(WebhookError::Refused { status: 503, .. })),
-        "{sent:?}"
-    );
+    assert!(matches!(sent, Err(WebhookError::Refused { status: 503, .. })), "{sent:?}");
     assert_eq!(receiver.received().len(), 3);
 }

@@ -24,11 +24,7 @@ fn rows(page: &str) -> Vec<Vec<String>> {
             continue;
         }
         let cells = line.trim_matches('|').split(" | ");
-        rows.push(
-            cells
-                .map(|cell| cell.trim_matches([' ', '|']).to_owned())
-                .collect(),
-        );
+        rows.push(cells.map(|cell| cell.trim_matches([' ', '|']).to_owned()).collect());
     }
     rows
 }
@@ -52,10 +48,8 @@ fn exit_codes_are_those_of_the_program() {
         numbers.push(next.number());
         next = codes(next);
     }
-    let documented: Vec<u8> = rows(&page("exit-codes.md"))
-        .iter()
-        .map(|row| row[0].parse().expect("a number"))
-        .collect();
+    let documented: Vec<u8> =
+        rows(&page("exit-codes.md")).iter().map(|row| row[0].parse().expect("a number")).collect();
     assert_eq!(documented, numbers);
 }
 
@@ -66,11 +60,8 @@ fn examples_of_exit_codes_print_what_the_page_shows() {
     for example in examples {
         let (command, rest) = example.split_once('\n').expect("a command line");
         let (expected, code) = rest.split_once("$ echo $?\n").expect("its exit code");
-        let arguments: Vec<&str> = command
-            .strip_prefix("$ gpucost ")
-            .expect("a command of gpucost")
-            .split(' ')
-            .collect();
+        let arguments: Vec<&str> =
+            command.strip_prefix("$ gpucost ").expect("a command of gpucost").split(' ').collect();
         let folder = tempfile::tempdir().expect("a scratch folder");
         let output = run_in(folder.path(), &arguments);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -84,10 +75,7 @@ fn examples_of_exit_codes_print_what_the_page_shows() {
 fn the_report_in_the_readme_is_the_one_that_is_printed() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
     let examples = blocks(&readme, "text");
-    let commands: Vec<&str> = examples
-        .iter()
-        .filter_map(|text| text.lines().next())
-        .collect();
+    let commands: Vec<&str> = examples.iter().filter_map(|text| text.lines().next()).collect();
     assert_eq!(commands, ["$ gpucost audit --demo"]);
     for example in examples {
         let (arguments, shown) = arguments_and_output(&example);
@@ -160,14 +148,8 @@ fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
         let known = known.lines().next().expect("a line").split(", ");
         for key in known.filter(|key| !["prometheus", "prices", "policy"].contains(key)) {
             let line = format!("\n{key} = ");
-            assert!(
-                format!("\n{example}").contains(&line),
-                "{key} is not in the example"
-            );
-            assert!(
-                text.contains(&format!("| `{key}` |")),
-                "{key} is in no table"
-            );
+            assert!(format!("\n{example}").contains(&line), "{key} is not in the example");
+            assert!(text.contains(&format!("| `{key}` |")), "{key} is in no table");
         }
     }
 }
@@ -198,10 +180,7 @@ fn every_variable_is_in_the_page() {
 fn variables(text: &str) -> BTreeSet<String> {
     text.match_indices("GPUCOST_")
         .map(|(at, _)| {
-            text[at..]
-                .chars()
-                .take_while(|c| c.is_ascii_uppercase() || *c == '_')
-                .collect()
+            text[at..].chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect()
         })
         .collect()
 }
@@ -228,10 +207,7 @@ fn every_word_for_a_kind_does_what_the_page_says() {
         }
     }
     assert!(words >= 25, "{words} words");
-    assert_eq!(
-        kind_of(json!({"workload-type": "Fine-Tuning"})).0,
-        "training"
-    );
+    assert_eq!(kind_of(json!({"workload-type": "Fine-Tuning"})).0, "training");
 }
 
 #[test]
@@ -272,10 +248,7 @@ fn the_estate_in_the_page_is_valid_and_says_what_the_page_says() {
     assert_eq!(workload["utilization"]["mean"], 12.0);
     assert_eq!(workload["utilization"]["n_samples"], 4020);
     assert_eq!(workload["utilization"]["expected_samples"], 4032);
-    assert!(
-        workload["monthly_cost"].is_f64(),
-        "the book knows the price"
-    );
+    assert!(workload["monthly_cost"].is_f64(), "the book knows the price");
 }
 
 /// The headings of a page as links name them.

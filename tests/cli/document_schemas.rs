@@ -58,11 +58,9 @@ fn the_schema_and_the_reader_of_estates_agree() {
     };
     let examples = blocks(&page("estate.md"), "json");
     let example: Value = serde_json::from_str(&examples[0]).expect("JSON");
-    for (name, estate) in [
-        ("the example of the page", &example),
-        ("one", &one()),
-        ("nothing", &empty()),
-    ] {
+    for (name, estate) in
+        [("the example of the page", &example), ("one", &one()), ("nothing", &empty())]
+    {
         holds(estate, name);
     }
     for demo in demos() {
@@ -90,17 +88,11 @@ fn the_schema_and_the_reader_of_estates_agree() {
     holds(&good, "every key");
     for (place, value) in [
         // What earlier recordings say.
-        (
-            "/profiles/0/looks",
-            json!({"told": 1, "taken": 2, "missed": 0}),
-        ),
+        ("/profiles/0/looks", json!({"told": 1, "taken": 2, "missed": 0})),
         // Absent and null are the same.
         ("/instances/0/zone", json!(null)),
         ("/claims/0/owner", json!(null)),
-        (
-            "/metrics/0/values",
-            json!([1, 0.5, null, "NaN", [null, 3], [2, 3]]),
-        ),
+        ("/metrics/0/values", json!([1, 0.5, null, "NaN", [null, 3], [2, 3]])),
     ] {
         holds(&with(&good, place, &value), place);
     }
@@ -124,10 +116,7 @@ fn the_schema_and_the_reader_of_estates_agree() {
         ("/metrics/1/gpu", json!(256)),
         ("/profiles/0/gpu_mean_percent", json!(100.5)),
         ("/profiles/0/samples", json!({"taken": 2, "missed": 0})),
-        (
-            "/nodes/0/devices/resource/unit",
-            json!({"slices": 1, "of": 7}),
-        ),
+        ("/nodes/0/devices/resource/unit", json!({"slices": 1, "of": 7})),
         ("/nodes/0/physical", json!("-1")),
         ("/claims/0/machine", json!(null)),
         ("/claims/0/state", json!("pending")),
@@ -239,11 +228,7 @@ fn every_document_holds_to_its_schema_and_a_wrong_one_does_not() {
         ("reserved", "/as_of", json!("2026-11-01T00:00:00Z")),
         ("diff", "/old/gpus", json!(0.5)),
         ("diff", "/summary/monthly_cost/change", json!("1")),
-        (
-            "diff",
-            "/kpis/speed",
-            json!({"old": 1, "new": 1, "change": 0}),
-        ),
+        ("diff", "/kpis/speed", json!({"old": 1, "new": 1, "change": 0})),
         ("pricing-status", "/lists/0/date", json!("today")),
         ("pricing-status", "/cache", json!({})),
         ("profile", "/energy_kwh", json!(-1)),

@@ -15,13 +15,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// An amount such as `−$1,234.50` or `12.24/h`.
 fn amount(text: &str) -> Decimal {
-    let digits: String = text
-        .chars()
-        .filter(|c| c.is_ascii_digit() || *c == '.')
-        .collect();
-    digits
-        .parse()
-        .unwrap_or_else(|error| panic!("{text}: {error}"))
+    let digits: String = text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
+    digits.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// The amount of a JSON document.
@@ -46,9 +41,7 @@ fn derivations<'a>(document: &'a Value, section: &str, name: &str) -> Vec<&'a st
     let lines = sections.filter(|part| part["section"] == section);
     let lines = lines.flat_map(|part| part["lines"].as_array().expect("a list"));
     let named = lines.filter(|line| line["name"] == name);
-    named
-        .map(|line| line["derivation"].as_str().expect("text"))
-        .collect()
+    named.map(|line| line["derivation"].as_str().expect("text")).collect()
 }
 
 /// The amount of a line `n × rate/h × hours h = amount per month`, which it
@@ -63,10 +56,7 @@ fn multiplied(line: &str) -> Option<Decimal> {
     let rate = rate.strip_suffix("/h")?;
     let each = amount(rate) * amount(hours);
     let exact = amount(count) * each;
-    assert!(
-        (exact - product).abs() < Decimal::new(1, 5),
-        "{line}: it is {exact}"
-    );
+    assert!((exact - product).abs() < Decimal::new(1, 5), "{line}: it is {exact}");
     let half_up = RoundingStrategy::MidpointAwayFromZero;
     Some(amount(count) * each.round_dp_with_strategy(2, half_up))
 }
@@ -131,27 +121,15 @@ fn assert_levers(document: &Value, workload: &Value) {
     let id = &workload["id"];
     let actions = workload["plan"]["actions"].as_array().expect("a list");
     let levers = document["levers"].as_array().expect("a list");
-    let kinds: Vec<&str> = levers
-        .iter()
-        .map(|row| row["lever"].as_str().expect("a lever"))
-        .collect();
+    let kinds: Vec<&str> =
+        levers.iter().map(|row| row["lever"].as_str().expect("a lever")).collect();
     let every_lever = ActionKind::ALL.iter().map(|kind| kind.name());
     assert_eq!(kinds, every_lever.collect::<Vec<_>>(), "{id}");
-    let results = [
-        "planned",
-        "offered, not planned",
-        "refused",
-        "not evaluated",
-    ];
+    let results = ["planned", "offered, not planned", "refused", "not evaluated"];
     for row in levers {
-        let is_done = actions
-            .iter()
-            .any(|action| action["action"] == row["lever"]);
+        let is_done = actions.iter().any(|action| action["action"] == row["lever"]);
         assert_eq!(row["result"] == "planned", is_done, "{id}: {row}");
-        assert!(
-            results.iter().any(|result| row["result"] == *result),
-            "{row}"
-        );
+        assert!(results.iter().any(|result| row["result"] == *result), "{row}");
     }
 }
 
@@ -320,20 +298,14 @@ fn levers_that_are_planned_and_refused() {
         "spot refused serving: requests fail when an instance is interrupted",
         "commit planned",
     ] {
-        assert!(
-            levers.iter().any(|line| line == lever),
-            "{lever}: {levers:?}"
-        );
+        assert!(levers.iter().any(|line| line == lever), "{lever}: {levers:?}");
     }
     let levers = demo_levers("experiments", "medium");
     assert!(levers.contains(&"rightsize planned 8 × g6e.2xlarge".to_owned()));
     assert!(levers.contains(&"spot planned".to_owned()), "{levers:?}");
     let levers = demo_levers("foundation-pretraining", "low");
     let commit = levers.last().expect("the last lever");
-    assert_eq!(
-        commit,
-        "commit offered, not planned it needs `--risk medium`"
-    );
+    assert_eq!(commit, "commit offered, not planned it needs `--risk medium`");
 }
 
 #[test]
@@ -395,10 +367,7 @@ fn an_instance_names_its_workload() {
     let estate = demo_estate().expect("the demo");
     let instance = estate.instances[0].id.as_str();
     let text = demo(instance);
-    assert!(
-        text.starts_with("workload ") && text.contains(instance),
-        "{text}"
-    );
+    assert!(text.starts_with("workload ") && text.contains(instance), "{text}");
 }
 
 #[test]
@@ -407,10 +376,7 @@ fn a_name_of_two_workloads_lists_them() {
     let mut estate = one();
     let mut twin = estate["instances"][0].clone();
     twin["id"] = json!("i-twin");
-    estate["instances"]
-        .as_array_mut()
-        .expect("a list")
-        .push(twin);
+    estate["instances"].as_array_mut().expect("a list").push(twin);
     let path = world.estate("twins.json", &estate);
     let outcome = world.run(&["explain", "one", "--from", &path]);
     assert_eq!(
@@ -452,14 +418,8 @@ fn a_finding_goes_by_the_name_of_its_workload_where_one_has_it() {
         metric
     });
     let twins: Vec<Value> = twins.collect();
-    estate["metrics"]
-        .as_array_mut()
-        .expect("a list")
-        .extend(twins);
-    estate["instances"]
-        .as_array_mut()
-        .expect("a list")
-        .push(twin);
+    estate["metrics"].as_array_mut().expect("a list").extend(twins);
+    estate["instances"].as_array_mut().expect("a list").push(twin);
     let path = world.estate("twins.json", &estate);
     let report = world.audit(&estate);
     let rule = report["findings"][0]["rule"].as_str().expect("a finding");
@@ -467,12 +427,7 @@ fn a_finding_goes_by_the_name_of_its_workload_where_one_has_it() {
     assert_eq!(outcome.code, 2, "{}", outcome.all());
     let hint = format!("hint: use an id instead: {rule}:i-one, {rule}:i-twin");
     assert!(outcome.stderr.contains(&hint), "{}", outcome.stderr);
-    assert_eq!(
-        world
-            .run(&["explain", "no-such-rule:one", "--from", &path])
-            .code,
-        2
-    );
+    assert_eq!(world.run(&["explain", "no-such-rule:one", "--from", &path]).code, 2);
 }
 
 #[test]
@@ -518,11 +473,7 @@ fn a_commitment_of_the_estate() {
     let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
     assert_tells(
         &words.join(" "),
-        &[
-            "876 / 8760 + 0.5 = 0.6/h",
-            "2 × 0.6/h × 730 h = 876 per month",
-            "used 50%",
-        ],
+        &["876 / 8760 + 0.5 = 0.6/h", "2 × 0.6/h × 730 h = 876 per month", "used 50%"],
     );
 }
 
@@ -571,10 +522,7 @@ fn a_young_member_of_a_pool_by_hand() {
     for mut series in metrics {
         series["instance"] = json!("i-young");
         series["values"] = json!([[null, 6 * 288], [series["values"][0][0], 8 * 288]]);
-        estate["metrics"]
-            .as_array_mut()
-            .expect("a list")
-            .push(series);
+        estate["metrics"].as_array_mut().expect("a list").push(series);
     }
     let instances = estate["instances"].as_array_mut().expect("a list");
     instances.push(young);
@@ -607,10 +555,7 @@ fn a_box_in_a_capacity_reservation_by_hand() {
     // A CPU and a network that are idle too.
     estate["metrics"][0]["values"] = json!([[3.0, 4_032]]);
     let traffic = ["network_in", "network_out"].map(|name| series("i-one", None, name, "sum", 1e3));
-    estate["metrics"]
-        .as_array_mut()
-        .expect("a list")
-        .extend(traffic);
+    estate["metrics"].as_array_mut().expect("a list").extend(traffic);
     estate["instances"][0]["capacity_reservation_id"] = json!("cr-1");
     estate["commitments"] = json!([{
         "kind": "capacity-reservation", "id": "cr-1", "region": "us-east-1",
@@ -707,10 +652,7 @@ fn the_last_estate_is_the_default() {
     let kept = world.run(&["explain", "one"]);
     assert_eq!(kept.code, 0, "{}", kept.stderr);
     let path = world.estate("same.json", &estate);
-    assert_eq!(
-        kept.stdout,
-        world.run(&["explain", "one", "--from", &path]).stdout
-    );
+    assert_eq!(kept.stdout, world.run(&["explain", "one", "--from", &path]).stdout);
 }
 
 #[test]
@@ -724,10 +666,7 @@ fn a_last_estate_that_is_not_there_or_cannot_be_read_is_said() {
     empty.set("GPUCOST_CACHE_DIR", &folder);
     for (world, said) in [
         (empty, "error: no saved estate from a previous audit"),
-        (
-            after_an_audit(b"{\"estate_version\": "),
-            "last-estate.json.gz",
-        ),
+        (after_an_audit(b"{\"estate_version\": "), "last-estate.json.gz"),
         (after_an_audit(newer.to_string().as_bytes()), "99"),
     ] {
         let outcome = world.run(&["explain", "one"]);
@@ -745,9 +684,7 @@ fn the_examples_of_the_page_are_what_is_printed() {
     for block in page.split("```console\n").skip(1) {
         let (example, _) = block.split_once("```").expect("its end");
         let (command, expected) = example.split_once('\n').expect("a command line");
-        let arguments = command
-            .strip_prefix("$ gpucost ")
-            .expect("a command of gpucost");
+        let arguments = command.strip_prefix("$ gpucost ").expect("a command of gpucost");
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let printed = World::new().run(&arguments).stdout;
         crate::cli::pages::assert_shows("docs/explain.md", expected, &printed);
@@ -815,19 +752,12 @@ fn what_aws_says_is_text_in_every_page() {
     ]);
     let world = World::new();
     let path = world.file("advised.json", estate.to_string());
-    let audit = |format: &str| {
-        world
-            .run(&["audit", "--from", &path, "--format", format])
-            .stdout
-    };
+    let audit = |format: &str| world.run(&["audit", "--from", &path, "--format", format]).stdout;
     let page = audit("html");
     markup::parse(&page);
     let rows = markup::rows(markup::section(&page, "workloads"));
     let mut cells = rows[0].iter();
-    assert!(
-        cells.any(|cell| cell.starts_with("<img src=x>|`")),
-        "{rows:?}"
-    );
+    assert!(cells.any(|cell| cell.starts_with("<img src=x>|`")), "{rows:?}");
     let page = audit("markdown");
     let line = |words: &str| {
         let line = page.lines().find(|line| line.contains(words));

@@ -20,11 +20,8 @@ fn assert_form(outcome: &Outcome, name: &str) {
         line if line.starts_with("hint: ") => Some(2),
         _ => None,
     };
-    let ranks: Vec<Option<i32>> = stderr
-        .lines()
-        .filter(|line| !line.starts_with("    "))
-        .map(rank)
-        .collect();
+    let ranks: Vec<Option<i32>> =
+        stderr.lines().filter(|line| !line.starts_with("    ")).map(rank).collect();
     assert!(ranks.iter().all(Option::is_some), "{name}: {stderr}");
     assert!(ranks.is_sorted(), "{name}: {stderr}");
 }
@@ -49,16 +46,8 @@ fn assert_refused_by(command: &str, world: &World, path: &str, reason: &str) {
     assert_eq!(outcome.code, 2, "{name}: {}", outcome.stderr);
     assert_eq!(outcome.stdout, "", "{name}");
     assert_form(&outcome, &name);
-    assert!(
-        outcome.stderr.contains(reason),
-        "{name}: {}",
-        outcome.stderr
-    );
-    assert!(
-        outcome.stderr.contains("\nhint: "),
-        "{name}: {}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains(reason), "{name}: {}", outcome.stderr);
+    assert!(outcome.stderr.contains("\nhint: "), "{name}: {}", outcome.stderr);
 }
 
 fn assert_estate_refused(estate: &Value, reason: &str) {
@@ -91,11 +80,7 @@ fn flags_that_do_not_exist_or_contradict_are_the_users_slip() {
         let outcome = world.run(arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stdout, "", "{arguments:?}");
-        assert!(
-            outcome.stderr.starts_with("error: "),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.starts_with("error: "), "{arguments:?}: {}", outcome.stderr);
     }
 }
 
@@ -118,33 +103,15 @@ fn values_that_a_flag_does_not_take_are_named_with_it() {
 fn values_that_make_no_sense_are_named() {
     let world = World::new();
     for (arguments, reason) in [
-        (
-            &["audit", "--demo", "--tag", "team"][..],
-            "`--tag team` is not in the form KEY=VALUE",
-        ),
+        (&["audit", "--demo", "--tag", "team"][..], "`--tag team` is not in the form KEY=VALUE"),
         (&["audit", "--demo", "--tag", "=x"], "`--tag =x`"),
-        (
-            &["audit", "--demo", "--exclude-tag", "team"],
-            "`--exclude-tag team`",
-        ),
-        (
-            &["audit", "--lookback", "fortnight"],
-            "`fortnight` is not a duration",
-        ),
-        (
-            &["audit", "--tag", "team"],
-            "hint: pass a key and a value, such as `--tag team=search`",
-        ),
+        (&["audit", "--demo", "--exclude-tag", "team"], "`--exclude-tag team`"),
+        (&["audit", "--lookback", "fortnight"], "`fortnight` is not a duration"),
+        (&["audit", "--tag", "team"], "hint: pass a key and a value, such as `--tag team=search`"),
         (&["audit", "--lookback", "0d"], "`0d`"),
         (&["audit", "--lookback", "456d"], "cannot exceed 455d"),
-        (
-            &["audit", "--region", "us east"],
-            "`us east` is not a region name",
-        ),
-        (
-            &["audit", "--region", "us-east-1,,eu-west-1"],
-            "`` is not a region name",
-        ),
+        (&["audit", "--region", "us east"], "`us east` is not a region name"),
+        (&["audit", "--region", "us-east-1,,eu-west-1"], "`` is not a region name"),
     ] {
         let mut arguments = arguments.to_vec();
         arguments.extend(["--format", "json"]);
@@ -153,11 +120,7 @@ fn values_that_make_no_sense_are_named() {
         assert_eq!(outcome.code, 2, "{name}: {}", outcome.stderr);
         assert_eq!(outcome.stdout, "", "{name}");
         assert_form(&outcome, &name);
-        assert!(
-            outcome.stderr.contains(reason),
-            "{name}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(reason), "{name}: {}", outcome.stderr);
     }
 }
 
@@ -171,9 +134,8 @@ fn files_that_are_not_there_or_no_files_are_named() {
 #[test]
 fn files_that_are_no_estate_are_refused() {
     let world = World::new();
-    let noise: Vec<u8> = (0..4096_u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
+    let noise: Vec<u8> =
+        (0..4096_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let mut gzip_noise = vec![0x1f, 0x8b];
     gzip_noise.extend(&noise);
     for (name, content) in [
@@ -225,9 +187,7 @@ fn half_an_estate_is_refused_wherever_it_ends() {
 #[test]
 fn half_a_compressed_estate_is_refused() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder
-        .write_all(one().to_string().as_bytes())
-        .expect("memory");
+    encoder.write_all(one().to_string().as_bytes()).expect("memory");
     let whole = encoder.finish().expect("memory");
     let world = World::new();
     let path = world.file("whole.json.gz", &whole);
@@ -242,11 +202,7 @@ fn half_a_compressed_estate_is_refused() {
     let text = serde_json::to_vec_pretty(&estate).expect("JSON");
     encoder.write_all(&text).expect("memory");
     let path = world.file("wrong.json.gz", encoder.finish().expect("memory"));
-    assert_refused(
-        &world,
-        &path,
-        "wrong.json.gz at `instances[0].volumes[0].id`",
-    );
+    assert_refused(&world, &path, "wrong.json.gz at `instances[0].volumes[0].id`");
     let mut damaged = whole.clone();
     let checksum = damaged.len() - 6;
     damaged[checksum] ^= 0xff;
@@ -258,10 +214,7 @@ fn half_a_compressed_estate_is_refused() {
 fn an_estate_of_a_newer_version_is_never_guessed_at() {
     let mut estate = one();
     estate["estate_version"] = json!("2");
-    assert_estate_refused(
-        &estate,
-        "has estate version 2; this program reads version 1",
-    );
+    assert_estate_refused(&estate, "has estate version 2; this program reads version 1");
 }
 
 #[test]
@@ -281,40 +234,19 @@ fn slips_in_an_estate_are_named() {
             },
             "duplicate instance i-one",
         ),
-        (
-            |e| e["metrics"][0]["instance"] = json!("i-two"),
-            "belongs to i-two, which is not among",
-        ),
+        (|e| e["metrics"][0]["instance"] = json!("i-two"), "belongs to i-two, which is not among"),
         (|e| e["surprise"] = json!(1), "unknown key `surprise`"),
-        (
-            |e| e["instances"][0]["surprise"] = json!(1),
-            "unknown key `surprise`",
-        ),
-        (
-            |e| e["metrics"][0]["surprise"] = json!(1),
-            "unknown key `surprise`",
-        ),
-        (
-            |e| e["period_seconds"] = json!(0),
-            "`period_seconds` must be at least 1",
-        ),
+        (|e| e["instances"][0]["surprise"] = json!(1), "unknown key `surprise`"),
+        (|e| e["metrics"][0]["surprise"] = json!(1), "unknown key `surprise`"),
+        (|e| e["period_seconds"] = json!(0), "`period_seconds` must be at least 1"),
         (|e| e["period_seconds"] = json!(-300), "-300"),
         (
             |e| e["metrics"][1]["period_seconds"] = json!(60),
             "has a period of 60 s; the estate has 300 s",
         ),
-        (
-            |e| e["metrics"][3]["period_seconds"] = json!(0),
-            "has a period of 0 s",
-        ),
-        (
-            |e| e["metrics"][0]["start"] = json!(null),
-            "needs either `start` or `timestamps`",
-        ),
-        (
-            |e| e["metrics"][0]["start"] = json!("noon"),
-            "`noon` is not an RFC 3339 time",
-        ),
+        (|e| e["metrics"][3]["period_seconds"] = json!(0), "has a period of 0 s"),
+        (|e| e["metrics"][0]["start"] = json!(null), "needs either `start` or `timestamps`"),
+        (|e| e["metrics"][0]["start"] = json!("noon"), "`noon` is not an RFC 3339 time"),
         (
             |e| e["metrics"][0]["values"] = json!([[1, 0]]),
             "a repetition count must be between 1 and 1000000",
@@ -324,35 +256,14 @@ fn slips_in_an_estate_are_named() {
             "a repetition count must be between",
         ),
         (|e| e["metrics"][0]["values"] = json!(["much"]), "much"),
-        (
-            |e| e["metrics"][0]["metric"] = json!("heat"),
-            "`heat` is not a known metric",
-        ),
-        (
-            |e| e["metrics"][0]["statistic"] = json!("mode"),
-            "`mode` is not a known statistic",
-        ),
+        (|e| e["metrics"][0]["metric"] = json!("heat"), "`heat` is not a known metric"),
+        (|e| e["metrics"][0]["statistic"] = json!("mode"), "`mode` is not a known statistic"),
         (|e| e["metrics"][1]["gpu"] = json!(70_000), "70000"),
-        (
-            |e| e["as_of"] = json!("soon"),
-            "`soon` is not an RFC 3339 time",
-        ),
-        (
-            |e| e["source"] = json!("dream"),
-            "`dream` is not a known source",
-        ),
-        (
-            |e| e["instances"][0]["state"] = json!("gone"),
-            "`gone` is not a known state",
-        ),
-        (
-            |e| e["instances"][0]["lifecycle"] = json!("odd"),
-            "`odd` is not a known lifecycle",
-        ),
-        (
-            |e| e["instances"][0]["tenancy"] = json!("odd"),
-            "`odd` is not a known tenancy",
-        ),
+        (|e| e["as_of"] = json!("soon"), "`soon` is not an RFC 3339 time"),
+        (|e| e["source"] = json!("dream"), "`dream` is not a known source"),
+        (|e| e["instances"][0]["state"] = json!("gone"), "`gone` is not a known state"),
+        (|e| e["instances"][0]["lifecycle"] = json!("odd"), "`odd` is not a known lifecycle"),
+        (|e| e["instances"][0]["tenancy"] = json!("odd"), "`odd` is not a known tenancy"),
         (|e| e["instances"][0]["launch_time"] = json!(7), "7"),
         (
             |e| e["instances"] = json!({}),
@@ -378,10 +289,7 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| {
-                e["instances"][0]
-                    .as_object_mut()
-                    .expect("an object")
-                    .remove("launch_time");
+                e["instances"][0].as_object_mut().expect("an object").remove("launch_time");
             },
             "at `instances[0]`\n  caused by: the key `launch_time` is missing",
         ),
@@ -403,30 +311,15 @@ fn slips_in_an_estate_are_named() {
             },
             "`window_start` must be before `window_end`",
         ),
-        (
-            |e| e["prices"][0]["hourly"] = json!("-1.006"),
-            "is not between 0 and 1000000: -1.006",
-        ),
-        (
-            |e| e["prices"][0]["hourly"] = json!("0"),
-            "is not between 0 and 1000000: 0",
-        ),
+        (|e| e["prices"][0]["hourly"] = json!("-1.006"), "is not between 0 and 1000000: -1.006"),
+        (|e| e["prices"][0]["hourly"] = json!("0"), "is not between 0 and 1000000: 0"),
         (
             |e| e["prices"][0]["hourly"] = json!("free"),
             "at `prices[0].hourly`\n  caused by: `free` is not a decimal number",
         ),
-        (
-            |e| e["prices"][0]["currency"] = json!("DEM"),
-            "`DEM` is not a known currency",
-        ),
-        (
-            |e| e["prices"][0]["option"] = json!("gift"),
-            "`gift` is not a known price option",
-        ),
-        (
-            |e| e["prices"][0]["effective_date"] = json!("2026-13-01"),
-            "`2026-13-01` is not a date",
-        ),
+        (|e| e["prices"][0]["currency"] = json!("DEM"), "`DEM` is not a known currency"),
+        (|e| e["prices"][0]["option"] = json!("gift"), "`gift` is not a known price option"),
+        (|e| e["prices"][0]["effective_date"] = json!("2026-13-01"), "`2026-13-01` is not a date"),
     ];
     for (invalid, reason) in invalid_values {
         let mut estate = one();
@@ -440,33 +333,21 @@ fn slips_in_an_estate_are_named() {
 #[test]
 fn every_slip_in_a_settings_file_is_shown_with_its_line() {
     let world = World::new();
-    let path = world.file(
-        "gpucost.toml",
-        "regoin = \"x\"\n\n[policy]\nmin_hours = \"many\"\nfoo = 1\n",
-    );
+    let path =
+        world.file("gpucost.toml", "regoin = \"x\"\n\n[policy]\nmin_hours = \"many\"\nfoo = 1\n");
     let outcome = world.run(&["audit", "--demo", "--format", "json"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
     assert_form(&outcome, "settings");
-    for (line, problem) in [
-        (1, "unknown key `regoin`"),
-        (4, "expected a number"),
-        (5, "unknown key `foo`"),
-    ] {
+    for (line, problem) in
+        [(1, "unknown key `regoin`"), (4, "expected a number"), (5, "unknown key `foo`")]
+    {
         let expected = format!("{path}:{line}: {problem}");
-        assert!(
-            outcome.stderr.contains(&expected),
-            "{expected}\n{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(&expected), "{expected}\n{}", outcome.stderr);
     }
     let broken = world.file("broken.toml", "risk = \"low\"\nregion = \n");
     let outcome = world.run(&["audit", "--demo", "--config", &broken, "--format", "json"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-    assert!(
-        outcome.stderr.contains(&format!("{broken}:2: ")),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains(&format!("{broken}:2: ")), "{}", outcome.stderr);
     let missing = world.path("missing.toml");
     let outcome = world.run(&["audit", "--demo", "--config", &missing, "--format", "json"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
@@ -477,29 +358,19 @@ fn every_slip_in_a_settings_file_is_shown_with_its_line() {
 fn documents_that_cannot_be_written_are_1_and_found_before_the_work() {
     let world = World::new();
     let occupied = world.file("occupied", "a file");
-    for target in [
-        world.path("missing/report.json"),
-        world.path(""),
-        format!("{occupied}/report.json"),
-    ] {
+    for target in
+        [world.path("missing/report.json"), world.path(""), format!("{occupied}/report.json")]
+    {
         for flag in ["--output", "--save"] {
             let arguments = ["audit", "--demo", "--format", "json", flag, &target];
             let outcome = world.run(&arguments);
             assert_eq!(outcome.code, 1, "{arguments:?}: {}", outcome.stderr);
             assert_form(&outcome, flag);
             assert_eq!(outcome.stdout, "", "{arguments:?}");
-            assert!(
-                outcome.stderr.contains("cannot write"),
-                "{}",
-                outcome.stderr
-            );
+            assert!(outcome.stderr.contains("cannot write"), "{}", outcome.stderr);
         }
     }
-    assert_eq!(
-        world.listing(),
-        ["occupied"],
-        "nothing half-written is left"
-    );
+    assert_eq!(world.listing(), ["occupied"], "nothing half-written is left");
 }
 
 #[test]
@@ -511,9 +382,7 @@ fn a_folder_that_takes_no_file_is_found_before_the_work() {
         let outcome = world.run(&arguments);
         assert_eq!(outcome.code, 1, "{}", outcome.stderr);
         assert!(
-            outcome
-                .stderr
-                .starts_with("error: cannot write /proc/report.json\n"),
+            outcome.stderr.starts_with("error: cannot write /proc/report.json\n"),
             "{}",
             outcome.stderr
         );
@@ -526,10 +395,7 @@ fn trying_a_file_leaves_the_old_one_and_no_debris() {
     let target = world.file("report.json", "an older report");
     let outcome = world.run(&["audit", "--from", "nowhere.json", "--output", &target]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    assert_eq!(
-        std::fs::read_to_string(&target).expect("it is there"),
-        "an older report"
-    );
+    assert_eq!(std::fs::read_to_string(&target).expect("it is there"), "an older report");
     assert_eq!(world.listing(), ["report.json"]);
 }
 
@@ -542,19 +408,10 @@ fn no_file_takes_the_place_of_another() {
     let link = world.path("link.json");
     std::os::unix::fs::symlink(&from, &link).expect("a link");
     for (arguments, flags) in [
-        (
-            &["--from", &from, "--save", &new, "--output", &again][..],
-            "`--save` and `--output`",
-        ),
+        (&["--from", &from, "--save", &new, "--output", &again][..], "`--save` and `--output`"),
         (&["--from", &from, "--save", &from], "`--from` and `--save`"),
-        (
-            &["--from", &from, "--output", &from],
-            "`--from` and `--output`",
-        ),
-        (
-            &["--from", &link, "--output", &from],
-            "`--from` and `--output`",
-        ),
+        (&["--from", &from, "--output", &from], "`--from` and `--output`"),
+        (&["--from", &link, "--output", &from], "`--from` and `--output`"),
     ] {
         for command in ["audit", "inventory", "metrics"] {
             let outcome = world.run(&[&[command], arguments].concat());
@@ -563,19 +420,9 @@ fn no_file_takes_the_place_of_another() {
             assert!(outcome.stderr.contains(flags), "{}", outcome.stderr);
         }
     }
-    assert_eq!(
-        std::fs::read_to_string(&from).expect("it is there"),
-        one().to_string()
-    );
+    assert_eq!(std::fs::read_to_string(&from).expect("it is there"), one().to_string());
     assert_eq!(world.listing(), ["estate.json", "link.json"]);
-    let nowhere = [
-        "audit",
-        "--demo",
-        "--save",
-        "/dev/null",
-        "--output",
-        "/dev/null",
-    ];
+    let nowhere = ["audit", "--demo", "--save", "/dev/null", "--output", "/dev/null"];
     assert_eq!(world.run(&nowhere).code, 0, "a device keeps nothing");
 }
 
@@ -596,11 +443,7 @@ fn a_document_with_gaps_is_3_under_strict_and_still_printed() {
     let outcome = world.run(&["audit", "--demo", "--strict", "--format", "json"]);
     assert_eq!(outcome.code, 3);
     assert_eq!(outcome.stdout, crate::cli::contract::DEMO.stdout);
-    assert!(
-        outcome
-            .stderr
-            .contains("error: incomplete: 1 gap under `--strict`\n")
-    );
+    assert!(outcome.stderr.contains("error: incomplete: 1 gap under `--strict`\n"));
     let complete = world.run(&["inventory", "--demo", "--strict", "--quiet"]);
     assert_eq!((complete.code, complete.stderr.as_str()), (0, ""));
 }
@@ -615,14 +458,7 @@ fn nothing_in_the_scope_is_4_unless_that_is_allowed() {
         &["--from", &some, "--tag", "no=such"],
         &["--from", &some, "--tag", "Name=on"],
         &["--from", &some, "--region", "eu-west-1"],
-        &[
-            "--from",
-            &some,
-            "--exclude-tag",
-            "Name=one",
-            "--tag",
-            "Name=one",
-        ],
+        &["--from", &some, "--exclude-tag", "Name=one", "--tag", "Name=one"],
     ] {
         for command in ["audit", "inventory", "metrics"] {
             for strict in [&[][..], &["--strict"]] {
@@ -650,28 +486,15 @@ fn a_gap_outranks_an_empty_scope() {
     let path = world.estate("denied.json", &estate);
     assert_eq!(world.run(&["audit", "--from", &path]).code, 4);
     assert_eq!(world.run(&["audit", "--from", &path, "--strict"]).code, 3);
-    assert_eq!(
-        world
-            .run(&["audit", "--from", &path, "--strict", "--allow-empty"])
-            .code,
-        3
-    );
-    assert_eq!(
-        world.run(&["audit", "--from", &path, "--allow-empty"]).code,
-        0
-    );
+    assert_eq!(world.run(&["audit", "--from", &path, "--strict", "--allow-empty"]).code, 3);
+    assert_eq!(world.run(&["audit", "--from", &path, "--allow-empty"]).code, 0);
 }
 
 #[test]
 fn quiet_leaves_stderr_to_errors() {
     let world = World::new();
     let path = world.estate("one.json", &one());
-    for command in [
-        &["audit"][..],
-        &["inventory"],
-        &["metrics"],
-        &["setup", "metrics"],
-    ] {
+    for command in [&["audit"][..], &["inventory"], &["metrics"], &["setup", "metrics"]] {
         let run = |more: &[&str]| world.run(&[command, &["--from", &path], more].concat());
         assert_eq!(run(&["--quiet"]).stderr, "", "{command:?}");
         assert_eq!(run(&["-q"]).stdout, run(&[]).stdout, "{command:?}");
@@ -701,20 +524,13 @@ fn settings_and_prices_are_never_overwritten() {
             let outcome = world.run(&arguments);
             assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
             let flags = format!("`{flag}` and `--output` use the same file");
-            assert!(
-                outcome.stderr.contains(&flags),
-                "{arguments:?}: {}",
-                outcome.stderr
-            );
+            assert!(outcome.stderr.contains(&flags), "{arguments:?}: {}", outcome.stderr);
         }
     }
     let save = ["audit", "--demo", "--config", &config, "--save", &prices];
     assert_eq!(world.run(&save).code, 2);
     let read = |path: &str| std::fs::read_to_string(path).expect("it is there");
-    assert_eq!(
-        (read(&config), read(&prices)),
-        (text.to_owned(), rates.to_owned())
-    );
+    assert_eq!((read(&config), read(&prices)), (text.to_owned(), rates.to_owned()));
 }
 
 #[test]
@@ -740,11 +556,7 @@ fn what_is_written_is_its_owners_alone_and_follows_no_link() {
         let outcome = world.run(&["inventory", "--demo", flag, &link]);
         assert_eq!(outcome.code, 1, "{}", outcome.stderr);
         assert_form(&outcome, "symbolic link");
-        assert!(
-            outcome.stderr.contains("specify its target"),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains("specify its target"), "{}", outcome.stderr);
     }
     assert_eq!(std::fs::read(&report).expect("it is there"), before);
     assert!(std::fs::read_link(&link).is_ok());

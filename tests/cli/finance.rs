@@ -19,37 +19,22 @@ type Row = BTreeMap<String, String>;
 const BILLED: &str = "fixtures/bills/estate.json";
 
 /// The lists that stand in place of the workloads.
-const LISTS: [&str; 6] = [
-    "actions",
-    "purchases",
-    "findings",
-    "gaps",
-    "prices",
-    "reconciliation",
-];
+const LISTS: [&str; 6] = ["actions", "purchases", "findings", "gaps", "prices", "reconciliation"];
 
 fn read(text: &str) -> (Vec<String>, Vec<Row>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().expect("a header").clone();
     let rows = reader.deserialize().map(|row| row.expect("a row"));
-    (
-        header.iter().map(str::to_owned).collect(),
-        rows.collect::<Vec<Row>>(),
-    )
+    (header.iter().map(str::to_owned).collect(), rows.collect::<Vec<Row>>())
 }
 
 fn decimal(text: &str) -> Decimal {
-    text.parse()
-        .unwrap_or_else(|error| panic!("{error}: {text}"))
+    text.parse().unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 fn sum(rows: &[Row], column: &str) -> Decimal {
     let cells = rows.iter().map(|row| row[column].as_str());
-    cells
-        .filter(|cell| !cell.is_empty())
-        .map(decimal)
-        .sum::<Decimal>()
-        .normalize()
+    cells.filter(|cell| !cell.is_empty()).map(decimal).sum::<Decimal>().normalize()
 }
 
 fn number(value: &Value) -> Decimal {
@@ -83,11 +68,7 @@ fn document(world: &World, of: &[String]) -> Value {
 }
 
 fn table(world: &World, of: &[String], name: &str) -> (Vec<String>, Vec<Row>) {
-    read(&audited(
-        world,
-        of,
-        &["--format", "csv", "--csv-table", name],
-    ))
+    read(&audited(world, of, &["--format", "csv", "--csv-table", name]))
 }
 
 #[test]
@@ -107,9 +88,7 @@ fn lists_have_the_rows_of_the_audit_and_name_their_currency() {
             number(&audit["summary"]["monthly_waste"]),
             "{of:?}"
         );
-        let planned = list("workloads")
-            .into_iter()
-            .chain(list("unused_commitments"));
+        let planned = list("workloads").into_iter().chain(list("unused_commitments"));
         let planned = planned.map(|row| row["plan"]["actions"].as_array().expect("a list").len());
         assert_eq!(actions.len(), planned.sum::<usize>());
         // What is bought is what the actions that commit save.
@@ -117,29 +96,19 @@ fn lists_have_the_rows_of_the_audit_and_name_their_currency() {
         assert_eq!(purchases.len(), list("purchases").len());
         let commits = actions.iter().filter(|row| row["action"] == "commit");
         let committed: Decimal = commits.map(|row| decimal(&row["monthly_savings"])).sum();
-        assert_eq!(
-            sum(&purchases, "monthly_savings"),
-            committed.normalize(),
-            "{of:?}"
-        );
+        assert_eq!(sum(&purchases, "monthly_savings"), committed.normalize(), "{of:?}");
         let (_, findings) = table(&world, of, "findings");
         let ids: Vec<&str> = findings.iter().map(|row| row["id"].as_str()).collect();
         let expected = list("findings");
-        let expected: Vec<&str> = expected
-            .iter()
-            .map(|finding| finding["id"].as_str().expect("text"))
-            .collect();
+        let expected: Vec<&str> =
+            expected.iter().map(|finding| finding["id"].as_str().expect("text")).collect();
         assert_eq!(ids, expected);
         let (_, gaps) = table(&world, of, "gaps");
         assert_eq!(gaps.len(), list("gaps").len());
         let (_, prices) = table(&world, of, "prices");
         let origins = &audit["prices"]["origins"];
-        let total: u64 = origins
-            .as_object()
-            .expect("an object")
-            .values()
-            .filter_map(Value::as_u64)
-            .sum();
+        let total: u64 =
+            origins.as_object().expect("an object").values().filter_map(Value::as_u64).sum();
         assert_eq!(prices.len() as u64, total, "{of:?}");
         let rows = actions.iter().chain(&purchases).chain(&findings);
         for row in rows.chain(&prices) {
@@ -168,32 +137,16 @@ fn headers_are_those_of_the_page() {
 #[test]
 fn flags_that_do_not_belong_to_the_format_are_refused() {
     for (arguments, said) in [
-        (
-            &["--csv-table", "gaps"][..],
-            "`--csv-table` works only with",
-        ),
-        (
-            &["--csv-table", "gaps", "--format", "xlsx"],
-            "`--csv-table` works only with",
-        ),
-        (
-            &["--by-day", "--format", "csv"],
-            "`--by-day` works only with",
-        ),
+        (&["--csv-table", "gaps"][..], "`--csv-table` works only with"),
+        (&["--csv-table", "gaps", "--format", "xlsx"], "`--csv-table` works only with"),
+        (&["--by-day", "--format", "csv"], "`--by-day` works only with"),
         (&["--bom", "--format", "json"], "`--bom` works only with"),
         (
             &["--group-by", "region", "--format", "xlsx"],
             "`--group-by` cannot be used with `--format xlsx`",
         ),
         (
-            &[
-                "--format",
-                "csv",
-                "--csv-table",
-                "gaps",
-                "--group-by",
-                "region",
-            ],
+            &["--format", "csv", "--csv-table", "gaps", "--group-by", "region"],
             "cannot be used with",
         ),
     ] {
@@ -207,11 +160,7 @@ fn flags_that_do_not_belong_to_the_format_are_refused() {
     let outcome = world.run(&["audit", "--demo", "--format", "xlsx"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.stdout.is_empty());
-    assert!(
-        outcome.stderr.contains("--output audit.xlsx"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("--output audit.xlsx"), "{}", outcome.stderr);
     let path = world.path("audit.xlsx");
     let outcome = world.run(&["audit", "--demo", "--format", "xlsx", "--output", &path]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -265,11 +214,7 @@ fn days_of_an_instance_are_as_by_hand() {
 
 /// What rows of a charge have in common, whatever they are divided by.
 fn charge(row: &Row) -> [String; 7] {
-    let of = if row["x_Classification"] == "unused" {
-        "ResourceId"
-    } else {
-        "x_WorkloadId"
-    };
+    let of = if row["x_Classification"] == "unused" { "ResourceId" } else { "x_WorkloadId" };
     [
         of,
         "ServiceCategory",
@@ -320,30 +265,10 @@ fn the_statement_of_the_page_joins_a_bill() {
         .map(|row| [&row[..2], &row[3..6]].concat())
         .collect();
     let expected = [
-        [
-            "i-0aaa000000000001a",
-            "39.6137556000",
-            "65.87",
-            "-26.2562444000",
-        ],
-        [
-            "i-0aaa000000000002b",
-            "29.0000000000",
-            "65.87",
-            "-36.8700000000",
-        ],
-        [
-            "i-0aaa000000000003c",
-            "2.3400000000",
-            "5.58",
-            "-3.2400000000",
-        ],
-        [
-            "i-0aaa000000000004d",
-            "0.5850000000",
-            "0.68",
-            "-0.0950000000",
-        ],
+        ["i-0aaa000000000001a", "39.6137556000", "65.87", "-26.2562444000"],
+        ["i-0aaa000000000002b", "29.0000000000", "65.87", "-36.8700000000"],
+        ["i-0aaa000000000003c", "2.3400000000", "5.58", "-3.2400000000"],
+        ["i-0aaa000000000004d", "0.5850000000", "0.68", "-0.0950000000"],
         ["i-0aaa000000000006f", "-", "1.21", "-"],
     ];
     let expected = expected.map(|row| [&["2026-10-05"][..], &row[..]].concat());
@@ -362,14 +287,8 @@ fn days_add_up_to_the_charges_of_the_window() {
     stopped["id"] = json!("i-stopped");
     stopped["state"] = json!("stopped");
     stopped["volumes"] = json!([{"id": "vol-1", "volume_type": "gp3", "size_gib": 500}]);
-    estate["instances"]
-        .as_array_mut()
-        .expect("a list")
-        .push(stopped);
-    audits.push(vec![
-        "--from".to_owned(),
-        world.estate("partial.json", &estate),
-    ]);
+    estate["instances"].as_array_mut().expect("a list").push(stopped);
+    audits.push(vec!["--from".to_owned(), world.estate("partial.json", &estate)]);
     for of in &audits {
         let (_, whole) = read(&audited(&world, of, &["--format", "focus"]));
         let (_, daily) = read(&audited(&world, of, &["--format", "focus", "--by-day"]));
@@ -382,37 +301,20 @@ fn days_add_up_to_the_charges_of_the_window() {
             sums
         };
         for column in ["EffectiveCost", "ListCost", "BilledCost", "ContractedCost"] {
-            assert_eq!(
-                sums(&daily, column),
-                sums(&whole, column),
-                "{of:?} {column}"
-            );
+            assert_eq!(sums(&daily, column), sums(&whole, column), "{of:?} {column}");
         }
         // Hours are shown with ten decimals.
         let hours = sums(&whole, "PricingQuantity");
         for (charge, of_days) in sums(&daily, "PricingQuantity") {
             let expected = hours[&charge];
-            assert!(
-                (of_days - expected).abs() < Decimal::new(1, 6),
-                "{charge:?}"
-            );
+            assert!((of_days - expected).abs() < Decimal::new(1, 6), "{charge:?}");
         }
         for row in &daily {
             let day = |column: &str| row[column][..10].to_owned();
-            let start = row["ChargePeriodStart"]
-                .parse::<jiff::Timestamp>()
-                .expect("a time");
-            let end = row["ChargePeriodEnd"]
-                .parse::<jiff::Timestamp>()
-                .expect("a time");
-            assert!(
-                start < end && end.duration_since(start).as_hours() <= 24,
-                "{row:?}"
-            );
-            assert!(
-                day("BillingPeriodStart") <= day("ChargePeriodStart"),
-                "{row:?}"
-            );
+            let start = row["ChargePeriodStart"].parse::<jiff::Timestamp>().expect("a time");
+            let end = row["ChargePeriodEnd"].parse::<jiff::Timestamp>().expect("a time");
+            assert!(start < end && end.duration_since(start).as_hours() <= 24, "{row:?}");
+            assert!(day("BillingPeriodStart") <= day("ChargePeriodStart"), "{row:?}");
             assert!(decimal(&row["EffectiveCost"]) >= Decimal::ZERO);
         }
     }
@@ -441,24 +343,14 @@ fn the_way_from_list_prices_to_the_cost_is_as_by_hand() {
     assert_eq!(
         shown,
         [
-            [
-                "i-one", "734.38", "0.00", "0.00", "271.72", "0.00", "462.66"
-            ],
+            ["i-one", "734.38", "0.00", "0.00", "271.72", "0.00", "462.66"],
             ["cr-1", "0.00", "0.00", "0.00", "0.00", "734.38", "734.38"],
             ["ri-1", "0.00", "0.00", "0.00", "0.00", "462.66", "462.66"],
         ]
     );
-    world.file(
-        "gpucost.toml",
-        "[policy]\n\n[prices]\ndiscount_percent = { g5 = 10 }\n",
-    );
+    world.file("gpucost.toml", "[policy]\n\n[prices]\ndiscount_percent = { g5 = 10 }\n");
     let (_, rows) = table(&world, &of, "reconciliation");
-    assert_eq!(
-        cells(&rows[0]),
-        [
-            "i-one", "734.38", "73.44", "0.00", "198.28", "0.00", "462.66"
-        ]
-    );
+    assert_eq!(cells(&rows[0]), ["i-one", "734.38", "73.44", "0.00", "198.28", "0.00", "462.66"]);
 }
 
 /// A spot instance that ran for 7 of 12 periods: 425.83 hours, 428.39 at the list price of
@@ -500,11 +392,7 @@ fn opened(path: &str) -> Option<Value> {
         return None;
     };
     let helper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/workbook.py");
-    let output = Command::new(python)
-        .arg(helper)
-        .arg(path)
-        .output()
-        .expect("Python starts");
+    let output = Command::new(python).arg(helper).arg(path).output().expect("Python starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     if stderr.contains("ModuleNotFoundError") {
         skip("target/test-venv has no openpyxl");
@@ -526,9 +414,7 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 
 fn page<'a>(workbook: &'a Value, name: &str) -> &'a Value {
     let mut sheets = list(workbook, "sheets").iter();
-    sheets
-        .find(|sheet| sheet["name"] == name)
-        .unwrap_or_else(|| panic!("no sheet {name}"))
+    sheets.find(|sheet| sheet["name"] == name).unwrap_or_else(|| panic!("no sheet {name}"))
 }
 
 /// Cells of a column of a sheet under its header, without those of its totals.
@@ -537,9 +423,8 @@ fn column<'a>(sheet: &'a Value, name: &str) -> Vec<&'a Value> {
     let header = header.as_array().expect("a list");
     let place = header.iter().position(|cell| cell["value"] == name);
     let place = place.unwrap_or_else(|| panic!("no column {name}"));
-    let rows = rows
-        .iter()
-        .take_while(|row| !row[0]["value"].is_null() || !row[1]["value"].is_null());
+    let rows =
+        rows.iter().take_while(|row| !row[0]["value"].is_null() || !row[1]["value"].is_null());
     rows.map(|row| &row[place]).collect()
 }
 
@@ -593,10 +478,8 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
         let Some(workbook) = workbook_of(&world, of, &format!("{place}.xlsx")) else {
             return;
         };
-        let names: Vec<&Value> = list(&workbook, "sheets")
-            .iter()
-            .map(|sheet| &sheet["name"])
-            .collect();
+        let names: Vec<&Value> =
+            list(&workbook, "sheets").iter().map(|sheet| &sheet["name"]).collect();
         assert_eq!(
             names,
             [
@@ -616,13 +499,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
         let summary = &audit["summary"];
         // When the file was made is when the audit was.
         let created = workbook["created"].as_str().expect("a time");
-        assert!(
-            audit["as_of"]
-                .as_str()
-                .expect("a time")
-                .starts_with(created),
-            "{created}"
-        );
+        assert!(audit["as_of"].as_str().expect("a time").starts_with(created), "{created}");
         for sheet in list(&workbook, "sheets") {
             assert_eq!(sheet["frozen"], "A2", "{}", sheet["name"]);
             for formula in list(sheet, "formulas") {
@@ -657,11 +534,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
         }
         for (name, column, expected) in [
             ("workloads", "monthly_cost", "monthly_cost"),
-            (
-                "workloads",
-                "plan_planned_monthly_cost",
-                "planned_monthly_cost",
-            ),
+            ("workloads", "plan_planned_monthly_cost", "planned_monthly_cost"),
             ("actions", "monthly_savings", "monthly_savings"),
             ("actions", "waste_monthly_savings", "monthly_waste"),
             ("reconciliation", "monthly_cost", "monthly_cost"),
@@ -682,14 +555,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
             amounts(page(&workbook, "purchases"), "monthly_savings"),
             committed.unwrap_or_default()
         );
-        for name in [
-            "workloads",
-            "actions",
-            "purchases",
-            "findings",
-            "prices",
-            "reconciliation",
-        ] {
+        for name in ["workloads", "actions", "purchases", "findings", "prices", "reconciliation"] {
             for cell in column(page(&workbook, name), "currency") {
                 assert_eq!(cell["value"], "USD", "{name}");
             }
@@ -727,10 +593,7 @@ fn names_in_a_workbook_are_text() {
         let mut instance = one()["instances"][0].clone();
         instance["id"] = json!(format!("i-markup-{place}"));
         instance["tags"] = json!({"Name": name, "gpucost:workload": name});
-        estate["instances"]
-            .as_array_mut()
-            .expect("a list")
-            .push(instance);
+        estate["instances"].as_array_mut().expect("a list").push(instance);
     }
     let of = ["--from".to_owned(), world.estate("fleet.json", &estate)];
     let Some(workbook) = workbook_of(&world, &of, "hostile.xlsx") else {
@@ -762,19 +625,13 @@ fn names_in_a_workbook_are_text() {
 #[test]
 fn a_workbook_of_nothing_has_its_sheets() {
     let world = World::new();
-    let of = [
-        "--from".to_owned(),
-        world.estate("empty.json", &empty()),
-        "--allow-empty".to_owned(),
-    ];
+    let of =
+        ["--from".to_owned(), world.estate("empty.json", &empty()), "--allow-empty".to_owned()];
     let Some(workbook) = workbook_of(&world, &of, "empty.xlsx") else {
         return;
     };
     assert_eq!(list(&workbook, "sheets").len(), 10);
-    assert_eq!(
-        stated(&workbook, "summary_monthly_cost"),
-        Some(Decimal::ZERO)
-    );
+    assert_eq!(stated(&workbook, "summary_monthly_cost"), Some(Decimal::ZERO));
     assert!(list(page(&workbook, "workloads"), "formulas").is_empty());
     for name in LISTS {
         let (header, _) = table(&world, &of, name);
@@ -791,10 +648,7 @@ fn each_currency_has_a_total_of_its_own() {
     other["id"] = json!("i-two");
     other["region"] = json!("cn-north-1");
     other["zone"] = json!("cn-north-1a");
-    estate["instances"]
-        .as_array_mut()
-        .expect("a list")
-        .push(other);
+    estate["instances"].as_array_mut().expect("a list").push(other);
     estate["prices"] = json!([{
         "region": "cn-north-1", "instance_type": "g5.xlarge", "operating_system": "linux",
         "tenancy": "shared", "option": "on-demand", "currency": "CNY", "hourly": "10",
@@ -809,8 +663,5 @@ fn each_currency_has_a_total_of_its_own() {
         totals(page(&workbook, "workloads"), "monthly_cost"),
         [decimal("734.38").normalize(), decimal("7300").normalize()]
     );
-    assert_eq!(
-        stated(&workbook, "summary_monthly_cost"),
-        Some(decimal("734.38").normalize())
-    );
+    assert_eq!(stated(&workbook, "summary_monthly_cost"), Some(decimal("734.38").normalize()));
 }

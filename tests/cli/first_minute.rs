@@ -27,12 +27,7 @@ struct OnTerminal {
 
 impl OnTerminal {
     fn start(mut command: Command) -> Self {
-        let size = Winsize {
-            ws_row: 40,
-            ws_col: 120,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
         let pair = openpty(&size, None).expect("a pseudo-terminal");
         let again = pair.slave.try_clone().expect("another descriptor");
         let child = command
@@ -55,11 +50,7 @@ impl OnTerminal {
                 seen.extend_from_slice(&part[..read]);
             }
         });
-        Self {
-            child,
-            seen,
-            reader,
-        }
+        Self { child, seen, reader }
     }
 
     fn text(&self) -> String {
@@ -114,10 +105,7 @@ fn a_file_shows_how_much_of_it_is_read() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let slow = fifo(folder.path(), "slow.json");
     let run = OnTerminal::start(audit(folder.path(), &slow));
-    let mut writer = OpenOptions::new()
-        .write(true)
-        .open(&slow)
-        .expect("the program reads it");
+    let mut writer = OpenOptions::new().write(true).open(&slow).expect("the program reads it");
     let begun = format!("{{\"estate_version\": \"1\",{}", " ".repeat(2_048));
     writer.write_all(begun.as_bytes()).expect("it is read");
     // A pipe has no size, so that the time left is not known.
@@ -135,9 +123,7 @@ fn nothing_is_shown_in_a_pipe_or_when_quiet() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let estate = folder.path().join("estate.json");
     fs::write(&estate, many(400).to_string()).expect("a writable folder");
-    let output = audit(folder.path(), "estate.json")
-        .output()
-        .expect("the program starts");
+    let output = audit(folder.path(), "estate.json").output().expect("the program starts");
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     for shown in ["judging", "planning", "reading", "\r", "\u{1b}"] {
@@ -182,22 +168,11 @@ fn alone_it_says_what_is_there_and_what_to_type() {
     let outcome = furnished().run(&[]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     let text = &outcome.stdout;
-    for secret in [
-        "AKIAFIRSTMINUTE00000",
-        "neverShown",
-        "sso-session",
-        "sso_region",
-    ] {
+    for secret in ["AKIAFIRSTMINUTE00000", "neverShown", "sso-session", "sso_region"] {
         assert!(!text.contains(secret), "{secret}: {text}");
     }
-    assert!(
-        !text.contains(|c: char| c.is_control() && c != '\n'),
-        "{text}"
-    );
-    assert!(
-        text.contains("  AWS         profiles \\u{1b}[31mred'; rm -rf, lab\n"),
-        "{text}"
-    );
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
+    assert!(text.contains("  AWS         profiles \\u{1b}[31mred'; rm -rf, lab\n"), "{text}");
     assert_eq!(
         next(text),
         [

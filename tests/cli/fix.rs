@@ -114,11 +114,7 @@ fn calls(script: &str) -> Vec<Call> {
         let is_read = words
             .get(2)
             .is_some_and(|operation| reads.iter().any(|prefix| operation.starts_with(prefix)));
-        Some(Call {
-            answer,
-            is_read,
-            words,
-        })
+        Some(Call { answer, is_read, words })
     });
     lines.collect()
 }
@@ -246,15 +242,7 @@ fn every_action_has_a_check_steps_a_way_back_and_something_to_watch() {
             }
         }
     }
-    let expected = [
-        "commit",
-        "release",
-        "rightsize",
-        "schedule",
-        "share",
-        "spot",
-        "stop",
-    ];
+    let expected = ["commit", "release", "rightsize", "schedule", "share", "spot", "stop"];
     assert_eq!(kinds, BTreeSet::from(expected.map(str::to_owned)));
 }
 
@@ -263,9 +251,7 @@ fn actions_are_in_the_order_of_certainty_and_a_purchase_comes_once_and_last() {
     let table = of_demo("starter", "table");
     let rows = table.lines().filter_map(|line| {
         let cells: Vec<&str> = line.split_whitespace().collect();
-        let is_numbered = cells
-            .first()
-            .is_some_and(|cell| cell.parse::<u32>().is_ok());
+        let is_numbered = cells.first().is_some_and(|cell| cell.parse::<u32>().is_ok());
         let is_row = is_numbered && cells[1].starts_with('$');
         is_row.then(|| (cells[2].to_owned(), cells[3].to_owned()))
     });
@@ -307,9 +293,7 @@ fn without_yes_nothing_is_run() {
         assert_eq!(fakes.log(), Vec::<Vec<String>>::new(), "{demo}");
         let shown = String::from_utf8(output.stdout).expect("UTF-8");
         let commands = shown.lines().filter(|line| {
-            ["aws ", "kubectl ", "sleep "]
-                .iter()
-                .any(|name| line.starts_with(name))
+            ["aws ", "kubectl ", "sleep "].iter().any(|name| line.starts_with(name))
         });
         assert_eq!(commands.count(), calls.len(), "{demo}");
         for arguments in [
@@ -319,11 +303,7 @@ fn without_yes_nothing_is_run() {
             &["--interrupt-work"],
             &["--interrupt-work", "--yes"],
         ] {
-            assert_eq!(
-                fakes.run(arguments, 0).status.code(),
-                Some(2),
-                "{arguments:?}"
-            );
+            assert_eq!(fakes.run(arguments, 0).status.code(), Some(2), "{arguments:?}");
             assert_eq!(fakes.log(), Vec::<Vec<String>>::new());
         }
     }
@@ -359,9 +339,7 @@ fn a_command_that_fails_is_the_last_one() {
 fn an_answer_that_is_not_expected_is_the_last_one() {
     let script = script(&idle(&["i-idle"]));
     let calls = calls(&script);
-    let checks = calls
-        .iter()
-        .filter(|call| call.is_read || call.answer.is_some());
+    let checks = calls.iter().filter(|call| call.is_read || call.answer.is_some());
     // Account, state, GPU activity since the audit, GPUs that still report, and CPU and network
     // since the audit.
     assert_eq!(checks.count(), 5);
@@ -382,9 +360,7 @@ fn an_answer_that_is_not_expected_is_the_last_one() {
 fn an_agent_that_died_after_the_audit_does_not_make_a_gpu_idle() {
     let script = script(&idle(&["i-idle"]));
     let calls = calls(&script);
-    let asked = calls
-        .iter()
-        .position(|call| call.words[2] == "list-metrics");
+    let asked = calls.iter().position(|call| call.words[2] == "list-metrics");
     let asked = asked.expect("a check");
     assert_eq!(
         calls[asked].words.join(" "),
@@ -434,15 +410,9 @@ fn work_is_not_interrupted_unasked() {
     let estate = situation("overprovisioned-gpu/fires.json");
     let text = printed(&estate, &["--action", "rightsize"], "script");
     let calls = calls(&text);
-    let changes = calls
-        .iter()
-        .position(|call| call.words[2] == "stop-instances");
+    let changes = calls.iter().position(|call| call.words[2] == "stop-instances");
     let changes = changes.expect("a stop");
-    assert!(
-        calls[..changes]
-            .iter()
-            .all(|call| call.is_read || call.words[1] == "sts")
-    );
+    assert!(calls[..changes].iter().all(|call| call.is_read || call.words[1] == "sts"));
     let fakes = Fakes::of(&text, &calls);
     for flags in [&["--yes"][..], &["--yes", "--erase-instance-stores"]] {
         let output = fakes.run(flags, 0);
@@ -477,15 +447,9 @@ fn machines_that_train_are_resized_by_whoever_owns_the_run() {
     assert!(fakes.run(&YES, 0).status.success());
     assert_eq!(fakes.log(), Vec::<Vec<String>>::new());
     let runbook = run("markdown");
-    assert!(
-        runbook.contains(&format!("\n- manual: {why}\n")),
-        "{runbook}"
-    );
+    assert!(runbook.contains(&format!("\n- manual: {why}\n")), "{runbook}");
     assert!(runbook.contains("manual: end the jobs on "), "{runbook}");
-    assert!(
-        runbook.contains("aws ec2 modify-instance-attribute "),
-        "{runbook}"
-    );
+    assert!(runbook.contains("aws ec2 modify-instance-attribute "), "{runbook}");
     assert!(!runbook.contains("--interrupt-work"), "{runbook}");
     let document: Value = serde_json::from_str(&run("json")).expect("JSON");
     assert_eq!(document["actions"][0]["why_by_hand"], why);
@@ -529,14 +493,7 @@ fn a_spot_instance_takes_the_place_of_one_with_its_data() {
     let image = text.find("aws ec2 create-image ").expect("an image");
     assert!(image < text.find("aws ec2 run-instances ").expect("a launch"));
     // The rightsizing is on demand, and comes first.
-    let arguments = [
-        "fix",
-        "--demo",
-        "--action",
-        "rightsize",
-        "--format",
-        "markdown",
-    ];
+    let arguments = ["fix", "--demo", "--action", "rightsize", "--format", "markdown"];
     let text = World::new().run(&arguments).stdout;
     assert!(text.contains("On-Demand") && !text.contains("Spot Instance Requests"));
     assert!(!text.contains("of this workload first"), "{text}");
@@ -546,9 +503,7 @@ fn a_spot_instance_takes_the_place_of_one_with_its_data() {
 fn what_cannot_be_undone_or_checked_is_done_by_hand() {
     // A purchase, and the storage of a stopped machine.
     for action in ["commit", "release"] {
-        let arguments = [
-            "fix", "--demo", "starter", "--format", "script", "--action", action,
-        ];
+        let arguments = ["fix", "--demo", "starter", "--format", "script", "--action", action];
         let text = World::new().run(&arguments).stdout;
         assert!(calls(&text).is_empty(), "{text}");
         assert!(text.contains("note 'manual, as the runbook says"), "{text}");
@@ -602,10 +557,8 @@ fn zones_of_a_group_are_not_rebalanced_once_its_instances_end() {
     }
     let text = script(&estate);
     let calls = calls(&text);
-    let changes: Vec<&Call> = calls
-        .iter()
-        .filter(|call| !call.is_read && call.words[1] == "autoscaling")
-        .collect();
+    let changes: Vec<&Call> =
+        calls.iter().filter(|call| !call.is_read && call.words[1] == "autoscaling").collect();
     let expected = format!(
         "aws autoscaling suspend-processes --region us-east-1 --auto-scaling-group-name trainers \
          {rebalancing}"
@@ -639,14 +592,8 @@ fn a_group_in_which_more_is_to_be_done_is_changed_by_hand() {
     type Change<'a> = &'a dyn Fn(&mut Value);
     let changes: [(Change<'_>, &str); 3] = [
         (&batch, "Batch compute environment training"),
-        (
-            &suspended,
-            "processes of the group are suspended (Terminate)",
-        ),
-        (
-            &warm_pool,
-            "the warm pool of the Auto Scaling group trainers",
-        ),
+        (&suspended, "processes of the group are suspended (Terminate)"),
+        (&warm_pool, "the warm pool of the Auto Scaling group trainers"),
     ];
     for (change, step) in changes {
         let mut estate = trainers();
@@ -661,10 +608,7 @@ fn a_group_in_which_more_is_to_be_done_is_changed_by_hand() {
 #[test]
 fn a_group_without_values_is_changed_by_hand() {
     let mut estate = trainers();
-    estate["scaling_groups"][0]
-        .as_object_mut()
-        .expect("an object")
-        .remove("in_service");
+    estate["scaling_groups"][0].as_object_mut().expect("an object").remove("in_service");
     let text = script(&estate);
     assert!(calls(&text).is_empty(), "{text}");
     assert!(text.contains("note 'manual, as the runbook says: its steps are not run'"));
@@ -690,16 +634,12 @@ fn two_actions_in_one_reservation_do_not_undo_each_other() {
     }]);
     let text = script(&estate);
     let calls = calls(&text);
-    let lowered = calls
-        .iter()
-        .filter(|call| call.words[2] == "modify-capacity-reservation");
+    let lowered = calls.iter().filter(|call| call.words[2] == "modify-capacity-reservation");
     let sizes: Vec<&str> = lowered.map(|call| call.words[8].as_str()).collect();
     // 3 − 1 = 2, and 2 − 1 = 1.
     assert_eq!(sizes, ["2", "1"], "{text}");
     // Each asks first for the size from which it lowers.
-    let asked = calls
-        .iter()
-        .filter(|call| call.words[2] == "describe-capacity-reservations");
+    let asked = calls.iter().filter(|call| call.words[2] == "describe-capacity-reservations");
     let asked: Vec<Option<&str>> = asked.map(|call| call.answer.as_deref()).collect();
     assert_eq!(asked, [Some("3"), Some("2")], "{text}");
 }
@@ -709,11 +649,7 @@ fn only_what_is_asked_for_is_printed() {
     let world = World::new();
     let run = |more: &[&str]| world.run(&[&["fix", "--demo"], more].concat());
     let one = run(&["--action", "stop", "--workload", "llm-poc-old"]);
-    assert!(
-        one.stdout.starts_with("1 action of the plan of"),
-        "{}",
-        one.stdout
-    );
+    assert!(one.stdout.starts_with("1 action of the plan of"), "{}", one.stdout);
     let next = "\n  gpucost fix --demo --action=stop --workload=llm-poc-old --format script\n";
     assert!(one.stdout.contains(next), "{}", one.stdout);
     let by_id = run(&["--workload", "i-0710738f7e219399e"]);
@@ -731,20 +667,13 @@ fn only_what_is_asked_for_is_printed() {
     let next = "\n  gpucost fix --demo --action=stop:i-0710738f7e219399e --format script\n";
     assert!(by_id.stdout.contains(next), "{}", by_id.stdout);
     let by_name = "--action=stop:llm-poc-old";
-    assert_eq!(
-        by_id.stdout,
-        named.stdout.replace(by_name, &format!("--action={stop}"))
-    );
+    assert_eq!(by_id.stdout, named.stdout.replace(by_name, &format!("--action={stop}")));
     let several = run(&["--action", "stop:llm-poc-old,schedule,commit:p4d.24xlarge"]);
     // A stop, a schedule, and a purchase for two workloads.
     let heading = "4 actions in 3 steps of the plan of";
     assert!(several.stdout.starts_with(heading), "{}", several.stdout);
     let none = run(&["--action", "share", "--workload", "llm-poc-old"]);
-    assert!(
-        none.stdout.starts_with("0 actions of the plan of"),
-        "{}",
-        none.stdout
-    );
+    assert!(none.stdout.starts_with("0 actions of the plan of"), "{}", none.stdout);
 }
 
 /// Steps depend on what else is selected: two actions by their names are the same as by their
@@ -818,11 +747,7 @@ fn promises_are_those_of_the_audit() {
         }
         let said = format!("\nPROMISES  ${whole}.{rest:02} until the terms end, ");
         let page = of_demo(demo, "table");
-        assert_eq!(
-            page.contains(&said),
-            !purchases.is_empty(),
-            "{said}: {page}"
-        );
+        assert_eq!(page.contains(&said), !purchases.is_empty(), "{said}: {page}");
     }
 }
 
@@ -846,10 +771,7 @@ fn what_cannot_be_asked_is_an_error_with_the_nearest() {
     assert!(unknown.stderr.starts_with(expected), "{}", unknown.stderr);
     let plan = world.run(&["fix", "--demo", "--terraform", "missing.json"]);
     assert_eq!(plan.code, 2);
-    assert!(
-        plan.stderr
-            .contains("check the path passed to `--terraform`")
-    );
+    assert!(plan.stderr.contains("check the path passed to `--terraform`"));
     let output = world.path("same.json");
     world.file("same.json", "{}");
     let same = world.run(&["fix", "--demo", "--terraform", &output, "--output", &output]);
@@ -889,14 +811,7 @@ fn what_terraform_manages_is_changed_in_its_configuration() {
     let estate_path = world.estate("estate.json", &estate);
     let run = |plan: &Value, format: &str| {
         let plan = world.file("plan.json", plan.to_string());
-        let more = [
-            "--terraform",
-            &plan,
-            "--action",
-            "rightsize",
-            "--format",
-            format,
-        ];
+        let more = ["--terraform", &plan, "--action", "rightsize", "--format", format];
         let outcome = world.run(&[&["fix", "--from", &estate_path][..], &more].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         outcome.stdout
@@ -914,9 +829,7 @@ fn what_terraform_manages_is_changed_in_its_configuration() {
     // Another machine is none of its business.
     let other = terraform("i-other", json!({"constant_value": "g5.16xlarge"}));
     let steps = calls(&run(&other, "script"));
-    let changed = steps
-        .iter()
-        .find(|call| call.words[2] == "modify-instance-attribute");
+    let changed = steps.iter().find(|call| call.words[2] == "modify-instance-attribute");
     assert!(changed.is_some_and(|call| call.words.contains(&"Value=g6.2xlarge".to_owned())));
 }
 
@@ -930,10 +843,8 @@ fn recorded_plans_name_the_machines_that_they_manage() {
         return;
     };
     let of = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
-    let (small, large) = (
-        of("infracost_example_plan.json"),
-        of("infracost_terraform_v0.14_plan.json.gz"),
-    );
+    let (small, large) =
+        (of("infracost_example_plan.json"), of("infracost_terraform_v0.14_plan.json.gz"));
     let warning = "warning: the Terraform plan has none of the instances and groups of these";
     let plain = of_demo("starter", "script");
     for plan in [&small, &large] {
@@ -946,10 +857,7 @@ fn recorded_plans_name_the_machines_that_they_manage() {
     let estate = situation("overprovisioned-gpu/fires.json").to_string();
     for (id, address) in [
         ("i-0ec3a64e9a6965cfc", "aws_instance.instance_1"),
-        (
-            "i-0aeeec88544779865",
-            "module.instances.aws_instance.module_instance_named[\"test.1\"]",
-        ),
+        ("i-0aeeec88544779865", "module.instances.aws_instance.module_instance_named[\"test.1\"]"),
     ] {
         let path = world.file("estate.json", estate.replace("i-over", id));
         let arguments = ["fix", "--from", &path, "--terraform", &large];
@@ -983,10 +891,8 @@ fn hostile_names_are_data() {
             assert!(lines.all(|line| line.starts_with("aws ")), "{table}");
         }
         let fakes = Fakes::of(&text, &[]);
-        let checked = Command::new("bash")
-            .args(["-n", "fix.sh"])
-            .current_dir(fakes.0.path())
-            .status();
+        let checked =
+            Command::new("bash").args(["-n", "fix.sh"]).current_dir(fakes.0.path()).status();
         assert!(checked.expect("bash starts").success(), "{name:?}");
         let output = fakes.run(&[], 0);
         assert!(output.status.success(), "{name:?}");
@@ -998,14 +904,7 @@ fn hostile_names_are_data() {
 
 #[test]
 fn hostile_ids_and_groups_are_one_word_each() {
-    let names = [
-        "x; touch owned",
-        "$(touch owned)",
-        "`touch owned`",
-        "a'b\"c",
-        "a\u{1b}[2Jb",
-        "*",
-    ];
+    let names = ["x; touch owned", "$(touch owned)", "`touch owned`", "a'b\"c", "a\u{1b}[2Jb", "*"];
     for name in names {
         let mut group = trainers();
         for machine in group["instances"].as_array_mut().expect("a list") {
@@ -1049,26 +948,17 @@ fn hostile_ids_and_groups_are_one_word_each() {
 
 #[test]
 fn a_name_that_would_be_a_flag_or_a_file_is_in_no_command() {
-    for name in [
-        "--endpoint-url=http://evil.example",
-        "-x",
-        "file:///etc/passwd",
-    ] {
+    for name in ["--endpoint-url=http://evil.example", "-x", "file:///etc/passwd"] {
         let text = script(&idle(&[name]));
         assert!(calls(&text).is_empty(), "{name}: {text}");
-        assert!(
-            text.contains("\nnote 'manual, as the runbook says"),
-            "{text}"
-        );
+        assert!(text.contains("\nnote 'manual, as the runbook says"), "{text}");
     }
 }
 
 /// The commands of scripts and runbooks: those that are run, and those that are only shown.
 fn all_commands() -> Vec<Vec<String>> {
-    let mut estates: Vec<(String, String)> = DEMOS
-        .iter()
-        .map(|demo| (of_demo(demo, "script"), of_demo(demo, "markdown")))
-        .collect();
+    let mut estates: Vec<(String, String)> =
+        DEMOS.iter().map(|demo| (of_demo(demo, "script"), of_demo(demo, "markdown"))).collect();
     let grouped = trainers();
     estates.push((script(&grouped), printed(&grouped, &[], "markdown")));
     let mut every_command = Vec::new();
@@ -1106,10 +996,7 @@ fn commands_of_aws_have_the_shapes_of_its_api() {
         .spawn()
         .expect("Python starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    let lines: String = commands
-        .iter()
-        .map(|words| json!(words).to_string() + "\n")
-        .collect();
+    let lines: String = commands.iter().map(|words| json!(words).to_string() + "\n").collect();
     let written = stdin.write_all(lines.as_bytes());
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
@@ -1192,9 +1079,7 @@ fn storage_is_released_net_of_its_snapshots_which_are_read_first() {
     // 500 × 0.08 + 100 × 0.10 + 730 × 0.005, less at most 600 × 0.05 for snapshots.
     assert!(text.contains("`parked`: \\$23.65 per month\n"), "{text}");
     assert!(text.contains("net of \\$30.00 per month"), "{text}");
-    let line = text
-        .lines()
-        .find(|line| line.contains("describe-snapshots"));
+    let line = text.lines().find(|line| line.contains("describe-snapshots"));
     let line = line.expect("a command");
     let typed = words(line.trim());
     assert_eq!(
@@ -1221,10 +1106,7 @@ fn storage_is_released_net_of_its_snapshots_which_are_read_first() {
     elsewhere["instances"][0]["region"] = json!("eu-west-1");
     elsewhere["instances"][0]["zone"] = json!("eu-west-1a");
     let text = printed(&elsewhere, &[], "markdown");
-    assert!(
-        text.contains("`parked`: up to \\$58.65 per month\n"),
-        "{text}"
-    );
+    assert!(text.contains("`parked`: up to \\$58.65 per month\n"), "{text}");
     let table = printed(&elsewhere, &[], "table");
     assert!(table.contains("\n  1 saves at most this: "), "{table}");
     // An address alone leaves no snapshots.
@@ -1380,10 +1262,7 @@ fn manifests_have_the_shapes_of_their_schemas() {
     };
     let estate = by_karpenter(situation("overprovisioned-gpu/fires.json"));
     let moved = printed(&estate, &["--action", "rightsize"], "markdown");
-    for (kind, runbook) in [
-        ("NodePool", moved),
-        ("mig-parted", of_demo("starter", "markdown")),
-    ] {
+    for (kind, runbook) in [("NodePool", moved), ("mig-parted", of_demo("starter", "markdown"))] {
         let manifest = blocks(&runbook, "yaml").remove(0);
         let mut child = Command::new(&python)
             .args(["-c", TO_JSON])
@@ -1404,10 +1283,8 @@ fn manifests_have_the_shapes_of_their_schemas() {
         assert!(output.status.success(), "{kind}: {stderr}");
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let schema = jsonschema::validator_for(&schema(kind)).expect("a schema");
-        let problems: Vec<String> = schema
-            .iter_errors(&document)
-            .map(|error| error.to_string())
-            .collect();
+        let problems: Vec<String> =
+            schema.iter_errors(&document).map(|error| error.to_string()).collect();
         assert_eq!(problems, Vec::<String>::new(), "{kind}");
     }
 }
@@ -1420,15 +1297,8 @@ fn the_page_shows_what_is_printed() {
     assert_eq!(command, "$ gpucost fix --demo");
     let table = World::new().run(&["fix", "--demo"]).stdout;
     assert_shows("docs/fix.md", shown, &table);
-    let asked: Vec<&str> = [
-        "fix",
-        "--demo",
-        "--workload",
-        "llm-poc-old",
-        "--format",
-        "script",
-    ]
-    .into();
+    let asked: Vec<&str> =
+        ["fix", "--demo", "--workload", "llm-poc-old", "--format", "script"].into();
     let script = World::new().run(&asked).stdout;
     let output = Fakes::of(&script, &[]).run(&[], 0);
     let printed = String::from_utf8(output.stdout).expect("UTF-8");

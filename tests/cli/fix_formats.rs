@@ -67,15 +67,7 @@ fn the_steps_of_a_stop_are_those_of_its_page() {
     let count = |kind: &str| kinds.iter().filter(|listed| **listed == kind).count();
     // Account, state, activity, reports, other use, owner and store; stop and wait; start; two
     // things to watch.
-    assert_eq!(
-        [
-            count("check"),
-            count("change"),
-            count("undo"),
-            count("watch")
-        ],
-        [7, 2, 1, 2]
-    );
+    assert_eq!([count("check"), count("change"), count("undo"), count("watch")], [7, 2, 1, 2]);
     let account = &action["steps"][0];
     assert_eq!(account["must_print"], "111122223333");
     assert_eq!(account["by_hand"], false);

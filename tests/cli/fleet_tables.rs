@@ -24,10 +24,7 @@ pub fn fleet() -> Value {
         let mut instance = template.clone();
         instance["id"] = json!(id);
         instance["instance_type"] = json!(TYPES[number % TYPES.len()]);
-        let (team, name) = (
-            number % 7,
-            format!("team-{}-service-{number:03}", number % 7),
-        );
+        let (team, name) = (number % 7, format!("team-{}-service-{number:03}", number % 7));
         instance["tags"] = json!({"Name": name, "team": format!("team-{team}")});
         let percent = match number % 8 {
             0 => Some(0.0),
@@ -96,9 +93,8 @@ impl Fleet {
 
 /// The lines of a section, without its heading.
 fn section<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
-    let (_, rest) = text
-        .split_once(&format!("\n{name}  "))
-        .unwrap_or_else(|| panic!("no {name}: {text}"));
+    let (_, rest) =
+        text.split_once(&format!("\n{name}  ")).unwrap_or_else(|| panic!("no {name}: {text}"));
     let lines = rest.lines().skip(1);
     lines.take_while(|line| !line.is_empty()).collect()
 }
@@ -118,10 +114,7 @@ fn amounts(text: &str) -> Vec<i64> {
 /// Number and cost of the workloads that a section shows, and of those that it says it does
 /// not show.
 fn counted(lines: &[&str]) -> ((usize, i64), (usize, i64)) {
-    let rows: Vec<&&str> = lines
-        .iter()
-        .filter(|line| line.starts_with("team-"))
-        .collect();
+    let rows: Vec<&&str> = lines.iter().filter(|line| line.starts_with("team-")).collect();
     let shown = rows.iter().filter_map(|row| amounts(row).first().copied());
     let said = lines.join(" ");
     let hidden: Vec<(usize, i64)> = said
@@ -230,19 +223,12 @@ fn filters_keep_what_they_name() {
         rows.filter_map(name).collect()
     };
     // 3, 10, 17 and so on: those below 200.
-    let of_team: Vec<String> = (3..200)
-        .step_by(7)
-        .map(|number| format!("team-3-service-{number:03}"))
-        .collect();
+    let of_team: Vec<String> =
+        (3..200).step_by(7).map(|number| format!("team-3-service-{number:03}")).collect();
     assert_eq!(rows(&["--team", "team-3", "--sort", "name"]), of_team);
     assert_eq!(rows(&["--class", "stopped"]).len(), 25);
     assert_eq!(rows(&["--type", "g5.*"]).len(), 100);
-    let two = [
-        "--workload",
-        "*-service-001",
-        "--workload",
-        "i-00000000000000002",
-    ];
+    let two = ["--workload", "*-service-001", "--workload", "i-00000000000000002"];
     assert_eq!(rows(&two).len(), 2);
 }
 
@@ -251,10 +237,7 @@ fn equal_gaps_and_findings_are_one_and_listed_on_request() {
     let fleet = Fleet::new();
     let text = fleet.shown("audit", &["--limit", "100"]);
     let gaps = section(&text, "GAPS").join(" ");
-    assert!(
-        gaps.contains(&format!("{UNMEASURED} instances (i-")),
-        "{gaps}"
-    );
+    assert!(gaps.contains(&format!("{UNMEASURED} instances (i-")), "{gaps}");
     let findings = section(&text, "FINDINGS").join("\n");
     assert!(findings.contains("25 workloads, "), "{findings}");
     // Behind its amount.
@@ -282,11 +265,7 @@ fn bars_appear_where_there_is_room() {
     let text = fleet.shown("audit", &["--format", "wide"]);
     assert!(text.contains(&"@".repeat(14)) && !text.contains('█'));
     fleet.world.set("LC_ALL", "C.UTF-8");
-    assert!(
-        fleet
-            .shown("audit", &["--format", "wide"])
-            .contains(&"█".repeat(14))
-    );
+    assert!(fleet.shown("audit", &["--format", "wide"]).contains(&"█".repeat(14)));
 }
 
 #[test]
@@ -323,11 +302,7 @@ fn what_fits_nothing_is_refused_with_the_nearest() {
     ] {
         let outcome = fleet.run("audit", &flags);
         assert_eq!(outcome.code, 2, "{flags:?}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(said),
-            "{flags:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(said), "{flags:?}: {}", outcome.stderr);
         assert_eq!(outcome.stdout, "", "{flags:?}");
     }
 }
@@ -359,9 +334,7 @@ fn a_fleet_is_resized_in_a_table_that_adds_up() {
     let workloads = document["workloads"].as_array().expect("a list");
     let best = |workload: &Value| {
         let candidates = workload["candidates"].as_array().expect("a list");
-        let best = candidates
-            .iter()
-            .find(|candidate| candidate["accepted"] == true)?;
+        let best = candidates.iter().find(|candidate| candidate["accepted"] == true)?;
         Some((best["monthly_savings"].as_f64()? * 100.0).round() as i64)
     };
     let savings: Vec<i64> = workloads.iter().filter_map(best).collect();
@@ -377,15 +350,9 @@ fn a_fleet_is_resized_in_a_table_that_adds_up() {
     // The two amounts at the end are those of a month and of a year.
     let of_month: i64 = shown.iter().map(|row| row[row.len() - 2]).sum();
     let of_year: i64 = shown.iter().map(|row| row[row.len() - 1]).sum();
-    assert_eq!(
-        (shown.len(), of_month, of_year),
-        (savings.len(), sum, sum * 12)
-    );
+    assert_eq!((shown.len(), of_month, of_year), (savings.len(), sum, sum * 12));
     let one = fleet.shown("rightsize", &["--workload", "team-4-service-004"]);
-    assert!(
-        one.contains("NOT SUITABLE") && one.contains("and 199 other workloads"),
-        "{one}"
-    );
+    assert!(one.contains("NOT SUITABLE") && one.contains("and 199 other workloads"), "{one}");
 }
 
 #[test]
@@ -410,15 +377,10 @@ fn a_filtered_view_says_which_figures_it_leaves_and_what_it_keeps() {
     let text = fleet.shown("audit", &["--team", "team-3", "--all"]);
     let rows = ["DO FIRST", "WITH THE OWNER"].map(|title| {
         let lines = section(&text, title);
-        let rows = lines
-            .iter()
-            .filter(|line| line.starts_with("  ") && line.contains(" team-3-"));
-        rows.filter_map(|row| amounts(row).first().copied())
-            .sum::<i64>()
+        let rows = lines.iter().filter(|line| line.starts_with("  ") && line.contains(" team-3-"));
+        rows.filter_map(|row| amounts(row).first().copied()).sum::<i64>()
     });
-    let (before, _) = text
-        .split_once(" outside of the filters.")
-        .expect("the others");
+    let (before, _) = text.split_once(" outside of the filters.").expect("the others");
     let outside = amounts(before.rsplit_once(" worth ").expect("an amount").1);
     let [saved, ..] = totals(&text);
     // Purchases are promises, whoever they are for.
@@ -443,10 +405,7 @@ fn what_saves_most_comes_first_in_the_plan_also_where_it_does_not_run() {
     let text = shown("table");
     let first = section(&text, "DO FIRST").join("\n");
     // $40,179.20 of the $50,469.68 that the plan saves.
-    assert!(
-        first.contains("$40,179.20") && first.contains("release"),
-        "{first}"
-    );
+    assert!(first.contains("$40,179.20") && first.contains("release"), "{first}");
     let page = shown("markdown");
     let (_, first) = page.split_once("**DO FIRST").expect("a list");
     assert!(first.contains("40,179.20 | "), "{first}");
@@ -475,9 +434,7 @@ fn findings_without_an_estimate_are_no_part_of_a_span_of_savings() {
     let outcome = world.run(&["audit", "--from", &path, "--format", "markdown"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let (_, findings) = outcome.stdout.split_once("**FINDINGS").expect("findings");
-    let mut groups = findings
-        .lines()
-        .filter(|line| line.contains("| stopped-with-storage |"));
+    let mut groups = findings.lines().filter(|line| line.contains("| stopped-with-storage |"));
     // 100, 200 and 300 GiB at 0.03.
     let group = groups.next().expect("a group of three");
     assert!(

@@ -49,10 +49,8 @@ fn a_page_and_a_comment_show_the_groups_with_their_total() {
 
     let page = with("html");
     let mut shown_rows = rows(section(&page, "groups"));
-    let planned: Vec<String> = shown_rows
-        .iter_mut()
-        .map(|row| row.pop().expect("a cell"))
-        .collect();
+    let planned: Vec<String> =
+        shown_rows.iter_mut().map(|row| row.pop().expect("a cell")).collect();
     let mut in_page = vec![total];
     in_page.extend(expected.iter().cloned());
     assert_eq!(shown_rows, in_page);
@@ -63,9 +61,8 @@ fn a_page_and_a_comment_show_the_groups_with_their_total() {
     assert!(!audited(&["--format", "html"]).contains("id=\"groups\""));
 
     let comment = with("markdown");
-    let (_, table) = comment
-        .split_once("**COST PER MONTH BY TAG:TEAM, CLASS**\n\n")
-        .expect("a section");
+    let (_, table) =
+        comment.split_once("**COST PER MONTH BY TAG:TEAM, CLASS**\n\n").expect("a section");
     let lines: Vec<Vec<String>> = table
         .lines()
         .take_while(|line| line.starts_with('|'))

@@ -88,8 +88,5 @@ fn is_typed(command: &str, text: &str, folder: &Path) {
     let is_of_history = has("history") && !has("record");
     let needs_more = has("FILE") || is_of_history || is_live && (has("explain") || has("check"));
     let code = output.status.code();
-    assert!(
-        needs_more || code != Some(2),
-        "`{command}` fails: {stderr}\nadvised by: {text}"
-    );
+    assert!(needs_more || code != Some(2), "`{command}` fails: {stderr}\nadvised by: {text}");
 }

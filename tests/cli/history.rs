@@ -81,9 +81,8 @@ fn an_audit_is_kept_once() {
     let id = run.strip_prefix("v1/run/dt=2026-11-01/");
     let id = id.and_then(|id| id.strip_suffix(".json")).expect("a name");
     assert!(id.starts_with("20261101T000000Z-"), "{id}");
-    let costs: Vec<String> = (18..=30)
-        .map(|day| format!("v1/cost/dt=2026-10-{day}/{id}.parquet"))
-        .collect();
+    let costs: Vec<String> =
+        (18..=30).map(|day| format!("v1/cost/dt=2026-10-{day}/{id}.parquet")).collect();
     assert_eq!(names(&kept, "cost"), costs);
     let action = format!("v1/action/dt=2026-11-01/{id}.parquet");
     assert_eq!(names(&kept, "action"), [action]);
@@ -119,12 +118,7 @@ fn the_file_of_a_run_says_what_its_report_says() {
     let (totals, summary) = (&run["totals"], &report["summary"]);
     assert_eq!(totals["instances"], summary["instances"]);
     assert_eq!(totals["gpus"], summary["gpus"]);
-    for key in [
-        "monthly_cost",
-        "planned_monthly_cost",
-        "monthly_savings",
-        "monthly_waste",
-    ] {
+    for key in ["monthly_cost", "planned_monthly_cost", "monthly_savings", "monthly_waste"] {
         let exact: f64 = totals[key].as_str().expect("text").parse().expect(key);
         let shown = summary[key].as_f64().expect("a number");
         assert!((exact - shown).abs() < 0.005_001, "{key}: {exact} {shown}");
@@ -144,14 +138,7 @@ fn an_audit_records_where_it_is_told() {
     assert_eq!(files(&world).len(), FILES);
     // Another scope is another run: the days of one do not stand for those of the other.
     let place = world.path("nights");
-    let tagged = [
-        "history",
-        "record",
-        &place,
-        "--demo",
-        "--tag",
-        "team=research",
-    ];
+    let tagged = ["history", "record", &place, "--demo", "--tag", "team=research"];
     let outcome = world.run(&tagged);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let kept = files(&world);
@@ -191,10 +178,9 @@ fn what_is_wrong_with_a_file_is_named() {
     fs::remove_file(path(&costs[8])).expect("a file");
     let outcome = on(&world, &["verify"], &[]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
-    for (trouble, names) in [
-        ("3 files damaged: ", [2, 4, 6].as_slice()),
-        ("1 file missing: ", [8].as_slice()),
-    ] {
+    for (trouble, names) in
+        [("3 files damaged: ", [2, 4, 6].as_slice()), ("1 file missing: ", [8].as_slice())]
+    {
         let (_, rest) = outcome.stdout.split_once(trouble).expect(trouble);
         let own = rest.split("\n\n").next().expect("its lines");
         assert_eq!(own.lines().count(), 1 + names.len(), "{own}");
@@ -217,10 +203,7 @@ fn a_place_that_cannot_be_one_is_an_error() {
             "expected a directory, or s3://BUCKET/PREFIX",
         ),
         (&["history", "verify", "s3://"], "a bucket has 3 to 63"),
-        (
-            &["history", "verify", "s3://bucket/../x"],
-            "a prefix has at most 512",
-        ),
+        (&["history", "verify", "s3://bucket/../x"], "a prefix has at most 512"),
         (&["audit", "--demo", "--record=s3://B"], "a bucket has 3"),
         (
             &["setup", "iam", "--history", "nights"],
@@ -253,9 +236,7 @@ fn the_page_shows_what_the_commands_print() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let examples = blocks(&page("history.md"), "text");
     let examples = examples.iter();
-    let examples: Vec<&str> = examples
-        .filter_map(|text| text.strip_prefix("$ gpucost "))
-        .collect();
+    let examples: Vec<&str> = examples.filter_map(|text| text.strip_prefix("$ gpucost ")).collect();
     assert_eq!(examples.len(), 2);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
@@ -297,9 +278,7 @@ fn rows(folder: &Path, statements: &[String]) -> Option<Vec<Vec<Value>>> {
 /// The sum of a column, in cents.
 fn cents(rows: &[Value], column: usize) -> f64 {
     let amounts = rows.iter().filter_map(|row| row[column].as_str());
-    let sum: f64 = amounts
-        .map(|amount| amount.parse::<f64>().expect("an amount"))
-        .sum();
+    let sum: f64 = amounts.map(|amount| amount.parse::<f64>().expect("an amount")).sum();
     sum * 100.0
 }
 
@@ -325,9 +304,7 @@ fn the_statements_of_the_page_give_the_sums_of_the_commands() {
     let trend: Value =
         serde_json::from_slice(&run(&["history", "--format", "json"])).expect("a document in JSON");
     let periods = trend["periods"].as_array().expect("a list").iter();
-    let spend: f64 = periods
-        .map(|period| period["spend"].as_f64().expect("an amount"))
-        .sum();
+    let spend: f64 = periods.map(|period| period["spend"].as_f64().expect("an amount")).sum();
     // The amounts of teams, in the third column after month, team and currency.
     let of_teams = cents(&answers[2], 3);
     assert!((of_teams - spend * 100.0).abs() < 1.0, "{of_teams} {spend}");

@@ -81,11 +81,7 @@ fn a_damaged_day_is_not_one_without_costs() {
     let trend = outcome.json();
     assert_eq!(trend["periods"][0]["recorded_days"], 12);
     assert_eq!(trend["missing"][0]["what"], "1 day without a record");
-    assert!(
-        outcome.stderr.contains("gpucost history verify"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("gpucost history verify"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -106,11 +102,7 @@ fn a_night_of_a_clock_a_month_ahead_is_not_recorded_and_does_not_count() {
     ] {
         let refused = world.run(&[arguments, &["--offline", "--allow-empty"]].concat());
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-        assert!(
-            refused.stderr.contains("which is ahead of now"),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains("which is ahead of now"), "{}", refused.stderr);
     }
     // The machine whose clock is ahead takes it.
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -186,10 +178,7 @@ fn a_fleet_that_is_gone_costs_nothing_and_is_not_unknown() {
 fn what_is_not_there_is_said() {
     let world = World::new();
     for (arguments, says) in [
-        (
-            &["history", "--history", "nowhere"][..],
-            "is not a directory",
-        ),
+        (&["history", "--history", "nowhere"][..], "is not a directory"),
         (&["history", "--anomaly-percent", "-1"], "--anomaly-percent"),
         (&["history", "--since", "soon"], "such as 2026-10-01"),
     ] {
@@ -200,17 +189,10 @@ fn what_is_not_there_is_said() {
     let world = recorded();
     let outcome = history(&world, &["--since", "2030-01-01"]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    let units = world.file(
-        "units.csv",
-        "date,name,unit,count\n2026-10-20,no-such-job,jobs,1\n",
-    );
+    let units = world.file("units.csv", "date,name,unit,count\n2026-10-20,no-such-job,jobs,1\n");
     let outcome = history(&world, &["--units", &units]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.stderr.contains("`no-such-job`"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("`no-such-job`"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -219,12 +201,8 @@ fn a_forecast_over_a_history_that_is_not_whole_passes_nothing() {
     type Damage = fn(&std::path::Path);
     let gone: Damage = |path| fs::remove_file(path).expect("a file");
     let damages: [(&str, &str, Damage); 5] = [
-        ("cost", "text", |path| {
-            fs::write(path, "damaged").expect("a writable file")
-        }),
-        ("cost", "empty", |path| {
-            fs::write(path, "").expect("a writable file")
-        }),
+        ("cost", "text", |path| fs::write(path, "damaged").expect("a writable file")),
+        ("cost", "empty", |path| fs::write(path, "").expect("a writable file")),
         ("cost", "cut", |path| {
             let bytes = fs::read(path).expect("a readable file");
             fs::write(path, &bytes[..bytes.len() / 2]).expect("a writable file");
@@ -241,11 +219,7 @@ fn a_forecast_over_a_history_that_is_not_whole_passes_nothing() {
         for more in [&[][..], &["-q"], &["--strict"]] {
             let check = ["check", "--demo", "--recorded-audits", &nights];
             let outcome = world.run(&[&check[..], more].concat());
-            assert_eq!(
-                outcome.code, 3,
-                "{table} {what} {more:?}: {}",
-                outcome.stderr
-            );
+            assert_eq!(outcome.code, 3, "{table} {what} {more:?}: {}", outcome.stderr);
         }
     }
 }
@@ -274,14 +248,7 @@ fn a_forecast_budget_without_recorded_days_is_incomplete() {
     let world = recorded();
     world.file("gpucost-policy.toml", policy);
     let nights = world.path("nights");
-    let check = [
-        "check",
-        "--demo",
-        "--recorded-audits",
-        &nights,
-        "--format",
-        "json",
-    ];
+    let check = ["check", "--demo", "--recorded-audits", &nights, "--format", "json"];
     let outcome = world.run(&check);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert_eq!(outcome.json()["checks"][0]["outcome"], json!("passed"));

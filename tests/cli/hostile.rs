@@ -48,9 +48,7 @@ pub fn fleet() -> Value {
     let mut instances = Vec::new();
     let mut metrics = Vec::new();
     for (number, name) in hostile().into_iter().enumerate() {
-        for (way, key) in ["Name", "gpucost:workload", "gpucost:ignore", "owner"]
-            .iter()
-            .enumerate()
+        for (way, key) in ["Name", "gpucost:workload", "gpucost:ignore", "owner"].iter().enumerate()
         {
             let id = format!("i-{number:02}{way}");
             let mut instance = template.clone();
@@ -188,16 +186,8 @@ fn a_file_name_with_line_feeds_stays_in_its_line() {
         assert!(is_whole, "{arguments:?}: {}", outcome.stderr);
         for line in outcome.stderr.lines() {
             let begins = line.trim_start();
-            assert!(
-                !begins.starts_with("::"),
-                "{arguments:?}: {}",
-                outcome.stderr
-            );
-            assert!(
-                !begins.starts_with("hint: b"),
-                "{arguments:?}: {}",
-                outcome.stderr
-            );
+            assert!(!begins.starts_with("::"), "{arguments:?}: {}", outcome.stderr);
+            assert!(!begins.starts_with("hint: b"), "{arguments:?}: {}", outcome.stderr);
         }
     }
 }

@@ -21,22 +21,10 @@ use std::thread;
 const MORE: [(&str, &str); 15] = [
     ("focus", "audit INPUT --by-day --format focus"),
     ("table", "audit INPUT --all --risk high"),
-    (
-        "wide",
-        "audit INPUT --format wide --group-by tag:owner,tag:Name,type",
-    ),
-    (
-        "csv",
-        "audit INPUT --format csv --group-by tag:owner,tag:Name",
-    ),
-    (
-        "markdown",
-        "audit INPUT --format markdown --group-by namespace,owner,cluster",
-    ),
-    (
-        "html",
-        "audit INPUT --format html --group-by pool,node,label:team",
-    ),
+    ("wide", "audit INPUT --format wide --group-by tag:owner,tag:Name,type"),
+    ("csv", "audit INPUT --format csv --group-by tag:owner,tag:Name"),
+    ("markdown", "audit INPUT --format markdown --group-by namespace,owner,cluster"),
+    ("html", "audit INPUT --format html --group-by pool,node,label:team"),
     ("csv", "audit INPUT --format csv --csv-table actions"),
     ("csv", "audit INPUT --format csv --csv-table purchases"),
     ("csv", "audit INPUT --format csv --csv-table findings"),
@@ -60,10 +48,7 @@ fn by_the_hour(mut estate: Value) -> Value {
 
 /// Estates whose names are hostile, with the host that runs the program.
 fn estates() -> [(Value, &'static str); 2] {
-    let hostile: Vec<String> = names()
-        .into_iter()
-        .filter(|name| name.len() < 200)
-        .collect();
+    let hostile: Vec<String> = names().into_iter().filter(|name| name.len() < 200).collect();
     let name = |(index, text): (usize, &String)| {
         let name = &hostile[index % hostile.len()];
         (text.clone(), format!("{name}{index}"))
@@ -97,10 +82,7 @@ fn check(format: &str, stdout: Vec<u8>, typed: &str, kept: &mut [Vec<String>; 2]
                 for cell in &record.expect("a row as wide as its header") {
                     let armed = cell.trim_start().starts_with(['=', '+', '-', '@', '\t']);
                     let is_number = cell.parse::<f64>().is_ok();
-                    assert!(
-                        (!armed || is_number) && !cell.contains('\n'),
-                        "{typed}: {cell}"
-                    );
+                    assert!((!armed || is_number) && !cell.contains('\n'), "{typed}: {cell}");
                 }
             }
         }
@@ -138,17 +120,13 @@ fn documents(estate: &Value, host: &str, files: &World) -> (usize, [Vec<String>;
     });
     let typed: Vec<(String, String)> = typed_for(&flags).into_iter().chain(more).collect();
     let workloads = audit["workloads"].as_array().expect("a list").iter();
-    let ids = workloads
-        .step_by(9)
-        .filter_map(|workload| workload["id"].as_str());
+    let ids = workloads.step_by(9).filter_map(|workload| workload["id"].as_str());
     // A command line cannot carry a zero.
     let explained = ids.filter(|id| !id.contains('\0')).flat_map(|id| {
         let typed = |format| vec!["explain", "--format", format, "--from", &path, "--", id];
         ["table", "json", "markdown", "html"].map(|format| (format.to_owned(), typed(format)))
     });
-    let lines = typed
-        .iter()
-        .map(|(format, typed)| (format.clone(), typed.split(' ').collect()));
+    let lines = typed.iter().map(|(format, typed)| (format.clone(), typed.split(' ').collect()));
     let runs: Vec<(String, Vec<&str>)> = lines.chain(explained).collect();
     for (format, arguments) in runs {
         let (code, stdout, stderr) = world.bytes(&arguments);
@@ -176,10 +154,7 @@ fn names_stay_text_in_every_document_and_format() {
         let workers: Vec<_> = work
             .map(|((estate, host), files)| scope.spawn(move || documents(estate, host, files)))
             .collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().expect("no run panics"))
-            .collect::<Vec<_>>()
+        workers.into_iter().map(|worker| worker.join().expect("no run panics")).collect::<Vec<_>>()
     });
     let count: usize = results.iter().map(|(documents, _)| documents).sum();
     println!("{count} documents");
@@ -192,10 +167,7 @@ fn names_stay_text_in_every_document_and_format() {
     let Some(python) = installed("python") else {
         return skip("target/test-venv with openpyxl is missing");
     };
-    let output = Command::new(python)
-        .args(["-c", FORMULAS])
-        .args(workbooks)
-        .output();
+    let output = Command::new(python).args(["-c", FORMULAS]).args(workbooks).output();
     let output = output.expect("Python starts");
     let formulas = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -23,14 +23,7 @@ fn html(arguments: &[&str]) -> String {
 pub fn html_of(estate: &Value) -> String {
     let world = World::new();
     let path = world.estate("estate.json", estate);
-    let outcome = world.run(&[
-        "audit",
-        "--from",
-        &path,
-        "--format",
-        "html",
-        "--allow-empty",
-    ]);
+    let outcome = world.run(&["audit", "--from", &path, "--format", "html", "--allow-empty"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     outcome.stdout
 }
@@ -58,22 +51,14 @@ pub fn cents(text: &str) -> i64 {
 fn the_sentences_have_the_amounts_of_the_json() {
     let summary = &DEMO.json()["summary"];
     let text = text_of(&PAGE);
-    for key in [
-        "monthly_cost",
-        "monthly_savings",
-        "monthly_waste",
-        "planned_monthly_cost",
-    ] {
+    for key in ["monthly_cost", "monthly_savings", "monthly_waste", "planned_monthly_cost"] {
         assert!(text.contains(&shown(&summary[key])), "{key}");
     }
 }
 
 #[test]
 fn savings_by_action_lead_from_today_to_the_plan_to_the_cent() {
-    let saved: i64 = rows(section(&PAGE, "savings"))
-        .iter()
-        .map(|step| cents(&step[1]))
-        .sum();
+    let saved: i64 = rows(section(&PAGE, "savings")).iter().map(|step| cents(&step[1])).sum();
     let summary = &DEMO.json()["summary"];
     let [today, planned] =
         ["monthly_cost", "planned_monthly_cost"].map(|key| cents(&shown(&summary[key])));
@@ -142,10 +127,7 @@ fn every_workload_finding_gap_and_action_of_the_json_is_on_the_page() {
         assert!(text.contains(finding["title"].as_str().expect("a title")));
         let caveats = finding["recommendation"]["caveats"].as_array();
         for caveat in caveats.expect("caveats") {
-            assert!(
-                text.contains(caveat.as_str().expect("a caveat")),
-                "{caveat}"
-            );
+            assert!(text.contains(caveat.as_str().expect("a caveat")), "{caveat}");
         }
     }
     for gap in audit["gaps"].as_array().expect("gaps") {
@@ -181,19 +163,10 @@ fn each_day_costs_what_ran_on_it() {
             7 => ("$36.22", 25),
             _ => ("$48.29", 18 + place),
         };
-        assert_eq!(
-            *day,
-            [
-                format!("2026-10-{date}"),
-                cost.to_owned(),
-                "$0.00".to_owned()
-            ]
-        );
+        assert_eq!(*day, [format!("2026-10-{date}"), cost.to_owned(), "$0.00".to_owned()]);
     }
     // Of 160: 24.14 / 48.29, 36.22 / 48.29, and all of it.
-    let bars = section(&page, "bars")
-        .split("<rect class=\"today\"")
-        .skip(1);
+    let bars = section(&page, "bars").split("<rect class=\"today\"").skip(1);
     let heights = bars.map(|bar| {
         let (_, height) = bar.split_once("height=\"").expect("a height");
         height.split_once('"').expect("its end").0
@@ -211,10 +184,7 @@ fn a_day_without_a_price_is_a_gap() {
     assert!(bars.contains("Nothing to plot."), "{bars}");
     assert!(bars.contains("Part of the cost is unknown on 13 days"));
     let days = rows(section(&page, "days"));
-    assert!(
-        days.iter()
-            .all(|day| day[1..].iter().all(|cell| cell == "—"))
-    );
+    assert!(days.iter().all(|day| day[1..].iter().all(|cell| cell == "—")));
 }
 
 /// What the page is made of; nothing else may stand in it.
@@ -262,12 +232,7 @@ pub fn assert_alone(page: &str) -> Vec<Element> {
             }
         }
     }
-    let count = |wanted: &str| {
-        elements
-            .iter()
-            .filter(|element| element.name == wanted)
-            .count()
-    };
+    let count = |wanted: &str| elements.iter().filter(|element| element.name == wanted).count();
     assert_eq!((count("script"), count("style"), count("h1")), (0, 1, 1));
     elements
 }
@@ -283,10 +248,7 @@ fn the_page_is_well_formed_and_needs_nothing_else() {
 #[test]
 fn headers_of_tables_say_what_they_head() {
     for element in parse(&PAGE).iter().filter(|element| element.name == "th") {
-        assert!(
-            element.attributes.iter().any(|(name, _)| name == "scope"),
-            "{element:?}"
-        );
+        assert!(element.attributes.iter().any(|(name, _)| name == "scope"), "{element:?}");
     }
 }
 
@@ -329,13 +291,7 @@ fn a_format_of_the_audit_alone_is_refused_elsewhere() {
 /// A fleet of lone instances of several types, most with a utilization that changes with every
 /// hour, so that nothing that is drawn repeats.
 fn thousand() -> Value {
-    let types = [
-        "g4dn.xlarge",
-        "g5.xlarge",
-        "g6.2xlarge",
-        "g5.12xlarge",
-        "p4d.24xlarge",
-    ];
+    let types = ["g4dn.xlarge", "g5.xlarge", "g6.2xlarge", "g5.12xlarge", "p4d.24xlarge"];
     let mut estate = one();
     let template = estate["instances"][0].clone();
     let (mut instances, mut metrics) = (Vec::new(), Vec::new());
@@ -386,9 +342,7 @@ fn a_thousand_workloads_stay_below_three_megabytes() {
 fn the_example_of_the_page_prints_what_it_shows() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/html.md");
     let text = std::fs::read_to_string(path).expect("a page");
-    let (_, example) = text
-        .split_once("```console\n$ gpucost ")
-        .expect("an example");
+    let (_, example) = text.split_once("```console\n$ gpucost ").expect("an example");
     let (command, rest) = example.split_once('\n').expect("a command line");
     let (said, _) = rest.split_once("```").expect("its end");
     let arguments: Vec<&str> = command.split(' ').collect();

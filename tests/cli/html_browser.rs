@@ -28,12 +28,7 @@ fn opened(world: &World) -> Option<Command> {
     };
     let mut command = Command::new(browser);
     command
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
         .arg(format!("--user-data-dir={}", world.path("browser")));
     Some(command)
 }
@@ -80,15 +75,10 @@ fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
         .expect("the browser starts");
     let dom = String::from_utf8_lossy(&output.stdout);
     let said = String::from_utf8_lossy(&output.stderr);
-    let said: Vec<&str> = said
-        .lines()
-        .filter(|line| line.contains(":CONSOLE"))
-        .collect();
+    let said: Vec<&str> = said.lines().filter(|line| line.contains(":CONSOLE")).collect();
     // The script that the reader puts into the page is refused, and nothing else happens.
     assert!(
-        said.iter()
-            .all(|line| line.contains("Content Security Policy"))
-            && said.len() <= 1,
+        said.iter().all(|line| line.contains("Content Security Policy")) && said.len() <= 1,
         "{said:?}"
     );
     let (_, result) = dom
@@ -109,11 +99,7 @@ fn assert_readable(result: &Value) {
     }
     assert_eq!(result["beyond"], json!([]), "beyond its section");
     for (kind, drawn) in result["pictures"].as_object().expect("pictures") {
-        assert_eq!(
-            (&drawn["flat"], &drawn["unpainted"]),
-            (&json!(0), &json!(0)),
-            "{kind}"
-        );
+        assert_eq!((&drawn["flat"], &drawn["unpainted"]), (&json!(0), &json!(0)), "{kind}");
     }
     assert_eq!(result["styled"], "auto", "the style is allowed");
     assert_eq!(result["injected"], false, "no other script is");
@@ -147,9 +133,7 @@ fn the_page_fits_a_phone() {
 
 /// The place of some bytes from another place on.
 fn find(text: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
-    let offset = text[from..]
-        .windows(wanted.len())
-        .position(|part| part == wanted);
+    let offset = text[from..].windows(wanted.len()).position(|part| part == wanted);
     offset.map(|place| from + place)
 }
 
@@ -160,18 +144,13 @@ fn pages(pdf: &[u8]) -> Vec<Vec<u8>> {
     while let Some(page) = find(pdf, b"/Type /Page\n", from) {
         from = page + 1;
         let contents = find(pdf, b"/Contents ", page).expect("contents") + 10;
-        let digits: Vec<u8> = pdf[contents..]
-            .iter()
-            .copied()
-            .take_while(u8::is_ascii_digit)
-            .collect();
+        let digits: Vec<u8> =
+            pdf[contents..].iter().copied().take_while(u8::is_ascii_digit).collect();
         let object = [&b"\n"[..], &digits, b" 0 obj\n"].concat();
         let object = find(pdf, &object, 0).expect("an object");
         let stream = find(pdf, b"stream\n", object).expect("a stream") + 7;
         let mut drawn = Vec::new();
-        flate2::read::ZlibDecoder::new(&pdf[stream..])
-            .read_to_end(&mut drawn)
-            .expect("packed");
+        flate2::read::ZlibDecoder::new(&pdf[stream..]).read_to_end(&mut drawn).expect("packed");
         pages.push(drawn);
     }
     pages

@@ -33,10 +33,7 @@ fn read(world: &World, estate: &Value) -> Estate {
 }
 
 fn model<'a>(estate: &'a Estate, rejected: &[RejectedAction]) -> Model<'a> {
-    let policy = Policy {
-        rejected: rejected.to_vec(),
-        ..Policy::default()
-    };
+    let policy = Policy { rejected: rejected.to_vec(), ..Policy::default() };
     let audited = audit_to_choose(estate, &policy, Risk::Medium);
     Model::new(audited, estate, rejected, View::default(), (false, false))
 }
@@ -44,9 +41,7 @@ fn model<'a>(estate: &'a Estate, rejected: &[RejectedAction]) -> Model<'a> {
 /// The lines of a screen.
 fn screen(model: &Model<'_>, (columns, rows): (u16, u16)) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a screen");
-    terminal
-        .draw(|frame| draw_model(frame, model))
-        .expect("it draws");
+    terminal.draw(|frame| draw_model(frame, model)).expect("it draws");
     let buffer = terminal.backend().buffer();
     let line = |row: u16| -> String {
         let mut line = String::new();
@@ -83,10 +78,7 @@ fn exported(model: &mut Model<'_>) -> String {
 /// The amount after a word in a line, such as `$1,234.50`.
 fn amount_after(line: &str, word: &str) -> String {
     let (_, rest) = line.split_once(word).unwrap_or_else(|| panic!("{line}"));
-    rest.split_whitespace()
-        .next()
-        .expect("an amount")
-        .to_owned()
+    rest.split_whitespace().next().expect("an amount").to_owned()
 }
 
 #[test]
@@ -96,31 +88,20 @@ fn the_first_screen_has_the_totals_of_the_audit_and_its_workloads() {
     let world = World::new();
     let path = demo_path();
     let path = path.to_str().expect("UTF-8");
-    let audit = world
-        .run(&["audit", "--from", path, "--format", "json"])
-        .json();
+    let audit = world.run(&["audit", "--from", path, "--format", "json"]).json();
     for (columns, rows) in [(80, 24), (160, 50)] {
         let lines = screen(&model, (columns, rows));
         let text = lines.join("\n");
-        assert!(
-            lines[0].starts_with("gpucost audit · 2026-11-01 00:00 UTC"),
-            "{text}"
-        );
+        assert!(lines[0].starts_with("gpucost audit · 2026-11-01 00:00 UTC"), "{text}");
         let savings = amount_after(&lines[1], "saves ").replace(['$', ','], "");
         let expected = audit["summary"]["monthly_savings"].as_f64().expect("a sum");
         assert_eq!(savings, format!("{expected:.2}"));
-        assert!(
-            lines[4].contains("WORKLOAD") && lines[4].contains("COST/MONTH"),
-            "{text}"
-        );
+        assert!(lines[4].contains("WORKLOAD") && lines[4].contains("COST/MONTH"), "{text}");
         // The most expensive is first, and the cursor is on it.
         let first = &audit["workloads"][0];
         let name = first["name"].as_str().expect("a name");
         let shown: String = name.chars().take(12).collect();
-        assert!(
-            lines[5].starts_with("> ") && lines[5].contains(&shown),
-            "{text}"
-        );
+        assert!(lines[5].starts_with("> ") && lines[5].contains(&shown), "{text}");
         assert!(lines[usize::from(rows) - 1].contains("? keys"), "{text}");
         assert_eq!(text.contains("REGION"), columns == 160);
     }
@@ -155,13 +136,7 @@ fn keys_are_listed_on_a_question_mark() {
     press(&mut model, &[Key::Char('?')]);
     for size in [(80, 24), (160, 50)] {
         let text = screen(&model, size).join("\n");
-        for word in [
-            "KEYS",
-            "Space",
-            "filter by words",
-            "export the choice",
-            "Ctrl-C",
-        ] {
+        for word in ["KEYS", "Space", "filter by words", "export the choice", "Ctrl-C"] {
             assert!(text.contains(word), "{word}: {text}");
         }
     }
@@ -182,23 +157,12 @@ fn an_action_that_is_off_moves_the_total_as_a_policy_does() {
     assert!(before[5].starts_with("> [x]"), "{before:?}");
     press(&mut model, &[Key::Char(' ')]);
     let after = screen(&model, (160, 50));
-    assert!(
-        after[5].starts_with("> [ ]"),
-        "it stays below the cursor: {after:?}"
-    );
+    assert!(after[5].starts_with("> [ ]"), "it stays below the cursor: {after:?}");
     assert!(after[2].contains(", 1 off"), "{}", after[2]);
-    assert!(
-        after[2].contains(&format!("with every action {whole}")),
-        "{}",
-        after[2]
-    );
+    assert!(after[2].contains(&format!("with every action {whole}")), "{}", after[2]);
     let savings = model.monthly_savings().expect("priced");
     assert!(savings.amount() < whole.amount());
-    assert!(
-        after[1].contains(&format!("saves {savings} ")),
-        "{}",
-        after[1]
-    );
+    assert!(after[1].contains(&format!("saves {savings} ")), "{}", after[1]);
 
     // Leaving asks once.
     assert_eq!(model.update(Key::Char('q')), Effect::Nothing);
@@ -211,15 +175,9 @@ fn an_action_that_is_off_moves_the_total_as_a_policy_does() {
     let policy = world.file("choice.toml", &text);
     let path = demo_path();
     let path = path.to_str().expect("UTF-8");
-    let typed = [
-        "audit", "--from", path, "--format", "json", "--policy", &policy,
-    ];
+    let typed = ["audit", "--from", path, "--format", "json", "--policy", &policy];
     let outcome = world.run(&typed);
-    assert!(
-        outcome.stderr.contains("1 action rejected by the policy"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("1 action rejected by the policy"), "{}", outcome.stderr);
     let same = outcome.json()["summary"]["monthly_savings"].as_f64();
     let same = same.map(|sum| format!("{sum:.2}"));
     assert_eq!(same, Some(format!("{:.2}", savings.amount())));
@@ -245,9 +203,7 @@ fn listed(model: &mut Model<'_>) -> (String, Vec<Decimal>) {
 
 /// The amounts of the actions that are on, above the last line.
 fn savings(lines: &[String]) -> Vec<Decimal> {
-    let on = lines[5..lines.len() - 1]
-        .iter()
-        .filter(|line| !line.contains("[ ]"));
+    let on = lines[5..lines.len() - 1].iter().filter(|line| !line.contains("[ ]"));
     let amounts = on.filter_map(|line| {
         let amount = line.split_once('$')?.1.split_whitespace().next()?;
         Some(amount.replace(',', "").parse().expect("an amount"))
@@ -270,10 +226,7 @@ fn the_list_has_every_action_of_the_total_and_every_command_as_many() {
         assert_eq!(each.iter().sum::<Decimal>(), total, "{demo}");
         assert_eq!(number, format!("{} actions", each.len()), "{demo}");
         let header = screen(&model, (160, 200));
-        assert!(
-            header[2].starts_with(&format!("{number} on, 0 off")),
-            "{demo}"
-        );
+        assert!(header[2].starts_with(&format!("{number} on, 0 off")), "{demo}");
         let world = World::new();
         let fix = world.run(&["fix", "--demo", demo]);
         assert!(fix.stdout.starts_with(&number), "{demo}: {}", fix.stdout);
@@ -281,9 +234,8 @@ fn the_list_has_every_action_of_the_total_and_every_command_as_many() {
         let audit = audit.json();
         let lists = ["workloads", "unused_commitments"].map(|key| audit[key].as_array());
         let rows = lists.into_iter().flatten().flatten();
-        let actions: usize = rows
-            .filter_map(|row| row["plan"]["actions"].as_array().map(Vec::len))
-            .sum();
+        let actions: usize =
+            rows.filter_map(|row| row["plan"]["actions"].as_array().map(Vec::len)).sum();
         assert_eq!(actions, each.len(), "{demo}");
         // What is off is listed still, and is in no sum.
         press(&mut model, &[Key::Char(' ')]);
@@ -319,11 +271,7 @@ fn a_pattern_is_exported_as_it_is_until_one_of_its_actions_is_on() {
     // Of eight workloads, by their IDs.
     assert_eq!(others.len(), 7);
     assert!(others.iter().all(|action| action.workload != "*"));
-    assert!(
-        others
-            .iter()
-            .all(|action| action.reason == rejected[0].reason)
-    );
+    assert!(others.iter().all(|action| action.reason == rejected[0].reason));
 
     // Off again, the pattern holds again.
     press(&mut model, &[Key::Char(' ')]);
@@ -348,20 +296,12 @@ fn the_filter_and_the_sort_choose_rows() {
     );
     let rows = filtered[5..49].iter().filter(|line| !line.is_empty());
     assert!(rows.clone().count() > 0);
-    assert!(
-        rows.clone()
-            .all(|line| line.to_lowercase().contains("llm-poc")),
-        "{filtered:?}"
-    );
+    assert!(rows.clone().all(|line| line.to_lowercase().contains("llm-poc")), "{filtered:?}");
     // The plan lists the actions of what is shown.
     press(&mut model, &[Key::Tab]);
     let plan = screen(&model, (160, 50));
     let rows = plan[5..49].iter().filter(|line| !line.is_empty());
-    assert!(
-        rows.clone()
-            .all(|line| line.to_lowercase().contains("llm-poc")),
-        "{plan:?}"
-    );
+    assert!(rows.clone().all(|line| line.to_lowercase().contains("llm-poc")), "{plan:?}");
     press(&mut model, &[Key::Escape, Key::Escape]);
     assert_eq!(screen(&model, (160, 50))[5..], unfiltered[5..]);
 
@@ -398,10 +338,7 @@ fn both_lists_are_grouped_by_account_and_by_team() {
     let begin = |rows: &[String], words: &[&str]| {
         assert_eq!(rows.len(), words.len(), "{rows:#?}");
         for (row, word) in rows.iter().zip(words) {
-            assert!(
-                row.trim_start_matches(['>', ' ']).starts_with(word),
-                "{rows:#?}"
-            );
+            assert!(row.trim_start_matches(['>', ' ']).starts_with(word), "{rows:#?}");
         }
     };
     press(&mut model, &[Key::Char('b')]);
@@ -412,10 +349,7 @@ fn both_lists_are_grouped_by_account_and_by_team() {
     begin(&accounts, &[two, "i-", "i-", one, "i-one"]);
     press(&mut model, &[Key::Char('b'), Key::End]);
     let teams = rows(&model);
-    begin(
-        &teams,
-        &["no team: 1", "i-two", "team vision: 2", "i-", "i-"],
-    );
+    begin(&teams, &["no team: 1", "i-two", "team vision: 2", "i-", "i-"]);
     assert!(teams[4].starts_with("> "), "{teams:#?}");
     press(&mut model, &[Key::Tab]);
     let plan = rows(&model).join("\n");
@@ -442,19 +376,14 @@ fn the_hours_of_a_machine_and_of_each_gpu_are_a_grid_of_days() {
     for (size, is_wide) in [((80, 24), false), ((160, 50), true)] {
         let lines = screen(&model, size);
         let text = lines.join("\n");
-        let title = lines
-            .iter()
-            .position(|line| line.starts_with("UTILIZATION"));
+        let title = lines.iter().position(|line| line.starts_with("UTILIZATION"));
         let title = title.unwrap_or_else(|| panic!("{text}"));
         assert!(lines[title].contains("mean of 8 GPUs"), "{text}");
         let header = &lines[title + 1];
         assert!(header.contains('0') && header.contains("21"), "{text}");
         assert_eq!(header.contains("23"), is_wide, "{text}");
         assert!(text.contains("Sat 10-31"), "the last day: {text}");
-        assert!(
-            text.contains("missing, ") && text.contains("blank: stopped"),
-            "{text}"
-        );
+        assert!(text.contains("missing, ") && text.contains("blank: stopped"), "{text}");
     }
     let machine = screen(&model, (160, 50));
     press(&mut model, &[Key::Right]);
@@ -468,10 +397,7 @@ fn the_hours_of_a_machine_and_of_each_gpu_are_a_grid_of_days() {
 fn a_grid_shows_what_is_missing_apart_from_what_rests() {
     let world = World::new();
     let mut fleet = several_gpus();
-    let id = fleet["instances"][0]["id"]
-        .as_str()
-        .expect("an ID")
-        .to_owned();
+    let id = fleet["instances"][0]["id"].as_str().expect("an ID").to_owned();
     // Five-minute averages of the fortnight before as_of: 20% all the time on GPU 0; on GPU 1
     // 60%, but no sample on the last day.
     let of = |gpu, value: f64, count: u32| {
@@ -487,9 +413,7 @@ fn a_grid_shows_what_is_missing_apart_from_what_rests() {
         let lines = screen(model, (160, 50));
         let is_day = |line: &&String| {
             let mut words = line.split_whitespace();
-            words
-                .nth(1)
-                .is_some_and(|word| word.len() == 5 && word.contains('-'))
+            words.nth(1).is_some_and(|word| word.len() == 5 && word.contains('-'))
         };
         lines.iter().filter(is_day).cloned().collect()
     };
@@ -500,18 +424,12 @@ fn a_grid_shows_what_is_missing_apart_from_what_rests() {
     press(&mut model, &[Key::Right]);
     let first = days(&model);
     assert!(screen(&model, (160, 50)).join("\n").contains("GPU 0 of 2"));
-    assert!(
-        first.iter().all(|line| figures(line) == ["20"; 24]),
-        "{first:?}"
-    );
+    assert!(first.iter().all(|line| figures(line) == ["20"; 24]), "{first:?}");
     press(&mut model, &[Key::Right]);
     let second = days(&model);
     let (last, before) = second.split_last().expect("days");
     assert_eq!(figures(last), ["·"; 24]);
-    assert!(
-        before.iter().all(|line| figures(line) == ["60"; 24]),
-        "{before:?}"
-    );
+    assert!(before.iter().all(|line| figures(line) == ["60"; 24]), "{before:?}");
     let narrow = screen(&model, (80, 24)).join("\n");
     assert!(narrow.contains(&"·".repeat(48)), "{narrow}");
     assert!(narrow.contains("· missing, 24 h"), "{narrow}");
@@ -533,18 +451,10 @@ fn hostile_names_change_no_screen_and_no_policy() {
         for size in SIZES {
             let lines = screen(&model, size);
             let text = lines.concat();
-            assert!(
-                !text.contains(|c: char| c.is_control() || c == '\u{202e}'),
-                "{text:?}"
-            );
+            assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
         }
     }
-    let filter = [
-        Key::Char('/'),
-        Key::Char('\u{1b}'),
-        Key::Char('模'),
-        Key::Enter,
-    ];
+    let filter = [Key::Char('/'), Key::Char('\u{1b}'), Key::Char('模'), Key::Enter];
     press(&mut model, &filter);
     let whole = model.monthly_savings();
     press(&mut model, &[Key::Escape, Key::Char(' ')]);
@@ -552,10 +462,7 @@ fn hostile_names_change_no_screen_and_no_policy() {
     let unsafe_ones = |c: char| c != '\n' && c.is_control();
     assert!(!text.contains(unsafe_ones));
     let rejected = parse_rejected(&text).expect("a policy");
-    let ids: Vec<&str> = rejected
-        .iter()
-        .map(|action| action.workload.as_str())
-        .collect();
+    let ids: Vec<&str> = rejected.iter().map(|action| action.workload.as_str()).collect();
     assert!(!ids.contains(&"*"));
     if model.monthly_savings() != whole {
         assert_eq!(ids.len(), 1);
@@ -584,11 +491,7 @@ fn five_thousand_workloads_are_drawn_and_moved_through_at_once() {
         screen(&model, (160, 50));
     }
     // A build without optimization takes about a millisecond for each.
-    assert!(
-        began.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     press(&mut model, &[Key::End]);
     let last = screen(&model, (160, 50));
     assert!(last[48].starts_with("> "), "{last:?}");
@@ -597,11 +500,7 @@ fn five_thousand_workloads_are_drawn_and_moved_through_at_once() {
     typed(&mut model, "4999");
     press(&mut model, &[Key::Enter]);
     let filtered = screen(&model, (80, 24));
-    assert!(
-        filtered[3].starts_with("1 of 5,000 workloads"),
-        "{}",
-        filtered[3]
-    );
+    assert!(filtered[3].starts_with("1 of 5,000 workloads"), "{}", filtered[3]);
     assert!(filtered[5].contains("service-4999"), "{filtered:?}");
 }
 
@@ -643,10 +542,7 @@ fn an_estate_without_workloads_is_an_empty_list() {
     nothing["metrics"] = json!([]);
     let estate = read(&world, &nothing);
     let mut model = model(&estate, &[]);
-    press(
-        &mut model,
-        &[Key::Enter, Key::Down, Key::Tab, Key::Char(' '), Key::Enter],
-    );
+    press(&mut model, &[Key::Enter, Key::Down, Key::Tab, Key::Char(' '), Key::Enter]);
     for size in SIZES {
         screen(&model, size);
     }
@@ -660,26 +556,17 @@ fn it_needs_a_terminal_and_prints_no_document() {
     assert_eq!(outcome.code, 2);
     assert!(outcome.stdout.is_empty());
     assert!(
-        outcome
-            .stderr
-            .starts_with("error: `--interactive` needs a terminal\nhint: "),
+        outcome.stderr.starts_with("error: `--interactive` needs a terminal\nhint: "),
         "{}",
         outcome.stderr
     );
-    for flag in [
-        &["--format", "json"][..],
-        &["--group-by", "region"],
-        &["--limit", "3"],
-        &["--record"],
-    ] {
+    for flag in
+        [&["--format", "json"][..], &["--group-by", "region"], &["--limit", "3"], &["--record"]]
+    {
         let typed = [&["audit", "--demo", "--interactive"], flag].concat();
         let outcome = world.run(&typed);
         assert_eq!(outcome.code, 2, "{flag:?}");
-        assert!(
-            outcome.stderr.contains("cannot be used with"),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains("cannot be used with"), "{}", outcome.stderr);
     }
 }
 
@@ -696,15 +583,9 @@ fn a_policy_that_fits_nothing_is_said() {
     let said = "0 actions rejected by the policy\nwarning: [[reject]] of stop matches no \
                 workload in scope: no-such\\u{1b}\n";
     assert!(with.stderr.contains(said), "{}", with.stderr);
-    let bad = world.file(
-        "bad.toml",
-        "[[reject]]\nworkload = \"w\"\naction = \"sotp\"\nreason = \"r\"\n",
-    );
+    let bad =
+        world.file("bad.toml", "[[reject]]\nworkload = \"w\"\naction = \"sotp\"\nreason = \"r\"\n");
     let outcome = world.run(&["audit", "--demo", "--policy", &bad]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.stderr.contains("did you mean "),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("did you mean "), "{}", outcome.stderr);
 }

@@ -42,11 +42,8 @@ fn the_policy_that_a_session_exports_plans_the_same() {
     let text = session.text();
     let (_, after) = text.rsplit_once(LEAVES).expect("it leaves its screen");
     let (_, said) = after.split_once("plan saves $").expect("the chosen plan");
-    let said: String = said
-        .chars()
-        .take_while(|c| !c.is_whitespace())
-        .filter(|c| *c != ',')
-        .collect();
+    let said: String =
+        said.chars().take_while(|c| !c.is_whitespace()).filter(|c| *c != ',').collect();
     let file = folder.path().join("gpucost-choice.toml");
     let policy = std::fs::read_to_string(&file).expect("it was written");
     assert_eq!(policy.matches("[[reject]]").count(), 1, "{policy}");

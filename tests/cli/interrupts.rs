@@ -17,11 +17,7 @@ use std::time::{Duration, Instant};
 const AT_MOST: Duration = Duration::from_secs(1);
 
 fn start(command: &mut Command) -> Child {
-    command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts")
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
 }
 
 /// Sends a signal and expects the end, with its code and a word on stderr.
@@ -176,18 +172,14 @@ fn a_file_that_may_not_grow_is_an_error_and_no_temporary_file_stays() {
     // 8 blocks of 512 bytes.
     let output = Command::new("sh")
         .arg("-c")
-        .arg(format!(
-            "ulimit -f 8; exec {gpucost} audit --demo --save estate.json"
-        ))
+        .arg(format!("ulimit -f 8; exec {gpucost} audit --demo --save estate.json"))
         .current_dir(folder.path())
         .output()
         .expect("a shell");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("File too large"), "{said}");
-    let left = fs::read_dir(folder.path())
-        .expect("a readable folder")
-        .count();
+    let left = fs::read_dir(folder.path()).expect("a readable folder").count();
     assert_eq!(left, 0);
 }
 
@@ -198,10 +190,7 @@ fn a_full_disk_is_an_error() {
         return;
     }
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let to_full = fs::File::options()
-        .write(true)
-        .open(full)
-        .expect("a device");
+    let to_full = fs::File::options().write(true).open(full).expect("a device");
     let output = program(folder.path())
         .args(["audit", "--from", crate::cli::process::SITUATION])
         .stdout(to_full)

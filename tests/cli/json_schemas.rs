@@ -12,9 +12,7 @@ use std::path::Path;
 
 /// A schema of the documentation.
 pub fn schema(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("docs/schema")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(name);
     let text = fs::read_to_string(path).expect("a schema");
     serde_json::from_str(&text).expect("JSON")
 }
@@ -65,14 +63,7 @@ fn every_audit_holds_to_its_schema() {
     let world = World::new();
     for (name, estate) in [("one", one()), ("owned", owned()), ("empty", empty())] {
         let path = world.estate("estate.json", &estate);
-        let arguments = [
-            "audit",
-            "--from",
-            &path,
-            "--format",
-            "json",
-            "--allow-empty",
-        ];
+        let arguments = ["audit", "--from", &path, "--format", "json", "--allow-empty"];
         assert_holds(&audits, &world.run(&arguments).json(), name);
     }
     for path in situations() {
@@ -169,9 +160,7 @@ fn every_check_holds_to_its_schema() {
     };
     let report = run(&["--demo"]);
     assert_holds(&checks, &report, "the demo");
-    let rules = parse_policy(EVERYTHING, "policy.toml")
-        .expect("valid")
-        .rules();
+    let rules = parse_policy(EVERYTHING, "policy.toml").expect("valid").rules();
     assert_eq!(report["checks"].as_array().map(Vec::len), Some(rules));
     assert_holds(&checks, &run(&["--demo", "--baseline", &old]), "a baseline");
     for path in situations() {
@@ -193,10 +182,9 @@ fn as_json(text: &str) -> Value {
             toml::Value::Boolean(flag) => json!(flag),
             toml::Value::Datetime(day) => json!(day.to_string()),
             toml::Value::Array(list) => list.iter().map(convert).collect(),
-            toml::Value::Table(table) => table
-                .iter()
-                .map(|(key, value)| (key.clone(), convert(value)))
-                .collect(),
+            toml::Value::Table(table) => {
+                table.iter().map(|(key, value)| (key.clone(), convert(value))).collect()
+            }
         }
     }
     let table: toml::Table = toml::from_str(text).expect("TOML");

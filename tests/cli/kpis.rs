@@ -17,10 +17,7 @@ fn two() -> Value {
     lab["id"] = json!("i-two");
     lab["instance_type"] = json!("g4dn.12xlarge");
     lab["tags"] = json!({"Name": "lab"});
-    estate["instances"]
-        .as_array_mut()
-        .expect("a list")
-        .push(lab);
+    estate["instances"].as_array_mut().expect("a list").push(lab);
     let mut metrics = vec![
         series("i-one", None, "cpu_utilization", "average", 30.0),
         series("i-two", None, "cpu_utilization", "average", 30.0),
@@ -31,13 +28,7 @@ fn two() -> Value {
     ];
     for gpu in 1..4 {
         for statistic in ["average", "maximum"] {
-            metrics.push(series(
-                "i-two",
-                Some(gpu),
-                "gpu_utilization",
-                statistic,
-                0.0,
-            ));
+            metrics.push(series("i-two", Some(gpu), "gpu_utilization", statistic, 0.0));
         }
     }
     estate["metrics"] = json!(metrics);
@@ -136,9 +127,7 @@ fn jobs_cost_what_was_billed_and_failed_ones_count() {
     assert_eq!(figures["cost_per_completed_training_job"], 3.88);
     let world = World::new();
     let path = world.estate("estate.json", &estate);
-    let document = world
-        .run(&["kpi", "--from", &path, "--format", "json"])
-        .json();
+    let document = world.run(&["kpi", "--from", &path, "--format", "json"]).json();
     let listed: Vec<Value> = document["training_jobs"]
         .as_array()
         .expect("a list")
@@ -199,22 +188,13 @@ fn units_of_workloads_and_jobs_have_a_price() {
          unpriced,epochs,5,\n\
          lab,runs,0,30d\n",
     );
-    let arguments = [
-        "audit", "--from", &path, "--units", &units, "--format", "json",
-    ];
+    let arguments = ["audit", "--from", &path, "--units", &units, "--format", "json"];
     let audit = world.run(&arguments).json();
     let costs: Vec<Value> = audit["unit_costs"]
         .as_array()
         .expect("a list")
         .iter()
-        .map(|cost| {
-            json!([
-                cost["name"],
-                cost["cost"],
-                cost["per"],
-                cost["cost_per_units"]
-            ])
-        })
+        .map(|cost| json!([cost["name"], cost["cost"], cost["per"], cost["cost_per_units"]]))
         .collect();
     let expected = [
         // 734.38 × 24 ÷ 730 = 24.1440; × 1,000 ÷ 48,000.
@@ -266,57 +246,25 @@ fn what_cannot_be_counted_is_refused_with_a_hint() {
         (&["--unit", "a=1", "--demo"][..], "`--units FILE`"),
         (&["--type", "g5.xlarge"], "pass `--hours`"),
         (&["--type", "g5.xlrage", "--hours", "1"], "did you mean"),
-        (
-            &["--type", "g5.xlarge", "--hours", "0"],
-            "expected hours above 0",
-        ),
-        (
-            &["--type", "g5.xlarge", "--hours", "-1"],
-            "expected hours above 0",
-        ),
-        (
-            &["--type", "g5.xlarge", "--hours", "1", "--region", "all"],
-            "a single region",
-        ),
+        (&["--type", "g5.xlarge", "--hours", "0"], "expected hours above 0"),
+        (&["--type", "g5.xlarge", "--hours", "-1"], "expected hours above 0"),
+        (&["--type", "g5.xlarge", "--hours", "1", "--region", "all"], "a single region"),
         (&["--type", "g5.xlarge", "--demo"], "cannot be used with"),
         (&["--run", "missing.jsonl"], "missing.jsonl"),
         (
-            &[
-                "--type",
-                "g5.xlarge",
-                "--hours",
-                "1",
-                "--log",
-                "missing",
-                "--log-unit",
-                "a=b",
-            ],
+            &["--type", "g5.xlarge", "--hours", "1", "--log", "missing", "--log-unit", "a=b"],
             "cannot read the log missing",
         ),
     ] {
         let outcome = world.run(&[&["kpi"], arguments].concat());
-        assert_eq!(
-            (outcome.code, outcome.stdout.as_str()),
-            (2, ""),
-            "{arguments:?}"
-        );
-        assert!(
-            outcome.stderr.contains(says),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(outcome.stderr.contains(says), "{arguments:?}: {}", outcome.stderr);
     }
     let units = world.file("units.csv", "name,unit,count\n");
-    let arguments = [
-        "kpi", "--from", &path, "--units", &units, "--output", &units,
-    ];
+    let arguments = ["kpi", "--from", &path, "--units", &units, "--output", &units];
     let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.stderr.contains("use the same file"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("use the same file"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -375,10 +323,7 @@ fn samples_with_units_price_each_and_flags_come_first() {
     let world = World::new();
     let samples = world.file("run.jsonl", counted());
     let rows = |more: &[&str]| -> Vec<Value> {
-        let arguments = [
-            &["kpi", "--run", &samples, "--offline", "--format", "json"],
-            more,
-        ];
+        let arguments = [&["kpi", "--run", &samples, "--offline", "--format", "json"], more];
         let outcome = world.run(&arguments.concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let document = outcome.json();
@@ -387,10 +332,7 @@ fn samples_with_units_price_each_and_flags_come_first() {
     };
     // 2.5 × 1.006 = 2.515, rounded to 2.52; ÷ 12,600 and ÷ 9.
     let run = json!([2.52, "USD"]);
-    let (steps, epochs) = (
-        json!([0.0002, "USD per steps"]),
-        json!([0.28, "USD per epochs"]),
-    );
+    let (steps, epochs) = (json!([0.0002, "USD per steps"]), json!([0.28, "USD per epochs"]));
     assert_eq!(rows(&[]), [run.clone(), steps.clone(), epochs]);
     // 2.52 ÷ 6.
     let given = json!([0.42, "USD per epochs"]);
@@ -398,11 +340,7 @@ fn samples_with_units_price_each_and_flags_come_first() {
     for (from, to, says) in [
         ("12600", "-1", "counted.jsonl:5"),
         ("12600", "1e30", "counted.jsonl:5"),
-        (
-            "12600",
-            "1000000000000000001",
-            "`count` is above 1000000000000000000",
-        ),
+        ("12600", "1000000000000000001", "`count` is above 1000000000000000000"),
         ("\"steps\"", "\" \"", "a unit has an empty name"),
     ] {
         let bad = world.file("counted.jsonl", counted().replace(from, to));
@@ -419,9 +357,7 @@ fn two_audits_are_compared_by_key_figures() {
         let path = world.estate("estate.json", estate);
         let units = format!("name,unit,count\ncaptions,requests,{count}\n");
         let units = world.file("units.csv", units);
-        let arguments = [
-            "audit", "--from", &path, "--units", &units, "--format", "json",
-        ];
+        let arguments = ["audit", "--from", &path, "--units", &units, "--format", "json"];
         world.file(name, world.run(&arguments).stdout)
     };
     let old = audit("old.json", &two(), "1000");
@@ -446,43 +382,23 @@ fn two_audits_are_compared_by_key_figures() {
     let table = world.run(&["diff", &old, &new]).stdout;
     for cells in [
         &["useful GPU hours per month", "949.0", "1,131.5", "+182.5"][..],
-        &[
-            "cost per useful GPU hour",
-            "$3.783077",
-            "$3.172903",
-            "-$0.610174",
-        ],
-        &[
-            "captions, per 1,000 requests",
-            "$338.02",
-            "$169.01",
-            "-$169.01",
-        ],
+        &["cost per useful GPU hour", "$3.783077", "$3.172903", "-$0.610174"],
+        &["captions, per 1,000 requests", "$338.02", "$169.01", "-$169.01"],
     ] {
         let has_all = |line: &str| cells.iter().all(|cell| line.contains(cell));
         assert!(table.lines().any(has_all), "{cells:?}: {table}");
     }
-    assert!(
-        !table.contains("training jobs") && !table.contains("idle GPU"),
-        "{table}"
-    );
-    let markdown = world
-        .run(&["diff", &old, &new, "--format", "markdown"])
-        .stdout;
+    assert!(!table.contains("training jobs") && !table.contains("idle GPU"), "{table}");
+    let markdown = world.run(&["diff", &old, &new, "--format", "markdown"]).stdout;
     assert!(markdown.contains("| +182.5 |"), "{markdown}");
     // A report before the key has no key figures.
     let mut before = DEMO.json();
     before.as_object_mut().expect("an object").remove("kpis");
     let before = world.file("before.json", before.to_string());
     let now = world.file("now.json", &DEMO.stdout);
-    let diff = world
-        .run(&["diff", &before, &now, "--format", "json"])
-        .json();
+    let diff = world.run(&["diff", &before, &now, "--format", "json"]).json();
     let hours = &diff["kpis"]["gpu_hours_monthly"];
-    assert_eq!(
-        (&hours["old"], &hours["change"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!((&hours["old"], &hours["change"]), (&Value::Null, &Value::Null));
     assert!(hours["new"].is_f64());
 }
 
@@ -507,32 +423,13 @@ fn real_requests_and_tokens_have_the_prices_of_the_page() {
     let both = prompts + answers;
     for (tokens, price) in [(answers, 21.675_83), (both, 0.291_163)] {
         let tokens = format!("tokens={tokens}");
-        let of_run = [
-            "kpi",
-            "--type",
-            "g6e.xlarge",
-            "--count",
-            "3",
-            "--hours",
-            "0.95443",
-        ];
+        let of_run = ["kpi", "--type", "g6e.xlarge", "--count", "3", "--hours", "0.95443"];
         // Each request is a line of the file.
-        let counted = [
-            "--unit",
-            &tokens,
-            "--log",
-            path,
-            "--log-unit",
-            "requests=2023-11-16",
-        ];
+        let counted = ["--unit", &tokens, "--log", path, "--log-unit", "requests=2023-11-16"];
         let more = ["--offline", "--format", "json"];
         let answer = world.run(&[&of_run[..], &counted, &more].concat()).json();
-        let values: Vec<&Value> = answer["kpis"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|row| &row["value"])
-            .collect();
+        let values: Vec<&Value> =
+            answer["kpis"].as_array().expect("a list").iter().map(|row| &row["value"]).collect();
         assert_eq!(values, [&json!(5.33), &json!(price), &json!(0.604_377)]);
     }
 }
@@ -543,9 +440,7 @@ fn units_are_in_the_commands_that_go_on() {
     let world = World::new();
     let path = world.estate("two.json", &two());
     let units = world.file("my units.csv", "name,unit,count\ncaptions,requests,48000\n");
-    let arguments = [
-        "kpi", "--from", &path, "--units", &units, "--format", "json",
-    ];
+    let arguments = ["kpi", "--from", &path, "--units", &units, "--format", "json"];
     let json = world.run(&arguments).json();
     for command in json["next"].as_array().expect("a list") {
         let command = command.as_str().expect("text");
@@ -557,10 +452,7 @@ fn units_are_in_the_commands_that_go_on() {
         assert!(again.stdout.contains("48000") || again.stdout.contains("captions"));
     }
     let missing = json["missing"].to_string();
-    assert!(
-        missing.contains("hours from launch to first GPU work"),
-        "{missing}"
-    );
+    assert!(missing.contains("hours from launch to first GPU work"), "{missing}");
     assert!(!missing.contains("units of work"), "{missing}");
 }
 

@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 const AS_OF: &str = "2026-11-01T00:00:00Z";
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures/kubernetes")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kubernetes").join(name)
 }
 
 /// The files of the cluster, as one argument.
@@ -63,42 +61,17 @@ fn machines_are_priced_without_a_call() {
         .collect();
     // The m5.large has no GPU. The ID of an EC2 instance does not contain its account.
     let expected = [
+        json!([["i-0aaaaaaaaaaaaaaa2", null, "g4dn.12xlarge", "spot"], "T4", 4.0, 1.41814]),
+        json!([["i-0aaaaaaaaaaaaaaa3", null, "g5.xlarge", "on-demand"], "A10G", 1.0, 1.006]),
+        json!([["i-0aaaaaaaaaaaaaaa1", null, "p4d.24xlarge", "on-demand"], "A100", 8.0, 21.957642]),
         json!([
-            ["i-0aaaaaaaaaaaaaaa2", null, "g4dn.12xlarge", "spot"],
-            "T4",
-            4.0,
-            1.41814
-        ]),
-        json!([
-            ["i-0aaaaaaaaaaaaaaa3", null, "g5.xlarge", "on-demand"],
-            "A10G",
-            1.0,
-            1.006
-        ]),
-        json!([
-            ["i-0aaaaaaaaaaaaaaa1", null, "p4d.24xlarge", "on-demand"],
-            "A100",
-            8.0,
-            21.957642
-        ]),
-        json!([
-            [
-                "gcp/lab-1/us-central1/gke-mig-1",
-                "lab-1",
-                "a2-highgpu-1g",
-                "spot"
-            ],
+            ["gcp/lab-1/us-central1/gke-mig-1", "lab-1", "a2-highgpu-1g", "spot"],
             "A100",
             1.0,
             1.1
         ]),
         json!([
-            [
-                "on-premises/on-premises/on-premises/hall-1",
-                "on-premises",
-                "2x-H100",
-                "on-demand"
-            ],
+            ["on-premises/on-premises/on-premises/hall-1", "on-premises", "2x-H100", "on-demand"],
             "H100",
             2.0,
             4.5
@@ -108,10 +81,7 @@ fn machines_are_priced_without_a_call() {
     let hall = &rows[4];
     let tags = json!({"Name": "hall-1", "team": "physics", "gpucost:kind": "batch"});
     assert_eq!(hall["tags"], tags);
-    assert_eq!(
-        (&hall["vcpu"], &hall["memory_mib"]),
-        (&json!(64), &json!(524_288))
-    );
+    assert_eq!((&hall["vcpu"], &hall["memory_mib"]), (&json!(64), &json!(524_288)));
     assert_eq!(document["gaps"], json!([]));
 }
 
@@ -139,16 +109,9 @@ fn an_audit_adds_up_what_the_machines_cost() {
 fn own_hardware_without_a_price_is_unpriced() {
     let outcome = run(&World::new(), "inventory", &["--format", "json"]);
     let document = outcome.json();
-    let unpriced: Vec<&Value> = document["gaps"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|gap| &gap["where"])
-        .collect();
-    let ids = [
-        "gcp/lab-1/us-central1/gke-mig-1",
-        "on-premises/on-premises/on-premises/hall-1",
-    ];
+    let unpriced: Vec<&Value> =
+        document["gaps"].as_array().expect("a list").iter().map(|gap| &gap["where"]).collect();
+    let ids = ["gcp/lab-1/us-central1/gke-mig-1", "on-premises/on-premises/on-premises/hall-1"];
     assert_eq!(unpriced, ids);
 }
 
@@ -159,10 +122,7 @@ fn told(claim: &Claim) -> String {
     let pod = holder.pod.as_deref().unwrap_or("no pod");
     let physical = claim.devices.physical().round_dp(6).normalize();
     let since = claim.since.expect("all have a time");
-    let machine = claim
-        .machine
-        .as_ref()
-        .map_or("none", |machine| machine.as_str());
+    let machine = claim.machine.as_ref().map_or("none", |machine| machine.as_str());
     assert_eq!(claim.state == ClaimState::Pending, claim.machine.is_none());
     format!(
         "{}/{pod} of {} {}: {physical} on {machine} since {since}",
@@ -203,12 +163,8 @@ fn pods_hold_what_they_asked_for_on_the_machine_where_they_run() {
         .iter()
         .map(|node| {
             let funnel = node.funnel(&clusters.claims);
-            let known = [
-                funnel.physical,
-                Some(funnel.allocatable),
-                funnel.requested,
-                funnel.free(),
-            ];
+            let known =
+                [funnel.physical, Some(funnel.allocatable), funnel.requested, funnel.free()];
             let [physical, allocatable, requested, free] =
                 known.map(|value| value.expect("known").normalize().to_string());
             [node.name.clone(), physical, allocatable, requested, free]
@@ -229,10 +185,7 @@ fn pods_hold_what_they_asked_for_on_the_machine_where_they_run() {
         (node.pool.as_deref(), node.cluster.as_deref()),
         (Some("training"), Some("research"))
     );
-    assert_eq!(
-        (node.pods, node.is_ready, node.is_cordoned),
-        (Some(3), Some(true), false)
-    );
+    assert_eq!((node.pods, node.is_ready, node.is_cordoned), (Some(3), Some(true), false));
     // One of a DaemonSet, and two with GPUs.
     assert_eq!(node.cpu_only_pods, Some(0));
     // 32 + 8 cores, and a tenth; 256 + 64 GiB, and 128 MiB.
@@ -250,24 +203,12 @@ fn nodes_alone_say_nothing_about_what_is_requested() {
     assert_eq!(nodes.len(), 4);
     for node in nodes {
         let funnel = node.funnel(&gathered.value.clusters.claims);
-        assert_eq!(
-            (funnel.requested, funnel.free()),
-            (None, None),
-            "{}",
-            node.name
-        );
+        assert_eq!((funnel.requested, funnel.free()), (None, None), "{}", node.name);
     }
-    let gaps: Vec<String> = gathered
-        .gaps
-        .iter()
-        .map(|gap| gap.what.to_string())
-        .collect();
+    let gaps: Vec<String> = gathered.gaps.iter().map(|gap| gap.what.to_string()).collect();
     assert_eq!(gaps, ["pods"]);
     let alone = read_kubectl(&[fixture("objects.json")]).expect_err("no node");
-    assert!(
-        alone.to_string().starts_with("no Kubernetes node in "),
-        "{alone}"
-    );
+    assert!(alone.to_string().starts_with("no Kubernetes node in "), "{alone}");
 }
 
 #[test]
@@ -282,10 +223,7 @@ fn devices_of_a_node_that_was_not_recorded_are_a_gap() {
     let [gap] = gathered.gaps.as_slice() else {
         panic!("{:?}", gathered.gaps);
     };
-    assert_eq!(
-        (gap.what.to_string().as_str(), gap.place.as_str()),
-        ("instance", "gke-mig-1")
-    );
+    assert_eq!((gap.what.to_string().as_str(), gap.place.as_str()), ("instance", "gke-mig-1"));
     assert!(gap.hides() == Hidden::Instances);
     assert_eq!(gathered.value.clusters.claims.len(), 7);
 }
@@ -301,9 +239,7 @@ fn a_saved_cluster_gives_the_same_answer() {
     let outcome = run(&world, "inventory", &["--redact", "--save", &hidden]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let text = fs::read_to_string(&hidden).expect("it was saved");
-    for secret in [
-        "hall-1", "lab-1", "research", "ranker", "physics", "ip-10-0",
-    ] {
+    for secret in ["hall-1", "lab-1", "research", "ranker", "physics", "ip-10-0"] {
         assert!(!text.contains(secret), "{secret}");
     }
     assert!(text.contains("nvidia.com/gpu") && text.contains("Deployment"));
@@ -315,27 +251,11 @@ fn what_is_no_output_of_kubectl_is_refused() {
     let twice = r#"{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Node",
         "apiVersion": "v1", "metadata": {"name": "a"}, "status": {"capacity": {"cpu": "many"}}}]}"#;
     for (name, content, words) in [
-        (
-            "text.json",
-            "not JSON",
-            "is not complete output of `kubectl get -o json`",
-        ),
-        (
-            "short.json",
-            "{\"kind\": \"List\"",
-            "is not complete output",
-        ),
+        ("text.json", "not JSON", "is not complete output of `kubectl get -o json`"),
+        ("short.json", "{\"kind\": \"List\"", "is not complete output"),
         ("list.json", "[]", "is not complete output"),
-        (
-            "empty.json",
-            "{\"kind\": \"List\", \"items\": []}",
-            "no Kubernetes node in",
-        ),
-        (
-            "kindless.json",
-            "{\"items\": [{}]}",
-            "the key `kind` is missing",
-        ),
+        ("empty.json", "{\"kind\": \"List\", \"items\": []}", "no Kubernetes node in"),
+        ("kindless.json", "{\"items\": [{}]}", "the key `kind` is missing"),
         ("wrong.json", twice, "at `items[0]`"),
         (
             "page.json",
@@ -347,11 +267,7 @@ fn what_is_no_output_of_kubectl_is_refused() {
         let outcome = world.run(&["inventory", "--from-kubectl", &path]);
         assert_eq!(outcome.code, 2, "{name}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(words), "{name}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains("\nhint: "),
-            "{name}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains("\nhint: "), "{name}: {}", outcome.stderr);
         assert_eq!(outcome.stdout, "", "{name}");
     }
     let outcome = world.run(&["inventory", "--from-kubectl", &world.path("none.json")]);
@@ -400,33 +316,20 @@ fn the_inventory_shows_how_far_devices_are_given_away_and_to_whom() {
     assert_eq!(claims[7]["gpus"], 0.428_571);
 
     let table = run(&world, "inventory", &[]).stdout;
-    assert!(
-        table.contains("NODES  5 nodes, 8 claims by pods, 1 waiting\n"),
-        "{table}"
-    );
+    assert!(table.contains("NODES  5 nodes, 8 claims by pods, 1 waiting\n"), "{table}");
     let nodes = table.split("NODES").nth(1).expect("the list");
     let row = |name: &str| -> Vec<String> {
         let line = nodes.lines().find(|line| line.starts_with(name));
         let cells = line.expect("a row").split_whitespace();
         cells.map(str::to_owned).collect()
     };
-    let cells = [
-        "ip-10-0-1-20.ec2.internal",
-        "4",
-        "4",
-        "0.75",
-        "3.25",
-        "ready",
-        "notebooks",
-    ];
+    let cells = ["ip-10-0-1-20.ec2.internal", "4", "4", "0.75", "3.25", "ready", "notebooks"];
     assert_eq!(row("ip-10-0-1-20"), cells);
     let cells = ["gke-mig-1", "1", "0.86", "0.43", "0.43", "ready", "sliced"];
     assert_eq!(row("gke-mig-1"), cells);
     assert!(row("ip-10-0-1-30").ends_with(&["ready,", "cordoned", "—"].map(str::to_owned)));
     // Without a cluster the list is absent.
-    let demo = world
-        .run(&["inventory", "--demo", "--format", "json"])
-        .json();
+    let demo = world.run(&["inventory", "--demo", "--format", "json"]).json();
     assert!(demo.get("nodes").is_none() && demo.get("claims").is_none());
 }
 
@@ -434,17 +337,11 @@ fn the_inventory_shows_how_far_devices_are_given_away_and_to_whom() {
 fn parts_of_gpus_are_rounded_alike_in_title_and_evidence() {
     let world = world();
     let (files, id) = (files(), "unallocated-gpus:i-0aaaaaaaaaaaaaaa2");
-    let text = world
-        .run(&["explain", id, "--from-kubectl", &files, "--as-of", AS_OF])
-        .stdout;
+    let text = world.run(&["explain", id, "--from-kubectl", &files, "--as-of", AS_OF]).stdout;
     // Lines are wrapped.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Three replicas of a quarter of a T4 are held: 4 − 0.75.
-    for words in [
-        "requests 3.25 of the 4 GPUs",
-        "requests: 3.25 > 0",
-        "requested GPUs: 0.75 < 4",
-    ] {
+    for words in ["requests 3.25 of the 4 GPUs", "requests: 3.25 > 0", "requested GPUs: 0.75 < 4"] {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
@@ -455,25 +352,11 @@ fn questions_about_one_type_read_no_cluster() {
     for (command, more) in [
         ("spot", &["--type", "g5.xlarge"][..]),
         ("reserved", &["--type", "g5.xlarge"]),
-        (
-            "rightsize",
-            &[
-                "--type",
-                "g5.xlarge",
-                "--util-p95",
-                "5",
-                "--vram-peak",
-                "4GiB",
-            ],
-        ),
+        ("rightsize", &["--type", "g5.xlarge", "--util-p95", "5", "--vram-peak", "4GiB"]),
         ("check", &["--terraform-plan", "plan.json"]),
     ] {
         let outcome = run(&world, command, more);
-        assert_eq!(
-            (outcome.code, outcome.stdout.as_str()),
-            (2, ""),
-            "{command}"
-        );
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{command}");
         for said in ["cannot be used with", "'--from-kubectl <FILE[,FILE…]>'"] {
             assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
         }
@@ -482,11 +365,7 @@ fn questions_about_one_type_read_no_cluster() {
 
 #[test]
 fn an_account_that_is_not_known_is_no_name() {
-    let outcome = run(
-        &world(),
-        "audit",
-        &["--group-by", "account", "--format", "csv"],
-    );
+    let outcome = run(&world(), "audit", &["--group-by", "account", "--format", "csv"]);
     let first = |line: &str| line.split(',').next().map(str::to_owned);
     let accounts: Vec<_> = outcome.stdout.lines().skip(1).filter_map(first).collect();
     assert_eq!(accounts, ["(none)", "on-premises", "lab-1"]);

@@ -15,21 +15,10 @@ fn findings(objects: &[Value], rule: &str) -> Vec<Value> {
     let world = World::new();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     let path = world.file("cluster.json", list.to_string());
-    let audit = [
-        "audit",
-        "--from-kubectl",
-        &path,
-        "--as-of",
-        AS_OF,
-        "--format",
-        "json",
-    ];
+    let audit = ["audit", "--from-kubectl", &path, "--as-of", AS_OF, "--format", "json"];
     let report = world.run(&audit).json();
     let findings = report["findings"].as_array().expect("a list").iter();
-    findings
-        .filter(|finding| finding["rule"] == rule)
-        .cloned()
-        .collect()
+    findings.filter(|finding| finding["rule"] == rule).cloned().collect()
 }
 
 /// A claim of devices that is not allocated, with one request.
@@ -50,11 +39,7 @@ fn whole(count: u32) -> Value {
 /// A pod that waits for a claim by its name.
 fn waiting(name: &str, claim: &str) -> Value {
     let own = json!([{"name": "gpu", "resourceClaimName": claim}]);
-    pod(
-        "ml",
-        name,
-        &json!({"containers": [{}], "resourceClaims": own}),
-    )
+    pod("ml", name, &json!({"containers": [{}], "resourceClaims": own}))
 }
 
 /// A node whose eight devices a driver lists.
@@ -121,11 +106,7 @@ fn pods_that_wait_for_resource_claims_wait_for_their_devices() {
 fn what_a_claim_asks_for_in_words_that_are_not_understood_is_a_gap() {
     let mut objects = listed();
     let slice = json!({"name": "part", "exactly": {"deviceClassName": "mig.nvidia.com"}});
-    objects.extend([
-        claim("part", &slice),
-        waiting("p", "part"),
-        waiting("q", "none"),
-    ]);
+    objects.extend([claim("part", &slice), waiting("p", "part"), waiting("q", "none")]);
     let gathered = read(&objects);
     assert!(gathered.value.clusters.claims.is_empty());
     let expected = "devices of cluster: 2 pods wait for resource claims of unknown devices, of \
@@ -176,9 +157,7 @@ fn a_label_of_the_namespace_is_that_of_pods_without_it() {
     let report = world.run(&[&audit[..], &by].concat()).json();
     let rows = report["showback"]["rows"].as_array().expect("a list");
     let held = rows.iter().filter(|row| row["part"] == "requested");
-    let mut teams: Vec<String> = held
-        .map(|row| row["values"]["label:team"].to_string())
-        .collect();
+    let mut teams: Vec<String> = held.map(|row| row["values"]["label:team"].to_string()).collect();
     teams.sort();
     assert_eq!(teams, ["\"platform\"", "\"research\"", "null"]);
 }
@@ -273,11 +252,7 @@ fn findings_about_a_cluster_go_by_node_by_pod_and_by_the_start_of_an_id() {
     );
     let unknown = explained("idle-claim", "search/notebok-0");
     assert_eq!(unknown.code, 2);
-    assert!(
-        unknown.stderr.contains("idle-claim:search/notebook-0"),
-        "{}",
-        unknown.stderr
-    );
+    assert!(unknown.stderr.contains("idle-claim:search/notebook-0"), "{}", unknown.stderr);
 }
 
 #[test]
@@ -311,11 +286,7 @@ fn a_cluster_joins_a_recorded_estate_of_its_account() {
     let mut own = node("hall", &plugin);
     own["spec"] = json!({});
     own["metadata"]["labels"] = json!({"topology.kubernetes.io/region": "hall"});
-    let web = pod(
-        "web",
-        "page",
-        &json!({"nodeName": "one", "containers": [{}]}),
-    );
+    let web = pod("web", "page", &json!({"nodeName": "one", "containers": [{}]}));
     // One that the account has, one that it does not show, and one of another place.
     let nodes = [node("one", &plugin), node("gone", &plugin), own];
     let objects = [&nodes[..], &[proxy("one"), web]].concat();
@@ -325,10 +296,8 @@ fn a_cluster_joins_a_recorded_estate_of_its_account() {
     let json = ["--format", "json", "--save", &world.path("both.json")];
     let document = world.run(&[&inventory[..], &json].concat()).json();
     let rows = document["instances"].as_array().expect("a list");
-    let shown: Vec<(&Value, &Value)> = rows
-        .iter()
-        .map(|row| (&row["id"], &row["instance_type"]))
-        .collect();
+    let shown: Vec<(&Value, &Value)> =
+        rows.iter().map(|row| (&row["id"], &row["instance_type"])).collect();
     // The facts of the account are used, and a machine counts once.
     let ids = [json!("i-one"), json!("on-premises/on-premises/hall/hall")];
     let mut shown_ids: Vec<&Value> = shown.iter().map(|(id, _)| *id).collect();
@@ -345,11 +314,7 @@ fn a_cluster_joins_a_recorded_estate_of_its_account() {
     assert_eq!(again.json(), document);
     let twice = world.run(&["inventory", "--from", &saved, "--from-kubectl", &files]);
     assert_eq!((twice.code, twice.stdout.as_str()), (2, ""));
-    assert!(
-        twice.stderr.contains("which has one already\nhint: "),
-        "{}",
-        twice.stderr
-    );
+    assert!(twice.stderr.contains("which has one already\nhint: "), "{}", twice.stderr);
     let live = world.run(&[&inventory[..], &["--with-aws"]].concat());
     assert_eq!(live.code, 2, "{}", live.stderr);
 }

@@ -32,10 +32,7 @@ fn half_stopped() -> Value {
 
 /// Rows of a CSV document by column.
 fn csv_rows(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
-    csv::Reader::from_reader(text.as_bytes())
-        .deserialize()
-        .map(|row| row.expect("a row"))
-        .collect()
+    csv::Reader::from_reader(text.as_bytes()).deserialize().map(|row| row.expect("a row")).collect()
 }
 
 fn listed(world: &World, path: &str, format: &str) -> Outcome {
@@ -49,25 +46,13 @@ fn volumes_and_addresses_that_were_not_read_are_not_none() {
     let document = listed(&world, &path, "json").json();
     let rows = document["instances"].as_array().expect("a list");
     let (stopped, running) = (&rows[0], &rows[1]);
-    assert_eq!(
-        (&running["volumes"], &running["addresses"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!((&running["volumes"], &running["addresses"]), (&Value::Null, &Value::Null));
     assert_eq!(stopped["volumes"][1]["size_gib"], 28);
     assert_eq!(stopped["addresses"], json!(["eipalloc-7"]));
     let rows = csv_rows(&listed(&world, &path, "csv").stdout);
-    assert_eq!(
-        (
-            rows[0]["volume_gib"].as_str(),
-            rows[1]["volume_gib"].as_str()
-        ),
-        ("128", "")
-    );
+    assert_eq!((rows[0]["volume_gib"].as_str(), rows[1]["volume_gib"].as_str()), ("128", ""));
     assert_eq!(rows[0]["addresses"], "eipalloc-7");
-    assert_eq!(
-        (&stopped["volume_gib"], &running["volume_gib"]),
-        (&json!(128), &Value::Null)
-    );
+    assert_eq!((&stopped["volume_gib"], &running["volume_gib"]), (&json!(128), &Value::Null));
     let wide = listed(&world, &path, "wide").stdout;
     assert!(wide.contains("eipalloc-7"), "{wide}");
 }
@@ -84,29 +69,16 @@ fn a_stopped_instance_has_no_hourly_price_but_what_hangs_on_it_has() {
     assert_eq!(rows[0]["idle_storage_monthly_cost"], expected);
     assert_eq!(rows[1]["hourly_cost"], 1.006);
     assert_eq!(rows[1]["idle_storage_monthly_cost"], Value::Null);
-    let audit = world
-        .run(&["audit", "--from", &path, "--format", "json"])
-        .json();
+    let audit = world.run(&["audit", "--from", &path, "--format", "json"]).json();
     let workloads = audit["workloads"].as_array().expect("a list");
-    let same = workloads
-        .iter()
-        .find(|workload| workload["running"] == false);
+    let same = workloads.iter().find(|workload| workload["running"] == false);
     assert_eq!(same.expect("it is stopped")["monthly_cost"], expected);
     let rows = csv_rows(&listed(&world, &path, "csv").stdout);
     assert_eq!(rows[0]["idle_storage_monthly_cost"], "13.89");
-    assert_eq!(
-        (
-            rows[0]["hourly_cost"].as_str(),
-            rows[0]["currency"].as_str()
-        ),
-        ("", "USD")
-    );
+    assert_eq!((rows[0]["hourly_cost"].as_str(), rows[0]["currency"].as_str()), ("", "USD"));
     assert_eq!(rows[0]["tags"], "Name=name of i-stopped;team==search");
     let table = listed(&world, &path, "table").stdout;
-    let row = table
-        .lines()
-        .find(|line| line.starts_with("i-stopped"))
-        .expect("its row");
+    let row = table.lines().find(|line| line.starts_with("i-stopped")).expect("its row");
     assert!(row.ends_with(" —") && !row.contains('$'), "{row}");
     let wide = listed(&world, &path, "wide").stdout;
     assert!(wide.contains("$13.89"), "{wide}");
@@ -152,11 +124,7 @@ fn what_inventory_does_not_know_is_a_gap() {
         let outcome = world.run(&arguments);
         assert_eq!(outcome.code, 3, "{}", outcome.stderr);
         assert!(outcome.stdout.contains("\nGAPS  4 data gaps\n"));
-        assert!(
-            outcome
-                .stdout
-                .contains("instance type of i-unknown: zz9.huge")
-        );
+        assert!(outcome.stdout.contains("instance type of i-unknown: zz9.huge"));
     }
 }
 
@@ -181,11 +149,7 @@ fn metrics_shows_the_gaps_that_it_counts() {
                 gap["what"].as_str().expect("text"),
                 gap["where"].as_str().expect("text")
             );
-            assert!(
-                outcome.stdout.contains(&title),
-                "{title}\n{}",
-                outcome.stdout
-            );
+            assert!(outcome.stdout.contains(&title), "{title}\n{}", outcome.stdout);
         }
     }
 }
@@ -199,17 +163,14 @@ fn gaps_of_other_regions_and_instances_are_out_of_scope() {
     ]);
     recorded["instances"][1]["region"] = json!("eu-west-1");
     let gap = |place: &str| json!({"what": "region", "where": place, "reason": "denied", "hint": "allow"});
-    recorded["gaps"] = ["us-east-1", "eu-west-1", "ap-south-1", "i-there", "account"]
-        .map(gap)
-        .into();
+    recorded["gaps"] =
+        ["us-east-1", "eu-west-1", "ap-south-1", "i-there", "account"].map(gap).into();
     let path = world.estate("estate.json", &recorded);
     let places = |more: &[&str]| {
         let arguments = ["inventory", "--from", &path, "--format", "json"];
         let document = world.run(&[&arguments, more].concat()).json();
         let gaps = document["gaps"].as_array().expect("a list");
-        let places = gaps
-            .iter()
-            .map(|gap| gap["where"].as_str().expect("text").to_owned());
+        let places = gaps.iter().map(|gap| gap["where"].as_str().expect("text").to_owned());
         places.collect::<Vec<_>>()
     };
     assert_eq!(places(&[]).len(), 5);
@@ -226,14 +187,7 @@ fn helm_values_are_two_documents_that_need_no_account() {
     let [dcgm, state] = &documents[..] else {
         panic!("{} documents", documents.len());
     };
-    for field in [
-        "GPU_UTIL",
-        "FB_USED",
-        "FB_FREE",
-        "FB_RESERVED",
-        "POWER_USAGE",
-        "GPU_TEMP",
-    ] {
+    for field in ["GPU_UTIL", "FB_USED", "FB_FREE", "FB_RESERVED", "POWER_USAGE", "GPU_TEMP"] {
         let line = format!("\n  DCGM_FI_DEV_{field}, gauge, ");
         assert!(dcgm.contains(&line), "{field}");
     }
@@ -274,10 +228,7 @@ fn setup_is_for_nvidia_gpus_that_do_not_report_their_utilization() {
     let outcome = world.run(&["setup", "metrics", "--from", &path]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert!(outcome.json()["metrics"]["metrics_collected"]["nvidia_gpu"].is_object());
-    let (_, lists) = outcome
-        .stderr
-        .split_once("report no GPU utilization:\n")
-        .expect("a list");
+    let (_, lists) = outcome.stderr.split_once("report no GPU utilization:\n").expect("a list");
     let (lacking, beyond) = lists.split_once("not applicable to:\n").expect("a list");
     let ids = |text: &str| {
         let mut ids: Vec<String> = text
@@ -288,31 +239,19 @@ fn setup_is_for_nvidia_gpus_that_do_not_report_their_utilization() {
         ids.sort();
         ids
     };
-    assert_eq!(
-        ids(lacking),
-        ["i-fraction", "i-power", "i-silent"],
-        "{lists}"
-    );
+    assert_eq!(ids(lacking), ["i-fraction", "i-power", "i-silent"], "{lists}");
     assert_eq!(
         ids(beyond),
         ["i-amd", "i-inferentia", "i-media", "i-neuron", "i-unknown"],
         "{lists}"
     );
-    for (id, words) in [
-        ("i-neuron", "neuron-monitor"),
-        ("i-amd", "AMD"),
-        ("i-unknown", "unknown type"),
-    ] {
-        let line = beyond
-            .lines()
-            .find(|line| line.contains(id))
-            .expect("its line");
+    for (id, words) in
+        [("i-neuron", "neuron-monitor"), ("i-amd", "AMD"), ("i-unknown", "unknown type")]
+    {
+        let line = beyond.lines().find(|line| line.contains(id)).expect("its line");
         assert!(line.contains(words), "{line}");
     }
-    let power = lacking
-        .lines()
-        .find(|line| line.contains("i-power"))
-        .expect("its line");
+    let power = lacking.lines().find(|line| line.contains("i-power")).expect("its line");
     assert!(power.ends_with("only power reported so far"), "{power}");
     let table = world.run(&["metrics", "--from", &path]).stdout;
     assert!(

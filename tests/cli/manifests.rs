@@ -25,10 +25,7 @@ fn answers(questions: &[Value]) -> Option<Vec<Value>> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("Python starts");
-    let lines: String = questions
-        .iter()
-        .map(|question| format!("{question}\n"))
-        .collect();
+    let lines: String = questions.iter().map(|question| format!("{question}\n")).collect();
     let mut stdin = child.stdin.take().expect("a pipe");
     let written = stdin.write_all(lines.as_bytes());
     drop(stdin);
@@ -41,10 +38,8 @@ fn answers(questions: &[Value]) -> Option<Vec<Value>> {
     written.expect("it reads");
     assert!(output.status.success(), "{stderr}\n{lines}");
     let stdout = String::from_utf8(output.stdout).expect("UTF-8");
-    let answers: Vec<Value> = stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let answers: Vec<Value> =
+        stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(answers.len(), questions.len());
     Some(answers)
 }
@@ -301,20 +296,14 @@ fn device_plugin() -> Value {
     let mut sharing = object(&[], json!({"mps": shared, "timeSlicing": shared}));
     sharing["minProperties"] = json!(1);
     sharing["maxProperties"] = json!(1);
-    object(
-        &["version", "sharing"],
-        json!({"version": {"const": "v1"}, "sharing": sharing}),
-    )
+    object(&["version", "sharing"], json!({"version": {"const": "v1"}, "sharing": sharing}))
 }
 
 fn answer(arguments: &[&str]) -> Value {
     let mut world = World::new();
     world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
     let rows = (0..24).map(|hour| format!("{},{}\n", hour * 3_600, [2, 6, 3][hour / 8]));
-    let day = world.file(
-        "day.csv",
-        format!("time,gpus\n{}", rows.collect::<String>()),
-    );
+    let day = world.file("day.csv", format!("time,gpus\n{}", rows.collect::<String>()));
     let arguments = arguments.iter().map(|argument| match *argument {
         "day.csv" => day.as_str(),
         other => other,
@@ -341,18 +330,13 @@ fn assert_divides(document: &Value, gpus: u64) {
     let setups = document["mig-configs"].as_object().expect("setups");
     for cards in setups.values() {
         let cards = cards.as_array().expect("a list");
-        let devices = cards
-            .iter()
-            .flat_map(|card| card["devices"].as_array().expect("a list"));
+        let devices = cards.iter().flat_map(|card| card["devices"].as_array().expect("a list"));
         let devices: Vec<u64> = devices.filter_map(Value::as_u64).collect();
         let once: BTreeSet<u64> = devices.iter().copied().collect();
         assert_eq!(once.len(), devices.len(), "{document:#}");
         let every_gpu: BTreeSet<u64> = (0..gpus).collect();
         assert_eq!(once, every_gpu, "{document:#}");
-        for slices in cards
-            .iter()
-            .filter_map(|card| card["mig-devices"].as_object())
-        {
+        for slices in cards.iter().filter_map(|card| card["mig-devices"].as_object()) {
             let compute = slices.iter().map(|(profile, count)| {
                 let (slices, _) = profile.split_once('g').expect("a profile");
                 slices.parse::<u64>().expect("a number") * count.as_u64().expect("a number")
@@ -365,17 +349,8 @@ fn assert_divides(document: &Value, gpus: u64) {
 #[test]
 fn slices_are_divided_as_mig_parted_and_the_operator_read_them() {
     let pairs = ["share", "--type", "p4d.24xlarge", "--tenant"];
-    let mixed = [
-        "a:10GiB:33%",
-        "--tenant",
-        "b:4GiB:10%",
-        "--tenant",
-        "c:30GiB",
-    ];
-    for (arguments, gpus) in [
-        ([&pairs[..], &mixed].concat(), 8),
-        (vec!["share", "--demo"], 8),
-    ] {
+    let mixed = ["a:10GiB:33%", "--tenant", "b:4GiB:10%", "--tenant", "c:30GiB"];
+    for (arguments, gpus) in [([&pairs[..], &mixed].concat(), 8), (vec!["share", "--demo"], 8)] {
         let answer = answer(&arguments);
         let parted = text(&answer, "mig-parted.yaml");
         let operator = text(&answer, "gpu-operator-mig.yaml");
@@ -433,10 +408,7 @@ fn replicas_are_shared_as_the_device_plugin_reads_them() {
         "c:2GiB:40%",
     ];
     let cases = [
-        (
-            &classes[..],
-            vec![("mps-2", "mps", 2), ("time-slicing-3", "timeSlicing", 3)],
-        ),
+        (&classes[..], vec![("mps-2", "mps", 2), ("time-slicing-3", "timeSlicing", 3)]),
         (&uneven[..], vec![("time-slicing-2", "timeSlicing", 2)]),
     ];
     for (arguments, setups) in cases {
@@ -496,37 +468,18 @@ fn one_tenant_on_an_instance_of_its_own_has_a_whole_gpu() {
     assert!(!sharing.contains("replicas: 1\n"), "{sharing}");
 }
 
-const OF_THE_DAY: [&str; 6] = [
-    "autoscale",
-    "--demand",
-    "day.csv",
-    "--type",
-    "g6.12xlarge",
-    "--offline",
-];
+const OF_THE_DAY: [&str; 6] =
+    ["autoscale", "--demand", "day.csv", "--type", "g6.12xlarge", "--offline"];
 
 /// Policies of every kind that is printed.
 fn policies() -> Vec<Vec<&'static str>> {
     let with = |more: &[&'static str]| [&OF_THE_DAY[..], more].concat();
     vec![
         with(&[]),
-        with(&[
-            "--target",
-            "62.5%",
-            "--cool-down",
-            "2h",
-            "--start-up",
-            "24h",
-        ]),
+        with(&["--target", "62.5%", "--cool-down", "2h", "--start-up", "24h"]),
         with(&["--cool-down", "0", "--start-up", "0", "--max", "1"]),
         with(&["--queue-length", "4.5", "--request-seconds", "30"]),
-        with(&[
-            "--scale-to-zero",
-            "--queue-length",
-            "0.5",
-            "--request-seconds",
-            "1",
-        ]),
+        with(&["--scale-to-zero", "--queue-length", "0.5", "--request-seconds", "1"]),
         with(&["--scale-to-zero", "--spot-share", "100%"]),
         with(&[
             "--spot-share",
@@ -538,13 +491,7 @@ fn policies() -> Vec<Vec<&'static str>> {
             "--schedule",
             "sat,sun@00:00-24:00=2",
         ]),
-        vec![
-            "autoscale",
-            "--demo",
-            "mixed-fleet",
-            "--workload",
-            "speech-online",
-        ],
+        vec!["autoscale", "--demo", "mixed-fleet", "--workload", "speech-online"],
     ]
 }
 
@@ -573,14 +520,9 @@ fn policies_have_the_shapes_of_keda_and_karpenter() {
             assert!(names.insert(pool["metadata"]["name"].to_string()), "{pool}");
         }
         // All pools together have the GPUs of as many instances as the policy may run.
-        let gpus = pools
-            .iter()
-            .filter_map(|pool| pool["spec"]["limits"]["nvidia.com/gpu"].as_u64());
-        let of_one = if arguments.contains(&"g6.12xlarge") {
-            4
-        } else {
-            1
-        };
+        let gpus =
+            pools.iter().filter_map(|pool| pool["spec"]["limits"]["nvidia.com/gpu"].as_u64());
+        let of_one = if arguments.contains(&"g6.12xlarge") { 4 } else { 1 };
         let expected = most.as_u64().expect("a number") * of_one;
         assert_eq!(gpus.sum::<u64>(), expected, "{arguments:?}");
     }
@@ -591,11 +533,7 @@ fn policies_are_inputs_of_auto_scaling() {
     for arguments in policies() {
         let answer = answer(&arguments);
         let mut questions = Vec::new();
-        for name in [
-            "auto-scaling-group.json",
-            "scaling-policy.json",
-            "scheduled-actions.json",
-        ] {
+        for name in ["auto-scaling-group.json", "scaling-policy.json", "scheduled-actions.json"] {
             let Some(file) = file(&answer, name) else {
                 continue;
             };
@@ -612,10 +550,7 @@ fn policies_are_inputs_of_auto_scaling() {
         let Some(answers) = answers(&questions) else {
             return;
         };
-        assert!(
-            answers.iter().all(|problems| *problems == json!([])),
-            "{answers:?}"
-        );
+        assert!(answers.iter().all(|problems| *problems == json!([])), "{answers:?}");
     }
 }
 
@@ -631,13 +566,7 @@ fn wrong_files_are_found() {
     ]) else {
         return;
     };
-    let schemas = [
-        scaled_object(),
-        mig_parted(),
-        device_plugin(),
-        config_map(),
-        node_pool(),
-    ];
+    let schemas = [scaled_object(), mig_parted(), device_plugin(), config_map(), node_pool()];
     for (schema, documents) in schemas.iter().zip(&parsed) {
         let validator = jsonschema::validator_for(schema).expect("a schema");
         assert!(!validator.is_valid(&documents[0]), "{:#}", documents[0]);
@@ -648,10 +577,7 @@ fn wrong_files_are_found() {
         json!({"operation": "put-policy", "input": {}}),
     ];
     let answers = answers(&asked).expect("it ran before");
-    assert!(
-        answers.iter().all(|problems| *problems != json!([])),
-        "{answers:?}"
-    );
+    assert!(answers.iter().all(|problems| *problems != json!([])), "{answers:?}");
 }
 
 #[test]

@@ -75,9 +75,7 @@ pub fn estate() -> Value {
     of_zone["spot_history"] = json!({
         "now": "1.5", "min": "1", "max": "2", "p95": "1.9", "volatility_percent": "10",
     });
-    let all_series = ["first one", "second one", "spot one", "own one"]
-        .map(gpus)
-        .concat();
+    let all_series = ["first one", "second one", "spot one", "own one"].map(gpus).concat();
     json!({
         "estate_version": "1",
         "as_of": "2026-11-01T00:00:00Z",
@@ -206,91 +204,36 @@ fn gaps() -> Value {
     let cause = |kind: &str, details: &[&str]| json!({"kind": kind, "details": details});
     let call = |kind: &str, last: &str| {
         let said = format!("said of {kind}");
-        cause(
-            kind,
-            &[
-                "ec2:DescribeVolumes",
-                "denied",
-                "UnauthorizedOperation",
-                &said,
-                last,
-            ],
-        )
+        cause(kind, &["ec2:DescribeVolumes", "denied", "UnauthorizedOperation", &said, last])
     };
     json!([
         gap("falcon metrics", "falcon place", Value::Null),
         gap("region", "eu-west-1", Value::Null),
         gap("volumes", "falcon region", call("call-failed", "")),
-        gap(
-            "regions",
-            "account",
-            call("regions-not-listed", "us-east-1")
-        ),
+        gap("regions", "account", call("regions-not-listed", "us-east-1")),
         gap("metrics", "us-east-1", call("series-not-read", "12")),
         gap("metrics", "us-east-1", cause("metrics-not-asked", &[])),
-        gap(
-            "live prices",
-            "us-east-1",
-            cause("prices-not-asked", &["g5.xlarge, falcon.type"])
-        ),
-        gap(
-            "live price",
-            "us-east-1",
-            cause("prices-not-listed", &["falcon.type"])
-        ),
-        gap(
-            "price cache",
-            "this machine",
-            cause("cache-not-read", &["/home/mallory: no"])
-        ),
-        gap(
-            "instance",
-            "third one",
-            cause("instance-not-readable", &["launch time"])
-        ),
-        gap(
-            "commitment",
-            "plan of nobody",
-            cause("commitment-not-readable", &["term"])
-        ),
+        gap("live prices", "us-east-1", cause("prices-not-asked", &["g5.xlarge, falcon.type"])),
+        gap("live price", "us-east-1", cause("prices-not-listed", &["falcon.type"])),
+        gap("price cache", "this machine", cause("cache-not-read", &["/home/mallory: no"])),
+        gap("instance", "third one", cause("instance-not-readable", &["launch time"])),
+        gap("commitment", "plan of nobody", cause("commitment-not-readable", &["term"])),
         gap("gpu_utilization", "first one", cause("only-roll-up", &[])),
-        gap(
-            "profile data",
-            "/a/run",
-            cause("profile-of-other", &["fourth one"])
-        ),
+        gap("profile data", "/a/run", cause("profile-of-other", &["fourth one"])),
         gap("profile data", "/b/run", cause("profile-without-host", &[])),
-        gap(
-            "profile data",
-            "/c/run",
-            cause("profile-of-several", &["host of several"])
-        ),
-        gap(
-            "profile data",
-            "/d/run",
-            cause("profile-of-none", &["host of none"])
-        ),
+        gap("profile data", "/c/run", cause("profile-of-several", &["host of several"])),
+        gap("profile data", "/d/run", cause("profile-of-none", &["host of none"])),
         gap(
             "profile data",
             "/e/run",
-            cause(
-                "profile-elsewhere",
-                &["falcon region", "first one", "us-east-1"]
-            ),
+            cause("profile-elsewhere", &["falcon region", "first one", "us-east-1"]),
         ),
         gap(
             "profile data",
             "/f/run",
-            cause(
-                "profile-on-other-type",
-                &["falcon.type", "first one", "g5.xlarge"]
-            ),
+            cause("profile-on-other-type", &["falcon.type", "first one", "g5.xlarge"]),
         ),
-        gap(
-            "profile data",
-            "/g/run",
-            cause("profile-outside", &["1", "2", "1", "0"])
-        ),
+        gap("profile data", "/g/run", cause("profile-outside", &["1", "2", "1", "0"])),
     ])
 }
 
@@ -319,13 +262,7 @@ fn texts(value: &Value, into: &mut BTreeSet<String>) {
         Value::Object(map) => {
             for (key, member) in map {
                 if FREE_KEYS.contains(&key.as_str()) {
-                    into.extend(
-                        member
-                            .as_object()
-                            .into_iter()
-                            .flat_map(|map| map.keys())
-                            .cloned(),
-                    );
+                    into.extend(member.as_object().into_iter().flat_map(|map| map.keys()).cloned());
                 }
                 texts(member, into);
             }
@@ -344,11 +281,7 @@ fn places(value: &Value) -> usize {
             .map(|(key, member)| {
                 let keys = FREE_KEYS.contains(&key.as_str());
                 places(member)
-                    + if keys {
-                        member.as_object().map_or(0, |map| map.len())
-                    } else {
-                        0
-                    }
+                    + if keys { member.as_object().map_or(0, |map| map.len()) } else { 0 }
             })
             .sum(),
         _ => 0,
@@ -393,10 +326,7 @@ impl Inputs {
         let mut world = World::new();
         let estate = world.estate("estate.json", &marked(&estate(), markers));
         let bought = world.estate("bought.json", &marked(&commitments("payer"), markers));
-        let run = world.file(
-            "mallorys-run.jsonl",
-            format!("{}\n", marked(&samples(), markers)),
-        );
+        let run = world.file("mallorys-run.jsonl", format!("{}\n", marked(&samples(), markers)));
         let prices = world.file(
             "mallorys-prices.csv",
             "region,instance_type,operating_system,option,currency,hourly,effective_date\n\
@@ -407,35 +337,19 @@ impl Inputs {
             format!("[prices]\nfile = {prices:?}\nmax_age = \"2000d\"\n"),
         );
         world.set("GPUCOST_CONFIG", &settings);
-        let arguments = [
-            "--from",
-            &estate,
-            "--commitments",
-            &bought,
-            "--profile-data",
-            &run,
-        ];
-        Self {
-            arguments: arguments.map(str::to_owned).into(),
-            world,
-            shown: Vec::new(),
-        }
+        let arguments = ["--from", &estate, "--commitments", &bought, "--profile-data", &run];
+        Self { arguments: arguments.map(str::to_owned).into(), world, shown: Vec::new() }
     }
 
     fn run(&mut self, command: &[&str], more: &[&str]) -> String {
         let inputs = self.arguments.iter().map(String::as_str);
-        let words: Vec<&str> = command
-            .iter()
-            .copied()
-            .chain(inputs)
-            .chain(more.iter().copied())
-            .collect();
+        let words: Vec<&str> =
+            command.iter().copied().chain(inputs).chain(more.iter().copied()).collect();
         let outcome = self.world.run(&words);
         let name = format!("{} {}", command.join(" "), more.join(" "));
         assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
         self.shown.push((name.clone(), outcome.stdout.clone()));
-        self.shown
-            .push((format!("{name} (stderr)"), outcome.stderr));
+        self.shown.push((format!("{name} (stderr)"), outcome.stderr));
         outcome.stdout
     }
 
@@ -449,10 +363,7 @@ impl Inputs {
             let more = with(&["--format", "csv", "--csv-table", list]);
             self.run(&["audit", "--risk", "high"], &more);
         }
-        self.run(
-            &["audit", "--group-by", "tag:owner,account,type"],
-            &with(&[]),
-        );
+        self.run(&["audit", "--group-by", "tag:owner,account,type"], &with(&[]));
         self.run(
             &["audit", "--group-by", "namespace,owner,cluster,pool,node"],
             &with(&["--format", "wide"]),
@@ -482,10 +393,7 @@ impl Inputs {
         subjects.extend(workloads.iter().map(|id| format!("plan:{id}")));
         subjects.extend(workloads);
         let masked_rows = |list: &str| masked[list].as_array().cloned().unwrap_or_default();
-        for row in masked_rows("instances")
-            .iter()
-            .chain(&masked_rows("commitments"))
-        {
+        for row in masked_rows("instances").iter().chain(&masked_rows("commitments")) {
             subjects.push(row["id"].as_str().expect("an id").to_owned());
         }
         assert!(subjects.len() > 30, "{}", subjects.len());
@@ -553,11 +461,7 @@ fn no_text_of_any_input_leaves_unless_its_values_are_a_closed_set() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let free: Vec<&String> = FREE.iter().collect();
     let closed = texts.len() - free.len();
-    assert!(
-        (20..80).contains(&closed),
-        "{closed} of {} refuse",
-        texts.len()
-    );
+    assert!((20..80).contains(&closed), "{closed} of {} refuse", texts.len());
 
     let open = {
         let mut inputs = Inputs::of(&markers(free.iter().copied()));

@@ -70,10 +70,7 @@ fn element(tag: &str) -> Element {
         assert!(!value.contains('<'), "{value:?} in {tag:?}");
         attributes.push((name.to_owned(), value.to_owned()));
     }
-    Element {
-        name: name.to_owned(),
-        attributes,
-    }
+    Element { name: name.to_owned(), attributes }
 }
 
 /// What a reader sees of some markup, on one line.
@@ -100,19 +97,9 @@ fn what_is_broken_is_seen() {
     let elements = parse("<!DOCTYPE html><p id=\"a\" hidden>x &lt; y<br></p>");
     assert_eq!(elements.len(), 2);
     assert_eq!(elements[0].attributes[0], ("id".to_owned(), "a".to_owned()));
-    for broken in [
-        "<p>",
-        "<p></b>",
-        "<p id=\"a>",
-        "<p x'=\"1\"></p>",
-        "a > b<br>",
-        "<>",
-    ] {
+    for broken in ["<p>", "<p></b>", "<p id=\"a>", "<p x'=\"1\"></p>", "a > b<br>", "<>"] {
         let page = format!("<!DOCTYPE html>{broken}");
-        assert!(
-            std::panic::catch_unwind(|| parse(&page)).is_err(),
-            "{broken}"
-        );
+        assert!(std::panic::catch_unwind(|| parse(&page)).is_err(), "{broken}");
     }
 }
 

@@ -62,9 +62,7 @@ fn scratch() -> tempfile::TempDir {
 /// The texts of an answer, one after the other.
 fn texts(answer: &Value) -> String {
     let content = answer["result"]["content"].as_array().expect("a list");
-    let texts = content
-        .iter()
-        .map(|part| part["text"].as_str().expect("text"));
+    let texts = content.iter().map(|part| part["text"].as_str().expect("text"));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -86,23 +84,11 @@ fn answers_are_those_of_the_commands() {
     let whole = 10_000;
     let calls = [
         call("audit", &json!({"demo": "starter", "limit": whole})),
-        call(
-            "audit",
-            &json!({"from": "one.json", "risk": "low", "redact": true, "limit": whole}),
-        ),
+        call("audit", &json!({"from": "one.json", "risk": "low", "redact": true, "limit": whole})),
         call("inventory", &json!({"demo": "mixed-fleet", "limit": whole})),
-        call(
-            "pricing",
-            &json!({"types": ["g5.xlarge", "p5.48xlarge"], "limit": whole}),
-        ),
-        call(
-            "pricing",
-            &json!({"gpu": "A100", "count": 8, "region": "all", "limit": whole}),
-        ),
-        call(
-            "select",
-            &json!({"vram": "20GiB", "nvlink": true, "gpus": 8, "limit": whole}),
-        ),
+        call("pricing", &json!({"types": ["g5.xlarge", "p5.48xlarge"], "limit": whole})),
+        call("pricing", &json!({"gpu": "A100", "count": 8, "region": "all", "limit": whole})),
+        call("select", &json!({"vram": "20GiB", "nvlink": true, "gpus": 8, "limit": whole})),
         call(
             "select",
             &json!({"params": "7b", "dtype": ["fp16", "int4"], "type": ["g5.xlarge"], "limit": whole}),
@@ -114,19 +100,9 @@ fn answers_are_those_of_the_commands() {
         json_of(&["audit", "--from", "one.json", "--risk", "low", "--redact"]),
         json_of(&["inventory", "--demo", "mixed-fleet"]),
         json_of(&["pricing", "g5.xlarge", "p5.48xlarge"]),
-        json_of(&[
-            "pricing", "--gpu", "A100", "--count", "8", "--region", "all",
-        ]),
+        json_of(&["pricing", "--gpu", "A100", "--count", "8", "--region", "all"]),
         json_of(&["select", "--vram", "20GiB", "--nvlink", "--gpus", "8"]),
-        json_of(&[
-            "select",
-            "--params",
-            "7b",
-            "--dtype",
-            "fp16,int4",
-            "--type",
-            "g5.xlarge",
-        ]),
+        json_of(&["select", "--params", "7b", "--dtype", "fp16,int4", "--type", "g5.xlarge"]),
     ];
     let Some(session) = driven(folder.path(), &[], &calls, true) else {
         return;
@@ -139,11 +115,7 @@ fn answers_are_those_of_the_commands() {
         // Clients that know no other content find the same in the last text.
         let content = answer["result"]["content"].as_array().expect("a list");
         let text = content[content.len() - 1]["text"].as_str().expect("text");
-        assert_eq!(
-            &serde_json::from_str::<Value>(text).expect("JSON"),
-            expected,
-            "{call}"
-        );
+        assert_eq!(&serde_json::from_str::<Value>(text).expect("JSON"), expected, "{call}");
     }
     assert!(texts(&answers[0]).starts_with("audited 22 of 23 instances; 1 gap\n"));
     let explained = &answers[expected.len()];
@@ -151,35 +123,18 @@ fn answers_are_those_of_the_commands() {
     assert_eq!(explained["result"].get("structuredContent"), None);
 
     assert_eq!(session["server"]["serverInfo"]["name"], "gpucost");
-    assert_eq!(
-        session["server"]["serverInfo"]["version"],
-        env!("CARGO_PKG_VERSION")
-    );
+    assert_eq!(session["server"]["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
     let tools = session["tools"].as_array().expect("a list");
-    let names: Vec<&str> = tools
-        .iter()
-        .filter_map(|tool| tool["name"].as_str())
-        .collect();
-    assert_eq!(
-        names,
-        ["audit", "inventory", "explain", "pricing", "select"]
-    );
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["audit", "inventory", "explain", "pricing", "select"]);
     for tool in tools {
         let annotations = &tool["annotations"];
         assert_eq!(annotations["readOnlyHint"], true, "{tool}");
         assert_eq!(annotations["destructiveHint"], false, "{tool}");
         assert_eq!(annotations["openWorldHint"], false, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
-        assert!(
-            tool["description"]
-                .as_str()
-                .is_some_and(|text| text.len() > 40),
-            "{tool}"
-        );
-        for (name, property) in tool["inputSchema"]["properties"]
-            .as_object()
-            .expect("an object")
-        {
+        assert!(tool["description"].as_str().is_some_and(|text| text.len() > 40), "{tool}");
+        for (name, property) in tool["inputSchema"]["properties"].as_object().expect("an object") {
             assert!(property["description"].is_string(), "{name} of {tool}");
         }
     }
@@ -198,21 +153,12 @@ fn assert_explained(tools: &[Value]) {
     let page = page("mcp.md");
     for tool in tools {
         let name = tool["name"].as_str().expect("text");
-        let mut rows = page
-            .lines()
-            .filter(|line| line.starts_with(&format!("| `{name}` |")));
-        let row = rows
-            .next()
-            .unwrap_or_else(|| panic!("{name} is not in the page"));
-        let (_, last) = row
-            .trim_end_matches(" |")
-            .rsplit_once(" | ")
-            .expect("cells");
+        let mut rows = page.lines().filter(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = rows.next().unwrap_or_else(|| panic!("{name} is not in the page"));
+        let (_, last) = row.trim_end_matches(" |").rsplit_once(" | ").expect("cells");
         let mut listed: BTreeSet<&str> = quoted(last);
         listed.insert("limit");
-        let properties = tool["inputSchema"]["properties"]
-            .as_object()
-            .expect("an object");
+        let properties = tool["inputSchema"]["properties"].as_object().expect("an object");
         let mut expected: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
         expected.insert("limit");
         assert_eq!(listed, expected, "{name}");
@@ -225,9 +171,7 @@ fn the_configurations_of_the_page_start_the_server() {
     assert_eq!(samples.len(), 2);
     for sample in samples {
         let sample: Value = serde_json::from_str(&sample).expect("JSON");
-        let servers = ["mcpServers", "servers"]
-            .iter()
-            .find_map(|key| sample.get(key));
+        let servers = ["mcpServers", "servers"].iter().find_map(|key| sample.get(key));
         let server = &servers.expect("servers")["gpucost"];
         let arguments = server["args"].as_array().expect("a list");
         let words = [&server["command"]].into_iter().chain(arguments);
@@ -295,10 +239,7 @@ fn mistakes_are_explained_and_files_elsewhere_stay_unread() {
         call("audit", &json!({"demo": "starter", "config": "plain.txt"})),
         call("audit", &json!({"demo": "starter", "limit": 0})),
         call("explain", &json!({"demo": "starter"})),
-        call(
-            "explain",
-            &json!({"demo": "starter", "id": "--from=/etc/passwd"}),
-        ),
+        call("explain", &json!({"demo": "starter", "id": "--from=/etc/passwd"})),
         call("pricing", &json!({"types": ["refresh"]})),
         call("pricing", &json!({"types": ["--output=/tmp/x"]})),
         call("pricing", &json!({"gpu": "H100", "region": "nowhere"})),
@@ -322,15 +263,8 @@ fn mistakes_are_explained_and_files_elsewhere_stay_unread() {
     }
     // A file outside that exists is answered as one that does not.
     let of = |index: usize| texts(&answers[index * 3]);
-    assert_eq!(
-        of(0).replace("../outside.json", ""),
-        of(4).replace("missing.json", "")
-    );
-    assert_eq!(
-        answers[problems]["error"]["code"], -32602,
-        "{}",
-        answers[problems]
-    );
+    assert_eq!(of(0).replace("../outside.json", ""), of(4).replace("missing.json", ""));
+    assert_eq!(answers[problems]["error"]["code"], -32602, "{}", answers[problems]);
     assert_eq!(answers[problems + 1]["result"]["isError"], false);
     let written = fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(written, 2, "nothing is written");
@@ -348,10 +282,7 @@ fn names_drive_no_terminal() {
         call("audit", &given),
         call("inventory", &given),
         call("explain", &json!({"from": "estate.json", "id": name})),
-        call(
-            "explain",
-            &json!({"from": "estate.json", "id": format!("{name}y")}),
-        ),
+        call("explain", &json!({"from": "estate.json", "id": format!("{name}y")})),
     ];
     let Some(session) = driven(folder.path(), &[], &calls, false) else {
         return;
@@ -392,11 +323,7 @@ fn it_ends_with_its_input() {
         let mut stdin = child.stdin.take().expect("a pipe");
         stdin.write_all(text.as_bytes()).expect("it reads");
         drop(stdin);
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = child.wait_with_output().expect("it ends");
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
         let stderr = String::from_utf8_lossy(&stderr);
         assert_eq!((status.code(), &*stderr), (Some(0), ""), "{text}");
         let lines = stdout.split(|byte| *byte == b'\n');
@@ -417,9 +344,7 @@ fn lines_without_an_end_are_dropped() {
         let line = answers.next().expect("an answer").expect("UTF-8");
         serde_json::from_str(&line).expect("JSON")
     };
-    stdin
-        .write_all(initialize("2025-06-18").as_bytes())
-        .expect("it reads");
+    stdin.write_all(initialize("2025-06-18").as_bytes()).expect("it reads");
     let first = next();
     assert_eq!(first["result"]["protocolVersion"], "2025-06-18");
     let long = format!(
@@ -432,9 +357,7 @@ fn lines_without_an_end_are_dropped() {
         "jsonrpc": "2.0", "id": 3, "method": "tools/call",
         "params": {"name": "pricing", "arguments": {"types": ["g5.xlarge"]}},
     });
-    stdin
-        .write_all(format!("{call}\n").as_bytes())
-        .expect("it reads");
+    stdin.write_all(format!("{call}\n").as_bytes()).expect("it reads");
     let answer = next();
     assert_eq!(answer["id"], 3, "{answer}");
     let prices = &answer["result"]["structuredContent"]["prices"];
@@ -502,9 +425,6 @@ fn flags_of_the_account_need_live_and_roots_exist() {
         let output = run_in(folder.path(), arguments);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(
-            output.stdout.is_empty() && stderr.starts_with("error: "),
-            "{stderr}"
-        );
+        assert!(output.stdout.is_empty() && stderr.starts_with("error: "), "{stderr}");
     }
 }

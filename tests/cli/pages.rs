@@ -62,9 +62,7 @@ pub fn keys(value: &Value, into: &mut BTreeSet<String>) {
 fn keys_of_every_answer() -> BTreeSet<String> {
     let schema: Value = serde_json::from_str(&page("schema/answer.schema.json")).expect("JSON");
     let lists = schema["properties"].as_object().expect("keys");
-    let rows = lists
-        .values()
-        .filter_map(|list| list["items"]["properties"].as_object());
+    let rows = lists.values().filter_map(|list| list["items"]["properties"].as_object());
     let keys = rows.flat_map(|row| row.keys()).chain(lists.keys());
     keys.cloned().collect()
 }

@@ -15,13 +15,7 @@ fn run_with(jobs: &str, arguments: &[&str]) -> Outcome {
     let path = world.file("jobs.csv", jobs);
     let arguments: Vec<&str> = arguments
         .iter()
-        .map(|argument| {
-            if *argument == "jobs.csv" {
-                path.as_str()
-            } else {
-                *argument
-            }
-        })
+        .map(|argument| if *argument == "jobs.csv" { path.as_str() } else { *argument })
         .collect();
     world.run(&[&["place"], arguments.as_slice()].concat())
 }
@@ -53,20 +47,14 @@ fn three_jobs_cost_what_the_page_works_out() {
     let rows = answer["jobs"].as_array().expect("a list");
     let of = |key: &str| -> Vec<&Value> { rows.iter().map(|row| &row[key]).collect() };
     assert_eq!(of("job"), ["sweep", "fit", "test"]);
-    assert_eq!(
-        of("place"),
-        ["1 × g5.2xlarge", "1 × g5.12xlarge", "1 × g5.xlarge"]
-    );
+    assert_eq!(of("place"), ["1 × g5.2xlarge", "1 × g5.12xlarge", "1 × g5.xlarge"]);
     assert_eq!(of("purchase_option"), ["spot", "on-demand", "on-demand"]);
     assert_eq!(of("region"), ["us-east-1", "us-east-1", "us-west-2"]);
     assert_eq!(of("cost"), [5.13, 34.03, 2.01]);
     assert_eq!(of("first_come_cost"), [10.06, 34.03, 2.01]);
     assert_eq!(of("end")[0], "2026-11-02T10:25:29Z");
     let plans = &answer["plans"];
-    assert_eq!(
-        (&plans[0]["cost"], &plans[1]["cost"]),
-        (&41.18.into(), &46.1.into())
-    );
+    assert_eq!((&plans[0]["cost"], &plans[1]["cost"]), (&41.18.into(), &46.1.into()));
     assert_eq!(plans[2]["plan"], "best of every order");
     assert_eq!(plans[2]["cost"], 41.18);
     assert_eq!(plans[0]["missed_deadlines"], 0);
@@ -79,28 +67,19 @@ fn three_jobs_cost_what_the_page_works_out() {
 fn a_deadline_on_spot_leaves_room_for_interruptions() {
     let of = |deadline: &str| {
         let job = format!("sweep,A10G,1,10,{deadline},yes\n");
-        json(
-            &format!("name,gpu,gpus,hours,deadline,restartable\n{job}"),
-            &[],
-        )
+        json(&format!("name,gpu,gpus,hours,deadline,restartable\n{job}"), &[])
     };
     for deadline in ["2026-11-02T10:26:00Z", "11h"] {
         let answer = of(deadline);
         let row = &answer["jobs"][0];
         assert_eq!(row["purchase_option"], "on-demand", "{deadline}");
-        assert_eq!(
-            (&row["cost"], &row["miss_percent"]),
-            (&10.06.into(), &Value::Null)
-        );
+        assert_eq!((&row["cost"], &row["miss_percent"]), (&10.06.into(), &Value::Null));
         let headline = answer["headline"].as_str().expect("text");
         assert!(headline.ends_with("; no deadline is missed"), "{headline}");
     }
     let answer = of("12h");
     let row = &answer["jobs"][0];
-    assert_eq!(
-        (&row["purchase_option"], &row["cost"]),
-        (&"spot".into(), &5.13.into())
-    );
+    assert_eq!((&row["purchase_option"], &row["cost"]), (&"spot".into(), &5.13.into()));
     let miss = row["miss_percent"].as_f64().expect("a share");
     assert!((miss - 0.6365).abs() < 1e-3, "{miss}");
     let headline = answer["headline"].as_str().expect("text");
@@ -127,10 +106,7 @@ fn idle_hours_of_an_estate_cost_nothing_more() {
     let jobs = "name,gpu,gpus,hours\nnight,L4,1,2\n";
     let answer = json(jobs, &["--demo", "mixed-fleet"]);
     let row = &answer["jobs"][0];
-    assert_eq!(
-        (&row["purchase_option"], &row["cost"]),
-        (&"idle hours".into(), &0.0.into())
-    );
+    assert_eq!((&row["purchase_option"], &row["cost"]), (&"idle hours".into(), &0.0.into()));
     assert!(row["first_come_cost"].as_f64().expect("a price") > 0.0);
     let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("saves the same hours"), "{caveats}");
@@ -144,10 +120,7 @@ fn a_table_shows_whole_costs_and_only_what_differs() {
     let outcome = run_with(jobs, &[&PLAN[..], &["--demo", "mixed-fleet"]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let table = &outcome.stdout;
-    assert!(
-        table.contains("\nJOBS  in us-east-1, times in UTC\n"),
-        "{table}"
-    );
+    assert!(table.contains("\nJOBS  in us-east-1, times in UTC\n"), "{table}");
     let header = table.lines().find(|line| line.starts_with("JOB "));
     let header = header.expect("a header");
     assert!(header.ends_with("COST  AT ONCE"), "{table}");
@@ -214,11 +187,7 @@ fn of_trainings(estate: &Value, further: &[&str]) -> Outcome {
 fn training_jobs_of_an_estate_are_placed_when_they_ran() {
     let outcome = of_trainings(&trainings(), &["--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(
-        outcome.stderr.ends_with("read 0 instances; 1 gap\n"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.ends_with("read 0 instances; 1 gap\n"), "{}", outcome.stderr);
     let answer = outcome.json();
     let rows = answer["jobs"].as_array().expect("a list");
     let of = |key: &str| -> Vec<&Value> { rows.iter().map(|row| &row[key]).collect() };
@@ -231,15 +200,10 @@ fn training_jobs_of_an_estate_are_placed_when_they_ran() {
     assert_eq!(of("cost"), [5.13, 5.67]);
     assert_eq!(of("first_come_cost"), [10.06, 5.67]);
     let plans = &answer["plans"];
-    assert_eq!(
-        (&plans[0]["cost"], &plans[1]["cost"]),
-        (&10.81.into(), &15.73.into())
-    );
+    assert_eq!((&plans[0]["cost"], &plans[1]["cost"]), (&10.81.into(), &15.73.into()));
     let missing = answer["missing"].as_array().expect("a list");
-    let missing: Vec<&str> = missing
-        .iter()
-        .map(|gap| gap["what"].as_str().expect("text"))
-        .collect();
+    let missing: Vec<&str> =
+        missing.iter().map(|gap| gap["what"].as_str().expect("text")).collect();
     let expected = [
         "1 training job: not completed",
         "1 training job: several instance types in one job",
@@ -300,30 +264,15 @@ fn bad_input_ends_with_the_nearest_possibility() {
         ),
         (row("fit,H10,1,1,,"), &[], "`H10`", "did you mean H100"),
         (row("fit,A100:big,1,1,,"), &[], "jobs.csv:2", "use a model"),
-        (
-            row("fit,A10G,1,1,,us-east1"),
-            &[],
-            "`us-east1`",
-            "us-east-1",
-        ),
+        (row("fit,A10G,1,1,,us-east1"), &[], "`us-east1`", "us-east-1"),
         (
             row("fit,A10G,8,1,,"),
             &["--max-gpus", "4"],
             "takes 8 GPUs of rented machines, above the limit of 4",
             "--max-gpus 8",
         ),
-        (
-            row("fit,A10G,0,1,,"),
-            &[],
-            "jobs.csv:2",
-            "docs/planners/place.md",
-        ),
-        (
-            "name,gpu\n".to_owned(),
-            &[],
-            "no column `gpus`",
-            "docs/planners/place.md",
-        ),
+        (row("fit,A10G,0,1,,"), &[], "jobs.csv:2", "docs/planners/place.md"),
+        ("name,gpu\n".to_owned(), &[], "no column `gpus`", "docs/planners/place.md"),
     ] {
         let outcome = run_with(&jobs, &[&PLAN[..], further].concat());
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{jobs}");
@@ -409,20 +358,11 @@ fn a_run_that_was_sampled_is_a_job() {
     let gpu_hours = gpu_hours.iter().find(|line| line["key"] == "gpu_hours");
     assert_eq!(gpu_hours.expect("given")["value"], 2.5);
     // A run in which no GPU worked says nothing of how many it needs.
-    let idle = samples.replace(
-        "\"utilization_percent\":84.0",
-        "\"utilization_percent\":0.0",
-    );
+    let idle = samples.replace("\"utilization_percent\":84.0", "\"utilization_percent\":0.0");
     let idle = world.file("idle.jsonl", idle);
     let refused = world.run(&["place", "--profile-data", &idle]);
     assert_eq!(refused.code, 2);
-    assert!(
-        refused
-            .stderr
-            .contains("does not show how many GPUs it used"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("does not show how many GPUs it used"), "{}", refused.stderr);
 }
 
 /// A list may be older than its plan: nothing begins in the past.
@@ -436,18 +376,11 @@ fn a_job_of_the_past_begins_with_the_plan() {
     assert_eq!(row["start"], "2026-11-02T00:00:00Z");
     assert_eq!(row["end"], "2026-11-02T10:00:00Z");
     // 10 × 1.123 there, or 10 × 1.006 + 100 × 0.02 here.
-    assert_eq!(
-        (&row["region"], &row["cost"]),
-        (&value!("eu-west-1"), &value!(11.23))
-    );
+    assert_eq!((&row["region"], &row["cost"]), (&value!("eu-west-1"), &value!(11.23)));
     // Its deadline may be over.
     let late = "name,gpu,gpus,hours,release,deadline\n\
                 one,A10G,1,10,2026-11-01T00:00:00Z,2026-11-01T12:00:00Z\n";
     let outcome = run_with(late, &PLAN);
     assert_eq!(outcome.code, 2, "{}", outcome.stdout);
-    assert!(
-        outcome.stderr.contains("misses its deadline"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("misses its deadline"), "{}", outcome.stderr);
 }

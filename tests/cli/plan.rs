@@ -21,14 +21,11 @@ fn steps_add_up_to_the_waterfall_and_the_waterfall_to_the_plan() {
         let summary = &report["summary"];
         let mut by_action: BTreeMap<&str, i64> = BTreeMap::new();
         for workload in report["workloads"].as_array().expect("a list") {
-            let mut left = workload["monthly_cost"]
-                .as_f64()
-                .map(|_| cents(&workload["monthly_cost"]));
+            let mut left =
+                workload["monthly_cost"].as_f64().map(|_| cents(&workload["monthly_cost"]));
             for action in workload["plan"]["actions"].as_array().expect("a list") {
                 let saving = cents(&action["monthly_savings"]);
-                *by_action
-                    .entry(action["action"].as_str().expect("a kind"))
-                    .or_default() += saving;
+                *by_action.entry(action["action"].as_str().expect("a kind")).or_default() += saving;
                 left = left.map(|left| left - saving);
                 assert!(saving > 0 && left >= Some(0), "{risk}: {workload}");
             }
@@ -62,23 +59,13 @@ fn steps_add_up_to_the_waterfall_and_the_waterfall_to_the_plan() {
 fn each_risk_allows_what_its_page_says() {
     let kinds = |risk: &str| -> Vec<String> {
         let report = demo(risk);
-        let stated = report["summary"]["savings_by_action"]
-            .as_object()
-            .expect("an object");
+        let stated = report["summary"]["savings_by_action"].as_object().expect("an object");
         stated.keys().cloned().collect()
     };
     assert_eq!(kinds("low"), ["release", "schedule", "stop"]);
     assert_eq!(
         kinds("medium"),
-        [
-            "commit",
-            "release",
-            "rightsize",
-            "schedule",
-            "share",
-            "spot",
-            "stop"
-        ]
+        ["commit", "release", "rightsize", "schedule", "share", "spot", "stop"]
     );
     let options = |risk: &str| -> Vec<String> {
         let report = demo(risk);
@@ -90,10 +77,7 @@ fn each_risk_allows_what_its_page_says() {
     };
     assert_eq!(options("medium"), ["reserved-1yr-no-upfront"]);
     // The cheapest term that is sold of both types.
-    assert_eq!(
-        options("high"),
-        ["reserved-3yr-all-upfront", "reserved-3yr-all-upfront"]
-    );
+    assert_eq!(options("high"), ["reserved-3yr-all-upfront", "reserved-3yr-all-upfront"]);
     let planned = |risk| cents(&demo(risk)["summary"]["planned_monthly_cost"]);
     assert!(planned("high") < planned("medium") && planned("medium") < planned("low"));
 }

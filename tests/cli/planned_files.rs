@@ -18,13 +18,7 @@ fn run(command: &[&str], content: &[u8], more: &[&str]) -> (Outcome, String) {
 }
 
 const DEMAND: [&str; 5] = ["autoscale", "--offline", "--type", "g6.xlarge", "--demand"];
-const JOBS: [&str; 5] = [
-    "place",
-    "--offline",
-    "--start",
-    "2026-11-02T00:00:00Z",
-    "--jobs",
-];
+const JOBS: [&str; 5] = ["place", "--offline", "--start", "2026-11-02T00:00:00Z", "--jobs"];
 const TENANTS: [&str; 5] = ["share", "--offline", "--type", "g5.xlarge", "--tenants"];
 const ARRIVALS: [&str; 5] = ["capacity", "--offline", "--latency", "1s", "--arrivals"];
 
@@ -33,11 +27,7 @@ fn are_refused(command: &[&str], page: &str, cases: &[Case<'_>]) {
     for (content, line, message) in cases {
         let (outcome, path) = run(command, content, &[]);
         let shown = String::from_utf8_lossy(&content[..content.len().min(200)]);
-        assert_eq!(
-            (outcome.code, outcome.stdout.as_str()),
-            (2, ""),
-            "{shown:?}"
-        );
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{shown:?}");
         let expected = format!(
             "error: {path}:{line}: {message}\nhint: see docs/planners/{page}.md for the columns\n"
         );
@@ -52,24 +42,16 @@ fn demand_that_is_no_demand_is_refused_with_its_line() {
     let not_a_time =
         |cell: &str| format!("`{cell}` is not a time such as 2026-11-01T00:00:00Z or Unix seconds");
     let not_after = |cell: &str| format!("the time `{cell}` is not after the one above it");
-    let (nan, inf, negative, huge, empty) = (
-        not_gpus("NaN"),
-        not_gpus("inf"),
-        not_gpus("-0.5"),
-        not_gpus("1e7"),
-        not_gpus(""),
-    );
+    let (nan, inf, negative, huge, empty) =
+        (not_gpus("NaN"), not_gpus("inf"), not_gpus("-0.5"), not_gpus("1e7"), not_gpus(""));
     let (escape, formula, number, zero) = (
         not_a_time("\\u{1b}[2J\\u{202e}"),
         not_a_time("=1+1"),
         not_a_time("99999999999999999999"),
         not_a_time("1\\u{0}"),
     );
-    let (backwards, repeated, zoned) = (
-        not_after("4"),
-        not_after("5"),
-        not_after("2026-11-01T01:00:00+01:00"),
-    );
+    let (backwards, repeated, zoned) =
+        (not_after("4"), not_after("5"), not_after("2026-11-01T01:00:00+01:00"));
     let long = format!("time,gpus\n1,{}\n", "9".repeat(5_000_000));
     let cut = not_gpus(&format!("{}…", "9".repeat(80)));
     let columns = format!("{}\n", "x,".repeat(1_000_000));
@@ -87,11 +69,7 @@ fn demand_that_is_no_demand_is_refused_with_its_line() {
                 1,
                 "the columns `GPUs` and `busy_gpus` mean the same",
             ),
-            (
-                b"time,time,gpus\n1,1,1\n",
-                1,
-                "the columns `time` and `time` mean the same",
-            ),
+            (b"time,time,gpus\n1,1,1\n", 1, "the columns `time` and `time` mean the same"),
             // A byte order mark and the line ends of Windows.
             (b"\xef\xbb\xbftime,gpus\r\n5,1\r\n\r\n6,NaN\r\n", 4, &nan),
             (b"time,gpus\n5,inf\n", 2, &inf),
@@ -108,11 +86,7 @@ fn demand_that_is_no_demand_is_refused_with_its_line() {
             (b"time,gpus\n5,1\n4,1\n", 3, &backwards),
             (b"time,gpus\n5,1\n5,1\n", 3, &repeated),
             // The same instant on another clock.
-            (
-                b"time,gpus\n2026-11-01T00:00:00Z,1\n2026-11-01T01:00:00+01:00,1\n",
-                3,
-                &zoned,
-            ),
+            (b"time,gpus\n2026-11-01T00:00:00Z,1\n2026-11-01T01:00:00+01:00,1\n", 3, &zoned),
             (b"time,gpus\n1,2,3\n", 2, "3 cells instead of 2"),
             // What is quoted goes on to the end.
             (b"time,gpus\n1,1\n\"2,2\n3,3\n", 3, "1 cells instead of 2"),
@@ -125,10 +99,7 @@ fn demand_of_too_short_or_too_long_a_time_is_refused() {
     for (content, message) in [
         (&b"time,gpus\n5,1\n"[..], "it has one time only"),
         // Two years are 210,240 periods, and the last sample stands for an hour more.
-        (
-            b"time,gpus\n0,1\n63072000,1\n",
-            "it has 210252 periods; at most 210240 are replayed",
-        ),
+        (b"time,gpus\n0,1\n63072000,1\n", "it has 210252 periods; at most 210240 are replayed"),
     ] {
         let (outcome, _) = run(&DEMAND, content, &[]);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
@@ -148,9 +119,7 @@ fn columns_that_nobody_asked_for_are_skipped() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let given = outcome.json()["given"].clone();
     let given = given.as_array().expect("a list");
-    let hours = given
-        .iter()
-        .find(|figure| figure["key"] == "demand_gpu_hours");
+    let hours = given.iter().find(|figure| figure["key"] == "demand_gpu_hours");
     // From the first sample to an hour after the second.
     assert_eq!(hours.expect("given")["value"], 2.0);
 }
@@ -192,16 +161,8 @@ fn jobs_that_are_no_jobs_are_refused_with_their_line() {
             2,
             "`maybe` in `restartable` is neither yes nor no".to_owned(),
         ),
-        (
-            row("a,A10G,1,1,,,,,-1"),
-            2,
-            "`-1` is not GB from 0 to 1000000000".to_owned(),
-        ),
-        (
-            row("a,A10G,1,1,,,,,inf"),
-            2,
-            "`inf` is not GB from 0 to 1000000000".to_owned(),
-        ),
+        (row("a,A10G,1,1,,,,,-1"), 2, "`-1` is not GB from 0 to 1000000000".to_owned()),
+        (row("a,A10G,1,1,,,,,inf"), 2, "`inf` is not GB from 0 to 1000000000".to_owned()),
         (
             row("a,A10G,1,1,,,,,\nb,A10G,1,1,,,,,\na,A10G,1,1,,,,,"),
             4,
@@ -226,10 +187,7 @@ fn jobs_that_are_no_jobs_are_refused_with_their_line() {
     are_refused(&JOBS, "place", &rows);
     let long = format!("name,gpu,gpus,hours,{}\n", "h".repeat(1_000_000));
     let known = "name, gpu, gpus, hours, release, deadline, restartable, data_region, data_gb";
-    let cut = format!(
-        "unknown column `{}…`; did you mean {known}?",
-        "h".repeat(80)
-    );
+    let cut = format!("unknown column `{}…`; did you mean {known}?", "h".repeat(80));
     let columns = format!("name,gpu,gpus,hours{}\n", ",x".repeat(1_000_000));
     let unknown = format!("unknown column `x`; did you mean {known}?");
     are_refused(
@@ -238,16 +196,8 @@ fn jobs_that_are_no_jobs_are_refused_with_their_line() {
         &[
             (b"", 1, "no column `name`"),
             (b"name,gpu,gpus\n", 1, "no column `hours`"),
-            (
-                b"name,gpu,gpus,hours\r\n",
-                1,
-                "it has no jobs below its header",
-            ),
-            (
-                b"name,gpu,gpus,hours,hours\na,A10G,1,1,2\n",
-                1,
-                "the column `hours` is a duplicate",
-            ),
+            (b"name,gpu,gpus,hours\r\n", 1, "it has no jobs below its header"),
+            (b"name,gpu,gpus,hours,hours\na,A10G,1,1,2\n", 1, "the column `hours` is a duplicate"),
             (
                 b"name,gpu,gpus,hours,dedline\n",
                 1,
@@ -270,11 +220,7 @@ fn ten_thousand_jobs_are_the_most() {
     for number in 0..=10_000 {
         content.push_str(&format!("job-{number},A10G,1,1\n"));
     }
-    are_refused(
-        &JOBS,
-        "place",
-        &[(content.as_bytes(), 10_002, "more than 10000 jobs")],
-    );
+    are_refused(&JOBS, "place", &[(content.as_bytes(), 10_002, "more than 10000 jobs")]);
 }
 
 #[test]
@@ -313,10 +259,7 @@ fn arrivals_that_are_no_text_are_refused_with_their_line() {
     are_refused(
         &ARRIVALS,
         "capacity",
-        &[
-            (b"timestamp\n1\n\xff\n", 3, "it is not UTF-8 text"),
-            (long.as_bytes(), 3, &cut),
-        ],
+        &[(b"timestamp\n1\n\xff\n", 3, "it is not UTF-8 text"), (long.as_bytes(), 3, &cut)],
     );
 }
 

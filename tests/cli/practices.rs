@@ -20,10 +20,8 @@ fn every_rule_is_on_the_page_and_everything_on_it_exists() {
     let missing: Vec<&&str> = rules.iter().filter(|id| !names.contains(**id)).collect();
     assert!(missing.is_empty(), "not on the page: {missing:?}");
     let command = cli::command();
-    let commands: Vec<&str> = names
-        .iter()
-        .filter_map(|name| name.strip_prefix("gpucost "))
-        .collect();
+    let commands: Vec<&str> =
+        names.iter().filter_map(|name| name.strip_prefix("gpucost ")).collect();
     assert!(commands.len() >= 8, "{commands:?}");
     for words in commands {
         let mut words = words.split(' ');
@@ -31,17 +29,12 @@ fn every_rule_is_on_the_page_and_everything_on_it_exists() {
         let subcommand = command.find_subcommand(name);
         let subcommand = subcommand.unwrap_or_else(|| panic!("`{name}` is not a command"));
         for flag in words.filter_map(|word| word.strip_prefix("--")) {
-            let mut known = subcommand
-                .get_arguments()
-                .filter_map(|argument| argument.get_long());
+            let mut known = subcommand.get_arguments().filter_map(|argument| argument.get_long());
             assert!(known.any(|long| long == flag), "{name} has no --{flag}");
         }
     }
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    let links = text
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split_once(')'));
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
     let mut levers = 0;
     for (link, _) in links {
         let file = link.split('#').next().expect("a file");

@@ -112,12 +112,7 @@ fn a_cache_that_ends_early_is_refused() {
 #[test]
 fn garbage_is_refused() {
     let world = world();
-    for garbage in [
-        &b"not a cache\n"[..],
-        b"\x1f\x8bgarbage",
-        b"\0\0\0\0",
-        b"[]",
-    ] {
+    for garbage in [&b"not a cache\n"[..], b"\x1f\x8bgarbage", b"\0\0\0\0", b"[]"] {
         world.file(FILE, garbage);
         assert_unreadable(&world, "  caused by: ");
     }

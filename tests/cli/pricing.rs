@@ -19,10 +19,7 @@ fn prices(arguments: &[&str]) -> Vec<Value> {
 }
 
 fn names(offers: &[Value]) -> Vec<&str> {
-    offers
-        .iter()
-        .map(|offer| offer["instance_type"].as_str().expect("a name"))
-        .collect()
+    offers.iter().map(|offer| offer["instance_type"].as_str().expect("a name")).collect()
 }
 
 #[test]
@@ -31,14 +28,10 @@ fn the_whole_book_is_as_its_schema_says() {
     assert_described("pricing", &book.json());
     assert_eq!(book.json()["currency"], Value::Null, "three currencies");
     let csv = pricing(&["--provider", "all", "--region", "all", "--format", "csv"]);
-    let rows: Result<Vec<_>, _> = csv::Reader::from_reader(csv.stdout.as_bytes())
-        .into_records()
-        .collect();
+    let rows: Result<Vec<_>, _> =
+        csv::Reader::from_reader(csv.stdout.as_bytes()).into_records().collect();
     let rows = rows.expect("as many cells as columns").len();
-    assert_eq!(
-        rows,
-        book.json()["prices"].as_array().expect("a list").len()
-    );
+    assert_eq!(rows, book.json()["prices"].as_array().expect("a list").len());
 }
 
 #[test]
@@ -46,10 +39,7 @@ fn every_format_has_the_price_of_a_p4d() {
     for (format, price) in [
         ("table", "$21.9576"),
         ("wide", "$21.9576"),
-        (
-            "csv",
-            ",21.957642,16029.08,2.744705,0.068618,0.008797,2026-07-20,",
-        ),
+        ("csv", ",21.957642,16029.08,2.744705,0.068618,0.008797,2026-07-20,"),
         ("markdown", "21.9576 |"),
         ("html", "$21.9576"),
     ] {
@@ -124,20 +114,15 @@ fn filters_leave_what_was_asked_for() {
     assert_eq!(names(&prices(&["--gpu", "A100:40GB"])), ["p4d.24xlarge"]);
     assert_eq!(names(&prices(&["P4D.24XLARGE"])), ["p4d.24xlarge"]);
     let large = prices(&["--gpu", "24GB..", "--region", "all"]);
-    let smallest = large
-        .iter()
-        .filter_map(|offer| offer["gpu"]["vram_mib"].as_u64())
-        .min();
+    let smallest = large.iter().filter_map(|offer| offer["gpu"]["vram_mib"].as_u64()).min();
     assert_eq!(smallest, Some(22_888), "what AWS reports of a 24 GB card");
 }
 
 #[test]
 fn a_region_stands_for_itself_alone() {
     let offers = prices(&["g5.xlarge", "--region", "all"]);
-    let regions: BTreeSet<&str> = offers
-        .iter()
-        .map(|offer| offer["region"].as_str().expect("a region"))
-        .collect();
+    let regions: BTreeSet<&str> =
+        offers.iter().map(|offer| offer["region"].as_str().expect("a region")).collect();
     assert_eq!(regions.len(), offers.len());
     assert!(regions.len() > 15, "{}", regions.len());
     let nowhere = pricing(&["p5en.48xlarge", "--region", "cn-north-1"]);
@@ -156,11 +141,7 @@ fn the_wide_table_has_every_row() {
     }
     assert!(!wide.contains("--limit"), "{wide}");
     let three = pricing(&["--region", "us-east-1", "--format", "wide", "--limit", "3"]);
-    let line = format!(
-        "3 of {} offers; use `--limit {}`",
-        offers.len(),
-        offers.len()
-    );
+    let line = format!("3 of {} offers; use `--limit {}`", offers.len(), offers.len());
     assert!(three.stdout.contains(&line), "{}", three.stdout);
 }
 
@@ -184,41 +165,25 @@ fn slips_are_refused_with_what_was_meant() {
             "no instance type `p5.48xlrage` in the price catalog",
             "did you mean p5.48xlarge",
         ),
-        (
-            &["--gpu", "H10"],
-            "no GPU `H10` in the price catalog",
-            "did you mean H100",
-        ),
+        (&["--gpu", "H10"], "no GPU `H10` in the price catalog", "did you mean H100"),
         (
             &["--provider", "asure"],
             "no provider `asure` in the price catalog",
             "did you mean azure",
         ),
-        (
-            &["--gpu", "80"],
-            "no GPU `80` in the price catalog",
-            "did you mean A800",
-        ),
+        (&["--gpu", "80"], "no GPU `80` in the price catalog", "did you mean A800"),
         (
             &["--region", "us-east1"],
             "no region `us-east1` in the price catalog",
             "did you mean us-east-1",
         ),
-        (
-            &["--gpu", "A100:much"],
-            "`A100:much` is not a GPU such as",
-            "a range of sizes",
-        ),
+        (&["--gpu", "A100:much"], "`A100:much` is not a GPU such as", "a range of sizes"),
         (
             &["--os", "macos"],
             "`macos` is not an operating system in the price catalog",
             "valid values: linux",
         ),
-        (
-            &["--max-price-age", "old"],
-            "`old` is not a duration",
-            "--max-price-age 90d",
-        ),
+        (&["--max-price-age", "old"], "`old` is not a duration", "--max-price-age 90d"),
     ] {
         let outcome = pricing(arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}");
@@ -259,11 +224,7 @@ fn old_prices_are_warned_of_and_refused_on_demand() {
     world.file("gpucost.toml", "[prices]\nmax_age = \"100d\"\n");
     for command in ["audit", "inventory"] {
         let refused = world.run(&[command, "--demo"]);
-        assert_eq!(
-            (refused.code, refused.stdout.as_str()),
-            (2, ""),
-            "{command}"
-        );
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{command}");
         let outranked = world.run(&[command, "--demo", "--max-price-age", "400d"]);
         assert_eq!(outranked.code, 0, "{command}: {}", outranked.stderr);
     }
@@ -278,10 +239,7 @@ fn gpus_alone_are_listed_unless_all_are_asked_for() {
     for name in ["trn1.32xlarge", "inf2.xlarge", "f2.6xlarge", "vt1.3xlarge"] {
         assert!(names(&offers).contains(&name), "{name}");
     }
-    let others: Vec<&str> = names(&offers)
-        .into_iter()
-        .filter(|name| !is_gpu(name))
-        .collect();
+    let others: Vec<&str> = names(&offers).into_iter().filter(|name| !is_gpu(name)).collect();
     assert_eq!(gpus.len() + others.len(), offers.len());
     assert_eq!(pricing(&["g5.xlarge", "--all"]).code, 2);
 }
@@ -341,10 +299,8 @@ fn what_no_refresh_reads_is_not_warned_of() {
 #[test]
 fn currencies_are_not_mixed() {
     let offers = prices(&["p3.8xlarge", "--region", "us-east-1,cn-north-1"]);
-    let listed: Vec<(&Value, &Value)> = offers
-        .iter()
-        .map(|offer| (&offer["currency"], &offer["on_demand_hourly"]))
-        .collect();
+    let listed: Vec<(&Value, &Value)> =
+        offers.iter().map(|offer| (&offer["currency"], &offer["on_demand_hourly"])).collect();
     let (usd, cny) = (json!("USD"), json!("CNY"));
     assert_eq!(listed, [(&usd, &json!(12.24)), (&cny, &json!(144.314))]);
 }
@@ -362,10 +318,7 @@ fn without_a_cache_the_status_lists_the_bundled_book() {
     assert_eq!(karpenter["age_days"], 123);
     let csv = pricing(&["status", "--format", "csv"]).stdout;
     assert_eq!(csv.lines().count(), 1 + lists.len(), "{csv}");
-    assert!(
-        csv.contains(",2026-07-20,123,karpenter-2026-07-20\n"),
-        "{csv}"
-    );
+    assert!(csv.contains(",2026-07-20,123,karpenter-2026-07-20\n"), "{csv}");
 }
 
 #[test]
@@ -379,11 +332,9 @@ fn who_asks_by_memory_or_number_means_gpus() {
         offers.iter().filter_map(name).collect()
     };
     let is_gpu = |name: &String| name.starts_with(['g', 'p']);
-    for by_size in [
-        &["--gpu", "24GB.."][..],
-        &["--count", "8", "--gpu", "80GB.."],
-        &["--count", "8"],
-    ] {
+    for by_size in
+        [&["--gpu", "24GB.."][..], &["--count", "8", "--gpu", "80GB.."], &["--count", "8"]]
+    {
         let sold = types(by_size);
         assert!(sold.len() > 3 && sold.iter().all(is_gpu), "{sold:?}");
     }

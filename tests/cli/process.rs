@@ -5,10 +5,8 @@ use std::io::Read;
 use std::process::{Command, Output, Stdio};
 
 /// A small estate.
-pub const SITUATION: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/fixtures/rules/idle-gpu/fires.json"
-);
+pub const SITUATION: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/idle-gpu/fires.json");
 
 /// The compiled program with nothing of this environment, in a folder of its
 /// own that holds no settings.
@@ -30,10 +28,7 @@ fn run(arguments: &[&str]) -> Output {
 
 /// Runs the program in a folder.
 pub fn run_in(folder: &std::path::Path, arguments: &[&str]) -> Output {
-    program(folder)
-        .args(arguments)
-        .output()
-        .expect("the program starts")
+    program(folder).args(arguments).output().expect("the program starts")
 }
 
 /// The help of a command, wrapped for 100 columns whatever the terminal is.
@@ -64,18 +59,12 @@ fn without_credentials_it_is_1_with_a_hint_and_an_empty_stdout() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(output.stdout.is_empty());
-    assert!(
-        stderr.starts_with("error: no AWS credentials were found\n  caused by: "),
-        "{stderr}"
-    );
+    assert!(stderr.starts_with("error: no AWS credentials were found\n  caused by: "), "{stderr}");
     let form = ["error: ", "  caused by: ", "hint: "];
     for line in stderr.lines() {
         assert!(form.iter().any(|start| line.starts_with(start)), "{line}");
     }
-    assert!(
-        stderr.contains("\nhint: ") && stderr.contains("--demo"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("\nhint: ") && stderr.contains("--demo"), "{stderr}");
 }
 
 #[test]
@@ -98,12 +87,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
             .expect("the program starts");
         drop(child.stdout.take());
         let mut stderr = String::new();
-        child
-            .stderr
-            .take()
-            .expect("a pipe")
-            .read_to_string(&mut stderr)
-            .expect("UTF-8");
+        child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("UTF-8");
         let status = child.wait().expect("it ends");
         assert_eq!(status.code(), Some(0), "{arguments:?}: {stderr}");
         assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
@@ -121,12 +105,7 @@ fn a_closed_stderr_changes_nothing() {
         .expect("the program starts");
     drop(child.stderr.take());
     let mut stdout = String::new();
-    child
-        .stdout
-        .take()
-        .expect("a pipe")
-        .read_to_string(&mut stdout)
-        .expect("UTF-8");
+    child.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("UTF-8");
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
     assert_eq!(stdout, crate::cli::contract::DEMO.stdout);
 }
@@ -148,9 +127,8 @@ fn a_reader_that_stops_changes_no_verdict() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let wrote = run_in(folder.path(), &["check", "init"]);
     assert!(wrote.status.success(), "{wrote:?}");
-    let formats = [
-        "table", "wide", "json", "csv", "markdown", "html", "github", "sarif", "junit", "slack",
-    ];
+    let formats =
+        ["table", "wide", "json", "csv", "markdown", "html", "github", "sarif", "junit", "slack"];
     for format in formats {
         let check = ["check", "--from", SITUATION, "--format", format];
         let read = run_in(folder.path(), &check);
@@ -160,9 +138,7 @@ fn a_reader_that_stops_changes_no_verdict() {
     for format in ["table", "json", "csv"] {
         let strict = ["audit", "--demo", "--strict", "--format", format];
         assert_eq!(unread(folder.path(), &strict), Some(3), "{format}");
-        let nothing = [
-            "audit", "--from", SITUATION, "--tag", "no=such", "--format", format,
-        ];
+        let nothing = ["audit", "--from", SITUATION, "--tag", "no=such", "--format", format];
         assert_eq!(unread(folder.path(), &nothing), Some(4), "{format}");
         let done = ["audit", "--demo", "--format", format];
         assert_eq!(unread(folder.path(), &done), Some(0), "{format}");
@@ -174,14 +150,7 @@ fn stdout_by_its_name_is_written_to_and_not_replaced() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("report.json");
     let file = std::fs::File::create(&path).expect("writable");
-    let arguments = [
-        "audit",
-        "--demo",
-        "--format",
-        "json",
-        "--output",
-        "/dev/stdout",
-    ];
+    let arguments = ["audit", "--demo", "--format", "json", "--output", "/dev/stdout"];
     let status = program(folder.path())
         .args(arguments)
         .stdout(file)

@@ -56,9 +56,7 @@ fn every_document_says_that_a_run_was_judged() {
     let finding = audit["findings"]
         .as_array()
         .and_then(|findings| {
-            findings
-                .iter()
-                .find(|finding| finding["rule"] == "overprovisioned-gpu")
+            findings.iter().find(|finding| finding["rule"] == "overprovisioned-gpu")
         })
         .expect("a finding");
     assert_eq!(finding["confidence"], "derived");
@@ -69,10 +67,7 @@ fn every_document_says_that_a_run_was_judged() {
 
     let table = world.run(&["audit", "--from", &path]);
     let reported = in_one_line(&table.stdout);
-    assert!(
-        reported.contains("in one run of 2.0 h has 15.0% average utilization"),
-        "{reported}"
-    );
+    assert!(reported.contains("in one run of 2.0 h has 15.0% average utilization"), "{reported}");
     let metrics = world.run(&["metrics", "--from", &path]);
     let row = metrics.stdout.lines().find(|line| line.contains("i-one"));
     assert!(row.is_some_and(|row| row.contains("profile")), "{row:?}");
@@ -140,17 +135,11 @@ fn a_file_of_samples_is_read_only_and_must_be_readable() {
     let missing = world.path("nowhere.jsonl");
     let outcome = world.run(&["audit", "--from", &path, "--profile-data", &missing]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    assert!(
-        outcome.stderr.contains("nowhere.jsonl"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("nowhere.jsonl"), "{}", outcome.stderr);
     let twice = world.run(&["audit", "--from", &path, "--profile-data", &path]);
     assert_eq!(twice.code, 2);
     assert!(
-        twice
-            .stderr
-            .contains("`--profile-data` and `--from` use the same file: "),
+        twice.stderr.contains("`--profile-data` and `--from` use the same file: "),
         "{}",
         twice.stderr
     );

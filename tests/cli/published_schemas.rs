@@ -34,10 +34,8 @@ fn every_schema_is_printed_by_its_name() {
         .lines()
         .map(|line| line.split_once("  ").expect("a name and what it is").0)
         .collect();
-    let of_files: BTreeSet<String> = names
-        .iter()
-        .map(|name| format!("{name}.schema.json"))
-        .collect();
+    let of_files: BTreeSet<String> =
+        names.iter().map(|name| format!("{name}.schema.json")).collect();
     assert_eq!(of_files, files());
     for name in names {
         let printed = world.run(&["setup", "schema", name]);
@@ -64,9 +62,7 @@ fn every_price_holds_to_its_schema() {
         let document = world.run(&arguments).json();
         assert_holds(&prices, &document, &arguments.join(" "));
     }
-    let good = world
-        .run(&["pricing", "g5.xlarge", "--format", "json"])
-        .json();
+    let good = world.run(&["pricing", "g5.xlarge", "--format", "json"]).json();
     for (key, bad) in [
         ("on_demand_hourly", json!(-1)),
         ("on_demand_hourly", json!("1.006")),
@@ -151,29 +147,17 @@ fn a_policy_names_its_schema_on_request() {
     let beside = "gpucost-policy.schema.json";
     assert_eq!(world.listing(), [beside, "gpucost-policy.toml"]);
     let text = fs::read_to_string(world.path("gpucost-policy.toml")).expect("the policy");
-    assert!(
-        text.starts_with(&format!("#:schema ./{beside}\n")),
-        "{text}"
-    );
+    assert!(text.starts_with(&format!("#:schema ./{beside}\n")), "{text}");
     parse_policy(&text, "gpucost-policy.toml").expect("the reader takes it");
     let written = fs::read_to_string(world.path(beside)).expect("the schema");
     assert_eq!(written, world.run(&["setup", "schema", "policy"]).stdout);
     // A name that would end the comment does not.
     let odd = world.path("odd\nname = 1.toml");
-    assert_eq!(
-        world
-            .run(&["check", "init", "--schema", "--output", &odd])
-            .code,
-        0
-    );
+    assert_eq!(world.run(&["check", "init", "--schema", "--output", &odd]).code, 0);
     let text = fs::read_to_string(&odd).expect("the policy");
     parse_policy(&text, "odd.toml").expect("the reader takes it");
 
     let refused = world.run(&["check", "init", "--schema", "--output", "-"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-    assert!(
-        refused.stderr.contains("`gpucost setup schema policy`"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("`gpucost setup schema policy`"), "{}", refused.stderr);
 }

@@ -50,17 +50,12 @@ fn a_hole_in_a_log_is_no_measured_time() {
     let broken = log((0..20).chain(172_819..172_839));
     let report = summary(&world, &broken, &[]);
     assert_eq!(report["classification"], "insufficient-data");
-    assert_eq!(
-        report["reason"],
-        "40 of 172839 expected samples were taken (0.0%), 50% needed"
-    );
+    assert_eq!(report["reason"], "40 of 172839 expected samples were taken (0.0%), 50% needed");
     assert_eq!(report["samples"]["missed"], 172_799);
     assert_eq!(
         reasons(&report, "samples"),
-        [
-            "172,799 of 172,839 expected samples are missing; the longest gap, \
-             48h 00m, begins 19.0 s after the start"
-        ]
+        ["172,799 of 172,839 expected samples are missing; the longest gap, \
+             48h 00m, begins 19.0 s after the start"]
     );
     // Without a hole it is measured.
     let report = summary(&world, &log(0..40), &[]);
@@ -76,15 +71,10 @@ fn a_hole_in_a_log_is_no_measured_time() {
 #[test]
 fn a_figure_that_no_row_has_is_named() {
     let world = World::new();
-    let log = log(0..40)
-        .replace(",50 %,", ",[N/A],")
-        .replace("150.00 W", "[N/A]");
+    let log = log(0..40).replace(",50 %,", ",[N/A],").replace("150.00 W", "[N/A]");
     let report = summary(&world, &log, &[]);
     assert_eq!(report["classification"], "insufficient-data");
-    assert_eq!(
-        reasons(&report, "GPU 0"),
-        ["no sample reports utilization, power"]
-    );
+    assert_eq!(reasons(&report, "GPU 0"), ["no sample reports utilization, power"]);
 }
 
 #[test]
@@ -97,9 +87,7 @@ fn a_log_comes_over_stdin_too() {
         .spawn()
         .expect("the program starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    stdin
-        .write_all(log(0..40).as_bytes())
-        .expect("it reads all");
+    stdin.write_all(log(0..40).as_bytes()).expect("it reads all");
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success());
@@ -113,11 +101,7 @@ fn one_sample_does_not_tell_whether_another_was_due() {
     let world = World::new();
     let report = summary(&world, &log(0..1), &[]);
     assert_eq!(report["samples"]["taken"], 1);
-    assert!(
-        report["samples"]["missed"].is_null(),
-        "{}",
-        report["samples"]
-    );
+    assert!(report["samples"]["missed"].is_null(), "{}", report["samples"]);
     // Told how far apart they were meant to be, none is missing.
     let report = summary(&world, &log(0..1), &["--interval", "1s"]);
     assert_eq!(report["samples"]["missed"], 0);
@@ -143,12 +127,9 @@ fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
             reasons(&report, "GPUs"),
             ["only 1 of 4 in this run; the price covers all of them"]
         );
-        let large = log
-            .replace("NVIDIA A10G", "NVIDIA A100-SXM4-80GB")
-            .replace("23028 MiB", "81920 MiB");
-        let later = log
-            .replace("\n2026", "\n2027")
-            .replace(",0,NVIDIA", ",1,NVIDIA");
+        let large =
+            log.replace("NVIDIA A10G", "NVIDIA A100-SXM4-80GB").replace("23028 MiB", "81920 MiB");
+        let later = log.replace("\n2026", "\n2027").replace(",0,NVIDIA", ",1,NVIDIA");
         for (log, name, reason) in [
             (
                 &log,
@@ -161,11 +142,7 @@ fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
                 "p4d.24xlarge",
                 "a GPU with 81,920 MiB was detected, but GPUs of p4d.24xlarge have 40,960 MiB",
             ),
-            (
-                &format!("{log}{later}"),
-                "g5.xlarge",
-                "2 GPUs were detected, but g5.xlarge has 1",
-            ),
+            (&format!("{log}{later}"), "g5.xlarge", "2 GPUs were detected, but g5.xlarge has 1"),
         ] {
             let report = on_type(&world, log, name);
             assert_eq!(reasons(&report, "price"), [reason]);
@@ -184,10 +161,8 @@ fn two_hosts_in_one_log_are_not_put_together() {
     assert_eq!(report["gpu_utilization_max_pct"], 0.0);
     assert_eq!(
         reasons(&report, "rows"),
-        [
-            "60 rows are omitted: the clock goes back to a time already logged for the same GPU; \
-             the first is on line 43"
-        ]
+        ["60 rows are omitted: the clock goes back to a time already logged for the same GPU; \
+             the first is on line 43"]
     );
     // The same sorted by time: which row is whose nobody knows.
     let mut rows: Vec<&str> = idle.lines().skip(1).collect();
@@ -197,11 +172,7 @@ fn two_hosts_in_one_log_are_not_put_together() {
     fs::write(&path, format!("{HEADER}\n{}\n", rows.join("\n"))).expect("room for a log");
     let outcome = world.run(&["profile", "--read", &path]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.stderr.contains("80 rows have the same time"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("80 rows have the same time"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -211,11 +182,5 @@ fn names_are_as_many_as_cells() {
     let names = "timestamp,index,name,utilization.gpu";
     let outcome = world.run(&["profile", "--read", &path, "--read-columns", names]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome
-            .stderr
-            .contains("--read-columns has 4, and this line 9"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("--read-columns has 4, and this line 9"), "{}", outcome.stderr);
 }

@@ -70,9 +70,7 @@ fn a_saved_estate_is_as_silent_and_gives_the_same_answer() {
     let secrets = secrets_of_the_demo();
     let world = World::new();
     let path = world.path("masked.json");
-    let saving = world.run(&[
-        "audit", "--demo", "--redact", "--save", &path, "--format", "json",
-    ]);
+    let saving = world.run(&["audit", "--demo", "--redact", "--save", &path, "--format", "json"]);
     let saved = fs::read_to_string(&path).expect("it was saved");
     assert_silent(&saved, &secrets, "the saved estate");
     let again = world.run(&["audit", "--from", &path, "--format", "json"]);
@@ -82,9 +80,7 @@ fn a_saved_estate_is_as_silent_and_gives_the_same_answer() {
 
 #[test]
 fn figures_and_declared_kinds_stay() {
-    let masked = World::new()
-        .run(&["audit", "--demo", "--redact", "--format", "json"])
-        .json();
+    let masked = World::new().run(&["audit", "--demo", "--redact", "--format", "json"]).json();
     let demo = DEMO.json();
     assert_eq!(masked["summary"], demo["summary"]);
     assert_eq!(masked["prices"], demo["prices"]);
@@ -125,9 +121,7 @@ fn what_belonged_together_still_does_and_masks_are_the_same_every_time() {
         sizes.sort_unstable();
         sizes
     };
-    let open = World::new()
-        .run(&["inventory", "--demo", "--format", "json"])
-        .json();
+    let open = World::new().run(&["inventory", "--demo", "--format", "json"]).json();
     for key in ["Name", "team", "owner", "gpucost:workload"] {
         assert_eq!(groups(&masked.json(), key), groups(&open, key), "{key}");
     }
@@ -155,21 +149,13 @@ fn explain_takes_real_ids_and_shows_masks() {
             ids.push((format!("plan:{real}"), format!("plan:{mask}")));
             ids.push((real, mask));
         }
-        ids.push((
-            "i-one".to_owned(),
-            text(&masked["workloads"][0]["instances"][0]),
-        ));
+        ids.push(("i-one".to_owned(), text(&masked["workloads"][0]["instances"][0])));
         let of_rules = |audit: &Value| -> std::collections::BTreeMap<String, String> {
             let findings = audit["findings"].as_array().expect("a list").iter();
-            findings
-                .map(|finding| (text(&finding["rule"]), text(&finding["id"])))
-                .collect()
+            findings.map(|finding| (text(&finding["rule"]), text(&finding["id"]))).collect()
         };
         let (open, masked) = (of_rules(&open), of_rules(&masked));
-        assert!(
-            !open.is_empty() && open.keys().eq(masked.keys()),
-            "{open:?}"
-        );
+        assert!(!open.is_empty() && open.keys().eq(masked.keys()), "{open:?}");
         ids.extend(open.into_values().zip(masked.into_values()));
         if file == "bought.json" {
             for (place, id) in ["cr-1", "ri-1"].into_iter().enumerate() {
@@ -213,10 +199,7 @@ fn addresses_groups_and_messages_are_masked_too() {
     let mut twin = estate["instances"][0].clone();
     twin["id"] = json!("i-twin");
     twin["private_dns_name"] = json!("hobbes.ec2.internal");
-    estate["instances"]
-        .as_array_mut()
-        .expect("a list")
-        .push(twin);
+    estate["instances"].as_array_mut().expect("a list").push(twin);
     let secrets: BTreeSet<String> = [
         "444455556666",
         "hobbes",
@@ -236,9 +219,8 @@ fn addresses_groups_and_messages_are_masked_too() {
     let masked = world.path("masked.json");
     for command in ["audit", "inventory", "metrics"] {
         for format in ["table", "wide", "json", "csv"] {
-            let arguments = [
-                command, "--from", &path, "--redact", "--save", &masked, "--format", format,
-            ];
+            let arguments =
+                [command, "--from", &path, "--redact", "--save", &masked, "--format", format];
             let outcome = world.run(&arguments);
             assert_eq!(outcome.code, 0, "{}", outcome.stderr);
             assert_silent(&outcome.stdout, &secrets, &format!("{command} {format}"));

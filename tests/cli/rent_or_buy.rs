@@ -43,10 +43,7 @@ fn found(arguments: &[&str]) -> Value {
 /// The flags of the server with one of them changed.
 fn with(flag: &str, value: &'static str) -> Vec<&'static str> {
     let mut flags = SERVER.to_vec();
-    let place = flags
-        .iter()
-        .position(|argument| *argument == flag)
-        .expect("a flag");
+    let place = flags.iter().position(|argument| *argument == flag).expect("a flag");
     flags[place + 1] = value;
     flags
 }
@@ -59,9 +56,7 @@ fn the_examples_of_the_page_print_what_it_shows() {
         // The command goes over several lines.
         let (command, shown) = example.split_once("\n\n").expect("a command");
         let command = command.replace("\\\n", " ");
-        let arguments = command
-            .strip_prefix("$ gpucost rent-or-buy ")
-            .expect("a command");
+        let arguments = command.strip_prefix("$ gpucost rent-or-buy ").expect("a command");
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
         let printed = run(&arguments).stdout;
         assert_shows("docs/planners/rent-or-buy.md", shown, &printed);
@@ -70,10 +65,7 @@ fn the_examples_of_the_page_print_what_it_shows() {
 
 #[test]
 fn every_key_of_the_json_is_in_the_page() {
-    assert_explains(
-        "planners/rent-or-buy.md",
-        &found(&["--type", "p5.48xlarge"]),
-    );
+    assert_explains("planners/rent-or-buy.md", &found(&["--type", "p5.48xlarge"]));
 }
 
 #[test]
@@ -130,10 +122,7 @@ fn a_price_by_hand_needs_no_type() {
 fn other_providers_are_compared_by_the_gpu() {
     let json = found(&["--type", "p5.48xlarge", "--provider", "aws,lambda"]);
     let options = json["options"].as_array().expect("a list");
-    let lambda = options
-        .iter()
-        .find(|option| option["provider"] == "lambda")
-        .expect("an offer");
+    let lambda = options.iter().find(|option| option["provider"] == "lambda").expect("an offer");
     // 4.29 a GPU: 4.29 × 8 × 730 × 80%.
     assert_eq!(lambda["gpu_hourly"], 4.29);
     assert_eq!(lambda["monthly_cost"], 20_042.88);
@@ -146,10 +135,8 @@ fn other_providers_are_compared_by_the_gpu() {
 fn several_machines_come_last_and_are_named() {
     let json = found(&["--type", "p5.48xlarge", "--provider", "all"]);
     let options = json["options"].as_array().expect("a list");
-    let machines: Vec<u64> = options[1..]
-        .iter()
-        .map(|option| option["machines"].as_u64().expect("a number"))
-        .collect();
+    let machines: Vec<u64> =
+        options[1..].iter().map(|option| option["machines"].as_u64().expect("a number")).collect();
     let several = machines.iter().filter(|count| **count > 1).count();
     let (alike, small) = options[1..].split_at(machines.len() - several);
     assert!(!alike.is_empty() && !small.is_empty());
@@ -165,10 +152,7 @@ fn several_machines_come_last_and_are_named() {
     assert!(headline.contains(cheapest), "{headline}");
     let caveats = json["caveats"].to_string();
     for said in [
-        format!(
-            "{several} of {} rentals are several machines",
-            machines.len()
-        ),
+        format!("{several} of {} rentals are several machines", machines.len()),
         "machines of runpod [community], tensordock, vast-ai belong to hosts of many owners"
             .to_owned(),
         "prices of other providers were seen from 2026-05-24 to ".to_owned(),
@@ -202,11 +186,7 @@ fn the_draw_of_a_run_stands_for_the_server() {
     let path = world.file("run.csv", format!("{header}{rows}"));
     let mut flags = vec!["rent-or-buy", "--type", "p5.48xlarge", "--format", "json"];
     flags.extend(["--profile-data", &path, "--host-watts", "2000"]);
-    flags.extend(
-        SERVER
-            .iter()
-            .filter(|argument| !["--watts", "8000"].contains(argument)),
-    );
+    flags.extend(SERVER.iter().filter(|argument| !["--watts", "8000"].contains(argument)));
     let outcome = world.run(&flags);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let json = outcome.json();
@@ -220,32 +200,17 @@ fn the_draw_of_a_run_stands_for_the_server() {
 fn bad_input_is_refused() {
     let of_type = |flags: Vec<&'static str>| [&["--type", "p5.48xlarge"][..], &flags[..]].concat();
     for (arguments, said) in [
-        (
-            of_type(with("--purchase", "0")),
-            "expected a number above zero",
-        ),
-        (
-            of_type(with("--purchase", "-5")),
-            "expected a number above zero",
-        ),
+        (of_type(with("--purchase", "0")), "expected a number above zero"),
+        (of_type(with("--purchase", "-5")), "expected a number above zero"),
         (of_type(with("--utilization", "101")), "utilization is 101"),
         (of_type(with("--years", "0")), "0 is not in 1..=15"),
-        (
-            of_type(with("--rack-monthly", "NaN")),
-            "expected a number of zero or more",
-        ),
+        (of_type(with("--rack-monthly", "NaN")), "expected a number of zero or more"),
         (
             [of_type(SERVER.to_vec()), vec!["--pue", "0.9"]].concat(),
             "PUE is 0.9: expected a number from 1 to 10",
         ),
-        (
-            [&["--type", "p5.48xlarg"][..], &SERVER].concat(),
-            "did you mean p5.48xlarge",
-        ),
-        (
-            [&["--type", "g6f.large"][..], &SERVER].concat(),
-            "has 0.125 of a GPU",
-        ),
+        ([&["--type", "p5.48xlarg"][..], &SERVER].concat(), "did you mean p5.48xlarge"),
+        ([&["--type", "g6f.large"][..], &SERVER].concat(), "has 0.125 of a GPU"),
         (
             [&["--type", "p5.48xlarge", "--region", "eu-*"][..], &SERVER].concat(),
             "more than one region",
@@ -254,11 +219,7 @@ fn bad_input_is_refused() {
     ] {
         let outcome = run(&arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(said),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(said), "{arguments:?}: {}", outcome.stderr);
     }
     let idle = run(&of_type(with("--utilization", "0")));
     assert_eq!(idle.code, 0, "{}", idle.stderr);
@@ -282,23 +243,15 @@ fn a_workload_states_type_hours_and_price() {
     assert_eq!(today["monthly_cost"], 16_029.08);
     assert_eq!(today["break_even_month"], 22);
     let given = json["given"].as_array().expect("a list");
-    let utilization = given
-        .iter()
-        .find(|figure| figure["key"] == "utilization_percent");
+    let utilization = given.iter().find(|figure| figure["key"] == "utilization_percent");
     let utilization = utilization.expect("given");
     assert_eq!(utilization["value"], 100.0);
-    assert_eq!(
-        utilization["source"],
-        "share of the hours that foundation-pretraining ran"
-    );
+    assert_eq!(utilization["source"], "share of the hours that foundation-pretraining ran");
     let fleet = ["--demo", "--workload", "chat-serving", "--format", "json"];
     let outcome = run(&[&fleet[..], &server[..]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let caveats = outcome.json()["caveats"].to_string();
-    assert!(
-        caveats.contains("chat-serving has 5 instances"),
-        "{caveats}"
-    );
+    assert!(caveats.contains("chat-serving has 5 instances"), "{caveats}");
 }
 
 #[test]
@@ -308,30 +261,14 @@ fn what_no_flag_and_no_workload_states_is_asked_for() {
         (&["--type", "p5.48xlarge"][..], "--utilization"),
         (&["--workload", "x"], "`--workload` is one of an estate"),
         (&["--demo"], "an estate needs `--workload`"),
+        (&["--demo", "--workload", "chat-servin"], "did you mean chat-serving"),
         (
-            &["--demo", "--workload", "chat-servin"],
-            "did you mean chat-serving",
-        ),
-        (
-            &[
-                "--on-demand-hourly",
-                "9",
-                "--gpus",
-                "8",
-                "--utilization",
-                "80",
-                "--provider",
-                "all",
-            ],
+            &["--on-demand-hourly", "9", "--gpus", "8", "--utilization", "80", "--provider", "all"],
             "`--provider` needs `--type`",
         ),
     ] {
         let outcome = run(&[arguments, without].concat());
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(said),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(said), "{arguments:?}: {}", outcome.stderr);
     }
 }

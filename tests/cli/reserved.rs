@@ -36,10 +36,7 @@ fn p3(arguments: &[&str]) -> Value {
 
 /// A figure rounded to whole units.
 fn whole(document: &Value, key: &str) -> f64 {
-    document[key]
-        .as_f64()
-        .unwrap_or_else(|| panic!("{key}: {}", document[key]))
-        .round()
+    document[key].as_f64().unwrap_or_else(|| panic!("{key}: {}", document[key])).round()
 }
 
 #[test]
@@ -100,11 +97,7 @@ fn upfront_is_spread_and_paid_at_once() {
     ]);
     assert_eq!(all_upfront["reserved_3yr_total_annualized"], 9_000.0);
     assert_eq!(all_upfront["reserved_3yr_payment"], "all-upfront");
-    assert_eq!(
-        all_upfront["reserved_1yr_total"],
-        Value::Null,
-        "nobody sells it"
-    );
+    assert_eq!(all_upfront["reserved_1yr_total"], Value::Null, "nobody sells it");
     assert_eq!(all_upfront["on_demand_hourly"], 3.06, "of the book");
     assert_eq!(all_upfront["on_demand_origin"], "bundled");
 }
@@ -155,10 +148,7 @@ fn one_term_alone_is_no_failure() {
     assert_eq!(answer["break_even_utilization_1yr"], Value::Null);
     assert!(answer["reserved_3yr_total_annualized"].is_f64());
     let table = reserved(&["--type", "p5.48xlarge"]).stdout;
-    assert!(
-        table.contains("\n  Reserved for 1 year: not offered for the p5 family.\n"),
-        "{table}"
-    );
+    assert!(table.contains("\n  Reserved for 1 year: not offered for the p5 family.\n"), "{table}");
     assert!(table.contains("\n  A Capacity Block costs "), "{table}");
 }
 
@@ -196,14 +186,7 @@ fn the_document_is_as_the_contract_says() {
         &P3[..],
         &["--type", "p4d.24xlarge"],
         &["--type", "p5.48xlarge", "--count", "3"],
-        &[
-            "--type",
-            "p3.8xlarge",
-            "--region",
-            "cn-north-1",
-            "--reserved-1yr-hourly",
-            "80",
-        ],
+        &["--type", "p3.8xlarge", "--region", "cn-north-1", "--reserved-1yr-hourly", "80"],
     ] {
         let answer = figures(arguments);
         assert_described("reserved", &answer);
@@ -302,11 +285,7 @@ fn slips_are_refused_with_what_was_meant() {
             "invalid value '0' for '--hours-per-month <HOURS>'",
             "above 0",
         ),
-        (
-            with(&["--count", "0"]),
-            "invalid value '0' for '--count <N>'",
-            "1..=1000000",
-        ),
+        (with(&["--count", "0"]), "invalid value '0' for '--count <N>'", "1..=1000000"),
         (
             with(&["--reserved-1yr-upfront", "100"]),
             "the following required arguments were not provided",
@@ -348,14 +327,7 @@ fn the_largest_figures_do_not_overflow() {
 fn tables_fit_a_terminal_and_warn_of_old_prices() {
     for arguments in [
         &[&P3[..], &["--count", "8"]].concat()[..],
-        &[
-            "--type",
-            "p4d.24xlarge",
-            "--count",
-            "64",
-            "--payment",
-            "partial-upfront",
-        ],
+        &["--type", "p4d.24xlarge", "--count", "64", "--payment", "partial-upfront"],
     ] {
         let table = reserved(arguments);
         assert_eq!(table.code, 0);
@@ -365,8 +337,7 @@ fn tables_fit_a_terminal_and_warn_of_old_prices() {
     }
     let old = reserved(&["--type", "p4d.24xlarge"]);
     assert!(
-        old.stderr
-            .starts_with("warning: the oldest price is from 2026-01-21"),
+        old.stderr.starts_with("warning: the oldest price is from 2026-01-21"),
         "{}",
         old.stderr
     );
@@ -383,11 +354,8 @@ fn examples_of_the_page_print_what_it_shows() {
     assert_eq!(examples.len(), 1);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments: Vec<&str> = command
-            .strip_prefix("$ gpucost reserved ")
-            .expect("a command")
-            .split(' ')
-            .collect();
+        let arguments: Vec<&str> =
+            command.strip_prefix("$ gpucost reserved ").expect("a command").split(' ').collect();
         let printed = reserved(&arguments).stdout;
         crate::cli::pages::assert_shows("docs/levers/reserved.md", shown, &printed);
     }

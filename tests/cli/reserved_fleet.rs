@@ -32,13 +32,8 @@ fn three() -> Value {
         more["tags"] = json!({"Name": id});
         instances.push(more);
         let mut cpu = series(id, None, "cpu_utilization", "average", 5.0);
-        let hours = (0..336).map(|hour| {
-            if hour % 10 < hours_of_ten {
-                json!(5.0)
-            } else {
-                Value::Null
-            }
-        });
+        let hours =
+            (0..336).map(|hour| if hour % 10 < hours_of_ten { json!(5.0) } else { Value::Null });
         cpu["values"] = hours.map(|value| json!([value, 12])).collect();
         metrics.push(cpu);
     }
@@ -94,11 +89,7 @@ fn growth_buys_more_and_says_what_it_loses() {
     for bad in ["3", "3%/year", "51%", "x%/month", "%"] {
         let outcome = fleet(&three(), &["--growth", bad]);
         assert_eq!(outcome.code, 2, "{bad}");
-        assert!(
-            outcome.stderr.contains("such as 3%/month"),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains("such as 3%/month"), "{}", outcome.stderr);
     }
 }
 
@@ -106,9 +97,7 @@ fn growth_buys_more_and_says_what_it_loses() {
 fn a_pool_by_hand() {
     let answer = figures(&three());
     let pools = answer["reserved_pools"].as_array().expect("a list");
-    let [pool] = pools.as_slice() else {
-        panic!("{answer}")
-    };
+    let [pool] = pools.as_slice() else { panic!("{answer}") };
     assert_eq!(pool["on_demand_hourly"], 1.006);
     assert_eq!((&pool["hours"], &pool["peak"]), (&json!(336), &json!(3)));
     assert_eq!(pool["size_flexible"], false, "g5 is excepted");
@@ -164,10 +153,7 @@ fn a_pool_is_sized_on_all_hours_and_a_young_box_fills_those_before_it() {
     }
     let answer = figures(&estate);
     let pools = answer["reserved_pools"].as_array().expect("a list");
-    let pool = pools
-        .iter()
-        .find(|pool| pool["instance_type"] == "g5.xlarge")
-        .expect("it runs");
+    let pool = pools.iter().find(|pool| pool["instance_type"] == "g5.xlarge").expect("it runs");
     // The one of six hours in ten ran in 33 × 6 and the last 6 of 336. The young one ran in
     // all of its 200, and so in all of the 136 before.
     assert_eq!(pool["hours"], 336);
@@ -189,10 +175,7 @@ fn a_pool_is_sized_on_all_hours_and_a_young_box_fills_those_before_it() {
 #[test]
 fn a_plan_of_one_type_commits_to_what_its_reserved_instances_cost() {
     let answer = figures(&three());
-    let (pool, family) = (
-        &answer["reserved_pools"][0],
-        &answer["savings_plan_pools"][0],
-    );
+    let (pool, family) = (&answer["reserved_pools"][0], &answer["savings_plan_pools"][0]);
     assert_eq!(family["family"], "g5");
     assert_eq!(family["instance_types"], json!(["g5.xlarge"]));
     // 1.006 × (336 + 204 + 102) / 336 and 3 × 1.006.
@@ -222,10 +205,7 @@ fn what_is_covered_is_not_bought_again() {
     // Two are covered in every hour; the third box of an hour is left in 102.
     let pool = &answer["reserved_pools"][0];
     assert_eq!(pool["peak"], 1);
-    assert_eq!(
-        pool["concurrency"],
-        json!([{"from": 1, "to": 1, "share": 0.3036}])
-    );
+    assert_eq!(pool["concurrency"], json!([{"from": 1, "to": 1, "share": 0.3036}]));
     let counts: BTreeSet<u64> = pool["options"]
         .as_array()
         .expect("a list")
@@ -245,17 +225,10 @@ fn what_is_covered_is_not_bought_again() {
     assert_eq!(one["unused_monthly"], 0.0);
     assert_eq!(one["days_to_expiry"], 30);
     // (672 − 132) / 672 of 2 × 1.006 × 730.
-    let [held] = answer["capacity_reservations"]
-        .as_array()
-        .expect("a list")
-        .as_slice()
-    else {
+    let [held] = answer["capacity_reservations"].as_array().expect("a list").as_slice() else {
         panic!("{answer}")
     };
-    assert_eq!(
-        (&held["id"], &held["available"]),
-        (&json!("cr-1"), &json!(2))
-    );
+    assert_eq!((&held["id"], &held["available"]), (&json!("cr-1"), &json!(2)));
     assert_eq!(held["unused_monthly"], 1180.25);
 }
 
@@ -283,10 +256,7 @@ fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
     let answer = figures(&estate);
     assert_eq!(answer["reserved_pools"], json!([]));
     let gap = answer["gaps"].as_array().expect("a list");
-    let gap = gap
-        .iter()
-        .find(|gap| gap["what"] == "usage")
-        .expect("a gap");
+    let gap = gap.iter().find(|gap| gap["what"] == "usage").expect("a gap");
     assert_eq!(
         gap["reason"],
         "1 of 1 instance observed for only about 167 full hours; a commitment requires 168"
@@ -306,11 +276,7 @@ fn what_sells_no_commitment_says_so() {
     // Nothing at all in the scope.
     let nothing = fleet(&empty(), &[]);
     assert_eq!(nothing.code, 4);
-    assert!(
-        nothing.stdout.contains("no on-demand usage"),
-        "{}",
-        nothing.stdout
-    );
+    assert!(nothing.stdout.contains("no on-demand usage"), "{}", nothing.stdout);
     assert_eq!(fleet(&empty(), &["--allow-empty"]).code, 0);
 }
 
@@ -325,10 +291,7 @@ fn without_sharing_each_account_has_pools_of_its_own() {
     assert_eq!(answer["reserved_pools"].as_array().map(Vec::len), Some(1));
     let together = &answer["reserved_pools"][0];
     assert_eq!(together["account"], Value::Null);
-    assert_eq!(
-        (count(together, 1), count(together, 3)),
-        (json!(1), json!(2))
-    );
+    assert_eq!((count(together, 1), count(together, 3)), (json!(1), json!(2)));
 
     let alone = ["--no-commitment-sharing", "--format", "json"];
     let answer = fleet(&estate, &alone).json();
@@ -360,23 +323,13 @@ fn flags_of_one_type_do_not_go_with_a_fleet() {
     for (arguments, named) in [
         (&["--demo", "--type", "p4d.24xlarge"][..], "--type <TYPE>"),
         (&["--demo", "--count", "3"], "--count <N>"),
-        (
-            &["--demo", "--reserved-1yr-hourly", "1"],
-            "--reserved-1yr-hourly <PRICE>",
-        ),
+        (&["--demo", "--reserved-1yr-hourly", "1"], "--reserved-1yr-hourly <PRICE>"),
         (&["--count", "3"], "--type <TYPE>"),
         (&["--os", "linux"], "--type <TYPE>"),
-        (
-            &["--type", "p4d.24xlarge", "--lookback", "7d"],
-            "--lookback <TIME>",
-        ),
+        (&["--type", "p4d.24xlarge", "--lookback", "7d"], "--lookback <TIME>"),
     ] {
         let outcome = World::new().run(&[&["reserved"], arguments].concat());
-        assert_eq!(
-            (outcome.code, outcome.stdout.as_str()),
-            (2, ""),
-            "{arguments:?}"
-        );
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{arguments:?}");
         assert!(outcome.stderr.starts_with("error: "), "{}", outcome.stderr);
         assert!(outcome.stderr.contains(named), "{}", outcome.stderr);
     }
@@ -394,26 +347,15 @@ fn the_document_is_as_the_contract_says() {
 
 #[test]
 fn the_demo_of_today_by_hand() {
-    let answer = World::new()
-        .run(&["reserved", "--demo", "--today", "--format", "json"])
-        .json();
+    let answer = World::new().run(&["reserved", "--demo", "--today", "--format", "json"]).json();
     let pools = answer["reserved_pools"].as_array().expect("a list");
-    let p4d = pools
-        .iter()
-        .find(|pool| pool["instance_type"] == "p4d.24xlarge")
-        .expect("it runs");
+    let p4d = pools.iter().find(|pool| pool["instance_type"] == "p4d.24xlarge").expect("it runs");
     // What is idle is stopped and not committed to.
     for idle in ["g6e.12xlarge", "g5.4xlarge"] {
-        assert!(
-            pools.iter().all(|pool| pool["instance_type"] != idle),
-            "{idle}"
-        );
+        assert!(pools.iter().all(|pool| pool["instance_type"] != idle), "{idle}");
     }
     // Five serve and one trains, around the clock.
-    assert_eq!(
-        p4d["concurrency"],
-        json!([{"from": 1, "to": 6, "share": 1.0}])
-    );
+    assert_eq!(p4d["concurrency"], json!([{"from": 1, "to": 6, "share": 1.0}]));
     let year = option(p4d, 1, "no-upfront");
     assert_eq!(year["count"], 6);
     // 6 × (21.957642 − 13.921094) × 730 and 6 × 13.921094 × 8 760; halved three
@@ -455,9 +397,7 @@ fn the_report_marks_what_the_audit_buys_and_nothing_else() {
                 assert!(planned.is_empty(), "{pool}");
                 continue;
             }
-            let [option] = planned.as_slice() else {
-                panic!("{pool}")
-            };
+            let [option] = planned.as_slice() else { panic!("{pool}") };
             // Term, number and cents of the option are those of the purchase.
             for key in ["term_years", "payment", "count", "monthly_savings"] {
                 assert_eq!(option[key], pool["purchase"][key], "{risk} {key}");

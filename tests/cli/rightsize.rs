@@ -17,14 +17,7 @@ fn rightsize(arguments: &[&str]) -> Outcome {
 }
 
 /// One of four V100 at 60% and 8 GiB.
-const V100: [&str; 6] = [
-    "--type",
-    "p3.8xlarge",
-    "--util-p95",
-    "60",
-    "--vram-peak",
-    "8GiB",
-];
+const V100: [&str; 6] = ["--type", "p3.8xlarge", "--util-p95", "60", "--vram-peak", "8GiB"];
 
 fn one(arguments: &[&str]) -> Value {
     let outcome = rightsize(&[&V100, arguments, &["--format", "json"]].concat());
@@ -64,26 +57,13 @@ fn one_type_is_sized_by_hand_figures() {
     assert_eq!(a10g["ratio_basis"], "compute");
     assert_eq!(a10g["monthly_savings"], json!(8050.44));
     assert_eq!(a10g["risk"], "medium");
-    assert_eq!(
-        answer["candidates"][0], a10g,
-        "the cheapest work comes first"
-    );
+    assert_eq!(answer["candidates"][0], a10g, "the cheapest work comes first");
     let l4 = candidate(&answer, "g6.2xlarge");
-    assert_eq!(
-        (&l4["accepted"], &l4["rejected_for"]),
-        (&json!(false), &json!("slowdown"))
-    );
+    assert_eq!((&l4["accepted"], &l4["rejected_for"]), (&json!(false), &json!("slowdown")));
     let old = candidate(&answer, "p3.2xlarge");
     assert_eq!(old["rejected_for"], "not-launchable");
     // 60 × 900 / 600.
-    let by_bandwidth = [
-        "--kind",
-        "training",
-        "--gpus-used",
-        "1",
-        "--bound",
-        "bandwidth",
-    ];
+    let by_bandwidth = ["--kind", "training", "--gpus-used", "1", "--bound", "bandwidth"];
     let a10g = candidate(&one(&by_bandwidth), "g5.2xlarge");
     assert_eq!(a10g["projected_p95"], json!(90.0));
 }
@@ -94,10 +74,7 @@ fn the_risk_that_is_accepted_decides() {
     let low = at("low");
     let accepted = |answer: &Value| {
         let candidates = answer["candidates"].as_array().expect("a list").clone();
-        candidates
-            .into_iter()
-            .filter(|candidate| candidate["accepted"] == true)
-            .count()
+        candidates.into_iter().filter(|candidate| candidate["accepted"] == true).count()
     };
     assert_eq!(accepted(&low), 0, "another GPU model is medium risk");
     assert!(accepted(&at("medium")) > 0);
@@ -132,14 +109,7 @@ fn a_group_of_replicas_may_shrink() {
 #[test]
 fn sizes_are_read_in_every_unit() {
     let peak = |size: &str| {
-        let arguments = [
-            "--type",
-            "p4d.24xlarge",
-            "--util-p95",
-            "30",
-            "--vram-peak",
-            size,
-        ];
+        let arguments = ["--type", "p4d.24xlarge", "--util-p95", "30", "--vram-peak", size];
         let outcome = rightsize(&[&arguments[..], &["--format", "json"]].concat());
         outcome.json()["workloads"][0]["demand"]["vram_peak_mib"].clone()
     };
@@ -157,16 +127,10 @@ fn bad_input_is_refused_with_what_to_do() {
         (with(&["--cpu-p95", "101"]), "percentage from 0 to 100"),
         (with(&["--memory-peak", "18"]), "expected a size"),
         (with(&["--memory-peak", "9TiB"]), "exceeds the 249856 MiB"),
-        (
-            with(&["--gpus-used", "5"]),
-            "exceeds the 4 GPUs of p3.8xlarge",
-        ),
+        (with(&["--gpus-used", "5"]), "exceeds the 4 GPUs of p3.8xlarge"),
         (with(&["--gpus-used", "0"]), "contradicts"),
         (with(&["--count", "0"]), "0 is not in"),
-        (
-            with(&["--kind", "cooking"]),
-            "valid values: training, serving",
-        ),
+        (with(&["--kind", "cooking"]), "valid values: training, serving"),
         (with(&["--bound", "gravity"]), "valid values: bandwidth"),
         (with(&["--demo"]), "cannot be used with"),
         (with(&["--region", "us-est-1"]), "did you mean us-east-1"),
@@ -215,9 +179,7 @@ fn the_demo_is_sized_in_every_format() {
     assert_described("rightsize", &json);
     let spread = |name: &str, to: &str| {
         let mut workloads = json["workloads"].as_array().expect("a list").iter();
-        let workload = workloads
-            .find(|workload| workload["name"] == name)
-            .expect("it is sized");
+        let workload = workloads.find(|workload| workload["name"] == name).expect("it is sized");
         let to = candidate(workload, to);
         (to["count"].clone(), to["spread"].clone())
     };
@@ -227,11 +189,7 @@ fn the_demo_is_sized_in_every_format() {
         ("experiments", "g6e.2xlarge", 8, "kept"),
         ("experiments", "p3.8xlarge", 2, "tenants"),
     ] {
-        assert_eq!(
-            spread(name, to),
-            (json!(count), json!(how)),
-            "{name} to {to}"
-        );
+        assert_eq!(spread(name, to), (json!(count), json!(how)), "{name} to {to}");
     }
     let workloads = json["workloads"].as_array().expect("a list");
     let looked_at: usize = workloads
@@ -242,9 +200,7 @@ fn the_demo_is_sized_in_every_format() {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     assert_eq!(reader.records().filter(Result::is_ok).count(), looked_at);
     // The plan of the audit is the first candidate.
-    let audit = World::new()
-        .run(&["audit", "--demo", "--format", "json"])
-        .json();
+    let audit = World::new().run(&["audit", "--demo", "--format", "json"]).json();
     for audited in audit["workloads"].as_array().expect("a list") {
         let actions = audited["plan"]["actions"].as_array().expect("a list");
         let words = actions.iter().map(|action| {
@@ -256,9 +212,7 @@ fn the_demo_is_sized_in_every_format() {
             }
         });
         let words: Vec<String> = words.collect();
-        let own = workloads
-            .iter()
-            .find(|workload| workload["id"] == audited["id"]);
+        let own = workloads.iter().find(|workload| workload["id"] == audited["id"]);
         assert_eq!(own.expect("sized too")["plan"], json!(words), "{audited}");
         for action in actions {
             if action["action"] == "rightsize" {
@@ -283,10 +237,7 @@ fn the_first_type_is_what_the_lever_proposes() {
             let listed = audit_types(&estate, &policy, planned.plan_risk);
             for (planned, listed) in planned.workloads.iter().zip(&listed.workloads) {
                 let sizing = Sizing::of(listed, &policy);
-                let first = sizing
-                    .outcome
-                    .iter()
-                    .find_map(|sized| sized.accepted().next());
+                let first = sizing.outcome.iter().find_map(|sized| sized.accepted().next());
                 let lever = planned.proposals.rightsize();
                 let chosen = lever.and_then(|proposal| proposal.suitable.first());
                 proposed += u32::from(chosen.is_some());
@@ -352,10 +303,7 @@ fn that_averages_hide_peaks_is_said_once_for_the_plan_and_with_each_workload() {
     let one = text(&["rightsize", "--workload", "i-other"]);
     assert_eq!(one.matches(said).count(), 1, "{one}");
     let runbook = text(&["fix", "--action", "rightsize", "--format", "markdown"]);
-    assert!(
-        runbook.contains("peaks shorter than 5 minutes"),
-        "{runbook}"
-    );
+    assert!(runbook.contains("peaks shorter than 5 minutes"), "{runbook}");
     // What is stated by hand is not averaged by anybody here.
     let typed = rightsize(&V100).stdout;
     assert!(!typed.contains("averaged away"), "{typed}");

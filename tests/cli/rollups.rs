@@ -23,8 +23,7 @@ fn gaps(outcome: &Outcome) -> Vec<(String, String)> {
     let gaps = report["gaps"].as_array().expect("a list").iter();
     let own = gaps.filter(|gap| gap["what"] == "metrics");
     let text = |gap: &Value, key: &str| gap[key].as_str().expect("text").to_owned();
-    own.map(|gap| (text(gap, "where"), text(gap, "reason")))
-        .collect()
+    own.map(|gap| (text(gap, "where"), text(gap, "reason"))).collect()
 }
 
 /// The file of a table and day; there is one.
@@ -55,17 +54,10 @@ fn an_audit_of_roll_ups_is_that_of_the_points() {
         assert_eq!(outcome.json(), expected, "{account}/{region}");
         // It says something: what was never used is known to be.
         let workloads = expected["workloads"].as_array().expect("a list").iter();
-        let members = workloads
-            .filter_map(|workload| workload["members"].as_array())
-            .flatten();
+        let members = workloads.filter_map(|workload| workload["members"].as_array()).flatten();
         let measured = members.filter(|member| member["confidence"] == "measured");
-        let measured: Vec<&str> = measured
-            .filter_map(|member| member["id"].as_str())
-            .collect();
-        assert!(
-            measured.contains(&"i-0bbb") && measured.contains(&"i-0ccc"),
-            "{measured:?}"
-        );
+        let measured: Vec<&str> = measured.filter_map(|member| member["id"].as_str()).collect();
+        assert!(measured.contains(&"i-0bbb") && measured.contains(&"i-0ccc"), "{measured:?}");
     }
 }
 
@@ -142,11 +134,7 @@ fn a_day_that_is_missing_or_damaged_is_a_gap() {
         // Another roll-up of the day is as good as the first one.
         fleet.keep(Path::new(&history), 3..4, "", "");
         let again = audited(&world, &fleet.inventory(), &history, &[]);
-        assert_eq!(
-            gaps(&again).len(),
-            1,
-            "{table}: the damaged file is still named"
-        );
+        assert_eq!(gaps(&again).len(), 1, "{table}: the damaged file is still named");
         let mut report = again.json();
         let expected = world.audit(&fleet.estate());
         report["gaps"] = expected["gaps"].clone();
@@ -191,11 +179,7 @@ fn a_place_without_roll_ups_of_the_fleet_is_named() {
     let absent = world.path("absent");
     let outcome = audited(&world, &fleet.inventory(), &absent, &[]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.stderr.contains("is not a directory"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("is not a directory"), "{}", outcome.stderr);
     assert!(!Path::new(&absent).exists());
     // One that is empty has none.
     let empty = world.path("empty");
@@ -251,10 +235,7 @@ fn tables_of_others_are_imported_whole() {
     file_of(&second, "usage_run", 0);
     let absent = world.path("absent");
     for (input, words) in [
-        (
-            first.as_str(),
-            "it has no files of the form usage_asked/dt=",
-        ),
+        (first.as_str(), "it has no files of the form usage_asked/dt="),
         (absent.as_str(), "is not a directory"),
     ] {
         let outcome = run(input);

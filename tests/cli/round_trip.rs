@@ -25,21 +25,9 @@ fn a_saved_demo_gives_the_answer_of_the_demo() {
         assert_eq!(saving.stdout, DEMO.stdout, "saving changes nothing");
         let bytes = fs::read(&path).expect("it was saved");
         assert_eq!(bytes.starts_with(&[0x1f, 0x8b]), name.ends_with(".gz"));
-        let (audit, demo) = (
-            world
-                .run(&["audit", "--from", &path, "--format", "json"])
-                .json(),
-            DEMO.json(),
-        );
-        for key in [
-            "as_of",
-            "scope",
-            "summary",
-            "workloads",
-            "findings",
-            "gaps",
-            "api",
-        ] {
+        let (audit, demo) =
+            (world.run(&["audit", "--from", &path, "--format", "json"]).json(), DEMO.json());
+        for key in ["as_of", "scope", "summary", "workloads", "findings", "gaps", "api"] {
             assert_eq!(audit[key], demo[key], "{name}: {key}");
         }
     }
@@ -71,18 +59,9 @@ fn every_situation_survives_writing_and_reading() {
 fn a_filtered_estate_is_saved_filtered() {
     let world = World::new();
     let path = world.path("part.json");
-    let outcome = world.run(&[
-        "inventory",
-        "--demo",
-        "--tag",
-        "team=quality",
-        "--save",
-        &path,
-    ]);
+    let outcome = world.run(&["inventory", "--demo", "--tag", "team=quality", "--save", &path]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let rows = world
-        .run(&["inventory", "--from", &path, "--format", "json"])
-        .json();
+    let rows = world.run(&["inventory", "--from", &path, "--format", "json"]).json();
     assert_eq!(rows["instances"].as_array().expect("a list").len(), 5);
 }
 
@@ -107,11 +86,7 @@ fn profiled_runs_survive_writing_and_reading() {
         start: estate.window.start,
         end: estate.window.start + SignedDuration::from_mins(144),
         covers_a_command,
-        samples: figure.map(|_| SampleCounts {
-            reported: 140,
-            taken: 143,
-            missed: 1,
-        }),
+        samples: figure.map(|_| SampleCounts { reported: 140, taken: 143, missed: 1 }),
         gpu_mean_percent: figure,
         cpu_p95_percent: figure,
         memory_p95_mib: figure.map(|figure| figure * 1_000.0),
@@ -131,10 +106,7 @@ fn a_key_of_an_estate_stands_once() {
     let estate = one().to_string();
     let twice = estate.replacen('{', "{\"as_of\": \"2026-11-01T00:00:00Z\",", 1);
     let error = parse_estate(twice.as_bytes()).expect_err("as_of is there twice");
-    assert!(
-        error.to_string().contains("duplicate key `as_of`"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("duplicate key `as_of`"), "{error}");
 }
 
 #[test]
@@ -152,10 +124,7 @@ fn invalid_profiled_runs_are_named() {
             json!({"instance": "i-gone", "start": start, "end": end}),
             "a profile belongs to i-gone, which is not among the instances",
         ),
-        (
-            json!({"instance": id, "start": end, "end": start}),
-            "ends before it starts",
-        ),
+        (json!({"instance": id, "start": end, "end": start}), "ends before it starts"),
         (
             json!({"instance": id, "start": start, "end": end, "gpu_mean_percent": 101.0}),
             "has an invalid `gpu_mean_percent` of 101",
@@ -167,10 +136,7 @@ fn invalid_profiled_runs_are_named() {
             }),
             "more samples of the profile of",
         ),
-        (
-            json!({"instance": id, "start": start, "end": end, "gpu": 1}),
-            "unknown key `gpu`",
-        ),
+        (json!({"instance": id, "start": start, "end": end, "gpu": 1}), "unknown key `gpu`"),
     ] {
         let reported = with(run);
         assert!(reported.contains(invalid), "{reported}");
@@ -194,10 +160,7 @@ fn runs_of_earlier_recordings_are_read_under_their_earlier_keys() {
     let earlier = with("looks", "told");
     assert_eq!(earlier, with("samples", "reported"));
     let counts = earlier.profiles[0].samples.expect("counts");
-    assert_eq!(
-        (counts.reported, counts.taken, counts.missed),
-        (140, 143, 1)
-    );
+    assert_eq!((counts.reported, counts.taken, counts.missed), (140, 143, 1));
 }
 
 /// Stretches of a series: a value and how often it comes, or a gap.
@@ -316,11 +279,8 @@ fn scaling_groups_and_opinions_survive_writing_and_reading() {
         is_spot: queues.is_none(),
         queues: queues.map(|name| vec![name.to_owned()]),
     };
-    let pool = |state: Option<&str>, size| WarmPool {
-        min_size: 2,
-        state: state.map(str::to_owned),
-        size,
-    };
+    let pool =
+        |state: Option<&str>, size| WarmPool { min_size: 2, state: state.map(str::to_owned), size };
     let groups = vec![
         group("a", None),
         group("b", Some(pool(None, None))),

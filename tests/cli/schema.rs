@@ -126,8 +126,7 @@ fn holds(leaf: &Shape, value: &Value) -> bool {
 /// Whether a number has at most so many decimals: its shortest decimal form.
 fn has_decimals(number: f64, most: usize) -> bool {
     let text = format!("{number}");
-    text.split_once('.')
-        .is_none_or(|(_, decimals)| decimals.len() <= most)
+    text.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= most)
 }
 
 fn name(leaf: &Shape) -> String {

@@ -78,42 +78,20 @@ fn is_whole(word: &str) -> bool {
 fn screens_of_the_fleet_fit() {
     let folder = folder();
     let chosen = "--team team-3 --type g5.* --min-savings 100 --sort savings --limit 3";
-    let chosen: Vec<&str> = ["audit", "--from", "fleet.json"]
-        .into_iter()
-        .chain(chosen.split(' '))
-        .collect();
+    let chosen: Vec<&str> =
+        ["audit", "--from", "fleet.json"].into_iter().chain(chosen.split(' ')).collect();
     let typed: [&[&str]; 19] = [
         &chosen,
         &["audit", "--from", "fleet.json", "--limit", "3"],
-        &[
-            "audit",
-            "--from",
-            "fleet.json",
-            "--group-by",
-            "tag:team",
-            "--limit",
-            "4",
-        ],
+        &["audit", "--from", "fleet.json", "--group-by", "tag:team", "--limit", "4"],
         &["rightsize", "--from", "fleet.json", "--limit", "4"],
-        &[
-            "rightsize",
-            "--from",
-            "fleet.json",
-            "--workload",
-            "team-0-service-007",
-        ],
+        &["rightsize", "--from", "fleet.json", "--workload", "team-0-service-007"],
         &["spot", "--from", "fleet.json"],
         &["reserved", "--from", "fleet.json"],
         &["reserved", "--type", "g5.2xlarge", "--count", "50"],
         &["pricing", "--limit", "4"],
         &["explain", "--from", "fleet.json", "team-0-service-007"],
-        &[
-            "audit",
-            "--from",
-            "fleet.json",
-            "--group-by",
-            "tag:team,class",
-        ],
+        &["audit", "--from", "fleet.json", "--group-by", "tag:team,class"],
         &["kpi", "--from", "fleet.json"],
         &["fix", "--from", "fleet.json"],
         &["metrics", "--from", "fleet.json"],

@@ -26,9 +26,7 @@ fn the_examples_of_the_page_print_what_it_shows() {
     assert_eq!(examples.len(), 1);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments = command
-            .strip_prefix("$ gpucost select ")
-            .expect("a command");
+        let arguments = command.strip_prefix("$ gpucost select ").expect("a command");
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let printed = select(&arguments).stdout;
         assert_shows("docs/planners/select.md", shown, &printed);
@@ -62,23 +60,14 @@ fn the_worked_example_of_the_page() {
         })
         .collect();
     // 1.1301 × 730 and 1.27475 × 730.
-    assert_eq!(
-        fits,
-        [
-            ("g6e.xlarge", "spot", 824.97),
-            ("g6e.2xlarge", "spot", 930.57)
-        ]
-    );
+    assert_eq!(fits, [("g6e.xlarge", "spot", 824.97), ("g6e.2xlarge", "spot", 930.57)]);
     assert_eq!(types[0]["on_demand_hourly"], 1.861);
     assert_eq!(types[0]["interruption_band"], "5-10%");
     assert_eq!(types[0]["reserved_1yr_hourly"], 1.17243);
     // 1.46885 × 730 - 1,000.
     assert_eq!(json["reasons"][0]["reason"], "budget-monthly");
     assert_eq!(json["reasons"][0]["nearest"], "g6e.4xlarge in us-east-1");
-    assert_eq!(
-        json["reasons"][0]["nearest_misses"],
-        "$72.26 per month over the budget"
-    );
+    assert_eq!(json["reasons"][0]["nearest_misses"], "$72.26 per month over the budget");
 }
 
 #[test]
@@ -103,9 +92,7 @@ fn nothing_that_fits_names_the_nearest() {
     assert_eq!(outcome.code, 4);
     // 1.861 - 1.55.
     assert!(
-        outcome
-            .stderr
-            .contains("the nearest is g6e.xlarge: $0.311 per hour over the budget"),
+        outcome.stderr.contains("the nearest is g6e.xlarge: $0.311 per hour over the budget"),
         "{}",
         outcome.stderr
     );
@@ -113,12 +100,7 @@ fn nothing_that_fits_names_the_nearest() {
     let huge = select(&["--vram", "4TiB"]);
     assert_eq!(huge.code, 4);
     // The largest card is a B300 of 275,040 MiB.
-    assert!(
-        huge.stderr
-            .contains("4194304 MiB needed, 275040 MiB usable"),
-        "{}",
-        huge.stderr
-    );
+    assert!(huge.stderr.contains("4194304 MiB needed, 275040 MiB usable"), "{}", huge.stderr);
 }
 
 #[test]
@@ -136,11 +118,7 @@ fn cpu_types_compete_only_where_the_work_is_stated_or_measured() {
     for offer in types {
         let serves = offer["serves_rate"] == true;
         assert_eq!(serves, offer["vcpu"].as_u64() >= Some(250), "{offer}");
-        assert_eq!(
-            serves,
-            offer["per_thousand_requests"].is_number(),
-            "{offer}"
-        );
+        assert_eq!(serves, offer["per_thousand_requests"].is_number(), "{offer}");
         assert!(serves || offer["gpu"] != Value::Null, "{offer}");
     }
 }
@@ -151,29 +129,14 @@ fn a_rate_that_nothing_is_known_to_serve() {
     let busy = ["--rate", "100000/s", "--cpu-seconds", "10"];
     let outcome = select(&busy);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let headline = outcome
-        .stdout
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let headline = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         headline.starts_with("no offer is known to serve 100000 requests per second; of "),
         "{headline}"
     );
-    assert!(
-        headline.contains("g4dn.xlarge in us-east-1 is the cheapest: $0.526"),
-        "{headline}"
-    );
-    assert!(
-        outcome.stderr.contains("0 offers fit, "),
-        "{}",
-        outcome.stderr
-    );
-    assert!(
-        outcome.stderr.contains("not checked for the rate"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(headline.contains("g4dn.xlarge in us-east-1 is the cheapest: $0.526"), "{headline}");
+    assert!(outcome.stderr.contains("0 offers fit, "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("not checked for the rate"), "{}", outcome.stderr);
 }
 
 /// The cheapest whole GPU is the T4 of a g4dn.xlarge; an eighth of an L4 costs less.
@@ -194,17 +157,11 @@ fn prices_in_yuan_are_nearer_than_other_architectures() {
     let outcome = select(&["--region", "cn-north-1", "--budget-monthly", "1000"]);
     assert_eq!(outcome.code, 4, "{}", outcome.stderr);
     assert!(
-        outcome
-            .stderr
-            .contains("its price and the budget are in two currencies"),
+        outcome.stderr.contains("its price and the budget are in two currencies"),
         "{}",
         outcome.stderr
     );
-    assert!(
-        outcome.stderr.contains("hint: budgets are in dollars"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("hint: budgets are in dollars"), "{}", outcome.stderr);
 }
 
 /// 3.00424 - 3: not zero.
@@ -213,9 +170,7 @@ fn a_small_excess_is_not_shown_as_zero() {
     let json = found(&["--vram", "40GiB", "--budget-hourly", "3"]);
     let refused = json["refused"].as_array().expect("a list");
     let of = |name: &str| {
-        let one = refused
-            .iter()
-            .find(|refusal| refusal["instance_type"] == name);
+        let one = refused.iter().find(|refusal| refusal["instance_type"] == name);
         one.expect("refused")["why"].clone()
     };
     assert_eq!(of("g6e.4xlarge"), "$0.00424 per hour over the budget");
@@ -244,22 +199,13 @@ fn bad_input_is_refused_with_the_nearest() {
     for (arguments, said) in [
         (&["--vram", "0GiB"][..], "expected a size above zero"),
         (&["--vram", "40"], "expected a size such as 18GiB"),
-        (
-            &["--gpus", "0"],
-            "expected a number of GPUs from 1 to 256, or a part",
-        ),
+        (&["--gpus", "0"], "expected a number of GPUs from 1 to 256, or a part"),
         (&["--gpu", "H10"], "did you mean H100"),
         (&["--region", "us-east1"], "did you mean us-east-1"),
         (&["--os", "beos"], "valid values: linux"),
-        (
-            &["--budget-hourly", "0"],
-            "expected a price per hour above zero",
-        ),
+        (&["--budget-hourly", "0"], "expected a price per hour above zero"),
         (&["--budget-monthly", "-5"], "expected a number above zero"),
-        (
-            &["--rate", "0/s", "--cpu-seconds", "1"],
-            "expected a rate above zero",
-        ),
+        (&["--rate", "0/s", "--cpu-seconds", "1"], "expected a rate above zero"),
         (&["--rate", "2/s"], "--cpu-seconds"),
         (&["--hours-per-month", "800"], "at most 744"),
         (&["--nvlink"], "pass `--gpus 2` or more"),
@@ -268,30 +214,14 @@ fn bad_input_is_refused_with_the_nearest() {
         (&["--dtype", "fp8"], "hint: pass `--params`, such as"),
         (&["--dtype", "fp12", "--params", "7b"], "valid values: fp32"),
         (&["--model", "lama-3.1-70b"], "did you mean llama-3.1-70b"),
-        (
-            &["--params", "7b", "--rate", "2/s", "--cpu-seconds", "1"],
-            "cannot be used with",
-        ),
-        (
-            &["--workload", "experiments"],
-            "`--workload` is one of an estate",
-        ),
-        (
-            &["--demo"],
-            "`gpucost audit --demo starter` lists the workloads",
-        ),
-        (
-            &["--demo", "--workload", "experiment"],
-            "did you mean experiments",
-        ),
+        (&["--params", "7b", "--rate", "2/s", "--cpu-seconds", "1"], "cannot be used with"),
+        (&["--workload", "experiments"], "`--workload` is one of an estate"),
+        (&["--demo"], "`gpucost audit --demo starter` lists the workloads"),
+        (&["--demo", "--workload", "experiment"], "did you mean experiments"),
     ] {
         let outcome = select(arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(said),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(said), "{arguments:?}: {}", outcome.stderr);
     }
 }
 
@@ -303,16 +233,11 @@ fn a_model_is_held_as_the_page_works_out() {
     let first = &json["types"][0];
     assert_eq!(first["instance_type"], "g7e.2xlarge");
     assert_eq!(first["monthly_cost"], 2_455.08);
-    assert_eq!(
-        (&first["copies"], &first["gpus_of_a_copy"]),
-        (&1.into(), &1.into())
-    );
+    assert_eq!((&first["copies"], &first["gpus_of_a_copy"]), (&1.into(), &1.into()));
     let needed = first["gpu_memory_needed_gib"].as_f64().expect("a number");
     assert!((needed - 85.98).abs() < 0.01, "{needed}");
     let types = json["types"].as_array().expect("a list");
-    let p4d = types
-        .iter()
-        .find(|offer| offer["instance_type"] == "p4d.24xlarge");
+    let p4d = types.iter().find(|offer| offer["instance_type"] == "p4d.24xlarge");
     let p4d = p4d.expect("eight linked GPUs");
     // (67.147 + 2.5) / 8 + 2, × 1.2.
     assert_eq!(p4d["gpus_of_a_copy"], 8);
@@ -320,26 +245,12 @@ fn a_model_is_held_as_the_page_works_out() {
     assert!((needed - 12.847).abs() < 0.01, "{needed}");
     let refused = json["refused"].as_array().expect("a list");
     let why = |name: &str| {
-        let one = refused
-            .iter()
-            .find(|refusal| refusal["instance_type"] == name);
-        one.expect("refused")["why"]
-            .as_str()
-            .expect("text")
-            .to_owned()
+        let one = refused.iter().find(|refusal| refusal["instance_type"] == name);
+        one.expect("refused")["why"].as_str().expect("text").to_owned()
     };
-    assert_eq!(
-        why("g6e.xlarge"),
-        "70b in fp8: needs 86.0 GiB on the GPU, has 45.0 GiB"
-    );
-    assert_eq!(
-        why("g5.12xlarge"),
-        "70b in fp8: needs 86.0 GiB on one of its 4 GPUs, has 22.5 GiB"
-    );
-    assert_eq!(
-        why("g6e.12xlarge"),
-        "70b in fp8: 2 GPUs would hold it, but L40S has no NVLink"
-    );
+    assert_eq!(why("g6e.xlarge"), "70b in fp8: needs 86.0 GiB on the GPU, has 45.0 GiB");
+    assert_eq!(why("g5.12xlarge"), "70b in fp8: needs 86.0 GiB on one of its 4 GPUs, has 22.5 GiB");
+    assert_eq!(why("g6e.12xlarge"), "70b in fp8: 2 GPUs would hold it, but L40S has no NVLink");
 }
 
 /// Both constraints hold: an RTX PRO 6000 has 97,887 MiB, which are 95.6 GiB.
@@ -358,37 +269,16 @@ fn memory_that_is_stated_holds_beside_a_model() {
 
 #[test]
 fn a_model_that_nothing_holds_has_the_nearest() {
-    let shape = [
-        "--layers",
-        "200",
-        "--heads",
-        "128",
-        "--kv-heads",
-        "8",
-        "--head-dim",
-        "128",
-    ];
+    let shape = ["--layers", "200", "--heads", "128", "--kv-heads", "8", "--head-dim", "128"];
     let huge = ["--params", "100t", "--dtype", "int4"];
     let outcome = select(&[&huge[..], &shape].concat());
     assert_eq!(outcome.code, 4, "{}", outcome.stderr);
-    assert!(
-        outcome.stderr.contains("100t in int4: needs"),
-        "{}",
-        outcome.stderr
-    );
-    assert!(
-        outcome.stderr.contains("hint: pass a smaller model"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("100t in int4: needs"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("hint: pass a smaller model"), "{}", outcome.stderr);
     // 2.1 TB of weights in fp32 on the 2.1 TB of eight B300; in 16 bits they fit.
     let wide = select(&["--params", "530b", "--dtype", "fp32"]);
     assert_eq!(wide.code, 4, "{}", wide.stderr);
-    assert!(
-        wide.stderr.contains("pass `--dtype fp16`"),
-        "{}",
-        wide.stderr
-    );
+    assert!(wide.stderr.contains("pass `--dtype fp16`"), "{}", wide.stderr);
 }
 
 /// `experiments` has 8 p3.8xlarge, each for 97.92 / 8 = 12.24 an hour and with one of four GPUs
@@ -440,10 +330,7 @@ fn a_model_promises_no_savings_against_measured_work() {
 fn what_commitments_pay_is_not_saved() {
     let world = world();
     let path = world.path("estate.json");
-    assert_eq!(
-        world.run(&["audit", "--demo", "--save", &path, "-q"]).code,
-        0
-    );
+    assert_eq!(world.run(&["audit", "--demo", "--save", &path, "-q"]).code, 0);
     let text = std::fs::read_to_string(&path).expect("an estate");
     let mut estate: Value = serde_json::from_str(&text).expect("JSON");
     estate["commitments"] = serde_json::json!([{
@@ -462,19 +349,13 @@ fn what_commitments_pay_is_not_saved() {
     assert!(!types.is_empty());
     assert!(types.iter().all(|offer| offer["saved_monthly"].is_null()));
     let caveats = json["caveats"].to_string();
-    assert!(
-        caveats.contains("commitments pay of chat-serving"),
-        "{caveats}"
-    );
+    assert!(caveats.contains("commitments pay of chat-serving"), "{caveats}");
     assert!(!world.run(&asked).stdout.contains("SAVES"));
 }
 
 #[test]
 fn types_are_named_whole_beside_a_model_or_a_workload() {
-    for asked in [
-        &["--params", "70b"][..],
-        &["--demo", "--workload", "chat-serving"],
-    ] {
+    for asked in [&["--params", "70b"][..], &["--demo", "--workload", "chat-serving"]] {
         let screen = select(asked).stdout;
         let (_, table) = screen.split_once("\nTYPES THAT FIT\n").expect("a table");
         let (table, _) = table.split_once("\n\n").expect("it ends");
@@ -482,16 +363,10 @@ fn types_are_named_whole_beside_a_model_or_a_workload() {
         let types = document["types"].as_array().expect("a list");
         // What a cell goes on with, and what is left out, begin with a blank.
         let rows = table.lines().skip(1).filter(|line| !line.starts_with(' '));
-        let shown: Vec<&str> = rows
-            .filter_map(|row| row.split_whitespace().next())
-            .collect();
+        let shown: Vec<&str> = rows.filter_map(|row| row.split_whitespace().next()).collect();
         assert!(!shown.is_empty());
         for (name, offer) in shown.iter().zip(types) {
-            assert_eq!(
-                *name,
-                offer["instance_type"].as_str().expect("a name"),
-                "{table}"
-            );
+            assert_eq!(*name, offer["instance_type"].as_str().expect("a name"), "{table}");
         }
     }
 }
@@ -501,10 +376,7 @@ fn types_of_two_regions_are_named_whole_and_with_their_region() {
     let two = ["--region", "us-east-1,eu-west-1", "--gpus", "8"];
     let screen = select(&two).stdout;
     let document = found(&two);
-    for (title, key) in [
-        ("\nTYPES THAT FIT\n", "types"),
-        ("\nTYPES THAT ARE OUT\n", "refused"),
-    ] {
+    for (title, key) in [("\nTYPES THAT FIT\n", "types"), ("\nTYPES THAT ARE OUT\n", "refused")] {
         let (_, table) = screen.split_once(title).expect("a table");
         let (table, _) = table.split_once("\n\n").expect("it ends");
         let mut lines = table.lines();

@@ -24,23 +24,13 @@ fn number(value: &Value) -> f64 {
 
 fn near(value: &Value, expected: f64) {
     let actual = number(value);
-    assert!(
-        (actual / expected - 1.0).abs() < 0.001,
-        "{actual}, expected {expected}"
-    );
+    assert!((actual / expected - 1.0).abs() < 0.001, "{actual}, expected {expected}");
 }
 
 /// The page works it out by hand.
 #[test]
 fn one_card_costs_what_the_page_works_out() {
-    let answer = json(&[
-        "--model",
-        "llama-3.1-8b",
-        "--concurrency",
-        "4",
-        "--type",
-        "g6e.xlarge",
-    ]);
+    let answer = json(&["--model", "llama-3.1-8b", "--concurrency", "4", "--type", "g6e.xlarge"]);
     let one = &answer["types"][0];
     near(&one["gpu_memory_needed_gib"], 25.149);
     near(&one["first_tokens_seconds"], 1.1931);
@@ -50,10 +40,7 @@ fn one_card_costs_what_the_page_works_out() {
     assert_eq!(one["monthly_cost"], 1358.53);
     assert_eq!(one["hourly"], 1.861);
     assert_eq!(one["cost_per_million_output_tokens"], 4.4748);
-    assert_eq!(
-        (&answer["currency"], &answer["planner"]),
-        (&"USD".into(), &"select".into())
-    );
+    assert_eq!((&answer["currency"], &answer["planner"]), (&"USD".into(), &"select".into()));
 }
 
 /// The page works it out: 1,820 and 4,430 TFLOP at 65% of 989 TFLOPS are 9.7227 s. A token
@@ -75,10 +62,7 @@ fn a_long_prompt_is_mostly_attention() {
     ];
     let answer = json(&long);
     near(&answer["types"][0]["first_tokens_seconds"], 9.7227);
-    near(
-        &answer["types"][0]["cost_per_million_output_tokens"],
-        213.06,
-    );
+    near(&answer["types"][0]["cost_per_million_output_tokens"], 213.06);
     let compared = "the longest prompt of these measurements has 5,000 tokens";
     assert!(answer["caveats"].to_string().contains(compared));
     let own = json(&[&long[..], &["--heads", "64"]].concat());
@@ -102,10 +86,7 @@ fn smaller_numbers_need_less_and_fit_on_more() {
     let [fewer, many] = of("types");
     assert!(fewer < many, "{fewer} {many}");
     let caveats = answer["caveats"].to_string();
-    assert!(
-        caveats.contains("evaluate its quality on your own data"),
-        "{caveats}"
-    );
+    assert!(caveats.contains("evaluate its quality on your own data"), "{caveats}");
     assert!(caveats.contains("int4 on T4"), "{caveats}");
 }
 
@@ -147,41 +128,22 @@ fn real_requests_have_long_prompts_and_short_answers() {
         return;
     };
     let mut reader = csv::Reader::from_path(path).expect("the requests are there");
-    let rows: Vec<HashMap<String, String>> = reader
-        .deserialize()
-        .map(|row| row.expect("a whole row"))
-        .collect();
+    let rows: Vec<HashMap<String, String>> =
+        reader.deserialize().map(|row| row.expect("a whole row")).collect();
     let mean = |column: &str| {
-        let tokens = rows
-            .iter()
-            .map(|row| row[column].parse::<f64>().expect("a number"));
-        (tokens.sum::<f64>() / rows.len() as f64)
-            .round()
-            .to_string()
+        let tokens = rows.iter().map(|row| row[column].parse::<f64>().expect("a number"));
+        (tokens.sum::<f64>() / rows.len() as f64).round().to_string()
     };
     let (input, output) = (mean("ContextTokens"), mean("GeneratedTokens"));
-    assert_eq!(
-        (rows.len(), input.as_str(), output.as_str()),
-        (8_819, "2048", "28")
-    );
-    let load = [
-        "--input-tokens",
-        &input,
-        "--output-tokens",
-        &output,
-        "--concurrency",
-        "16",
-    ];
+    assert_eq!((rows.len(), input.as_str(), output.as_str()), (8_819, "2048", "28"));
+    let load = ["--input-tokens", &input, "--output-tokens", &output, "--concurrency", "16"];
     let answer = json(&[&["--model", "llama-3.1-8b"], &load[..]].concat());
     let first = &answer["types"][0];
     assert_eq!(first["instance_type"], "g6e.xlarge");
     near(&first["output_tokens_per_second"], 134.63);
     near(&first["cost_per_million_output_tokens"], 3.84);
     let least = &answer["dtypes"][0]["least_per_million_type"];
-    println!(
-        "cheapest month: {}; cheapest tokens: {least}",
-        first["instance_type"]
-    );
+    println!("cheapest month: {}; cheapest tokens: {least}", first["instance_type"]);
 }
 
 /// The page works it out by hand: 14.957 GiB of weights, 1 of cache and 2 of runtime, beside
@@ -198,10 +160,7 @@ fn the_memory_of_a_workload_is_beside_the_formula() {
         assert_eq!(row["gpus_of_a_copy"], gpus);
         assert_eq!(row["measured_gib"], 15.9375);
         near(&row["computed_gib"], computed);
-        near(
-            &row["difference_percent"],
-            (computed / 15.9375 - 1.0) * 100.0,
-        );
+        near(&row["difference_percent"], (computed / 15.9375 - 1.0) * 100.0);
     }
     assert_explains("planners/select.md", &answer);
     // Headroom is for what is to come, and not in a measurement.
@@ -209,10 +168,7 @@ fn the_memory_of_a_workload_is_beside_the_formula() {
     assert_eq!(more["measured_memory"], answer["measured_memory"]);
     let usual = json(&model);
     assert!(usual["measured_memory"].is_null(), "without a measurement");
-    assert_eq!(
-        usual["types"][0]["monthly_cost"],
-        answer["types"][0]["monthly_cost"]
-    );
+    assert_eq!(usual["types"][0]["monthly_cost"], answer["types"][0]["monthly_cost"]);
 }
 
 /// 12.551 GiB of weights, 8,192 tokens of 512 KiB and 2 GiB of runtime, beside 15,360 MiB of the
@@ -229,13 +185,8 @@ fn the_memory_of_a_run_is_beside_the_formula() {
     near(&rows[0]["difference_percent"], 23.675);
     // Three groups of numbers, each in its row: int4 is (6.476 × 0.5195 + 0.262 × 2) × 10⁹ bytes.
     let three = ["--dtype", "fp16,fp8,int4"];
-    let answer = json(
-        &[
-            &["--profile-data", &samples, "--model", "llama-2-7b"][..],
-            &three,
-        ]
-        .concat(),
-    );
+    let answer =
+        json(&[&["--profile-data", &samples, "--model", "llama-2-7b"][..], &three].concat());
     let rows = answer["measured_memory"].as_array().expect("a list");
     assert_eq!(rows.len(), 3);
     near(&rows[2]["computed_gib"], 3.6218 + 4.0 + 2.0);
@@ -244,21 +195,11 @@ fn the_memory_of_a_run_is_beside_the_formula() {
 /// A second program, in another language, found the same types and figures.
 #[test]
 fn a_large_model_in_fp8_fits_on_linked_gpus() {
-    let answer = json(&[
-        "--params",
-        "70b",
-        "--dtype",
-        "fp8",
-        "--context",
-        "32k",
-        "--concurrency",
-        "16",
-    ]);
+    let answer =
+        json(&["--params", "70b", "--dtype", "fp8", "--context", "32k", "--concurrency", "16"]);
     let types = answer["types"].as_array().expect("a list");
-    let names: Vec<&str> = types
-        .iter()
-        .map(|offer| offer["instance_type"].as_str().expect("a name"))
-        .collect();
+    let names: Vec<&str> =
+        types.iter().map(|offer| offer["instance_type"].as_str().expect("a name")).collect();
     assert_eq!(
         names,
         [
@@ -271,10 +212,7 @@ fn a_large_model_in_fp8_fits_on_linked_gpus() {
         ]
     );
     let first = &types[0];
-    assert_eq!(
-        (&first["copies"], &first["gpus_of_a_copy"]),
-        (&1.into(), &8.into())
-    );
+    assert_eq!((&first["copies"], &first["gpus_of_a_copy"]), (&1.into(), &8.into()));
     assert_eq!(first["computes_in"], "16 bits", "an A100 has no FP8");
     assert_eq!(types[2]["computes_in"], "fp8");
     near(&first["gpu_memory_needed_gib"], 36.472);
@@ -293,14 +231,8 @@ fn a_large_model_in_fp8_fits_on_linked_gpus() {
         let line = refused.iter().find(|line| line["instance_type"] == name);
         line.expect("refused")["why"].clone()
     };
-    assert_eq!(
-        reason("g6e.48xlarge"),
-        "70b in fp8: 8 GPUs would hold it, but L40S has no NVLink"
-    );
-    assert_eq!(
-        reason("g6e.xlarge"),
-        "70b in fp8: needs 275.0 GiB on the GPU, has 45.0 GiB"
-    );
+    assert_eq!(reason("g6e.48xlarge"), "70b in fp8: 8 GPUs would hold it, but L40S has no NVLink");
+    assert_eq!(reason("g6e.xlarge"), "70b in fp8: needs 275.0 GiB on the GPU, has 45.0 GiB");
 }
 
 /// A type is out only where it holds the model in none of the types of numbers, for the reason of
@@ -310,23 +242,18 @@ fn a_type_is_out_where_no_numbers_fit() {
     let answer = json(&["--params", "70b", "--dtype", "fp16,int4"]);
     let names = |list: &str| -> Vec<String> {
         let list = answer[list].as_array().expect("a list").iter();
-        list.map(|offer| offer["instance_type"].as_str().expect("text").to_owned())
-            .collect()
+        list.map(|offer| offer["instance_type"].as_str().expect("text").to_owned()).collect()
     };
     let (fits, out) = (names("types"), names("refused"));
     assert!(fits.iter().all(|name| !out.contains(name)));
     let refused = answer["refused"].as_array().expect("a list");
-    let small = refused
-        .iter()
-        .find(|refusal| refusal["instance_type"] == "g4dn.xlarge");
+    let small = refused.iter().find(|refusal| refusal["instance_type"] == "g4dn.xlarge");
     let why = small.expect("too small")["why"].as_str().expect("text");
     assert!(why.starts_with("70b in int4: needs "), "{why}");
     // The preferred type of numbers comes first, each of them cheapest first.
     let types = answer["types"].as_array().expect("a list");
-    let places: Vec<(bool, f64)> = types
-        .iter()
-        .map(|offer| (offer["dtype"] == "int4", number(&offer["hourly"])))
-        .collect();
+    let places: Vec<(bool, f64)> =
+        types.iter().map(|offer| (offer["dtype"] == "int4", number(&offer["hourly"]))).collect();
     assert!(places.is_sorted() && places.iter().any(|(is_int4, _)| *is_int4));
     for (row, dtype) in [(0, "fp16"), (1, "int4")] {
         let of_dtype = types.iter().filter(|offer| offer["dtype"] == dtype);
@@ -342,33 +269,14 @@ fn a_type_is_out_where_no_numbers_fit() {
 fn bad_input_ends_with_the_nearest_possibility() {
     for (arguments, code, error, hint) in [
         (
-            &[
-                "--params",
-                "7b",
-                "--input-tokens",
-                "8k",
-                "--output-tokens",
-                "8k",
-            ][..],
+            &["--params", "7b", "--input-tokens", "8k", "--output-tokens", "8k"][..],
             2,
             "do not fit into a context of 8192",
             "--context 16384",
         ),
+        (&["--input-tokens", "8k"], 2, "`--input-tokens` is about a model", "pass `--params`"),
         (
-            &["--input-tokens", "8k"],
-            2,
-            "`--input-tokens` is about a model",
-            "pass `--params`",
-        ),
-        (
-            &[
-                "--model",
-                "llama-3.1-405b",
-                "--dtype",
-                "fp32",
-                "--concurrency",
-                "1000",
-            ],
+            &["--model", "llama-3.1-405b", "--dtype", "fp32", "--concurrency", "1000"],
             4,
             "no instance type fits; the nearest is",
             "p6-b300.48xlarge holds",
@@ -412,15 +320,9 @@ fn bad_input_ends_with_the_nearest_possibility() {
 /// name its type. With its type, 13,510 MiB were held by the only GPU in use.
 #[test]
 fn memory_that_was_not_measured_is_beside_nothing() {
-    let samples = format!(
-        "{}/fixtures/logs/one-of-four.csv",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let samples = format!("{}/fixtures/logs/one-of-four.csv", env!("CARGO_MANIFEST_DIR"));
     let model = ["--params", "8b"];
-    for of in [
-        &["--demo", "--workload", "video-captioning-2"][..],
-        &["--profile-data", &samples],
-    ] {
+    for of in [&["--demo", "--workload", "video-captioning-2"][..], &["--profile-data", &samples]] {
         let answer = json(&[of, &model].concat());
         assert!(answer["measured_memory"].is_null(), "{of:?}");
     }

@@ -5,10 +5,7 @@ use crate::cli::world::World;
 /// An estate whose only advice is a commitment of a year, which low risk does
 /// not accept.
 pub fn steady() -> String {
-    format!(
-        "{}/fixtures/rules/steady-on-demand/fires.json",
-        env!("CARGO_MANIFEST_DIR")
-    )
+    format!("{}/fixtures/rules/steady-on-demand/fires.json", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Which format a document is in.
@@ -50,10 +47,7 @@ fn the_risk_comes_from_flag_then_environment_then_file_then_default() {
     let commits = |world: &World, more: &[&str]| {
         let arguments = [&["audit", "--from", &path, "--format", "json"], more].concat();
         let audit = world.run(&arguments).json();
-        let actions = audit["workloads"][0]["plan"]["actions"]
-            .as_array()
-            .expect("a list")
-            .clone();
+        let actions = audit["workloads"][0]["plan"]["actions"].as_array().expect("a list").clone();
         actions.iter().any(|action| action["action"] == "commit")
     };
     assert!(commits(&world, &[]), "the default is medium");
@@ -69,11 +63,7 @@ fn the_settings_file_is_named_by_flag_then_environment_then_folder() {
     let mut world = World::new();
     let path = steady();
     let run = |world: &World, more: &[&str]| {
-        format_of(
-            &world
-                .run(&[&["audit", "--from", &path], more].concat())
-                .stdout,
-        )
+        format_of(&world.run(&[&["audit", "--from", &path], more].concat()).stdout)
     };
     world.file("gpucost.toml", "format = \"wide\"\n");
     let by_environment = world.file("environment.toml", "format = \"csv\"\n");
@@ -95,10 +85,7 @@ fn only_the_flag_selects_regions_of_a_recorded_estate() {
         instances.as_array().expect("a list").len()
     };
     assert_eq!(count(&world, &[]), 1);
-    world.file(
-        "gpucost.toml",
-        "region = \"eu-west-1\"\nlookback = \"1d\"\n",
-    );
+    world.file("gpucost.toml", "region = \"eu-west-1\"\nlookback = \"1d\"\n");
     world.set("GPUCOST_REGION", "eu-west-1");
     world.set("GPUCOST_LOOKBACK", "1d");
     assert_eq!(count(&world, &[]), 1, "a setting for the live account");
@@ -114,11 +101,7 @@ fn unknown_words_in_the_environment_are_refused() {
         let outcome = world.run(&["audit", "--demo"]);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{name}");
         assert!(outcome.stderr.contains(value), "{}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains("\nhint: valid values: "),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains("\nhint: valid values: "), "{}", outcome.stderr);
     }
 }
 
@@ -127,16 +110,11 @@ fn thresholds_of_the_file_reach_the_verdict() {
     let world = World::new();
     let path = steady();
     let class = || {
-        let audit = world
-            .run(&["audit", "--from", &path, "--format", "json"])
-            .json();
+        let audit = world.run(&["audit", "--from", &path, "--format", "json"]).json();
         audit["workloads"][0]["classification"].clone()
     };
     assert_eq!(class(), "well-utilized");
-    world.file(
-        "gpucost.toml",
-        "[policy]\nunderutilized_below_percent = 99\n",
-    );
+    world.file("gpucost.toml", "[policy]\nunderutilized_below_percent = 99\n");
     assert_eq!(class(), "underutilized");
     world.file("gpucost.toml", "[policy]\nmin_hours = 8000\n");
     assert_eq!(class(), "insufficient-data");
@@ -160,10 +138,7 @@ fn colour_is_for_terminals_that_want_it() {
     assert!(coloured(&world, &[]), "an empty NO_COLOR asks for nothing");
     world.set("NO_COLOR", "1");
     assert!(!coloured(&world, &[]));
-    assert!(
-        coloured(&world, &["--color", "always"]),
-        "a flag outranks the environment"
-    );
+    assert!(coloured(&world, &["--color", "always"]), "a flag outranks the environment");
 }
 
 /// Formats of every command that has a choice of them.
@@ -171,9 +146,7 @@ fn formats() -> std::collections::BTreeSet<String> {
     let program = gpucost::cli::command();
     let mut names = std::collections::BTreeSet::new();
     for command in program.get_subcommands() {
-        let formats = command
-            .get_arguments()
-            .filter(|argument| argument.get_id() == "format");
+        let formats = command.get_arguments().filter(|argument| argument.get_id() == "format");
         let values = formats.flat_map(clap::Arg::get_possible_values);
         names.extend(values.map(|value| value.get_name().to_owned()));
     }
@@ -184,10 +157,7 @@ fn formats() -> std::collections::BTreeSet<String> {
 fn the_file_may_name_every_format_that_a_command_has() {
     let world = World::new();
     let formats = formats();
-    assert!(
-        formats.contains("focus") && formats.contains("sarif"),
-        "{formats:?}"
-    );
+    assert!(formats.contains("focus") && formats.contains("sarif"), "{formats:?}");
     for format in formats {
         world.file("gpucost.toml", format!("format = \"{format}\"\n"));
         let outcome = world.run(&["audit", "--demo", "--format", "json", "-q"]);

@@ -35,14 +35,8 @@ fn step(answer: &Value, name: &str) -> Value {
     step.expect("the step")["result"].clone()
 }
 
-const TWO_MODELS: [&str; 6] = [
-    "--type",
-    "p4d.24xlarge",
-    "--tenant",
-    "chat:10GiB:33%",
-    "--tenant",
-    "search:10GiB:33%",
-];
+const TWO_MODELS: [&str; 6] =
+    ["--type", "p4d.24xlarge", "--tenant", "chat:10GiB:33%", "--tenant", "search:10GiB:33%"];
 
 #[test]
 fn two_models_of_ten_gib_share_an_a100() {
@@ -65,10 +59,7 @@ fn two_models_of_ten_gib_share_an_a100() {
     assert_eq!(answer["cards"][0]["compute_slices_free"], 1);
     assert_eq!(answer["cards"][0]["memory_slices_stranded"], 0);
     let script = file(&answer, "mig.sh");
-    assert!(
-        script.contains("nvidia-smi mig -i 0 -cgi 3g.20gb:0,3g.20gb:4 -C\n"),
-        "{script}"
-    );
+    assert!(script.contains("nvidia-smi mig -i 0 -cgi 3g.20gb:0,3g.20gb:4 -C\n"), "{script}");
     let parted = "version: v1\nmig-configs:\n  share-1:\n    - devices: [1, 2, 3, 4, 5, 6, 7]\n      \
                   mig-enabled: false\n    - devices: [0]\n      mig-enabled: true\n      \
                   mig-devices:\n        \"3g.20gb\": 2\n";
@@ -77,10 +68,7 @@ fn two_models_of_ten_gib_share_an_a100() {
     for line in parted.lines() {
         assert!(operator.contains(&format!("\n    {line}\n")), "{operator}");
     }
-    assert!(
-        operator.contains("nvidia.com/mig.config=share-1"),
-        "{operator}"
-    );
+    assert!(operator.contains("nvidia.com/mig.config=share-1"), "{operator}");
     // 7 / 3 is below 2.5, and a seventh of a card is 7 times as slow.
     let small = ["--type", "p4d.24xlarge", "--tenant", "small:2GiB:5%"];
     for (tenants, is_said) in [(&TWO_MODELS[..], false), (&small, true)] {
@@ -97,14 +85,8 @@ fn the_fleet_of_the_demo_shares_as_its_plan_says() {
     let answer = as_json(&["--demo"]);
     assert_eq!(answer["placements"].as_array().map(Vec::len), Some(40));
     let mig = way(&answer, "MIG");
-    assert_eq!(
-        (&mig["cards"], &mig["least_cards"]),
-        (&json!(20), &json!(20))
-    );
-    assert_eq!(
-        (&mig["instances"], &mig["chosen"]),
-        (&json!(3), &json!(true))
-    );
+    assert_eq!((&mig["cards"], &mig["least_cards"]), (&json!(20), &json!(20)));
+    assert_eq!((&mig["instances"], &mig["chosen"]), (&json!(3), &json!(true)));
     assert_eq!(mig["cost_monthly"], 48_087.24);
     // Five times 16 029.08 run today.
     assert_eq!(step(&answer, "today, per month"), 80_145.4);
@@ -135,9 +117,8 @@ fn the_fleet_of_the_demo_shares_as_its_plan_says() {
 /// same GPUs: 4 × $6.88 × 730 = $20,089.60 instead of 1 × $55.04 × 730.
 #[test]
 fn empty_cards_lead_to_a_smaller_type() {
-    let names: Vec<String> = (1..=12)
-        .map(|number| format!("t{number}:10GiB:20%:search:trusted"))
-        .collect();
+    let names: Vec<String> =
+        (1..=12).map(|number| format!("t{number}:10GiB:20%:search:trusted")).collect();
     let tenants = names.iter().flat_map(|name| ["--tenant", name.as_str()]);
     let mut arguments = vec!["--type", "p5.48xlarge"];
     arguments.extend(tenants);
@@ -186,10 +167,7 @@ fn a_saving_that_rests_on_memory_alone_says_so() {
         assert_eq!(steps.contains(", by memory alone for "), at.is_some());
         at
     };
-    assert_eq!(
-        said(0).as_deref(),
-        Some("9 tenants: measure their peaks first")
-    );
+    assert_eq!(said(0).as_deref(), Some("9 tenants: measure their peaks first"));
     assert_eq!(said(8).as_deref(), Some("1 tenant: measure its peak first"));
     assert_eq!(said(9), None);
 }
@@ -229,14 +207,8 @@ fn what_is_not_known_or_launched_is_said() {
     assert_eq!(retired["given"][1]["source"], "--region");
     let caveats = retired["caveats"].as_array().expect("a list");
     let first = caveats[0].as_str().expect("text");
-    assert!(
-        first.starts_with("AWS launches no new p3.8xlarge"),
-        "{first}"
-    );
-    assert!(
-        !retired["next"].to_string().contains("reserved"),
-        "{retired}"
-    );
+    assert!(first.starts_with("AWS launches no new p3.8xlarge"), "{first}");
+    assert!(!retired["next"].to_string().contains("reserved"), "{retired}");
 }
 
 /// Two services on a g5.xlarge each: one is busy by day, the other by night.
@@ -253,9 +225,8 @@ fn day_and_night() -> Value {
         metrics.push(series(&id, None, "cpu_utilization", "average", 30.0));
         metrics.push(series(&id, Some(0), "gpu_memory_used", "maximum", 8_192.0));
         let half = PERIODS / 28;
-        let days: Vec<Value> = (0..14)
-            .flat_map(|_| [json!([first, half]), json!([second, half])])
-            .collect();
+        let days: Vec<Value> =
+            (0..14).flat_map(|_| [json!([first, half]), json!([second, half])]).collect();
         for statistic in ["average", "maximum"] {
             let mut one = series(&id, Some(0), "gpu_utilization", statistic, 0.0);
             one["start"] = json!(START);
@@ -273,18 +244,13 @@ fn peaks_of_an_estate_are_added_up_hour_by_hour() {
     let mut world = World::new();
     world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
     let path = world.estate("estate.json", &day_and_night());
-    let arguments = [
-        "share", "--from", &path, "--class", "trusted", "--format", "json",
-    ];
+    let arguments = ["share", "--from", &path, "--class", "trusted", "--format", "json"];
     let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let answer = outcome.json();
     // 60 + 10 in every hour; 60 + 60 if the peaks came together. 2 × 8 192 × 1.2 = 19 661 MiB.
     let card = &answer["cards"][0];
-    assert_eq!(
-        (&card["mode"], &card["tenants"]),
-        (&json!("mps"), &json!(2))
-    );
+    assert_eq!((&card["mode"], &card["tenants"]), (&json!("mps"), &json!(2)));
     assert_eq!(card["peak_percent"], 70.0);
     assert_eq!(card["separate_peaks_percent"], 120.0);
     assert_eq!(answer["placements"][0]["tenant"], "day/i-day/gpu0");
@@ -315,15 +281,7 @@ fn tenants_are_read_from_a_file() {
                 notebook-3,3GiB,10,research,development\n";
     let path = world.file("tenants.csv", rows);
     let run = |path: &str| {
-        world.run(&[
-            "share",
-            "--type",
-            "g5.xlarge",
-            "--tenants",
-            path,
-            "--format",
-            "json",
-        ])
+        world.run(&["share", "--type", "g5.xlarge", "--tenants", path, "--format", "json"])
     };
     let outcome = run(&path);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -336,27 +294,12 @@ fn tenants_are_read_from_a_file() {
     assert!(sharing.ends_with(document), "{sharing}");
     assert_eq!(answer["placements"][0]["resource"], "nvidia.com/gpu.shared");
     for (rows, said) in [
-        (
-            "name,vram\nchat,0GiB\n",
-            "line 2: VRAM: a tenant holds more than nothing",
-        ),
-        (
-            "name,vram\nchat,10GiB\nchat,1GiB\n",
-            "two tenants are named `chat`",
-        ),
-        (
-            "name,memory\nchat,10GiB\n",
-            "line 1: unknown column `memory`",
-        ),
+        ("name,vram\nchat,0GiB\n", "line 2: VRAM: a tenant holds more than nothing"),
+        ("name,vram\nchat,10GiB\nchat,1GiB\n", "two tenants are named `chat`"),
+        ("name,memory\nchat,10GiB\n", "line 1: unknown column `memory`"),
         ("name\nchat\n", "line 1: the column `vram` is missing"),
-        (
-            "name,vram,class\nchat,1GiB,best\n",
-            "line 2: CLASS: valid values",
-        ),
-        (
-            "name,vram,peak_percent\nchat,1GiB,NaN\n",
-            "line 2: PEAK: expected",
-        ),
+        ("name,vram,class\nchat,1GiB,best\n", "line 2: CLASS: valid values"),
+        ("name,vram,peak_percent\nchat,1GiB,NaN\n", "line 2: PEAK: expected"),
         ("name,vram\n", "no tenant to place"),
     ] {
         let outcome = run(&world.file("bad.csv", rows));
@@ -366,13 +309,7 @@ fn tenants_are_read_from_a_file() {
     }
     let outcome = run("missing.csv");
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome
-            .stderr
-            .starts_with("error: cannot read missing.csv\n"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.starts_with("error: cannot read missing.csv\n"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -389,30 +326,11 @@ fn what_cannot_be_asked_is_refused_with_the_nearest_possibility() {
             "tenant `large` holds",
             "no card holds it",
         ),
+        (&["--type", "p4d.24xlarg", tenant[0], tenant[1]], "p4d.24xlarg", "p4d.24xlarge"),
+        (&["--type", "trn1.2xlarge", tenant[0], tenant[1]], "Trainium1", "A100"),
+        (&["--type", "g6f.large", tenant[0], tenant[1]], "no whole GPU", "A100"),
         (
-            &["--type", "p4d.24xlarg", tenant[0], tenant[1]],
-            "p4d.24xlarg",
-            "p4d.24xlarge",
-        ),
-        (
-            &["--type", "trn1.2xlarge", tenant[0], tenant[1]],
-            "Trainium1",
-            "A100",
-        ),
-        (
-            &["--type", "g6f.large", tenant[0], tenant[1]],
-            "no whole GPU",
-            "A100",
-        ),
-        (
-            &[
-                "--type",
-                "p4d.24xlarge",
-                "--region",
-                "mars-1",
-                tenant[0],
-                tenant[1],
-            ],
+            &["--type", "p4d.24xlarge", "--region", "mars-1", tenant[0], tenant[1]],
             "no region `mars-1`",
             "",
         ),
@@ -428,14 +346,7 @@ fn what_cannot_be_asked_is_refused_with_the_nearest_possibility() {
         &["--tenant", "chat:10GiB"][..],
         &["--type", "p4d.24xlarge", "--tenant", "chat"],
         &["--demo", "--type", "p4d.24xlarge", "--tenant", "chat:10GiB"],
-        &[
-            "--type",
-            "p4d.24xlarge",
-            "--survive-nodes",
-            "-1",
-            "--tenant",
-            "chat:10GiB",
-        ],
+        &["--type", "p4d.24xlarge", "--survive-nodes", "-1", "--tenant", "chat:10GiB"],
     ] {
         assert_eq!(share(arguments).code, 2, "{arguments:?}");
     }
@@ -471,10 +382,7 @@ fn hostile_names_stand_in_comments_alone() {
         let text = file["text"].as_str().expect("text");
         let stray = text.chars().find(|c| !is_harmless(*c));
         assert_eq!(stray, None, "{text}");
-        for line in text
-            .lines()
-            .filter(|line| line.contains("evil") || line.contains("reboot"))
-        {
+        for line in text.lines().filter(|line| line.contains("evil") || line.contains("reboot")) {
             let is_comment = line.trim_start().starts_with('#');
             assert!(is_comment || line.contains("some need a reboot"), "{line}");
         }
@@ -515,10 +423,7 @@ fn scripts_do_what_they_print() {
     let answer = as_json(&TWO_MODELS);
     assert_eq!(
         calls_of(file(&answer, "mig.sh"), "share-1"),
-        [
-            "nvidia-smi -i 0 -mig 1",
-            "nvidia-smi mig -i 0 -cgi 3g.20gb:0,3g.20gb:4 -C",
-        ]
+        ["nvidia-smi -i 0 -mig 1", "nvidia-smi mig -i 0 -cgi 3g.20gb:0,3g.20gb:4 -C",]
     );
     let answer = as_json(&[
         "--type",
@@ -541,10 +446,8 @@ fn scripts_do_what_they_print() {
 #[test]
 fn examples_in_the_page_print_what_it_shows() {
     let examples = blocks(&page("planners/share.md"), "text");
-    let examples: Vec<&String> = examples
-        .iter()
-        .filter(|text| text.starts_with("$ gpucost share "))
-        .collect();
+    let examples: Vec<&String> =
+        examples.iter().filter(|text| text.starts_with("$ gpucost share ")).collect();
     assert_eq!(examples.len(), 1);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
@@ -565,11 +468,8 @@ fn lines_of_files_are_no_longer_than_a_screen_and_still_commands() {
     }
     // Without the signs of a comment, the lines are one command of a shell.
     let operator = file(&answer, "gpu-operator-mig.yaml");
-    let command: Vec<&str> = operator
-        .lines()
-        .take(2)
-        .map(|line| line.strip_prefix("# ").expect("a comment"))
-        .collect();
+    let command: Vec<&str> =
+        operator.lines().take(2).map(|line| line.strip_prefix("# ").expect("a comment")).collect();
     let [first, second] = command[..] else {
         panic!("{operator}");
     };

@@ -26,9 +26,8 @@ fn placement<'a>(answer: &'a Value, tenant: &str) -> &'a Value {
 /// Names of tenants, in order.
 fn tenants(answer: &Value) -> Vec<&str> {
     let placements = answer["placements"].as_array().expect("a list").iter();
-    let mut names: Vec<&str> = placements
-        .map(|placement| placement["tenant"].as_str().expect("a name"))
-        .collect();
+    let mut names: Vec<&str> =
+        placements.map(|placement| placement["tenant"].as_str().expect("a name")).collect();
     names.sort_unstable();
     names
 }
@@ -72,17 +71,10 @@ fn account() -> Value {
         instances.push(instance);
         metrics.push(series(&id, None, "cpu_utilization", "average", 30.0));
         metrics.push(series(&id, Some(0), "gpu_memory_used", "maximum", 8_192.0));
-        metrics.push(series(
-            &id,
-            Some(0),
-            "gpu_memory_total",
-            "maximum",
-            23_028.0,
-        ));
+        metrics.push(series(&id, Some(0), "gpu_memory_total", "maximum", 23_028.0));
         let half = PERIODS / 28;
-        let days: Vec<Value> = (0..14)
-            .flat_map(|_| [json!([first, half]), json!([second, half])])
-            .collect();
+        let days: Vec<Value> =
+            (0..14).flat_map(|_| [json!([first, half]), json!([second, half])]).collect();
         for statistic in ["average", "maximum"] {
             let mut one = series(&id, Some(0), "gpu_utilization", statistic, 0.0);
             one["start"] = json!(START);
@@ -114,40 +106,19 @@ fn pods_of_a_cluster_share_with_those_of_their_namespace() {
     let world = World::new();
     let path = world.estate("account.json", &account());
     let objects = world.file("cluster.json", cluster().to_string());
-    let asked = [
-        "share",
-        "--from",
-        &path,
-        "--from-kubectl",
-        &objects,
-        "--format",
-        "json",
-    ];
+    let asked = ["share", "--from", &path, "--from-kubectl", &objects, "--format", "json"];
     let outcome = world.run(&[&asked[..], &["--class", "trusted"]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let answer = outcome.json();
-    let names = [
-        "ads/bidder-0/gpu0",
-        "search/ranker-0/gpu0",
-        "search/ranker-1/gpu0",
-    ];
+    let names = ["ads/bidder-0/gpu0", "search/ranker-0/gpu0", "search/ranker-1/gpu0"];
     assert_eq!(tenants(&answer), names);
     assert!(left_out(&answer).is_empty(), "{answer}");
     // The two of a namespace are never busy together: 60 + 10, not 60 + 60; 2 × 8 192 × 1.2 =
     // 19 661 MiB. The third belongs to another namespace.
     let [own, first, second] = names.map(|name| placement(&answer, name));
-    assert_eq!(
-        (&first["owner"], &own["owner"]),
-        (&json!("search"), &json!("ads"))
-    );
-    assert_eq!(
-        (&first["mode"], &own["mode"]),
-        (&json!("mps"), &json!("whole"))
-    );
-    assert_eq!(
-        (&first["instance"], &first["gpu"]),
-        (&second["instance"], &second["gpu"])
-    );
+    assert_eq!((&first["owner"], &own["owner"]), (&json!("search"), &json!("ads")));
+    assert_eq!((&first["mode"], &own["mode"]), (&json!("mps"), &json!("whole")));
+    assert_eq!((&first["instance"], &first["gpu"]), (&second["instance"], &second["gpu"]));
     assert_ne!(first["instance"], own["instance"]);
     assert_eq!(
         (&first["resource"], &own["resource"]),
@@ -156,10 +127,7 @@ fn pods_of_a_cluster_share_with_those_of_their_namespace() {
     let source = first["source"].as_str().expect("text");
     assert!(source.ends_with("samples, 336 hours"), "{source}");
     let cards = answer["cards"].as_array().expect("a list");
-    let shared = cards
-        .iter()
-        .find(|card| card["mode"] == "mps")
-        .expect("a card");
+    let shared = cards.iter().find(|card| card["mode"] == "mps").expect("a card");
     assert_eq!(
         (&shared["peak_percent"], &shared["separate_peaks_percent"]),
         (&json!(70.0), &json!(120.0))
@@ -199,10 +167,7 @@ fn node_of_eight() -> Value {
             let one = series("i-big", Some(gpu), "gpu_utilization", statistic, percent);
             metrics.push(one);
         }
-        for (metric, mib) in [
-            ("gpu_memory_used", used_mib),
-            ("gpu_memory_total", 40_960.0),
-        ] {
+        for (metric, mib) in [("gpu_memory_used", used_mib), ("gpu_memory_total", 40_960.0)] {
             metrics.push(series("i-big", Some(gpu), metric, "maximum", mib));
         }
         match gpu {
@@ -241,10 +206,7 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     // them are on a card, because seven slices are three times two: two cards for four.
     for name in &names {
         let one = placement(&answer, name);
-        assert_eq!(
-            (&one["slice"], &one["vram_needed_mib"]),
-            (&json!("2g.10gb"), &json!(9_600.0))
-        );
+        assert_eq!((&one["slice"], &one["vram_needed_mib"]), (&json!("2g.10gb"), &json!(9_600.0)));
         assert_eq!(one["resource"], "nvidia.com/mig-2g.10gb");
     }
     assert_eq!(step(&answer, "its peak on the slice"), 70.0);
@@ -255,10 +217,7 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     );
     // The instance stays for the pod with two GPUs: it is not known to be saved.
     let headline = answer["headline"].as_str().expect("text");
-    assert!(
-        headline.starts_with("sharing frees no instance. 4 tenants"),
-        "{headline}"
-    );
+    assert!(headline.starts_with("sharing frees no instance. 4 tenants"), "{headline}");
     let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("on 1 of 1 instance of today"), "{caveats}");
     // The pod with two GPUs is none of them, and says why in the words of its node.
@@ -267,10 +226,7 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
         panic!("one is left out: {answer}");
     };
     assert_eq!(*name, "big");
-    assert!(
-        reason.starts_with("unknown may use several GPUs together"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("unknown may use several GPUs together"), "{reason}");
     // GPUs that nobody has keep nobody from sharing, and are no tenants.
     let mut alone = node_of_eight();
     let metrics = alone["metrics"].as_array_mut().expect("a list");
@@ -301,10 +257,7 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
     assert_eq!(tenants(&answer), names[..3]);
     assert_eq!(
         left_out(&answer),
-        [(
-            "search/ranker-3/gpu3",
-            "its GPU is idle: it can be released"
-        )]
+        [("search/ranker-3/gpu3", "its GPU is idle: it can be released")]
     );
 }
 
@@ -370,16 +323,8 @@ fn profile(gpus: &[Row<'_>]) -> String {
 fn share_processes(text: &str, more: &[&str]) -> Value {
     let world = World::new();
     let path = world.file("run.jsonl", text);
-    let asked = [
-        "share",
-        "--offline",
-        "--type",
-        "p4d.24xlarge",
-        "--processes",
-        &path,
-        "--format",
-        "json",
-    ];
+    let asked =
+        ["share", "--offline", "--type", "p4d.24xlarge", "--processes", &path, "--format", "json"];
     let outcome = world.run(&[&asked[..], more].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     outcome.json()
@@ -402,18 +347,8 @@ fn processes_of_a_profile_share_as_tenants_that_are_typed() {
     assert_eq!(tenants(&answer), ["chat/10/gpu0", "search/11/gpu1"]);
     let one = placement(&answer, "chat/10/gpu0");
     assert_eq!(
-        (
-            &one["slice"],
-            &one["vram_needed_mib"],
-            &one["peak_percent"],
-            &one["source"]
-        ),
-        (
-            &json!("3g.20gb"),
-            &json!(12_288.0),
-            &json!(33.0),
-            &json!("60 samples of its GPU")
-        )
+        (&one["slice"], &one["vram_needed_mib"], &one["peak_percent"], &one["source"]),
+        (&json!("3g.20gb"), &json!(12_288.0), &json!(33.0), &json!("60 samples of its GPU"))
     );
     assert_eq!(step(&answer, "its peak on the slice"), 77.0);
     assert_eq!(step(&answer, "cards"), 1);
@@ -436,10 +371,7 @@ fn processes_of_one_gpu_have_its_peak_each() {
     let text = profile(&[(30.0, Some(&both)), (30.0, Some(&[(22, "c", Some(4_096))]))]);
     let answer = share_processes(&text, &["--class", "development"]);
     let sliced = way(&answer, "time-slicing");
-    assert_eq!(
-        (&sliced["cards"], &sliced["least_cards"]),
-        (&json!(2), &json!(2))
-    );
+    assert_eq!((&sliced["cards"], &sliced["least_cards"]), (&json!(2), &json!(2)));
     for name in ["a/20/gpu0", "b/21/gpu0", "c/22/gpu1"] {
         assert_eq!(placement(&answer, name)["peak_percent"], 30.0);
     }
@@ -452,14 +384,7 @@ fn a_profile_without_processes_has_no_tenants_and_says_why() {
                2026/01/03 12:00:00.000,0,NVIDIA A10G,40 %,100 MiB,23028 MiB\n\
                2026/01/03 12:00:01.000,0,NVIDIA A10G,40 %,100 MiB,23028 MiB\n";
     let path = world.file("log.csv", log);
-    let asked = [
-        "share",
-        "--offline",
-        "--type",
-        "g5.xlarge",
-        "--processes",
-        &path,
-    ];
+    let asked = ["share", "--offline", "--type", "g5.xlarge", "--processes", &path];
     let outcome = world.run(&asked);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (4, ""));
     let expected = "log.csv: gpu0: its processes were not sampled\nhint: ";

@@ -49,10 +49,7 @@ fn completions_name_every_command() {
         for command in COMMANDS {
             assert!(outcome.stdout.contains(command), "{shell}: {command}");
         }
-        assert!(
-            outcome.stdout.contains("allow-empty"),
-            "{shell} knows flags"
-        );
+        assert!(outcome.stdout.contains("allow-empty"), "{shell} knows flags");
     }
 }
 
@@ -109,12 +106,8 @@ fn an_organization_trusts_nobody_who_was_not_named() {
     let refused = world.run(&["setup", "iam", "--org"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(
-        refused
-            .stderr
-            .starts_with("error: `--org` needs the account")
-            && refused
-                .stderr
-                .contains("\nhint: run `gpucost setup iam --org --account ID`"),
+        refused.stderr.starts_with("error: `--org` needs the account")
+            && refused.stderr.contains("\nhint: run `gpucost setup iam --org --account ID`"),
         "{}",
         refused.stderr
     );
@@ -147,11 +140,7 @@ fn what_needs_no_settings_reads_none() {
         &["setup", "schema", "policy"],
     ] {
         let outcome = world.run(arguments);
-        assert_eq!(
-            (outcome.code, outcome.stderr.as_str()),
-            (0, ""),
-            "{arguments:?}"
-        );
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{arguments:?}");
         assert!(!outcome.stdout.is_empty(), "{arguments:?}");
     }
     let version = world.run(&["--version"]).stdout;
@@ -209,11 +198,7 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
             let stderr = String::from_utf8(stderr).expect("UTF-8");
             assert_eq!(exit_code, code, "{arguments:?}: {stderr}");
             let is_reported = stderr.starts_with("error: cannot write ");
-            assert_eq!(
-                is_reported,
-                code == ExitCode::Unexpected,
-                "{arguments:?}: {stderr}"
-            );
+            assert_eq!(is_reported, code == ExitCode::Unexpected, "{arguments:?}: {stderr}");
         }
     }
 }

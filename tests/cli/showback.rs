@@ -46,10 +46,7 @@ fn namespaces_cost_what_their_pods_hold() {
     let total = &showback["total"];
     assert_eq!(total["monthly_cost"], document["summary"]["monthly_cost"]);
     assert_eq!(total["monthly_cost"], 21_886.7);
-    assert_eq!(
-        (&total["pods"], &total["gpus_requested"]),
-        (&json!(7), &json!(9.178_571))
-    );
+    assert_eq!((&total["pods"], &total["gpus_requested"]), (&json!(7), &json!(9.178_571)));
     assert_eq!(document.get("groups"), None);
     let audits = validator(&closed(schema("audit.schema.json")));
     assert_holds(&audits, &document, "showback");
@@ -60,10 +57,8 @@ fn namespaces_cost_what_their_pods_hold() {
 fn owners_stand_behind_their_namespaces() {
     let document = grouped_json("owner");
     let rows = document["showback"]["rows"].as_array().expect("a list");
-    let shown: Vec<(&Value, &Value)> = rows
-        .iter()
-        .map(|row| (&row["values"]["owner"], &row["monthly_cost"]))
-        .collect();
+    let shown: Vec<(&Value, &Value)> =
+        rows.iter().map(|row| (&row["values"]["owner"], &row["monthly_cost"])).collect();
     let expected = [
         (json!("search/CronJob train"), json!(8014.54)),
         (json!("search/Deployment ranker"), json!(6010.91)),
@@ -79,10 +74,7 @@ fn owners_stand_behind_their_namespaces() {
 #[test]
 fn what_is_left_of_a_pool_stands_beside_it() {
     let table = grouped("pool,label:team", "wide");
-    assert!(
-        table.contains("COST PER MONTH BY POOL, LABEL:TEAM\n"),
-        "{table}"
-    );
+    assert!(table.contains("COST PER MONTH BY POOL, LABEL:TEAM\n"), "{table}");
     assert!(
         table.contains(
             "by the GPUs that pods held at 2026-11-01 00:00 UTC; pods that ended before are not \
@@ -97,14 +89,8 @@ fn what_is_left_of_a_pool_stands_beside_it() {
         });
         lines.any(|cells| cells.starts_with(begin) && cells.contains(&cost))
     };
-    assert!(
-        row(&["training", "search", "2", "7"], "$14,025.45"),
-        "{table}"
-    );
-    assert!(
-        row(&["training", "(unallocated)", "0"], "$2,003.63"),
-        "{table}"
-    );
+    assert!(row(&["training", "search", "2", "7"], "$14,025.45"), "{table}");
+    assert!(row(&["training", "(unallocated)", "0"], "$2,003.63"), "{table}");
     let table = grouped("pool", "wide");
     assert!(table.contains("training (unallocated) "), "{table}");
 }
@@ -139,19 +125,13 @@ fn an_audit_without_a_cluster_has_one_row() {
         panic!("{rows:?}");
     };
     assert_eq!(row["part"], "not-in-cluster");
-    assert_eq!(
-        cents(&row["monthly_cost"]),
-        cents(&document["summary"]["monthly_cost"])
-    );
+    assert_eq!(cents(&row["monthly_cost"]), cents(&document["summary"]["monthly_cost"]));
 }
 
 #[test]
 fn keys_of_pods_and_of_workloads_do_not_combine() {
     for (by, said) in [
-        (
-            "namespace,account",
-            "`--group-by` cannot combine `account` with `namespace`",
-        ),
+        ("namespace,account", "`--group-by` cannot combine `account` with `namespace`"),
         ("label:", "`label:` is not a valid key for `--group-by`"),
         ("owner,owner", "lists `owner` twice"),
     ] {

@@ -77,11 +77,7 @@ fn help_of_every_command() {
         &["mcp", "--help"],
         &["setup", "schema", "--help"],
     ] {
-        all.push_str(&format!(
-            "$ gpucost {}\n{}\n",
-            arguments.join(" "),
-            help(arguments)
-        ));
+        all.push_str(&format!("$ gpucost {}\n{}\n", arguments.join(" "), help(arguments)));
     }
     insta::assert_snapshot!(all);
 }
@@ -101,18 +97,12 @@ pub fn uncoloured(line: &str) -> String {
 #[test]
 fn the_audit_fits_a_terminal_of_100_columns() {
     let plain = &DEMO_TABLE.stdout;
-    let coloured = World::new()
-        .run(&["audit", "--demo", "--color", "always"])
-        .stdout;
+    let coloured = World::new().run(&["audit", "--demo", "--color", "always"]).stdout;
     assert!(coloured.contains("\u{1b}[") && !plain.contains('\u{1b}'));
     for line in plain.lines() {
         assert!(line.width() <= 100, "{} columns: {line}", line.width());
     }
-    assert_eq!(
-        &uncoloured(&coloured),
-        plain,
-        "colour changes nothing but colour"
-    );
+    assert_eq!(&uncoloured(&coloured), plain, "colour changes nothing but colour");
 }
 
 #[test]
@@ -124,10 +114,7 @@ fn help_fits_100_columns_and_names_every_flag_of_its_command() {
         }
         let commands = gpucost::cli::command();
         let subcommand = commands.find_subcommand(command).expect("a command");
-        for flag in subcommand
-            .get_arguments()
-            .filter_map(|argument| argument.get_long())
-        {
+        for flag in subcommand.get_arguments().filter_map(|argument| argument.get_long()) {
             assert!(text.contains(&format!("--{flag}")), "{command} --{flag}");
         }
     }

@@ -14,15 +14,7 @@ fn spot(arguments: &[&str]) -> Outcome {
 
 /// Spot for one type as JSON, on four nodes of a restartable training job.
 fn four_nodes(name: &str, further: &[&str]) -> Value {
-    let arguments = [
-        "--type",
-        name,
-        "--kind",
-        "training",
-        "--restartable",
-        "--nodes",
-        "4",
-    ];
+    let arguments = ["--type", name, "--kind", "training", "--restartable", "--nodes", "4"];
     let outcome = spot(&[&arguments, further, &["--format", "json"]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     outcome.json()["spot"].clone()
@@ -34,10 +26,7 @@ fn workloads(world: &World, estate: &Value, further: &[&str]) -> Vec<Value> {
     let arguments = ["spot", "--today", "--from", &path, "--format", "json"];
     let outcome = world.run(&[&arguments[..], further].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    outcome.json()["workloads"]
-        .as_array()
-        .expect("a list")
-        .clone()
+    outcome.json()["workloads"].as_array().expect("a list").clone()
 }
 
 /// The estate of one g5.xlarge with these tags.
@@ -54,10 +43,9 @@ fn documents_have_their_stated_keys() {
     let fleet = spot(&["--demo", "--format", "json"]).json();
     assert_described("spot", &fleet);
     // The table has a cell for every key but the list of zones.
-    for (arguments, document) in [
-        (&["--type", "g5.xlarge"][..], &one_type["spot"]),
-        (&["--demo"], &fleet["workloads"][0]),
-    ] {
+    for (arguments, document) in
+        [(&["--type", "g5.xlarge"][..], &one_type["spot"]), (&["--demo"], &fleet["workloads"][0])]
+    {
         let csv = spot(&[arguments, &["--format", "csv"]].concat()).stdout;
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let header = reader.headers().expect("a header").clone();
@@ -129,9 +117,8 @@ fn a_given_interval_is_kept_and_loses_more_than_the_best() {
 #[test]
 fn at_the_break_even_interruptions_nothing_is_saved() {
     // As many interruptions a day and node as the program says it takes.
-    let break_even = four_nodes("g5.xlarge", &[])["break_even_interruptions_per_hour"]
-        .as_f64()
-        .expect("a rate");
+    let break_even =
+        four_nodes("g5.xlarge", &[])["break_even_interruptions_per_hour"].as_f64().expect("a rate");
     let a_day_and_node = break_even * 24.0 / 4.0;
     let effective = |per_day: f64| {
         let world = World::new();
@@ -153,10 +140,7 @@ fn at_the_break_even_interruptions_nothing_is_saved() {
             "json",
         ];
         let estimate = world.run(&arguments).json()["spot"].clone();
-        (
-            estimate["effective_hourly"].as_f64().expect("a rate"),
-            estimate["eligible"].clone(),
-        )
+        (estimate["effective_hourly"].as_f64().expect("a rate"), estimate["eligible"].clone())
     };
     let (rate, _) = effective(a_day_and_node);
     assert!((rate - 1.006).abs() < 1e-4, "{rate}");
@@ -177,19 +161,12 @@ fn kinds_are_refused_with_reasons() {
     for kind in ["training", "batch", "evaluation", "development"] {
         assert_eq!(verdict(declared(kind)), None, "{kind}");
         let silent = verdict(json!({"gpucost:kind": kind}));
-        assert_eq!(
-            silent.as_deref(),
-            Some("not declared restartable"),
-            "{kind}"
-        );
+        assert_eq!(silent.as_deref(), Some("not declared restartable"), "{kind}");
     }
     let serving = verdict(declared("serving")).expect("a reason");
     assert!(serving.starts_with("serving: requests fail"), "{serving}");
     let unknown = verdict(json!({"gpucost:restartable": "true"})).expect("a reason");
-    assert!(
-        unknown.starts_with("workload kind not declared"),
-        "{unknown}"
-    );
+    assert!(unknown.starts_with("workload kind not declared"), "{unknown}");
     let mut ignored = declared("batch");
     ignored["gpucost:ignore"] = json!("standby");
     assert_eq!(verdict(ignored).as_deref(), Some("ignored by tag: standby"));
@@ -200,10 +177,7 @@ fn what_does_not_run_on_demand_does_not_move() {
     let world = World::new();
     let mut estate = tagged(json!({"gpucost:kind": "batch", "gpucost:restartable": "true"}));
     estate["instances"][0]["lifecycle"] = json!("spot");
-    assert_eq!(
-        workloads(&world, &estate, &[])[0]["reason"],
-        "already on spot"
-    );
+    assert_eq!(workloads(&world, &estate, &[])[0]["reason"], "already on spot");
     estate["instances"][0]["lifecycle"] = json!("capacity-block");
     let workload = workloads(&world, &estate, &[]).remove(0);
     assert_eq!(workload["reason"], "billed as capacity-block");
@@ -216,10 +190,7 @@ fn what_does_not_run_on_demand_does_not_move() {
     let workload = workloads(&world, &estate, &[]).remove(0);
     assert_eq!(workload["reason"], "stopped");
     assert_eq!(workload["naive_monthly_savings"], Value::Null);
-    assert_eq!(
-        workload["naive_savings_percent"], 39.503,
-        "the prices are known"
-    );
+    assert_eq!(workload["naive_savings_percent"], 39.503, "the prices are known");
 }
 
 /// Prices of one's own in a world, which outrank all others.
@@ -237,18 +208,9 @@ fn with_own_spot_price(price: &str) -> World {
 fn spot_that_is_not_cheaper_is_no_offer() {
     let estate = tagged(json!({"gpucost:kind": "batch", "gpucost:restartable": "true"}));
     for (price, reason) in [
-        (
-            "1.006",
-            "spot at 1.006 per hour is not below on-demand at 1.006",
-        ),
-        (
-            "1.5",
-            "spot at 1.5 per hour is not below on-demand at 1.006",
-        ),
-        (
-            "1",
-            "checkpoints and lost work take 4.1% of the time, more than spot saves",
-        ),
+        ("1.006", "spot at 1.006 per hour is not below on-demand at 1.006"),
+        ("1.5", "spot at 1.5 per hour is not below on-demand at 1.006"),
+        ("1", "checkpoints and lost work take 4.1% of the time, more than spot saves"),
     ] {
         let workload = workloads(&with_own_spot_price(price), &estate, &[]).remove(0);
         assert_eq!(workload["spot_basis"], "own-price");
@@ -281,11 +243,7 @@ fn the_median_over_zones_outranks_the_book() {
     assert_eq!(workload["spot_hourly"], 0.375);
     assert_eq!(workload["zones"].as_array().map(Vec::len), Some(4));
     assert_eq!(workload["zones"][1]["mean"], 0.3);
-    assert_eq!(
-        workload["zones"][1]["now"],
-        Value::Null,
-        "no history was recorded"
-    );
+    assert_eq!(workload["zones"][1]["now"], Value::Null, "no history was recorded");
     estate["prices"][1]["spot_history"] = json!({
         "now": "0.31", "min": "0.25", "max": "0.62", "p95": "0.44", "volatility_percent": "12.3456",
     });
@@ -293,23 +251,15 @@ fn the_median_over_zones_outranks_the_book() {
     let zone = &workload["zones"][1];
     let figures = ["mean", "now", "min", "max", "p95", "volatility_percent"];
     let expected = [0.3, 0.31, 0.25, 0.62, 0.44, 12.3456];
-    assert_eq!(
-        figures.map(|key| zone[key].as_f64().expect("a figure")),
-        expected
-    );
+    assert_eq!(figures.map(|key| zone[key].as_f64().expect("a figure")), expected);
     // A recording keeps them.
     let path = world.estate("estate.json", &estate);
     let saved = world.path("saved.json");
     let first = world.run(&["spot", "--today", "--from", &path, "--save", &saved]);
     assert_eq!(first.code, 0, "{}", first.stderr);
-    assert_eq!(
-        world.run(&["spot", "--today", "--from", &saved]).stdout,
-        first.stdout
-    );
+    assert_eq!(world.run(&["spot", "--today", "--from", &saved]).stdout, first.stdout);
     assert!(
-        first
-            .stdout
-            .contains("  $0.30  $0.31  $0.25  $0.62  $0.44       12.3%"),
+        first.stdout.contains("  $0.30  $0.31  $0.25  $0.62  $0.44       12.3%"),
         "{}",
         first.stdout
     );
@@ -318,9 +268,7 @@ fn the_median_over_zones_outranks_the_book() {
     let refused = world.run(&["spot", "--today", "--from", &path]);
     assert_eq!(refused.code, 2);
     assert!(
-        refused
-            .stderr
-            .contains("spot_history.max`\n  caused by: `much` is not a decimal number"),
+        refused.stderr.contains("spot_history.max`\n  caused by: `much` is not a decimal number"),
         "{}",
         refused.stderr
     );
@@ -340,10 +288,7 @@ fn risk_decides_with_and_without_a_band() {
     };
     let unknown = json!("needs `--risk high`: interruption frequency is unknown");
     assert_eq!(verdict("c6i.12xlarge", "medium"), (Value::Null, unknown));
-    assert_eq!(
-        verdict("c6i.12xlarge", "high"),
-        (json!("high"), Value::Null)
-    );
+    assert_eq!(verdict("c6i.12xlarge", "high"), (json!("high"), Value::Null));
     let low = json!("needs `--risk medium`");
     assert_eq!(verdict("g5.xlarge", "low"), (Value::Null, low));
     assert_eq!(verdict("g5.xlarge", "high"), (json!("medium"), Value::Null));
@@ -354,17 +299,11 @@ fn without_a_price_there_is_nothing_to_say() {
     let refused = spot(&["--type", "p5.48xlarge", "--region", "cn-north-1"]);
     assert_eq!(refused.code, 4, "{}", refused.stderr);
     assert!(
-        refused
-            .stderr
-            .contains("error: no price for p5.48xlarge cn-north-1"),
+        refused.stderr.contains("error: no price for p5.48xlarge cn-north-1"),
         "{}",
         refused.stderr
     );
-    assert!(
-        refused.stdout.contains("not eligible"),
-        "{}",
-        refused.stdout
-    );
+    assert!(refused.stdout.contains("not eligible"), "{}", refused.stdout);
     let mut estate = tagged(json!({"gpucost:kind": "batch", "gpucost:restartable": "true"}));
     estate["instances"][0]["instance_type"] = json!("z9.large");
     let workload = workloads(&World::new(), &estate, &[]).remove(0);
@@ -377,34 +316,16 @@ fn without_a_price_there_is_nothing_to_say() {
 #[test]
 fn slips_are_refused() {
     for (arguments, error) in [
-        (
-            &["--type", "g5.xlrage"][..],
-            "no instance type `g5.xlrage` in the price catalog",
-        ),
+        (&["--type", "g5.xlrage"][..], "no instance type `g5.xlrage` in the price catalog"),
         (
             &["--type", "g5.xlarge", "--region", "us-east1"],
             "no region `us-east1` in the price catalog",
         ),
-        (
-            &["--type", "g5.xlarge", "--region", "all"],
-            "`--type` requires a single region",
-        ),
-        (
-            &["--type", "g5.xlarge", "--os", "macos"],
-            "`macos` is not an operating system",
-        ),
-        (
-            &["--type", "g5.xlarge", "--kind", "magic"],
-            "invalid value 'magic' for '--kind",
-        ),
-        (
-            &["--type", "g5.xlarge", "--nodes", "0"],
-            "invalid value '0' for '--nodes",
-        ),
-        (
-            &["--type", "g5.xlarge", "--demo"],
-            "the argument '--type <TYPE>' cannot be used",
-        ),
+        (&["--type", "g5.xlarge", "--region", "all"], "`--type` requires a single region"),
+        (&["--type", "g5.xlarge", "--os", "macos"], "`macos` is not an operating system"),
+        (&["--type", "g5.xlarge", "--kind", "magic"], "invalid value 'magic' for '--kind"),
+        (&["--type", "g5.xlarge", "--nodes", "0"], "invalid value '0' for '--nodes"),
+        (&["--type", "g5.xlarge", "--demo"], "the argument '--type <TYPE>' cannot be used"),
         (
             &["--demo", "--kind", "batch"],
             "the argument '--demo [<NAME>]' cannot be used with '--kind <KIND>'",
@@ -413,44 +334,22 @@ fn slips_are_refused() {
             &["--demo", "--nodes", "2"],
             "the argument '--demo [<NAME>]' cannot be used with '--nodes <N>'",
         ),
-        (
-            &["--restartable"],
-            "the following required arguments were not provided",
-        ),
-        (
-            &["--demo", "--checkpoint-cost", "0s"],
-            "invalid value '0s' for '--checkpoint-cost",
-        ),
-        (
-            &["--demo", "--checkpoint-cost", "60"],
-            "invalid value '60' for '--checkpoint-cost",
-        ),
-        (
-            &["--demo", "--restart-cost", "soon"],
-            "invalid value 'soon' for '--restart-cost",
-        ),
-        (
-            &["--demo", "--restart-cost", "auto"],
-            "invalid value 'auto' for '--restart-cost",
-        ),
+        (&["--restartable"], "the following required arguments were not provided"),
+        (&["--demo", "--checkpoint-cost", "0s"], "invalid value '0s' for '--checkpoint-cost"),
+        (&["--demo", "--checkpoint-cost", "60"], "invalid value '60' for '--checkpoint-cost"),
+        (&["--demo", "--restart-cost", "soon"], "invalid value 'soon' for '--restart-cost"),
+        (&["--demo", "--restart-cost", "auto"], "invalid value 'auto' for '--restart-cost"),
         (
             &["--demo", "--checkpoint-interval", "never"],
             "invalid value 'never' for '--checkpoint-interval",
         ),
-        (
-            &["--demo", "--max-price-age", "10d"],
-            "the oldest price is from",
-        ),
+        (&["--demo", "--max-price-age", "10d"], "the oldest price is from"),
     ] {
         let outcome = spot(arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stdout, "", "{arguments:?}");
         let expected = format!("error: {error}");
-        assert!(
-            outcome.stderr.starts_with(&expected),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.starts_with(&expected), "{arguments:?}: {}", outcome.stderr);
     }
 }
 
@@ -459,28 +358,15 @@ fn the_table_fits_and_says_why() {
     let table = spot(&["--demo", "quarter-used", "--risk", "high"]).stdout;
     let longest = table.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(100), "{table}");
-    let json = [
-        "--demo",
-        "quarter-used",
-        "--risk",
-        "high",
-        "--format",
-        "json",
-    ];
+    let json = ["--demo", "quarter-used", "--risk", "high", "--format", "json"];
     let document = spot(&json).json();
     let workloads = document["workloads"].as_array().expect("a list");
-    let eligible: Vec<&Value> = workloads
-        .iter()
-        .filter(|workload| workload["eligible"] == true)
-        .collect();
+    let eligible: Vec<&Value> =
+        workloads.iter().filter(|workload| workload["eligible"] == true).collect();
     let cents: i64 = eligible
         .iter()
         .map(|workload| {
-            (workload["effective_monthly_savings"]
-                .as_f64()
-                .expect("money")
-                * 100.0)
-                .round() as i64
+            (workload["effective_monthly_savings"].as_f64().expect("money") * 100.0).round() as i64
         })
         .sum();
     let digits: String = table
@@ -488,21 +374,14 @@ fn the_table_fits_and_says_why() {
         .next()
         .and_then(|line| line.split_once('$'))
         .map(|(_, rest)| {
-            rest.chars()
-                .take_while(|c| *c != ' ')
-                .filter(char::is_ascii_digit)
-                .collect()
+            rest.chars().take_while(|c| *c != ' ').filter(char::is_ascii_digit).collect()
         })
         .expect("a sum");
     assert_eq!(digits, cents.to_string());
     let (_, reasons) = table.split_once("\nNOT MOVED\n").expect("reasons");
     for workload in workloads {
         let name = workload["name"].as_str().expect("a name");
-        assert_eq!(
-            reasons.contains(name),
-            workload["eligible"] == false,
-            "{name}"
-        );
+        assert_eq!(reasons.contains(name), workload["eligible"] == false, "{name}");
     }
 }
 
@@ -545,9 +424,7 @@ fn the_report_moves_what_the_audit_moves_and_nothing_else() {
                     name.as_str().expect("a name")
                 );
                 assert!(
-                    row["caveats"][0]
-                        .as_str()
-                        .is_some_and(|caveat| caveat.starts_with(&unknown))
+                    row["caveats"][0].as_str().is_some_and(|caveat| caveat.starts_with(&unknown))
                 );
             }
         }
@@ -562,11 +439,8 @@ fn examples_in_the_page_print_what_it_shows() {
     assert_eq!(examples.len(), 2);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments: Vec<&str> = command
-            .strip_prefix("$ gpucost ")
-            .expect("a command of gpucost")
-            .split(' ')
-            .collect();
+        let arguments: Vec<&str> =
+            command.strip_prefix("$ gpucost ").expect("a command of gpucost").split(' ').collect();
         let printed = World::new().run(&arguments).stdout;
         crate::cli::pages::assert_shows("docs/levers/spot.md", shown, &printed);
     }
@@ -577,23 +451,10 @@ fn every_key_is_in_the_page() {
     let text = page("levers/spot.md");
     let quoted = quoted(&text);
     let fleet = spot(&["--demo", "--format", "json"]).json();
-    let mut keys: Vec<String> = fleet["workloads"][0]
-        .as_object()
-        .expect("keys")
-        .keys()
-        .cloned()
-        .collect();
+    let mut keys: Vec<String> =
+        fleet["workloads"][0].as_object().expect("keys").keys().cloned().collect();
     keys.extend(
-        [
-            "mean",
-            "now",
-            "min",
-            "max",
-            "p95",
-            "volatility_percent",
-            "spot",
-        ]
-        .map(str::to_owned),
+        ["mean", "now", "min", "max", "p95", "volatility_percent", "spot"].map(str::to_owned),
     );
     for key in keys {
         assert!(quoted.contains(key.as_str()), "{key} is not in the page");

@@ -14,10 +14,7 @@ fn cents(value: &Value) -> i64 {
 #[test]
 fn the_headline_percentage_is_rounded() {
     let summary = &DEMO.json()["summary"];
-    let (saved, cost) = (
-        cents(&summary["monthly_savings"]),
-        cents(&summary["monthly_cost"]),
-    );
+    let (saved, cost) = (cents(&summary["monthly_savings"]), cents(&summary["monthly_cost"]));
     // Tenths of a percent, half up, in whole numbers.
     let tenths = (2_000 * saved + cost) / (2 * cost);
     let expected = format!("can be saved ({}.{}%)", tenths / 10, tenths % 10);
@@ -26,11 +23,7 @@ fn the_headline_percentage_is_rounded() {
 
 #[test]
 fn the_cost_of_the_calls_is_rounded() {
-    for (cost, shown) in [
-        ("0.00839", "$0.0084"),
-        ("0.00835", "$0.0084"),
-        ("2", "$2.0000"),
-    ] {
+    for (cost, shown) in [("0.00839", "$0.0084"), ("0.00835", "$0.0084"), ("2", "$2.0000")] {
         let mut estate = one();
         estate["api"] = json!({"calls": 9, "retries": 0, "estimated_cost_usd": cost});
         let world = World::new();
@@ -44,9 +37,7 @@ fn the_cost_of_the_calls_is_rounded() {
 /// The commands that a report advises, as a shell reads them, without `gpucost`.
 fn advised(table: &str) -> Vec<Vec<String>> {
     let (_, next) = table.split_once("\nNEXT\n").expect("a section NEXT");
-    let commands = next
-        .lines()
-        .take_while(|line| line.starts_with("  gpucost "));
+    let commands = next.lines().take_while(|line| line.starts_with("  gpucost "));
     commands
         .map(|line| {
             let command = line.trim();
@@ -92,10 +83,7 @@ fn next_names_commands_for_the_same_scope() {
     assert_eq!(commands.len(), 3, "{}", outcome.stdout);
     for command in &commands[..2] {
         for word in &typed[1..typed.len() - 1] {
-            assert!(
-                command.iter().any(|given| given == word),
-                "{word:?} is not in {command:?}"
-            );
+            assert!(command.iter().any(|given| given == word), "{word:?} is not in {command:?}");
         }
     }
     let wide = run(&world, &commands[0]);
@@ -112,15 +100,10 @@ fn next_names_commands_for_the_same_scope() {
 fn next_does_not_tell_what_was_typed_when_the_report_is_redacted() {
     let world = World::new();
     let path = world.estate("falcon.json", &one());
-    let arguments = [
-        "audit", "--from", &path, "--tag", "Name=one", "--redact", "--all",
-    ];
+    let arguments = ["audit", "--from", &path, "--tag", "Name=one", "--redact", "--all"];
     let table = world.run(&arguments).stdout;
     let (_, next) = table.split_once("\nNEXT\n").expect("a section NEXT");
-    assert!(
-        next.contains("gpucost audit --from FILE --tag K=V --redact --format wide"),
-        "{next}"
-    );
+    assert!(next.contains("gpucost audit --from FILE --tag K=V --redact --format wide"), "{next}");
     assert!(!table.contains("falcon") && !table.contains("Name=one"));
 }
 
@@ -176,11 +159,7 @@ fn ignored_workloads_are_shown_with_their_reason() {
     let mut estate = one();
     estate["instances"][0]["tags"]["gpucost:ignore"] = json!("standby until March");
     let path = world.estate("estate.json", &estate);
-    let run = |format: &str| {
-        world
-            .run(&["audit", "--from", &path, "--format", format])
-            .stdout
-    };
+    let run = |format: &str| world.run(&["audit", "--from", &path, "--format", format]).stdout;
     assert!(run("table").contains("a tag takes it out of advice"));
     let wide = run("wide");
     let has_both = |line: &str| line.contains("one") && line.contains("standby until March");

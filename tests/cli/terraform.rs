@@ -46,14 +46,7 @@ expires = 2025-12-31
 /// Checks a plan by a policy.
 pub fn check(world: &World, policy: &str, plan: &str, more: &[&str]) -> Outcome {
     let policy = world.file("gpucost-policy.toml", policy);
-    let mut arguments = vec![
-        "check",
-        "--policy",
-        &policy,
-        "--offline",
-        "--terraform-plan",
-        plan,
-    ];
+    let mut arguments = vec!["check", "--policy", &policy, "--offline", "--terraform-plan", plan];
     arguments.extend(more);
     world.run(&arguments)
 }
@@ -89,56 +82,29 @@ fn the_plan_with_gpus_costs_what_a_hand_works_out() {
         // 1.006 × 730
         ("aws_instance.instance_1", known(734.38, 734.38, 0.0)),
         // 21.957642 × 730 = 16 029.07866
-        (
-            "aws_instance.instance_2",
-            [None, Some(16_029.08), Some(16_029.08)],
-        ),
+        ("aws_instance.instance_2", [None, Some(16_029.08), Some(16_029.08)]),
         // 5.672 × 730
-        (
-            "aws_instance.instance_counted[1]",
-            known(734.38, 4_140.56, 3_406.18),
-        ),
+        ("aws_instance.instance_counted[1]", known(734.38, 4_140.56, 3_406.18)),
         // 0.526 × 730 and 0.8048 × 730 = 587.504
-        (
-            "aws_instance.instance_named[\"test.1\"]",
-            known(383.98, 587.50, 203.52),
-        ),
+        ("aws_instance.instance_named[\"test.1\"]", known(383.98, 587.50, 203.52)),
         // spot: 4.4267 × 730 = 3 231.491
-        (
-            "aws_instance.instance_named[\"test.2\"]",
-            [None, Some(3_231.49), Some(3_231.49)],
-        ),
+        ("aws_instance.instance_named[\"test.2\"]", [None, Some(3_231.49), Some(3_231.49)]),
         // 12.24 × 730
         (
             "module.instances.aws_instance.module_instance_1",
             [Some(8_935.20), None, Some(-8_935.20)],
         ),
-        (
-            "module.instances.aws_instance.module_instance_2",
-            [None, None, None],
-        ),
-        (
-            "module.instances.aws_instance.module_instance_counted[0]",
-            known(734.38, 734.38, 0.0),
-        ),
+        ("module.instances.aws_instance.module_instance_2", [None, None, None]),
+        ("module.instances.aws_instance.module_instance_counted[0]", known(734.38, 734.38, 0.0)),
         (
             "module.instances.aws_instance.module_instance_counted[1]",
             [None, Some(734.38), Some(734.38)],
         ),
-        (
-            "module.instances.aws_instance.module_instance_named[\"test.2\"]",
-            [None, None, None],
-        ),
+        ("module.instances.aws_instance.module_instance_named[\"test.2\"]", [None, None, None]),
         // one on-demand, half of two more: (2 × 4.6016 + 3.64416) × 730 = 9 378.5728
-        (
-            "aws_autoscaling_group.node",
-            [None, Some(9_378.57), Some(9_378.57)],
-        ),
+        ("aws_autoscaling_group.node", [None, Some(9_378.57), Some(9_378.57)]),
         // 2 × 1.006 × 730, and 4 ×
-        (
-            "aws_eks_node_group.gpu",
-            known(1_468.76, 2_937.52, 1_468.76),
-        ),
+        ("aws_eks_node_group.gpu", known(1_468.76, 2_937.52, 1_468.76)),
     ] {
         assert_eq!(figures(&document, address), expected, "{address}");
     }
@@ -149,29 +115,18 @@ fn the_plan_with_gpus_costs_what_a_hand_works_out() {
         json!([{"currency": "USD", "monthly_before": 12_991.08, "monthly_after": 38_507.86,
                 "monthly_delta": 25_516.78}])
     );
-    assert_eq!(
-        (&plan["instances_before"], &plan["instances_after"]),
-        (&json!(7), &json!(16))
-    );
+    assert_eq!((&plan["instances_before"], &plan["instances_after"]), (&json!(7), &json!(16)));
     assert_eq!(plan["unpriced"], 2);
     let gaps: Vec<(&str, &str)> = document["gaps"]
         .as_array()
         .expect("gaps")
         .iter()
-        .map(|gap| {
-            (
-                gap["where"].as_str().expect("text"),
-                gap["reason"].as_str().expect("text"),
-            )
-        })
+        .map(|gap| (gap["where"].as_str().expect("text"), gap["reason"].as_str().expect("text")))
         .collect();
     assert_eq!(
         gaps,
         [
-            (
-                "module.instances.aws_instance.module_instance_2",
-                "known only after apply"
-            ),
+            ("module.instances.aws_instance.module_instance_2", "known only after apply"),
             (
                 "module.instances.aws_instance.module_instance_named[\"test.2\"]",
                 "p9.48xlarge is not in the bundled catalog, and appears to be accelerated"
@@ -194,28 +149,15 @@ fn rows_sum_to_the_totals() {
     }
     let document = check(&world, OPEN, &fixture(), &["--format", "json"]).json();
     let rows = document["plan"]["changes"].as_array().expect("rows");
-    let cents = |value: &Value| {
-        value
-            .as_f64()
-            .map_or(0, |value| (value * 100.0).round() as i64)
-    };
+    let cents = |value: &Value| value.as_f64().map_or(0, |value| (value * 100.0).round() as i64);
     let sum = |of: &dyn Fn(&Value) -> i64| rows.iter().map(of).sum::<i64>();
     let total = &document["plan"]["totals"][0];
-    assert_eq!(
-        sum(&|row| cents(&row["before"]["monthly_cost"])),
-        cents(&total["monthly_before"])
-    );
+    assert_eq!(sum(&|row| cents(&row["before"]["monthly_cost"])), cents(&total["monthly_before"]));
     for key in ["monthly_before", "monthly_after"] {
         assert_eq!(sum(&|row| cents(&row[key])), cents(&total[key]), "{key}");
     }
-    assert_eq!(
-        sum(&|row| cents(&row["after"]["monthly_cost"])),
-        cents(&total["monthly_after"])
-    );
-    assert_eq!(
-        sum(&|row| cents(&row["monthly_delta"])),
-        cents(&total["monthly_delta"])
-    );
+    assert_eq!(sum(&|row| cents(&row["after"]["monthly_cost"])), cents(&total["monthly_after"]));
+    assert_eq!(sum(&|row| cents(&row["monthly_delta"])), cents(&total["monthly_delta"]));
 }
 
 #[test]
@@ -247,15 +189,9 @@ fn the_policy_applies_to_what_the_plan_leaves() {
     // 38 507.86 − 20 000, and 38 507.86 − 12 991.08
     assert_eq!(budget["monthly"], 18_507.86);
     let title = budget["title"].as_str().expect("a title");
-    assert!(
-        title.ends_with("the plan changes it by +$25,516.78"),
-        "{title}"
-    );
+    assert!(title.ends_with("the plan changes it by +$25,516.78"), "{title}");
     let address = document["violations"][1]["place"]["address"].as_str();
-    assert_eq!(
-        address,
-        Some("module.instances.aws_instance.module_instance_named[\"test.2\"]")
-    );
+    assert_eq!(address, Some("module.instances.aws_instance.module_instance_named[\"test.2\"]"));
     assert_eq!(
         listed("notices"),
         [named("policy/required-tags", "aws_instance.instance_1")],
@@ -264,10 +200,7 @@ fn the_policy_applies_to_what_the_plan_leaves() {
     assert_eq!(document["suppressed"][0]["owner"], "vision@example.com");
     assert_eq!(document["unjudged"], json!(["policy/waste"]));
     let lacking = document["missing_data"][0]["where"].as_str();
-    assert_eq!(
-        lacking,
-        Some("module.instances.aws_instance.module_instance_2")
-    );
+    assert_eq!(lacking, Some("module.instances.aws_instance.module_instance_2"));
 }
 
 #[test]
@@ -325,10 +258,7 @@ fn half_a_row_is_in_no_sum() {
     assert_eq!(total["monthly_after"], 734.38, "{total}");
     let comment = check(&world, OPEN, &path, &["--format", "markdown"]).stdout;
     let headline = comment.lines().nth(1).expect("a headline");
-    assert!(
-        headline.contains(" +\\$734.38 per month where priced; "),
-        "{headline}"
-    );
+    assert!(headline.contains(" +\\$734.38 per month where priced; "), "{headline}");
 }
 
 /// A change of one instance in us-east-1.
@@ -355,25 +285,14 @@ fn a_cpu_type_that_goes_or_comes_with_an_update_is_in_the_delta() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let checked = outcome.json();
     // 0.8064 × 730 = 588.672; 0.4032 × 730 = 294.336
-    assert_eq!(
-        figures(&checked, "aws_instance.up"),
-        [Some(588.67), Some(734.38), Some(145.71)]
-    );
+    assert_eq!(figures(&checked, "aws_instance.up"), [Some(588.67), Some(734.38), Some(145.71)]);
     assert_eq!(
         figures(&checked, "aws_instance.down"),
         [Some(4_140.56), Some(294.34), Some(-3_846.22)]
     );
-    assert_eq!(
-        figures(&checked, "aws_instance.old"),
-        [None, Some(734.38), None],
-        "it is not free"
-    );
+    assert_eq!(figures(&checked, "aws_instance.old"), [None, Some(734.38), None], "it is not free");
     let plan = &checked["plan"];
-    assert_eq!(
-        plan["changes"].as_array().map(Vec::len),
-        Some(3),
-        "a CPU resource stays out"
-    );
+    assert_eq!(plan["changes"].as_array().map(Vec::len), Some(3), "a CPU resource stays out");
     // 588.67 + 4 140.56, 734.38 + 294.34, and 145.71 − 3 846.22
     assert_eq!(
         plan["totals"],
@@ -382,10 +301,7 @@ fn a_cpu_type_that_goes_or_comes_with_an_update_is_in_the_delta() {
     );
     assert_eq!(plan["unpriced"], 1);
     assert_eq!(checked["gaps"][0]["where"], "aws_instance.old");
-    assert_eq!(
-        checked["gaps"][0]["reason"],
-        "m5.large is not in the bundled catalog"
-    );
+    assert_eq!(checked["gaps"][0]["reason"], "m5.large is not in the bundled catalog");
     let rows = plan["changes"].as_array().expect("rows").iter();
     let has_none = |side: &Value| side["gpus"] == 0.0;
     let of_cpu = rows.filter(|row| has_none(&row["before"]) || has_none(&row["after"]));
@@ -410,10 +326,7 @@ fn a_cpu_type_at_one_end_is_no_gpu_instance() {
     assert_eq!(outcome.code, 100, "{}", outcome.stderr);
     let report = outcome.json();
     let title = report["violations"][0]["title"].as_str().expect("a title");
-    assert!(
-        title.ends_with("the plan changes it by +$145.71"),
-        "{title}"
-    );
+    assert!(title.ends_with("the plan changes it by +$145.71"), "{title}");
     // The GPU instance is new in the region and without the tag.
     let region = "[deny]\nregions = [\"us-*\"]\n";
     assert_eq!(check(&world, region, &up, &[]).code, 100);
@@ -453,28 +366,14 @@ fn what_is_missing_makes_a_rule_incomplete() {
     let budget = "[[budget]]\nmonthly_limit = 1000\n";
     let without = check(&world, budget, &path, &[]);
     assert_eq!(without.code, 3, "{}", without.stdout);
-    assert!(
-        without.stdout.contains("hint: set it with `--region`"),
-        "{}",
-        without.stdout
-    );
-    assert_eq!(
-        check(&world, budget, &path, &["--region", "us-east-1"]).code,
-        0
-    );
+    assert!(without.stdout.contains("hint: set it with `--region`"), "{}", without.stdout);
+    assert_eq!(check(&world, budget, &path, &["--region", "us-east-1"]).code, 0);
     assert_eq!(check(&world, budget, &path, &["--region", "all"]).code, 2);
     let policy = "[tags]\nrequired = [\"team\"]\n";
     let tags = check(&world, policy, &path, &["--format", "json"]);
     assert_eq!(tags.code, 3);
-    assert!(
-        tags.stdout
-            .contains("the tag team is known only after apply")
-    );
-    assert_eq!(
-        check(&world, OPEN, &path, &[]).code,
-        3,
-        "its region is unknown"
-    );
+    assert!(tags.stdout.contains("the tag team is known only after apply"));
+    assert_eq!(check(&world, OPEN, &path, &[]).code, 3, "its region is unknown");
 }
 
 #[test]
@@ -483,11 +382,7 @@ fn prices_of_a_plan_may_be_too_old() {
     // The oldest is a spot price of 12 May, 192 days before 20 November.
     for (days, code) in [(192, 0), (191, 100)] {
         let policy = format!("[prices]\nmax_age = \"{days}d\"\n");
-        assert_eq!(
-            check(&world, &policy, &fixture(), &[]).code,
-            code,
-            "{days} days"
-        );
+        assert_eq!(check(&world, &policy, &fixture(), &[]).code, code, "{days} days");
     }
 }
 
@@ -497,25 +392,18 @@ fn the_example_in_the_page_of_plans_is_what_is_printed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/terraform.md");
     let page = std::fs::read_to_string(path).expect("the page");
     let block = |language: &str| {
-        let (_, rest) = page
-            .split_once(&format!("```{language}\n"))
-            .expect("a block");
+        let (_, rest) = page.split_once(&format!("```{language}\n")).expect("a block");
         rest.split_once("```").expect("the block ends").0.to_owned()
     };
     let world = World::new();
     world.file("gpucost-policy.toml", block("toml"));
     let shown = block("text");
     let (command, _) = shown.split_once('\n').expect("a command");
-    let arguments: Vec<&str> = command
-        .strip_prefix("$ gpucost ")
-        .expect("a command of gpucost")
-        .split(' ')
-        .collect();
+    let arguments: Vec<&str> =
+        command.strip_prefix("$ gpucost ").expect("a command of gpucost").split(' ').collect();
     let outcome = world.run(&arguments);
-    let printed = format!(
-        "{command}\n{}{}$ echo $?\n{}\n",
-        outcome.stdout, outcome.stderr, outcome.code
-    );
+    let printed =
+        format!("{command}\n{}{}$ echo $?\n{}\n", outcome.stdout, outcome.stderr, outcome.code);
     crate::cli::pages::assert_shows("docs/terraform.md", &shown, &printed);
 }
 

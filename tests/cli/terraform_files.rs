@@ -22,25 +22,16 @@ fn plans_without_gpus_say_so_and_pass() {
             "provider_name": format!("registry.terraform.io/hashicorp/{provider}"),
             "change": {"actions": ["create"], "before": null, "after": after, "after_unknown": {}}})
     };
-    let google = resource(
-        "google",
-        "google_compute_instance",
-        json!({"machine_type": "e2-standard-4"}),
-    );
+    let google =
+        resource("google", "google_compute_instance", json!({"machine_type": "e2-standard-4"}));
     let azure = resource("azurerm", "azurerm_linux_virtual_machine", json!({}));
     let small = resource("aws", "aws_instance", json!({"instance_type": "m5.large"}));
     for (changes, words) in [
         (vec![], "the plan contains no resources"),
-        (
-            vec![google, azure],
-            "resources of azurerm, google; gpucost reads only AWS resources",
-        ),
+        (vec![google, azure], "resources of azurerm, google; gpucost reads only AWS resources"),
         (vec![small], "the plan contains no GPU instances"),
     ] {
-        let path = document(
-            &world,
-            &json!({"format_version": "1.2", "resource_changes": changes}),
-        );
+        let path = document(&world, &json!({"format_version": "1.2", "resource_changes": changes}));
         let outcome = check(&world, OPEN, &path, &[]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert!(outcome.stderr.contains("nothing to check: the plan "));
@@ -57,21 +48,10 @@ fn recorded_plans_are_read_and_run_no_gpus() {
     let test = "recorded_plans_are_read_and_run_no_gpus";
     let world = World::new();
     if let Some(path) = recorded(test, "infracost_example_plan.json") {
-        let outcome = check(
-            &world,
-            OPEN,
-            path.to_str().expect("UTF-8"),
-            &["--format", "json"],
-        );
+        let outcome = check(&world, OPEN, path.to_str().expect("UTF-8"), &["--format", "json"]);
         let document = outcome.json();
-        assert_eq!(
-            (outcome.code, &document["plan"]["resources"]),
-            (0, &json!(2))
-        );
-        assert_eq!(
-            document["plan"]["nothing"],
-            "the plan contains no GPU instances"
-        );
+        assert_eq!((outcome.code, &document["plan"]["resources"]), (0, &json!(2)));
+        assert_eq!(document["plan"]["nothing"], "the plan contains no GPU instances");
     }
     if let Some(path) = recorded(test, "infracost_terraform_v0.14_plan.json.gz") {
         let name = path.to_str().expect("UTF-8");
@@ -79,9 +59,7 @@ fn recorded_plans_are_read_and_run_no_gpus() {
         assert_eq!(document["plan"]["resources"], 26, "as it is, compressed");
         let mut text = String::new();
         let file = std::fs::File::open(&path).expect("readable");
-        GzDecoder::new(file)
-            .read_to_string(&mut text)
-            .expect("a compressed file");
+        GzDecoder::new(file).read_to_string(&mut text).expect("a compressed file");
         let path = world.file("v0.14.json", &text);
         let document = check(&world, OPEN, &path, &["--format", "json"]).json();
         assert_eq!(document["plan"]["resources"], 26);
@@ -90,10 +68,7 @@ fn recorded_plans_are_read_and_run_no_gpus() {
         let path = world.file("gpus.json", text.replace("t3.nano", "g5.xlarge"));
         let document = check(&world, OPEN, &path, &["--format", "json"]).json();
         let plan = &document["plan"];
-        assert_eq!(
-            (&plan["instances_before"], &plan["instances_after"]),
-            (&json!(6), &json!(12))
-        );
+        assert_eq!((&plan["instances_before"], &plan["instances_after"]), (&json!(6), &json!(12)));
         // 6 × 734.38 and 12 × 734.38
         assert_eq!(plan["totals"][0]["monthly_before"], 4_406.28);
         assert_eq!(plan["totals"][0]["monthly_after"], 8_812.56);
@@ -106,20 +81,16 @@ fn hostile_names_reach_nothing_as_they_are() {
     let long = "x".repeat(10_000);
     let tags = json!({"a\u{1b}[2J": "<script>", "long": long, "=1+1": "|`\n", "rtl\u{202e}": ""});
     let name = |key: &str| format!("aws_instance.a[\"{key}\"]");
-    let changes: Vec<Value> = [
-        "\u{1b}[31m",
-        "a\nb|`<script>alert(1)</script>",
-        "\u{202e}gpj",
-        &long,
-    ]
-    .iter()
-    .map(|key| {
-        json!({"address": name(key), "mode": "managed", "type": "aws_instance",
+    let changes: Vec<Value> =
+        ["\u{1b}[31m", "a\nb|`<script>alert(1)</script>", "\u{202e}gpj", &long]
+            .iter()
+            .map(|key| {
+                json!({"address": name(key), "mode": "managed", "type": "aws_instance",
                 "change": {"actions": ["create"], "before": null, "after_unknown": {},
                     "after": {"instance_type": "p5.48xlarge\u{9b}31m", "tags_all": tags,
                               "availability_zone": "us-east-1a\u{7}"}}})
-    })
-    .collect();
+            })
+            .collect();
     let plan = json!({"format_version": "1.2", "terraform_version": "1\u{1b}[5m",
         "resource_changes": changes});
     let path = document(&world, &plan);
@@ -129,48 +100,27 @@ fn hostile_names_reach_nothing_as_they_are() {
         let outcome = check(&world, policy, &path, &["--format", format]);
         assert_eq!(outcome.code, 100, "{}", outcome.stderr);
         for text in [&outcome.stdout, &outcome.stderr] {
-            let unsafe_one = text
-                .chars()
-                .find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+            let unsafe_one =
+                text.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
             assert_eq!(unsafe_one, None, "{format}");
         }
         if format == "table" {
-            assert!(
-                outcome
-                    .stdout
-                    .lines()
-                    .all(|line| line.chars().count() <= 100)
-            );
+            assert!(outcome.stdout.lines().all(|line| line.chars().count() <= 100));
         }
     }
     let document = check(&world, policy, &path, &["--format", "json"]).json();
     let rows = document["plan"]["changes"].as_array().expect("rows");
-    assert!(
-        rows.iter().any(|row| row["address"] == name(&long)),
-        "whole in JSON"
-    );
+    assert!(rows.iter().any(|row| row["address"] == name(&long)), "whole in JSON");
 }
 
 #[test]
 fn files_that_are_no_plan_are_the_users_slip() {
     let world = World::new();
     for (bytes, words) in [
-        (
-            &b"PK\x03\x04"[..],
-            "is a binary Terraform plan file, not a JSON plan",
-        ),
-        (
-            b"{\"format_version\":\"1.0\",\"values\":{}}",
-            "is a Terraform state",
-        ),
-        (
-            b"{\"format_version\":\"7.0\"}",
-            "format version 7.0 is newer",
-        ),
-        (
-            b"{\"format_version\":\"1.0\",\n \"resource_changes\": [",
-            "line 2",
-        ),
+        (&b"PK\x03\x04"[..], "is a binary Terraform plan file, not a JSON plan"),
+        (b"{\"format_version\":\"1.0\",\"values\":{}}", "is a Terraform state"),
+        (b"{\"format_version\":\"7.0\"}", "format version 7.0 is newer"),
+        (b"{\"format_version\":\"1.0\",\n \"resource_changes\": [", "line 2"),
     ] {
         let path = world.file("plan.json", bytes);
         let outcome = check(&world, OPEN, &path, &[]);
@@ -180,11 +130,7 @@ fn files_that_are_no_plan_are_the_users_slip() {
     }
     let missing = check(&world, OPEN, &world.path("none.json"), &[]);
     assert_eq!(missing.code, 2);
-    assert!(
-        missing.stderr.starts_with("error: cannot read the plan "),
-        "{}",
-        missing.stderr
-    );
+    assert!(missing.stderr.starts_with("error: cannot read the plan "), "{}", missing.stderr);
     assert_eq!(check(&world, OPEN, &fixture(), &["--demo"]).code, 2);
 }
 
@@ -192,15 +138,7 @@ fn program(world: &World, plan: &str) -> Command {
     let policy = world.file("gpucost-policy.toml", OPEN);
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     command
-        .args([
-            "check",
-            "--policy",
-            &policy,
-            "--offline",
-            "--format",
-            "json",
-            "--terraform-plan",
-        ])
+        .args(["check", "--policy", &policy, "--offline", "--format", "json", "--terraform-plan"])
         .arg(plan)
         .env_clear()
         .stdout(Stdio::piped())
@@ -212,10 +150,7 @@ fn program(world: &World, plan: &str) -> Command {
 fn a_plan_may_come_over_stdin() {
     let world = World::new();
     let plan = std::fs::File::open(fixture()).expect("the fixture");
-    let output = program(&world, "-")
-        .stdin(plan)
-        .output()
-        .expect("it starts");
+    let output = program(&world, "-").stdin(plan).output().expect("it starts");
     assert_eq!(output.status.code(), Some(0));
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["plan"]["file"], "stdin");
@@ -231,9 +166,7 @@ const MOST_KIB: u64 = 8 << 10;
 #[cfg(target_os = "linux")]
 fn held_kib(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
@@ -254,11 +187,8 @@ fn a_large_plan_is_read_as_a_stream() {
         "change": {"actions": ["no-op"], "before": {"policy": "B".repeat(1 << 20)},
                    "after": {"policy": "B".repeat(1 << 20)}, "after_unknown": {}}})
     .to_string();
-    write!(
-        file,
-        "{{\"format_version\":\"1.2\",\"planned_values\":{{}},\"resource_changes\":["
-    )
-    .expect("room");
+    write!(file, "{{\"format_version\":\"1.2\",\"planned_values\":{{}},\"resource_changes\":[")
+        .expect("room");
     let mut written = 0;
     let mut boxes = 0;
     while written < LARGE {

@@ -50,10 +50,7 @@ fn a_plan_of_another_provider_is_no_plan_that_is_kept() {
     let verdict = format!("### ℹ️ nothing to check: {reason}; 0 resources with GPUs, as of ");
     assert!(headline.starts_with(&verdict), "{headline}");
     let junit = shown(&[of_google()], "junit").stdout;
-    assert!(
-        junit.contains("<skipped message=\"nothing to check: "),
-        "{junit}"
-    );
+    assert!(junit.contains("<skipped message=\"nothing to check: "), "{junit}");
 }
 
 #[test]
@@ -65,10 +62,7 @@ fn what_another_provider_runs_beside_is_named() {
         let without_gpu = shown(&[of_aws("m5.large"), of_google()], format).stdout;
         let words: Vec<&str> = without_gpu.split_whitespace().collect();
         let nothing = format!("the plan contains no AWS GPU instances, and {said}");
-        assert!(
-            words.join(" ").contains(&nothing),
-            "{format}: {without_gpu}"
-        );
+        assert!(words.join(" ").contains(&nothing), "{format}: {without_gpu}");
     }
     let random = resource("random", "random_pet", json!({}));
     for format in FORMATS {
@@ -119,10 +113,7 @@ fn without_a_policy_the_difference_is_shown_and_nothing_is_demanded() {
     };
     let outcome = run(&[]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    for part in [
-        "+$25,516.78 per month where priced; no policy; ",
-        "TOTAL  per month",
-    ] {
+    for part in ["+$25,516.78 per month where priced; no policy; ", "TOTAL  per month"] {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
     assert!(!outcome.stdout.contains("RULES"), "{}", outcome.stdout);
@@ -147,14 +138,7 @@ fn the_starter_policy_has_a_rule_for_plans() {
     let world = World::new();
     assert_eq!(world.run(&["check", "init"]).code, 0);
     let plan = fixture();
-    let outcome = world.run(&[
-        "check",
-        "--offline",
-        "--terraform-plan",
-        &plan,
-        "--format",
-        "json",
-    ]);
+    let outcome = world.run(&["check", "--offline", "--terraform-plan", &plan, "--format", "json"]);
     // 38,507.86 of at most 50,000; two rows have no price.
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let document = outcome.json();
@@ -203,26 +187,16 @@ fn rules_that_need_measurements_are_named_in_every_format() {
         assert!(text.contains(&said), "{format}: {text}");
     }
     let github = of("github");
-    assert!(
-        github.contains("::notice title=not evaluated::not evaluated"),
-        "{github}"
-    );
+    assert!(github.contains("::notice title=not evaluated::not evaluated"), "{github}");
     let log: Value = serde_json::from_str(&of("sarif")).expect("JSON");
     let notes = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"];
-    assert_eq!(
-        *notes,
-        json!([{"level": "note", "message": {"text": said}}])
-    );
+    assert_eq!(*notes, json!([{"level": "note", "message": {"text": said}}]));
     let junit = of("junit");
     let document = roxmltree::Document::parse(&junit).expect("XML");
     let skipped = document
         .descendants()
         .filter(|element| element.has_tag_name("skipped"))
-        .map(|element| {
-            element
-                .parent()
-                .and_then(|case| case.attribute("classname"))
-        });
+        .map(|element| element.parent().and_then(|case| case.attribute("classname")));
     let skipped: Vec<&str> = skipped.map(|rule| rule.expect("a rule")).collect();
     assert_eq!(skipped.join(", "), rules);
 }

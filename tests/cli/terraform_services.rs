@@ -35,8 +35,7 @@ pub fn checked(policy: &str, changes: &[Value]) -> Outcome {
 pub fn gaps(report: &Value) -> Vec<(String, String)> {
     let text = |gap: &Value, key: &str| gap[key].as_str().expect("text").to_owned();
     let list = report["gaps"].as_array().expect("a list").iter();
-    list.map(|gap| (text(gap, "where"), text(gap, "reason")))
-        .collect()
+    list.map(|gap| (text(gap, "where"), text(gap, "reason"))).collect()
 }
 
 /// Hourly rates of the catalog in us-east-1: p4d.24xlarge 21.957642, p3.2xlarge 3.06,
@@ -110,10 +109,7 @@ fn emr_costs_its_instances_and_a_fee_that_is_a_gap() {
     assert_eq!(figures(&report, core)[1], Some(11_423.04));
     assert_eq!(report["plan"]["totals"][0]["monthly_after"], 11_807.02);
     let fee = "the fees of Amazon EMR are not in the catalog".to_owned();
-    assert_eq!(
-        gaps(&report),
-        [(core.to_owned(), fee.clone()), (master.to_owned(), fee)]
-    );
+    assert_eq!(gaps(&report), [(core.to_owned(), fee.clone()), (master.to_owned(), fee)]);
     // What is known may be too much already.
     let tight = "[[budget]]\nmonthly_limit = 11_000\n";
     assert_eq!(checked(tight, &[cluster]).code, 100);
@@ -324,10 +320,7 @@ fn every_kind_has_a_price_or_is_a_gap_with_its_address() {
     for row in table.split("    kind(\"").skip(1) {
         let mut texts = row.split('"').step_by(2);
         let (resource_type, block) = (texts.next(), texts.next());
-        let row = (
-            resource_type.expect("a type").to_owned(),
-            block.expect("a block"),
-        );
+        let row = (resource_type.expect("a type").to_owned(), block.expect("a block"));
         assert!(seen.contains(&row), "{row:?}");
     }
 }
@@ -384,10 +377,7 @@ fn an_endpoint_costs_what_a_price_of_its_component_says() {
 fn a_denied_type_is_denied_though_it_has_no_price() {
     let fleet = json!({"ec2_instance_type": "g4dn.xlarge"});
     let changes = [of_aws("aws_gamelift_fleet.f", fleet)];
-    assert_eq!(
-        checked("[deny]\ntypes = [\"g4dn.*\"]\n", &changes).code,
-        100
-    );
+    assert_eq!(checked("[deny]\ntypes = [\"g4dn.*\"]\n", &changes).code, 100);
     assert_eq!(checked("[deny]\ntypes = [\"p4d.*\"]\n", &changes).code, 0);
 }
 
@@ -427,10 +417,7 @@ fn services_on_cpus_are_no_gaps() {
     let outcome = checked(ROOM, &changes);
     assert_eq!(outcome.code, 0, "{}", outcome.stdout);
     let report = outcome.json();
-    assert_eq!(
-        report["plan"]["nothing"],
-        "the plan contains no GPU instances"
-    );
+    assert_eq!(report["plan"]["nothing"], "the plan contains no GPU instances");
     assert!(gaps(&report).is_empty());
 }
 
@@ -496,10 +483,7 @@ fn an_action_that_nobody_knows_is_a_change() {
 #[test]
 fn a_stack_whose_template_is_known_only_after_apply_may_run_anything() {
     let world = World::new();
-    for (unknown, code) in [
-        (json!({"template_body": true}), 3),
-        (json!({"id": true}), 0),
-    ] {
+    for (unknown, code) in [(json!({"template_body": true}), 3), (json!({"id": true}), 0)] {
         let change = json!({"address": "aws_cloudformation_stack.a", "mode": "managed",
             "type": "aws_cloudformation_stack", "change": {"actions": ["create"],
                 "before": null, "after": {"name": "s"}, "after_unknown": unknown}});

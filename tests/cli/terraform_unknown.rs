@@ -61,11 +61,7 @@ fn an_unknown_tenancy_leaves_a_budget_open() {
     assert_eq!(outcome.code, 3, "{}", outcome.stdout);
     let said = "tenancy of aws_instance.a: known only after apply";
     assert!(outcome.stdout.contains(said), "{}", outcome.stdout);
-    assert!(
-        outcome.stdout.contains("p4d.24xlarge"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.contains("p4d.24xlarge"), "{}", outcome.stdout);
 }
 
 /// What a resource costs after the plan is unknown: it does not go.
@@ -95,10 +91,7 @@ fn a_row_that_is_half_known_pays_for_no_other() {
     // 5.672 × 730, and not less 21.957642 × 730.
     assert_eq!(report["plan"]["unpriced"], 1);
     let title = report["violations"][0]["title"].as_str().expect("text");
-    assert!(
-        title.ends_with("the plan changes it by +$4,140.56"),
-        "{title}"
-    );
+    assert!(title.ends_with("the plan changes it by +$4,140.56"), "{title}");
     assert_eq!(report["plan"]["totals"][0]["monthly_delta"], 4_140.56);
 
     // What it cost before is unknown: nobody can say that it costs no more.
@@ -110,11 +103,7 @@ fn a_row_that_is_half_known_pays_for_no_other() {
     ),]));
     assert_eq!(code, 3, "{report}");
     assert_eq!(report["violations"], json!([]));
-    assert_eq!(
-        report["missing_data"].as_array().map(Vec::len),
-        Some(1),
-        "{report}"
-    );
+    assert_eq!(report["missing_data"].as_array().map(Vec::len), Some(1), "{report}");
 }
 
 /// What is usual to strip secrets: `jq 'del(.configuration)'`.
@@ -123,18 +112,13 @@ fn a_plan_without_its_configuration_keeps_its_types_and_its_cost() {
     let world = World::new();
     let text = std::fs::read_to_string(fixture()).expect("the fixture");
     let mut plan: Value = serde_json::from_str(&text).expect("JSON");
-    plan.as_object_mut()
-        .expect("an object")
-        .remove("configuration");
+    plan.as_object_mut().expect("an object").remove("configuration");
     let path = document(&world, &plan);
     let more = ["--region", "us-east-1", "--format", "json"];
     let outcome = check(&world, DENIED, &path, &more);
     assert_eq!(outcome.code, 100, "{}", outcome.stderr);
     let document = outcome.json();
-    assert_eq!(
-        document["violations"][0]["scope"],
-        "aws_instance.instance_2"
-    );
+    assert_eq!(document["violations"][0]["scope"], "aws_instance.instance_2");
     // The same as with it; by hand in tests/cli/terraform.rs.
     let totals = &document["plan"]["totals"][0];
     assert_eq!(totals["monthly_before"], 12_991.08);
@@ -200,9 +184,7 @@ fn a_template_with_another_type_leaves_rules_open_without_its_group() {
             };
             let document = outcome.json();
             let missing = document["missing_data"].as_array().expect("a list");
-            let named = missing
-                .iter()
-                .flat_map(|gap| gap["rules"].as_array().expect("rules"));
+            let named = missing.iter().flat_map(|gap| gap["rules"].as_array().expect("rules"));
             let mut named: Vec<&str> = named.map(|rule| rule.as_str().expect("text")).collect();
             named.sort_unstable();
             assert_eq!(named, rules, "{before} {after}");

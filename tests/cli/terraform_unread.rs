@@ -34,12 +34,7 @@ fn an_accelerated_type_in_an_attribute_that_nobody_knows_is_a_gap() {
             json!({"template_url": "https://example.com/template"}),
             "a template at a URL",
         ),
-        (
-            "awscc",
-            "awscc_ec2_instance.a",
-            json!({"instance_type": "g5.xlarge"}),
-            "g5.xlarge",
-        ),
+        ("awscc", "awscc_ec2_instance.a", json!({"instance_type": "g5.xlarge"}), "g5.xlarge"),
         (
             "azurerm",
             "azurerm_linux_virtual_machine.a",
@@ -78,30 +73,15 @@ fn an_accelerated_type_in_an_attribute_that_nobody_knows_is_a_gap() {
             json!({"workload_profile": [{"workload_profile_type": "NC24-A100"}]}),
             "NC24-A100",
         ),
-        (
-            "scaleway",
-            "scaleway_instance_server.a",
-            json!({"type": "L4-1-24G"}),
-            "L4-1-24G",
-        ),
+        ("scaleway", "scaleway_instance_server.a", json!({"type": "L4-1-24G"}), "L4-1-24G"),
         (
             "aws",
             "aws_lightsail_instance.a",
             json!({"bundle_id": "gpu_nvidia_xl_1_0"}),
             "gpu_nvidia_xl_1_0",
         ),
-        (
-            "linode",
-            "linode_instance.a",
-            json!({"type": "g1-gpu-rtx6000-1"}),
-            "g1-gpu-rtx6000-1",
-        ),
-        (
-            "ibm",
-            "ibm_is_instance.a",
-            json!({"profile": "gx3-16x80x1l4"}),
-            "gx3-16x80x1l4",
-        ),
+        ("linode", "linode_instance.a", json!({"type": "g1-gpu-rtx6000-1"}), "g1-gpu-rtx6000-1"),
+        ("ibm", "ibm_is_instance.a", json!({"profile": "gx3-16x80x1l4"}), "gx3-16x80x1l4"),
         (
             "vultr",
             "vultr_instance.a",
@@ -149,10 +129,7 @@ fn an_accelerated_type_in_an_attribute_that_nobody_knows_is_a_gap() {
         let (resource_type, _) = address.split_once('.').expect("a type and a name");
         let reason = format!("{resource_type} is not a supported resource type, and names {names}");
         assert_eq!(gaps(&outcome.json()), [(address.to_owned(), reason)]);
-        for policy in [
-            "[deny]\ntypes = [\"x1.*\"]\n",
-            "[tags]\nrequired = [\"team\"]\n",
-        ] {
+        for policy in ["[deny]\ntypes = [\"x1.*\"]\n", "[tags]\nrequired = [\"team\"]\n"] {
             let outcome = checked(policy, std::slice::from_ref(&resource));
             assert_eq!(outcome.code, 3, "{address}, {policy}: {}", outcome.stdout);
         }
@@ -172,17 +149,9 @@ fn what_only_names_a_type_runs_nothing() {
             "aws_s3_bucket.b",
             json!({"tags": {"for": "p4d.24xlarge"}, "bucket": "p4d.24xlarge-logs"}),
         ),
-        created(
-            "null",
-            "null_resource.c",
-            json!({"triggers": {"type": "p4d.24xlarge"}}),
-        ),
+        created("null", "null_resource.c", json!({"triggers": {"type": "p4d.24xlarge"}})),
         created("example", "example_balancer.d", json!({"type": "L4"})),
-        created(
-            "azurerm",
-            "azurerm_linux_virtual_machine.e",
-            json!({"size": "Standard_A4_v2"}),
-        ),
+        created("azurerm", "azurerm_linux_virtual_machine.e", json!({"size": "Standard_A4_v2"})),
         created(
             "kubernetes",
             "kubernetes_manifest.f",
@@ -225,12 +194,7 @@ fn a_type_that_is_known_only_after_apply_is_a_gap_where_it_may_be_accelerated() 
             json!({"instance_group": [{"instance_type": true}]}),
             Some("instance_group.instance_type"),
         ),
-        (
-            "awscc_ec2_instance.a",
-            json!({}),
-            json!({"instance_type": true}),
-            Some("instance_type"),
-        ),
+        ("awscc_ec2_instance.a", json!({}), json!({"instance_type": true}), Some("instance_type")),
         (
             "azurerm_linux_virtual_machine.a",
             json!({}),
@@ -249,48 +213,23 @@ fn a_type_that_is_known_only_after_apply_is_a_gap_where_it_may_be_accelerated() 
             json!({"arn": true, "id": true, "tags_all": {"size": true}}),
             None,
         ),
-        (
-            "aws_s3_bucket.a",
-            json!({}),
-            json!({"acceleration_status": true, "arn": true}),
-            None,
-        ),
-        (
-            "aws_ebs_volume.a",
-            json!({}),
-            json!({"size": true, "type": true}),
-            None,
-        ),
+        ("aws_s3_bucket.a", json!({}), json!({"acceleration_status": true, "arn": true}), None),
+        ("aws_ebs_volume.a", json!({}), json!({"size": true, "type": true}), None),
         (
             "aws_opensearch_domain.a",
             json!({"cluster_config": [{}]}),
             json!({"cluster_config": [{"instance_type": true}]}),
             None,
         ),
-        (
-            "aws_globalaccelerator_listener.a",
-            json!({}),
-            json!({"accelerator_arn": true}),
-            None,
-        ),
+        ("aws_globalaccelerator_listener.a", json!({}), json!({"accelerator_arn": true}), None),
         (
             "google_compute_instance_group_manager.a",
             json!({}),
             json!({"instance_group": true}),
             None,
         ),
-        (
-            "google_dns_record_set.a",
-            json!({}),
-            json!({"type": true}),
-            None,
-        ),
-        (
-            "null_resource.a",
-            json!({}),
-            json!({"instance_type": true}),
-            None,
-        ),
+        ("google_dns_record_set.a", json!({}), json!({"type": true}), None),
+        ("null_resource.a", json!({}), json!({"instance_type": true}), None),
     ] {
         let (provider, _) = address.split_once('_').expect("a provider");
         let mut resource = created(provider, address, after);

@@ -46,14 +46,7 @@ fn estate() -> Value {
 }
 
 fn listed(world: &World, path: &str, further: &[&str]) -> Value {
-    let command = [
-        "inventory",
-        "--from",
-        path,
-        "--allow-empty",
-        "--format",
-        "json",
-    ];
+    let command = ["inventory", "--from", path, "--allow-empty", "--format", "json"];
     let outcome = world.run(&[&command[..], further].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     serde_json::from_str(&outcome.stdout).expect("JSON")
@@ -82,10 +75,8 @@ fn the_most_expensive_job_is_first_and_a_warm_pool_counts() {
     ];
     assert_eq!(costs(&document), expected);
     let gaps = document["gaps"].as_array().expect("a list");
-    let gaps: Vec<(&Value, &Value)> = gaps
-        .iter()
-        .map(|gap| (&gap["what"], &gap["where"]))
-        .collect();
+    let gaps: Vec<(&Value, &Value)> =
+        gaps.iter().map(|gap| (&gap["what"], &gap["where"])).collect();
     let what = json!("price");
     let regions = [json!("eu-west-1"), json!("us-east-1")];
     assert_eq!(gaps, [(&what, &regions[0]), (&what, &regions[1])]);

@@ -52,8 +52,7 @@ pub fn read(objects: &[Value]) -> Gathered<Found> {
 
 pub fn reasons(gathered: &Gathered<Found>) -> Vec<String> {
     let gaps = gathered.gaps.iter();
-    gaps.map(|gap| format!("{} of {}: {}", gap.what, gap.place, gap.reason))
-        .collect()
+    gaps.map(|gap| format!("{} of {}: {}", gap.what, gap.place, gap.reason)).collect()
 }
 
 /// A node by its name, and the devices of it that are requested.
@@ -120,16 +119,10 @@ fn devices_of_claims_that_were_not_read_are_not_free() {
     assert_eq!((held, node.pods), (Some(Decimal::ZERO), Some(1)));
     assert_eq!(
         reasons(&gathered),
-        [
-            "devices of cluster: 1 node has pods with resource claims that were not read: what \
-             is requested there is unknown"
-        ]
+        ["devices of cluster: 1 node has pods with resource claims that were not read: what \
+             is requested there is unknown"]
     );
-    assert!(
-        gathered.gaps[0]
-            .hint
-            .contains("resourceclaims.resource.k8s.io")
-    );
+    assert!(gathered.gaps[0].hint.contains("resourceclaims.resource.k8s.io"));
 
     // One of eight is missing.
     let some = [&objects[..], &claims[1..], std::slice::from_ref(&slice)].concat();
@@ -200,9 +193,7 @@ fn a_pod_behind_a_gate_waits_for_no_device() {
         waiting("placed", &gate),
     ]);
     let claims = gathered.value.clusters.claims.iter();
-    let mut holders: Vec<&str> = claims
-        .filter_map(|claim| claim.holder.pod.as_deref())
-        .collect();
+    let mut holders: Vec<&str> = claims.filter_map(|claim| claim.holder.pod.as_deref()).collect();
     holders.sort_unstable();
     assert_eq!(holders, ["placed", "plain", "ready"]);
     assert_eq!(requested(&gathered, "a").1, Some(Decimal::TWO));
@@ -220,23 +211,12 @@ fn requests_in_units_that_are_not_known_are_not_zero() {
         node("a", &plugin),
         // Whole cards for virtual machines, none of which runs.
         node("b", &json!({"nvidia.com/GH100_H100_SXM5_80GB": "8"})),
-        node(
-            "c",
-            &json!({"nvidia.com/gpu": "8", "nvidia.com/hostdev": "4"}),
-        ),
+        node("c", &json!({"nvidia.com/gpu": "8", "nvidia.com/hostdev": "4"})),
         proxy("a"),
         proxy("b"),
         proxy("c"),
-        asking(
-            "a",
-            "small",
-            &json!({"nvidia.com/gpucores": "30", "nvidia.com/gpumem": "8000"}),
-        ),
-        asking(
-            "c",
-            "wide",
-            &json!({"nvidia.com/gpu": "3", "nvidia.com/hostdev": "1"}),
-        ),
+        asking("a", "small", &json!({"nvidia.com/gpucores": "30", "nvidia.com/gpumem": "8000"})),
+        asking("c", "wide", &json!({"nvidia.com/gpu": "3", "nvidia.com/hostdev": "1"})),
         // A zero asks for nothing.
         asking("c", "none", &json!({"nvidia.com/gpumem": "0"})),
     ];
@@ -257,13 +237,7 @@ fn requests_in_units_that_are_not_known_are_not_zero() {
 #[test]
 fn no_rule_about_clusters_passes_without_their_lists() {
     let denied = |list: &str| {
-        let details = json!([
-            format!("kubernetes:{list}"),
-            "denied",
-            "HTTP 403",
-            "Forbidden",
-            ""
-        ]);
+        let details = json!([format!("kubernetes:{list}"), "denied", "HTTP 403", "Forbidden", ""]);
         json!({"kind": "call-failed", "details": details})
     };
     let gap = |what: &str, cause: &Value| {
@@ -275,30 +249,19 @@ fn no_rule_about_clusters_passes_without_their_lists() {
     };
     let checked = |rule: &str, gap: &Value| {
         let world = World::new();
-        world.file(
-            "gpucost-policy.toml",
-            format!("[[forbid]]\nrule = \"{rule}\"\n{RECORDING_AGE}"),
-        );
+        world
+            .file("gpucost-policy.toml", format!("[[forbid]]\nrule = \"{rule}\"\n{RECORDING_AGE}"));
         let mut estate = one();
         estate["gaps"] = json!([gap]);
         let path = world.estate("now.json", &estate);
         let outcome = world.run(&["check", "--from", &path]);
-        (
-            outcome.code,
-            format!("{}{}", outcome.stdout, outcome.stderr),
-        )
+        (outcome.code, format!("{}{}", outcome.stdout, outcome.stderr))
     };
     let gaps = [
         gap("devices", &denied("resourceclaims.resource.k8s.io")),
         gap("pods", &denied("pods")),
-        gap(
-            "devices",
-            &json!({"kind": "devices-not-listed", "details": ["2"]}),
-        ),
-        gap(
-            "devices",
-            &json!({"kind": "claims-not-read", "details": ["1"]}),
-        ),
+        gap("devices", &json!({"kind": "devices-not-listed", "details": ["2"]})),
+        gap("devices", &json!({"kind": "claims-not-read", "details": ["1"]})),
         gap("pods", &json!({"kind": "pods-not-recorded", "details": []})),
         gap(
             "devices",
@@ -352,9 +315,6 @@ fn no_budget_passes_without_a_cluster() {
         let outcome = world.run(&["check", "--from", &path, "--format", "json"]);
         assert_eq!(outcome.code, 3, "{policy}: {}", outcome.stderr);
         let missing = outcome.json()["missing_data"][0].clone();
-        assert_eq!(
-            (&missing["what"], &missing["where"]),
-            (&json!("nodes"), &json!("cluster"))
-        );
+        assert_eq!((&missing["what"], &missing["where"]), (&json!("nodes"), &json!("cluster")));
     }
 }

@@ -27,10 +27,7 @@ impl Outcome {
 
     /// Everything at once, for snapshots.
     pub fn all(&self) -> String {
-        format!(
-            "exit code {}\n--- stdout\n{}--- stderr\n{}",
-            self.code, self.stdout, self.stderr
-        )
+        format!("exit code {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
     }
 }
 
@@ -133,8 +130,5 @@ impl World {
 
 /// Arguments as a process gets them.
 pub fn with_program(arguments: &[&str]) -> Vec<OsString> {
-    std::iter::once("gpucost")
-        .chain(arguments.iter().copied())
-        .map(OsString::from)
-        .collect()
+    std::iter::once("gpucost").chain(arguments.iter().copied()).map(OsString::from).collect()
 }

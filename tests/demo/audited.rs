@@ -28,9 +28,7 @@ fn rules(name: &str) -> BTreeSet<&'static str> {
 /// The whole plan for a workload as (kind, saving).
 fn plan(name: &str) -> Vec<(ActionKind, String)> {
     let actions = workload(name).actions.iter();
-    actions
-        .map(|action| (action.kind(), cents(action.monthly_savings())))
-        .collect()
+    actions.map(|action| (action.kind(), cents(action.monthly_savings()))).collect()
 }
 
 fn cents(money: Money) -> String {
@@ -78,12 +76,7 @@ fn every_workload_has_its_kind() {
         ("llm-poc-old", WorkloadKind::Unknown, Unknown, false),
         ("video-captioning-2", WorkloadKind::Unknown, Unknown, false),
         ("speech-prototype", WorkloadKind::Unknown, Unknown, false),
-        (
-            "foundation-pretraining",
-            WorkloadKind::Training,
-            Declared,
-            false,
-        ),
+        ("foundation-pretraining", WorkloadKind::Training, Declared, false),
     ];
     for (name, kind, basis, restartable) in expected {
         let row = &workload(name).workload;
@@ -103,10 +96,7 @@ fn every_rule_fires_where_it_should_and_nowhere_else() {
         ("video-captioning-2", &[]),
         ("speech-prototype", &["stopped-with-storage"]),
         // Four of its GPUs use 34,832 MiB or more of 40,960, above 85%.
-        (
-            "foundation-pretraining",
-            &["steady-on-demand", "vram-nearly-full"],
-        ),
+        ("foundation-pretraining", &["steady-on-demand", "vram-nearly-full"]),
     ];
     for (name, ids) in expected {
         assert_eq!(rules(name), ids.iter().copied().collect(), "{name}");
@@ -131,10 +121,7 @@ fn running_around_the_clock_costs_730_hours() {
         assert_eq!(cost(name), monthly, "{name}");
     }
     // 200 563.20 of compute and 343.68 of storage.
-    assert_eq!(
-        cents(AUDIT.totals.monthly_cost.expect("priced")),
-        "200906.88"
-    );
+    assert_eq!(cents(AUDIT.totals.monthly_cost.expect("priced")), "200906.88");
     assert_eq!(AUDIT.totals.unpriced_instances, 0);
     assert_eq!(AUDIT.totals.instances, 23);
     assert_eq!(AUDIT.totals.stopped_instances, 1);
@@ -146,17 +133,9 @@ fn experiments_move_to_one_gpu_each() {
     // its machine and 0.087 Gbit/s of traffic, so that the 5 Gbit/s of a g6e.2xlarge carry it:
     // 8 × (12.24 − 2.24208) × 730 = 58 387.8528.
     let saving = "58387.85";
-    assert_eq!(
-        plan("experiments")[0],
-        (ActionKind::Rightsize, saving.to_owned())
-    );
-    let target = workload("experiments").actions[0]
-        .target()
-        .expect("it leads to a type");
-    assert_eq!(
-        (target.instance_type.as_str(), target.count),
-        ("g6e.2xlarge", 8)
-    );
+    assert_eq!(plan("experiments")[0], (ActionKind::Rightsize, saving.to_owned()));
+    let target = workload("experiments").actions[0].target().expect("it leads to a type");
+    assert_eq!((target.instance_type.as_str(), target.count), ("g6e.2xlarge", 8));
     let id = workload("experiments").workload.id();
     for finding in AUDIT.findings.iter().filter(|f| f.workload() == id) {
         let own = finding.monthly_savings.map(cents);
@@ -195,30 +174,21 @@ fn the_plan_is_what_the_arithmetic_says_line_by_line() {
         ("foundation-pretraining", &[(Commit, "5866.68")]),
     ];
     for (name, actions) in expected {
-        let actions: Vec<(ActionKind, String)> = actions
-            .iter()
-            .map(|(kind, saving)| (*kind, (*saving).to_owned()))
-            .collect();
+        let actions: Vec<(ActionKind, String)> =
+            actions.iter().map(|(kind, saving)| (*kind, (*saving).to_owned())).collect();
         assert_eq!(plan(name), actions, "{name}");
     }
     let [purchase] = &AUDIT.purchases[..] else {
         panic!("one pool: {:?}", AUDIT.purchases);
     };
-    assert_eq!(
-        (purchase.key.instance_type.as_str(), purchase.count),
-        ("p4d.24xlarge", 4)
-    );
+    assert_eq!((purchase.key.instance_type.as_str(), purchase.count), ("p4d.24xlarge", 4));
     assert_eq!(cents(purchase.monthly_savings), "23466.72");
 }
 
 #[test]
 fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
-    let steps: Vec<(&str, String)> = AUDIT
-        .totals
-        .by_action
-        .iter()
-        .map(|(kind, saved)| (kind.name(), cents(*saved)))
-        .collect();
+    let steps: Vec<(&str, String)> =
+        AUDIT.totals.by_action.iter().map(|(kind, saved)| (kind.name(), cents(*saved))).collect();
     let expected = [
         ("stop", "8845.15"),
         ("release", "128.88"),
@@ -228,17 +198,11 @@ fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
         ("spot", "5333.04"),
         ("commit", "23466.72"),
     ];
-    assert_eq!(
-        steps,
-        expected.map(|(kind, saved)| (kind, saved.to_owned()))
-    );
+    assert_eq!(steps, expected.map(|(kind, saved)| (kind, saved.to_owned())));
     // 200 906.88 less all of them.
     let planned = AUDIT.totals.planned_monthly_cost.expect("priced");
     assert_eq!(cents(planned), "52970.13");
-    assert_eq!(
-        cents(AUDIT.totals.monthly_waste.expect("priced")),
-        "8974.03"
-    );
+    assert_eq!(cents(AUDIT.totals.monthly_waste.expect("priced")), "8974.03");
 }
 
 #[test]
@@ -246,20 +210,13 @@ fn what_is_idle_stops_and_what_is_stopped_releases() {
     let whole = |kind, amount: &str| vec![(kind, amount.to_owned())];
     assert_eq!(plan("notebook-pavel"), whole(ActionKind::Stop, "1185.52"));
     assert_eq!(plan("llm-poc-old"), whole(ActionKind::Stop, "7659.63"));
-    assert_eq!(
-        plan("speech-prototype"),
-        whole(ActionKind::Release, "128.88")
-    );
+    assert_eq!(plan("speech-prototype"), whole(ActionKind::Release, "128.88"));
 }
 
 #[test]
 fn what_is_healthy_is_left_alone_apart_from_a_commitment() {
     let actions = &workload("foundation-pretraining").actions;
-    assert!(
-        actions
-            .iter()
-            .all(|action| action.kind() == ActionKind::Commit)
-    );
+    assert!(actions.iter().all(|action| action.kind() == ActionKind::Commit));
 }
 
 #[test]
@@ -280,14 +237,8 @@ fn savings_are_waste_and_optimization_and_cost_less_plan() {
     let totals = &AUDIT.totals;
     let amount = |sum: Option<Money>| sum.expect("priced").amount();
     let savings = amount(totals.monthly_savings());
-    assert_eq!(
-        savings,
-        amount(totals.monthly_waste) + amount(totals.monthly_optimization)
-    );
-    assert_eq!(
-        savings,
-        amount(totals.monthly_cost) - amount(totals.planned_monthly_cost)
-    );
+    assert_eq!(savings, amount(totals.monthly_waste) + amount(totals.monthly_optimization));
+    assert_eq!(savings, amount(totals.monthly_cost) - amount(totals.planned_monthly_cost));
     // 1185.52 + 7659.63 + 4296 × (0.08 − 0.05).
     assert_eq!(totals.monthly_waste.map(cents).as_deref(), Some("8974.03"));
     let rows: rust_decimal::Decimal = AUDIT

@@ -60,11 +60,7 @@ fn reading_them_gives_the_generated_estates() {
 fn they_are_small_and_carry_neither_time_nor_name() {
     for scenario in SCENARIOS {
         let document = committed(scenario);
-        let most = if scenario.demo == Demo::Starter {
-            900_000
-        } else {
-            400_000
-        };
+        let most = if scenario.demo == Demo::Starter { 900_000 } else { 400_000 };
         let (file, bytes) = (scenario.file(), document.len());
         assert!(bytes < most, "{file}: {bytes} bytes");
         // RFC 1952: flags in byte 3, modification time in bytes 4 to 7.

@@ -24,12 +24,7 @@ fn points(
 }
 
 fn averages(instance: &Instance, gpu: u16) -> Vec<f64> {
-    let pairs = points(
-        instance,
-        Some(gpu),
-        Metric::GpuUtilization,
-        Statistic::Average,
-    );
+    let pairs = points(instance, Some(gpu), Metric::GpuUtilization, Statistic::Average);
     pairs.into_iter().map(|(_, value)| value).collect()
 }
 
@@ -56,10 +51,7 @@ fn p95(mut values: Vec<f64>) -> f64 {
 
 /// Every GPU's averages of some instances with `gpus` each.
 fn fleet_averages(instances: &[&Instance], gpus: u16) -> Vec<Vec<f64>> {
-    instances
-        .iter()
-        .flat_map(|instance| (0..gpus).map(|gpu| averages(instance, gpu)))
-        .collect()
+    instances.iter().flat_map(|instance| (0..gpus).map(|gpu| averages(instance, gpu))).collect()
 }
 
 #[test]
@@ -97,10 +89,7 @@ fn serving_works_around_the_clock_at_a_fifth() {
     assert!((19.0..=21.0).contains(&fleet_mean), "{fleet_mean}");
     let busiest_p95 = series.iter().cloned().map(p95).fold(0.0, f64::max);
     assert!(busiest_p95 <= 33.0, "{busiest_p95}");
-    assert!(
-        series.concat().iter().all(|value| *value > 0.0),
-        "never at rest"
-    );
+    assert!(series.concat().iter().all(|value| *value > 0.0), "never at rest");
 
     let mut peaks = (f64::INFINITY, f64::NEG_INFINITY);
     let mut maximum = f64::NEG_INFINITY;
@@ -122,21 +111,12 @@ fn serving_works_around_the_clock_at_a_fifth() {
 fn serving_is_quieter_at_night_and_at_weekends() {
     let (mut night, mut day, mut weekend, mut weekdays) = (vec![], vec![], vec![], vec![]);
     for instance in named("chat-serving") {
-        for (period, value) in points(
-            instance,
-            Some(0),
-            Metric::GpuUtilization,
-            Statistic::Average,
-        ) {
+        for (period, value) in points(instance, Some(0), Metric::GpuUtilization, Statistic::Average)
+        {
             let hour = period / PERIODS_PER_HOUR % 24;
             // The window begins on a Sunday.
             let is_weekend = matches!(period / PERIODS_PER_HOUR / 24 % 7, 0 | 6);
-            if is_weekend {
-                &mut weekend
-            } else {
-                &mut weekdays
-            }
-            .push(value);
+            if is_weekend { &mut weekend } else { &mut weekdays }.push(value);
             match hour {
                 5..=8 => night.push(value),
                 16..=19 => day.push(value),
@@ -155,28 +135,11 @@ fn evaluation_works_the_same_eight_hours_each_week() {
     for instance in instances {
         let mut active_hours = BTreeSet::new();
         for gpu in 0..4 {
-            let high = points(
-                instance,
-                Some(gpu),
-                Metric::GpuUtilization,
-                Statistic::Maximum,
-            );
-            let low = points(
-                instance,
-                Some(gpu),
-                Metric::GpuUtilization,
-                Statistic::Average,
-            );
-            let working: Vec<f64> = low
-                .iter()
-                .map(|(_, value)| *value)
-                .filter(|v| *v > 0.0)
-                .collect();
-            assert!(
-                (78.0..=82.0).contains(&mean(&working)),
-                "{}",
-                mean(&working)
-            );
+            let high = points(instance, Some(gpu), Metric::GpuUtilization, Statistic::Maximum);
+            let low = points(instance, Some(gpu), Metric::GpuUtilization, Statistic::Average);
+            let working: Vec<f64> =
+                low.iter().map(|(_, value)| *value).filter(|v| *v > 0.0).collect();
+            assert!((78.0..=82.0).contains(&mean(&working)), "{}", mean(&working));
             for ((period, maximum), (_, average)) in high.iter().zip(&low) {
                 assert_eq!(*maximum > 0.0, *average > 0.0);
                 if *maximum > 0.0 {
@@ -217,22 +180,14 @@ fn unmeasured_gpus_stand_beside_a_busy_cpu_and_stopped_ones_beside_nothing() {
     };
     assert_eq!(
         metrics_of("video-captioning"),
-        [
-            Metric::CpuUtilization,
-            Metric::NetworkIn,
-            Metric::NetworkOut
-        ],
+        [Metric::CpuUtilization, Metric::NetworkIn, Metric::NetworkOut],
         "no GPU"
     );
-    let cpu: Vec<f64> = points(
-        named("video-captioning")[0],
-        None,
-        Metric::CpuUtilization,
-        Statistic::Average,
-    )
-    .into_iter()
-    .map(|(_, value)| value)
-    .collect();
+    let cpu: Vec<f64> =
+        points(named("video-captioning")[0], None, Metric::CpuUtilization, Statistic::Average)
+            .into_iter()
+            .map(|(_, value)| value)
+            .collect();
     assert!(mean(&cpu) > 60.0);
     assert_eq!(metrics_of("speech-prototype"), vec![]);
 }
@@ -248,12 +203,9 @@ fn healthy_training_uses_four_fifths_without_saturating() {
     // The GPUs of one instance share their outages, so samples line up.
     let mut hours = vec![Vec::new(); 336];
     for gpu in 0..8 {
-        for (period, value) in points(
-            instance,
-            Some(gpu),
-            Metric::GpuUtilization,
-            Statistic::Average,
-        ) {
+        for (period, value) in
+            points(instance, Some(gpu), Metric::GpuUtilization, Statistic::Average)
+        {
             hours[(period / PERIODS_PER_HOUR) as usize].push(value);
         }
         let peak_mib = largest(&maxima(instance, gpu, Metric::GpuMemoryUsed));
@@ -285,9 +237,6 @@ fn gaps_are_small_and_cpu_points_complete() {
     let lowest = coverages.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(lowest >= 0.97 && largest(&coverages) < 1.0);
     let running = DEMO.instances.iter().filter(|i| i.state.is_running());
-    let proved = DEMO
-        .metrics
-        .iter()
-        .filter(|s| s.metric == Metric::CpuUtilization);
+    let proved = DEMO.metrics.iter().filter(|s| s.metric == Metric::CpuUtilization);
     assert_eq!(running.count(), proved.count());
 }

@@ -18,8 +18,7 @@ fn of_gpus(instance: &Instance, statistic: Statistic) -> BTreeMap<u16, BTreeMap<
             && series.metric == Metric::GpuUtilization
             && series.statistic == statistic
     });
-    own.filter_map(|series| Some((series.gpu?, series.points.iter().collect())))
-        .collect()
+    own.filter_map(|series| Some((series.gpu?, series.points.iter().collect()))).collect()
 }
 
 /// One instance: GPU hours, and where it was measured its mean in percent and the share of the
@@ -61,10 +60,7 @@ fn machine(instance: &Instance, rate: f64) -> Machine {
 }
 
 fn machines(report: &Audit) -> Vec<Machine> {
-    let running = report
-        .workloads
-        .iter()
-        .filter(|workload| workload.workload.key.running);
+    let running = report.workloads.iter().filter(|workload| workload.workload.key.running);
     let mut list = Vec::new();
     for workload in running {
         let cost = workload.workload.cost.as_ref().expect("priced");
@@ -83,11 +79,7 @@ fn the_key_figures_are_those_of_every_instance_by_itself() {
     let fleet = machines(&report);
     let sum = |of: &dyn Fn(&Machine) -> f64| fleet.iter().map(of).sum::<f64>();
     let used = |of: fn(&Machine, f64, f64) -> f64| {
-        sum(&|instance| {
-            instance
-                .used
-                .map_or(0.0, |(mean, idle)| of(instance, mean, idle))
-        })
+        sum(&|instance| instance.used.map_or(0.0, |(mean, idle)| of(instance, mean, idle)))
     };
     let hours = sum(&|instance| instance.gpu_hours);
     let useful = used(|instance, mean, _| instance.gpu_hours * mean / 100.0);
@@ -96,16 +88,10 @@ fn the_key_figures_are_those_of_every_instance_by_itself() {
     let expected = [
         (Kpi::GpuHours, hours),
         (Kpi::UsefulGpuHours, useful),
-        (
-            Kpi::IdleGpuHours,
-            used(|instance, _, idle| instance.gpu_hours * idle),
-        ),
+        (Kpi::IdleGpuHours, used(|instance, _, idle| instance.gpu_hours * idle)),
         (Kpi::UnmeasuredGpuHours, hours - measured),
         (Kpi::Utilization, 100.0 * useful / measured),
-        (
-            Kpi::UtilizationByCost,
-            used(|instance, mean, _| instance.monthly * mean) / cost,
-        ),
+        (Kpi::UtilizationByCost, used(|instance, mean, _| instance.monthly * mean) / cost),
         (Kpi::CostPerUsefulGpuHour, cost / useful),
     ];
     for (kpi, expected) in expected {
@@ -116,16 +102,10 @@ fn the_key_figures_are_those_of_every_instance_by_itself() {
         };
         // Percentages are kept in hundredths of a point.
         let tolerance = (expected.abs() * 2e-3).max(1e-3);
-        assert!(
-            (value - expected).abs() <= tolerance,
-            "{kpi}: {value}, {expected}"
-        );
+        assert!((value - expected).abs() <= tolerance, "{kpi}: {value}, {expected}");
     }
     // 109 GPUs for 730 hours, four of which nothing measures.
-    assert_eq!(
-        report.kpis.get(Kpi::GpuHours),
-        Some(KpiValue::Measured(79_570.0))
-    );
+    assert_eq!(report.kpis.get(Kpi::GpuHours), Some(KpiValue::Measured(79_570.0)));
     let unmeasured = report.kpis.get(Kpi::UnmeasuredGpuHours);
     assert_eq!(unmeasured, Some(KpiValue::Measured(2_920.0)));
     assert_eq!(report.kpis.get(Kpi::CostPerTrainingJob), None);

@@ -66,9 +66,7 @@ fn costs(estate: &Estate) -> BTreeMap<String, Decimal> {
     let mut sums = BTreeMap::new();
     for row in audit(estate, &Policy::default(), Risk::Medium).workloads {
         let cost = row.workload.monthly_cost().expect("priced").amount();
-        *sums
-            .entry(row.workload.name.clone())
-            .or_insert(Decimal::ZERO) += cost;
+        *sums.entry(row.workload.name.clone()).or_insert(Decimal::ZERO) += cost;
     }
     sums
 }
@@ -90,11 +88,9 @@ fn every_demo_is_generated() {
 
 #[test]
 fn every_running_instance_tells_of_its_cpu_and_its_network() {
-    for (estate, instances, accounts) in [
-        (&DEMO, 23, 1),
-        (&QUARTER_USED, 31, 1),
-        (&MIXED_FLEET, 33, 2),
-    ] {
+    for (estate, instances, accounts) in
+        [(&DEMO, 23, 1), (&QUARTER_USED, 31, 1), (&MIXED_FLEET, 33, 2)]
+    {
         assert_eq!(estate.instances.len(), instances);
         assert_eq!(estate.accounts.len(), accounts);
         let ids: BTreeSet<&str> = estate.instances.iter().map(|i| i.id.as_str()).collect();
@@ -111,17 +107,9 @@ fn every_running_instance_tells_of_its_cpu_and_its_network() {
                 })
                 .map_or(0, |record| record.points.len())
             };
-            let expected = if instance.state.is_running() {
-                [PERIODS, HOURS, HOURS]
-            } else {
-                [0, 0, 0]
-            };
-            let counts = [
-                Metric::CpuUtilization,
-                Metric::NetworkIn,
-                Metric::NetworkOut,
-            ]
-            .map(own);
+            let expected =
+                if instance.state.is_running() { [PERIODS, HOURS, HOURS] } else { [0, 0, 0] };
+            let counts = [Metric::CpuUtilization, Metric::NetworkIn, Metric::NetworkOut].map(own);
             assert_eq!(counts, expected, "{}", instance.id);
         }
     }
@@ -179,11 +167,9 @@ fn idle_members_stand_beside_busy_ones() {
 
 #[test]
 fn what_is_idle_hears_less_than_5_mb_a_day() {
-    for (estate, name) in [
-        (&MIXED_FLEET, "captioning-4"),
-        (&DEMO, "notebook-pavel"),
-        (&DEMO, "llm-poc-old"),
-    ] {
+    for (estate, name) in
+        [(&MIXED_FLEET, "captioning-4"), (&DEMO, "notebook-pavel"), (&DEMO, "llm-poc-old")]
+    {
         let received = traffic(estate, name, Metric::NetworkIn);
         let sent = traffic(estate, name, Metric::NetworkOut);
         // At most 2 × 56 KiB an hour: 2.75 MB.
@@ -246,10 +232,8 @@ fn mixed_fleet_is_mixed() {
         .iter()
         .filter(|instance| instance.operating_system == OperatingSystem::Windows);
     assert_eq!(windows.count(), 2);
-    let elsewhere = MIXED_FLEET
-        .instances
-        .iter()
-        .filter(|instance| instance.account == MIXED_FLEET.accounts[1]);
+    let elsewhere =
+        MIXED_FLEET.instances.iter().filter(|instance| instance.account == MIXED_FLEET.accounts[1]);
     assert_eq!(elsewhere.count(), 2);
     let bought = &MIXED_FLEET.commitments;
     assert_eq!(bought.reserved_instances[0].count, 8);
@@ -304,9 +288,7 @@ static MIXED_FLEET_AUDIT: LazyLock<Audit> =
 
 fn workload<'a>(audit: &'a Audit, name: &str) -> &'a AuditedWorkload {
     let mut workloads = audit.workloads.iter();
-    workloads
-        .find(|row| row.workload.name == name)
-        .expect("a workload of this name")
+    workloads.find(|row| row.workload.name == name).expect("a workload of this name")
 }
 
 fn cents(money: Money) -> String {
@@ -346,17 +328,13 @@ fn assert_plans(audit: &Audit, expected: &[(&str, &[&str])]) {
 /// How many of each type are bought; what they save is in the plans.
 fn purchases(audit: &Audit) -> Vec<(&str, u32)> {
     let bought = audit.purchases.iter();
-    bought
-        .map(|purchase| (purchase.key.instance_type.as_str(), purchase.count))
-        .collect()
+    bought.map(|purchase| (purchase.key.instance_type.as_str(), purchase.count)).collect()
 }
 
 /// The steps from today's cost to the planned one.
 fn waterfall(audit: &Audit) -> Vec<String> {
     let steps = audit.totals.by_action.iter();
-    steps
-        .map(|(kind, saved)| format!("{kind} {}", cents(*saved)))
-        .collect()
+    steps.map(|(kind, saved)| format!("{kind} {}", cents(*saved))).collect()
 }
 
 /// The GPUs that the plan of a workload leaves: those that stand, and the same by the
@@ -427,32 +405,21 @@ fn quarter_used_has_its_plan_line_by_line() {
         // 9 × 1.861 × 730 = 12 226.77. Then 3 × (1.861 − 1.17243) × 730 = 1 507.9683.
         (
             "chat-replicas",
-            &[
-                "rightsize 12226.77 medium to 3 × g6e.xlarge",
-                "commit 1507.97 medium",
-            ],
+            &["rightsize 12226.77 medium to 3 × g6e.xlarge", "commit 1507.97 medium"],
         ),
         // (21.957642 − 13.921094) × 730 = 5 866.68004. Its eight GPUs work at 87%
         // and may not be interrupted: the price is all that can change.
         ("foundation-pretraining", &["commit 5866.68 medium"]),
         // 133 of 168 hours off: 4 140.56 × 133/168 = 3 277.9433. The rest of the
         // g5.12xlarge pool: 1 532.01 − 1 267.87.
-        (
-            "nightly-transcription",
-            &["schedule 3277.94 low", "commit 264.14 medium"],
-        ),
+        ("nightly-transcription", &["schedule 3277.94 low", "commit 264.14 medium"]),
     ];
     assert_plans(&QUARTER_USED_AUDIT, &expected);
     // A second g5.12xlarge would be used in 35 of 168 hours, 21%; it pays above
     // 3.57336/5.672 = 63%.
     assert_eq!(
         purchases(&QUARTER_USED_AUDIT),
-        [
-            ("g5.12xlarge", 1),
-            ("g6e.12xlarge", 2),
-            ("g6e.xlarge", 3),
-            ("p4d.24xlarge", 1),
-        ]
+        [("g5.12xlarge", 1), ("g6e.12xlarge", 2), ("g6e.xlarge", 3), ("p4d.24xlarge", 1),]
     );
 }
 
@@ -570,12 +537,7 @@ fn mixed_fleet_has_its_plan_line_by_line() {
     assert_plans(&MIXED_FLEET_AUDIT, &expected);
     assert_eq!(
         purchases(&MIXED_FLEET_AUDIT),
-        [
-            ("g6.12xlarge", 3),
-            ("g6.2xlarge", 2),
-            ("g6.xlarge", 6),
-            ("g6e.4xlarge", 2),
-        ]
+        [("g6.12xlarge", 3), ("g6.2xlarge", 2), ("g6.xlarge", 6), ("g6e.4xlarge", 2),]
     );
 }
 

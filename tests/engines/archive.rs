@@ -30,25 +30,13 @@ const BYTES_OF_MIB: f64 = 1_048_576.0;
 type Kept = (&'static str, bool, &'static [(&'static str, i64)]);
 
 const METRICS: [Kept; 11] = [
-    (
-        "gpu_utilization",
-        true,
-        &[("average", 300), ("maximum", 300)],
-    ),
-    (
-        "gpu_memory_used",
-        true,
-        &[("average", 300), ("maximum", 300)],
-    ),
+    ("gpu_utilization", true, &[("average", 300), ("maximum", 300)]),
+    ("gpu_memory_used", true, &[("average", 300), ("maximum", 300)]),
     ("gpu_memory_total", true, &[("maximum", DAY)]),
     ("gpu_power_draw", true, &[("average", 3_600)]),
     ("gpu_temperature", true, &[("maximum", 3_600)]),
     ("gpu_encoder_sessions", true, &[("maximum", 300)]),
-    (
-        "gpu_power_utilization",
-        false,
-        &[("average", 300), ("maximum", 300)],
-    ),
+    ("gpu_power_utilization", false, &[("average", 300), ("maximum", 300)]),
     ("gpu_sm_activity", true, &[("average", 300)]),
     ("cpu_utilization", false, &[("average", 300)]),
     ("network_in", false, &[("sum", 3_600)]),
@@ -82,11 +70,7 @@ impl Archive {
         let mut points = Vec::new();
         for instance in INSTANCES {
             for (metric, is_of_gpu, _) in METRICS {
-                let gpus = if is_of_gpu {
-                    vec![Some(0), Some(1)]
-                } else {
-                    vec![None]
-                };
+                let gpus = if is_of_gpu { vec![Some(0), Some(1)] } else { vec![None] };
                 for gpu in gpus {
                     series(&mut points, &mut rng, (instance, gpu, metric));
                 }
@@ -113,10 +97,9 @@ impl Archive {
     /// Of the public traces of containers: utilization in percent, memory in bytes.
     pub fn of_containers(utilization: &Readings, memory: &Readings) -> Self {
         let mut points = Vec::new();
-        for (metric, readings, unit) in [
-            ("gpu_utilization", utilization, 1.0),
-            ("gpu_memory_used", memory, BYTES_OF_MIB),
-        ] {
+        for (metric, readings, unit) in
+            [("gpu_utilization", utilization, 1.0), ("gpu_memory_used", memory, BYTES_OF_MIB)]
+        {
             for (instance, of_instance) in readings {
                 points.extend(of_instance.iter().map(|(second, value)| Point {
                     instance: instance.clone(),
@@ -137,12 +120,7 @@ impl Archive {
 
     fn of(points: Vec<Point>, start: i64, days: i64) -> Self {
         let instances = points.iter().map(|point| point.instance.clone());
-        Self {
-            instances: instances.collect(),
-            points,
-            start,
-            days,
-        }
+        Self { instances: instances.collect(), points, start, days }
     }
 
     /// Writes the points as Parquet.
@@ -151,25 +129,17 @@ impl Archive {
             optional int64 gpu; required binary metric (STRING); required int64 ts; \
             optional double value; }";
         fs::create_dir(folder).expect("a folder");
-        for (number, part) in self
-            .points
-            .chunks(self.points.len().div_ceil(FILES))
-            .enumerate()
-        {
+        for (number, part) in self.points.chunks(self.points.len().div_ceil(FILES)).enumerate() {
             let schema = Arc::new(parse_message_type(SCHEMA).expect("a schema"));
             let file = File::create(folder.join(format!("{number}.parquet"))).expect("a file");
             let properties = Arc::new(WriterProperties::default());
             let mut file = SerializedFileWriter::new(file, schema, properties).expect("a file");
             let mut group = file.next_row_group().expect("a group");
             let texts = |of: fn(&Point) -> &str| -> Vec<ByteArray> {
-                part.iter()
-                    .map(|point| ByteArray::from(of(point)))
-                    .collect()
+                part.iter().map(|point| ByteArray::from(of(point))).collect()
             };
             let levels = |is_there: fn(&Point) -> bool| -> Vec<i16> {
-                part.iter()
-                    .map(|point| i16::from(is_there(point)))
-                    .collect()
+                part.iter().map(|point| i16::from(is_there(point))).collect()
             };
             let gpus: Vec<i64> = part.iter().filter_map(|point| point.gpu).collect();
             let seconds: Vec<i64> = part.iter().map(|point| point.second).collect();
@@ -192,9 +162,7 @@ impl Archive {
                         None,
                         None,
                     ),
-                    3 => column
-                        .typed::<Int64Type>()
-                        .write_batch(&seconds, None, None),
+                    3 => column.typed::<Int64Type>().write_batch(&seconds, None, None),
                     _ => column.typed::<DoubleType>().write_batch(
                         &values,
                         Some(&levels(|point| point.value.is_some())),
@@ -255,9 +223,7 @@ impl Archive {
                 continue;
             }
             if let Some(value) = point.value {
-                let own = series
-                    .entry((&point.instance, point.gpu, point.metric))
-                    .or_default();
+                let own = series.entry((&point.instance, point.gpu, point.metric)).or_default();
                 own.push((point.second, value));
             }
         }
@@ -313,17 +279,7 @@ fn series(
     rng: &mut Rng,
     (instance, gpu, metric): (&'static str, Option<i64>, &'static str),
 ) {
-    let bad = [
-        -1.0,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        150.0,
-        -0.0,
-        1e300,
-        -1e-9,
-        100.0,
-    ];
+    let bad = [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 150.0, -0.0, 1e300, -1e-9, 100.0];
     // Off the minute in some series.
     let mut second = START + rng.i64(0..120) * 60 + rng.i64(0..2) * 7;
     while second < START + DAYS * DAY {
@@ -338,13 +294,7 @@ fn series(
             };
             // A row without a value, or none at all.
             if second < START + DAYS * DAY && (kind > 0 || rng.bool()) {
-                points.push(Point {
-                    instance: instance.to_owned(),
-                    gpu,
-                    metric,
-                    second,
-                    value,
-                });
+                points.push(Point { instance: instance.to_owned(), gpu, metric, second, value });
             }
             second += 60;
         }

@@ -18,16 +18,7 @@ fn rolled_up(world: &World, fleet: &Fleet, tables: &str) -> bool {
     let points = world.file("points.csv", fleet.csv());
     let text = done(
         world,
-        &[
-            "history",
-            "sql",
-            "--dialect",
-            "duckdb",
-            "--source",
-            &points,
-            "--copy-to",
-            tables,
-        ],
+        &["history", "sql", "--dialect", "duckdb", "--source", &points, "--copy-to", tables],
     );
     let script = world.file("script.sql", &text);
     fs::create_dir_all(tables).expect("a folder");
@@ -43,30 +34,14 @@ fn an_audit_of_tables_of_duckdb_is_that_of_the_points() {
     }
     // The same statements again write the same files.
     assert!(rolled_up(&world, &fleet, &tables));
-    let said = done(
-        &world,
-        &["history", "import", "--input", &tables, "--out", &history],
-    );
+    let said = done(&world, &["history", "import", "--input", &tables, "--out", &history]);
     let expected = "imported 9 days (2026-11-01 to 2026-11-09) of 6 instances, ";
     assert!(said.starts_with(expected), "{said}");
     let verified = done(&world, &["history", "verify", &history]);
-    assert!(
-        verified.contains("every file is as it was written"),
-        "{verified}"
-    );
+    assert!(verified.contains("every file is as it was written"), "{verified}");
     let inventory = world.estate("inventory.json", &fleet.inventory());
-    let printed = done(
-        &world,
-        &[
-            "audit",
-            "--from",
-            &inventory,
-            "--rollups",
-            &history,
-            "--format",
-            "json",
-        ],
-    );
+    let printed =
+        done(&world, &["audit", "--from", &inventory, "--rollups", &history, "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(report, world.audit(&fleet.estate()));
 }
@@ -89,10 +64,7 @@ fn tables_that_do_not_add_up_are_refused() {
         paths.swap_remove(0)
     };
     for (table, words) in [
-        (
-            "usage_asked",
-            "one that usage_asked of the day does not roll up",
-        ),
+        ("usage_asked", "one that usage_asked of the day does not roll up"),
         ("usage_grid", "do not add up"),
         ("usage_hist", "do not add up"),
         ("usage_series", "a value that gpucost does not write"),
@@ -103,17 +75,10 @@ fn tables_that_do_not_add_up_are_refused() {
         let history = world.path(&format!("history-{table}"));
         let outcome = world.run(&["history", "import", "--input", &tables, "--out", &history]);
         assert_eq!(outcome.code, 2, "{table}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(words),
-            "{table}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(words), "{table}: {}", outcome.stderr);
         // The days before are kept, and this one is not.
         let runs = Path::new(&history).join("v1/usage_run");
-        assert!(
-            runs.join("dt=2026-11-02").is_dir() && !runs.join(day).exists(),
-            "{table}"
-        );
+        assert!(runs.join("dt=2026-11-02").is_dir() && !runs.join(day).exists(), "{table}");
         fs::rename(&away, &path).expect("ours");
         // There twice.
         let again = path.with_file_name("again.parquet");
@@ -123,8 +88,5 @@ fn tables_that_do_not_add_up_are_refused() {
         fs::remove_file(&again).expect("ours");
     }
     let history = world.path("history");
-    done(
-        &world,
-        &["history", "import", "--input", &tables, "--out", &history],
-    );
+    done(&world, &["history", "import", "--input", &tables, "--out", &history]);
 }

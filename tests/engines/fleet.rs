@@ -69,15 +69,9 @@ const fn machine(id: &'static str, instance_type: &'static str, gpus: i64, load:
 
 const MACHINES: [Machine; 7] = [
     machine("i-0aaa", "g5.12xlarge", 4, Load::Never),
-    Machine {
-        has_cpu: true,
-        ..machine("i-0bbb", "g5.xlarge", 1, Load::OfficeHours)
-    },
+    Machine { has_cpu: true, ..machine("i-0bbb", "g5.xlarge", 1, Load::OfficeHours) },
     machine("i-0ccc", "g5.xlarge", 1, Load::Always),
-    Machine {
-        has_cpu: true,
-        ..machine("i-0ddd", "g4dn.xlarge", 1, Load::Broken)
-    },
+    Machine { has_cpu: true, ..machine("i-0ddd", "g4dn.xlarge", 1, Load::Broken) },
     // Stopped at the end of the fifth day.
     Machine {
         days: 0..5,
@@ -86,10 +80,7 @@ const MACHINES: [Machine; 7] = [
         ..machine("i-0eee", "g5.xlarge", 1, Load::OfficeHours)
     },
     // Without any point.
-    Machine {
-        days: 0..0,
-        ..machine("i-0fff", "g5.xlarge", 1, Load::Never)
-    },
+    Machine { days: 0..0, ..machine("i-0fff", "g5.xlarge", 1, Load::Never) },
     machine("i-0abc", "g5.xlarge", 1, Load::OfficeHours),
 ];
 
@@ -186,9 +177,7 @@ impl Fleet {
             let own = points.iter().filter(|(second, _)| seconds.contains(second));
             let (stamps, values): (Vec<i64>, Vec<f64>) = own.copied().unzip();
             let known = OF_GPU.iter().chain([&OF_CPU]);
-            let kept = known
-                .filter(|(name, _)| name == metric)
-                .map(|(_, kept)| *kept);
+            let kept = known.filter(|(name, _)| name == metric).map(|(_, kept)| *kept);
             for (statistic, period) in kept.flatten().filter(|_| !stamps.is_empty()) {
                 metrics.push(json!({
                     "instance": instance, "gpu": gpu, "metric": metric,
@@ -208,11 +197,7 @@ impl Fleet {
             }
             instance
         });
-        let prices = [
-            ("g5.12xlarge", "5.672"),
-            ("g5.xlarge", "1.006"),
-            ("g4dn.xlarge", "0.526"),
-        ];
+        let prices = [("g5.12xlarge", "5.672"), ("g5.xlarge", "1.006"), ("g4dn.xlarge", "0.526")];
         let prices = prices.map(|(instance_type, hourly)| {
             json!({
                 "region": REGION, "instance_type": instance_type,

@@ -44,12 +44,7 @@ fn compared(engine: &str, arguments: &[&str]) -> bool {
 
 /// Compares a generated archive on an engine.
 fn usage_on(engine: &str, dialect: &str, seed: u64, comes_twice: bool) {
-    compare_archive(
-        engine,
-        dialect,
-        &Archive::new(seed, comes_twice),
-        comes_twice,
-    );
+    compare_archive(engine, dialect, &Archive::new(seed, comes_twice), comes_twice);
 }
 
 /// Compares an archive on an engine.
@@ -78,10 +73,7 @@ fn compare_archive(engine: &str, dialect: &str, archive: &Archive, comes_twice: 
     let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let script = world.file("script.sql", &outcome.stdout);
-    compared(
-        engine,
-        &["usage", &script, &points, &history, ACCOUNT, REGION],
-    );
+    compared(engine, &["usage", &script, &points, &history, ACCOUNT, REGION]);
 }
 
 #[test]

@@ -17,9 +17,7 @@ fn blocks(page: &str, language: &str) -> Vec<Vec<u8>> {
     let text = String::from_utf8(read(page)).expect("UTF-8");
     let open = format!("```{language}\n");
     let blocks = text.split(&open).skip(1);
-    blocks
-        .filter_map(|rest| Some(rest.split_once("\n```")?.0.as_bytes().to_vec()))
-        .collect()
+    blocks.filter_map(|rest| Some(rest.split_once("\n```")?.0.as_bytes().to_vec())).collect()
 }
 
 /// Every estate of the rules' fixtures.
@@ -39,10 +37,7 @@ fn estate_paths() -> Vec<PathBuf> {
 
 pub fn estates() -> Vec<Vec<u8>> {
     let paths = estate_paths();
-    paths
-        .iter()
-        .map(|path| fs::read(path).expect("readable"))
-        .collect()
+    paths.iter().map(|path| fs::read(path).expect("readable")).collect()
 }
 
 /// An estate that holds prices and nothing else.

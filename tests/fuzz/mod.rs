@@ -53,11 +53,7 @@ fn fuzz(target: &Target) {
         let took = case_began.elapsed();
         if done.is_err() || took > MOST_TIME {
             let kept = keep(target, case, &bytes);
-            panic!(
-                "{}: case {case} failed after {took:?}: {}",
-                target.name,
-                kept.display()
-            );
+            panic!("{}: case {case} failed after {took:?}: {}", target.name, kept.display());
         }
         read += u64::from(done.is_ok_and(|is_read| is_read));
     }

@@ -105,10 +105,8 @@ pub fn numbers(start: &[u8], random: &mut Rng) -> Vec<u8> {
 
 /// The line with another number in place of one of its numbers.
 fn other_number(line: &str, random: &mut Rng) -> String {
-    let digits: Vec<(usize, char)> = line
-        .char_indices()
-        .filter(|(_, c)| c.is_ascii_digit())
-        .collect();
+    let digits: Vec<(usize, char)> =
+        line.char_indices().filter(|(_, c)| c.is_ascii_digit()).collect();
     let Some((at, _)) = random.choice(&digits) else {
         return line.to_owned();
     };
@@ -191,12 +189,8 @@ fn visit(
         return;
     }
     match value {
-        Value::Array(all) => all
-            .iter_mut()
-            .for_each(|one| visit(key, one, place, at, act)),
-        Value::Object(map) => map
-            .iter_mut()
-            .for_each(|(key, one)| visit(key, one, place, at, act)),
+        Value::Array(all) => all.iter_mut().for_each(|one| visit(key, one, place, at, act)),
+        Value::Object(map) => map.iter_mut().for_each(|(key, one)| visit(key, one, place, at, act)),
         _ => {}
     }
 }
@@ -253,14 +247,7 @@ fn scalar(key: &str, leaf: &mut Value, leaves: &[(String, Value)], random: &mut 
     if random.u32(..12) == 0 {
         let word = DICTIONARY[random.usize(..DICTIONARY.len())];
         *leaf = random
-            .choice([
-                json!(word),
-                json!(null),
-                json!(-1),
-                json!(1e300),
-                json!(true),
-                json!([]),
-            ])
+            .choice([json!(word), json!(null), json!(-1), json!(1e300), json!(true), json!([])])
             .unwrap_or_default();
         return;
     }
@@ -274,11 +261,8 @@ fn scalar(key: &str, leaf: &mut Value, leaves: &[(String, Value)], random: &mut 
         Value::Bool(known) => *leaf = json!(!*known),
         _ => {
             // What stands under the same key elsewhere has the right form.
-            let same: Vec<&Value> = leaves
-                .iter()
-                .filter(|(other, _)| other == key)
-                .map(|(_, value)| value)
-                .collect();
+            let same: Vec<&Value> =
+                leaves.iter().filter(|(other, _)| other == key).map(|(_, value)| value).collect();
             if let Some(other) = random.choice(&same) {
                 *leaf = (*other).clone();
             }

@@ -38,19 +38,16 @@ pub fn survives_a_round_trip(estate: &Estate) {
 }
 
 fn cents(value: &Value) -> Option<i64> {
-    value
-        .as_f64()
-        .map(|dollars| (dollars * 100.0).round() as i64)
+    value.as_f64().map(|dollars| (dollars * 100.0).round() as i64)
 }
 
 /// Rows in the currency of the totals add up to them, to the cent; rows in others are in no
 /// total.
 pub fn adds_up(audit: &Value) {
     let summary = &audit["summary"];
-    let (Some(cost), Some(savings)) = (
-        cents(&summary["monthly_cost"]),
-        cents(&summary["monthly_savings"]),
-    ) else {
+    let (Some(cost), Some(savings)) =
+        (cents(&summary["monthly_cost"]), cents(&summary["monthly_savings"]))
+    else {
         return;
     };
     let currency = &audit["prices"]["currency"];
@@ -67,30 +64,16 @@ pub fn adds_up(audit: &Value) {
     let planned = cents(&summary["planned_monthly_cost"]);
     assert_eq!(planned, Some(cost - savings), "what is left after the plan");
     let classes = summary["by_classification"].as_object().expect("an object");
-    let classes: i64 = classes
-        .values()
-        .filter_map(|class| cents(&class["monthly_cost"]))
-        .sum();
+    let classes: i64 = classes.values().filter_map(|class| cents(&class["monthly_cost"])).sum();
     assert_eq!(classes, cost, "cost by class");
-    assert!(
-        savings >= 0 && savings <= cost,
-        "savings {savings} of {cost}"
-    );
+    assert!(savings >= 0 && savings <= cost, "savings {savings} of {cost}");
 }
 
 /// No name of an estate is in what a redacted audit prints.
 pub fn shows_no_marker(path: &Path, marker: &str) {
     let path = path.to_str().expect("UTF-8");
     for format in ["json", "table"] {
-        let arguments = [
-            "audit",
-            "--from",
-            path,
-            "--redact",
-            "--allow-empty",
-            "--format",
-            format,
-        ];
+        let arguments = ["audit", "--from", path, "--redact", "--allow-empty", "--format", format];
         let (_, stdout, _) = run(&arguments);
         assert!(!stdout.contains(marker), "{format} shows a name");
     }

@@ -244,22 +244,15 @@ pub fn arrivals() -> Target {
 fn counts_of(path: &Path) -> bool {
     let found = read_request_counts(path);
     let name = path.to_str().expect("UTF-8");
-    let asked = [
-        "capacity",
-        "--request-counts",
-        name,
-        "--per-gpu",
-        "1000000000",
-    ];
+    let asked = ["capacity", "--request-counts", name, "--per-gpu", "1000000000"];
     let (code, _, stderr) = run(&[&asked[..], &["--objective", "2s"]].concat());
     assert!([0, 2].contains(&code), "{stderr}");
     assert!(found.is_ok() || code == 2, "{stderr}");
     match found {
         Ok(_) => true,
-        Err(error) => matches!(
-            error,
-            RequestCountsError::Wrong { .. } | RequestCountsError::Unusable { .. }
-        ),
+        Err(error) => {
+            matches!(error, RequestCountsError::Wrong { .. } | RequestCountsError::Unusable { .. })
+        }
     }
 }
 

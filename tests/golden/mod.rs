@@ -29,11 +29,8 @@ const NOT_RUN: [(&str, &str); 1] = [("mcp", "its requests come from the stdin of
 /// Where commands and this test write.
 const SCRATCH: &str = "target/golden";
 /// The estates of the program with their files.
-pub const DEMOS: [(&str, &str); 3] = [
-    ("starter", "estate"),
-    ("quarter-used", "quarter-used"),
-    ("mixed-fleet", "mixed-fleet"),
-];
+pub const DEMOS: [(&str, &str); 3] =
+    [("starter", "estate"), ("quarter-used", "quarter-used"), ("mixed-fleet", "mixed-fleet")];
 const CLUSTER: &str =
     "--from-kubectl fixtures/kubernetes/nodes.json,fixtures/kubernetes/objects.json";
 
@@ -111,11 +108,7 @@ fn run(typed: &str) -> Output {
         }
     }
     let (code, stdout, stderr) = world.bytes(&arguments);
-    Output {
-        code,
-        stdout: normal(&stdout),
-        stderr: normal(&stderr),
-    }
+    Output { code, stdout: normal(&stdout), stderr: normal(&stderr) }
 }
 
 /// The values that an argument accepts.

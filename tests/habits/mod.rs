@@ -34,10 +34,7 @@ fn skeletons(name: &str) -> Vec<(Vec<String>, BTreeSet<String>)> {
         fixture("quiet"),
         fixture("missing"),
     ];
-    let lever = [
-        format!("src/savings/levers/{snake}.rs"),
-        format!("docs/levers/{name}.md"),
-    ];
+    let lever = [format!("src/savings/levers/{snake}.rs"), format!("docs/levers/{name}.md")];
     let source = [format!("src/sources/{snake}/mod.rs")];
     let mut all = vec![
         (asked(&["rule", name]), files(&rule)),
@@ -116,10 +113,7 @@ fn skeletons_are_whole_and_are_not_overwritten() {
             let output = new(scratch.path(), &asked);
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(1), "{asked:?}: {stderr}");
-            assert!(
-                stderr.ends_with(" exists; nothing was written\n"),
-                "{stderr}"
-            );
+            assert!(stderr.ends_with(" exists; nothing was written\n"), "{stderr}");
             assert_eq!(output.stdout, b"");
             assert_eq!(files_in(scratch.path()), written);
         }
@@ -190,11 +184,7 @@ fn what_is_no_name_is_refused() {
         &["format", "nothing", "a"],
         &["command", "a"],
     ] {
-        assert_eq!(
-            new(scratch.path(), asked).status.code(),
-            Some(2),
-            "{asked:?}"
-        );
+        assert_eq!(new(scratch.path(), asked).status.code(), Some(2), "{asked:?}");
     }
     assert_eq!(files_in(scratch.path()), BTreeMap::new());
 }

@@ -203,14 +203,10 @@ fn the_operations_sent_are_the_actions_of_the_policy() {
     let unique: BTreeSet<&str> = actions().collect();
     assert_eq!(unique.len(), actions().count(), "an action");
     // Of a client by its method, of a service without one by its name.
-    let allowed: BTreeSet<String> = actions()
-        .flat_map(|action| [method_of(action), action.to_owned()])
-        .collect();
+    let allowed: BTreeSet<String> =
+        actions().flat_map(|action| [method_of(action), action.to_owned()]).collect();
     for (operation, places) in &sent {
-        assert!(
-            allowed.contains(operation),
-            "`{operation}` is not in the policy: {places:?}"
-        );
+        assert!(allowed.contains(operation), "`{operation}` is not in the policy: {places:?}");
     }
     for action in actions() {
         assert!(
@@ -264,18 +260,13 @@ fn no_operation_changes_anything() {
     }
     for file in files_under("src/sources/aws") {
         let calls = file.code.match_indices("()").map(|(at, _)| {
-            let name: Vec<char> = file.code[..at]
-                .chars()
-                .rev()
-                .take_while(|c| is_word(*c))
-                .collect();
+            let name: Vec<char> =
+                file.code[..at].chars().rev().take_while(|c| is_word(*c)).collect();
             (at, name.into_iter().rev().collect::<String>())
         });
         for (at, name) in calls {
             // An operation has a verb and an object; `send()` has no object.
-            let mutates = name
-                .split_once('_')
-                .is_some_and(|(verb, _)| MUTATING.contains(&verb));
+            let mutates = name.split_once('_').is_some_and(|(verb, _)| MUTATING.contains(&verb));
             let line = line_of(&file.code, at);
             let mutates = mutates && !FIELDS.contains(&name.as_str());
             assert!(!mutates, "{}:{line}: `{name}()`", file.path);
@@ -287,11 +278,7 @@ fn no_operation_changes_anything() {
 fn clients_of_the_cloud_exist_in_one_folder_only() {
     for file in files_under("src") {
         if !file.path.starts_with("src/sources/aws/") {
-            assert!(
-                !file.code.contains("aws_sdk_"),
-                "{} names a client",
-                file.path
-            );
+            assert!(!file.code.contains("aws_sdk_"), "{} names a client", file.path);
         }
     }
 }
@@ -301,17 +288,8 @@ fn the_search_for_operations_sees_through_fields_and_arguments() {
     let code = "let page = clients\n    .ec2\n    .run_instances()\n    .filters(a(b()).build())\n    .send()";
     let end = code.find(".send()").expect("it is there");
     let calls = chain_before(code, end);
-    assert_eq!(
-        calls,
-        [
-            ("run_instances".to_owned(), true),
-            ("filters".to_owned(), false)
-        ]
-    );
-    assert_eq!(
-        method_of("ec2:DescribeSpotPriceHistory"),
-        "describe_spot_price_history"
-    );
+    assert_eq!(calls, [("run_instances".to_owned(), true), ("filters".to_owned(), false)]);
+    assert_eq!(method_of("ec2:DescribeSpotPriceHistory"), "describe_spot_price_history");
 }
 
 #[test]
@@ -340,10 +318,7 @@ fn the_documented_policy_is_the_one_that_the_program_prints() {
     let (documented, _) = rest.split_once("```").expect("its end");
     assert_eq!(documented, iam_policy());
     for action in actions() {
-        assert!(
-            page.contains(&format!("| `{action}` |")),
-            "no row says why {action} is asked for"
-        );
+        assert!(page.contains(&format!("| `{action}` |")), "no row says why {action} is asked for");
     }
 }
 
@@ -365,10 +340,7 @@ fn what_an_organization_takes_is_the_actions_and_two_more() {
         .collect();
     let expected: Vec<&str> = ORG_ACTIONS.iter().chain(ACTIONS).copied().collect();
     assert_eq!(granted, expected);
-    assert_eq!(
-        statements[1]["Resource"],
-        "arn:aws:iam::*:role/GpucostReadOnly"
-    );
+    assert_eq!(statements[1]["Resource"], "arn:aws:iam::*:role/GpucostReadOnly");
 }
 
 /// A bill is read, and nothing in its bucket is written.
@@ -379,10 +351,7 @@ fn a_bill_takes_two_actions_on_its_own_prefix() {
         (
             "cur/gpu/",
             "cur/gpu/*",
-            vec![
-                "arn:aws:s3:::billing/cur/gpu",
-                "arn:aws:s3:::billing/cur/gpu/*",
-            ],
+            vec!["arn:aws:s3:::billing/cur/gpu", "arn:aws:s3:::billing/cur/gpu/*"],
         ),
         ("", "*", vec!["arn:aws:s3:::billing/*"]),
     ] {

@@ -37,8 +37,7 @@ async fn read_with(options: KubernetesOptions) -> Result<Reading, SourceError> {
 /// What is missing, and why, in short.
 fn missing(reading: &Reading) -> Vec<(String, String)> {
     let gaps = reading.found.gaps.iter();
-    gaps.map(|gap| (gap.what.to_string(), gap.reason.clone()))
-        .collect()
+    gaps.map(|gap| (gap.what.to_string(), gap.reason.clone())).collect()
 }
 
 fn calls(reading: &Reading, resource: &str) -> u64 {
@@ -103,16 +102,8 @@ async fn each_kind_of_unreadable_answer_has_its_own_error() {
             FailureKind::Unsupported,
             "the response is not in the format of the Kubernetes API",
         ),
-        (
-            Fault::Page,
-            FailureKind::WrongAddress,
-            "the response is not from a Kubernetes API",
-        ),
-        (
-            Fault::Endless,
-            FailureKind::TooLarge,
-            "the response is larger than what is read at once",
-        ),
+        (Fault::Page, FailureKind::WrongAddress, "the response is not from a Kubernetes API"),
+        (Fault::Endless, FailureKind::TooLarge, "the response is larger than what is read at once"),
         (Fault::NotFound, FailureKind::WrongAddress, "HTTP 404"),
         (Fault::Unavailable, FailureKind::Unreachable, "HTTP 503"),
     ] {
@@ -158,30 +149,10 @@ async fn a_server_without_the_api_of_devices_has_no_gap() {
 #[test]
 fn a_right_that_is_missing_is_a_gap_that_names_it() {
     for (resource, name, what, fallback) in [
-        (
-            "pods",
-            "pods",
-            "pods",
-            "what is requested of each node is unknown",
-        ),
-        (
-            "namespaces",
-            "namespaces",
-            "owners of pods",
-            "labels of namespaces are unknown",
-        ),
-        (
-            "replicasets",
-            "replicasets.apps",
-            "owners of pods",
-            "owners beyond these are unknown",
-        ),
-        (
-            "jobs",
-            "jobs.batch",
-            "owners of pods",
-            "owners beyond these are unknown",
-        ),
+        ("pods", "pods", "pods", "what is requested of each node is unknown"),
+        ("namespaces", "namespaces", "owners of pods", "labels of namespaces are unknown"),
+        ("replicasets", "replicasets.apps", "owners of pods", "owners beyond these are unknown"),
+        ("jobs", "jobs.batch", "owners of pods", "owners beyond these are unknown"),
         (
             "resourceslices",
             "resourceslices.resource.k8s.io",
@@ -210,11 +181,7 @@ fn a_right_that_is_missing_is_a_gap_that_names_it() {
         };
         let is_unknown = resource == "pods";
         assert_eq!(
-            (
-                of_gpus("requested"),
-                of_gpus("free"),
-                of_gpus("allocatable")
-            ),
+            (of_gpus("requested"), of_gpus("free"), of_gpus("allocatable")),
             (is_unknown, is_unknown, false),
             "{resource}"
         );
@@ -258,10 +225,7 @@ fn without_nodes_there_is_no_document() {
     let url = format!("http://127.0.0.1:{}", free_port());
     let run = Lab::with(&kubeconfig(&url, &json!({}))).read("inventory", &[]);
     let said = run.error(1);
-    assert!(
-        said.starts_with("error: kubernetes:nodes: the connection failed: "),
-        "{said}"
-    );
+    assert!(said.starts_with("error: kubernetes:nodes: the connection failed: "), "{said}");
     assert!(said.contains("refused"), "{said}");
 }
 
@@ -281,8 +245,5 @@ fn settings_that_cannot_be_used_are_the_users_own_error() {
     std::fs::remove_file(lab.kubeconfig()).expect("our own file");
     let run = lab.read("inventory", &[]);
     let said = run.error(2);
-    assert!(
-        said.starts_with("error: no kubeconfig was found at "),
-        "{said}"
-    );
+    assert!(said.starts_with("error: no kubeconfig was found at "), "{said}");
 }

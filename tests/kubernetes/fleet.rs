@@ -33,26 +33,10 @@ pub struct Total {
 /// The 20 `m5.large` have no GPU. 50 pods that have succeeded asked for 8 GPUs each, and
 /// hold none; 25 pods that wait ask for 8 GPUs each, on no node.
 pub const TOTALS: [Total; 4] = [
-    Total {
-        instance_type: "4x-H100",
-        nodes: 10,
-        devices: [40.0, 40.0, 30.0, 10.0],
-    },
-    Total {
-        instance_type: "g5.12xlarge",
-        nodes: 80,
-        devices: [320.0, 310.0, 120.0, 190.0],
-    },
-    Total {
-        instance_type: "g6.xlarge",
-        nodes: 60,
-        devices: [60.0, 60.0, 45.0, 15.0],
-    },
-    Total {
-        instance_type: "p4d.24xlarge",
-        nodes: 80,
-        devices: [640.0, 640.0, 350.0, 290.0],
-    },
+    Total { instance_type: "4x-H100", nodes: 10, devices: [40.0, 40.0, 30.0, 10.0] },
+    Total { instance_type: "g5.12xlarge", nodes: 80, devices: [320.0, 310.0, 120.0, 190.0] },
+    Total { instance_type: "g6.xlarge", nodes: 60, devices: [60.0, 60.0, 45.0, 15.0] },
+    Total { instance_type: "p4d.24xlarge", nodes: 80, devices: [640.0, 640.0, 350.0, 290.0] },
 ];
 
 /// Nodes, with the 20 that have no GPU.
@@ -86,41 +70,19 @@ pub fn objects() -> Vec<Value> {
     for number in 0..6 {
         let owner =
             json!([{"kind": "Deployment", "name": format!("serve-{number}"), "controller": true}]);
-        fleet.push(maker(
-            "apps/v1",
-            "ReplicaSet",
-            &format!("serve-{number}-7d9f"),
-            &owner,
-        ));
+        fleet.push(maker("apps/v1", "ReplicaSet", &format!("serve-{number}-7d9f"), &owner));
     }
     for number in 0..3 {
         let owner = json!([{"kind": "CronJob", "name": "nightly", "controller": true}]);
-        fleet.push(maker(
-            "batch/v1",
-            "Job",
-            &format!("nightly-{number}"),
-            &owner,
-        ));
+        fleet.push(maker("batch/v1", "Job", &format!("nightly-{number}"), &owner));
     }
     for number in 0..50 {
         let spec = json!({"nodeName": "p4d-0", "containers": [wanting(GPU, 8)]});
-        fleet.push(pod(
-            "search",
-            &format!("done-{number}"),
-            "Succeeded",
-            spec,
-            None,
-        ));
+        fleet.push(pod("search", &format!("done-{number}"), "Succeeded", spec, None));
     }
     for number in 0..WAITING {
         let spec = json!({"containers": [wanting(GPU, 8)]});
-        fleet.push(pod(
-            "search",
-            &format!("large-{number}"),
-            "Pending",
-            spec,
-            None,
-        ));
+        fleet.push(pod("search", &format!("large-{number}"), "Pending", spec, None));
     }
     fastrand::Rng::with_seed(20_261_101).shuffle(&mut fleet);
     fleet
@@ -139,20 +101,11 @@ fn p4d(number: usize) -> Vec<Value> {
     if is_divided {
         labels["nvidia.com/mig.strategy"] = json!("mixed");
     }
-    let mut list = vec![
-        node(&name, "p4d.24xlarge", 96, &labels, offered, offered),
-        agent(&name),
-    ];
+    let mut list = vec![node(&name, "p4d.24xlarge", 96, &labels, offered, offered), agent(&name)];
     if is_divided {
         for part in 0..7 {
             let spec = json!({"nodeName": name, "containers": [wanting(MIG, 1)]});
-            list.push(pod(
-                "serving",
-                &format!("small-{number}-{part}"),
-                "Running",
-                spec,
-                None,
-            ));
+            list.push(pod("serving", &format!("small-{number}-{part}"), "Running", spec, None));
         }
         return list;
     }
@@ -160,23 +113,11 @@ fn p4d(number: usize) -> Vec<Value> {
     server["resources"]["requests"] = json!({"cpu": "32", "memory": "256Gi"});
     let spec = json!({"nodeName": name, "containers": [server]});
     let owner = ("ReplicaSet", format!("serve-{}-7d9f", number / 10));
-    list.push(pod(
-        "search",
-        &format!("serve-{number}"),
-        "Running",
-        spec,
-        Some(owner),
-    ));
+    list.push(pod("search", &format!("serve-{number}"), "Running", spec, Some(owner)));
     if number < 30 {
         let spec = json!({"nodeName": name, "containers": [wanting(GPU, 2)]});
         let owner = ("Job", format!("nightly-{}", number / 10));
-        list.push(pod(
-            "search",
-            &format!("job-{number}"),
-            "Running",
-            spec,
-            Some(owner),
-        ));
+        list.push(pod("search", &format!("job-{number}"), "Running", spec, Some(owner)));
     } else if number < 40 {
         let mut sidecar = wanting(GPU, 1);
         sidecar["restartPolicy"] = json!("Always");
@@ -184,13 +125,7 @@ fn p4d(number: usize) -> Vec<Value> {
             "nodeName": name, "initContainers": [sidecar, wanting(GPU, 2)],
             "containers": [wanting(GPU, 1)],
         });
-        list.push(pod(
-            "search",
-            &format!("prepared-{number}"),
-            "Running",
-            spec,
-            None,
-        ));
+        list.push(pod("search", &format!("prepared-{number}"), "Running", spec, None));
     }
     list
 }
@@ -204,14 +139,7 @@ fn g5(number: usize) -> Vec<Value> {
     });
     let healthy = if number < 10 { 12 } else { 16 };
     let mut list = vec![
-        node(
-            &name,
-            "g5.12xlarge",
-            48,
-            &labels,
-            &[(GPU, 16)],
-            &[(GPU, healthy)],
-        ),
+        node(&name, "g5.12xlarge", 48, &labels, &[(GPU, 16)], &[(GPU, healthy)]),
         agent(&name),
     ];
     for part in 0..6 {
@@ -231,19 +159,11 @@ fn g5(number: usize) -> Vec<Value> {
 fn g6(number: usize) -> Vec<Value> {
     let name = format!("g6-{number}");
     let labels = json!({"karpenter.sh/capacity-type": "spot"});
-    let mut list = vec![
-        node(&name, "g6.xlarge", 4, &labels, &[(GPU, 1)], &[(GPU, 1)]),
-        agent(&name),
-    ];
+    let mut list =
+        vec![node(&name, "g6.xlarge", 4, &labels, &[(GPU, 1)], &[(GPU, 1)]), agent(&name)];
     if number < 45 {
         let spec = json!({"nodeName": name, "containers": [wanting(GPU, 1)]});
-        list.push(pod(
-            "vision",
-            &format!("infer-{number}"),
-            "Running",
-            spec,
-            None,
-        ));
+        list.push(pod("vision", &format!("infer-{number}"), "Running", spec, None));
     }
     list
 }
@@ -298,13 +218,7 @@ fn hall(number: usize) -> Vec<Value> {
     });
     let spec = json!({"nodeName": name, "containers": [{"name": "main", "resources": {}}]});
     let agent = agent(&name);
-    let pod = pod(
-        "physics",
-        &holder,
-        "Running",
-        spec,
-        Some(("RayCluster", "ray".to_owned())),
-    );
+    let pod = pod("physics", &holder, "Running", spec, Some(("RayCluster", "ray".to_owned())));
     vec![machine, slice, claim, pod, agent]
 }
 
@@ -356,13 +270,7 @@ fn agent(node: &str) -> Value {
         "nodeName": node, "containers": [{"name": "main", "resources": resources}],
     });
     let owner = Some(("DaemonSet", "agent".to_owned()));
-    pod(
-        "kube-system",
-        &format!("agent-{node}"),
-        "Running",
-        spec,
-        owner,
-    )
+    pod("kube-system", &format!("agent-{node}"), "Running", spec, owner)
 }
 
 fn wanting(resource: &str, count: u32) -> Value {

@@ -76,17 +76,12 @@ fn kubectl_lists_the_same_objects_page_by_page() {
     assert_eq!(items.len(), NODES);
     assert!(items.iter().all(|item| item["kind"] == "Node"));
     let asked = server.listed();
-    let pages = asked
-        .iter()
-        .filter(|request| request.path == "/api/v1/nodes");
+    let pages = asked.iter().filter(|request| request.path == "/api/v1/nodes");
     // 250 nodes in pages of 50.
     assert_eq!(pages.count(), 5);
     let of_all = ["get", "pods", "--all-namespaces", "-o", "name"];
     let printed = kubectl.printed(&of_all);
-    let pods = fleet
-        .iter()
-        .filter(|object| object["kind"] == "Pod")
-        .count();
+    let pods = fleet.iter().filter(|object| object["kind"] == "Pod").count();
     assert_eq!(printed.lines().count(), pods);
 
     server.inject("jobs", 0, usize::MAX, Fault::Forbidden);
@@ -105,15 +100,9 @@ fn what_kubectl_records_is_the_cluster_that_is_asked() {
     };
     // The commands of docs/kubernetes.md.
     let kinds = "nodes,pods,namespaces,replicasets.apps,jobs.batch";
-    kubectl.record(
-        "cluster.json",
-        &["get", kinds, "--all-namespaces", "-o", "json"],
-    );
+    kubectl.record("cluster.json", &["get", kinds, "--all-namespaces", "-o", "json"]);
     let kinds = "resourceslices.resource.k8s.io,resourceclaims.resource.k8s.io";
-    kubectl.record(
-        "devices.json",
-        &["get", kinds, "--all-namespaces", "-o", "json"],
-    );
+    kubectl.record("devices.json", &["get", kinds, "--all-namespaces", "-o", "json"]);
     let asked = ["inventory", "--format", "json", "--as-of", AS_OF];
     let files = ["--from-kubectl", "cluster.json,devices.json"];
     let recorded = lab.run(&[&asked[..], &files].concat()).json();

@@ -26,10 +26,7 @@ fn sums(document: &Value) -> BTreeMap<String, (usize, [i64; 4])> {
         let machine = node["instance"].as_str().expect("an id");
         let (nodes, devices) = sums.entry(types[machine].clone()).or_default();
         *nodes += 1;
-        for (sum, key) in devices
-            .iter_mut()
-            .zip(["physical", "allocatable", "requested", "free"])
-        {
+        for (sum, key) in devices.iter_mut().zip(["physical", "allocatable", "requested", "free"]) {
             *sum += millionths(node["gpus"][key].as_f64().expect("known"));
         }
     }

@@ -89,10 +89,7 @@ fn a_plugin_that_gives_no_credentials_is_named_and_not_quoted() {
     let talking = format!("echo {PRINTED}");
     for (lines, words) in [
         (failing.as_str(), "the credential plugin failed: "),
-        (
-            talking.as_str(),
-            "the output of the credential plugin is not an ExecCredential: ",
-        ),
+        (talking.as_str(), "the output of the credential plugin is not an ExecCredential: "),
     ] {
         let user = user_of_script(folder.path(), lines);
         let lab = Lab::with(&kubeconfig(&server.url(), &user));
@@ -109,10 +106,7 @@ fn a_plugin_that_gives_no_credentials_is_named_and_not_quoted() {
 #[test]
 fn a_plugin_that_does_not_exist_is_named() {
     let server = ApiServer::start(&objects(), 500);
-    let lab = Lab::with(&kubeconfig(
-        &server.url(),
-        &user("no-such-plugin-of-gpucost", &[]),
-    ));
+    let lab = Lab::with(&kubeconfig(&server.url(), &user("no-such-plugin-of-gpucost", &[])));
     let run = lab.read("inventory", &[]);
     let said = run.error(1);
     assert!(

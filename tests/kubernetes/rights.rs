@@ -58,15 +58,8 @@ fn errors_name_what_the_role_allows() {
     let mut named: Vec<String> = vec!["kubernetes:connect".to_owned()];
     for resource in RESOURCES {
         let dot = if resource.group.is_empty() { "" } else { "." };
-        named.push(format!(
-            "kubernetes:{}{dot}{}",
-            resource.name, resource.group
-        ));
-        assert!(
-            resource
-                .path("v1")
-                .ends_with(&format!("/v1/{}", resource.name))
-        );
+        named.push(format!("kubernetes:{}{dot}{}", resource.name, resource.group));
+        assert!(resource.path("v1").ends_with(&format!("/v1/{}", resource.name)));
     }
     assert_eq!(ACTIONS, named);
 }

@@ -53,10 +53,7 @@ impl Lab {
         let folder = tempfile::tempdir().expect("a scratch folder can be made");
         let path = folder.path().join("kubeconfig");
         std::fs::write(&path, kubeconfig.to_string()).expect("a writable folder");
-        Self {
-            folder,
-            kubeconfig: path,
-        }
+        Self { folder, kubeconfig: path }
     }
 
     pub fn folder(&self) -> &Path {
@@ -95,14 +92,7 @@ impl Lab {
 
     /// A command on the cluster, as JSON.
     pub fn read(&self, command: &str, more: &[&str]) -> Run {
-        let arguments = [
-            command,
-            "--kubernetes",
-            "--format",
-            "json",
-            "--as-of",
-            AS_OF,
-        ];
+        let arguments = [command, "--kubernetes", "--format", "json", "--as-of", AS_OF];
         self.run(&[&arguments[..], more].concat())
     }
 }

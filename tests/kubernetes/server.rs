@@ -25,20 +25,8 @@ const SERVED: [(&str, &str, &str, &str, bool); 7] = [
     ("", "v1", "namespaces", "Namespace", false),
     ("apps", "v1", "replicasets", "ReplicaSet", true),
     ("batch", "v1", "jobs", "Job", true),
-    (
-        "resource.k8s.io",
-        "v1",
-        "resourceslices",
-        "ResourceSlice",
-        false,
-    ),
-    (
-        "resource.k8s.io",
-        "v1",
-        "resourceclaims",
-        "ResourceClaim",
-        true,
-    ),
+    ("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false),
+    ("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true),
 ];
 
 /// What is wrong with an answer.
@@ -153,11 +141,7 @@ impl ApiServer {
         let shared = Arc::clone(&state);
         let has_tls = tls.is_some();
         let server = Server::start(tls, move |request| answered(Arc::clone(&shared), request));
-        Self {
-            state,
-            server,
-            has_tls,
-        }
+        Self { state, server, has_tls }
     }
 
     pub fn url(&self) -> String {
@@ -211,11 +195,7 @@ async fn answer(state: &State, request: &Request<Incoming>) -> Reply {
         path == format!("{base}/{name}")
     });
     let Some((group, version, name, kind, _)) = served.copied() else {
-        return status(
-            404,
-            "NotFound",
-            "the server could not find the requested resource",
-        );
+        return status(404, "NotFound", "the server could not find the requested resource");
     };
     let header = |name: HeaderName| {
         let value = request.headers().get(name);
@@ -276,9 +256,7 @@ async fn answer(state: &State, request: &Request<Incoming>) -> Reply {
 }
 
 fn take(faults: &mut [Injected], resource: &str) -> Option<Fault> {
-    let mut own = faults
-        .iter_mut()
-        .filter(|fault| fault.resource == resource && fault.times > 0);
+    let mut own = faults.iter_mut().filter(|fault| fault.resource == resource && fault.times > 0);
     let next = own.next()?;
     if next.skip > 0 {
         next.skip -= 1;
@@ -289,19 +267,11 @@ fn take(faults: &mut [Injected], resource: &str) -> Option<Fault> {
 }
 
 fn base_of(group: &str, version: &str) -> String {
-    if group.is_empty() {
-        format!("/api/{version}")
-    } else {
-        format!("/apis/{group}/{version}")
-    }
+    if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") }
 }
 
 fn api_version(group: &str, version: &str) -> String {
-    if group.is_empty() {
-        version.to_owned()
-    } else {
-        format!("{group}/{version}")
-    }
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
 /// One page, as a server writes it: items without their kind.
@@ -365,9 +335,7 @@ fn page(
 /// The phases that a selector excludes; `None` where it selects by something else.
 fn excluded_phases(selector: &str) -> Option<Vec<&str>> {
     let parts = selector.split(',').filter(|part| !part.is_empty());
-    parts
-        .map(|part| part.strip_prefix("status.phase!="))
-        .collect()
+    parts.map(|part| part.strip_prefix("status.phase!=")).collect()
 }
 
 /// What there is to list, as kubectl asks before it lists.
@@ -397,10 +365,8 @@ fn discovered(path: &str) -> Option<Value> {
         }
         _ => {}
     }
-    let of_path: Vec<_> = SERVED
-        .iter()
-        .filter(|(group, version, ..)| path == base_of(group, version))
-        .collect();
+    let of_path: Vec<_> =
+        SERVED.iter().filter(|(group, version, ..)| path == base_of(group, version)).collect();
     let (group, version, ..) = of_path.first()?;
     let resources: Vec<Value> = of_path
         .iter()

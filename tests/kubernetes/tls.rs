@@ -22,18 +22,14 @@ fn file(name: &str) -> PathBuf {
 
 fn certificates(name: &str) -> Vec<CertificateDer<'static>> {
     let chain = CertificateDer::pem_file_iter(file(name)).expect("a file of certificates");
-    chain
-        .map(|certificate| certificate.expect("a certificate"))
-        .collect()
+    chain.map(|certificate| certificate.expect("a certificate")).collect()
 }
 
 /// A server for 127.0.0.1; `asks` is whether a client must have a certificate.
 fn config(asks: bool) -> ServerConfig {
     let provider = Arc::new(ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
-    let builder = builder
-        .with_safe_default_protocol_versions()
-        .expect("the provider knows them");
+    let builder = builder.with_safe_default_protocol_versions().expect("the provider knows them");
     let builder = if asks {
         let mut roots = RootCertStore::empty();
         for authority in certificates("ca.pem") {
@@ -64,11 +60,7 @@ fn a_client_certificate_is_enough_to_read_a_cluster() {
     let run = lab(&server, &user, "ca.pem").read("inventory", &["-vv"]);
     let document = run.json();
     assert_eq!(document["nodes"].as_array().map(Vec::len), Some(230));
-    assert!(
-        !run.stderr.contains("warning: credentials"),
-        "{}",
-        run.stderr
-    );
+    assert!(!run.stderr.contains("warning: credentials"), "{}", run.stderr);
     let key = std::fs::read_to_string(file("client.key")).expect("a key");
     let secret = key.lines().nth(1).expect("its first line");
     for text in [&run.stdout, &run.stderr] {
@@ -91,10 +83,7 @@ fn a_server_of_another_authority_is_not_sent_the_token() {
     let user = json!({"token": TOKEN});
     let run = lab(&server, &user, "other-ca.pem").read("inventory", &[]);
     let said = run.error(1);
-    assert!(
-        said.starts_with("error: kubernetes:nodes: the connection failed: "),
-        "{said}"
-    );
+    assert!(said.starts_with("error: kubernetes:nodes: the connection failed: "), "{said}");
     assert!(server.listed().is_empty());
 }
 
@@ -126,16 +115,11 @@ fn a_pod_without_the_files_of_its_service_account_is_told_what_to_mount() {
         ("6443", "failed to read the default namespace: "),
         ("none", "failed to parse cluster port: "),
     ] {
-        let run = lab.run_with(
-            &[host, ("KUBERNETES_SERVICE_PORT", port)],
-            &["inventory", "--kubernetes"],
-        );
+        let run = lab
+            .run_with(&[host, ("KUBERNETES_SERVICE_PORT", port)], &["inventory", "--kubernetes"]);
         let said = run.error(2);
         let start = format!("error: the service account of this pod cannot be used: {words}");
         assert!(said.starts_with(&start), "{said}");
-        assert!(
-            said.contains("\nhint: mount the token of the service account"),
-            "{said}"
-        );
+        assert!(said.contains("\nhint: mount the token of the service account"), "{said}");
     }
 }

@@ -54,9 +54,8 @@ fn depth_of(path: &str) -> usize {
 /// `super::` as lead to the root from there.
 fn layers_named(path: &str, code: &str) -> Vec<(usize, String)> {
     let mut named: Vec<(usize, String)> = named_under(code, "crate").into_iter().collect();
-    let chains: Vec<usize> = words(code, "super")
-        .filter(|at| !code[..*at].trim_end().ends_with("::"))
-        .collect();
+    let chains: Vec<usize> =
+        words(code, "super").filter(|at| !code[..*at].trim_end().ends_with("::")).collect();
     for at in chains {
         let mut rest = &code[at..];
         let mut climbed = 0;
@@ -84,9 +83,7 @@ fn inline_modules(code: &str) -> usize {
     for c in code.chars() {
         match c {
             '{' => {
-                let opens_module = statement
-                    .split(|c: char| !is_word(c))
-                    .any(|word| word == "mod");
+                let opens_module = statement.split(|c: char| !is_word(c)).any(|word| word == "mod");
                 open.push(opens_module);
                 statement.clear();
             }
@@ -140,15 +137,10 @@ fn every_folder_is_a_layer_and_every_layer_a_folder() {
 fn no_file_imports_from_a_layer_below_its_own() {
     let layers = layers();
     let files = files_under("src");
-    let problems: Vec<String> = files
-        .iter()
-        .flat_map(|file| upward(&layers, &file.path, &file.code))
-        .collect();
+    let problems: Vec<String> =
+        files.iter().flat_map(|file| upward(&layers, &file.path, &file.code)).collect();
     assert_none(&problems);
-    let imports: usize = files
-        .iter()
-        .map(|file| layers_named(&file.path, &file.code).len())
-        .sum();
+    let imports: usize = files.iter().map(|file| layers_named(&file.path, &file.code).len()).sum();
     assert!(imports > 50, "only {imports} imports were seen");
 }
 
@@ -171,10 +163,7 @@ fn an_upward_import_is_caught_however_it_is_written() {
         upward(&layers, path, "\n\nuse crate::cli::Io;"),
         ["src/domain/money.rs:3: `domain` imports from `cli`"]
     );
-    assert_eq!(
-        upward(&layers, "src/domain/mod.rs", "use super::cli::Io;").len(),
-        1
-    );
+    assert_eq!(upward(&layers, "src/domain/mod.rs", "use super::cli::Io;").len(), 1);
     let allowed = "// crate::cli\nuse crate::domain::Gap;\nuse super::report;\nconst A: &str = \"crate::cli\";\nmod tests { use super::super::report; }";
     assert_none(&upward(&layers, path, &code_of(allowed)));
 }

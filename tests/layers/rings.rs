@@ -115,9 +115,7 @@ fn absolute(module: &[String], path: &[String], known: &BTreeSet<Path>) -> Optio
 fn module_of(file: &str) -> Path {
     let inside = file.trim_start_matches("src/").trim_end_matches(".rs");
     let parts = inside.split('/').map(str::to_owned);
-    parts
-        .filter(|part| !["mod", "lib"].contains(&part.as_str()))
-        .collect()
+    parts.filter(|part| !["mod", "lib"].contains(&part.as_str())).collect()
 }
 
 fn modules(files: &[(&str, &str)]) -> BTreeMap<Path, Module> {
@@ -133,18 +131,10 @@ fn modules(files: &[(&str, &str)]) -> BTreeMap<Path, Module> {
                 at += 1;
                 continue;
             }
-            let end = at
-                + tokens[at..]
-                    .iter()
-                    .take_while(|token| *token != ";")
-                    .count();
+            let end = at + tokens[at..].iter().take_while(|token| *token != ";").count();
             let is_seen = at > 0 && ["pub", ")"].contains(&tokens[at - 1].as_str());
             let mut found = Vec::new();
-            use_tree(
-                &mut tokens[at + 1..end].iter().cloned().collect(),
-                &[],
-                &mut found,
-            );
+            use_tree(&mut tokens[at + 1..end].iter().cloned().collect(), &[], &mut found);
             for (name, path) in found {
                 if let Some(path) = absolute(&own, &path, &known) {
                     imports.insert(name, (path, is_seen));
@@ -152,11 +142,7 @@ fn modules(files: &[(&str, &str)]) -> BTreeMap<Path, Module> {
             }
             at = end;
         }
-        let module = Module {
-            file: (*file).to_owned(),
-            body,
-            imports,
-        };
+        let module = Module { file: (*file).to_owned(), body, imports };
         (own, module)
     };
     files.iter().map(read).collect()
@@ -184,11 +170,7 @@ fn named<'a>(
     own: &Path,
     known: &BTreeSet<Path>,
 ) -> BTreeSet<&'a str> {
-    let Module {
-        file,
-        body,
-        imports,
-    } = &modules[own];
+    let Module { file, body, imports } = &modules[own];
     let mut paths: Vec<Path> = Vec::new();
     for (name, (path, is_seen)) in imports {
         // A module that is imported is followed by what is named of it.
@@ -249,10 +231,7 @@ fn rings(files: &[(&str, &str)]) -> BTreeSet<String> {
     let found = imports.keys().filter_map(|file| ring(&imports, file));
     found
         .map(|mut way| {
-            let first = way
-                .iter()
-                .min()
-                .and_then(|least| way.iter().position(|one| one == least));
+            let first = way.iter().min().and_then(|least| way.iter().position(|one| one == least));
             way.rotate_left(first.unwrap_or_default());
             way.join(" -> ")
         })
@@ -262,24 +241,16 @@ fn rings(files: &[(&str, &str)]) -> BTreeSet<String> {
 #[test]
 fn no_two_files_import_each_other() {
     let files = files_under("src");
-    let files: Vec<(&str, &str)> = files
-        .iter()
-        .map(|file| (file.path.as_str(), file.code.as_str()))
-        .collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|file| (file.path.as_str(), file.code.as_str())).collect();
     let rings: Vec<String> = rings(&files).into_iter().collect();
     assert!(rings.is_empty(), "\n{}", rings.join("\n"));
 }
 
 #[test]
 fn a_ring_is_found_however_it_is_written() {
-    let root = (
-        "src/a/mod.rs",
-        "mod b;\nmod c;\npub use b::{self, B as Same};",
-    );
-    let other = (
-        "src/a/c.rs",
-        "pub struct C;\nimpl C { fn b() -> super::Same { todo() } }",
-    );
+    let root = ("src/a/mod.rs", "mod b;\nmod c;\npub use b::{self, B as Same};");
+    let other = ("src/a/c.rs", "pub struct C;\nimpl C { fn b() -> super::Same { todo() } }");
     for code in [
         "use super::c::C;",
         "use crate::{a::c::{C}};",
@@ -287,11 +258,7 @@ fn a_ring_is_found_however_it_is_written() {
         "fn f(of: crate::a::c::C) {}",
     ] {
         let found = rings(&[root, ("src/a/b.rs", code), other]);
-        assert_eq!(
-            found,
-            BTreeSet::from(["src/a/b.rs -> src/a/c.rs".to_owned()]),
-            "{code}"
-        );
+        assert_eq!(found, BTreeSet::from(["src/a/b.rs -> src/a/c.rs".to_owned()]), "{code}");
     }
     let allowed = "#[cfg(test)]\nmod tests { use super::super::c::C; }\n// super::c::C\npub(in crate::a) struct B;\nuse std::c::C;";
     let code = code_of(allowed);

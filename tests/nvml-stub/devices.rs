@@ -69,10 +69,7 @@ macro_rules! engine {
     };
 }
 
-engine!(
-    nvmlDeviceGetEncoderUtilization,
-    nvmlDeviceGetDecoderUtilization
-);
+engine!(nvmlDeviceGetEncoderUtilization, nvmlDeviceGetDecoderUtilization);
 
 /// Exports a call that answers one long unsigned integer.
 macro_rules! long_number {
@@ -90,10 +87,7 @@ macro_rules! long_number {
     };
 }
 
-long_number!(
-    nvmlDeviceGetTotalEnergyConsumption,
-    nvmlDeviceGetCurrentClocksThrottleReasons
-);
+long_number!(nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetCurrentClocksThrottleReasons);
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetMigMode(

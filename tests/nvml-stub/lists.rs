@@ -90,9 +90,7 @@ extern "C" fn nvmlDeviceGetProcessUtilization(
     last_seen: c_ulonglong,
 ) -> u32 {
     trace::with(|player| {
-        let answer = player
-            .device(device)?
-            .answer("nvmlDeviceGetProcessUtilization")?;
+        let answer = player.device(device)?.answer("nvmlDeviceGetProcessUtilization")?;
         let rows = answer.as_array().ok_or(UNKNOWN)?;
         let rows: Vec<_> = rows.iter().filter_map(process_use).collect();
         let newer = rows.into_iter().filter(|one| one.timeStamp > last_seen);
@@ -124,9 +122,7 @@ extern "C" fn nvmlDeviceGetSamples(
         let samples: Vec<nvmlSample_t> = newer
             .map(|(at, percent)| nvmlSample_t {
                 timeStamp: *at,
-                sampleValue: nvmlValue_t {
-                    uiVal: *percent as c_uint,
-                },
+                sampleValue: nvmlValue_t { uiVal: *percent as c_uint },
             })
             .collect();
         if samples.is_empty() {

@@ -36,16 +36,7 @@ pub fn text(bytes: &[u8]) -> String {
 /// A short run's summary.
 fn summary(trace: &str, more: &[&str]) -> Value {
     let mut command = profile(trace);
-    command
-        .args([
-            "--interval",
-            "100ms",
-            "--duration",
-            "1s",
-            "--format",
-            "json",
-        ])
-        .args(more);
+    command.args(["--interval", "100ms", "--duration", "1s", "--format", "json"]).args(more);
     let output = run(&mut command);
     assert!(output.status.success(), "{}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("a document")
@@ -75,12 +66,7 @@ fn every_kind_of_host_gets_a_summary() {
         for row in gpus.iter().chain([&document]) {
             let words = row["recommendation"].as_str().expect("a sentence");
             let class = words.split(':').next().expect("a word");
-            let known = [
-                "OVERPROVISIONED",
-                "UNDERUTILIZED",
-                "WELL-UTILIZED",
-                "INSUFFICIENT-DATA",
-            ];
+            let known = ["OVERPROVISIONED", "UNDERUTILIZED", "WELL-UTILIZED", "INSUFFICIENT-DATA"];
             assert!(known.contains(&class), "{trace}: {words}");
             assert_eq!(
                 row["classification"].as_str().map(str::to_uppercase),
@@ -118,23 +104,14 @@ fn lost_gpus_and_errors_are_told_and_the_run_goes_on() {
         .filter(|row| !row["lost"].is_null())
         .collect();
     assert_eq!(lost.len(), 1);
-    assert!(
-        lost[0]["lost"]["reason"]
-            .as_str()
-            .is_some_and(|reason| !reason.is_empty())
-    );
+    assert!(lost[0]["lost"]["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
     // Both the loss and the error that came with it are alerts of GPU 1.
     assert_eq!(lost[0]["xids"][0]["xid"], 79);
     assert_eq!(lost[0]["xid_count"], 1);
     let alerts = document["alerts"].as_array().expect("a list");
-    let names: Vec<(&Value, &Value)> = alerts
-        .iter()
-        .map(|alert| (&alert["alert"], &alert["gpu"]))
-        .collect();
-    assert_eq!(
-        names,
-        [(&"xid".into(), &1.into()), (&"gpu-lost".into(), &1.into())]
-    );
+    let names: Vec<(&Value, &Value)> =
+        alerts.iter().map(|alert| (&alert["alert"], &alert["gpu"])).collect();
+    assert_eq!(names, [(&"xid".into(), &1.into()), (&"gpu-lost".into(), &1.into())]);
 
     let document = summary("xid", &[]);
     assert!(gpu(&document, 0)["xid_count"].as_u64() >= Some(1));
@@ -220,16 +197,8 @@ fn a_log_that_cannot_be_counted_changes_nothing_for_the_command() {
     let samples = fs::read_to_string(folder.path().join("run.jsonl")).expect("samples");
     assert!(samples.contains("\"exit_code\":3}"), "{samples}");
     for (samples, log, said) in [
-        (
-            "run.csv",
-            "train.log",
-            "CSV has no end\nhint: pass `--samples` with a file name",
-        ),
-        (
-            "run.jsonl",
-            ".",
-            "error: `--log .` is not a file\nhint: write the output",
-        ),
+        ("run.csv", "train.log", "CSV has no end\nhint: pass `--samples` with a file name"),
+        ("run.jsonl", ".", "error: `--log .` is not a file\nhint: write the output"),
         ("run.jsonl", "run.jsonl", "use the same file"),
     ] {
         let output = counting(samples, log);
@@ -321,14 +290,7 @@ fn two_runs_do_not_get_in_each_others_way() {
     let start = |trace: &str| {
         let mut command = profile(trace);
         command
-            .args([
-                "--interval",
-                "100ms",
-                "--duration",
-                "1s",
-                "--format",
-                "json",
-            ])
+            .args(["--interval", "100ms", "--duration", "1s", "--format", "json"])
             .stdout(Stdio::piped());
         command.spawn().expect("the program starts")
     };
@@ -350,10 +312,7 @@ fn a_killed_run_loses_one_interval_at_most() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let samples = folder.path().join("run.jsonl");
     let mut command = profile("eight-gpus");
-    command
-        .args(["--interval", "100ms", "--samples"])
-        .arg(&samples)
-        .stdout(Stdio::null());
+    command.args(["--interval", "100ms", "--samples"]).arg(&samples).stdout(Stdio::null());
     let mut child = command.spawn().expect("the program starts");
     wait_for_lines(&samples, 6);
     child.kill().expect("it runs");
@@ -369,10 +328,7 @@ fn a_killed_run_loses_one_interval_at_most() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
     let taken = document["samples"]["taken"].as_u64().expect("a number") as usize;
-    assert!(
-        taken == written || taken + 1 == written,
-        "{taken} of {written}"
-    );
+    assert!(taken == written || taken + 1 == written, "{taken} of {written}");
     assert!(document["exit_code"].is_null());
 }
 
@@ -407,14 +363,7 @@ fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
         let samples = folder.path().join(format!("{step}.jsonl"));
         let mut command = profile("eight-gpus");
         command
-            .args([
-                "--interval",
-                "100ms",
-                "--duration",
-                "3s",
-                "--format",
-                "json",
-            ])
+            .args(["--interval", "100ms", "--duration", "3s", "--format", "json"])
             .arg("--samples")
             .arg(&samples)
             .env("LD_PRELOAD", stub::library())
@@ -423,9 +372,7 @@ fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let live: Value = serde_json::from_slice(&output.stdout).expect("a document");
         let counts = &live["samples"];
-        let stepped = counts["wall_clock_step_seconds"]
-            .as_f64()
-            .expect("a number");
+        let stepped = counts["wall_clock_step_seconds"].as_f64().expect("a number");
         assert!((stepped - step).abs() < 0.5, "{counts}");
         // Three seconds and a sample every tenth of one, however busy the host is.
         let elapsed = live["elapsed_seconds"].as_f64().expect("a number");
@@ -470,31 +417,19 @@ fn a_full_disk_is_told_and_the_run_goes_on() {
     let full = folder.path().join("full.jsonl");
     std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
     let mut command = profile("eight-gpus");
-    command
-        .args(["--interval", "100ms", "--duration", "500ms", "--samples"])
-        .arg(&full);
+    command.args(["--interval", "100ms", "--duration", "500ms", "--samples"]).arg(&full);
     let output = run(&mut command);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("No space left on device"), "{stderr}");
-    assert!(
-        stdout.is_empty() || stdout.contains("8 of 8 A10G used"),
-        "{stdout}"
-    );
+    assert!(stdout.is_empty() || stdout.contains("8 of 8 A10G used"), "{stdout}");
 }
 
 #[test]
 fn a_recorded_trace_plays_back_the_same() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let trace = folder.path().join("trace.jsonl");
-    let flags = [
-        "--interval",
-        "100ms",
-        "--duration",
-        "1s",
-        "--format",
-        "json",
-    ];
+    let flags = ["--interval", "100ms", "--duration", "1s", "--format", "json"];
     let mut command = profile("hopper");
     command.args(flags).arg("--record").arg(&trace);
     let recorded: Value = serde_json::from_slice(&run(&mut command).stdout).expect("a document");
@@ -512,27 +447,15 @@ fn a_recorded_trace_plays_back_the_same() {
 #[test]
 fn slips_are_named_before_anything_is_sampled() {
     for (arguments, said) in [
-        (
-            vec!["--interval", "50ms"],
-            "expected a duration from 100ms to 1h",
-        ),
+        (vec!["--interval", "50ms"], "expected a duration from 100ms to 1h"),
         (vec!["--type", "g5.12xlrage"], "g5.12xlarge"),
-        (
-            vec!["--samples", "run.txt"],
-            "has no supported file extension",
-        ),
-        (
-            vec!["--duration", "1s", "--", "true"],
-            "cannot be used with",
-        ),
+        (vec!["--samples", "run.txt"], "has no supported file extension"),
+        (vec!["--duration", "1s", "--", "true"], "cannot be used with"),
         (vec!["--live"], "needs a terminal"),
         (vec!["--live", "--", "true"], "needs a terminal"),
         (vec!["--command-log", "x.log"], "required"),
         (vec!["--read", "run.jsonl"], "cannot be used with"),
-        (
-            vec!["--samples", "same.jsonl", "--output", "same.jsonl"],
-            "use the same file",
-        ),
+        (vec!["--samples", "same.jsonl", "--output", "same.jsonl"], "use the same file"),
     ] {
         let mut command = profile("eight-gpus");
         command.args(&arguments);
@@ -556,9 +479,6 @@ fn without_a_driver_it_says_what_is_missing() {
     let output = run(&mut command);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr.starts_with("error: cannot load the NVIDIA management library"),
-        "{stderr}"
-    );
+    assert!(stderr.starts_with("error: cannot load the NVIDIA management library"), "{stderr}");
     assert!(stderr.contains("\nhint: "), "{stderr}");
 }

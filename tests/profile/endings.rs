@@ -43,10 +43,7 @@ fn a_summary_that_cannot_be_written_goes_to_stderr() {
     ends_with_7(&output);
     let stderr = text(&output.stderr);
     assert!(stderr.contains("\"exit_code\": 7"), "{stderr}");
-    assert!(
-        stderr.contains(&format!("error: cannot write {out}")),
-        "{stderr}"
-    );
+    assert!(stderr.contains(&format!("error: cannot write {out}")), "{stderr}");
 }
 
 #[test]
@@ -96,10 +93,7 @@ fn a_limit_on_the_size_of_files_ends_the_file_and_not_the_run() {
 fn quiet_beside_a_command_is_silent_unless_a_file_takes_the_summary() {
     let output = run(&mut of_command(&["-q"], "exit 7"));
     ends_with_7(&output);
-    assert_eq!(
-        (text(&output.stderr), text(&output.stdout)),
-        Default::default()
-    );
+    assert_eq!((text(&output.stderr), text(&output.stdout)), Default::default());
 
     let folder = tempfile::tempdir().expect("a scratch folder");
     let out = folder.path().join("x.json");
@@ -164,15 +158,11 @@ fn two_runs_do_not_write_to_one_file() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let samples = folder.path().join("run.jsonl");
     let mut command = profile("eight-gpus");
-    command
-        .args(["--interval", "100ms", "--samples"])
-        .arg(&samples);
+    command.args(["--interval", "100ms", "--samples"]).arg(&samples);
     let mut first = command.stdout(Stdio::null()).spawn().expect("it starts");
     wait_for_lines(&samples, 3);
     let mut command = profile("eight-gpus");
-    command
-        .args(["--duration", "1s", "--samples"])
-        .arg(&samples);
+    command.args(["--duration", "1s", "--samples"]).arg(&samples);
     let second = run(&mut command);
     first.kill().expect("it runs");
     first.wait().expect("it ends");

@@ -41,11 +41,7 @@ fn eight_gpus_are_read_metric_by_metric() {
         assert_eq!(gpu.temperature_c, Some(40.0 + n));
         assert_eq!(gpu.sm_clock_mhz, Some(1_500.0 + n));
         assert_eq!(gpu.memory_clock_mhz, Some(6_251.0));
-        let throttle = if k == 7 {
-            ThrottleReasons::SW_POWER_CAP
-        } else {
-            0
-        };
+        let throttle = if k == 7 { ThrottleReasons::SW_POWER_CAP } else { 0 };
         assert_eq!(gpu.throttle, Some(ThrottleReasons(throttle)));
         assert_eq!(gpu.encoder_percent, Some(n));
         assert_eq!(gpu.decoder_percent, Some(2.0 * n));
@@ -76,10 +72,7 @@ fn eight_gpus_are_read_metric_by_metric() {
         let megabytes = f64::from(k) * 1e6;
         let [after_1, after_2] = [&second, &third].map(|samples| reading(samples, k as usize));
         assert_eq!(after_1.pcie_sent_bytes_per_second, Some(megabytes));
-        assert_eq!(
-            after_1.pcie_received_bytes_per_second,
-            Some(2.0 * megabytes)
-        );
+        assert_eq!(after_1.pcie_received_bytes_per_second, Some(2.0 * megabytes));
         // The same bytes in twice the time.
         assert_eq!(after_2.pcie_sent_bytes_per_second, Some(megabytes / 2.0));
         assert_eq!(after_1.fine.len(), 5);
@@ -172,28 +165,16 @@ fn hopper_tells_what_its_multiprocessors_did() {
     assert_eq!(activity.occupancy_percent, Some(31.25));
     assert_eq!(activity.tensor_percent, Some(61.0));
     assert_eq!(activity.dram_percent, Some(41.25));
-    assert_eq!(
-        activity.pcie_sent_bytes_per_second,
-        Some(512.0 * MIB_PER_SECOND)
-    );
-    assert_eq!(
-        activity.pcie_received_bytes_per_second,
-        Some(2_048.0 * MIB_PER_SECOND)
-    );
+    assert_eq!(activity.pcie_sent_bytes_per_second, Some(512.0 * MIB_PER_SECOND));
+    assert_eq!(activity.pcie_received_bytes_per_second, Some(2_048.0 * MIB_PER_SECOND));
     assert_eq!(activity.nvlink_sent_bytes_per_second, None);
     assert_eq!(activity.nvlink_received_bytes_per_second, None);
-    assert_eq!(
-        gpu.pcie_received_bytes_per_second,
-        activity.pcie_received_bytes_per_second
-    );
+    assert_eq!(gpu.pcie_received_bytes_per_second, activity.pcie_received_bytes_per_second);
     // A tenth of a second is too near; the next sample spans both.
     let near = sample(&mut source, 1.1);
     assert_eq!(reading(&near, 0).activity, None);
     let after = sample(&mut source, 1.2);
-    let tensor = reading(&after, 0)
-        .activity
-        .expect("counters")
-        .tensor_percent;
+    let tensor = reading(&after, 0).activity.expect("counters").tensor_percent;
     assert_eq!(tensor, Some(62.0));
     let names: Vec<String> = missing(&source).into_iter().map(|(what, _)| what).collect();
     assert!(names.contains(&"NVLink traffic".to_owned()), "{names:?}");
@@ -233,14 +214,8 @@ fn an_old_driver_is_read_by_its_older_calls() {
         let gap = gaps.iter().find(|gap| gap.what.name() == what);
         gap.map(|gap| gap.reason.as_str())
     };
-    assert_eq!(
-        reason("energy counter"),
-        Some("driver 470.82.01 does not provide this call")
-    );
-    assert_eq!(
-        reason("PCIe traffic"),
-        Some("driver 470.82.01 does not support it on this GPU")
-    );
+    assert_eq!(reason("energy counter"), Some("driver 470.82.01 does not provide this call"));
+    assert_eq!(reason("PCIe traffic"), Some("driver 470.82.01 does not support it on this GPU"));
     assert_eq!(
         reason("multiprocessor, tensor and memory bandwidth activity (GPM)"),
         Some("driver 470.82.01 does not provide this call")
@@ -278,10 +253,7 @@ fn what_a_fraction_of_a_gpu_does_not_tell_is_absent_and_not_asked_twice() {
     }
     let processes = gaps.iter().find(|gap| gap.what.name() == "processes");
     let processes = processes.expect("processes are missing");
-    assert_eq!(
-        processes.reason,
-        "driver 550.127.05 does not allow it for this user"
-    );
+    assert_eq!(processes.reason, "driver 550.127.05 does not allow it for this user");
     assert_eq!(processes.place, "NVIDIA L4-3Q");
 }
 
@@ -290,11 +262,7 @@ fn xid_errors_are_told_once_and_in_order() {
     let stage = Stage::of("xid");
     let mut source = stage.open();
     let xids: Vec<Vec<u64>> = (0..5)
-        .map(|second| {
-            reading(&sample(&mut source, f64::from(second)), 0)
-                .xids
-                .clone()
-        })
+        .map(|second| reading(&sample(&mut source, f64::from(second)), 0).xids.clone())
         .collect();
     assert_eq!(xids, [vec![], vec![63, 94], vec![], vec![31], vec![]]);
 }
@@ -332,18 +300,10 @@ fn samples_of_the_driver_go_on_when_the_clock_is_set_back() {
         .map(|second| {
             let samples = sample(&mut source, f64::from(second));
             let fine = &reading(&samples, 0).fine;
-            fine.iter()
-                .map(|sample| sample.utilization_percent)
-                .collect()
+            fine.iter().map(|sample| sample.utilization_percent).collect()
         })
         .collect();
-    let expected = [
-        vec![20.0; 2],
-        vec![40.0; 2],
-        vec![],
-        vec![80.0; 3],
-        vec![90.0],
-    ];
+    let expected = [vec![20.0; 2], vec![40.0; 2], vec![], vec![80.0; 3], vec![90.0]];
     assert_eq!(taken, expected);
 }
 

@@ -32,21 +32,15 @@ impl Run {
             .and_then(|rest| rest.strip_suffix("/metrics while this runs\n"))
             .unwrap_or_else(|| panic!("{line}"))
             .to_owned();
-        Self {
-            child,
-            address,
-            stderr,
-        }
+        Self { child, address, stderr }
     }
 
     /// The page after some samples.
     fn page(&self, samples: f64) -> String {
         let began = Instant::now();
         loop {
-            let (head, body) = ask(
-                &self.address,
-                "GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
-            );
+            let (head, body) =
+                ask(&self.address, "GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
             assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
             let families = parse(&body);
             let taken = families.get("gpucost_run_samples");
@@ -70,9 +64,7 @@ impl Drop for Run {
 /// A run of minutes on a trace, with an endpoint of its own.
 fn listening(trace: &str) -> Command {
     let mut command = profile(trace);
-    command
-        .args(["--interval", "100ms", "--duration", "10m"])
-        .args(["--listen", "127.0.0.1:0"]);
+    command.args(["--interval", "100ms", "--duration", "10m"]).args(["--listen", "127.0.0.1:0"]);
     command
 }
 
@@ -136,19 +128,15 @@ fn the_page_says_what_the_trace_plays() {
         assert!(!page.contains(&format!("\"{word}")), "{word}: {page}");
     }
 
-    let stopped = Command::new("kill")
-        .args(["-s", "INT", &running.child.id().to_string()])
-        .status();
+    let stopped =
+        Command::new("kill").args(["-s", "INT", &running.child.id().to_string()]).status();
     assert!(stopped.expect("kill is there").success());
     let code = running.child.wait().expect("it ends").code();
     let mut said = String::new();
     running.stderr.read_to_string(&mut said).expect("the rest");
     assert_eq!(code, Some(0), "{said}");
     assert!(!said.contains("warning:"), "{said}");
-    assert!(
-        TcpStream::connect(&running.address).is_err(),
-        "it listens on"
-    );
+    assert!(TcpStream::connect(&running.address).is_err(), "it listens on");
 }
 
 #[test]
@@ -190,22 +178,12 @@ fn a_prometheus_scrapes_a_run() {
     for query in queries("Hosts that are profiled") {
         let rows = scraping.query(&query);
         let is_of_gpus = query.starts_with("gpucost_gpu_");
-        assert_eq!(
-            rows.len(),
-            if is_of_gpus { 8 } else { 1 },
-            "{query}: {rows:?}"
-        );
+        assert_eq!(rows.len(), if is_of_gpus { 8 } else { 1 }, "{query}: {rows:?}");
     }
     let hourly = scraping.query("sum by (currency) (gpucost_run_cost_hourly)");
-    assert_eq!(
-        (hourly[0].0["currency"].as_str(), hourly[0].1),
-        ("USD", 16.288)
-    );
+    assert_eq!((hourly[0].0["currency"].as_str(), hourly[0].1), ("USD", 16.288));
     // What does not change from one sample to the next.
-    for name in [
-        "gpucost_gpu_memory_size_bytes",
-        "gpucost_gpu_power_limit_watts",
-    ] {
+    for name in ["gpucost_gpu_memory_size_bytes", "gpucost_gpu_power_limit_watts"] {
         let mut rows: Vec<(String, f64)> = scraping
             .query(name)
             .into_iter()
@@ -213,9 +191,8 @@ fn a_prometheus_scrapes_a_run() {
             .collect();
         rows.sort_by(|left, right| left.0.cmp(&right.0));
         let shown = page[name].iter();
-        let shown: Vec<(String, f64)> = shown
-            .map(|(labels, value)| (labels["gpu"].clone(), *value))
-            .collect();
+        let shown: Vec<(String, f64)> =
+            shown.map(|(labels, value)| (labels["gpu"].clone(), *value)).collect();
         assert_eq!(rows, shown, "{name}");
     }
 }
@@ -239,30 +216,15 @@ fn strangers_get_an_answer_or_nothing() {
     );
     let long = "x".repeat(100_000);
     for (request, status) in [
-        (
-            "HEAD /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
-            "200",
-        ),
-        (
-            "GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
-            "404",
-        ),
-        (
-            "GET /metrics/../../etc/passwd HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
-            "404",
-        ),
+        ("HEAD /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(), "200"),
+        ("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(), "404"),
+        ("GET /metrics/../../etc/passwd HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(), "404"),
         (
             "POST /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "405",
         ),
-        (
-            "DELETE /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
-            "405",
-        ),
-        (
-            "GET /metrics HTTP/1.1\r\nhost: rebound.example:9837\r\n\r\n".to_owned(),
-            "421",
-        ),
+        ("DELETE /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(), "405"),
+        ("GET /metrics HTTP/1.1\r\nhost: rebound.example:9837\r\n\r\n".to_owned(), "421"),
         ("\u{1b}[2J\r\n\r\n".to_owned(), "400"),
         ("GET /metrics HTTP/9.9\r\n\r\n".to_owned(), "400"),
         (format!("GET /metrics HTTP/1.1\r\nx: {long}\r\n\r\n"), "431"),
@@ -271,18 +233,14 @@ fn strangers_get_an_answer_or_nothing() {
         // Who sends on after the answer may lose it to a reset.
         let is_lost = head == "\r\n" && request.len() > 8_192;
         let shown = request.get(..40).unwrap_or(&request);
-        assert!(
-            is_lost || head.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{shown}: {head}"
-        );
+        assert!(is_lost || head.starts_with(&format!("HTTP/1.1 {status} ")), "{shown}: {head}");
         assert!(body.len() < 100, "{shown}: {body}");
     }
 
     // Those who say nothing are hung up on, and meanwhile do not keep others out.
     let silent: Vec<TcpStream> = (0..8).map(|_| connect(&running.address)).collect();
     let mut half = connect(&running.address);
-    half.write_all(b"GET /metrics HTTP/1.1\r\nx: ")
-        .expect("it reads");
+    half.write_all(b"GET /metrics HTTP/1.1\r\nx: ").expect("it reads");
     running.page(1.0);
     for mut stream in silent.into_iter().chain([half]) {
         let began = Instant::now();
@@ -295,10 +253,7 @@ fn strangers_get_an_answer_or_nothing() {
     let idle: Vec<TcpStream> = (0..400).map(|_| connect(&running.address)).collect();
     let began = Instant::now();
     running.page(1.0);
-    assert!(
-        began.elapsed() < Duration::from_secs(4),
-        "they are waited for"
-    );
+    assert!(began.elapsed() < Duration::from_secs(4), "they are waited for");
     drop(idle);
 
     // More than there is room for are closed, and there is room again when they went.
@@ -308,17 +263,8 @@ fn strangers_get_an_answer_or_nothing() {
     }
     drop(crowd);
     let began = Instant::now();
-    while ask(
-        &running.address,
-        "GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
-    )
-    .1
-    .is_empty()
-    {
-        assert!(
-            began.elapsed() < Duration::from_secs(30),
-            "all are turned away"
-        );
+    while ask(&running.address, "GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").1.is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(30), "all are turned away");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -331,10 +277,7 @@ fn an_address_that_is_taken_is_an_error_before_the_command_runs() {
     command.args(["--listen", &address, "--", "sh", "-c", "echo ran"]);
     let output = run(&mut command);
     let stderr = text(&output.stderr);
-    assert_eq!(
-        (output.status.code(), text(&output.stdout).as_str()),
-        (Some(1), "")
-    );
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), ""));
     let said = format!(
         "error: cannot listen on {address}\n  caused by: Address already in use (os error 98)\n\
          hint: choose a free port of this host, such as `--listen 127.0.0.1:0` for any\n"
@@ -346,14 +289,7 @@ fn an_address_that_is_taken_is_an_error_before_the_command_runs() {
 fn an_address_that_others_reach_is_warned_of() {
     let mut command = profile("eight-gpus");
     let address = format!("0.0.0.0:{}", free_port());
-    command.args([
-        "--interval",
-        "100ms",
-        "--duration",
-        "300ms",
-        "--listen",
-        &address,
-    ]);
+    command.args(["--interval", "100ms", "--duration", "300ms", "--listen", &address]);
     let output = run(&mut command);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
@@ -388,14 +324,7 @@ fn a_log_as_metrics_has_the_figures_of_its_json() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
         command
             .args(["profile", "--read", "fixtures/logs/one-of-four.csv"])
-            .args([
-                "--type",
-                "g5.12xlarge",
-                "--region",
-                "us-east-1",
-                "--format",
-                format,
-            ])
+            .args(["--type", "g5.12xlarge", "--region", "us-east-1", "--format", format])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .env("GPUCOST_CACHE_DIR", "/nowhere")
             .env("AWS_EC2_METADATA_DISABLED", "true");
@@ -411,16 +340,8 @@ fn a_log_as_metrics_has_the_figures_of_its_json() {
         let apart = (shown - expected).abs();
         assert!(apart <= 1e-4 * scale + 1e-6, "{shown}, {expected}");
     };
-    near(
-        only(&families, "gpucost_run_cost"),
-        &json["cost"]["run_cost"],
-        1.0,
-    );
-    near(
-        only(&families, "gpucost_run_duration_seconds"),
-        &json["elapsed_seconds"],
-        1.0,
-    );
+    near(only(&families, "gpucost_run_cost"), &json["cost"]["run_cost"], 1.0);
+    near(only(&families, "gpucost_run_duration_seconds"), &json["elapsed_seconds"], 1.0);
     let mean = only(&families, "gpucost_run_utilization_mean_ratio");
     near(mean, &json["gpu_utilization_mean_pct"], 0.01);
     let gpus = json["gpus"].as_array().expect("a list");

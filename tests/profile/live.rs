@@ -9,9 +9,7 @@ use std::path::Path;
 /// A command of the shell beside the live view.
 fn beside(script: &str, folder: &Path) -> Session {
     let mut command = profile("fraction");
-    command
-        .args(["--live", "--interval", "100ms", "--", "sh", "-c", script])
-        .current_dir(folder);
+    command.args(["--live", "--interval", "100ms", "--", "sh", "-c", script]).current_dir(folder);
     Session::start(&mut command)
 }
 
@@ -29,10 +27,7 @@ fn what_a_command_writes_is_shown_and_kept_and_its_exit_code_passed_on() {
     assert!(session.echoes());
     let text = session.text();
     let (_, summary) = text.rsplit_once(LEAVES).expect("it leaves its screen");
-    assert!(
-        summary.contains("output of the command is in gpucost-command.log"),
-        "{summary}"
-    );
+    assert!(summary.contains("output of the command is in gpucost-command.log"), "{summary}");
     assert!(!summary.contains("first"), "{summary}");
     let kept = fs::read_to_string(folder.path().join("gpucost-command.log"));
     assert_eq!(kept.expect("a file"), "first\nlast\n");

@@ -110,9 +110,8 @@ fn a_recorded_run_plays_as_it_was() {
         let stage = Stage::of(fixture);
         let record = stage.file("recorded.jsonl");
         let mut source = stage.open_with(Some(&record)).expect("the stub opens");
-        let samples: Vec<Vec<GpuSample>> = (0..26)
-            .map(|second| sample(&mut source, f64::from(second)))
-            .collect();
+        let samples: Vec<Vec<GpuSample>> =
+            (0..26).map(|second| sample(&mut source, f64::from(second))).collect();
         let recorded = fs::read_to_string(&record).expect("a trace");
         assert_eq!(recorded.lines().count(), 27, "{fixture}: a line a look");
         let again = Stage::of_text(&recorded);

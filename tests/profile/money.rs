@@ -44,15 +44,7 @@ fn metadata_service(answers: &'static [(&'static str, &'static str)]) -> String 
 fn summary(metadata: Option<&str>, more: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     command
-        .args([
-            "profile",
-            "--interval",
-            "100ms",
-            "--duration",
-            "1s",
-            "--format",
-            "json",
-        ])
+        .args(["profile", "--interval", "100ms", "--duration", "1s", "--format", "json"])
         .arg("--nvml-lib")
         .arg(stub::library())
         .args(more)
@@ -64,11 +56,7 @@ fn summary(metadata: Option<&str>, more: &[&str]) -> Value {
         None => command.env("AWS_EC2_METADATA_DISABLED", "true"),
     };
     let output = command.output().expect("the program starts");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("a document")
 }
 
@@ -137,8 +125,5 @@ fn a_type_that_is_not_the_one_of_the_run_has_no_price() {
     assert!(document["cost"]["left_alone"].is_null());
     // 38% mean over 8 GPUs: 16.288 / (8 × 0.38) = 5.357895 an hour of a full one.
     let useful = document["cost"]["cost_per_useful_gpu_hour"].as_f64();
-    assert!(
-        (useful.expect("a rate") - 5.357895).abs() < 0.1,
-        "{useful:?}"
-    );
+    assert!((useful.expect("a rate") - 5.357895).abs() < 0.1, "{useful:?}");
 }

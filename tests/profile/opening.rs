@@ -32,11 +32,7 @@ fn a_host_without_the_library_is_told_how_to_get_it() {
 #[test]
 fn what_the_driver_says_at_the_start_becomes_an_error_with_a_hint() {
     for (system, message, hint) in [
-        (
-            r#""nvmlInit_v2":{"error":9}"#,
-            "the NVIDIA driver is not loaded",
-            "modprobe",
-        ),
+        (r#""nvmlInit_v2":{"error":9}"#, "the NVIDIA driver is not loaded", "modprobe"),
         (
             r#""nvmlInit_v2":{"error":18}"#,
             "the NVIDIA driver and its library have different versions",
@@ -52,11 +48,7 @@ fn what_the_driver_says_at_the_start_becomes_an_error_with_a_hint() {
             "the NVIDIA management library failed to initialize",
             "nvidia-smi",
         ),
-        (
-            r#""nvmlDeviceGetCount_v2":0"#,
-            "the NVIDIA driver finds no GPU on this host",
-            "lspci",
-        ),
+        (r#""nvmlDeviceGetCount_v2":0"#, "the NVIDIA driver finds no GPU on this host", "lspci"),
     ] {
         let error = error_of(system);
         assert_eq!(error.to_string(), message);

@@ -236,10 +236,7 @@ fn a_driver_that_takes_long_delays_no_warning() {
     let output = run(command.env("GPUCOST_NVML_SLOW", "8"));
     ends_with(9, &output);
     let stderr = text(&output.stderr);
-    assert!(
-        stderr.contains("spot guard: warned the command (SIGTERM)"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("spot guard: warned the command (SIGTERM)"), "{stderr}");
     let document = summary(folder.path());
     // Its end is noticed after the sample, although the next one was due long ago.
     let elapsed = seconds(&document["elapsed_seconds"]);
@@ -285,18 +282,12 @@ fn unreadable_notices_and_a_service_that_dies_change_nothing_for_the_command() {
 #[test]
 fn without_a_service_the_command_runs_and_a_hint_says_what_is_needed() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let nowhere = Service {
-        address: "http://127.0.0.1:9".to_owned(),
-        asked: Arc::default(),
-    };
+    let nowhere = Service { address: "http://127.0.0.1:9".to_owned(), asked: Arc::default() };
     // Errors are written although the rest is to be quiet.
     let output = run(&mut nowhere.guard(folder.path(), &["-q"], "sleep 2; exit 5"));
     ends_with(5, &output);
     let stderr = text(&output.stderr);
-    assert!(
-        stderr.starts_with("error: spot notices cannot be read: "),
-        "{stderr}"
-    );
+    assert!(stderr.starts_with("error: spot notices cannot be read: "), "{stderr}");
     assert_eq!(stderr.lines().count(), 2, "{stderr}");
 
     let switched_off = || {
@@ -307,10 +298,7 @@ fn without_a_service_the_command_runs_and_a_hint_says_what_is_needed() {
     let output = run(&mut switched_off());
     ends_with(6, &output);
     let stderr = text(&output.stderr);
-    assert!(
-        stderr.contains("not read: AWS_EC2_METADATA_DISABLED is set"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("not read: AWS_EC2_METADATA_DISABLED is set"), "{stderr}");
 }
 
 #[test]
@@ -320,10 +308,7 @@ fn an_instance_that_is_not_spot_is_not_asked_for_notices() {
     let output = run(&mut service.guard(folder.path(), &[], "exit 7"));
     ends_with(7, &output);
     let stderr = text(&output.stderr);
-    assert!(
-        stderr.contains("spot notices are not read: this is not a spot instance"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("spot notices are not read: this is not a spot instance"), "{stderr}");
     assert_eq!(service.was_asked(ACTION), 0);
     assert!(service.was_asked("instance-life-cycle") > 0);
     assert_eq!(summary(folder.path())["spot"]["notices_read"], false);
@@ -352,10 +337,7 @@ fn a_command_that_does_not_end_has_its_summary_before_the_interruption() {
     let spot = &document["spot"];
     let (elapsed, interruption) = (&document["elapsed_seconds"], &spot["interruption"]);
     let deadline = seconds(&interruption["deadline_seconds"]);
-    assert!(
-        (deadline..deadline + 20.0).contains(&seconds(elapsed)),
-        "{spot}"
-    );
+    assert!((deadline..deadline + 20.0).contains(&seconds(elapsed)), "{spot}");
 }
 
 #[test]
@@ -363,10 +345,7 @@ fn flags_that_cannot_work_are_refused_before_the_command_starts() {
     for (flags, said) in [
         (vec!["--spot-guard"], "required arguments"),
         (vec!["--on-interrupt", "TERM", "--", "true"], "--spot-guard"),
-        (
-            vec!["--spot-guard", "--no-imds", "--", "true"],
-            "cannot be used with",
-        ),
+        (vec!["--spot-guard", "--no-imds", "--", "true"], "cannot be used with"),
         (
             vec!["--spot-guard", "--on-interrupt", "KILL", "--", "true"],
             "expected a signal of SIGTERM, SIGUSR1",

@@ -44,9 +44,7 @@ fn build(profile: &Path) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--locked", "--quiet", "--example", "nvml-stub"]);
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo
-        .arg("--target-dir")
-        .arg(profile.parent().expect("target"));
+    cargo.arg("--target-dir").arg(profile.parent().expect("target"));
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
@@ -126,9 +124,7 @@ pub fn sample(source: &mut NvmlSource, second: f64) -> Vec<GpuSample> {
 /// The reading of a GPU that answered.
 pub fn reading(samples: &[GpuSample], row: usize) -> &GpuReading {
     let sample = &samples[row];
-    sample
-        .reading()
-        .unwrap_or_else(|| panic!("row {row}: {sample:?}"))
+    sample.reading().unwrap_or_else(|| panic!("row {row}: {sample:?}"))
 }
 
 /// The metrics that are missing, each with its place.

@@ -61,22 +61,10 @@ fn a_step_costs_what_the_price_and_the_time_give() {
     // 0.75 h at 5.672 are 4.254: over 2,700 steps 0.0015756, over 2,700 × 4,096 tokens
     // 0.384657 a million.
     let [steps, tokens] = [0_usize, 1].map(|place| &profile["work"]["units"][place]);
-    assert_eq!(
-        json!([steps["unit"], steps["count"]]),
-        json!(["steps", 2_700.0])
-    );
-    assert_eq!(
-        json!([steps["per_second"], steps["cost"]]),
-        json!([1.0, 0.001_576])
-    );
-    assert_eq!(
-        json!([tokens["unit"], tokens["count"]]),
-        json!(["tokens", 11_059_200.0])
-    );
-    assert_eq!(
-        json!([tokens["per"], tokens["cost"]]),
-        json!([1_000_000, 0.384_657])
-    );
+    assert_eq!(json!([steps["unit"], steps["count"]]), json!(["steps", 2_700.0]));
+    assert_eq!(json!([steps["per_second"], steps["cost"]]), json!([1.0, 0.001_576]));
+    assert_eq!(json!([tokens["unit"], tokens["count"]]), json!(["tokens", 11_059_200.0]));
+    assert_eq!(json!([tokens["per"], tokens["cost"]]), json!([1_000_000, 0.384_657]));
     // 4 × 204 W for 0.75 h are 612 Wh: over 2,700 steps 0.226667, over 11.0592 million tokens
     // 55.338542 a million.
     let energy = [(steps, 0.226_667), (tokens, 55.338_542)];
@@ -87,20 +75,10 @@ fn a_step_costs_what_the_price_and_the_time_give() {
     // A step a second of 1.4e14, of 4 × 70 TFLOPS.
     let mfu = &profile["work"]["mfu"];
     assert_eq!(mfu["mfu_pct"], 50.0);
-    assert_eq!(
-        json!([mfu["gpus"], mfu["peak_dense_tflops"]]),
-        json!([4, 280.0])
-    );
+    assert_eq!(json!([mfu["gpus"], mfu["peak_dense_tflops"]]), json!([4, 280.0]));
 
     // 6 × 6,738,415,616 + 12 × 32 × 32 × 128 × 4,096 operations a token, 1,024 tokens.
-    let flags = [
-        "--model",
-        "llama-2-7b",
-        "--sequence-length",
-        "4096",
-        "--tokens-per-step",
-        "1024",
-    ];
+    let flags = ["--model", "llama-2-7b", "--sequence-length", "4096", "--tokens-per-step", "1024"];
     let profile = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
     assert_eq!(profile["work"]["mfu"]["mfu_pct"], 17.1421);
     // The data sheet of the A10G states no FP8.
@@ -121,10 +99,7 @@ fn what_the_operations_of_a_step_rest_on_is_asked_for() {
         (vec!["--tokens-per-step", "4k"], "--log-unit steps=TEXT"),
         (vec!["--model", "llama-2-7b"], "--sequence-length"),
         (vec!["--flops-per-step", "-1"], "from 1 to 1e26"),
-        (
-            vec!["--flops-per-step", "1e9", "--model", "llama-2-7b"],
-            "cannot be used with",
-        ),
+        (vec!["--flops-per-step", "1e9", "--model", "llama-2-7b"], "cannot be used with"),
     ] {
         let output = gpucost(&[&["profile"][..], &arguments[..]].concat());
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -182,25 +157,13 @@ fn two_runs_are_compared_by_what_a_step_takes() {
         rows.next().unwrap_or_else(|| panic!("no {name}")).clone()
     };
     let speed = figure("units_per_hour");
-    assert_eq!(
-        json!([speed["old"], speed["new"]]),
-        json!([3_600.0, 7_200.0])
-    );
-    assert_eq!(
-        json!([speed["change_pct"], speed["verdict"]]),
-        json!([100.0, "better"])
-    );
+    assert_eq!(json!([speed["old"], speed["new"]]), json!([3_600.0, 7_200.0]));
+    assert_eq!(json!([speed["change_pct"], speed["verdict"]]), json!([100.0, "better"]));
     // 0.75 h at 5.672 and 0.375 h at 8.144: 4.254 and 3.054.
     let cost = figure("run_cost");
     assert_eq!(json!([cost["old"], cost["new"]]), json!([4.254, 3.054]));
-    assert_eq!(
-        json!([cost["change_pct"], cost["verdict"]]),
-        json!([(-28.2087), "better"])
-    );
-    assert_eq!(
-        figure("gpu_utilization_mean_pct")["verdict"],
-        "within-noise"
-    );
+    assert_eq!(json!([cost["change_pct"], cost["verdict"]]), json!([(-28.2087), "better"]));
+    assert_eq!(figure("gpu_utilization_mean_pct")["verdict"], "within-noise");
     assert_eq!(diff["caveats"].as_array().map(Vec::len), Some(0));
     // With a higher threshold of noise, costs do not differ.
     let diff = document(&["diff", &old, &new, "--format", "json", "--noise", "30"]);
@@ -209,10 +172,7 @@ fn two_runs_are_compared_by_what_a_step_takes() {
     assert_eq!(costs.next().expect("listed")["verdict"], "within-noise");
 
     let table = printed(&["diff", &old, &new]);
-    assert!(
-        table.contains("new g5.24xlarge, us-east-1, 4 × A10G"),
-        "{table}"
-    );
+    assert!(table.contains("new g5.24xlarge, us-east-1, 4 × A10G"), "{table}");
     assert!(table.contains("steps per hour"), "{table}");
     let markdown = printed(&["diff", &old, &new, "--format", "markdown"]);
     assert!(
@@ -231,29 +191,20 @@ fn what_is_no_summary_is_said_to_be_none() {
     let summary = summary.to_str().expect("a name");
     printed(&[&READ[..], &[samples.as_str(), "--output", summary]].concat());
     let whole = fs::read_to_string(summary).expect("it is there");
-    fs::write(
-        broken,
-        whole.replace("\"elapsed_seconds\": 2700.0", "\"elapsed_seconds\": -1"),
-    )
-    .expect("writable");
+    fs::write(broken, whole.replace("\"elapsed_seconds\": 2700.0", "\"elapsed_seconds\": -1"))
+        .expect("writable");
     let audit = folder.path().join("audit.json");
     let audit = audit.to_str().expect("a name");
     printed(&["audit", "--demo", "--format", "json", "--output", audit]);
     for (pair, said) in [
-        (
-            [samples.as_str(), summary],
-            "has the samples of a run, not its summary",
-        ),
+        ([samples.as_str(), summary], "has the samples of a run, not its summary"),
         ([broken, summary], "invalid value at `elapsed_seconds`"),
         ([audit, summary], "one is an audit, the other a run"),
     ] {
         let output = gpucost(&["diff", pair[0], pair[1]]);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{pair:?}: {stderr}");
-        assert!(
-            stderr.contains(said) && stderr.contains("\nhint: "),
-            "{stderr}"
-        );
+        assert!(stderr.contains(said) && stderr.contains("\nhint: "), "{stderr}");
     }
 }
 
@@ -272,10 +223,7 @@ fn the_newest_sample_of_each_process_says_how_busy_it_is() {
     let mut source = stage.open();
     let busy = |samples: &[gpucost::domain::GpuSample]| -> Vec<(u32, Option<u32>)> {
         let processes = reading(samples, 0).processes.as_ref().expect("listed");
-        processes
-            .iter()
-            .map(|process| (process.pid, process.sm_percent))
-            .collect()
+        processes.iter().map(|process| (process.pid, process.sm_percent)).collect()
     };
     let first = sample(&mut source, 1.0);
     // More than 100% is not a reading.

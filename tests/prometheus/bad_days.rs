@@ -37,18 +37,11 @@ fn assert_nothing_is_measured(proof: &Proof, refused: &Refused) {
 fn gaps_with<'a>(report: &'a Value, text: &str) -> Vec<&'a Value> {
     let gaps = report["gaps"].as_array().expect("a list").iter();
     let has = |gap: &Value, field: &str| gap[field].as_str().expect("words").contains(text);
-    gaps.filter(|gap| {
-        ["what", "where", "reason"]
-            .iter()
-            .any(|field| has(gap, field))
-    })
-    .collect()
+    gaps.filter(|gap| ["what", "where", "reason"].iter().any(|field| has(gap, field))).collect()
 }
 
 fn answered(seen: &[Seen], status: u16) -> usize {
-    seen.iter()
-        .filter(|request| request.status == status)
-        .count()
+    seen.iter().filter(|request| request.status == status).count()
 }
 
 #[test]
@@ -93,10 +86,7 @@ fn a_server_that_is_asked_too_early_is_asked_again_when_it_says() {
     let is_again = |request: &&Seen| (&request.line, &request.body) == (&first.line, &first.body);
     let again = later.iter().find(is_again).expect("it was asked again");
     let waited = again.at - first.at;
-    assert!(
-        waited >= Duration::from_secs(RETRY_AFTER_SECONDS),
-        "{waited:?}"
-    );
+    assert!(waited >= Duration::from_secs(RETRY_AFTER_SECONDS), "{waited:?}");
 }
 
 #[test]
@@ -133,20 +123,13 @@ fn a_machine_that_cloudwatch_measures_too_counts_once() {
     let Some(proof) = proof() else { return };
     let (report, alone) = (proof.by_everything.json(0), proof.by_prometheus.json(0));
     let (workloads, expected) = (by_name(&report), by_name(&alone));
-    assert!(
-        workloads.keys().eq(expected.keys()),
-        "{:?}",
-        workloads.keys()
-    );
+    assert!(workloads.keys().eq(expected.keys()), "{:?}", workloads.keys());
     for field in ["instances", "gpus", "monthly_cost"] {
         assert_eq!(report["summary"][field], alone["summary"][field], "{field}");
     }
     for (name, workload) in &workloads {
         if *name != MEASURED_TWICE {
-            assert_eq!(
-                workload["utilization"], expected[name]["utilization"],
-                "{name}"
-            );
+            assert_eq!(workload["utilization"], expected[name]["utilization"], "{name}");
         }
     }
     let (twice, once) = (workloads[MEASURED_TWICE], expected[MEASURED_TWICE]);
@@ -165,8 +148,7 @@ fn a_machine_that_cloudwatch_measures_too_counts_once() {
     // CloudWatch was heard: only of this machine is it known when it ran.
     let unproved = |report: &Value| {
         let gaps = gaps_with(report, &proof.ids[MEASURED_TWICE]);
-        gaps.iter()
-            .any(|gap| gap["cause"] == "running-time-assumed")
+        gaps.iter().any(|gap| gap["cause"] == "running-time-assumed")
     };
     assert!(unproved(&alone) && !unproved(&report));
 }

@@ -88,18 +88,12 @@ impl Machine {
     /// The answer to a request by its path and its form.
     fn answer(&self, path: &str, form: &BTreeMap<String, String>) -> Value {
         if path.ends_with("/series") {
-            return self
-                .rows(&form["match[]"])
-                .map(|(labels, _)| json!(labels))
-                .collect();
+            return self.rows(&form["match[]"]).map(|(labels, _)| json!(labels)).collect();
         }
         assert!(path.ends_with("/query_range"), "{path}");
         let query = &form["query"];
         let names = [ENGINE, USED, FREE, POWER];
-        let metric = names
-            .into_iter()
-            .find(|name| query.contains(name))
-            .expect("a metric");
+        let metric = names.into_iter().find(|name| query.contains(name)).expect("a metric");
         let (_, by) = query.split_once(" by (").expect("groups");
         let (by, _) = by.split_once(')').expect("groups");
         let second = |name: &str| form[name].parse::<f64>().expect("seconds");
@@ -127,14 +121,8 @@ impl Machine {
             let machine = Arc::clone(&machine);
             async move {
                 let path = request.uri().path().to_owned();
-                let body = request
-                    .into_body()
-                    .collect()
-                    .await
-                    .map_err(|_| Unanswered)?;
-                let form = form_urlencoded::parse(&body.to_bytes())
-                    .into_owned()
-                    .collect();
+                let body = request.into_body().collect().await.map_err(|_| Unanswered)?;
+                let form = form_urlencoded::parse(&body.to_bytes()).into_owned().collect();
                 let data = machine.answer(&path, &form);
                 let body = json!({"status": "success", "data": data}).to_string();
                 Ok(Response::new(Full::new(Bytes::from(body)).boxed()))
@@ -172,20 +160,12 @@ fn assert_kept(report: &Value) {
     assert_eq!(report["summary"]["monthly_savings"], 0.0);
     let findings = report["findings"].as_array().expect("a list").iter();
     let mut rules = findings.filter_map(|finding| finding["id"].as_str());
-    assert!(
-        !rules.any(|id| id.starts_with("idle-")),
-        "{}",
-        report["findings"]
-    );
+    assert!(!rules.any(|id| id.starts_with("idle-")), "{}", report["findings"]);
 }
 
 fn assert_gap(report: &Value, words: &str) {
     let mut gaps = report["gaps"].as_array().expect("a list").iter();
-    let stands = gaps.any(|gap| {
-        gap["reason"]
-            .as_str()
-            .is_some_and(|text| text.contains(words))
-    });
+    let stands = gaps.any(|gap| gap["reason"].as_str().is_some_and(|text| text.contains(words)));
     assert!(stands, "{}", report["gaps"]);
 }
 
@@ -206,19 +186,11 @@ fn one_idle_instance_says_nothing_of_two_that_report_no_activity() {
 fn an_engine_at_zero_beside_a_high_power_is_not_idle() {
     let of_each = |slice: u32| {
         let memory = [(USED, slice, 30_000.0), (FREE, slice, 9_900.0)];
-        memory
-            .into_iter()
-            .chain([(ENGINE, slice, 0.0), (POWER, slice, 560.0)])
+        memory.into_iter().chain([(ENGINE, slice, 0.0), (POWER, slice, 560.0)])
     };
-    let report = Machine {
-        profile: "3g.40gb",
-        instances: 2,
-        series: (1..=2).flat_map(of_each).collect(),
-    }
-    .audit();
+    let report =
+        Machine { profile: "3g.40gb", instances: 2, series: (1..=2).flat_map(of_each).collect() }
+            .audit();
     assert_kept(&report);
-    assert_gap(
-        &report,
-        "stays below 1% beside a mean power of 560 of 700 W",
-    );
+    assert_gap(&report, "stays below 1% beside a mean power of 560 of 700 W");
 }

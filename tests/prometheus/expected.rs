@@ -30,10 +30,7 @@ fn periods(readings: &[(i64, f64)]) -> Periods {
         let average = values.iter().sum::<f64>() / values.len() as f64;
         (average, values.iter().copied().fold(0.0, f64::max))
     };
-    inside
-        .into_iter()
-        .map(|(period, values)| (period, both(&values)))
-        .collect()
+    inside.into_iter().map(|(period, values)| (period, both(&values))).collect()
 }
 
 /// Reads something of a part.
@@ -42,8 +39,7 @@ type Of = fn(&Part) -> Readings;
 /// Utilization in percent of the whole card.
 const PERCENTS: Of = |part| {
     let own = part.percents.iter();
-    own.map(|(second, percent)| (*second, percent * part.share))
-        .collect()
+    own.map(|(second, percent)| (*second, percent * part.share)).collect()
 };
 /// MiB in use.
 const MIB: Of = |part| part.mib.clone();
@@ -116,19 +112,16 @@ pub fn estate(account: &str, launched: &BTreeMap<&str, Launched>, cards: &[Card]
         let Some(machine) = launched.get(card.host) else {
             continue;
         };
-        let figures = [
-            ("gpu_utilization", card.periods(PERCENTS)),
-            ("gpu_memory_used", card.periods(MIB)),
-        ];
+        let figures =
+            [("gpu_utilization", card.periods(PERCENTS)), ("gpu_memory_used", card.periods(MIB))];
         for (metric, periods) in figures {
             let value = |of: fn(&(f64, f64)) -> f64| -> Vec<Option<f64>> {
                 let numbers = 0..PERIODS;
                 numbers.map(|period| periods.get(&period).map(of)).collect()
             };
-            for (statistic, values) in [
-                ("average", value(|both| both.0)),
-                ("maximum", value(|both| both.1)),
-            ] {
+            for (statistic, values) in
+                [("average", value(|both| both.0)), ("maximum", value(|both| both.1))]
+            {
                 metrics.push(json!({
                     "instance": machine.instance_id,
                     "gpu": card.index,
@@ -155,17 +148,8 @@ pub fn estate(account: &str, launched: &BTreeMap<&str, Launched>, cards: &[Card]
 
 #[test]
 fn a_reading_on_a_border_is_of_the_period_that_begins() {
-    let readings = [
-        (START, 10.0),
-        (START + 299, 20.0),
-        (START + 300, 90.0),
-        (END - 1, 5.0),
-        (END, 99.0),
-    ];
-    let expected = [
-        (0, (15.0, 20.0)),
-        (1, (90.0, 90.0)),
-        (PERIODS - 1, (5.0, 5.0)),
-    ];
+    let readings =
+        [(START, 10.0), (START + 299, 20.0), (START + 300, 90.0), (END - 1, 5.0), (END, 99.0)];
+    let expected = [(0, (15.0, 20.0)), (1, (90.0, 90.0)), (PERIODS - 1, (5.0, 5.0))];
     assert_eq!(periods(&readings), Periods::from(expected));
 }

@@ -42,26 +42,17 @@ fn findings(report: &Value) -> BTreeSet<(String, String, String)> {
 }
 
 fn number(value: &Value, what: &str) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{what} is a number"))
+    value.as_f64().unwrap_or_else(|| panic!("{what} is a number"))
 }
 
 fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
     let apart = (actual - expected).abs();
-    assert!(
-        apart <= tolerance,
-        "{what}: {actual}, expected {expected} within {tolerance}"
-    );
+    assert!(apart <= tolerance, "{what}: {actual}, expected {expected} within {tolerance}");
 }
 
 fn tolerance(name: &str) -> f64 {
     let host = machines().find(|host| host.name == name);
-    if host.is_some_and(|host| host.gpus.contains('t')) {
-        ONE_READING
-    } else {
-        ROUNDING
-    }
+    if host.is_some_and(|host| host.gpus.contains('t')) { ONE_READING } else { ROUNDING }
 }
 
 /// Asserts that a report says of every machine what the samples amount to.
@@ -74,10 +65,7 @@ pub fn assert_same(proof: &Proof, report: &Value) {
     }
     assert_eq!(findings(report), findings(&estate));
     for field in ["instances", "gpus", "monthly_cost", "by_classification"] {
-        assert_eq!(
-            report["summary"][field], estate["summary"][field],
-            "{field}"
-        );
+        assert_eq!(report["summary"][field], estate["summary"][field], "{field}");
     }
 }
 
@@ -88,11 +76,7 @@ fn assert_same_workload(proof: &Proof, name: &str, workload: &Value, expected: &
     }
     let (used, of_estate) = (&workload["utilization"], &expected["utilization"]);
     if of_estate.is_null() {
-        assert_eq!(
-            (used, &workload["gpus"]),
-            (&Value::Null, &json!([])),
-            "{name}"
-        );
+        assert_eq!((used, &workload["gpus"]), (&Value::Null, &json!([])), "{name}");
         return;
     }
     assert_eq!(used["source"], "prometheus", "{name}");
@@ -102,17 +86,10 @@ fn assert_same_workload(proof: &Proof, name: &str, workload: &Value, expected: &
         let values = [used, of_estate].map(|usage| number(&usage[field], &what));
         assert_near(values[0], values[1], tolerance(name), &what);
     }
-    let cards: Vec<&Card> = proof
-        .cards
-        .iter()
-        .filter(|card| card.host == name)
-        .collect();
+    let cards: Vec<&Card> = proof.cards.iter().filter(|card| card.host == name).collect();
     let of_gpus = |report: &Value| report["gpus"].as_array().expect("a list").clone();
     let (gpus, gpus_of_estate) = (of_gpus(workload), of_gpus(expected));
-    assert_eq!(
-        (gpus.len(), gpus_of_estate.len()),
-        (cards.len(), cards.len())
-    );
+    assert_eq!((gpus.len(), gpus_of_estate.len()), (cards.len(), cards.len()));
     for ((gpu, of_estate), card) in gpus.iter().zip(&gpus_of_estate).zip(&cards) {
         let what = format!("{name}: GPU {}", card.index);
         assert_eq!(gpu["index"], card.index, "{what}");
@@ -124,9 +101,7 @@ fn assert_same_workload(proof: &Proof, name: &str, workload: &Value, expected: &
     }
     let largest = |peak: fn(&Card) -> (f64, f64)| {
         let peaks = cards.iter().map(|card| peak(card));
-        peaks.fold((0.0_f64, 0.0_f64), |most, pair| {
-            (most.0.max(pair.0), most.1.max(pair.1))
-        })
+        peaks.fold((0.0_f64, 0.0_f64), |most, pair| (most.0.max(pair.0), most.1.max(pair.1)))
     };
     let max = number(&used["max"], name);
     assert_within(max, largest(Card::peak_percent), &format!("{name}: max"));
@@ -167,10 +142,7 @@ fn the_loads_lead_to_verdicts_that_differ() {
     assert_eq!(class("busy"), "well-utilized");
     assert_eq!(class("resting"), "overprovisioned");
     assert_eq!(class("silent"), "insufficient-data");
-    let rules: BTreeSet<String> = findings(&estate)
-        .into_iter()
-        .map(|finding| finding.0)
-        .collect();
+    let rules: BTreeSet<String> = findings(&estate).into_iter().map(|finding| finding.0).collect();
     assert!(rules.contains("idle-so-far"), "{rules:?}");
     assert!(rules.contains("overprovisioned-gpu"), "{rules:?}");
 }

@@ -99,23 +99,11 @@ struct Slice {
     labels: &'static str,
 }
 
-static WHOLE_CARD: [Slice; 1] = [Slice {
-    sevenths: 7.0,
-    labels: "",
-}];
+static WHOLE_CARD: [Slice; 1] = [Slice { sevenths: 7.0, labels: "" }];
 static SLICES: [Slice; 3] = [
-    Slice {
-        sevenths: 3.0,
-        labels: ",GPU_I_PROFILE=\"3g.20gb\",GPU_I_ID=\"1\"",
-    },
-    Slice {
-        sevenths: 2.0,
-        labels: ",GPU_I_PROFILE=\"2g.10gb\",GPU_I_ID=\"3\"",
-    },
-    Slice {
-        sevenths: 2.0,
-        labels: ",GPU_I_PROFILE=\"2g.10gb\",GPU_I_ID=\"5\"",
-    },
+    Slice { sevenths: 3.0, labels: ",GPU_I_PROFILE=\"3g.20gb\",GPU_I_ID=\"1\"" },
+    Slice { sevenths: 2.0, labels: ",GPU_I_PROFILE=\"2g.10gb\",GPU_I_ID=\"3\"" },
+    Slice { sevenths: 2.0, labels: ",GPU_I_PROFILE=\"2g.10gb\",GPU_I_ID=\"5\"" },
 ];
 
 /// Second and value of samples, as they are written.
@@ -147,12 +135,7 @@ pub fn publish(launched: &BTreeMap<&str, Launched>, traces: &[Trace]) -> (Publis
             published.insert(("kube_node_info", labels), samples.collect());
         }
         for (index, gpu) in (0_u16..).zip(host.gpus.chars()) {
-            let seat = Seat {
-                exporter: &exporter,
-                gpu,
-                index,
-                serial: cards.len() as i64 + 1,
-            };
+            let seat = Seat { exporter: &exporter, gpu, index, serial: cards.len() as i64 + 1 };
             let slices: &[Slice] = if gpu == 'm' { &SLICES } else { &WHOLE_CARD };
             let mut parts = Vec::new();
             for slice in slices {
@@ -163,11 +146,7 @@ pub fn publish(launched: &BTreeMap<&str, Launched>, traces: &[Trace]) -> (Publis
                 let trace = trace.expect("there are enough");
                 parts.push(seat.publish(slice, trace, &mut published));
             }
-            cards.push(Card {
-                host: host.name,
-                index,
-                parts,
-            });
+            cards.push(Card { host: host.name, index, parts });
         }
     }
     (published, cards)
@@ -273,10 +252,7 @@ impl Seat<'_> {
             let turn = self.turn(run[0].0);
             let pod = format!("job-{}-{turn}", self.serial);
             let labels = self.labels(more, Some(pod.as_str()).filter(|_| turn % 4 != 3));
-            published
-                .entry((metric, labels))
-                .or_default()
-                .extend_from_slice(run);
+            published.entry((metric, labels)).or_default().extend_from_slice(run);
         }
     }
 
@@ -325,39 +301,26 @@ impl Seat<'_> {
                 by_pod.entry(pod).or_default().push((*second, *percent));
             }
         }
-        Part {
-            share,
-            percents,
-            by_pod,
-            mib: read_back(&mib, 1.0),
-        }
+        Part { share, percents, by_pod, mib: read_back(&mib, 1.0) }
     }
 }
 
 fn written(readings: &[(i64, f64)], text: impl Fn(f64) -> String) -> Samples {
     let samples = readings.iter();
-    samples
-        .map(|(second, value)| (*second, text(*value)))
-        .collect()
+    samples.map(|(second, value)| (*second, text(*value))).collect()
 }
 
 /// What was written, so that nothing is expected of a digit that was not.
 fn read_back(samples: &[(i64, String)], factor: f64) -> Readings {
     let number = |text: &str| text.parse::<f64>().expect("a number") * factor;
     let readings = samples.iter();
-    readings
-        .map(|(second, text)| (*second, number(text)))
-        .collect()
+    readings.map(|(second, text)| (*second, number(text))).collect()
 }
 
 /// Writes the samples in the text format, whose times are in milliseconds, for VictoriaMetrics;
 /// or in OpenMetrics, whose times are in seconds, for `promtool`.
 pub fn write(published: &Published, is_open_metrics: bool, to: &mut impl Write) -> io::Result<()> {
-    let (end, last) = if is_open_metrics {
-        ("", "# EOF\n")
-    } else {
-        ("000", "")
-    };
+    let (end, last) = if is_open_metrics { ("", "# EOF\n") } else { ("000", "") };
     let mut described = "";
     for ((metric, labels), samples) in published {
         if *metric != described {

@@ -64,10 +64,7 @@ impl Gate {
                 std::thread::spawn(move || serving.answer(stream).ok());
             }
         });
-        Self {
-            address: address.expect("a bound socket has an address"),
-            shared,
-        }
+        Self { address: address.expect("a bound socket has an address"), shared }
     }
 
     pub fn url(&self) -> String {
@@ -136,11 +133,7 @@ impl Request {
         };
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
-        Ok(Self {
-            line: line.trim_end().trim_end_matches(" HTTP/1.1").to_owned(),
-            headers,
-            body,
-        })
+        Ok(Self { line: line.trim_end().trim_end_matches(" HTTP/1.1").to_owned(), headers, body })
     }
 
     /// The answer of the server, byte for byte.

@@ -35,28 +35,11 @@ const UNMEASURED: usize = 750;
 const MEASURED: [(&str, &[(&str, &str)]); 5] = [
     ("never", &[(MEMORY, "1h"), (UTILIZATION, "1h")]),
     // What is busy is right-sized too.
-    (
-        "busy",
-        &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")],
-    ),
-    (
-        "middle",
-        &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")],
-    ),
-    (
-        "bursts",
-        &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")],
-    ),
+    ("busy", &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")]),
+    ("middle", &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")]),
+    ("bursts", &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")]),
     // Its hours are not whole.
-    (
-        "hole",
-        &[
-            (MEMORY, "1h"),
-            (MEMORY, "5m"),
-            (UTILIZATION, "1h"),
-            (UTILIZATION, "5m"),
-        ],
-    ),
+    ("hole", &[(MEMORY, "1h"), (MEMORY, "5m"), (UTILIZATION, "1h"), (UTILIZATION, "5m")]),
 ];
 
 /// Percent that a GPU was used at a second; `None` without a sample.
@@ -66,11 +49,7 @@ fn percent(name: &str, second: i64) -> Option<f64> {
         "never" => Some(0.0),
         "busy" => Some(75.0),
         "middle" => Some(30.0 + (minute % 21) as f64),
-        "bursts" => Some(if (20..25).contains(&(minute % 60)) {
-            96.0
-        } else {
-            0.0
-        }),
+        "bursts" => Some(if (20..25).contains(&(minute % 60)) { 96.0 } else { 0.0 }),
         "hole" => (!(1_000..1_007).contains(&minute)).then_some(75.0),
         _ => panic!("{name} is not measured"),
     }
@@ -176,11 +155,7 @@ fn matrix(form: &BTreeMap<String, String>, asked: &Mutex<AskedSeries>) -> Value 
         "1h" => 3_600,
         _ => panic!("{query}"),
     };
-    let metric = if query.contains(MEMORY) {
-        MEMORY
-    } else {
-        UTILIZATION
-    };
+    let metric = if query.contains(MEMORY) { MEMORY } else { UTILIZATION };
     // A range is evaluated a millisecond before it ends.
     let instant = |name: &str| form[name].parse::<f64>().expect("seconds").ceil() as i64;
     let ends = || (instant("start")..=instant("end")).step_by(seconds as usize);
@@ -230,10 +205,7 @@ struct Racks(Vec<Instance>);
 
 impl Inventory for Racks {
     fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
-        let inventory = Found {
-            instances: self.0.clone(),
-            ..Found::default()
-        };
+        let inventory = Found { instances: self.0.clone(), ..Found::default() };
         std::future::ready(Ok(Gathered::whole(inventory))).boxed_local()
     }
 }
@@ -261,11 +233,7 @@ fn gathered(unmeasured: usize) -> (Estate, AskedSeries) {
         opinions: None,
         meter: Box::new(ApiUsage::default),
     };
-    let server = Server {
-        url,
-        auth: Auth::None,
-        headers: Vec::new(),
-    };
+    let server = Server { url, auth: Auth::None, headers: Vec::new() };
     let server = connect(server, ClientOptions::default(), MetricMap::builtin()).expect("a URL");
     let options = GatherOptions {
         as_of: at(END),
@@ -282,9 +250,7 @@ fn gathered(unmeasured: usize) -> (Estate, AskedSeries) {
         let fine = needs_fine_grid(&estate, &Policy::default(), partial);
         (fine, estate.usage)
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let estate = runtime.expect("a runtime").block_on(gather(
         &[account],
         &[server],
@@ -299,11 +265,8 @@ fn gathered(unmeasured: usize) -> (Estate, AskedSeries) {
 
 /// What an audit decides about the measured machines, by workload and by finding.
 fn decisions(audit: &Audit) -> Vec<String> {
-    let is_measured = |id: &ResourceId| {
-        MEASURED
-            .iter()
-            .any(|(name, _)| id.as_str() == format!("i-{name}"))
-    };
+    let is_measured =
+        |id: &ResourceId| MEASURED.iter().any(|(name, _)| id.as_str() == format!("i-{name}"));
     let workloads = audit.workloads.iter();
     let workloads =
         workloads.filter(|workload| workload.workload.instances.iter().any(is_measured));
@@ -347,9 +310,8 @@ fn hours_first_lead_to_the_verdicts_of_the_grid() {
     for (place, (name, expected)) in MEASURED.iter().enumerate() {
         let host = host_of(place);
         let own = asked.iter().filter(|(_, _, asked)| *asked == host);
-        let own: Vec<(&str, &str)> = own
-            .map(|(metric, range, _)| (metric.as_str(), range.as_str()))
-            .collect();
+        let own: Vec<(&str, &str)> =
+            own.map(|(metric, range, _)| (metric.as_str(), range.as_str())).collect();
         assert_eq!(own, *expected, "{name}");
     }
     let policy = Policy::default();
@@ -370,10 +332,7 @@ fn hours_first_lead_to_the_verdicts_of_the_grid() {
             });
             let used = workload.and_then(|workload| workload.workload.utilization.as_ref());
             let measured = used.expect("it was measured").distribution.mean;
-            assert!(
-                (measured - mean).abs() < 0.01,
-                "{name}: {measured}, not {mean}"
-            );
+            assert!((measured - mean).abs() < 0.01, "{name}: {measured}, not {mean}");
         }
     }
 }

@@ -145,9 +145,7 @@ fn without_a_server_costs_stay_and_nothing_is_measured() {
         assert_eq!((cost, mean), (&expected[id][2], &Value::Null), "{id}");
     }
     assert!(
-        gaps(&report)
-            .iter()
-            .any(|[_, place, _]| *place == places.absent),
+        gaps(&report).iter().any(|[_, place, _]| *place == places.absent),
         "{}",
         report["gaps"]
     );

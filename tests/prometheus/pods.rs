@@ -47,14 +47,9 @@ fn instance(launched: &Launched, instance_type: &str) -> Instance {
 
 /// What a server says of the pods of all machines.
 pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
-    let instances: Vec<Instance> = machines()
-        .map(|host| instance(&launched[host.name], host.instance_type))
-        .collect();
-    let server = Server {
-        url: url.to_owned(),
-        auth: Auth::None,
-        headers: Vec::new(),
-    };
+    let instances: Vec<Instance> =
+        machines().map(|host| instance(&launched[host.name], host.instance_type)).collect();
+    let server = Server { url: url.to_owned(), auth: Auth::None, headers: Vec::new() };
     let server = connect(server, ClientOptions::default(), MetricMap::builtin()).expect("a URL");
     let shapes = BTreeMap::new();
     let ask = MetricRequest {
@@ -62,17 +57,12 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
         instances: &instances,
         shapes: &shapes,
         mig_instances: &BTreeMap::new(),
-        window: Window {
-            start: at(WINDOW_START),
-            end: at(AS_OF),
-        },
+        window: Window { start: at(WINDOW_START), end: at(AS_OF) },
         period_seconds: 300,
         detail: Detail::Full,
         known: None,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let mut uses = Vec::new();
         for call in server.metrics.plan(ask).await.value.calls {
@@ -90,9 +80,7 @@ fn expected(card: &Card) -> BTreeMap<&str, (u64, f64, f64)> {
     let mut sums: BTreeMap<&str, (u64, f64, f64, f64)> = BTreeMap::new();
     for part in &card.parts {
         for (pod, readings) in &part.by_pod {
-            let inside = readings
-                .iter()
-                .filter(|(second, _)| (START..END).contains(second));
+            let inside = readings.iter().filter(|(second, _)| (START..END).contains(second));
             let values: Vec<f64> = inside.map(|(_, percent)| *percent).collect();
             if values.is_empty() {
                 continue;
@@ -108,9 +96,7 @@ fn expected(card: &Card) -> BTreeMap<&str, (u64, f64, f64)> {
         let mean = sum / weight;
         (samples, mean, largest)
     };
-    sums.into_iter()
-        .map(|(pod, sums)| (pod, figures(sums)))
-        .collect()
+    sums.into_iter().map(|(pod, sums)| (pod, figures(sums))).collect()
 }
 
 fn assert_same_uses(proof: &Proof, uses: &[DeviceUse]) {
@@ -130,31 +116,19 @@ fn assert_same_uses(proof: &Proof, uses: &[DeviceUse]) {
         assert!(pods.eq(expected.keys().copied()), "{what}: {own:?}");
         for device_use in own {
             let (samples, mean, largest) = expected[device_use.pod.as_str()];
-            assert_eq!(
-                (&*device_use.namespace, device_use.n_samples),
-                ("ml", samples),
-                "{what}"
-            );
+            assert_eq!((&*device_use.namespace, device_use.n_samples), ("ml", samples), "{what}");
             let apart = (device_use.mean_percent - mean).abs();
             assert!(apart <= ROUNDING, "{what}: {device_use:?}, expected {mean}");
             let apart = (device_use.max_percent - largest).abs();
-            assert!(
-                apart <= ROUNDING,
-                "{what}: {device_use:?}, expected {largest}"
-            );
-            assert!(
-                device_use.sample_seconds >= STEP_SECONDS,
-                "{what}: {device_use:?}"
-            );
+            assert!(apart <= ROUNDING, "{what}: {device_use:?}, expected {largest}");
+            assert!(device_use.sample_seconds >= STEP_SECONDS, "{what}: {device_use:?}");
             compared += 1;
         }
     }
     assert_eq!(compared, uses.len(), "no use of another device");
     assert!(compared > 80, "{compared} uses of 29 cards");
     let shared = &proof.ids["shared"];
-    let of_shared = uses
-        .iter()
-        .filter(|device_use| device_use.machine.as_str() == shared);
+    let of_shared = uses.iter().filter(|device_use| device_use.machine.as_str() == shared);
     for device_use in of_shared {
         assert_eq!(device_use.sample_seconds, STEP_SECONDS, "{device_use:?}");
     }

@@ -111,9 +111,8 @@ fn gather() -> Option<Proof> {
     let uses_by_victoria_metrics = pods::read(&both[1], &launched);
     drop(prometheus);
 
-    let wants_tenant = Gate::before(&victoria.address, |_, request| {
-        unless(request, "x-scope-orgid", TENANT)
-    });
+    let wants_tenant =
+        Gate::before(&victoria.address, |_, request| unless(request, "x-scope-orgid", TENANT));
     let header = format!("X-Scope-OrgID: {TENANT}");
     let tenant = ["--prometheus-header", header.as_str()];
     let with_tenant = audit(&account, &[wants_tenant.url()], &tenant);
@@ -137,10 +136,7 @@ fn gather() -> Option<Proof> {
     let by_nobody = refused(&account, &format!("http://127.0.0.1:{}", free_port()));
     Some(Proof {
         cards,
-        ids: launched
-            .into_iter()
-            .map(|(name, machine)| (name, machine.instance_id))
-            .collect(),
+        ids: launched.into_iter().map(|(name, machine)| (name, machine.instance_id)).collect(),
         by_estate,
         by_prometheus,
         by_victoria_metrics,
@@ -175,9 +171,7 @@ fn audit_places(
     let without_server = audit(&nowhere, true);
     let without_pods = audit(url, false);
     let denied = Target::operation("ec2", "DescribeInstances");
-    account
-        .loopback
-        .inject(denied, Fault::AccessDenied, Times::Always);
+    account.loopback.inject(denied, Fault::AccessDenied, Times::Always);
     let without_ec2 = audit(url, true);
     account.loopback.clear_faults();
     Places {
@@ -200,10 +194,7 @@ fn launch_machines(loopback: &Loopback) -> BTreeMap<&'static str, Launched> {
     let tags: Vec<[(&str, &str); 1]> = machines().map(|host| [("Name", host.name)]).collect();
     let plan: Vec<Launch<'_>> = machines()
         .zip(&tags)
-        .map(|(host, tags)| Launch {
-            tags,
-            ..Launch::on_demand("us-east-1a", host.instance_type)
-        })
+        .map(|(host, tags)| Launch { tags, ..Launch::on_demand("us-east-1a", host.instance_type) })
         .collect();
     let launched = launch(loopback, &plan);
     machines().map(|host| host.name).zip(launched).collect()
@@ -226,12 +217,7 @@ fn measure_twice(loopback: &Loopback, machine: &Launched) {
         loopback.put_metric("us-east-1", namespace, name, dimensions, datums);
     };
     put("AWS/EC2", "CPUUtilization", &[id], 5.0);
-    put(
-        "CWAgent",
-        "nvidia_smi_utilization_gpu",
-        &of_agent,
-        CLOUDWATCH_PERCENT,
-    );
+    put("CWAgent", "nvidia_smi_utilization_gpu", &of_agent, CLOUDWATCH_PERCENT);
     put("CWAgent", "nvidia_smi_memory_used", &of_agent, 3_000.0);
 }
 
@@ -255,9 +241,7 @@ fn audit_with(account: &Account, urls: &[String], more: &[&str]) -> Run {
 
 /// The command that asks these servers.
 fn by_servers(urls: &[String], more: &[&str]) -> Gpucost {
-    let of_urls = urls
-        .iter()
-        .flat_map(|url| ["--prometheus-url", url.as_str()]);
+    let of_urls = urls.iter().flat_map(|url| ["--prometheus-url", url.as_str()]);
     let of_urls: Vec<&str> = of_urls.collect();
     // As the audit of the estate does, it takes the bundled prices: costs can be compared.
     Gpucost::new(&["audit", "--format", "json", "--offline"])

@@ -36,10 +36,7 @@ pub fn parse(text: &str) -> BTreeMap<String, Vec<(Labels, f64)>> {
                     name = about;
                 }
                 "TYPE" => assert_eq!((about, said), (name, "gauge"), "{line}"),
-                "UNIT" => assert!(
-                    about == name && about.ends_with(&format!("_{said}")),
-                    "{line}"
-                ),
+                "UNIT" => assert!(about == name && about.ends_with(&format!("_{said}")), "{line}"),
                 _ => panic!("{line}"),
             }
             continue;
@@ -52,10 +49,7 @@ pub fn parse(text: &str) -> BTreeMap<String, Vec<(Labels, f64)>> {
         };
         assert_eq!(own, name, "{line} is in another family");
         let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        assert!(
-            own.starts_with("gpucost_") && own.chars().all(is_word),
-            "{own}"
-        );
+        assert!(own.starts_with("gpucost_") && own.chars().all(is_word), "{own}");
         let value: f64 = value.parse().expect("a number");
         assert!(value.is_finite(), "{line}");
         let labels = labels_of(labels);
@@ -134,10 +128,7 @@ impl Scraping {
         }
         let path = folder.path().join("prometheus.yml");
         fs::write(&path, settings).expect("our own folder");
-        let scraping = Self {
-            metrics: programs.scraping(&path),
-            _settings: folder,
-        };
+        let scraping = Self { metrics: programs.scraping(&path), _settings: folder };
         let began = Instant::now();
         while scraping.query("sum(up)") != [(Labels::new(), targets.len() as f64)] {
             let said = scraping.get("/api/v1/targets");
@@ -149,9 +140,8 @@ impl Scraping {
 
     /// What a query gives now.
     pub fn query(&self, expr: &str) -> Vec<(Labels, f64)> {
-        let query: String = form_urlencoded::Serializer::new(String::new())
-            .append_pair("query", expr)
-            .finish();
+        let query: String =
+            form_urlencoded::Serializer::new(String::new()).append_pair("query", expr).finish();
         let answer = self.get(&format!("/api/v1/query?{query}"));
         assert_eq!(answer["status"], "success", "{expr}: {answer}");
         let result = answer["data"]["result"].as_array().expect("a vector");
@@ -194,9 +184,8 @@ pub fn queries(row: &str) -> BTreeSet<String> {
         .skip(1)
         .take_while(|panel| panel["type"] != "row");
     let targets = below.flat_map(|panel| panel["targets"].as_array().expect("targets").clone());
-    let queries: BTreeSet<String> = targets
-        .map(|target| target["expr"].as_str().expect("a query").to_owned())
-        .collect();
+    let queries: BTreeSet<String> =
+        targets.map(|target| target["expr"].as_str().expect("a query").to_owned()).collect();
     assert!(queries.len() > 5, "{row}: {queries:?}");
     queries
 }

@@ -64,10 +64,7 @@ impl Metrics {
             let address = rest.split_whitespace().next()?;
             log.contains("Server is ready").then(|| address.to_owned())
         });
-        Self {
-            address,
-            _server: server,
-        }
+        Self { address, _server: server }
     }
 
     pub fn url(&self) -> String {
@@ -103,10 +100,7 @@ impl Programs {
     pub fn prometheus(&self, blocks: &Path, more: &[&str]) -> Metrics {
         let mut command = Command::new(&self.prometheus);
         command
-            .args([
-                "--config.file=/dev/null",
-                "--web.listen-address=127.0.0.1:0",
-            ])
+            .args(["--config.file=/dev/null", "--web.listen-address=127.0.0.1:0"])
             .arg(format!("--storage.tsdb.path={}", blocks.display()))
             .arg(format!("--storage.tsdb.retention.time={KEEP}"))
             .args(more);
@@ -145,10 +139,7 @@ impl Programs {
         post(&address, "/api/v1/import/prometheus", &text);
         // Samples are found some seconds after they arrived, and at once after this.
         post(&address, "/internal/force_flush", &[]);
-        Metrics {
-            address,
-            _server: server,
-        }
+        Metrics { address, _server: server }
     }
 }
 

@@ -50,11 +50,7 @@ fn recorded(folder: &Path) -> Vec<Trace> {
         .map(|(name, percents)| {
             let bytes = memory.remove(&name).expect("every container has both");
             let mib = bytes.into_iter().map(|(second, size)| (second, size / MIB));
-            Trace {
-                name,
-                percents,
-                mib: mib.collect(),
-            }
+            Trace { name, percents, mib: mib.collect() }
         })
         .collect()
 }
@@ -71,11 +67,7 @@ fn readings(file: &Path) -> BTreeMap<String, Readings> {
         let place = header.iter().position(|cell| *cell == name);
         place.unwrap_or_else(|| panic!("a column {name}"))
     };
-    let (name, second, value) = (
-        column("container_ip"),
-        column("timestamp_anon"),
-        column("value"),
-    );
+    let (name, second, value) = (column("container_ip"), column("timestamp_anon"), column("value"));
     let mut by_name: BTreeMap<String, Readings> = BTreeMap::new();
     for line in lines {
         let cells: Vec<&str> = line.split(',').collect();
@@ -95,11 +87,7 @@ fn made_up() -> Vec<Trace> {
         .map(|number| {
             let mut random = fastrand::Rng::with_seed(number + 1);
             let is_whole = number < WHOLE_CONTAINERS;
-            let begin = if is_whole {
-                0
-            } else {
-                random.i64(0..STEPS / 2)
-            };
+            let begin = if is_whole { 0 } else { random.i64(0..STEPS / 2) };
             let mut level = 0.0;
             let (mut percents, mut mib) = (Readings::new(), Readings::new());
             for step in begin..STEPS {
@@ -112,11 +100,7 @@ fn made_up() -> Vec<Trace> {
                     mib.push((second, 20_000.0 + 200.0 * level));
                 }
             }
-            Trace {
-                name: format!("made-up-{number:02}"),
-                percents,
-                mib,
-            }
+            Trace { name: format!("made-up-{number:02}"), percents, mib }
         })
         .collect()
 }
@@ -131,10 +115,7 @@ fn real_traces_are_read_as_they_were_measured() {
     let text = text.expect("it is beside the traces");
     let mut rows = text.lines();
     let header = rows.next().expect("a header");
-    assert!(
-        header.starts_with("container_ip,n,mean,median,"),
-        "{header}"
-    );
+    assert!(header.starts_with("container_ip,n,mean,median,"), "{header}");
     assert!(header.contains(",mem_n,mem_mean_gib,"), "{header}");
     let mut compared = 0;
     for (trace, row) in traces.iter().zip(rows) {
@@ -148,10 +129,7 @@ fn real_traces_are_read_as_they_were_measured() {
         assert_eq!(trace.percents.len() as f64, number(1), "{name}");
         assert!((mean(&trace.percents) - number(2)).abs() < 1e-6, "{name}");
         assert_eq!(trace.mib.len() as f64, number(9), "{name}");
-        assert!(
-            (mean(&trace.mib) / 1_024.0 - number(10)).abs() < 1e-6,
-            "{name}"
-        );
+        assert!((mean(&trace.mib) / 1_024.0 - number(10)).abs() < 1e-6, "{name}");
         compared += 1;
     }
     assert_eq!((compared, traces.len()), (80, 80));

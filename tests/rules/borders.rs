@@ -54,11 +54,7 @@ fn thirty_hours_of_samples_are_enough_and_a_period_less_is_not() {
     assert_eq!(short.verdict(), "insufficient-data/-");
     assert!(short.has_gap("GPU utilization"));
     assert!(
-        short
-            .workload()
-            .verdict
-            .reason
-            .contains("29.9 h of samples"),
+        short.workload().verdict.reason.contains("29.9 h of samples"),
         "{}",
         short.workload().verdict.reason
     );
@@ -69,10 +65,7 @@ fn half_of_the_expected_samples_are_enough_and_one_less_is_not() {
     let covered = |periods: u32| judge(at(last(periods, 40.0)));
     let half = covered(PERIODS / 2);
     assert_eq!(half.verdict(), "underutilized/steady");
-    assert_eq!(
-        half.workload().verdict.confidence,
-        Some(Confidence::Derived)
-    );
+    assert_eq!(half.workload().verdict.confidence, Some(Confidence::Derived));
     // 2 012 of 4 032 is 49.9%.
     assert_eq!(covered(2_012).verdict(), "insufficient-data/-");
     assert_eq!(covered(PERIODS / 2 - 1).verdict(), "insufficient-data/-");
@@ -90,15 +83,10 @@ fn ninety_percent_of_the_samples_make_it_measured() {
 fn coverage_counts_only_the_time_it_ran() {
     // Eight hours a day for a fortnight, sampled throughout them.
     let office = |value: f64| move |period: u32| (period % DAY < 8 * HOUR).then_some(value);
-    let machine = Machine::new("i-1", "g5.xlarge")
-        .cpu(office(5.0))
-        .gpu(0, office(40.0));
+    let machine = Machine::new("i-1", "g5.xlarge").cpu(office(5.0)).gpu(0, office(40.0));
     let judged = judge(machine);
     assert_eq!(judged.verdict(), "underutilized/steady");
-    assert_eq!(
-        judged.workload().verdict.confidence,
-        Some(Confidence::Measured)
-    );
+    assert_eq!(judged.workload().verdict.confidence, Some(Confidence::Measured));
 }
 
 #[test]
@@ -118,10 +106,7 @@ fn seven_days_of_samples_are_needed_to_call_it_idle() {
     assert!(!short.actions().contains(&ActionKind::Stop));
     // A period at either end of a window may be cut off.
     assert_eq!(watched(7 * DAY - 2).verdict(), "overprovisioned/idle");
-    assert_eq!(
-        watched(7 * DAY - 3).verdict(),
-        "overprovisioned/idle-so-far"
-    );
+    assert_eq!(watched(7 * DAY - 3).verdict(), "overprovisioned/idle-so-far");
 }
 
 #[test]
@@ -160,12 +145,7 @@ fn without_memory_idle_and_idle_held_cannot_be_told_apart() {
 #[test]
 fn without_maxima_nothing_is_called_idle() {
     let machine = g5("i-1")
-        .series(
-            Metric::GpuUtilization,
-            Statistic::Average,
-            Some(0),
-            flat(0.0),
-        )
+        .series(Metric::GpuUtilization, Statistic::Average, Some(0), flat(0.0))
         .vram(0, 460.56, A10G_MIB);
     let judged = judge(machine);
     assert_eq!(judged.verdict(), "overprovisioned/-");
@@ -176,10 +156,9 @@ fn without_maxima_nothing_is_called_idle() {
 #[test]
 fn idleness_needs_the_maximum_of_every_gpu() {
     // The fourth of four A10G is at 3% in the mean of each period, and its peaks are missing.
-    let three = (0..3).fold(
-        Machine::new("i-1", "g5.12xlarge").cpu(flat(2.0)),
-        |machine, gpu| machine.gpu(gpu, flat(0.0)),
-    );
+    let three = (0..3).fold(Machine::new("i-1", "g5.12xlarge").cpu(flat(2.0)), |machine, gpu| {
+        machine.gpu(gpu, flat(0.0))
+    });
     let fourth = |machine: Machine, statistic, level| {
         machine.series(Metric::GpuUtilization, statistic, Some(3), flat(level))
     };
@@ -199,12 +178,8 @@ fn nothing_is_bought_while_idleness_is_unknown() {
     // Nothing is smaller than a g5.xlarge of which 20 GiB are in use: only a commitment is left.
     let of = |level: f64| {
         let (average, metric) = (Statistic::Average, Metric::GpuUtilization);
-        let machine = g5("i-1")
-            .cpu(flat(60.0))
-            .series(metric, average, Some(0), flat(level));
-        audited(&estate(vec![machine.vram(0, 20_480.0, A10G_MIB)]))
-            .purchases
-            .len()
+        let machine = g5("i-1").cpu(flat(60.0)).series(metric, average, Some(0), flat(level));
+        audited(&estate(vec![machine.vram(0, 20_480.0, A10G_MIB)])).purchases.len()
     };
     assert_eq!((of(0.0), of(20.0)), (0, 1));
 }
@@ -214,20 +189,12 @@ fn averages_of_work_need_no_maxima() {
     let averages = |level: f64| {
         judge(
             g5("i-1")
-                .series(
-                    Metric::GpuUtilization,
-                    Statistic::Average,
-                    Some(0),
-                    flat(level),
-                )
+                .series(Metric::GpuUtilization, Statistic::Average, Some(0), flat(level))
                 .vram(0, 460.56, A10G_MIB),
         )
     };
     assert_eq!(averages(0.99).verdict(), "overprovisioned/-");
-    for (level, verdict) in [
-        (1.0, "overprovisioned/steady"),
-        (92.0, "well-utilized/saturated"),
-    ] {
+    for (level, verdict) in [(1.0, "overprovisioned/steady"), (92.0, "well-utilized/saturated")] {
         let judged = averages(level);
         assert_eq!(judged.verdict(), verdict);
         assert!(!judged.has_gap("GPU utilization maxima"), "{level}");
@@ -239,18 +206,8 @@ fn a_maximum_of_one_percent_at_p99_is_activity() {
     let busiest = |value: f64| {
         judge(
             g5("i-1")
-                .series(
-                    Metric::GpuUtilization,
-                    Statistic::Average,
-                    Some(0),
-                    flat(0.0),
-                )
-                .series(
-                    Metric::GpuUtilization,
-                    Statistic::Maximum,
-                    Some(0),
-                    flat(value),
-                )
+                .series(Metric::GpuUtilization, Statistic::Average, Some(0), flat(0.0))
+                .series(Metric::GpuUtilization, Statistic::Maximum, Some(0), flat(value))
                 .vram(0, 460.56, A10G_MIB),
         )
         .verdict()
@@ -291,11 +248,7 @@ fn saturated_by_a_tenth_of_its_hours() {
     let hours = |count: u32| judge(at(split(count * HOUR, 100.0, 30.0)));
     let saturated = hours(34);
     assert_eq!(saturated.verdict(), "underutilized/saturated");
-    assert_eq!(
-        saturated.finding("saturated-gpu"),
-        None,
-        "a risk for serving only"
-    );
+    assert_eq!(saturated.finding("saturated-gpu"), None, "a risk for serving only");
     assert_eq!(hours(33).verdict(), "underutilized/steady");
     // A mean of exactly 95% is not above it.
     let edge = judge(at(split(34 * HOUR, 95.0, 30.0)));
@@ -326,24 +279,14 @@ fn work_in_under_a_tenth_of_the_hours_is_mostly_idle_and_never_stopped() {
     // Work in one period makes an hour active.
     let first_of_three_hours =
         |period: u32| Some(if period.is_multiple_of(36) { 2.0 } else { 0.0 });
-    assert_eq!(
-        judge(at(first_of_three_hours)).verdict(),
-        "overprovisioned/steady"
-    );
+    assert_eq!(judge(at(first_of_three_hours)).verdict(), "overprovisioned/steady");
 }
 
 #[test]
 fn bursts_are_a_low_mean_with_a_high_p95() {
     // One period of ten at the peak, spread out: no hour is saturated.
-    let bursts = |peak: f64| {
-        move |period: u32| {
-            Some(if period.is_multiple_of(10) {
-                peak
-            } else {
-                10.0
-            })
-        }
-    };
+    let bursts =
+        |peak: f64| move |period: u32| Some(if period.is_multiple_of(10) { peak } else { 10.0 });
     assert_eq!(judge(at(bursts(90.0))).verdict(), "overprovisioned/bursty");
     assert_eq!(judge(at(bursts(80.0))).verdict(), "overprovisioned/bursty");
     assert_eq!(judge(at(bursts(79.0))).verdict(), "overprovisioned/steady");
@@ -351,18 +294,8 @@ fn bursts_are_a_low_mean_with_a_high_p95() {
 
 #[test]
 fn bursts_are_said_in_the_title_and_never_as_evidence() {
-    let bursts = |period: u32| {
-        Some(if period.is_multiple_of(10) {
-            90.0
-        } else {
-            10.0
-        })
-    };
-    let on = |instance_type: &str| {
-        Machine::new("i-1", instance_type)
-            .cpu(flat(5.0))
-            .gpu(0, bursts)
-    };
+    let bursts = |period: u32| Some(if period.is_multiple_of(10) { 90.0 } else { 10.0 });
+    let on = |instance_type: &str| Machine::new("i-1", instance_type).cpu(flat(5.0)).gpu(0, bursts);
     let judged = judge(on("g5.16xlarge").vram(0, 9_211.2, A10G_MIB));
     let finding = judged.finding("overprovisioned-gpu").expect("a finding");
     assert!(finding.title.contains("bursts"), "{}", finding.title);
@@ -386,17 +319,8 @@ fn bursts_are_said_in_the_title_and_never_as_evidence() {
         let audit = audited(&fleet);
         assert!(audit.totals.committed_monthly_cost.is_some());
         let findings: Vec<_> = audit.findings.iter().map(|fired| fired.rule()).collect();
-        assert_eq!(
-            findings.contains(&"overprovisioned-gpu"),
-            reported,
-            "{findings:?}"
-        );
-        assert!(
-            audit
-                .findings
-                .iter()
-                .all(|fired| fired.monthly_savings.is_none())
-        );
+        assert_eq!(findings.contains(&"overprovisioned-gpu"), reported, "{findings:?}");
+        assert!(audit.findings.iter().all(|fired| fired.monthly_savings.is_none()));
     }
 }
 
@@ -431,28 +355,19 @@ fn power_a_little_above_the_idle_draw_says_nothing() {
 fn power_above_sixty_percent_is_work() {
     let judged = powered(flat(62.0));
     assert_eq!(judged.verdict(), "well-utilized/-");
-    assert_eq!(
-        judged.workload().verdict.confidence,
-        Some(Confidence::Derived)
-    );
+    assert_eq!(judged.workload().verdict.confidence, Some(Confidence::Derived));
 }
 
 #[test]
 fn power_of_a_card_with_unknown_idle_draw_says_nothing() {
-    let machine = Machine::new("i-1", "p3.2xlarge")
-        .cpu(flat(5.0))
-        .power(flat(10.0));
+    let machine = Machine::new("i-1", "p3.2xlarge").cpu(flat(5.0)).power(flat(10.0));
     assert_eq!(judge(machine).verdict(), "insufficient-data/-");
 }
 
 #[test]
 fn memory_without_utilization_is_not_idle() {
     // What a card in MIG mode delivers.
-    let judged = judge(
-        Machine::new("i-1", "p4d.24xlarge")
-            .cpu(flat(5.0))
-            .vram(0, 300.0, 40_960.0),
-    );
+    let judged = judge(Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0)).vram(0, 300.0, 40_960.0));
     assert_eq!(judged.verdict(), "insufficient-data/-");
     assert_eq!(judged.actions(), []);
     assert!(judged.has_gap("GPU utilization"));
@@ -463,9 +378,8 @@ fn memory_of_slices_is_allocated_in_the_funnel() {
     // A card in MIG mode reports no utilization. 2,048 of 40,960 MiB are 5%.
     let machine = Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0));
     let held = [20_000.0, 9_000.0, 2_048.0, 2_047.0, 0.0, 0.0, 0.0, 0.0];
-    let machine = (0..).zip(held).fold(machine, |machine, (gpu, used)| {
-        machine.vram(gpu, used, 40_960.0)
-    });
+    let machine =
+        (0..).zip(held).fold(machine, |machine, (gpu, used)| machine.vram(gpu, used, 40_960.0));
     let funnel = audited(&estate(vec![machine])).funnel;
     let (total, allocated) = (funnel.total_gpus, funnel.allocated_gpus);
     assert_eq!((total, allocated, funnel.unmeasured_gpus), (8, 3, 8));
@@ -507,9 +421,7 @@ fn without_any_gpu_series_a_silent_cpu_proves_nothing() {
 fn the_class_is_the_mean_over_all_gpus_and_idleness_the_busiest() {
     // One of four GPUs at 80%: a mean of 20%, and not idle.
     let busy = (1..4).fold(
-        Machine::new("i-1", "g5.12xlarge")
-            .cpu(flat(5.0))
-            .gpu(0, flat(80.0)),
+        Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)).gpu(0, flat(80.0)),
         |machine, index| machine.gpu(index, flat(0.0)),
     );
     assert_eq!(judge(busy).verdict(), "overprovisioned/steady");
@@ -518,10 +430,11 @@ fn the_class_is_the_mean_over_all_gpus_and_idleness_the_busiest() {
 #[test]
 fn a_period_counts_when_half_of_the_gpus_reported() {
     let reporting = |gpus: u16| {
-        judge((0..gpus).fold(
-            Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)),
-            |machine, index| machine.gpu(index, flat(40.0)),
-        ))
+        judge(
+            (0..gpus).fold(Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)), |machine, index| {
+                machine.gpu(index, flat(40.0))
+            }),
+        )
         .verdict()
     };
     assert_eq!(reporting(2), "underutilized/steady");

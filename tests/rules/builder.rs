@@ -25,10 +25,7 @@ pub fn as_of() -> Timestamp {
 
 /// The fortnight before it.
 pub fn window() -> Window {
-    Window {
-        start: as_of() - SignedDuration::from_hours(i64::from(DAYS) * 24),
-        end: as_of(),
-    }
+    Window { start: as_of() - SignedDuration::from_hours(i64::from(DAYS) * 24), end: as_of() }
 }
 
 /// The same value in every period.
@@ -131,10 +128,7 @@ impl Machine {
         let periods = DAYS * 86_400 / self.period_seconds;
         let raw = (0..periods).filter_map(|period| {
             let offset = i64::from(period) * i64::from(self.period_seconds);
-            Some((
-                window.start + SignedDuration::from_secs(offset),
-                level(period)?,
-            ))
+            Some((window.start + SignedDuration::from_secs(offset), level(period)?))
         });
         let (points, rejected) =
             Points::clean(raw, (metric, statistic), window, self.period_seconds);
@@ -160,8 +154,12 @@ impl Machine {
     /// average and maximum agree.
     pub fn gpu(self, index: u16, level: impl Fn(u32) -> Option<f64> + Copy) -> Self {
         let metric = Metric::GpuUtilization;
-        self.series(metric, Statistic::Average, Some(index), level)
-            .series(metric, Statistic::Maximum, Some(index), level)
+        self.series(metric, Statistic::Average, Some(index), level).series(
+            metric,
+            Statistic::Maximum,
+            Some(index),
+            level,
+        )
     }
 
     /// Memory of one GPU, in use and in all.
@@ -169,12 +167,7 @@ impl Machine {
         let used = Metric::GpuMemoryUsed;
         self.series(used, Statistic::Average, Some(index), flat(used_mib))
             .series(used, Statistic::Maximum, Some(index), flat(used_mib))
-            .series(
-                Metric::GpuMemoryTotal,
-                Statistic::Maximum,
-                Some(index),
-                flat(total_mib),
-            )
+            .series(Metric::GpuMemoryTotal, Statistic::Maximum, Some(index), flat(total_mib))
     }
 
     /// Agentless power of the whole machine in percent of the limit.
@@ -192,11 +185,7 @@ impl Machine {
     /// it has none of its own: 2 × 1,000 B × 288 = 0.576 MB a day.
     fn with_heartbeat(self) -> Self {
         const NETWORK: [Metric; 2] = [Metric::NetworkIn, Metric::NetworkOut];
-        let own = |metric: Metric| {
-            self.series
-                .iter()
-                .filter(move |series| series.metric == metric)
-        };
+        let own = |metric: Metric| self.series.iter().filter(move |series| series.metric == metric);
         let works = |series: &Series| {
             let active = series.points.iter().filter(|(_, percent)| *percent >= 1.0);
             active.count() > 4
@@ -210,9 +199,9 @@ impl Machine {
             return self;
         }
         let level = |period: u32| periods.contains(&period).then_some(1_000.0);
-        NETWORK.into_iter().fold(self, |machine, metric| {
-            machine.series(metric, Statistic::Sum, None, level)
-        })
+        NETWORK
+            .into_iter()
+            .fold(self, |machine, metric| machine.series(metric, Statistic::Sum, None, level))
     }
 }
 
@@ -228,9 +217,7 @@ pub const A10G_MIB: f64 = 23_028.0;
 /// Machines as an estate. EC2 counts the traffic of all of them, of which that of idle ones
 /// decides something.
 pub fn estate(machines: Vec<Machine>) -> Estate {
-    let period_seconds = machines
-        .first()
-        .map_or(PERIOD_SECONDS, |machine| machine.period_seconds);
+    let period_seconds = machines.first().map_or(PERIOD_SECONDS, |machine| machine.period_seconds);
     let (instances, series): (Vec<_>, Vec<_>) = machines
         .into_iter()
         .map(Machine::with_heartbeat)
@@ -275,9 +262,7 @@ pub struct Judged {
 
 /// Judges a machine on its own.
 pub fn judge(machine: Machine) -> Judged {
-    Judged {
-        audit: audited(&estate(vec![machine])),
-    }
+    Judged { audit: audited(&estate(vec![machine])) }
 }
 
 impl Judged {
@@ -293,28 +278,17 @@ impl Judged {
     /// state that cannot be said is `-`.
     pub fn verdict(&self) -> String {
         let verdict = &self.workload().verdict;
-        format!(
-            "{}/{}",
-            verdict.classification,
-            verdict.state.map_or("-", |state| state.name())
-        )
+        format!("{}/{}", verdict.classification, verdict.state.map_or("-", |state| state.name()))
     }
 
     /// The kinds of the planned actions.
     pub fn actions(&self) -> Vec<ActionKind> {
-        self.workload()
-            .actions
-            .iter()
-            .map(|action| action.kind())
-            .collect()
+        self.workload().actions.iter().map(|action| action.kind()).collect()
     }
 
     /// The finding of a rule, if it fired.
     pub fn finding(&self, rule: &str) -> Option<&Finding> {
-        self.audit
-            .findings
-            .iter()
-            .find(|finding| finding.rule() == rule)
+        self.audit.findings.iter().find(|finding| finding.rule() == rule)
     }
 
     /// Whether any gap names what is missing.

@@ -21,10 +21,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 use std::collections::BTreeMap;
 
 fn keys(names: &[&str]) -> Vec<GroupKey> {
-    names
-        .iter()
-        .map(|name| GroupKey::from_name(name).expect("a key"))
-        .collect()
+    names.iter().map(|name| GroupKey::from_name(name).expect("a key")).collect()
 }
 
 fn amount(money: Option<Money>) -> Decimal {
@@ -44,26 +41,12 @@ const FIGURES: [fn(&GroupSums) -> Option<Money>; 7] = [
 fn check_groups(audit: &Audit, names: &[&str]) -> Result<(), TestCaseError> {
     let groups = Groups::of(audit, &keys(names));
     for figure in FIGURES {
-        let rows: Decimal = groups
-            .rows
-            .iter()
-            .map(|row| amount(figure(&row.sums)))
-            .sum();
+        let rows: Decimal = groups.rows.iter().map(|row| amount(figure(&row.sums))).sum();
         prop_assert_eq!(rows, amount(figure(&groups.total)));
         prop_assert_eq!(rows, rows.round_dp(2));
     }
-    for sums in groups
-        .rows
-        .iter()
-        .map(|row| &row.sums)
-        .chain([&groups.total])
-    {
-        let parts = [
-            sums.useful_cost,
-            sums.idle_cost,
-            sums.unmeasured_cost,
-            sums.stopped_cost,
-        ];
+    for sums in groups.rows.iter().map(|row| &row.sums).chain([&groups.total]) {
+        let parts = [sums.useful_cost, sums.idle_cost, sums.unmeasured_cost, sums.stopped_cost];
         let parts: Vec<Decimal> = parts.into_iter().map(amount).collect();
         prop_assert!(parts.iter().all(|part| *part >= Decimal::ZERO));
         prop_assert_eq!(parts.iter().sum::<Decimal>(), amount(sums.monthly_cost));
@@ -73,14 +56,8 @@ fn check_groups(audit: &Audit, names: &[&str]) -> Result<(), TestCaseError> {
         groups.total.monthly_cost,
         totals.monthly_cost.filter(|_| !audit.workloads.is_empty())
     );
-    prop_assert_eq!(
-        amount(groups.total.monthly_savings),
-        amount(totals.monthly_savings())
-    );
-    prop_assert_eq!(
-        amount(groups.total.monthly_waste),
-        amount(totals.monthly_waste)
-    );
+    prop_assert_eq!(amount(groups.total.monthly_savings), amount(totals.monthly_savings()));
+    prop_assert_eq!(amount(groups.total.monthly_waste), amount(totals.monthly_waste));
     prop_assert_eq!(groups.total.gpus, totals.gpus);
     prop_assert_eq!(groups.total.instances, totals.instances);
     let workloads: u64 = groups.rows.iter().map(|row| row.sums.workloads).sum();
@@ -140,21 +117,14 @@ fn budget_of_everything(audit: &Audit, monthly_limit: Money) -> GateReport {
         monthly_limit,
         line: 1,
     };
-    let policy = GatePolicy {
-        budgets: vec![budget],
-        ..GatePolicy::default()
-    };
+    let policy = GatePolicy { budgets: vec![budget], ..GatePolicy::default() };
     gate(audit, &policy, None, None, (audit.as_of, audit.as_of))
 }
 
 /// What the hours of the window cost, from the rates and the running time.
 fn window_cost(workload: &AuditedWorkload) -> Option<Decimal> {
     let cost = workload.workload.cost.as_ref()?;
-    let hours = workload
-        .workload
-        .usage
-        .iter()
-        .map(|usage| usage.running.running_seconds);
+    let hours = workload.workload.usage.iter().map(|usage| usage.running.running_seconds);
     let exact: Decimal = cost
         .instances
         .iter()
@@ -173,12 +143,7 @@ fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
         prop_assert!(effective >= Decimal::ZERO);
         prop_assert_eq!(effective, effective.round_dp(2));
         let split = charge.split;
-        let parts = [
-            split.useful,
-            split.idle,
-            split.unmeasured,
-            split.idle_storage,
-        ];
+        let parts = [split.useful, split.idle, split.unmeasured, split.idle_storage];
         prop_assert_eq!(parts.map(Money::amount).iter().sum::<Decimal>(), effective);
         prop_assert_eq!(
             charge.billed.amount().is_zero(),
@@ -186,28 +151,15 @@ fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
         );
         *by_workload.entry(charge.one.workload.id()).or_default() += effective;
     }
-    for workload in audit
-        .workloads
-        .iter()
-        .filter(|workload| workload.workload.key.running)
-    {
+    for workload in audit.workloads.iter().filter(|workload| workload.workload.key.running) {
         let charged = by_workload.get(&workload.workload.id()).copied();
-        prop_assert_eq!(
-            charged.unwrap_or_default(),
-            window_cost(workload).unwrap_or_default()
-        );
+        prop_assert_eq!(charged.unwrap_or_default(), window_cost(workload).unwrap_or_default());
     }
     Ok(())
 }
 
 /// What a charge of the window and its days have in common.
-type OfCharge = (
-    String,
-    ChargeKind,
-    Option<String>,
-    Option<String>,
-    Option<Decimal>,
-);
+type OfCharge = (String, ChargeKind, Option<String>, Option<String>, Option<Decimal>);
 
 /// The days of every charge add up to it, to the cent.
 fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
@@ -233,12 +185,7 @@ fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
     let daily = daily_charges(audit, &RunDays::of(estate), month);
     for charge in &daily {
         let split = charge.split;
-        let parts = [
-            split.useful,
-            split.idle,
-            split.unmeasured,
-            split.idle_storage,
-        ];
+        let parts = [split.useful, split.idle, split.unmeasured, split.idle_storage];
         let parts: Decimal = parts.map(Money::amount).iter().sum();
         prop_assert_eq!(parts, charge.effective.amount());
         prop_assert!(charge.period.seconds() <= 86_400);
@@ -254,10 +201,7 @@ fn check_reconciliation(estate: &Estate, audit: &Audit) -> Result<(), TestCaseEr
     for row in &reconciliation.rows {
         prop_assert_eq!(row.steps.explained(), row.steps.cost, "{:?}", row);
     }
-    let cost = audit
-        .totals
-        .monthly_cost
-        .map_or(Decimal::ZERO, Money::amount);
+    let cost = audit.totals.monthly_cost.map_or(Decimal::ZERO, Money::amount);
     prop_assert_eq!(reconciliation.total.cost, cost);
     prop_assert_eq!(reconciliation.total.explained(), cost);
     Ok(())
@@ -310,10 +254,7 @@ fn the_demo_is_split_as_by_hand() {
         let expected = useful[&row.values[0]];
         let useful_cost = amount(row.sums.useful_cost).to_f64().expect("a number");
         // A cent for each workload of the team.
-        assert!(
-            (useful_cost - expected).abs() < 0.01 * row.sums.workloads as f64,
-            "{row:?}"
-        );
+        assert!((useful_cost - expected).abs() < 0.01 * row.sums.workloads as f64, "{row:?}");
     }
     check_groups(&audit, &["tag:team"]).expect("sums");
     check_charges(&audit).expect("charges");

@@ -14,12 +14,7 @@ use serde_json::{Value, json};
 
 /// What each says where it fires: its subject, the end of its title, and its saving.
 const FIRES: [(&str, &str, &str, Option<&str>); 7] = [
-    (
-        "cpu-only-pods-on-gpu-node",
-        "i-gpu-1",
-        "runs 2 pods that request none",
-        None,
-    ),
+    ("cpu-only-pods-on-gpu-node", "i-gpu-1", "runs 2 pods that request none", None),
     (
         "fragmented-gpus",
         "lab/train/p4d.24xlarge",
@@ -91,11 +86,7 @@ fn near_misses_fool_none() {
 #[test]
 fn a_rule_without_its_data_is_silent_and_says_so() {
     for (rule, what, reason) in [
-        (
-            "cpu-only-pods-on-gpu-node",
-            "pods",
-            "which pods of 1 node request no GPU",
-        ),
+        ("cpu-only-pods-on-gpu-node", "pods", "which pods of 1 node request no GPU"),
         ("fragmented-gpus", "pods", "of 2 nodes is unknown"),
         ("idle-claim", "GPU use of pods", "whether 1 pod uses"),
         ("oversized-claim", "GPU use of pods", "whether 1 pod uses"),
@@ -124,9 +115,7 @@ fn sums_and_the_plan_are_those_of_an_estate_without_clusters() {
             assert_eq!(with.totals, without.totals, "{rule}/{situation}");
             let actions = |audit: &gpucost::analysis::Audit| {
                 let workloads = audit.workloads.iter();
-                workloads
-                    .map(|workload| workload.actions.clone())
-                    .collect::<Vec<_>>()
+                workloads.map(|workload| workload.actions.clone()).collect::<Vec<_>>()
             };
             assert_eq!(actions(&with), actions(&without), "{rule}/{situation}");
         }
@@ -154,10 +143,9 @@ fn reserved((of, rule): (&str, &str), committed_until: Option<&str>) -> Finding 
 
 #[test]
 fn a_capacity_reservation_is_lowered_with_the_node_or_nothing_is_saved() {
-    for (of, rule) in [
-        ("cpu-only-pods-on-gpu-node", "unallocated-gpus"),
-        ("fragmented-gpus", "fragmented-gpus"),
-    ] {
+    for (of, rule) in
+        [("cpu-only-pods-on-gpu-node", "unallocated-gpus"), ("fragmented-gpus", "fragmented-gpus")]
+    {
         let held = reserved((of, rule), Some("2027-01-01T00:00:00Z"));
         assert_eq!(dollars(&held), None, "{rule}");
         let caveat = &held.recommendation.caveats[0];

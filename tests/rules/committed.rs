@@ -44,18 +44,13 @@ pub fn reserved(count: u32) -> ReservedInstances {
 
 /// A g5.xlarge at a utilization around the clock.
 pub fn machine(id: &str, percent: f64) -> Machine {
-    Machine::new(id, "g5.xlarge")
-        .cpu(flat(4.0))
-        .gpu(0, flat(percent))
-        .vram(0, 200.0, A10G_MIB)
+    Machine::new(id, "g5.xlarge").cpu(flat(4.0)).gpu(0, flat(percent)).vram(0, 200.0, A10G_MIB)
 }
 
 /// The same in 8 of 24 hours.
 pub fn by_day(id: &str, percent: f64) -> Machine {
     let day = move |value: f64| move |period: u32| (period % 288 < 96).then_some(value);
-    Machine::new(id, "g5.xlarge")
-        .cpu(day(5.0))
-        .gpu(0, day(percent))
+    Machine::new(id, "g5.xlarge").cpu(day(5.0)).gpu(0, day(percent))
 }
 
 pub fn owned(machines: Vec<Machine>, count: u32) -> Estate {
@@ -76,12 +71,7 @@ fn cost(workload: &AuditedWorkload) -> Decimal {
 }
 
 fn committed_cost(workload: &AuditedWorkload) -> Decimal {
-    workload
-        .workload
-        .committed_cost()
-        .expect("paid upfront")
-        .monthly
-        .amount()
+    workload.workload.committed_cost().expect("paid upfront").monthly.amount()
 }
 
 #[test]
@@ -93,24 +83,13 @@ fn an_hour_costs_what_pays_for_it() {
     assert_eq!(first.workload.key.purchase_option, PurchaseOption::Reserved);
     assert_eq!(second.workload.key.purchase_option, PurchaseOption::Mixed);
     // 0.63378 × 730 / 3 = 154.2198.
-    assert_eq!(
-        (cost(first), committed_cost(first)),
-        (decimal("154.22"), decimal("154.22"))
-    );
+    assert_eq!((cost(first), committed_cost(first)), (decimal("154.22"), decimal("154.22")));
     // 0.63378 × 2/3 + 1.006 / 3 = 0.757853 an hour, of which 0.42252 is committed.
-    assert_eq!(
-        (cost(second), committed_cost(second)),
-        (decimal("553.23"), decimal("308.44"))
-    );
+    assert_eq!((cost(second), committed_cost(second)), (decimal("553.23"), decimal("308.44")));
     // Both parts of the reservation are all of it: 0.63378 × 730 = 462.6594.
-    assert_eq!(
-        committed_cost(first) + committed_cost(second),
-        decimal("462.66")
-    );
+    assert_eq!(committed_cost(first) + committed_cost(second), decimal("462.66"));
     // Stopping ends what costs the on-demand price: 553.23 − 308.44.
-    let [stop] = second.actions.as_slice() else {
-        panic!("{:?}", second.actions)
-    };
+    let [stop] = second.actions.as_slice() else { panic!("{:?}", second.actions) };
     assert_eq!(stop.kind(), ActionKind::Stop);
     assert_eq!(stop.monthly_savings().amount(), decimal("244.79"));
     let planned = second.planned_monthly_cost().expect("priced").amount();
@@ -121,12 +100,7 @@ fn an_hour_costs_what_pays_for_it() {
     assert_eq!(amount(totals.monthly_waste), decimal("244.79"));
     assert_eq!(amount(totals.planned_monthly_cost), decimal("462.66"));
     assert_eq!(amount(totals.committed_monthly_cost), decimal("462.66"));
-    assert!(
-        audit
-            .gaps
-            .iter()
-            .all(|gap| gap.what != GapSubject::Commitments)
-    );
+    assert!(audit.gaps.iter().all(|gap| gap.what != GapSubject::Commitments));
 }
 
 #[test]
@@ -187,12 +161,7 @@ fn a_savings_plan_pays_for_what_it_reaches() {
     // 0.31689 × 730 = 231.3297.
     assert_eq!(committed_cost(second), decimal("231.33"));
     // Its other half costs 367.19, and a g4dn.xlarge in its place 0.526 × 730 = 383.98.
-    assert!(
-        audit
-            .workloads
-            .iter()
-            .all(|workload| workload.actions.is_empty())
-    );
+    assert!(audit.workloads.iter().all(|workload| workload.actions.is_empty()));
 }
 
 #[test]
@@ -246,9 +215,7 @@ fn an_inventory_says_of_each_machine_what_its_audit_says() {
 /// Machines of a type under one regional reservation of another size at 1 an hour.
 fn of_another_size(running: &str, count: usize, reserved_type: &str) -> Audit {
     let machines = (1..=count).map(|number| {
-        Machine::new(&format!("i-{number}"), running)
-            .cpu(flat(50.0))
-            .gpu(0, flat(70.0))
+        Machine::new(&format!("i-{number}"), running).cpu(flat(50.0)).gpu(0, flat(70.0))
     });
     let mut fleet = estate(machines.collect());
     fleet.commitments.reserved_instances = vec![ReservedInstances {
@@ -264,10 +231,7 @@ fn a_reservation_covers_other_sizes_of_a_flexible_family_alone() {
     // A p3.8xlarge has 64 units and a p3.2xlarge 16: it covers four of them.
     let flexible = of_another_size("p3.2xlarge", 4, "p3.8xlarge");
     for workload in &flexible.workloads {
-        assert_eq!(
-            workload.workload.key.purchase_option,
-            PurchaseOption::Reserved
-        );
+        assert_eq!(workload.workload.key.purchase_option, PurchaseOption::Reserved);
         // 1 × 730 / 4 = 182.50.
         assert_eq!(cost(workload), decimal("182.50"));
     }
@@ -275,10 +239,7 @@ fn a_reservation_covers_other_sizes_of_a_flexible_family_alone() {
     // The units of a g5.2xlarge would be those of two g5.xlarge, and it covers none.
     let fixed = of_another_size("g5.xlarge", 2, "g5.2xlarge");
     for workload in &fixed.workloads {
-        assert_eq!(
-            workload.workload.key.purchase_option,
-            PurchaseOption::OnDemand
-        );
+        assert_eq!(workload.workload.key.purchase_option, PurchaseOption::OnDemand);
         // 1.006 × 730 = 734.38.
         assert_eq!(cost(workload), decimal("734.38"));
     }
@@ -367,10 +328,7 @@ fn a_capacity_block_at_its_own_price_is_committed_cost() {
     let paid = decimal("8614.00");
     assert_eq!((cost(block), committed_cost(block)), (paid, paid));
     let committed = block.workload.committed_cost().expect("a block");
-    assert_eq!(
-        committed.commitments,
-        [("cb-1".to_owned(), Some(end))].into()
-    );
+    assert_eq!(committed.commitments, [("cb-1".to_owned(), Some(end))].into());
     assert_eq!(block.actions, []);
     let waste = audit.totals.monthly_waste.expect("priced").amount();
     let saved = audit.totals.monthly_savings().expect("priced").amount();

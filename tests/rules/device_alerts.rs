@@ -12,21 +12,13 @@ fn decisive(rule: &str) -> (f64, Comparator, f64, &'static str) {
     assert_eq!(dollars(finding), None, "{rule}");
     let evidence = &finding.evidence()[0];
     let hundredths = (evidence.observed * 100.0).round() / 100.0;
-    (
-        hundredths,
-        evidence.comparator,
-        evidence.threshold,
-        evidence.unit,
-    )
+    (hundredths, evidence.comparator, evidence.threshold, evidence.unit)
 }
 
 #[test]
 fn a_card_is_hot_by_its_own_limit() {
     // An A10G may be at 88 °C.
-    assert_eq!(
-        decisive("hot-gpu"),
-        (89.0, Comparator::GreaterThan, 88.0, "°C")
-    );
+    assert_eq!(decisive("hot-gpu"), (89.0, Comparator::GreaterThan, 88.0, "°C"));
 }
 
 #[test]
@@ -42,27 +34,14 @@ fn vram_is_nearly_full_from_ten_minutes() {
     let expected = (60.0, Comparator::AtLeast, 10.0, "minutes");
     assert_eq!(decisive("vram-nearly-full"), expected);
     // 85% of 23,028 MiB are 19,573.8.
-    for (periods, mib, fires) in [
-        (2, 20_000.0, true),
-        (1, 20_000.0, false),
-        (2, 19_500.0, false),
-    ] {
+    for (periods, mib, fires) in [(2, 20_000.0, true), (1, 20_000.0, false), (2, 19_500.0, false)] {
         let used = |period: u32| Some(if period < periods { mib } else { 10_000.0 });
         let machine = g5("i-1")
             .gpu(0, flat(40.0))
             .series(Metric::GpuMemoryUsed, Statistic::Average, Some(0), used)
-            .series(
-                Metric::GpuMemoryTotal,
-                Statistic::Maximum,
-                Some(0),
-                flat(A10G_MIB),
-            );
+            .series(Metric::GpuMemoryTotal, Statistic::Maximum, Some(0), flat(A10G_MIB));
         let judged = judge(machine);
-        assert_eq!(
-            judged.finding("vram-nearly-full").is_some(),
-            fires,
-            "{periods} {mib}"
-        );
+        assert_eq!(judged.finding("vram-nearly-full").is_some(), fires, "{periods} {mib}");
     }
 }
 

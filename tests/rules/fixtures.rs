@@ -19,11 +19,7 @@ pub fn root() -> &'static Path {
 
 /// Where a situation is recorded.
 pub fn path(rule: &str, situation: &str) -> PathBuf {
-    root()
-        .join("fixtures/rules")
-        .join(rule)
-        .join(situation)
-        .with_extension("json")
+    root().join("fixtures/rules").join(rule).join(situation).with_extension("json")
 }
 
 /// The audit of a situation.
@@ -68,11 +64,7 @@ pub fn only<'a>(audit: &'a Audit, rule: &str) -> &'a Finding {
 
 /// The findings of a rule in an audit.
 pub fn of<'a>(audit: &'a Audit, rule: &str) -> Vec<&'a Finding> {
-    audit
-        .findings
-        .iter()
-        .filter(|finding| finding.rule() == rule)
-        .collect()
+    audit.findings.iter().filter(|finding| finding.rule() == rule).collect()
 }
 
 /// The gap that says what kept a rule silent.

@@ -31,10 +31,7 @@ fn machine(id: &str, is_busy: bool) -> Machine {
 
 /// So many g5.xlarge at 0.60 an hour: 438.00 a month each; 734.38 on demand.
 fn at_sixty_cents(count: u32) -> ReservedInstances {
-    ReservedInstances {
-        recurring_hourly: decimal("0.6"),
-        ..reserved(count)
-    }
+    ReservedInstances { recurring_hourly: decimal("0.6"), ..reserved(count) }
 }
 
 fn with(machines: Vec<Machine>, reservation: ReservedInstances) -> Estate {
@@ -57,9 +54,7 @@ fn planned(audit: &Audit) -> Decimal {
 
 fn bought(audit: &Audit) -> Vec<(String, u32)> {
     let purchases = audit.purchases.iter();
-    purchases
-        .map(|purchase| (purchase.key.instance_type.clone(), purchase.count))
-        .collect()
+    purchases.map(|purchase| (purchase.key.instance_type.clone(), purchase.count)).collect()
 }
 
 #[test]
@@ -77,21 +72,13 @@ fn stopped_machines_leave_their_cover_to_the_others() {
         // 3 × 734.38: what the others then need not pay.
         assert_eq!(amount(report.totals.monthly_waste), decimal("2203.14"));
         assert_eq!(bought(&report), [("g5.xlarge".to_owned(), 1)]);
-        let stops = report
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.actions);
+        let stops = report.workloads.iter().flat_map(|workload| &workload.actions);
         let stops = stops.filter(|action| action.kind() == ActionKind::Stop);
         assert_eq!(stops.count(), 3);
         // 734.38 − 462.66, all of it in the row that nothing covers.
-        let commits = report
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.actions);
+        let commits = report.workloads.iter().flat_map(|workload| &workload.actions);
         let commits = commits.filter(|action| action.kind() == ActionKind::Commit);
-        let saved: Vec<_> = commits
-            .map(|action| action.monthly_savings().amount())
-            .collect();
+        let saved: Vec<_> = commits.map(|action| action.monthly_savings().amount()).collect();
         assert_eq!(saved, [decimal("271.72")]);
     }
 }
@@ -188,12 +175,7 @@ fn a_resize_onto_an_unused_reservation_needs_no_other() {
         .vram(0, 2_000.0, A10G_MIB);
     let report = audited(&with(vec![oversized], at_sixty_cents(1)));
     // 1.212 × 730 = 884.76, and 438.00 that nothing uses.
-    assert_eq!(
-        total(&report),
-        decimal("1322.76"),
-        "{:?}",
-        report.workloads[0].actions
-    );
+    assert_eq!(total(&report), decimal("1322.76"), "{:?}", report.workloads[0].actions);
     assert_eq!(planned(&report), decimal("438.00"));
     assert!(report.purchases.is_empty(), "{:?}", report.purchases);
     let actions = &report.workloads[0].actions;
@@ -217,10 +199,7 @@ fn hours_that_one_of_two_leaves_open_are_bought_whatever_the_ids() {
         let report = audited(&with(machines, at_sixty_cents(1)));
         // 19 of 24 hours are uncovered: 734.38 × 19/24 = 581.38, of which 462.66 pays.
         assert_eq!(bought(&report), [("g5.xlarge".to_owned(), 1)]);
-        assert_eq!(
-            report.purchases[0].monthly_savings.amount(),
-            decimal("118.72")
-        );
+        assert_eq!(report.purchases[0].monthly_savings.amount(), decimal("118.72"));
         assert_eq!(total(&report) - planned(&report), decimal("118.72"));
     }
 }
@@ -280,10 +259,7 @@ fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
     let mut findings = report.findings.iter();
     let finding = findings.find(|finding| finding.rule() == "underused-commitment");
     let finding = finding.expect("nothing runs in its zone");
-    assert_eq!(
-        finding.monthly_savings.map(Money::amount),
-        Some(decimal("383.98"))
-    );
+    assert_eq!(finding.monthly_savings.map(Money::amount), Some(decimal("383.98")));
     assert_eq!(finding.recommendation.to, "us-east-1 instead of us-east-1b");
 }
 
@@ -309,9 +285,7 @@ fn what_a_zone_holds_for_an_idle_machine_serves_those_of_other_zones() {
         let mut rows = report.workloads.iter();
         let row = rows.find(|row| row.workload.members[0].id == ResourceId::named(idle));
         let row = row.expect("its row");
-        let [stop] = row.actions.as_slice() else {
-            panic!("{:?}", row.actions)
-        };
+        let [stop] = row.actions.as_slice() else { panic!("{:?}", row.actions) };
         assert_eq!(stop.kind(), ActionKind::Stop);
         // Without the change of scope it saves nothing, and says so.
         assert_eq!(stop.risk(), Risk::Medium);
@@ -337,23 +311,14 @@ fn what_works_most_is_shown_as_covered_whatever_the_ids() {
         // three years: 438.00 + 0.321499 × 730.
         assert_eq!(planned(&report), decimal("672.69"));
         // 587.50 at 0.8048 an hour less 234.69.
-        let bought: Vec<_> = report
-            .purchases
-            .iter()
-            .map(|purchase| purchase.monthly_savings)
-            .collect();
+        let bought: Vec<_> =
+            report.purchases.iter().map(|purchase| purchase.monthly_savings).collect();
         assert_eq!(
-            bought
-                .iter()
-                .map(|money| money.amount())
-                .collect::<Vec<_>>(),
+            bought.iter().map(|money| money.amount()).collect::<Vec<_>>(),
             [decimal("352.81")]
         );
         // 734.38 at 0.8048 × 730 less.
-        let mut actions = report
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.actions);
+        let mut actions = report.workloads.iter().flat_map(|workload| &workload.actions);
         let resize = actions.find(|action| action.kind() == ActionKind::Rightsize);
         let saved = resize.map(|action| action.monthly_savings().amount());
         assert_eq!(saved, Some(decimal("146.88")));
@@ -365,26 +330,19 @@ fn every_machine_of_a_split_takes_what_is_reserved_for_its_type() {
     let tenants = (0..4).fold(Machine::new("i-1", "p3.8xlarge"), |machine, gpu| {
         machine.gpu(gpu, flat(12.0)).vram(gpu, 3_000.0, 16_160.0)
     });
-    let tenants = tenants
-        .cpu(flat(5.0))
-        .tag("gpucost:kind", "serving")
-        .tag("gpucost:gpus", "independent");
+    let tenants =
+        tenants.cpu(flat(5.0)).tag("gpucost:kind", "serving").tag("gpucost:gpus", "independent");
     // 12.24 × 730 = 8,935.20 against four g5.xlarge, each reserved, or bought at
     // 0.63378 × 730 = 462.66.
     for (reserved, paid, missing) in [(1, "438.00", 3), (6, "2628.00", 0)] {
         let report = audited(&with(vec![tenants.clone()], at_sixty_cents(reserved)));
         let paid = decimal(paid);
         assert_eq!(total(&report), decimal("8935.20") + paid);
-        assert_eq!(
-            planned(&report),
-            paid + decimal("462.66") * Decimal::from(missing)
-        );
+        assert_eq!(planned(&report), paid + decimal("462.66") * Decimal::from(missing));
         let bought: u32 = report.purchases.iter().map(|purchase| purchase.count).sum();
         assert_eq!(bought, missing);
         let split = &report.workloads[0].actions[0];
-        let to = split
-            .target()
-            .map(|to| (to.instance_type.as_str(), to.count));
+        let to = split.target().map(|to| (to.instance_type.as_str(), to.count));
         assert_eq!(to, Some(("g5.xlarge", 4)));
     }
 }
@@ -396,28 +354,18 @@ fn every_machine_of_a_split_takes_what_is_reserved_for_its_type() {
 fn what_one_stop_saves_beyond_its_own_cost_another_saves() {
     let idle = |id: &str| {
         let machine = Machine::new(id, "p3.8xlarge").cpu(flat(1.0));
-        (0..4).fold(machine, |machine, gpu| {
-            machine.gpu(gpu, flat(0.0)).vram(gpu, 3.0, 16_160.0)
-        })
+        (0..4).fold(machine, |machine, gpu| machine.gpu(gpu, flat(0.0)).vram(gpu, 3.0, 16_160.0))
     };
-    let reservation = ReservedInstances {
-        instance_type: "p3.2xlarge".to_owned(),
-        ..at_sixty_cents(1)
-    };
+    let reservation =
+        ReservedInstances { instance_type: "p3.2xlarge".to_owned(), ..at_sixty_cents(1) };
     for count in [2_u32, 3] {
         let machines = (0..count).map(|place| idle(&format!("i-{place}")));
-        let report = audit(
-            &with(machines.collect(), reservation.clone()),
-            &Policy::default(),
-            Risk::Medium,
-        );
+        let report =
+            audit(&with(machines.collect(), reservation.clone()), &Policy::default(), Risk::Medium);
         let today = decimal("8935.20") * Decimal::from(count) - decimal("1795.80");
         assert_eq!(total(&report), today);
         assert_eq!(planned(&report), decimal("438.00"));
-        assert_eq!(
-            amount(report.totals.monthly_waste),
-            today - decimal("438.00")
-        );
+        assert_eq!(amount(report.totals.monthly_waste), today - decimal("438.00"));
     }
 }
 

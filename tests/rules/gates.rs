@@ -39,11 +39,7 @@ fn a_forbidden_finding_is_incomplete_without_the_metrics_of_a_gpu() {
     ] {
         let (estate, policy) = recorded(rule, rule);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Violated, "{rule}");
-        let gpus: BTreeSet<u16> = estate
-            .metrics
-            .iter()
-            .filter_map(|series| series.gpu)
-            .collect();
+        let gpus: BTreeSet<u16> = estate.metrics.iter().filter_map(|series| series.gpu).collect();
         assert!(!gpus.is_empty(), "{rule}");
         for gpu in gpus {
             let mut less = estate.clone();
@@ -71,15 +67,9 @@ fn a_forbidden_offer_is_incomplete_where_its_lever_was_not_evaluated() {
         let (mut estate, policy) = recorded(rule, rule);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Violated, "{rule}");
         let (_, other_policy) = recorded(rule, "off-hours");
-        estate
-            .metrics
-            .retain(|series| series.metric != Metric::CpuUtilization);
+        estate.metrics.retain(|series| series.metric != Metric::CpuUtilization);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete, "{rule}");
-        assert_eq!(
-            outcome(&estate, &other_policy),
-            GateOutcome::Clean,
-            "{rule}"
-        );
+        assert_eq!(outcome(&estate, &other_policy), GateOutcome::Clean, "{rule}");
     }
 }
 

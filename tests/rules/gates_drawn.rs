@@ -36,16 +36,11 @@ fn usd(amount: u32) -> Money {
 
 fn named(pairs: [(&str, &str); 1]) -> BTreeMap<String, String> {
     let pairs = pairs.into_iter();
-    pairs
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect()
+    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 fn scope() -> impl Strategy<Value = Scope> {
-    let tag = |value: &str| Scope::Tag {
-        key: "team".to_owned(),
-        value: value.to_owned(),
-    };
+    let tag = |value: &str| Scope::Tag { key: "team".to_owned(), value: value.to_owned() };
     prop_oneof![
         2 => Just(Scope::Everything),
         1 => Just(Scope::Account(ACCOUNT.to_owned())),
@@ -88,11 +83,7 @@ fn forbidden() -> impl Strategy<Value = Forbidden> {
 
 /// Somebody answers for a rule up to an amount that is known.
 fn suppression() -> impl Strategy<Value = Suppression> {
-    let rules = vec![
-        policy_rule::BUDGET,
-        policy_rule::BUDGET_FORECAST,
-        policy_rule::WASTE,
-    ];
+    let rules = vec![policy_rule::BUDGET, policy_rule::BUDGET_FORECAST, policy_rule::WASTE];
     (prop::sample::select(rules), 0..40_000_u32).prop_map(|(rule, most)| Suppression {
         rule: rule.to_owned(),
         workload: Glob::new("*"),
@@ -130,23 +121,17 @@ fn policy() -> impl Strategy<Value = GatePolicy> {
                     utilization: floors
                         .0
                         .map(|percent| {
-                            let floor = UtilizationFloor {
-                                mean_percent: f64::from(percent),
-                                line: 6,
-                            };
+                            let floor =
+                                UtilizationFloor { mean_percent: f64::from(percent), line: 6 };
                             (WorkloadKind::Training, floor)
                         })
                         .into_iter()
                         .collect(),
-                    coverage: floors.1.map(|percent| CoverageFloor {
-                        percent: f64::from(percent),
-                        line: 7,
-                    }),
+                    coverage: floors
+                        .1
+                        .map(|percent| CoverageFloor { percent: f64::from(percent), line: 7 }),
                     required_tags: is_tagged
-                        .then(|| RequiredTag {
-                            key: "team".to_owned(),
-                            line: 8,
-                        })
+                        .then(|| RequiredTag { key: "team".to_owned(), line: 8 })
                         .into_iter()
                         .collect(),
                     types: allowances.0,
@@ -211,23 +196,15 @@ fn without(estate: &Estate, part: usize, place: &Index) -> Estate {
             None
         }
         _ => {
-            let signs = [
-                Metric::CpuUtilization,
-                Metric::NetworkIn,
-                Metric::GpuPowerDraw,
-            ];
+            let signs = [Metric::CpuUtilization, Metric::NetworkIn, Metric::GpuPowerDraw];
             let metric = signs[place.index(signs.len())];
             less.metrics.retain(|series| series.metric != metric);
             None
         }
     };
-    less.metrics.retain(|series| {
-        less.instances
-            .iter()
-            .any(|instance| instance.id == series.instance)
-    });
-    less.gaps
-        .extend(stated.map(|(what, place)| gap(what, &place)));
+    less.metrics
+        .retain(|series| less.instances.iter().any(|instance| instance.id == series.instance));
+    less.gaps.extend(stated.map(|(what, place)| gap(what, &place)));
     less
 }
 
@@ -346,8 +323,7 @@ fn history_without(history: &SpendHistory, part: usize, place: &Index) -> Option
         // The run was denied a region.
         2 => {
             let region = REGIONS[place.index(REGIONS.len())];
-            less.days
-                .retain(|row| row.day != lost || row.region != region);
+            less.days.retain(|row| row.day != lost || row.region != region);
             less.runs[number].unread.push(PastGap {
                 what: GapSubject::Region,
                 place: region.to_owned(),
@@ -389,10 +365,7 @@ fn planned_instances() -> impl Strategy<Value = PlannedInstances> {
             tenancy: Ok(Tenancy::Shared),
             assumed: None,
             service: None,
-            tags: team
-                .map(|team| ("team".to_owned(), Some(team.to_owned())))
-                .into_iter()
-                .collect(),
+            tags: team.map(|team| ("team".to_owned(), Some(team.to_owned()))).into_iter().collect(),
             more_tags: false,
         })
 }
@@ -421,11 +394,7 @@ fn planned() -> impl Strategy<Value = TerraformPlan> {
                 after,
             })
             .collect();
-        TerraformPlan {
-            resources: instances.len() as u64,
-            instances,
-            ..TerraformPlan::default()
-        }
+        TerraformPlan { resources: instances.len() as u64, instances, ..TerraformPlan::default() }
     })
 }
 

@@ -18,9 +18,7 @@ static DEMO_AUDIT: LazyLock<Audit> = LazyLock::new(|| audited(&DEMO));
 
 fn workload<'a>(audit: &'a Audit, name: &str) -> &'a AuditedWorkload {
     let mut workloads = audit.workloads.iter();
-    workloads
-        .find(|row| row.workload.name == name)
-        .unwrap_or_else(|| panic!("no workload {name}"))
+    workloads.find(|row| row.workload.name == name).unwrap_or_else(|| panic!("no workload {name}"))
 }
 
 /// The finding of a rule about a workload of the demo.
@@ -70,9 +68,7 @@ fn off_hours_of_the_series(prefix: &str) -> usize {
     }
     let is_known = |hour: usize| rests[hour] * 10 >= series_count * 12 * 9 && !works[hour];
     let is_off = |hour: usize| is_known(hour % 168) && is_known(hour % 168 + 168);
-    (0..168)
-        .filter(|hour| is_off(*hour) && (is_off(hour + 1) || is_off(hour + 167)))
-        .count()
+    (0..168).filter(|hour| is_off(*hour) && (is_off(hour + 1) || is_off(hour + 167))).count()
 }
 
 #[test]
@@ -80,32 +76,19 @@ fn the_worked_example_of_schedules_is_the_demo() {
     let finding = in_demo("off-hours", "nightly-eval");
     // 168 − 8 active.
     assert_eq!(finding.evidence()[0].observed, 160.0);
-    assert_eq!(
-        finding.recommendation.to,
-        "off Tue 06:00–Fri 02:00, Fri 06:00–Tue 02:00"
-    );
+    assert_eq!(finding.recommendation.to, "off Tue 06:00–Fri 02:00, Fri 06:00–Tue 02:00");
     // 5 × 5.672 × 730 = 20 702.80; × 160 / 168 = 19 716.9523…
     assert_eq!(dollars(finding), Some(decimal("19716.95")));
     let evaluation = &workload(&DEMO_AUDIT, "nightly-eval");
-    let proposal = off_in_unused_hours(
-        &evaluation.workload,
-        &evaluation.verdict,
-        &Policy::default(),
-        &[],
-    )
-    .expect("a schedule");
+    let proposal =
+        off_in_unused_hours(&evaluation.workload, &evaluation.verdict, &Policy::default(), &[])
+            .expect("a schedule");
     assert_eq!(proposal.schedule.unknown_hours_per_week, 0);
     assert_eq!(off_hours_of_the_series("nightly-eval"), 160);
     assert_eq!(proposal.schedule.active_hours_cut(), 0);
     assert_eq!(proposal.schedule.counter_evidence.len(), 2);
     let page = std::fs::read_to_string(root().join("docs/levers/schedule.md")).expect("a page");
-    for figure in [
-        "160",
-        "in two windows",
-        "$20,702.80",
-        "$19,716.95",
-        "$985.85",
-    ] {
+    for figure in ["160", "in two windows", "$20,702.80", "$19,716.95", "$985.85"] {
         assert!(page.contains(figure), "{figure} is not in the page");
     }
 }
@@ -119,13 +102,8 @@ fn the_worked_example_of_sharing_is_the_demo() {
     // 16 029.07866 each: five are 80 145.39, three 48 087.24.
     assert_eq!(dollars(finding), Some(decimal("32058.16")));
     let serving = workload(&DEMO_AUDIT, "chat-serving");
-    let sharing = share(
-        &serving.workload,
-        &serving.verdict,
-        &Policy::default(),
-        Risk::Medium,
-    )
-    .expect("slices");
+    let sharing = share(&serving.workload, &serving.verdict, &Policy::default(), Risk::Medium)
+        .expect("slices");
     assert_eq!(sharing.mode, SharingMode::Mig);
     assert_eq!(sharing.tenants.len(), 40);
     let slices: Vec<_> = sharing.slices_by_profile().into_iter().collect();
@@ -137,12 +115,7 @@ fn the_worked_example_of_sharing_is_the_demo() {
         assert!(tenant.peak_percent * 7.0 / 3.0 <= 80.0);
     }
     // Production keeps its walls at every risk.
-    let high = share(
-        &serving.workload,
-        &serving.verdict,
-        &Policy::default(),
-        Risk::High,
-    );
+    let high = share(&serving.workload, &serving.verdict, &Policy::default(), Risk::High);
     assert_eq!(high.map(|answer| answer.mode), Ok(SharingMode::Mig));
     let page = std::fs::read_to_string(root().join("docs/levers/sharing.md")).expect("a page");
     for figure in ["3 × p4d.24xlarge", "$80,145.39", "$48,087.24", "$32,058.15"] {
@@ -169,40 +142,25 @@ fn the_zone_of_the_tag_outranks_that_of_the_policy() {
     // 08:00 to 18:00 UTC are 17:00 to 03:00 in Tokyo.
     let to = &finding.recommendation.to;
     assert!(to.contains("Tue 03:00–Tue 17:00"), "{to}");
-    let policy = Policy {
-        time_zone: Some("America/Phoenix".to_owned()),
-        ..Policy::default()
-    };
+    let policy = Policy { time_zone: Some("America/Phoenix".to_owned()), ..Policy::default() };
     let by_policy = audit(&estate(vec![night.clone()]), &policy, Risk::Medium);
     // And 01:00 to 11:00 in Phoenix.
     let to = &only(&by_policy, "off-hours").recommendation.to;
     assert!(to.contains("Mon 11:00–Tue 01:00"), "{to}");
     let unknown = steps(night.tag("gpucost:timezone", "Mars/Olympus"));
-    assert!(
-        unknown.contains("an unknown time zone: Mars/Olympus"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("an unknown time zone: Mars/Olympus"), "{unknown}");
     assert!(unknown.contains("time zone UTC"), "{unknown}");
 }
 
 #[test]
 fn scarce_capacity_instance_stores_and_uneven_weeks_are_warned_of() {
-    let p4d = (0..8).fold(
-        Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0)),
-        |machine, index| {
-            let day = |period: u32| Some(if period / 12 % 24 < 12 { 60.0 } else { 0.0 });
-            machine.gpu(index, day).vram(index, 20_000.0, 40_960.0)
-        },
-    );
+    let p4d = (0..8).fold(Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0)), |machine, index| {
+        let day = |period: u32| Some(if period / 12 % 24 < 12 { 60.0 } else { 0.0 });
+        machine.gpu(index, day).vram(index, 20_000.0, 40_960.0)
+    });
     let reported = steps(p4d);
-    assert!(
-        reported.contains("P4 and P5 capacity may not be available again"),
-        "{reported}"
-    );
-    assert!(
-        reported.contains("no data on the instance store"),
-        "{reported}"
-    );
+    assert!(reported.contains("P4 and P5 capacity may not be available again"), "{reported}");
+    assert!(reported.contains("no data on the instance store"), "{reported}");
     // Works from 8 to 18, on the first Monday until 21.
     let uneven = |period: u32| {
         let late = period / 288 == 1 && (18..21).contains(&(period / 12 % 24));
@@ -210,10 +168,7 @@ fn scarce_capacity_instance_stores_and_uneven_weeks_are_warned_of() {
         Some(if busy { 70.0 } else { 0.0 })
     };
     let reported = steps(g5("i-1").gpu(0, uneven).vram(0, 9_000.0, A10G_MIB));
-    assert!(
-        reported.contains("would have cut 3 active hours"),
-        "{reported}"
-    );
+    assert!(reported.contains("would have cut 3 active hours"), "{reported}");
     assert!(!reported.contains("capacity"), "{reported}");
 }
 
@@ -228,9 +183,7 @@ fn replicas(instance_type: &str, gpus: u16, kind: &str, environment: &str) -> Ve
                 .tag("env", environment)
                 .cpu(flat(10.0));
             (0..gpus).fold(machine, |machine, index| {
-                machine
-                    .gpu(index, flat(20.0))
-                    .vram(index, 4_096.0, A10G_MIB)
+                machine.gpu(index, flat(20.0)).vram(index, 4_096.0, A10G_MIB)
             })
         })
         .collect()
@@ -255,43 +208,27 @@ fn cards_without_mig_are_refused_by_name_and_shared_through_mps_at_high_risk() {
         ("g6.12xlarge", 4, "L4"),
         ("g6e.12xlarge", 4, "L40S"),
     ] {
-        let reported = shared(
-            replicas(instance_type, gpus, "serving", "dev"),
-            Risk::Medium,
-        );
+        let reported = shared(replicas(instance_type, gpus, "serving", "dev"), Risk::Medium);
         let reported = reported.expect_err("no MIG");
-        assert_eq!(
-            reported,
-            format!("{model} does not support MIG; MPS needs --risk high")
-        );
+        assert_eq!(reported, format!("{model} does not support MIG; MPS needs --risk high"));
     }
     let a10g = |environment| replicas("g5.12xlarge", 4, "serving", environment);
     // 8 × 20% on cards of 80%: two cards, one instance.
     assert_eq!(shared(a10g("dev"), Risk::High), Ok((SharingMode::Mps, 1)));
     let reported = shared(a10g("Production"), Risk::High).expect_err("production");
-    assert_eq!(
-        reported,
-        "A10G does not support MIG; MPS is not suitable for production"
-    );
+    assert_eq!(reported, "A10G does not support MIG; MPS is not suitable for production");
     let mut owned = a10g("dev");
     for (machine, team) in owned.iter_mut().zip(["search", "ads"]) {
         *machine = machine.clone().tag("team", team);
     }
     let reported = shared(owned, Risk::High).expect_err("two owners");
-    assert_eq!(
-        reported,
-        "A10G does not support MIG; MPS is for tenants of one owner"
-    );
+    assert_eq!(reported, "A10G does not support MIG; MPS is for tenants of one owner");
 }
 
 #[test]
 fn gpus_that_work_together_are_not_shared() {
     let reported = shared(replicas("p4d.24xlarge", 8, "training", "dev"), Risk::High);
-    assert!(
-        reported
-            .expect_err("training")
-            .starts_with("training may use several GPUs")
-    );
+    assert!(reported.expect_err("training").starts_with("training may use several GPUs"));
 }
 
 #[test]
@@ -316,9 +253,7 @@ fn holding(instance_type: &str, machines: usize, used_mib: f64, total_mib: f64) 
             .tag("env", "production")
             .cpu(flat(10.0));
         (0..8).fold(machine, |machine, index| {
-            machine
-                .gpu(index, flat(20.0))
-                .vram(index, used_mib, total_mib)
+            machine.gpu(index, flat(20.0)).vram(index, used_mib, total_mib)
         })
     });
     named.collect()
@@ -345,10 +280,7 @@ fn slices_that_no_driver_reported_have_their_nominal_memory_less_seven_percent()
         assert_eq!(finding.confidence, Confidence::Derived);
         let assumed = format!("0.93 × the nominal size is assumed of {model}");
         let steps = &finding.recommendation.steps;
-        assert!(
-            steps.iter().any(|step| step.contains(&assumed)),
-            "{steps:?}"
-        );
+        assert!(steps.iter().any(|step| step.contains(&assumed)), "{steps:?}");
     }
 }
 
@@ -358,10 +290,7 @@ fn as_many_cards_as_today_are_no_finding() {
     // 80,145.3933, a cent less than five times 16,029.08.
     let machines = holding("p4d.24xlarge", 5, 30_000.0, 40_960.0);
     let reported = shared(machines.clone(), Risk::Medium).expect_err("as many cards");
-    assert_eq!(
-        reported,
-        "40 tenants need 40 cards: no instance would be freed"
-    );
+    assert_eq!(reported, "40 tenants need 40 cards: no instance would be freed");
     let report = audited(&estate(machines));
     let rules = report.findings.iter().map(|finding| finding.rule());
     assert_eq!(rules.filter(|rule| *rule == "shareable-gpu").count(), 0);
@@ -395,10 +324,7 @@ fn by_turns(most_mib: f64) -> Vec<Machine> {
 #[test]
 fn memory_of_tenants_is_the_sum_of_their_peaks_whenever_they_are() {
     // 2 × 9,500 × 1.2 = 22,800 of 23,028 MiB: two on a card, 8 tenants on 4 cards.
-    assert_eq!(
-        shared(by_turns(9_500.0), Risk::High),
-        Ok((SharingMode::Mps, 1))
-    );
+    assert_eq!(shared(by_turns(9_500.0), Risk::High), Ok((SharingMode::Mps, 1)));
     // 2 × 9,600 × 1.2 = 23,040. Hour by hour it would be (9,600 + 1,000) × 1.2 = 12,720, but
     // a process that is not ready for the peak of its neighbor ends with it.
     let refused = shared(by_turns(9_600.0), Risk::High).expect_err("a card each");
@@ -415,17 +341,8 @@ fn what_is_not_working_or_known_has_no_schedule() {
     };
     let idle = g5("i-1").gpu(0, flat(0.0)).vram(0, 100.0, A10G_MIB);
     assert_eq!(reason(idle), Err(NoSchedule::NotWorking));
-    assert_eq!(
-        reason(by_hour(|_| true)),
-        Err(NoSchedule::NeverOff),
-        "around the clock"
-    );
+    assert_eq!(reason(by_hour(|_| true)), Err(NoSchedule::NeverOff), "around the clock");
     assert_eq!(reason(by_hour(|hour| hour < 12)), Ok(84));
     let young = by_hour(|hour| hour < 12).launched_hours_ago(200);
-    assert_eq!(
-        reason(young),
-        Err(NoSchedule::TooFewWeeks {
-            observed_hours: 200
-        })
-    );
+    assert_eq!(reason(young), Err(NoSchedule::TooFewWeeks { observed_hours: 200 }));
 }

@@ -52,12 +52,8 @@ fn evaluation(estate: &Estate) -> (Coverage, Vec<Finding>) {
     let policy = Policy::default();
     let discounts = BTreeMap::new();
     let prices = Prices::new(&estate.prices, &discounts);
-    let coverage = existing_coverage(
-        (estate, &estate.measured()),
-        &prices,
-        &policy,
-        &Standing::default(),
-    );
+    let coverage =
+        existing_coverage((estate, &estate.measured()), &prices, &policy, &Standing::default());
     let unused = Unused {
         coverage: &coverage,
         commitments: &estate.commitments,
@@ -78,17 +74,11 @@ fn findings_of(commitments: Commitments) -> Vec<Finding> {
 }
 
 fn with_reserved(days: i64) -> Commitments {
-    Commitments {
-        reserved_instances: vec![reserved(days)],
-        ..Commitments::default()
-    }
+    Commitments { reserved_instances: vec![reserved(days)], ..Commitments::default() }
 }
 
 fn with_capacity(reservation: CapacityReservation) -> Commitments {
-    Commitments {
-        capacity_reservations: vec![reservation],
-        ..Commitments::default()
-    }
+    Commitments { capacity_reservations: vec![reservation], ..Commitments::default() }
 }
 
 fn rules(findings: &[Finding]) -> Vec<&str> {
@@ -117,10 +107,7 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
         .map(|instance| (instance.id.to_string(), instance.running_hours))
         .collect();
     let expected = [("i-1", hours), ("i-2", hours / 3)];
-    assert_eq!(
-        running,
-        expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours)))
-    );
+    assert_eq!(running, expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours))));
     let second = coverage.of(&ResourceId::named("i-2")).expect("it is there");
     let paid = second.committed().expect("all of it");
     assert_eq!(paid.purchase_option(), PurchaseOption::Reserved);
@@ -133,14 +120,9 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
 #[test]
 fn idle_capacity_costs_the_on_demand_price_of_what_is_free() {
     let findings = findings_of(with_capacity(capacity(4, 3)));
-    let [finding] = findings.as_slice() else {
-        panic!("{findings:?}")
-    };
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
     // 3 × 21.957642 × 730 = 48 087.23598.
-    assert_eq!(
-        finding.monthly_savings.map(|money| money.amount()),
-        Some(decimal("48087.24"))
-    );
+    assert_eq!(finding.monthly_savings.map(|money| money.amount()), Some(decimal("48087.24")));
     assert_eq!(finding.id(), "idle-capacity-reservation:cr-1");
     assert_eq!(
         finding.title,
@@ -152,20 +134,11 @@ fn idle_capacity_costs_the_on_demand_price_of_what_is_free() {
 #[test]
 fn idle_capacity_is_not_seen_where_there_is_none_to_give_up() {
     let full = capacity(4, 0);
-    let over = CapacityReservation {
-        end: Some(as_of()),
-        ..capacity(4, 3)
-    };
+    let over = CapacityReservation { end: Some(as_of()), ..capacity(4, 3) };
     for reservation in [full, over] {
-        assert_eq!(
-            rules(&findings_of(with_capacity(reservation))),
-            Vec::<&str>::new()
-        );
+        assert_eq!(rules(&findings_of(with_capacity(reservation))), Vec::<&str>::new());
     }
-    let unknown = CapacityReservation {
-        instance_type: "z9.large".to_owned(),
-        ..capacity(1, 1)
-    };
+    let unknown = CapacityReservation { instance_type: "z9.large".to_owned(), ..capacity(1, 1) };
     let findings = findings_of(with_capacity(unknown));
     assert_eq!(rules(&findings), ["idle-capacity-reservation"]);
     assert_eq!(findings[0].monthly_savings, None, "unpriced, and not zero");
@@ -180,9 +153,7 @@ fn a_block_that_is_paid_for_is_named_with_its_end_and_saves_nothing() {
         ..capacity(4, 3)
     };
     let findings = findings_of(with_capacity(block.clone()));
-    let [finding] = findings.as_slice() else {
-        panic!("{findings:?}")
-    };
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!(finding.id(), "idle-capacity-block:cr-1");
     assert_eq!(finding.monthly_savings, None);
     // Two days after 1 November.
@@ -193,34 +164,20 @@ fn a_block_that_is_paid_for_is_named_with_its_end_and_saves_nothing() {
     );
     assert_eq!(finding.evidence()[0].observed, 3.0);
     // Two of the three have failed: only one can be launched, and no other is idle.
-    let failed = CapacityReservation {
-        available: 1,
-        ..block.clone()
-    };
+    let failed = CapacityReservation { available: 1, ..block.clone() };
     let findings = findings_of(with_capacity(failed));
-    let [finding] = findings.as_slice() else {
-        panic!("{findings:?}")
-    };
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!(finding.evidence()[0].observed, 1.0);
-    assert!(
-        finding.title.starts_with("1 of 4 × p4d.24xlarge"),
-        "{}",
-        finding.title
-    );
+    assert!(finding.title.starts_with("1 of 4 × p4d.24xlarge"), "{}", finding.title);
     // What is full now has no room that could still be used.
-    let full = CapacityReservation {
-        available: 0,
-        ..block
-    };
+    let full = CapacityReservation { available: 0, ..block };
     assert_eq!(rules(&findings_of(with_capacity(full))), Vec::<&str>::new());
 }
 
 #[test]
 fn a_commitment_that_nobody_uses_is_sunk_and_saves_nothing() {
     let findings = findings_of(with_reserved(100));
-    let [finding] = findings.as_slice() else {
-        panic!("{findings:?}")
-    };
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!(finding.rule(), "underused-commitment");
     assert_eq!(finding.monthly_savings, None);
     // 2 × 13.921094 × 730 = 20 324.79724.
@@ -239,10 +196,7 @@ fn the_border_of_underuse_is_four_fifths_and_that_of_expiry_sixty_days() {
             .map(|index| Machine::new(&format!("i-{index}"), "p4d.24xlarge").cpu(flat(5.0)))
             .collect();
         let mut estate = estate(fleet);
-        estate.commitments.reserved_instances = vec![ReservedInstances {
-            count,
-            ..reserved(days)
-        }];
+        estate.commitments.reserved_instances = vec![ReservedInstances { count, ..reserved(days) }];
         let (_, findings) = evaluation(&estate);
         findings.iter().map(Finding::rule).collect::<Vec<_>>()
     };
@@ -250,11 +204,7 @@ fn the_border_of_underuse_is_four_fifths_and_that_of_expiry_sixty_days() {
     assert_eq!(with(3, 4, 100), ["underused-commitment"], "75%");
     assert_eq!(with(1, 1, 60), ["expiring-commitment"]);
     assert_eq!(with(1, 1, 61), Vec::<&str>::new());
-    assert_eq!(
-        with(0, 1, 0),
-        Vec::<&str>::new(),
-        "it has ended: nothing is left to decide"
-    );
+    assert_eq!(with(0, 1, 0), Vec::<&str>::new(), "it has ended: nothing is left to decide");
 }
 
 #[test]
@@ -271,17 +221,11 @@ fn a_compute_plan_is_not_called_underused_but_it_does_end() {
         start: as_of() - SignedDuration::from_hours(24 * 355),
         end: as_of() + SignedDuration::from_hours(24 * 10),
     };
-    let findings = findings_of(Commitments {
-        savings_plans: vec![plan],
-        ..Commitments::default()
-    });
+    let findings = findings_of(Commitments { savings_plans: vec![plan], ..Commitments::default() });
     assert_eq!(rules(&findings), ["expiring-commitment"]);
     assert_eq!(findings[0].evidence()[0].observed, 10.0);
     // 5 × 730.
-    assert_eq!(
-        findings[0].recommendation.steps[0],
-        "it costs USD 3650.00 per month, used or not"
-    );
+    assert_eq!(findings[0].recommendation.steps[0], "it costs USD 3650.00 per month, used or not");
 }
 
 #[test]
@@ -289,10 +233,7 @@ fn the_index_names_the_rules_about_commitments_and_clusters() {
     let index = crate::rules::fixtures::root().join("docs/rules/README.md");
     let index = std::fs::read_to_string(index).expect("an index");
     for rule in COMMITMENT_RULES.into_iter().chain(CLUSTER_RULES) {
-        assert!(
-            index.contains(&format!("| [`{rule}`]({rule}.md) |")),
-            "{rule}"
-        );
+        assert!(index.contains(&format!("| [`{rule}`]({rule}.md) |")), "{rule}");
     }
 }
 
@@ -305,10 +246,8 @@ fn half_owned() -> Estate {
             .gpu(0, flat(percent))
             .vram(0, 200.0, A10G_MIB)
     };
-    let mut fleet = estate(vec![
-        box_at("i-free", "g5.2xlarge", 0.0),
-        box_at("i-paid", "g5.xlarge", 0.0),
-    ]);
+    let mut fleet =
+        estate(vec![box_at("i-free", "g5.2xlarge", 0.0), box_at("i-paid", "g5.xlarge", 0.0)]);
     fleet.commitments.reserved_instances = vec![ReservedInstances {
         instance_type: "g5.xlarge".to_owned(),
         count: 1,
@@ -323,9 +262,7 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     let audit = audited(&half_owned());
     let of = |id: &str| {
         let mut workloads = audit.workloads.iter();
-        workloads
-            .find(|workload| workload.workload.id() == id)
-            .expect("it is there")
+        workloads.find(|workload| workload.workload.id() == id).expect("it is there")
     };
     assert_eq!(of("i-free").actions.len(), 1);
     assert_eq!(of("i-paid").actions, []);
@@ -349,19 +286,11 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
         .collect();
     assert_eq!(savings, [("idle-gpu", None)]);
     // All of it is known: nomissing input.
-    assert!(
-        audit
-            .gaps
-            .iter()
-            .all(|gap| gap.what != GapSubject::Commitments)
-    );
+    assert!(audit.gaps.iter().all(|gap| gap.what != GapSubject::Commitments));
     let end = half_owned().commitments.reserved_instances[0].end;
     let day = end.to_zoned(jiff::tz::TimeZone::UTC).date();
     assert_eq!(committed_cost.in_words(), format!("ri-1 until {day}"));
-    let finding = audit
-        .findings
-        .iter()
-        .find(|finding| finding.workload() == "i-paid");
+    let finding = audit.findings.iter().find(|finding| finding.workload() == "i-paid");
     let steps = &finding.expect("it is idle").recommendation.steps;
     let reported = format!(
         "USD 462.66 per month remains, committed by ri-1 until {day}: stopping frees those hours for \
@@ -372,16 +301,8 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     let mut free = half_owned();
     free.commitments = Commitments::default();
     let free = audited(&free);
-    assert!(
-        free.workloads
-            .iter()
-            .all(|workload| workload.actions.len() == 1)
-    );
-    assert!(
-        free.gaps
-            .iter()
-            .all(|gap| gap.what != GapSubject::Commitments)
-    );
+    assert!(free.workloads.iter().all(|workload| workload.actions.len() == 1));
+    assert!(free.gaps.iter().all(|gap| gap.what != GapSubject::Commitments));
 }
 
 #[test]
@@ -391,10 +312,7 @@ fn an_audit_says_what_is_wrong_with_what_was_bought() {
     fleet.commitments.capacity_reservations = vec![capacity(4, 3)];
     let audit = audited(&fleet);
     let about = |id: &str| -> Vec<&str> {
-        let findings = audit
-            .findings
-            .iter()
-            .filter(|finding| finding.workload() == id);
+        let findings = audit.findings.iter().filter(|finding| finding.workload() == id);
         findings.map(Finding::rule).collect()
     };
     assert_eq!(about("ri-1"), ["underused-commitment"]);

@@ -8,19 +8,13 @@ use gpucost::usage::Estate;
 /// An idle machine; one of four GPUs, of which one works at 40%; and one for development that
 /// works at 60% from 8 to 16 o'clock.
 pub fn fleet() -> Estate {
-    let hours = |period: u32| {
-        Some(if (96..192).contains(&(period % 288)) {
-            60.0
-        } else {
-            0.0
-        })
-    };
+    let hours = |period: u32| Some(if (96..192).contains(&(period % 288)) { 60.0 } else { 0.0 });
     let large = Machine::new("i-large", "g5.12xlarge").cpu(flat(4.0));
     // Without traffic, a move to a slower link carries more risk.
     let traffic = [Metric::NetworkIn, Metric::NetworkOut];
-    let large = traffic.into_iter().fold(large, |machine, metric| {
-        machine.series(metric, Statistic::Sum, None, flat(1_000.0))
-    });
+    let large = traffic
+        .into_iter()
+        .fold(large, |machine, metric| machine.series(metric, Statistic::Sum, None, flat(1_000.0)));
     let large = (0..4).fold(large, |machine, gpu| {
         let level = if gpu == 0 { 40.0 } else { 0.0 };
         machine.gpu(gpu, flat(level)).vram(gpu, 200.0, A10G_MIB)
@@ -42,11 +36,8 @@ fn busy_gpu_hours_stay_and_the_plan_takes_the_others_away() {
         .map(|action| (action.kind(), action.target().map(|to| to.count)))
         .collect();
     actions.sort();
-    let expected = [
-        (ActionKind::Stop, None),
-        (ActionKind::Schedule, None),
-        (ActionKind::Rightsize, Some(1)),
-    ];
+    let expected =
+        [(ActionKind::Stop, None), (ActionKind::Schedule, None), (ActionKind::Rightsize, Some(1))];
     assert_eq!(actions, expected);
     let Some(KpiValue::Measured(today)) = report.kpis.get(Kpi::Utilization) else {
         panic!("nothing was measured");

@@ -28,10 +28,7 @@ fn only(audit: &Audit) -> &AuditedWorkload {
 }
 
 fn finding<'a>(audit: &'a Audit, rule: &str) -> &'a Finding {
-    let reported = audit
-        .findings
-        .iter()
-        .find(|reported| reported.rule() == rule);
+    let reported = audit.findings.iter().find(|reported| reported.rule() == rule);
     reported.unwrap_or_else(|| panic!("{rule} fires"))
 }
 
@@ -64,32 +61,20 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
     assert_eq!(row.verdict.state, None);
     assert_eq!(row.verdict.confidence, Some(Confidence::Derived));
     // 70% of one of four GPUs.
-    assert_eq!(
-        row.verdict.reason,
-        "mean GPU utilization 17.5% (< 25%) over one run of 2.4 h"
-    );
+    assert_eq!(row.verdict.reason, "mean GPU utilization 17.5% (< 25%) over one run of 2.4 h");
     let summary = row.workload.utilization.as_ref().expect("figures");
     assert_eq!(summary.source, SeriesSource::Profile);
     // The 144 minutes from 17:36 to 20:00 touch 29 periods of five minutes.
     assert_eq!((summary.n_samples, summary.expected_samples), (29, 29));
-    assert_eq!(
-        summary.window.end,
-        as_of() - SignedDuration::from_hours(100)
-    );
+    assert_eq!(summary.window.end, as_of() - SignedDuration::from_hours(100));
     // The peak of 13 500 MiB × 1.2 fits an A10G and an L4, whose half bandwidth
     // would make 140% of 70%: 1.4 times as long. vCPU: what CloudWatch saw counts,
     // 5% of 48 × 1.2 = 2.88. Host memory of the run: 40 000 × 1.2 = 48 000 MiB,
     // which takes the 64 GiB of a g5.4xlarge. (5.672 − 1.624) × 730 = 2 955.04.
     let reported = finding(&audit, "overprovisioned-gpu");
     assert_eq!(reported.recommendation.to, "1 × g5.4xlarge");
-    assert_eq!(
-        reported.monthly_savings.map(|money| money.amount()),
-        Some(decimal("2955.04"))
-    );
-    assert_eq!(
-        reported.title,
-        "g5.12xlarge in one run of 2.4 h has 17.5% average utilization"
-    );
+    assert_eq!(reported.monthly_savings.map(|money| money.amount()), Some(decimal("2955.04")));
+    assert_eq!(reported.title, "g5.12xlarge in one run of 2.4 h has 17.5% average utilization");
     assert_eq!(reported.confidence, Confidence::Derived);
     let steps = reported.recommendation.steps.join("\n");
     assert!(
@@ -116,15 +101,9 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
     let mut interrupted = complete();
     interrupted.end = None;
     let mut failed = complete();
-    failed.end = failed.end.map(|end| RunEnd {
-        exit_code: Some(1),
-        ..end
-    });
+    failed.end = failed.end.map(|end| RunEnd { exit_code: Some(1), ..end });
     let mut stopped = complete();
-    stopped.end = stopped.end.map(|end| RunEnd {
-        exit_code: None,
-        ..end
-    });
+    stopped.end = stopped.end.map(|end| RunEnd { exit_code: None, ..end });
     let mut without_command = complete();
     without_command.facts.is_command = false;
     let covers_none = "does not cover a command from start to successful exit";
@@ -144,11 +123,7 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
     ] {
         let audit = audited(&joined(vec![silent("i-1")], vec![run]));
         let row = only(&audit);
-        assert_eq!(
-            row.verdict.classification,
-            Classification::InsufficientData,
-            "{name}"
-        );
+        assert_eq!(row.verdict.classification, Classification::InsufficientData, "{name}");
         assert_eq!(
             row.verdict.reason,
             format!("no GPU metric was reported; the profile of i-1 {why}"),
@@ -181,10 +156,7 @@ fn a_run_needs_as_many_samples_as_profile_itself() {
         "no GPU metric was reported; the profile of i-1: 4 samples of the GPUs, 5 needed"
     );
     let audit = audited(&joined(vec![silent("i-1")], vec![minutes(5)]));
-    assert_eq!(
-        only(&audit).verdict.classification,
-        Classification::Overprovisioned
-    );
+    assert_eq!(only(&audit).verdict.classification, Classification::Overprovisioned);
     // Every period has a sample, and of six that were due one was taken.
     let mut sparse = complete();
     sparse.facts.interval_seconds = Some(10.0);
@@ -213,26 +185,18 @@ fn a_run_needs_as_many_samples_as_profile_itself() {
 #[test]
 fn samples_outside_the_window_are_counted() {
     // Of 144 samples a minute apart 60 are in the window's first hour.
-    let made = joined(
-        vec![silent("i-1")],
-        vec![Run::of("i-1", 144, 14 * 24 - 1, &ONE_OF_FOUR)],
-    );
+    let made = joined(vec![silent("i-1")], vec![Run::of("i-1", 144, 14 * 24 - 1, &ONE_OF_FOUR)]);
     let [gap] = made.gaps.as_slice() else {
         panic!("one gap: {:?}", made.gaps);
     };
     assert_eq!(gap.place, "run-0.jsonl");
-    assert_eq!(
-        gap.reason,
-        "84 of 144 samples outside the window: 84 before it, 0 after it"
-    );
+    assert_eq!(gap.reason, "84 of 144 samples outside the window: 84 before it, 0 after it");
 }
 
 #[test]
 fn a_run_that_sees_some_of_the_gpus_is_not_enough() {
-    let audit = audited(&joined(
-        vec![silent("i-1")],
-        vec![Run::of("i-1", 144, 100, &ONE_OF_FOUR[..1])],
-    ));
+    let audit =
+        audited(&joined(vec![silent("i-1")], vec![Run::of("i-1", 144, 100, &ONE_OF_FOUR[..1])]));
     assert_eq!(
         only(&audit).verdict.reason,
         "no GPU metric was reported; the profile of i-1 does not contain utilization for all \
@@ -263,30 +227,19 @@ fn an_idle_run_is_never_stopped_nor_scheduled() {
 fn sparse_cloudwatch_gives_way_and_its_peaks_stay() {
     let sparse = |hours: u32| {
         let periods = hours * 12;
-        let readings = [
-            (Metric::GpuUtilization, 50.0),
-            (Metric::GpuMemoryUsed, 20_000.0),
-        ];
+        let readings = [(Metric::GpuUtilization, 50.0), (Metric::GpuMemoryUsed, 20_000.0)];
         let machine = Machine::new("i-1", "g5.2xlarge").cpu(flat(5.0));
-        readings
-            .into_iter()
-            .fold(machine, |machine, (metric, level)| {
-                let average = gpucost::domain::Statistic::Average;
-                machine.series(metric, average, Some(0), first(periods, level))
-            })
+        readings.into_iter().fold(machine, |machine, (metric, level)| {
+            let average = gpucost::domain::Statistic::Average;
+            machine.series(metric, average, Some(0), first(periods, level))
+        })
     };
     let run = || vec![Run::of("i-1", 144, 100, &[(12.0, 5_000.0)])];
     let alone = audited(&estate(vec![sparse(10)]));
-    assert_eq!(
-        only(&alone).verdict.reason,
-        "10.0 h of samples, 30 h needed"
-    );
+    assert_eq!(only(&alone).verdict.reason, "10.0 h of samples, 30 h needed");
     let audit = audited(&joined(vec![sparse(10)], run()));
     let row = only(&audit);
-    assert_eq!(
-        row.verdict.reason,
-        "mean GPU utilization 12.0% (< 25%) over one run of 2.4 h"
-    );
+    assert_eq!(row.verdict.reason, "mean GPU utilization 12.0% (< 25%) over one run of 2.4 h");
     let vram = row.workload.vram().expect("memory");
     assert_eq!(vram.peak_mib, 20_000.0);
     assert_eq!(audit.totals.monthly_cost, alone.totals.monthly_cost);
@@ -296,27 +249,16 @@ fn sparse_cloudwatch_gives_way_and_its_peaks_stay() {
     let alone = audited(&estate(vec![enough.clone()]));
     let audit = audited(&joined(vec![enough], run()));
     assert_eq!(only(&audit).verdict, only(&alone).verdict);
-    assert_eq!(
-        only(&audit).workload.utilization,
-        only(&alone).workload.utilization
-    );
+    assert_eq!(only(&audit).workload.utilization, only(&alone).workload.utilization);
     assert_eq!(only(&audit).workload.profile, None);
     assert_eq!(audit.totals, alone.totals);
 }
 
 #[test]
 fn an_empty_series_of_the_cloud_does_not_hide_a_run() {
-    let machine = Machine::new("i-1", "g5.2xlarge")
-        .cpu(flat(5.0))
-        .gpu(0, |_| None);
-    let audit = audited(&joined(
-        vec![machine],
-        vec![Run::of("i-1", 144, 100, &[(70.0, 5_000.0)])],
-    ));
-    assert_eq!(
-        only(&audit).verdict.classification,
-        Classification::WellUtilized
-    );
+    let machine = Machine::new("i-1", "g5.2xlarge").cpu(flat(5.0)).gpu(0, |_| None);
+    let audit = audited(&joined(vec![machine], vec![Run::of("i-1", 144, 100, &[(70.0, 5_000.0)])]));
+    assert_eq!(only(&audit).verdict.classification, Classification::WellUtilized);
 }
 
 #[test]
@@ -355,11 +297,8 @@ fn a_short_run_keeps_the_mean_of_its_samples() {
 #[test]
 fn every_instance_needs_a_run() {
     let pair = || {
-        let member = |id| {
-            Machine::new(id, "g5.2xlarge")
-                .cpu(flat(5.0))
-                .tag("gpucost:workload", "pair")
-        };
+        let member =
+            |id| Machine::new(id, "g5.2xlarge").cpu(flat(5.0)).tag("gpucost:workload", "pair");
         vec![member("i-1"), member("i-2")]
     };
     let run = |id| Run::of(id, 60, 100, &[(30.0, 5_000.0)]);
@@ -390,21 +329,12 @@ fn hosts_are_known_by_their_names() {
             named("i-3", "ip-10-0-0-8.ec2.internal"),
         ]
     };
-    for host in [
-        "ip-10-0-0-7.ec2.internal",
-        "ip-10-0-0-7",
-        "IP-10-0-0-7",
-        "i-0abc.ec2.internal",
-    ] {
+    for host in ["ip-10-0-0-7.ec2.internal", "ip-10-0-0-7", "IP-10-0-0-7", "i-0abc.ec2.internal"] {
         let made = joined(machines(), vec![run(host)]);
         assert!(made.gaps.is_empty(), "{host}: {:?}", made.gaps);
         let audit = audited(&made);
         let row = workload(&audit, "i-0abc");
-        assert_eq!(
-            row.verdict.classification,
-            Classification::WellUtilized,
-            "{host}"
-        );
+        assert_eq!(row.verdict.classification, Classification::WellUtilized, "{host}");
         assert!(row.workload.usage[0].joined_by_hostname);
     }
     let reason = |run: Run| {
@@ -427,10 +357,7 @@ fn hosts_are_known_by_their_names() {
     assert!(reason(elsewhere).starts_with("instance i-gone is not in the audit"));
     let mut other_type = run("ip-10-0-0-7");
     other_type.facts.instance_type = Some("g5.12xlarge".to_owned());
-    assert_eq!(
-        reason(other_type),
-        "it was recorded on g5.12xlarge, but i-0abc is now g5.2xlarge"
-    );
+    assert_eq!(reason(other_type), "it was recorded on g5.12xlarge, but i-0abc is now g5.2xlarge");
     // Of two that share a name, one is in the region of the run.
     let mut machines_apart = machines();
     machines_apart[2].instance.region = "eu-west-1".to_owned();
@@ -440,10 +367,7 @@ fn hosts_are_known_by_their_names() {
     assert_eq!(made.profiles[0].instance.as_str(), "i-3");
     let mut other_region = run("ip-10-0-0-7");
     other_region.facts.region = Some("eu-west-1".to_owned());
-    assert_eq!(
-        reason(other_region),
-        "it was recorded in eu-west-1, but i-0abc is in us-east-1"
-    );
+    assert_eq!(reason(other_region), "it was recorded in eu-west-1, but i-0abc is in us-east-1");
 }
 
 /// In a container no instance answers, the host's name is its own, and GPUs count
@@ -463,21 +387,12 @@ fn a_run_in_a_container_is_known_by_the_gpus_of_one_on_the_host() {
         let run = Run::of("", 60, 100, &[(70.0, 9_000.0), (30.0, 5_000.0)]).on_host("7f3c01d2");
         with_gpus(run, gpus)
     };
-    let hosts = || {
-        vec![
-            on_host("i-1", ["a", "b", "c", "d"]),
-            on_host("i-2", ["e", "f", "g", "d"]),
-        ]
-    };
+    let hosts = || vec![on_host("i-1", ["a", "b", "c", "d"]), on_host("i-2", ["e", "f", "g", "d"])];
     let with = |run: Run| joined(machines().into(), [vec![run], hosts()].concat());
 
     let made = with(inside(&["d", "b"]));
     assert_eq!(made.gaps, []);
-    let instances: Vec<&str> = made
-        .profiles
-        .iter()
-        .map(|run| run.instance.as_str())
-        .collect();
+    let instances: Vec<&str> = made.profiles.iter().map(|run| run.instance.as_str()).collect();
     assert_eq!(instances, ["i-1", "i-1", "i-2"]);
     let peak = |instance: &str, gpu: u16| {
         let series = made.metrics.iter().find(|candidate| {
@@ -486,11 +401,7 @@ fn a_run_in_a_container_is_known_by_the_gpus_of_one_on_the_host() {
                 && candidate.metric == Metric::GpuMemoryUsed
                 && candidate.statistic == gpucost::domain::Statistic::Maximum
         });
-        series
-            .expect("a series")
-            .points
-            .values()
-            .fold(0.0, f64::max)
+        series.expect("a series").points.values().fold(0.0, f64::max)
     };
     // Its first GPU is the fourth of the host, its second the second.
     let peaks = [0, 1, 2, 3].map(|gpu| peak("i-1", gpu));
@@ -504,23 +415,11 @@ fn a_run_in_a_container_is_known_by_the_gpus_of_one_on_the_host() {
     let mut other_type = inside(&["a", "b"]);
     other_type.facts.instance_type = Some("p3.8xlarge".to_owned());
     for (run, reason) in [
-        (
-            inside(&["a", "e"]),
-            "no file that has one covers all of its GPUs",
-        ),
-        (
-            inside(&["a", "z"]),
-            "no file that has one covers all of its GPUs",
-        ),
-        (
-            inside(&["a", ""]),
-            "no file that has one covers all of its GPUs",
-        ),
+        (inside(&["a", "e"]), "no file that has one covers all of its GPUs"),
+        (inside(&["a", "z"]), "no file that has one covers all of its GPUs"),
+        (inside(&["a", ""]), "no file that has one covers all of its GPUs"),
         (elsewhere, "instance i-gone is not in the audit"),
-        (
-            other_type,
-            "it was recorded on p3.8xlarge, but i-1 is now g4dn.12xlarge",
-        ),
+        (other_type, "it was recorded on p3.8xlarge, but i-1 is now g4dn.12xlarge"),
     ] {
         let made = with(run);
         let [gap] = made.gaps.as_slice() else {
@@ -547,10 +446,7 @@ fn two_files_of_an_instance_both_count_in_any_order() {
         only(&audit).verdict.reason,
         "mean GPU utilization 50.0% (< 60%) over 2 runs, 4.0 h in total"
     );
-    assert_eq!(
-        only(&audit).workload.vram().map(|vram| vram.peak_mib),
-        Some(9_000.0)
-    );
+    assert_eq!(only(&audit).workload.vram().map(|vram| vram.peak_mib), Some(9_000.0));
     let other_way = joined(machine(), vec![late(), early()]);
     assert_eq!(made.metrics, other_way.metrics);
     assert_eq!(made.profiles, other_way.profiles);

@@ -93,18 +93,13 @@ impl Draft {
         if self.spot {
             machine.instance.lifecycle = Lifecycle::Spot;
         }
-        machine
-            .instance
-            .volumes
-            .extend(self.volume_gib.map(|size_gib| Volume {
-                id: format!("vol-{id}"),
-                volume_type: Some("gp3".to_owned()),
-                size_gib: Some(size_gib),
-            }));
+        machine.instance.volumes.extend(self.volume_gib.map(|size_gib| Volume {
+            id: format!("vol-{id}"),
+            volume_type: Some("gp3".to_owned()),
+            size_gib: Some(size_gib),
+        }));
         if self.has_address {
-            machine.instance.addresses.push(Address {
-                id: format!("eipalloc-{id}"),
-            });
+            machine.instance.addresses.push(Address { id: format!("eipalloc-{id}") });
         }
         if self.stopped {
             machine.instance.state = InstanceState::Stopped;
@@ -132,11 +127,7 @@ impl Draft {
 
 /// Drafts as machines.
 pub fn machines(drafts: &[Draft]) -> Vec<Machine> {
-    drafts
-        .iter()
-        .enumerate()
-        .map(|(index, draft)| draft.machine(&format!("i-{index}")))
-        .collect()
+    drafts.iter().enumerate().map(|(index, draft)| draft.machine(&format!("i-{index}"))).collect()
 }
 
 /// Up to six machines.
@@ -154,21 +145,14 @@ fn fleet_in_two_orders() -> impl Strategy<Value = (Estate, Estate)> {
             Just(ordered.metrics.clone()).prop_shuffle(),
         );
         (Just(ordered), shuffled).prop_map(|(ordered, (instances, metrics))| {
-            let reordered = Estate {
-                instances,
-                metrics,
-                ..ordered.clone()
-            };
+            let reordered = Estate { instances, metrics, ..ordered.clone() };
             (ordered, reordered)
         })
     })
 }
 
 fn sum(parts: impl Iterator<Item = Money>) -> Decimal {
-    parts
-        .inspect(|part| assert_eq!(part.currency(), Currency::Usd))
-        .map(Money::amount)
-        .sum()
+    parts.inspect(|part| assert_eq!(part.currency(), Currency::Usd)).map(Money::amount).sum()
 }
 
 fn is_in_cents(amount: Decimal) -> bool {
@@ -182,10 +166,7 @@ fn savings(actions: &[Action], certain: bool) -> impl Iterator<Item = Money> {
         if certain {
             part
         } else {
-            action
-                .monthly_savings()
-                .checked_sub(part)
-                .expect("one currency")
+            action.monthly_savings().checked_sub(part).expect("one currency")
         }
     })
 }
@@ -229,11 +210,7 @@ pub fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
     prop_assert_eq!(
         cost,
         total(
-            totals
-                .by_classification
-                .values()
-                .map(|class| class.monthly_cost)
-                .chain(unused_costs())
+            totals.by_classification.values().map(|class| class.monthly_cost).chain(unused_costs())
         )
     );
     for (class, sums) in &totals.by_classification {
@@ -258,26 +235,13 @@ fn check_actions(workload: &AuditedWorkload) -> Result<(), TestCaseError> {
     let mut kinds: Vec<_> = workload.actions.iter().map(Action::kind).collect();
     prop_assert!(kinds.is_sorted(), "in the order of the plan");
     kinds.dedup();
-    prop_assert_eq!(
-        kinds.len(),
-        workload.actions.len(),
-        "one action of each kind"
-    );
-    let saved: Decimal = workload
-        .actions
-        .iter()
-        .map(|action| action.monthly_savings().amount())
-        .sum();
-    let cost = workload
-        .workload
-        .monthly_cost()
-        .map_or(Decimal::ZERO, Money::amount);
+    prop_assert_eq!(kinds.len(), workload.actions.len(), "one action of each kind");
+    let saved: Decimal =
+        workload.actions.iter().map(|action| action.monthly_savings().amount()).sum();
+    let cost = workload.workload.monthly_cost().map_or(Decimal::ZERO, Money::amount);
     prop_assert!(saved <= cost, "{} of {}", saved, cost);
     for action in &workload.actions {
-        let cost = workload
-            .workload
-            .monthly_cost()
-            .expect("only what is priced is saved");
+        let cost = workload.workload.monthly_cost().expect("only what is priced is saved");
         let savings = action.monthly_savings();
         prop_assert!(savings.amount() > Decimal::ZERO);
         prop_assert!(savings.amount() <= cost.amount());

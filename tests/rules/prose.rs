@@ -12,13 +12,7 @@ fn reason(machine: Machine) -> String {
 }
 
 fn table(machine: Machine) -> String {
-    let style = TableStyle {
-        width: 200,
-        color: false,
-        wide: true,
-        limit: None,
-        ascii: false,
-    };
+    let style = TableStyle { width: 200, color: false, wide: true, limit: None, ascii: false };
     let how = AuditScreen {
         view: &View::default(),
         by: None,

@@ -25,10 +25,7 @@ fn machine((provider, account): (Provider, &str), level: f64) -> Machine {
     machine.instance.id = id(provider, account);
     machine.instance.account = account.to_owned();
     machine.instance.auto_scaling_group = Some("train".to_owned());
-    machine
-        .cpu(flat(5.0))
-        .gpu(0, flat(level))
-        .vram(0, 2_000.0, A10G_MIB)
+    machine.cpu(flat(5.0)).gpu(0, flat(level)).vram(0, 2_000.0, A10G_MIB)
 }
 
 const AWS: (Provider, &str) = (Provider::Aws, "lab");
@@ -38,11 +35,7 @@ const OTHER_HALL: (Provider, &str) = (Provider::OnPremises, "other");
 /// Three machines of one name, a savings plan for any compute, and a price of the own
 /// hardware of a dollar.
 fn three() -> Estate {
-    let mut three = estate(vec![
-        machine(AWS, 80.0),
-        machine(HALL, 0.0),
-        machine(OTHER_HALL, 20.0),
-    ]);
+    let mut three = estate(vec![machine(AWS, 80.0), machine(HALL, 0.0), machine(OTHER_HALL, 20.0)]);
     three.accounts = vec!["lab".to_owned(), "other".to_owned()];
     three.commitments.savings_plans.push(SavingsPlan {
         id: "sp-1".to_owned(),
@@ -76,20 +69,14 @@ fn three() -> Estate {
         .expect("of instances");
     let rate = HourlyRate::new(Decimal::new(5, 1), Currency::Usd).expect("a rate");
     let list = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
-    three
-        .prices
-        .insert(list.with_option(option), PriceQuote { rate, ..quote });
+    three.prices.insert(list.with_option(option), PriceQuote { rate, ..quote });
     three
 }
 
 /// Id, mean utilization, how it is paid and dollars a month of each workload.
 fn found(audit: &Audit) -> Vec<(String, f64, PurchaseOption, String)> {
     let rows = audit.workloads.iter().map(|workload| {
-        let used = workload
-            .workload
-            .utilization
-            .as_ref()
-            .expect("it was measured");
+        let used = workload.workload.utilization.as_ref().expect("it was measured");
         let cost = workload.workload.monthly_cost().expect("it is priced");
         (
             workload.workload.id(),
@@ -110,12 +97,7 @@ fn one_name_at_two_providers_and_in_two_accounts_is_three_machines() {
     // 730 hours at 0.5 under the plan, and at a dollar in the halls: what AWS sold does
     // not pay there.
     let expected = [
-        (
-            "lab/us-east-1/g5.xlarge/on-demand/asg:train",
-            80.0,
-            PurchaseOption::SavingsPlan,
-            "365.0",
-        ),
+        ("lab/us-east-1/g5.xlarge/on-demand/asg:train", 80.0, PurchaseOption::SavingsPlan, "365.0"),
         (
             "on-premises/lab/us-east-1/g5.xlarge/on-demand/asg:train",
             0.0,
@@ -148,11 +130,8 @@ fn the_list_price_of_aws_is_not_the_price_of_the_same_name_elsewhere() {
     let mut three = three();
     three.prices.retain(|key, _| key.provider == Provider::Aws);
     let audit = audited(&three);
-    let costs: Vec<bool> = audit
-        .workloads
-        .iter()
-        .map(|workload| workload.workload.monthly_cost().is_some())
-        .collect();
+    let costs: Vec<bool> =
+        audit.workloads.iter().map(|workload| workload.workload.monthly_cost().is_some()).collect();
     assert_eq!(costs.iter().filter(|priced| **priced).count(), 1);
     let unpriced = audit.gaps.iter().filter(|gap| gap.what.name() == "price");
     let places: Vec<&str> = unpriced.map(|gap| gap.place.as_str()).collect();
@@ -176,10 +155,7 @@ fn own_hardware_is_paid_for_whatever_is_done_with_it() {
     }
     assert_eq!(seen, 2);
     // The idle one is reported, without a dollar that stopping it would not save.
-    let idle = audit
-        .findings
-        .iter()
-        .find(|finding| finding.rule() == "idle-held-gpu");
+    let idle = audit.findings.iter().find(|finding| finding.rule() == "idle-held-gpu");
     let idle = idle.expect("the first hall is idle");
     assert_eq!(idle.monthly_savings, None);
 }
@@ -221,10 +197,7 @@ fn sagemaker_estate(machines: Vec<Machine>) -> Estate {
             source: "pricing:GetProducts".to_owned(),
         };
         estate.prices.insert(key, quote);
-        let shape = InstanceShape {
-            instance_type: name.clone(),
-            ..inside.clone()
-        };
+        let shape = InstanceShape { instance_type: name.clone(), ..inside.clone() };
         estate.shapes.insert(name, shape);
     }
     estate
@@ -289,10 +262,7 @@ fn an_endpoint_is_deleted_or_left_as_it_is() {
 
 #[test]
 fn what_a_savings_plan_of_sagemaker_may_pay_for_is_not_certain_to_end() {
-    let plan = |kind| SavingsPlan {
-        kind,
-        ..three().commitments.savings_plans.remove(0)
-    };
+    let plan = |kind| SavingsPlan { kind, ..three().commitments.savings_plans.remove(0) };
     let with = |kind| {
         let mut estate = endpoint_at(flat(0.0));
         estate.commitments.savings_plans.push(plan(kind));
@@ -335,10 +305,7 @@ fn idle_nodes_of_a_cluster_are_deleted_by_their_names() {
     }
     // No such group exists.
     let caveats = &idle.recommendation.caveats;
-    assert!(
-        !caveats.iter().any(|caveat| caveat.contains("Auto Scaling")),
-        "{caveats:?}"
-    );
+    assert!(!caveats.iter().any(|caveat| caveat.contains("Auto Scaling")), "{caveats:?}");
 }
 
 #[test]
@@ -368,14 +335,10 @@ fn storage_and_discounts_of_aws_hold_nowhere_else() {
         volume_type: Some("gp3".to_owned()),
         size_gib: Some(1_000),
     });
-    own.instance.addresses.push(Address {
-        id: "10.0.0.1".to_owned(),
-    });
+    own.instance.addresses.push(Address { id: "10.0.0.1".to_owned() });
     let mut fleet = three();
     fleet.instances.retain(|known| known.id != own.instance.id);
-    fleet
-        .metrics
-        .retain(|series| series.instance != own.instance.id);
+    fleet.metrics.retain(|series| series.instance != own.instance.id);
     fleet.instances.push(own.instance);
     let policy = Policy {
         discount_percent: [("g5".to_owned(), Decimal::from(50))].into(),
@@ -384,13 +347,7 @@ fn storage_and_discounts_of_aws_hold_nowhere_else() {
     let mut quotes = PriceBook::default();
     for (key, quote) in fleet.prices.iter() {
         let origin = PriceOrigin::Api;
-        quotes.insert(
-            key.clone(),
-            PriceQuote {
-                origin,
-                ..quote.clone()
-            },
-        );
+        quotes.insert(key.clone(), PriceQuote { origin, ..quote.clone() });
     }
     fleet.prices = quotes;
     let audit = audit(&fleet, &policy, Risk::Medium);

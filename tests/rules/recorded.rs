@@ -62,19 +62,10 @@ fn a_day_has_the_hours_the_amounts_and_the_use_of_that_day() {
     let kept = kept(&estate(vec![busy_at_night().tag("team", "search")]));
     assert_eq!(kept.rows.len(), 14);
     let row = only(&kept, date(2026, 10, 20));
-    assert_eq!(
-        (&*row.workload, &*row.job, &*row.name),
-        ("i-1", "i-1", "i-1")
-    );
+    assert_eq!((&*row.workload, &*row.job, &*row.name), ("i-1", "i-1", "i-1"));
     assert_eq!(row.tags.get("team").map(String::as_str), Some("search"));
-    assert_eq!(
-        (row.kind, row.source),
-        (CostKind::Compute, CostSource::Estimate)
-    );
-    assert_eq!(
-        (row.option, &row.commitment),
-        (PurchaseOption::OnDemand, &None)
-    );
+    assert_eq!((row.kind, row.source), (CostKind::Compute, CostSource::Estimate));
+    assert_eq!((row.option, &row.commitment), (PurchaseOption::OnDemand, &None));
     assert_eq!(row.hours, Decimal::from(24));
     assert_eq!(text(row.gpus_per_instance).as_deref(), Some("1"));
     assert_eq!(text(row.gpu_hours).as_deref(), Some("24"));
@@ -104,9 +95,7 @@ fn a_day_counts_when_it_was_over_for_six_hours() {
 fn a_discount_lowers_what_was_contracted_and_not_the_list() {
     let estate = estate(vec![busy_at_night()]);
     let mut policy = Policy::default();
-    policy
-        .discount_percent
-        .insert("g5".to_owned(), Decimal::TEN);
+    policy.discount_percent.insert("g5".to_owned(), Decimal::TEN);
     let read_at = as_of() + SignedDuration::from_hours(6);
     let facts = DayFacts::of(&estate, &policy, read_at);
     let report = audit(&estate, &policy, Risk::Medium);
@@ -140,10 +129,7 @@ fn what_is_not_measured_is_absent_or_unmeasured() {
     let row = only(&unknown, date(2026, 10, 20));
     assert_eq!(row.hours, Decimal::from(24));
     assert_eq!((row.gpus_per_instance, row.gpu_hours), (None, None));
-    assert_eq!(
-        (row.list, row.contracted, row.effective),
-        (None, None, None)
-    );
+    assert_eq!((row.list, row.contracted, row.effective), (None, None, None));
     assert_eq!((row.unmeasured_gpu_hours, row.price), (None, None));
 }
 
@@ -176,14 +162,8 @@ fn a_commitment_that_is_not_used_is_a_row() {
     assert_eq!(compute.hours, Decimal::from(8));
     // 8 × 0.63378.
     assert_eq!(amount(compute.effective).as_deref(), Some("5.07024"));
-    assert_eq!(
-        (unused.kind, unused.option),
-        (CostKind::Unused, PurchaseOption::Reserved)
-    );
-    assert_eq!(
-        (&*unused.job, unused.commitment.as_deref()),
-        ("ri-1", Some("ri-1"))
-    );
+    assert_eq!((unused.kind, unused.option), (CostKind::Unused, PurchaseOption::Reserved));
+    assert_eq!((&*unused.job, unused.commitment.as_deref()), ("ri-1", Some("ri-1")));
     assert_eq!((unused.list, unused.gpu_hours), (None, None));
     // 16 of 24 hours: 0.63378 × 730 × 2/3 = 308.44 a month, × 24/730 a day.
     let daily = decimal("308.44") * Decimal::from(24) / Decimal::from(POLICY_HOURS);
@@ -207,20 +187,14 @@ fn what_has_ended_cost_its_hours_and_costs_its_disks() {
     let kept = kept(&estate(vec![machine]));
     assert_eq!(kept.rows.len(), 14);
     let ran = only(&kept, date(2026, 10, 21));
-    assert_eq!(
-        (ran.kind, ran.hours),
-        (CostKind::Compute, Decimal::from(24))
-    );
+    assert_eq!((ran.kind, ran.hours), (CostKind::Compute, Decimal::from(24)));
     // 24 × 1.212.
     assert_eq!(amount(ran.effective).as_deref(), Some("29.088"));
     let stands = only(&kept, date(2026, 10, 22));
     assert_eq!(stands.kind, CostKind::IdleStorage);
     // 500 × 0.08 a month × 24/730.
     let daily = decimal("40") * Decimal::from(24) / Decimal::from(POLICY_HOURS);
-    assert_eq!(
-        stands.effective.map(|money| money.amount()),
-        Some(daily.round_dp(6))
-    );
+    assert_eq!(stands.effective.map(|money| money.amount()), Some(daily.round_dp(6)));
     assert_eq!((&ran.job, &ran.workload), (&stands.job, &stands.workload));
 }
 
@@ -289,10 +263,7 @@ fn days_of_the_demos_are_the_hours_of_their_members() {
         for audited in &report.workloads {
             let workload = &audited.workload;
             let was_there = |first| first <= estate.window.start;
-            let is_old = workload
-                .members
-                .iter()
-                .all(|member| was_there(member.first_seen));
+            let is_old = workload.members.iter().all(|member| was_there(member.first_seen));
             let Some(cost) = workload.cost.as_ref().filter(|_| is_old) else {
                 continue;
             };
@@ -314,21 +285,10 @@ fn days_of_the_demos_are_the_hours_of_their_members() {
                     (sum - expected).abs() <= Decimal::new(1, 6) * parts
                 };
                 let sum: Decimal = rows.iter().map(|row| row.hours).sum();
-                assert!(
-                    near(sum, hours),
-                    "{} on {day}: {sum}, {hours}",
-                    workload.id()
-                );
-                let sum: Decimal = rows
-                    .iter()
-                    .filter_map(|row| row.effective)
-                    .map(Money::amount)
-                    .sum();
-                assert!(
-                    near(sum, dollars),
-                    "{} on {day}: {sum}, {dollars}",
-                    workload.id()
-                );
+                assert!(near(sum, hours), "{} on {day}: {sum}, {hours}", workload.id());
+                let sum: Decimal =
+                    rows.iter().filter_map(|row| row.effective).map(Money::amount).sum();
+                assert!(near(sum, dollars), "{} on {day}: {sum}, {dollars}", workload.id());
                 for row in rows {
                     assert_ne!(row.option, PurchaseOption::Mixed);
                     let parts = [row.useful_gpu_hours, row.unmeasured_gpu_hours];

@@ -24,10 +24,7 @@ fn ids() -> BTreeSet<String> {
 #[test]
 fn rules_stand_in_order_of_id_and_no_id_stands_twice() {
     let ids = rule_ids();
-    assert!(
-        ids.is_sorted_by(|left, right| left < right),
-        "out of order or twice: {ids:?}"
-    );
+    assert!(ids.is_sorted_by(|left, right| left < right), "out of order or twice: {ids:?}");
 }
 
 /// A policy may set another threshold than the one that a title would state.

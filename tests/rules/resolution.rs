@@ -33,18 +33,11 @@ fn by_hours(series: &Series, statistic: Statistic, window: Window) -> Series {
             Statistic::Maximum => values.iter().copied().fold(0.0, f64::max),
             Statistic::Sum => values.iter().sum(),
         };
-        (
-            window.start + SignedDuration::from_hours(*hour as i64),
-            value,
-        )
+        (window.start + SignedDuration::from_hours(*hour as i64), value)
     });
     let what = (series.metric, statistic);
     let (points, _) = Points::clean(raw, what, window, HOUR_SECONDS);
-    Series {
-        statistic,
-        points,
-        ..series.clone()
-    }
+    Series { statistic, points, ..series.clone() }
 }
 
 /// Whether a period of any hour is without a reading; of the newest, three may be.
@@ -109,12 +102,8 @@ fn decisions(audit: &Audit) -> Vec<String> {
         .iter()
         .map(|workload| {
             let verdict = &workload.verdict;
-            let states: Vec<_> = workload
-                .workload
-                .members
-                .iter()
-                .map(|member| member.state)
-                .collect();
+            let states: Vec<_> =
+                workload.workload.members.iter().map(|member| member.state).collect();
             let actions: Vec<String> = workload
                 .actions
                 .iter()
@@ -142,11 +131,8 @@ fn decisions(audit: &Audit) -> Vec<String> {
 }
 
 /// Types with their GPUs and the memory of each.
-const TYPES: [(&str, u16, f64); 3] = [
-    ("g5.xlarge", 1, 23_028.0),
-    ("g6e.2xlarge", 1, 46_068.0),
-    ("g4dn.12xlarge", 4, 15_360.0),
-];
+const TYPES: [(&str, u16, f64); 3] =
+    [("g5.xlarge", 1, 23_028.0), ("g6e.2xlarge", 1, 46_068.0), ("g4dn.12xlarge", 4, 15_360.0)];
 
 #[derive(Debug, Clone, Copy)]
 enum Shape {
@@ -203,43 +189,31 @@ fn load() -> impl Strategy<Value = Load> {
         1 => Just(Holes::Nights),
         1 => (1..3_000_u32).prop_map(Holes::Late),
     ];
-    let border = prop_oneof![
-        Just(24_u32),
-        Just(25),
-        Just(58),
-        Just(61),
-        Just(85),
-        Just(95)
-    ];
+    let border = prop_oneof![Just(24_u32), Just(25), Just(58), Just(61), Just(85), Just(95)];
     let level = prop_oneof![2 => 0..=100_u32, 1 => border, 2 => 64..=100_u32];
     (
         (0..TYPES.len(), [shape(), shape(), shape(), shape()]),
         (level, 0..=100_u32),
         prop::option::weighted(0.9, prop_oneof![2 => Just(0_u32), 1 => 0..=100_u32]),
         holes,
-        prop::option::weighted(
-            0.9,
-            prop_oneof![3 => Just(0_u32), 1 => 3..7_u32, 2 => 0..=95_u32],
-        ),
+        prop::option::weighted(0.9, prop_oneof![3 => Just(0_u32), 1 => 3..7_u32, 2 => 0..=95_u32]),
         1..=100_u32,
         (
             prop_oneof![2 => Just(None), 1 => Just(Some("red"))],
             prop_oneof![3 => Just(None), 1 => Just(Some("serving")), 1 => Just(Some("batch"))],
         ),
     )
-        .prop_map(
-            |(what, (level, peak), above, holes, vram_percent, cpu, tags)| Load {
-                kind: what.0,
-                shapes: what.1,
-                level,
-                peak,
-                above,
-                holes,
-                vram_percent,
-                cpu,
-                tags: [tags.0, tags.1],
-            },
-        )
+        .prop_map(|(what, (level, peak), above, holes, vram_percent, cpu, tags)| Load {
+            kind: what.0,
+            shapes: what.1,
+            level,
+            peak,
+            above,
+            holes,
+            vram_percent,
+            cpu,
+            tags: [tags.0, tags.1],
+        })
 }
 
 impl Load {
@@ -274,10 +248,7 @@ impl Load {
         let (instance_type, gpus, vram_mib) = TYPES[self.kind];
         let mut machine = Machine::new(id, instance_type)
             .cpu(|period| self.has(period).then_some(f64::from(self.cpu)));
-        for (key, value) in ["gpucost:workload", "gpucost:kind"]
-            .into_iter()
-            .zip(self.tags)
-        {
+        for (key, value) in ["gpucost:workload", "gpucost:kind"].into_iter().zip(self.tags) {
             if let Some(value) = value {
                 machine = machine.tag(key, value);
             }
@@ -328,19 +299,13 @@ fn recorded_estates_are_decided_alike_by_the_hour_first() {
     for path in situations.chain(demos) {
         let full = read_estate(&path, Keep::Points).unwrap_or_else(|error| panic!("{error:?}"));
         let hour = i64::from(HOUR_SECONDS);
-        let is_on_hours = [full.window.start, full.window.end]
-            .iter()
-            .all(|end| end.as_second() % hour == 0);
+        let is_on_hours =
+            [full.window.start, full.window.end].iter().all(|end| end.as_second() % hour == 0);
         if full.period_seconds != 300 || !is_on_hours {
             continue;
         }
         let (first, _) = hour_first(&full);
-        assert_eq!(
-            decisions(&audited(&first)),
-            decisions(&audited(&full)),
-            "{}",
-            path.display()
-        );
+        assert_eq!(decisions(&audited(&first)), decisions(&audited(&full)), "{}", path.display());
         compared += 1;
     }
     assert!(compared >= 20, "{compared} estates of five minutes");

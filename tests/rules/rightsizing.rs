@@ -14,10 +14,7 @@ use jiff::civil::{Date, date};
 /// A machine that uses its GPU at 12% and fits a g5.xlarge: 1 000 MiB of VRAM,
 /// 5% of the vCPUs.
 fn small(id: &str, instance_type: &str) -> Machine {
-    Machine::new(id, instance_type)
-        .cpu(flat(5.0))
-        .gpu(0, flat(12.0))
-        .vram(0, 1_000.0, A10G_MIB)
+    Machine::new(id, instance_type).cpu(flat(5.0)).gpu(0, flat(12.0)).vram(0, 1_000.0, A10G_MIB)
 }
 
 fn spot(id: &str, zone: &str) -> Machine {
@@ -62,10 +59,7 @@ fn moved_at(estate: &Estate, accepted: Risk) -> Option<Action> {
     let [only] = audit.workloads.as_slice() else {
         panic!("one workload");
     };
-    only.actions
-        .iter()
-        .find(|action| action.kind() == ActionKind::Rightsize)
-        .cloned()
+    only.actions.iter().find(|action| action.kind() == ActionKind::Rightsize).cloned()
 }
 
 #[test]
@@ -100,10 +94,7 @@ fn spot_prices_of_one_reading_compare_zone_by_zone() {
     }
     let action = moved(&estate).expect("a move");
     let target = action.target().expect("a type");
-    assert_eq!(
-        (target.instance_type.as_str(), target.count),
-        ("g5.xlarge", 3)
-    );
+    assert_eq!((target.instance_type.as_str(), target.count), ("g5.xlarge", 3));
     // (0.80 + 2 × 0.70 − 0.50 − 2 × 0.45) × 730 = 0.80 × 730.
     assert_eq!(action.monthly_savings().amount(), decimal("584.00"));
 }
@@ -148,10 +139,7 @@ fn host_memory_is_verified_only_where_it_falls() {
     };
     // 64 GiB of a g5.4xlarge, 16 GiB of a g5.xlarge.
     let falls = steps(small("i-1", "g5.4xlarge"));
-    assert!(
-        falls.contains("verify host memory: 16 GiB instead of 64 GiB"),
-        "{falls}"
-    );
+    assert!(falls.contains("verify host memory: 16 GiB instead of 64 GiB"), "{falls}");
     // A g5.12xlarge has 192 GiB and 48 vCPUs. At 100% they take the 64 vCPUs of
     // a g5.16xlarge, which has 256 GiB and one GPU.
     let rises = (1..4).fold(

@@ -101,10 +101,7 @@ impl Run {
                 host: self.host,
             });
         }
-        NamedProfile {
-            name: named.to_owned(),
-            profiled: reducer.finish(self.end.as_ref()),
-        }
+        NamedProfile { name: named.to_owned(), profiled: reducer.finish(self.end.as_ref()) }
     }
 
     /// Sampled, under the name of its file.
@@ -120,9 +117,7 @@ pub fn joined(machines: Vec<Machine>, runs: Vec<Run>) -> Estate {
     let named = runs.into_iter().enumerate();
     join_profiles(
         &mut made,
-        named
-            .map(|(index, run)| run.named(&format!("run-{index}.jsonl")))
-            .collect(),
+        named.map(|(index, run)| run.named(&format!("run-{index}.jsonl"))).collect(),
     );
     made
 }

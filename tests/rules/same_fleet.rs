@@ -27,11 +27,8 @@ const OTHER_NAMES: [[&str; 2]; 3] = [
     ["444455556666", "111122223333"],
 ];
 /// Types with families whose rates under a savings plan are known.
-const FAMILIES: [(&str, &str); 3] = [
-    ("g5.xlarge", "g5"),
-    ("g6e.xlarge", "g6e"),
-    ("p3.8xlarge", "p3"),
-];
+const FAMILIES: [(&str, &str); 3] =
+    [("g5.xlarge", "g5"), ("g6e.xlarge", "g6e"), ("p3.8xlarge", "p3")];
 
 /// What a fleet has beside what every property draws.
 #[derive(Debug, Clone)]
@@ -53,14 +50,7 @@ struct More {
 fn more() -> impl Strategy<Value = More> {
     let age = prop_oneof![3 => Just(100_i64), 2 => 1..14_i64, 1 => Just(-5_i64)];
     let left = prop_oneof![3 => Just(265_i64), 2 => 1..20_i64];
-    let reserved = (
-        0..FAMILIES.len(),
-        1..4_u32,
-        age.clone(),
-        left,
-        any::<bool>(),
-        any::<bool>(),
-    );
+    let reserved = (0..FAMILIES.len(), 1..4_u32, age.clone(), left, any::<bool>(), any::<bool>());
     let cadence = prop_oneof![4 => Just(3_600_u32), 1 => Just(900_u32), 1 => Just(300_u32)];
     (
         prop::option::weighted(0.4, reserved),
@@ -70,16 +60,14 @@ fn more() -> impl Strategy<Value = More> {
         cadence,
         prop::collection::vec(any::<bool>(), 1..4),
     )
-        .prop_map(
-            |(reserved, plan, owner, is_unshared, cadence, are_hourly)| More {
-                reserved,
-                plan,
-                owner,
-                is_unshared,
-                cadence,
-                are_hourly,
-            },
-        )
+        .prop_map(|(reserved, plan, owner, is_unshared, cadence, are_hourly)| More {
+            reserved,
+            plan,
+            owner,
+            is_unshared,
+            cadence,
+            are_hourly,
+        })
 }
 
 fn days(count: i64) -> SignedDuration {
@@ -136,12 +124,8 @@ impl More {
             bought.set_owner(ACCOUNTS[owner]);
         }
         let hourly = self.are_hourly.iter().copied().cycle();
-        let of: BTreeMap<ResourceId, bool> = fleet
-            .instances
-            .iter()
-            .map(|instance| instance.id.clone())
-            .zip(hourly)
-            .collect();
+        let of: BTreeMap<ResourceId, bool> =
+            fleet.instances.iter().map(|instance| instance.id.clone()).zip(hourly).collect();
         for series in &mut fleet.metrics {
             if !of[&series.instance] {
                 *series = at_cadence(series, self.cadence, fleet.window);
@@ -164,10 +148,7 @@ fn of_points(series: &Series, raw: Vec<(Timestamp, f64)>, period: u32, window: W
     let what = (series.metric, series.statistic);
     let (points, rejected) = Points::clean(raw, what, window, period);
     assert_eq!(rejected, Rejected::default());
-    Series {
-        points,
-        ..series.clone()
-    }
+    Series { points, ..series.clone() }
 }
 
 /// A series of hours with as many points in each as a finer cadence has.
@@ -310,22 +291,14 @@ impl Facts {
         let totals = &audit.totals;
         let purchases = audit.purchases.iter().map(|purchase| {
             let owner = purchase.account.as_deref().map(&account);
-            let (saved, upfront) = (
-                purchase.monthly_savings,
-                purchase.promise().map(|promise| promise.upfront),
-            );
+            let (saved, upfront) =
+                (purchase.monthly_savings, purchase.promise().map(|promise| promise.upfront));
             let option = purchase.term.option;
-            format!(
-                "{owner:?} {} {} {option} {saved} {upfront:?}",
-                purchase.count, purchase.key
-            )
+            format!("{owner:?} {} {} {option} {saved} {upfront:?}", purchase.count, purchase.key)
         });
         let mut purchases: Vec<String> = purchases.collect();
         purchases.sort();
-        let members = audit
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.workload.members);
+        let members = audit.workloads.iter().flat_map(|workload| &workload.workload.members);
         Self {
             amounts: [
                 totals.monthly_cost,
@@ -345,9 +318,7 @@ impl Facts {
             ],
             plan_risk: audit.plan_risk,
             purchases,
-            states: members
-                .map(|member| (id(&member.id), format!("{:?}", member.state)))
-                .collect(),
+            states: members.map(|member| (id(&member.id), format!("{:?}", member.state))).collect(),
         }
     }
 }

@@ -16,12 +16,7 @@ fn idle(cpu_percent: f64, received: f64, sent: f64) -> Machine {
 }
 
 fn encoding(machine: Machine, sessions: impl Fn(u32) -> Option<f64>) -> Machine {
-    machine.series(
-        Metric::GpuEncoderSessions,
-        Statistic::Maximum,
-        Some(0),
-        sessions,
-    )
+    machine.series(Metric::GpuEncoderSessions, Statistic::Maximum, Some(0), sessions)
 }
 
 /// The second opinion that stands beside an idle finding, with its words.
@@ -29,15 +24,12 @@ fn opinion(machine: Machine) -> Option<(Evidence, String)> {
     let judged = judge(machine);
     assert_eq!(judged.verdict(), "overprovisioned/idle");
     let finding = judged.finding("idle-gpu").expect("a finding");
-    finding
-        .evidence()
-        .iter()
-        .find_map(|evidence| match &evidence.observation {
-            Observation::Fact { name, origin } if name.contains("Compute Optimizer") => {
-                Some((evidence.clone(), origin.clone()))
-            }
-            _ => None,
-        })
+    finding.evidence().iter().find_map(|evidence| match &evidence.observation {
+        Observation::Fact { name, origin } if name.contains("Compute Optimizer") => {
+            Some((evidence.clone(), origin.clone()))
+        }
+        _ => None,
+    })
 }
 
 #[test]
@@ -70,9 +62,7 @@ fn a_busy_cpu_or_network_makes_it_disagree_and_changes_no_verdict() {
 fn without_one_of_its_series_there_is_no_second_opinion() {
     assert!(opinion(idle(3.0, 1.0, 1.0)).is_none(), "no encoder");
     let mut machine = encoding(idle(3.0, 1.0, 1.0), flat(0.0));
-    machine
-        .series
-        .retain(|series| series.metric != Metric::NetworkOut);
+    machine.series.retain(|series| series.metric != Metric::NetworkOut);
     assert!(opinion(machine).is_none(), "no network");
 }
 
@@ -84,9 +74,7 @@ fn an_encoder_at_work_is_never_idle() {
     assert_eq!(judged.finding("idle-gpu"), None);
     // What works once in a while may rest in the other hours, and is not stopped.
     assert_eq!(judged.actions(), [ActionKind::Schedule]);
-    let powered = Machine::new("i-1", "g5.xlarge")
-        .cpu(flat(3.0))
-        .power(flat(19.0));
+    let powered = Machine::new("i-1", "g5.xlarge").cpu(flat(3.0)).power(flat(19.0));
     let judged = judge(encoding(powered, once));
     assert_eq!(judged.verdict(), "overprovisioned/-");
 }

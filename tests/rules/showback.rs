@@ -15,10 +15,7 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 fn keys(names: &[&str]) -> Vec<ClaimKey> {
-    names
-        .iter()
-        .map(|name| ClaimKey::from_name(name).expect("a key"))
-        .collect()
+    names.iter().map(|name| ClaimKey::from_name(name).expect("a key")).collect()
 }
 
 fn node(machine: &str, physical: u32) -> Node {
@@ -46,12 +43,7 @@ const WHOLE: DeviceUnit = DeviceUnit::Whole;
 const QUARTER: DeviceUnit = DeviceUnit::Replica { per_device: 4 };
 
 fn slices(slices: u8) -> DeviceUnit {
-    DeviceUnit::Slice {
-        profile: format!("{slices}g"),
-        slices,
-        of: 7,
-        replicas: 1,
-    }
+    DeviceUnit::Slice { profile: format!("{slices}g"), slices, of: 7, replicas: 1 }
 }
 
 /// Devices that a pod, as `namespace/pod`, holds of a machine.
@@ -65,11 +57,7 @@ fn claim(machine: &str, holder: &str, unit: DeviceUnit, count: u32) -> Claim {
             owner: None,
             labels: BTreeMap::new(),
         },
-        devices: Devices {
-            resource: "nvidia.com/gpu".to_owned(),
-            unit,
-            count,
-        },
+        devices: Devices { resource: "nvidia.com/gpu".to_owned(), unit, count },
         state: ClaimState::Running,
         since: None,
         machine: Some(ResourceId::named(machine)),
@@ -111,17 +99,8 @@ fn text(value: Option<impl ToString>) -> String {
 fn lines(showback: &Showback) -> Vec<String> {
     let rows = showback.rows.iter().map(|row| {
         let sums = &row.sums;
-        let values: Vec<String> = row
-            .values
-            .iter()
-            .map(|value| text(value.as_ref()))
-            .collect();
-        let money = [
-            sums.monthly_cost,
-            sums.used_cost,
-            sums.idle_cost,
-            sums.unmeasured_cost,
-        ];
+        let values: Vec<String> = row.values.iter().map(|value| text(value.as_ref())).collect();
+        let money = [sums.monthly_cost, sums.used_cost, sums.idle_cost, sums.unmeasured_cost];
         format!(
             "{} {}: {} {} {} {}",
             row.part,
@@ -139,10 +118,7 @@ fn lines(showback: &Showback) -> Vec<String> {
 fn whole_devices_cost_their_part_of_the_node() {
     let clusters = Clusters {
         nodes: vec![node("i-1", 4)],
-        claims: vec![
-            claim("i-1", "search/a", WHOLE, 1),
-            claim("i-1", "vision/b", WHOLE, 2),
-        ],
+        claims: vec![claim("i-1", "search/a", WHOLE, 1), claim("i-1", "vision/b", WHOLE, 2)],
         uses: vec![
             // (100 × 25% + 300 × 45%) / 400 = 40%.
             used("i-1", 0, "search/a", (100, 25.0)),
@@ -250,25 +226,15 @@ fn what_is_requested_twice_is_paid_for_once() {
 
 #[test]
 fn what_is_not_known_has_a_row_of_its_own() {
-    let unread = Node {
-        pods: None,
-        ..node("i-unread", 1)
-    };
+    let unread = Node { pods: None, ..node("i-unread", 1) };
     // In no catalog, and not in the audit.
     let unpriced = [node("i-z", 1), node("i-gone", 1)];
-    let bare = Node {
-        physical: None,
-        ..node("i-bare", 1)
-    };
+    let bare = Node { physical: None, ..node("i-bare", 1) };
     let offering = Node {
         physical: None,
         devices: BTreeMap::from([(
             "nvidia.com/gpu".to_owned(),
-            NodeDevices {
-                unit: QUARTER,
-                capacity: 4,
-                allocatable: 4,
-            },
+            NodeDevices { unit: QUARTER, capacity: 4, allocatable: 4 },
         )]),
         ..node("i-4", 1)
     };
@@ -310,10 +276,7 @@ fn what_is_not_known_has_a_row_of_its_own() {
 fn alike() -> Vec<Machine> {
     [("i-1", 60.0), ("i-2", 60.0), ("i-3", 0.0)]
         .map(|(id, level)| {
-            g5(id)
-                .tag("gpucost:workload", "rank")
-                .gpu(0, flat(level))
-                .vram(0, 100.0, 23_028.0)
+            g5(id).tag("gpucost:workload", "rank").gpu(0, flat(level)).vram(0, 100.0, 23_028.0)
         })
         .to_vec()
 }
@@ -344,10 +307,7 @@ fn a_pod_that_has_the_whole_node_has_its_mean() {
 
     // Two pods on one node: either of them may have worked.
     let two = Clusters {
-        claims: vec![
-            claim("i-1", "a/one", QUARTER, 2),
-            claim("i-1", "b/two", QUARTER, 2),
-        ],
+        claims: vec![claim("i-1", "a/one", QUARTER, 2), claim("i-1", "b/two", QUARTER, 2)],
         ..clusters
     };
     let answer = showback(alike(), &two, &["namespace"]);
@@ -362,17 +322,11 @@ fn a_pod_that_has_the_whole_node_has_its_mean() {
 #[test]
 fn owners_labels_and_pools_are_keys() {
     let mut owned = claim("i-1", "search/a-0", WHOLE, 1);
-    owned.holder.owner = Some(Owner {
-        kind: "Deployment".to_owned(),
-        name: "a".to_owned(),
-    });
+    owned.holder.owner = Some(Owner { kind: "Deployment".to_owned(), name: "a".to_owned() });
     let labels = [("team".to_owned(), "blue".to_owned())];
     owned.holder.labels = BTreeMap::from(labels);
     let clusters = Clusters {
-        nodes: vec![Node {
-            pool: Some("gpu".to_owned()),
-            ..node("i-1", 4)
-        }],
+        nodes: vec![Node { pool: Some("gpu".to_owned()), ..node("i-1", 4) }],
         claims: vec![
             owned,
             claim("i-1", "search/alone", WHOLE, 1),
@@ -426,11 +380,7 @@ fn claim_draft() -> impl Strategy<Value = ClaimDraft> {
         prop::sample::select(vec!["0", "1", ""]),
         prop::option::of(prop::sample::select(vec!["red", "blue"])),
     );
-    let devices = (
-        prop::sample::select(units),
-        0..5_u32,
-        prop::bool::weighted(0.1),
-    );
+    let devices = (prop::sample::select(units), 0..5_u32, prop::bool::weighted(0.1));
     let used = prop::option::of((0..5_000_u64, 0.0..=100.0_f64));
     (holder, devices, used).prop_map(|(holder, devices, used)| ClaimDraft {
         namespace: holder.0,
@@ -472,9 +422,8 @@ fn clusters_of(estate: &Estate, drafts: &[NodeDraft]) -> Clusters {
             let holder = format!("{}/{}", drawn.namespace, drawn.pod);
             let mut held = claim(id, &holder, drawn.unit.clone(), drawn.count);
             let labels = drawn.team.iter();
-            held.holder.labels = labels
-                .map(|team| ("team".to_owned(), (*team).to_owned()))
-                .collect();
+            held.holder.labels =
+                labels.map(|team| ("team".to_owned(), (*team).to_owned())).collect();
             if drawn.is_pending {
                 held.state = ClaimState::Pending;
                 held.machine = None;

@@ -63,12 +63,7 @@ fn idle_gpu_fires_and_saves_the_whole_month() {
     let finding = only(&audit, "idle-gpu");
     assert_decisive(
         finding,
-        &Decisive {
-            observed: 0.0,
-            comparator: Comparator::LessThan,
-            threshold: 1.0,
-            unit: "%",
-        },
+        &Decisive { observed: 0.0, comparator: Comparator::LessThan, threshold: 1.0, unit: "%" },
     );
     // VRAM of the fullest card: 460 of 46 068 MiB.
     assert_eq!(further(finding), [1.0]);
@@ -86,12 +81,7 @@ fn idle_held_gpu_fires_and_names_the_memory() {
     let finding = only(&audit, "idle-held-gpu");
     assert_decisive(
         finding,
-        &Decisive {
-            observed: 0.0,
-            comparator: Comparator::LessThan,
-            threshold: 1.0,
-            unit: "%",
-        },
+        &Decisive { observed: 0.0, comparator: Comparator::LessThan, threshold: 1.0, unit: "%" },
     );
     // 23 034 of 46 068 MiB.
     assert_eq!(further(finding), [50.0]);
@@ -108,12 +98,7 @@ fn overprovisioned_gpu_fires_and_names_the_smaller_type() {
     let finding = only(&audit, "overprovisioned-gpu");
     assert_decisive(
         finding,
-        &Decisive {
-            observed: 12.0,
-            comparator: Comparator::LessThan,
-            threshold: 25.0,
-            unit: "%",
-        },
+        &Decisive { observed: 12.0, comparator: Comparator::LessThan, threshold: 25.0, unit: "%" },
     );
     // The peak of 10 240 MiB × 1.2 = 12 288 fits an L4, and half of one not. vCPU:
     // 5% of 64 × 1.2 = 3.84. Host memory: 2 × 12 288 + 8 192 = 32 768 MiB, what
@@ -164,15 +149,11 @@ fn a_smaller_type_offers_the_vcpus_in_use_with_headroom() {
 
 #[test]
 fn a_smaller_type_offers_the_gpus_that_are_ever_active() {
-    let machine = (0..8).fold(
-        Machine::new("i-1", "g5.48xlarge").cpu(flat(5.0)),
-        |machine, index| {
+    let machine =
+        (0..8).fold(Machine::new("i-1", "g5.48xlarge").cpu(flat(5.0)), |machine, index| {
             let level = if index < 2 { 80.0 } else { 0.0 };
-            machine
-                .gpu(index, flat(level))
-                .vram(index, 10.0 * level, A10G_MIB)
-        },
-    );
+            machine.gpu(index, flat(level)).vram(index, 10.0 * level, A10G_MIB)
+        });
     let judged = judge(machine);
     let finding = judged.finding("unused-gpus").expect("a finding");
     assert_eq!(finding.evidence()[0].observed, 6.0);
@@ -263,12 +244,7 @@ fn off_hours_fires_and_saves_the_share_of_the_week() {
     // 168 hours less ten on each of five days.
     assert_decisive(
         finding,
-        &Decisive {
-            observed: 118.0,
-            comparator: Comparator::AtLeast,
-            threshold: 2.0,
-            unit: "h",
-        },
+        &Decisive { observed: 118.0, comparator: Comparator::AtLeast, threshold: 2.0, unit: "h" },
     );
     assert_eq!(further(finding), [0.0], "largest maximum in these hours");
     assert_eq!(
@@ -308,9 +284,7 @@ fn shareable_gpu_fires_and_frees_an_instance() {
     assert_eq!(finding.confidence, Confidence::Derived);
     let steps = &finding.recommendation.steps;
     assert!(
-        steps
-            .iter()
-            .any(|step| step.contains("24 × 3g.20gb, at most 2 per card")),
+        steps.iter().any(|step| step.contains("24 × 3g.20gb, at most 2 per card")),
         "{steps:?}"
     );
 }
@@ -337,19 +311,13 @@ fn stopped_with_storage_fires_and_adds_up_what_stands() {
     assert_eq!(finding.confidence, Confidence::Measured);
     assert_eq!(planned(&audit), [ActionKind::Release]);
     assert_eq!(total(audit.totals.monthly_cost), Some(decimal("53.65")));
-    assert_eq!(
-        total(audit.totals.planned_monthly_cost),
-        Some(decimal("30.00"))
-    );
+    assert_eq!(total(audit.totals.planned_monthly_cost), Some(decimal("30.00")));
     assert_eq!(total(audit.totals.monthly_waste), Some(decimal("23.65")));
     assert_eq!(total(audit.totals.monthly_optimization), Some(decimal("0")));
     let action = &audit.workloads[0].actions[0];
     assert_eq!(total(action.snapshots()), Some(decimal("30.00")));
     let caveats = &finding.recommendation.caveats;
-    assert!(
-        caveats[0].contains("net of $30.00 per month"),
-        "{caveats:?}"
-    );
+    assert!(caveats[0].contains("net of $30.00 per month"), "{caveats:?}");
     assert_eq!(action.caveats(), caveats);
 }
 
@@ -359,12 +327,7 @@ fn underutilized_gpu_fires_between_its_two_borders() {
     let finding = only(&audit, "underutilized-gpu");
     assert_decisive(
         finding,
-        &Decisive {
-            observed: 40.0,
-            comparator: Comparator::LessThan,
-            threshold: 60.0,
-            unit: "%",
-        },
+        &Decisive { observed: 40.0, comparator: Comparator::LessThan, threshold: 60.0, unit: "%" },
     );
     assert_eq!(further(finding), [40.0]);
     assert_eq!(finding.evidence()[1].threshold, 25.0);
@@ -383,22 +346,14 @@ fn unused_gpus_fires_and_counts_them() {
     let finding = only(&audit, "unused-gpus");
     assert_decisive(
         finding,
-        &Decisive {
-            observed: 3.0,
-            comparator: Comparator::AtLeast,
-            threshold: 1.0,
-            unit: "GPUs",
-        },
+        &Decisive { observed: 3.0, comparator: Comparator::AtLeast, threshold: 1.0, unit: "GPUs" },
     );
     assert_eq!(further(finding), [0.0], "largest p99 of the unused");
     // p3 is no longer launched. An L40S at 864 GB/s would be 80 × 900 / 864 =
     // 83% busy, too much for what may be a service; an RTX PRO 6000 is next:
     // (12.24 − 3.36312) × 730 = 6 480.1224.
     assert_eq!(finding.recommendation.to, "1 × g7e.2xlarge");
-    assert_eq!(
-        finding.recommendation.action,
-        "right-size to RTX PRO 6000 GPUs"
-    );
+    assert_eq!(finding.recommendation.action, "right-size to RTX PRO 6000 GPUs");
     assert_eq!(dollars(finding), Some(decimal("6480.12")));
     assert_eq!(audit.funnel.total_gpus, 4);
     assert_eq!(audit.funnel.active_gpus, 1);
@@ -450,10 +405,7 @@ fn what_fires_has_evidence_that_holds_and_the_severity_of_its_rule() {
         }
         assert!(!finding.recommendation.steps.is_empty(), "{}", meta.id);
     }
-    assert_eq!(
-        only(&audit_of("idle-gpu", "fires"), "idle-gpu").severity,
-        Severity::Critical
-    );
+    assert_eq!(only(&audit_of("idle-gpu", "fires"), "idle-gpu").severity, Severity::Critical);
 }
 
 #[test]
@@ -476,11 +428,7 @@ fn a_rule_without_its_data_is_silent_and_says_so() {
         ("off-hours", "hourly GPU utilization maxima", "not reported"),
         ("overprovisioned-gpu", "GPU utilization", "coverage 39%"),
         ("power-near-limit", "gpu_power_draw", "not reported"),
-        (
-            "saturated-gpu",
-            "GPU utilization",
-            "no utilization of a whole",
-        ),
+        ("saturated-gpu", "GPU utilization", "no utilization of a whole"),
         ("shareable-gpu", "VRAM use", "not reported"),
         ("stalled-gpu", "gpu_sm_activity", "not reported"),
         ("steady-on-demand", "price", "no price for"),
@@ -508,11 +456,7 @@ fn storage_of_unknown_size_has_no_dollars_and_is_named() {
     assert_eq!(planned(&audit), []);
     assert_eq!(total(audit.totals.monthly_waste), None, "not known to be 0");
     assert_eq!(audit.totals.unpriced_instances, 1);
-    let gap = audit
-        .gaps
-        .iter()
-        .find(|gap| gap.what == GapSubject::StoragePrice)
-        .expect("a gap");
+    let gap = audit.gaps.iter().find(|gap| gap.what == GapSubject::StoragePrice).expect("a gap");
     assert!(gap.reason.contains("vol-unread"), "{}", gap.reason);
     assert!(gap.reason.contains("no price for"), "{}", gap.reason);
 }

@@ -33,11 +33,7 @@ fn no_promise_keeps_a_machine_that_stays_oversized() {
     // 6,048.84, though three years of the p4d paid at once are 5,956.11 per month.
     let busy = Machine::new("i-1", "p4d.24xlarge").cpu(flat(10.0));
     let eight = (0..8).fold(busy, |machine, gpu| {
-        let (percent, vram) = if gpu < 2 {
-            (70.0, 30_000.0)
-        } else {
-            (0.0, 100.0)
-        };
+        let (percent, vram) = if gpu < 2 { (70.0, 30_000.0) } else { (0.0, 100.0) };
         machine.gpu(gpu, flat(percent)).vram(gpu, vram, 40_960.0)
     });
     let audit = audit(&estate(vec![eight]), &Policy::default(), Risk::High);
@@ -57,23 +53,12 @@ fn a_busy_gpu_leaves_an_oversized_host() {
     for percent in [59.9, 60.0, 65.0] {
         let judged = judge(oversized(percent));
         let workload = judged.workload();
-        assert_eq!(
-            target(workload),
-            Some(("g5.2xlarge".to_owned(), 1)),
-            "{percent}"
-        );
+        assert_eq!(target(workload), Some(("g5.2xlarge".to_owned(), 1)), "{percent}");
         // (4.096 − 1.212) × 730.
         let proposal = workload.proposals.rightsize().expect("a move");
-        assert_eq!(
-            proposal.action.monthly_savings().amount().to_string(),
-            "2105.32"
-        );
+        assert_eq!(proposal.action.monthly_savings().amount().to_string(), "2105.32");
         let kinds = judged.actions();
-        assert_eq!(
-            kinds,
-            [ActionKind::Rightsize, ActionKind::Commit],
-            "{percent}"
-        );
+        assert_eq!(kinds, [ActionKind::Rightsize, ActionKind::Commit], "{percent}");
     }
     // What uses its host stays: 64 × 60% × 1.2 = 46.1 vCPUs.
     let busy = Machine::new("i-1", "g5.16xlarge")
@@ -86,9 +71,7 @@ fn a_busy_gpu_leaves_an_oversized_host() {
 /// Six g5.xlarge at 15%, with 20 700 of 23 028 MiB in use.
 fn engines(kind: Option<&str>) -> Vec<Machine> {
     let machine = |number: u32| {
-        let mut replica = g5(&format!("i-{number}"))
-            .gpu(0, flat(15.0))
-            .vram(0, 20_700.0, A10G_MIB);
+        let mut replica = g5(&format!("i-{number}")).gpu(0, flat(15.0)).vram(0, 20_700.0, A10G_MIB);
         replica.instance.auto_scaling_group = Some("chat".to_owned());
         match kind {
             Some(kind) => replica.tag("gpucost:kind", kind),
@@ -102,17 +85,11 @@ fn engines(kind: Option<&str>) -> Vec<Machine> {
 fn memory_that_an_engine_reserves_is_no_need() {
     // 6 × 15 / 80 = 1.125: two replicas, on the same card.
     let serving = audited(&estate(engines(Some("serving"))));
-    assert_eq!(
-        target(&serving.workloads[0]),
-        Some(("g5.xlarge".to_owned(), 2))
-    );
+    assert_eq!(target(&serving.workloads[0]), Some(("g5.xlarge".to_owned(), 2)));
     assert!(steps(&serving, "overprovisioned-gpu").contains("gpucost:vram=8GiB"));
     // A group alone proves nothing: as many, on cards with no less memory.
     let undeclared = audited(&estate(engines(None)));
-    assert_eq!(
-        target(&undeclared.workloads[0]),
-        Some(("g6.xlarge".to_owned(), 6))
-    );
+    assert_eq!(target(&undeclared.workloads[0]), Some(("g6.xlarge".to_owned(), 6)));
     let told = steps(&undeclared, "overprovisioned-gpu");
     assert!(told.contains("vllm:kv_cache_usage_perc"), "{told}");
     // Stated, the need is 8 × 1.2 = 9.6 GiB, and nothing hides it.
@@ -133,40 +110,18 @@ fn memory_that_varies_or_leaves_room_is_not_reserved() {
             .gpu(0, flat(15.0))
             .series(used, Statistic::Average, Some(0), level)
             .series(used, Statistic::Maximum, Some(0), level)
-            .series(
-                Metric::GpuMemoryTotal,
-                Statistic::Maximum,
-                Some(0),
-                flat(A10G_MIB),
-            );
+            .series(Metric::GpuMemoryTotal, Statistic::Maximum, Some(0), flat(A10G_MIB));
         let judged = judge(machine);
-        judged
-            .workload()
-            .workload
-            .vram()
-            .expect("measured")
-            .is_reserved
+        judged.workload().workload.vram().expect("measured").is_reserved
     };
     assert!(is_reserved(|_| Some(20_700.0)));
     // Of 20 700, 2% are 414.
-    assert!(is_reserved(|period| Some(if period % 2 == 0 {
-        20_700.0
-    } else {
-        20_300.0
-    })));
-    assert!(!is_reserved(|period| Some(if period % 2 == 0 {
-        20_700.0
-    } else {
-        20_200.0
-    })));
+    assert!(is_reserved(|period| Some(if period % 2 == 0 { 20_700.0 } else { 20_300.0 })));
+    assert!(!is_reserved(|period| Some(if period % 2 == 0 { 20_700.0 } else { 20_200.0 })));
     // 19 500 are 84.7% of the card.
     assert!(!is_reserved(|_| Some(19_500.0)));
     // Restarts within a period of each day leave it reserved.
-    assert!(is_reserved(|period| Some(if period % 288 == 0 {
-        9_000.0
-    } else {
-        20_700.0
-    })));
+    assert!(is_reserved(|period| Some(if period % 288 == 0 { 9_000.0 } else { 20_700.0 })));
 }
 
 #[test]
@@ -175,9 +130,7 @@ fn equal_memory_does_not_shrink_what_trains() {
         let mut node = Machine::new(&format!("i-{number}"), "p4d.24xlarge").cpu(flat(5.0));
         node.instance.auto_scaling_group = Some("nodes".to_owned());
         let node = node.tag("gpucost:kind", kind);
-        (0..8).fold(node, |node, index| {
-            node.gpu(index, flat(20.0)).vram(index, 37_000.0, 40_960.0)
-        })
+        (0..8).fold(node, |node, index| node.gpu(index, flat(20.0)).vram(index, 37_000.0, 40_960.0))
     };
     let of = |kind: &str| {
         let machines = (1..=5).map(|number| machine(number, kind));
@@ -212,12 +165,7 @@ fn what_cannot_shrink_may_be_committed_to_for_a_year() {
     let committing = used.workload().proposals.committing();
     assert!(!committing.expect("a commitment").one_year_only);
     // What a smaller type would hold is committed to on that.
-    assert!(
-        !judge(oversized(10.0))
-            .workload()
-            .proposals
-            .nothing_less_would_do
-    );
+    assert!(!judge(oversized(10.0)).workload().proposals.nothing_less_would_do);
 }
 
 /// Four models, one on each A10G, of which one is busy: it has no room on a slower card, whatever
@@ -228,10 +176,8 @@ fn the_busiest_of_independent_gpus_decides() {
         .tag("gpucost:kind", "serving")
         .tag("gpucost:gpus", "independent")
         .cpu(flat(5.0));
-    let machine = [95.0, 6.0, 6.0, 6.0]
-        .into_iter()
-        .zip(0..)
-        .fold(machine, |machine, (level, gpu)| {
+    let machine =
+        [95.0, 6.0, 6.0, 6.0].into_iter().zip(0..).fold(machine, |machine, (level, gpu)| {
             machine.gpu(gpu, flat(level)).vram(gpu, 9_000.0, A10G_MIB)
         });
     let report = audit(&estate(vec![machine]), &Policy::default(), Risk::Medium);

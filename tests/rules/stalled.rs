@@ -8,10 +8,12 @@ use gpucost::domain::{ActionKind, FindingKind, Metric, Statistic};
 fn drawing(machine: Machine, gpus: u16, percent: f64, watts: f64) -> Machine {
     (0..gpus).fold(machine, |machine, gpu| {
         let draw = Metric::GpuPowerDraw;
-        machine
-            .gpu(gpu, flat(percent))
-            .vram(gpu, 12_000.0, A10G_MIB)
-            .series(draw, Statistic::Average, Some(gpu), flat(watts))
+        machine.gpu(gpu, flat(percent)).vram(gpu, 12_000.0, A10G_MIB).series(
+            draw,
+            Statistic::Average,
+            Some(gpu),
+            flat(watts),
+        )
     })
 }
 
@@ -46,11 +48,7 @@ fn power_and_utilization_have_each_a_border() {
         (60.0, 62.0, "well-utilized/stalled"),
         (59.9, 62.0, "underutilized/steady"),
     ] {
-        assert_eq!(
-            judged(percent, watts).verdict(),
-            verdict,
-            "{percent}% at {watts} W"
-        );
+        assert_eq!(judged(percent, watts).verdict(), verdict, "{percent}% at {watts} W");
     }
 }
 
@@ -62,9 +60,7 @@ fn every_gpu_must_draw_little() {
     let is_last =
         |gpu: Option<u16>, metric: Metric| gpu == Some(3) && metric == Metric::GpuPowerDraw;
     let mut unmeasured = machine;
-    unmeasured
-        .series
-        .retain(|series| !is_last(series.gpu, series.metric));
+    unmeasured.series.retain(|series| !is_last(series.gpu, series.metric));
     assert_eq!(judge(unmeasured).verdict(), "well-utilized/saturated");
 }
 
@@ -72,10 +68,12 @@ fn every_gpu_must_draw_little() {
 fn active(machine: Machine, gpus: u16, percent: f64, sm: f64) -> Machine {
     (0..gpus).fold(machine, |machine, gpu| {
         let metric = Metric::GpuSmActivity;
-        machine
-            .gpu(gpu, flat(percent))
-            .vram(gpu, 12_000.0, A10G_MIB)
-            .series(metric, Statistic::Average, Some(gpu), flat(sm))
+        machine.gpu(gpu, flat(percent)).vram(gpu, 12_000.0, A10G_MIB).series(
+            metric,
+            Statistic::Average,
+            Some(gpu),
+            flat(sm),
+        )
     })
 }
 
@@ -96,11 +94,7 @@ fn busy_gpus_whose_multiprocessors_do_nothing_are_stalled() {
         (59.9, 4.9, "underutilized/steady"),
     ] {
         let machine = active(g5("i-1"), 1, percent, sm);
-        assert_eq!(
-            judge(machine.clone()).verdict(),
-            verdict,
-            "{percent}% at {sm}%"
-        );
+        assert_eq!(judge(machine.clone()).verdict(), verdict, "{percent}% at {sm}%");
         assert!(!misses_a_sign(machine), "{percent}% at {sm}%");
     }
     // Of 4,032 periods 201 are 4.99%: the 95th percentile is in the others.
@@ -120,12 +114,7 @@ fn busy_gpus_whose_multiprocessors_do_nothing_are_stalled() {
     assert!(finding.title.ends_with(title), "{}", finding.title);
     assert_eq!((dollars(finding), judged.actions().len()), (None, 0));
     // The idle draw of a V100 is not known, and the activity does not need it.
-    let unknown = active(
-        Machine::new("i-1", "p3.2xlarge").cpu(flat(4.0)),
-        1,
-        98.0,
-        2.0,
-    );
+    let unknown = active(Machine::new("i-1", "p3.2xlarge").cpu(flat(4.0)), 1, 98.0, 2.0);
     assert_eq!(judge(unknown).verdict(), "well-utilized/stalled");
 }
 
@@ -139,17 +128,11 @@ fn either_sign_is_enough_and_each_is_of_every_gpu() {
     assert_eq!(both(280.0, 2.0), "well-utilized/stalled");
     assert_eq!(both(62.0, 80.0), "well-utilized/stalled");
     assert_eq!(both(280.0, 80.0), "well-utilized/saturated");
-    let mut four = active(
-        Machine::new("i-1", "g5.12xlarge").cpu(flat(4.0)),
-        4,
-        98.0,
-        2.0,
-    );
+    let mut four = active(Machine::new("i-1", "g5.12xlarge").cpu(flat(4.0)), 4, 98.0, 2.0);
     assert_eq!(judge(four.clone()).verdict(), "well-utilized/stalled");
     let is_last =
         |gpu: Option<u16>, metric: Metric| gpu == Some(3) && metric == Metric::GpuSmActivity;
-    four.series
-        .retain(|series| !is_last(series.gpu, series.metric));
+    four.series.retain(|series| !is_last(series.gpu, series.metric));
     assert_eq!(judge(four.clone()).verdict(), "well-utilized/saturated");
     assert!(misses_a_sign(four));
 }
@@ -178,12 +161,7 @@ fn nothing_is_bought_for_what_is_stalled_and_its_peer_is_judged_by_itself() {
 fn nothing_is_bought_where_the_power_of_one_gpu_is_missing_and_the_others_rest() {
     // 98% on each of four; the watts of the first three at the idle draw, or at work.
     let bought = |watts: f64, fourth: bool| {
-        let four = drawing(
-            Machine::new("i-1", "g5.12xlarge").cpu(flat(60.0)),
-            4,
-            98.0,
-            watts,
-        );
+        let four = drawing(Machine::new("i-1", "g5.12xlarge").cpu(flat(60.0)), 4, 98.0, watts);
         let mut estate = estate(vec![four]);
         let is_fourth = |gpu: Option<u16>| gpu == Some(3);
         estate.metrics.retain(|series| {

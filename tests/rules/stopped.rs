@@ -26,10 +26,8 @@ fn with_volume(mut machine: Machine, volume_type: Option<&str>, size_gib: Option
 fn stopped_for(id: &str, hours: i64) -> Machine {
     let mut machine = with_volume(stopped(id), Some("gp3"), Some(500));
     let when = as_of() - SignedDuration::from_hours(hours);
-    machine.instance.state_transition_reason = Some(format!(
-        "User initiated ({})",
-        when.strftime("%Y-%m-%d %H:%M:%S GMT")
-    ));
+    machine.instance.state_transition_reason =
+        Some(format!("User initiated ({})", when.strftime("%Y-%m-%d %H:%M:%S GMT")));
     machine
 }
 
@@ -48,10 +46,7 @@ fn storage_of_a_box_that_stopped_this_week_is_nobodys_waste() {
         assert_eq!(workload(&audit).actions, [], "{hours}");
         // 500 × 0.08, waste or not.
         assert_eq!(
-            workload(&audit)
-                .workload
-                .monthly_cost()
-                .map(|cost| cost.amount()),
+            workload(&audit).workload.monthly_cost().map(|cost| cost.amount()),
             Some(decimal("40.00"))
         );
     }
@@ -59,10 +54,7 @@ fn storage_of_a_box_that_stopped_this_week_is_nobodys_waste() {
     let finding = only(&audit, "stopped-with-storage");
     assert_eq!(finding.confidence, Confidence::Measured);
     assert_eq!(workload(&audit).actions.len(), 1);
-    let patient = Policy {
-        idle_min_days: 8.0,
-        ..Policy::default()
-    };
+    let patient = Policy { idle_min_days: 8.0, ..Policy::default() };
     let estate = estate(vec![stopped_for("i-1", 7 * 24)]);
     let audit = gpucost::analysis::audit(&estate, &patient, Risk::Medium);
     assert!(of(&audit, "stopped-with-storage").is_empty());
@@ -76,10 +68,7 @@ fn a_box_that_stopped_lately_costs_as_it_ran() {
     let audit = audited(&estate(vec![stopped_for("i-1", 72)]));
     let row = &workload(&audit).workload;
     assert!(row.key.running);
-    assert_eq!(
-        row.monthly_cost().map(|cost| cost.amount()),
-        Some(decimal("695.17"))
-    );
+    assert_eq!(row.monthly_cost().map(|cost| cost.amount()), Some(decimal("695.17")));
     assert_eq!(audit.totals.stopped_instances, 1);
 }
 
@@ -116,9 +105,7 @@ fn a_partly_priced_box_counts_with_its_priced_part_and_names_the_rest() {
     let mut machine = with_volume(stopped("i-1"), Some("gp3"), Some(100));
     machine = with_volume(machine, Some("unheard-of"), Some(1_000));
     machine = with_volume(machine, Some("gp3"), None);
-    machine.instance.addresses.push(Address {
-        id: "eipalloc-1".to_owned(),
-    });
+    machine.instance.addresses.push(Address { id: "eipalloc-1".to_owned() });
     let audit = audited(&estate(vec![machine]));
     let finding = only(&audit, "stopped-with-storage");
     assert_eq!(
@@ -128,10 +115,7 @@ fn a_partly_priced_box_counts_with_its_priced_part_and_names_the_rest() {
     // 100 × 0.08 + 730 × 0.005 = 8.00 + 3.65, less 100 × 0.05 for a snapshot of the one
     // volume that has a price.
     let saved_in_all = decimal("6.65");
-    assert_eq!(
-        finding.monthly_savings.map(|saved| saved.amount()),
-        Some(saved_in_all)
-    );
+    assert_eq!(finding.monthly_savings.map(|saved| saved.amount()), Some(saved_in_all));
     assert_eq!(audit.totals.unpriced_instances, 1);
     let [action] = workload(&audit).actions.as_slice() else {
         panic!("one action");
@@ -153,19 +137,14 @@ fn volumes_of_unknown_size_have_no_gib() {
     let machine = with_volume(stopped("i-1"), Some("gp3"), None);
     let audit = audited(&estate(vec![with_volume(machine, None, None)]));
     let finding = only(&audit, "stopped-with-storage");
-    assert_eq!(
-        finding.title,
-        "stopped g5.2xlarge still has 2 volumes of unknown size"
-    );
+    assert_eq!(finding.title, "stopped g5.2xlarge still has 2 volumes of unknown size");
     assert_eq!(workload(&audit).workload.monthly_cost(), None);
 }
 
 #[test]
 fn an_address_alone_is_named() {
     let mut machine = stopped("i-1");
-    machine.instance.addresses.push(Address {
-        id: "eipalloc-1".to_owned(),
-    });
+    machine.instance.addresses.push(Address { id: "eipalloc-1".to_owned() });
     let audit = audited(&estate(vec![machine]));
     let finding = only(&audit, "stopped-with-storage");
     assert_eq!(finding.title, "stopped g5.2xlarge still has 1 address");
@@ -178,10 +157,7 @@ fn nothing_attached_is_known_to_cost_nothing() {
         machine.instance.region = region.to_owned();
         let audit = audited(&estate(vec![machine]));
         let cost = workload(&audit).workload.monthly_cost().expect("known");
-        assert_eq!(
-            (cost.amount(), cost.currency().code()),
-            (decimal("0"), currency)
-        );
+        assert_eq!((cost.amount(), cost.currency().code()), (decimal("0"), currency));
         assert_eq!(audit.totals.unpriced_instances, 0);
         assert!(audit.findings.is_empty());
     }

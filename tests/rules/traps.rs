@@ -13,9 +13,8 @@ use gpucost::domain::{
 
 #[test]
 fn saturated_hours_under_a_low_mean_are_no_evidence_of_a_low_p95() {
-    let machine = g5("i-1")
-        .gpu(0, split(PERIODS * 12 / 100, 100.0, 0.0))
-        .vram(0, 9_211.2, A10G_MIB);
+    let machine =
+        g5("i-1").gpu(0, split(PERIODS * 12 / 100, 100.0, 0.0)).vram(0, 9_211.2, A10G_MIB);
     let judged = judge(machine);
     let finding = judged.finding("overprovisioned-gpu").expect("a finding");
     for evidence in finding.evidence() {
@@ -55,9 +54,7 @@ fn power_of_two_days_calls_nothing_idle() {
 fn evidence_of_an_address_alone_holds() {
     let mut machine = Machine::new("i-1", "g5.xlarge");
     machine.instance.state = InstanceState::Stopped;
-    machine.instance.addresses.push(Address {
-        id: "eipalloc-1".to_owned(),
-    });
+    machine.instance.addresses.push(Address { id: "eipalloc-1".to_owned() });
     let judged = judge(machine);
     let finding = judged.finding("stopped-with-storage").expect("a finding");
     assert!(holds(&finding.evidence()[0]), "{:?}", finding.evidence());
@@ -73,11 +70,8 @@ fn storage_of_unknown_size_is_a_gap_and_no_finding_of_zero_gib() {
 
 #[test]
 fn an_unknown_cpu_need_names_no_smaller_type() {
-    let judged = judge(
-        Machine::new("i-1", "g5.16xlarge")
-            .gpu(0, flat(12.0))
-            .vram(0, 1_000.0, A10G_MIB),
-    );
+    let judged =
+        judge(Machine::new("i-1", "g5.16xlarge").gpu(0, flat(12.0)).vram(0, 1_000.0, A10G_MIB));
     assert_eq!(judged.actions(), []);
 }
 
@@ -97,29 +91,19 @@ fn decimal_readings_stay_exact() {
     assert_eq!(halves.verdict(), "underutilized/steady");
     let observed = |percent: f64| {
         let judged = judge(g5("i-1").gpu(0, flat(percent)));
-        judged
-            .finding("overprovisioned-gpu")
-            .expect("a finding")
-            .evidence()[0]
-            .observed
+        judged.finding("overprovisioned-gpu").expect("a finding").evidence()[0].observed
     };
-    assert!(
-        (observed(24.99) - 24.99).abs() < 1e-9,
-        "{}",
-        observed(24.99)
-    );
+    assert!((observed(24.99) - 24.99).abs() < 1e-9, "{}", observed(24.99));
 }
 
 #[test]
 fn the_order_of_series_with_decimals_changes_nothing() {
-    let machine = (0..4).fold(
-        Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)),
-        |machine, index| {
+    let machine =
+        (0..4).fold(Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)), |machine, index| {
             machine.gpu(index, move |period| {
                 Some(f64::from((period * 37 + u32::from(index) * 613) % 1_000) / 10.0)
             })
-        },
-    );
+        });
     let fleet = estate(vec![machine]);
     let mut reversed = fleet.clone();
     reversed.metrics.reverse();
@@ -129,15 +113,9 @@ fn the_order_of_series_with_decimals_changes_nothing() {
 #[test]
 fn a_guessed_kind_is_a_heuristic_and_a_declared_one_derived() {
     let serving = |name: &str, value: &str| {
-        let machine = g5("i-1")
-            .tag(name, value)
-            .gpu(0, flat(92.0))
-            .vram(0, 9_211.2, A10G_MIB);
+        let machine = g5("i-1").tag(name, value).gpu(0, flat(92.0)).vram(0, 9_211.2, A10G_MIB);
         let judged = judge(machine);
-        judged
-            .finding("saturated-gpu")
-            .expect("a finding")
-            .confidence
+        judged.finding("saturated-gpu").expect("a finding").confidence
     };
     assert_eq!(serving("Name", "chat-serving"), Confidence::Heuristic);
     assert_eq!(serving("gpucost:kind", "serving"), Confidence::Derived);
@@ -146,31 +124,24 @@ fn a_guessed_kind_is_a_heuristic_and_a_declared_one_derived() {
 #[test]
 fn two_series_of_one_gpu_are_one_gpu() {
     // One of four GPUs reports, twice: less than half of them.
-    let machine = Machine::new("i-1", "g5.12xlarge")
-        .cpu(flat(5.0))
-        .gpu(0, flat(80.0))
-        .gpu(0, flat(80.0));
+    let machine =
+        Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)).gpu(0, flat(80.0)).gpu(0, flat(80.0));
     assert_eq!(judge(machine).verdict(), "insufficient-data/-");
 }
 
 #[test]
 fn gpus_that_report_nothing_are_not_idle() {
-    let machine = (0..2).fold(
-        Machine::new("i-1", "g5.12xlarge").cpu(flat(90.0)),
-        |machine, index| machine.gpu(index, flat(0.0)).vram(index, 3.0, A10G_MIB),
-    );
+    let machine = (0..2)
+        .fold(Machine::new("i-1", "g5.12xlarge").cpu(flat(90.0)), |machine, index| {
+            machine.gpu(index, flat(0.0)).vram(index, 3.0, A10G_MIB)
+        });
     assert_eq!(judge(machine).actions(), []);
 }
 
 #[test]
 fn the_gap_about_maxima_names_the_idle_rules() {
     let machine = g5("i-1")
-        .series(
-            Metric::GpuUtilization,
-            Statistic::Average,
-            Some(0),
-            flat(0.0),
-        )
+        .series(Metric::GpuUtilization, Statistic::Average, Some(0), flat(0.0))
         .vram(0, 460.56, A10G_MIB);
     let audit = audited(&estate(vec![machine]));
     for rule in ["idle-gpu", "idle-held-gpu"] {
@@ -187,9 +158,7 @@ fn the_gap_about_memory_names_the_idle_rule_too() {
 #[test]
 fn gpus_of_unknown_allocation_are_counted_as_such() {
     let machine = (1..4).fold(
-        Machine::new("i-1", "g5.12xlarge")
-            .cpu(flat(5.0))
-            .gpu(0, flat(40.0)),
+        Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)).gpu(0, flat(40.0)),
         |machine, gpu| machine.gpu(gpu, flat(0.0)),
     );
     let funnel = audited(&estate(vec![machine.vram(1, 3.0, A10G_MIB)])).funnel;
@@ -258,20 +227,12 @@ fn an_unpriced_workload_is_one_gap_with_a_hint_that_applies() {
         (in_region(busy().tag("gpucost:ignore", "demo")), false),
     ] {
         let audit = audited(&estate(vec![machine]));
-        let prices: Vec<_> = audit
-            .gaps
-            .iter()
-            .filter(|g| g.what == GapSubject::Price)
-            .collect();
+        let prices: Vec<_> = audit.gaps.iter().filter(|g| g.what == GapSubject::Price).collect();
         let [gap] = prices.as_slice() else {
             panic!("one gap: {prices:?}");
         };
         let reason = "no price for g5.xlarge mars-1 linux shared on-demand: unpriced";
-        let silent = if silences {
-            "; silent: off-hours, steady-on-demand"
-        } else {
-            ""
-        };
+        let silent = if silences { "; silent: off-hours, steady-on-demand" } else { "" };
         assert_eq!(gap.reason, format!("{reason}{silent}"));
         // The estate was recorded: nobody can be asked any more.
         assert!(!gap.hint.contains("--offline"), "{}", gap.hint);

@@ -11,9 +11,7 @@ use rust_decimal::Decimal;
 
 /// A g5.2xlarge whose GPU does nothing and holds 2% of its memory. 1.212 × 730 = 884.76.
 fn idle(id: &str) -> Machine {
-    Machine::new(id, "g5.2xlarge")
-        .gpu(0, flat(0.0))
-        .vram(0, 460.0, A10G_MIB)
+    Machine::new(id, "g5.2xlarge").gpu(0, flat(0.0)).vram(0, 460.0, A10G_MIB)
 }
 
 fn at(risk: Risk, machines: Vec<Machine>) -> Audit {
@@ -28,12 +26,7 @@ fn only(audit: &Audit) -> &Action {
 }
 
 fn waste(audit: &Audit) -> String {
-    audit
-        .totals
-        .monthly_waste
-        .expect("priced")
-        .amount()
-        .to_string()
+    audit.totals.monthly_waste.expect("priced").amount().to_string()
 }
 
 #[test]
@@ -55,11 +48,7 @@ fn a_busy_cpu_forbids_the_stop_and_leads_to_a_type_without_a_gpu() {
     assert_eq!(finding.kind, FindingKind::Optimization);
     assert_eq!(dollars(finding), Some(decimal("636.56")));
     assert_eq!(finding.recommendation.to, "1 × c6i.2xlarge");
-    assert!(
-        finding.title.contains("CPU works at 55.0%"),
-        "{}",
-        finding.title
-    );
+    assert!(finding.title.contains("CPU works at 55.0%"), "{}", finding.title);
     let low = at(Risk::Low, vec![idle("i-1").cpu(flat(55.0))]);
     assert!(low.workloads[0].actions.is_empty());
 }
@@ -95,11 +84,7 @@ fn a_sign_of_use_stands_first_and_makes_a_stop_no_waste() {
     assert_eq!(finding.confidence, Confidence::Derived);
     assert_eq!(finding.kind, FindingKind::Optimization);
     // It is more risk than `low` accepts.
-    assert!(
-        at(Risk::Low, vec![machine()]).workloads[0]
-            .actions
-            .is_empty()
-    );
+    assert!(at(Risk::Low, vec![machine()]).workloads[0].actions.is_empty());
     // Twelve of 4,032 periods are a p95 of 2%, and a maximum of 80%.
     let once = |period: u32| Some(if period < 12 { 80.0 } else { 2.0 });
     let audit = at(Risk::Medium, vec![idle("i-1").cpu(once)]);
@@ -110,11 +95,9 @@ fn a_sign_of_use_stands_first_and_makes_a_stop_no_waste() {
 fn traffic_and_a_missing_cpu_weaken_a_stop_too() {
     let talks = |bytes: f64| {
         let machine = idle("i-1").cpu(flat(2.0));
-        [Metric::NetworkIn, Metric::NetworkOut]
-            .into_iter()
-            .fold(machine, |machine, metric| {
-                machine.series(metric, Statistic::Sum, None, flat(bytes))
-            })
+        [Metric::NetworkIn, Metric::NetworkOut].into_iter().fold(machine, |machine, metric| {
+            machine.series(metric, Statistic::Sum, None, flat(bytes))
+        })
     };
     // 2 × 100,000 × 288 = 57.6 MB a day, and 2 × 8,000 × 288 = 4.608 MB.
     let audit = at(Risk::Medium, vec![talks(100_000.0)]);
@@ -125,16 +108,10 @@ fn traffic_and_a_missing_cpu_weaken_a_stop_too() {
     );
     assert_eq!((action.risk(), waste(&audit).as_str()), (Risk::Medium, "0"));
     let audit = at(Risk::Medium, vec![talks(8_000.0)]);
-    assert_eq!(
-        (only(&audit).risk(), waste(&audit).as_str()),
-        (Risk::Low, "884.76")
-    );
+    assert_eq!((only(&audit).risk(), waste(&audit).as_str()), (Risk::Low, "884.76"));
     let audit = at(Risk::Medium, vec![idle("i-1")]);
     let action = only(&audit);
-    assert_eq!(
-        action.caveats()[0],
-        "CPU was not measured on i-1: check what runs there"
-    );
+    assert_eq!(action.caveats()[0], "CPU was not measured on i-1: check what runs there");
     assert_eq!((action.risk(), waste(&audit).as_str()), (Risk::Medium, "0"));
 }
 
@@ -143,12 +120,12 @@ fn a_network_that_is_not_measured_weakens_a_stop_as_a_missing_cpu_does() {
     let quiet = |cpu: f64| idle("i-1").cpu(flat(cpu)).without_network();
     let counted = |machine: Machine, periods: [u32; 2]| {
         let metrics = [Metric::NetworkIn, Metric::NetworkOut].into_iter();
-        metrics
-            .zip(periods)
-            .filter(|(_, periods)| *periods > 0)
-            .fold(machine, |machine, (metric, periods)| {
+        metrics.zip(periods).filter(|(_, periods)| *periods > 0).fold(
+            machine,
+            |machine, (metric, periods)| {
                 machine.series(metric, Statistic::Sum, None, first(periods, 8_000.0))
-            })
+            },
+        )
     };
     let said = |machine: Machine| {
         let audit = at(Risk::Medium, vec![machine]);
@@ -191,16 +168,14 @@ fn a_network_that_is_not_measured_weakens_a_stop_as_a_missing_cpu_does() {
 fn power_that_is_missing_beside_that_of_others_weakens_a_stop() {
     let said = |periods: [u32; 4]| {
         let machine = Machine::new("i-1", "g5.12xlarge").cpu(flat(2.0));
-        let machine = (0..4)
-            .zip(periods)
-            .fold(machine, |machine, (gpu, periods)| {
-                let machine = machine.gpu(gpu, flat(0.0)).vram(gpu, 460.0, A10G_MIB);
-                let (metric, statistic) = (Metric::GpuPowerDraw, Statistic::Average);
-                match periods {
-                    0 => machine,
-                    _ => machine.series(metric, statistic, Some(gpu), first(periods, 60.0)),
-                }
-            });
+        let machine = (0..4).zip(periods).fold(machine, |machine, (gpu, periods)| {
+            let machine = machine.gpu(gpu, flat(0.0)).vram(gpu, 460.0, A10G_MIB);
+            let (metric, statistic) = (Metric::GpuPowerDraw, Statistic::Average);
+            match periods {
+                0 => machine,
+                _ => machine.series(metric, statistic, Some(gpu), first(periods, 60.0)),
+            }
+        });
         let audit = at(Risk::Medium, vec![machine]);
         let action = only(&audit);
         assert_eq!(action.kind(), ActionKind::Stop);
@@ -227,10 +202,7 @@ fn power_that_is_missing_beside_that_of_others_weakens_a_stop() {
 fn neither_cpu_nor_network_measured_is_a_stop_without_waste() {
     let audit = at(Risk::Medium, vec![idle("i-1").without_network()]);
     let action = only(&audit);
-    assert_eq!(
-        (action.kind(), action.risk()),
-        (ActionKind::Stop, Risk::Medium)
-    );
+    assert_eq!((action.kind(), action.risk()), (ActionKind::Stop, Risk::Medium));
     assert_eq!(action.monthly_savings().amount(), decimal("884.76"));
     assert_eq!(action.certain().amount(), decimal("0"));
     assert_eq!(
@@ -297,17 +269,10 @@ fn members_are_stopped_by_their_own_signs() {
     assert_eq!(medium.certain().amount(), decimal("1468.76"));
     assert_eq!(medium.risk(), Risk::Medium);
     assert!(medium.caveats()[0].starts_with("CPU reached 7.0% on i-3 ("));
-    assert!(
-        medium.detail().contains("stop 3 of 5"),
-        "{}",
-        medium.detail()
-    );
+    assert!(medium.detail().contains("stop 3 of 5"), "{}", medium.detail());
     let low = stop(&at(Risk::Low, fleet()));
     assert_eq!(low.monthly_savings().amount(), decimal("1468.76"));
-    assert_eq!(
-        (low.certain(), low.risk()),
-        (low.monthly_savings(), Risk::Low)
-    );
+    assert_eq!((low.certain(), low.risk()), (low.monthly_savings(), Risk::Low));
     assert!(low.caveats()[0].starts_with("CPU, network or power of i-3 may show use"));
 }
 

@@ -68,12 +68,7 @@ fn a_batch_between_two_measured_ones_takes_about_what_the_curve_says() {
     assert_eq!(measured.len(), 19);
     assert_eq!(
         falling,
-        [
-            "deepspeech2 1g.5gb",
-            "deepspeech2 2g.10gb",
-            "deepspeech2 3g.20gb",
-            "gnn 1g.5gb"
-        ]
+        ["deepspeech2 1g.5gb", "deepspeech2 2g.10gb", "deepspeech2 3g.20gb", "gnn 1g.5gb"]
     );
     errors.sort_by(f64::total_cmp);
     let close = errors.iter().filter(|error| **error <= 5.0).count();
@@ -100,10 +95,7 @@ fn measured_batches_of_bert_halve_its_instances() {
     };
     let measured = series(&folder);
     let steps = &measured[&("bert".to_owned(), "7g.40gb".to_owned())];
-    assert_eq!(
-        *steps,
-        BTreeMap::from([(2, 0.0472), (4, 0.0704), (6, 0.0967), (8, 0.1207)])
-    );
+    assert_eq!(*steps, BTreeMap::from([(2, 0.0472), (4, 0.0704), (6, 0.0967), (8, 0.1207)]));
     let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
     let plan = batching(BatchingRequest {
         curve: curve(steps).expect("it rises"),
@@ -126,11 +118,8 @@ fn measured_batches_of_bert_halve_its_instances() {
         by_hand.push((batch, servers));
     }
     assert_eq!(by_hand, [(1, 12), (2, 6), (4, 5), (6, 5), (8, 4)]);
-    let servers: Vec<(u32, u32)> = plan
-        .choices
-        .iter()
-        .map(|choice| (choice.limit, choice.servers))
-        .collect();
+    let servers: Vec<(u32, u32)> =
+        plan.choices.iter().map(|choice| (choice.limit, choice.servers)).collect();
     assert_eq!(servers, by_hand);
     let (single, best) = (&plan.choices[0], &plan.choices[plan.best]);
     assert_eq!((single.machines, best.limit, best.machines), (2, 8, 1));
@@ -152,9 +141,7 @@ fn arrivals() -> Option<Vec<f64>> {
     let mut reader = csv::Reader::from_path(path).expect("the requests are there");
     let seconds = |row: HashMap<String, String>| -> f64 {
         let (_, time) = row["TIMESTAMP"].split_once(' ').expect("a day and a time");
-        let parts = time
-            .split(':')
-            .map(|part| part.parse::<f64>().expect("a number"));
+        let parts = time.split(':').map(|part| part.parse::<f64>().expect("a number"));
         parts.fold(0.0, |sum, part| sum * 60.0 + part)
     };
     let rows = reader.deserialize().map(|row| row.expect("a whole row"));
@@ -165,10 +152,7 @@ fn arrivals() -> Option<Vec<f64>> {
 
 /// Llama 3.1 8B on one L40S, with prompts of 2,048 and answers of 28 tokens.
 fn computed_curve() -> ThroughputCurve {
-    let ask = ModelQuery {
-        name: Some("llama-3.1-8b".to_owned()),
-        ..ModelQuery::default()
-    };
+    let ask = ModelQuery { name: Some("llama-3.1-8b".to_owned()), ..ModelQuery::default() };
     let model = ask.model().expect("published");
     let work = Work {
         model: &model,
@@ -177,18 +161,11 @@ fn computed_curve() -> ThroughputCurve {
         input_tokens: 2_048,
         output_tokens: 28,
     };
-    let peak = Peak {
-        bytes_per_second: 864e9,
-        flops: 362e12,
-        efficiency: 0.65,
-    };
+    let peak = Peak { bytes_per_second: 864e9, flops: 362e12, efficiency: 0.65 };
     let point = |power: u32| {
         let batch: u32 = 1 << power;
         let pace = work.pace(peak, f64::from(batch));
-        CurvePoint {
-            batch,
-            items_per_second: pace.sequences_per_second(),
-        }
+        CurvePoint { batch, items_per_second: pace.sequences_per_second() }
     };
     ThroughputCurve::new((0..=6).map(point).collect()).expect("it rises")
 }
@@ -227,28 +204,21 @@ fn a_plan_for_the_mean_rate_of_real_requests_is_late() {
     let mean = arrivals.len() as f64 / span;
     let mut minutes: BTreeMap<u32, u32> = BTreeMap::new();
     for at in &arrivals {
-        *minutes
-            .entry(((at - arrivals[0]) / 60.0) as u32)
-            .or_default() += 1;
+        *minutes.entry(((at - arrivals[0]) / 60.0) as u32).or_default() += 1;
     }
     let busiest = minutes.values().copied().max().expect("a minute");
     assert_eq!((arrivals.len(), busiest), (8_819, 632));
     assert_eq!(minutes.values().min(), Some(&15));
-    for (rate, servers, computed, [half, most]) in [
-        (mean, 1, 2.693, [15.951, 67.673]),
-        (f64::from(busiest) / 60.0, 3, 3.595, [2.608, 10.460]),
-    ] {
+    for (rate, servers, computed, [half, most]) in
+        [(mean, 1, 2.693, [15.951, 67.673]), (f64::from(busiest) / 60.0, 3, 3.595, [2.608, 10.460])]
+    {
         let ask = BatchingRequest {
             curve: computed_curve(),
             requests_per_second: rate,
             max_wait_seconds: 0.05,
             target: 0.8,
             objective_seconds: None,
-            machine: Machine {
-                instance_type: None,
-                servers: 1,
-                rate: None,
-            },
+            machine: Machine { instance_type: None, servers: 1, rate: None },
             hours_per_month: Decimal::from(730),
         };
         let plan = batching(ask.clone()).expect("an answer");

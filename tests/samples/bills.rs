@@ -18,10 +18,7 @@ fn some(text: &str) -> Option<Decimal> {
 }
 
 fn bill(path: PathBuf) -> (Bill, BillFiles) {
-    let options = BillOptions {
-        tag: None,
-        currency: Some(Currency::Usd),
-    };
+    let options = BillOptions { tag: None, currency: Some(Currency::Usd) };
     let mut ledger = Ledger::new(None);
     let read = read_bill(&[path], &options, &mut |line| ledger.add(line)).expect("a bill");
     (ledger.finish().expect("small"), read)
@@ -66,10 +63,7 @@ fn the_gpus_of_a_real_bill_cost_what_it_says() {
     let [rounded] = bill.rounded.as_slice() else {
         panic!("{:?}", bill.rounded);
     };
-    assert_eq!(
-        (rounded.provider, rounded.lines),
-        (Some(Provider::Aws), 942)
-    );
+    assert_eq!((rounded.provider, rounded.lines), (Some(Provider::Aws), 942));
     assert_eq!(rounded.effective, decimal("13"));
     assert_eq!(rounded.billed, decimal("18.0066386184"));
 }
@@ -81,28 +75,13 @@ const SCENARIOS: [(&str, &str, &str, Option<&str>); 11] = [
     ("commitment_discount_purchase_scenario_1", "0", "8760", None),
     ("commitment_discount_purchase_scenario_2", "0", "3", None),
     // 4,380 at once and 0.50 an hour.
-    (
-        "commitment_discount_purchase_scenario_3",
-        "0",
-        "4381.5",
-        None,
-    ),
-    (
-        "commitment_discount_usage_scenario_1",
-        "1",
-        "0",
-        Some("100"),
-    ),
+    ("commitment_discount_purchase_scenario_3", "0", "4381.5", None),
+    ("commitment_discount_usage_scenario_1", "1", "0", Some("100")),
     ("commitment_discount_usage_scenario_2", "1", "0", Some("0")),
     // 0.75 used, 0.25 not.
     ("commitment_discount_usage_scenario_3", "1", "0", Some("75")),
     // 1 by the commitment, 0.5 on demand beside it.
-    (
-        "commitment_discount_usage_scenario_4",
-        "1.5",
-        "0.5",
-        Some("100"),
-    ),
+    ("commitment_discount_usage_scenario_4", "1.5", "0.5", Some("100")),
     // 0.5 + 2.25.
     (
         "one_hundred_percent_utilization_with_commitment_discount_flexibility_with_1_resource",
@@ -123,12 +102,7 @@ const SCENARIOS: [(&str, &str, &str, Option<&str>); 11] = [
         Some("100"),
     ),
     // 1.5 unused, 2 on demand.
-    (
-        "zero_percent_utilization_without_commitment_discount_flexibility",
-        "3.5",
-        "3.5",
-        Some("0"),
-    ),
+    ("zero_percent_utilization_without_commitment_discount_flexibility", "3.5", "3.5", Some("0")),
 ];
 
 #[test]

@@ -70,10 +70,8 @@ fn every_accelerated_price_of_the_gov_regions_is_the_listed_one() {
 fn every_accelerated_price_of_china_is_the_listed_one() {
     let list = "aws_ondemand_karpenter_cn_2024-11-06.csv";
     if let Some(compared) = compare(list) {
-        let in_book = book("prices.csv")
-            .iter()
-            .filter(|line| line.get("region").starts_with("cn-"))
-            .count();
+        let in_book =
+            book("prices.csv").iter().filter(|line| line.get("region").starts_with("cn-")).count();
         assert_eq!(compared, in_book, "the book has no other price of China");
     }
 }
@@ -87,21 +85,14 @@ fn every_system_has_the_listed_prices_or_none() {
     let Some(listed) = lines(list) else {
         return;
     };
-    let place = |line: &Line| {
-        (
-            line.get("instance_type").to_owned(),
-            line.get("region").to_owned(),
-        )
-    };
+    let place = |line: &Line| (line.get("instance_type").to_owned(), line.get("region").to_owned());
     let linux: BTreeMap<_, _> = listed
         .iter()
         .filter(|line| line.get("os") == "linux")
         .map(|line| (place(line), line.amount("on_demand")))
         .collect();
-    let (mut on_demand, mut spot) = (
-        Tally::of(&format!("{list}, on-demand")),
-        Tally::of(&format!("{list}, spot")),
-    );
+    let (mut on_demand, mut spot) =
+        (Tally::of(&format!("{list}, on-demand")), Tally::of(&format!("{list}, spot")));
     let mut not_above_linux = BTreeSet::new();
     for line in &listed {
         let Some((_, system)) = SYSTEMS.iter().find(|(name, _)| *name == line.get("os")) else {
@@ -110,9 +101,7 @@ fn every_system_has_the_listed_prices_or_none() {
         let key = key_of(line, *system);
         let spot_key = key.with_option(PriceOption::Spot);
         let price = line.amount("on_demand");
-        let above = linux
-            .get(&place(line))
-            .is_some_and(|linux| linux.is_some() && price > *linux);
+        let above = linux.get(&place(line)).is_some_and(|linux| linux.is_some() && price > *linux);
         if *system != OperatingSystem::Linux && !above {
             assert_eq!(bundled_quote(&key), None, "{key}");
             assert_eq!(bundled_quote(&spot_key), None, "{spot_key}");
@@ -130,10 +119,7 @@ fn every_system_has_the_listed_prices_or_none() {
             None => assert_eq!(bundled_quote(&spot_key), None, "{spot_key}"),
         }
     }
-    println!(
-        "{list}: {} not above Linux, left out",
-        not_above_linux.len()
-    );
+    println!("{list}: {} not above Linux, left out", not_above_linux.len());
     assert!(on_demand.complete() >= 5_000);
     assert!(spot.complete() >= 4_000);
     assert!(not_above_linux.len() <= 20, "{not_above_linux:?}");
@@ -155,10 +141,7 @@ fn spot_averages_of_linux_are_the_listed_ones() {
         })
         .collect();
     for line in &listed {
-        let place = (
-            line.get("instance_type").to_owned(),
-            line.get("region").to_owned(),
-        );
+        let place = (line.get("instance_type").to_owned(), line.get("region").to_owned());
         if !in_book.contains(&place) {
             continue;
         }
@@ -174,11 +157,7 @@ fn spot_averages_of_linux_are_the_listed_ones() {
         .filter(|line| line.get("operating_system") == "linux")
         .filter(|line| line.amount("spot_average").is_some())
         .count();
-    assert_eq!(
-        tally.complete(),
-        spot_cells,
-        "the book has no other spot average"
-    );
+    assert_eq!(tally.complete(), spot_cells, "the book has no other spot average");
 }
 
 #[test]
@@ -197,16 +176,11 @@ fn interruption_bands_are_those_of_the_spot_advisor() {
         }
         let band = bundled_interruption_band(&key);
         let named = band.map(|(band, date)| (band.name().to_owned(), date));
-        let expected = (
-            line.get("interruption_label").to_owned(),
-            jiff::civil::date(2025, 6, 28),
-        );
+        let expected = (line.get("interruption_label").to_owned(), jiff::civil::date(2025, 6, 28));
         tally.compare(&key.to_string(), expected, named);
     }
-    let in_book = book("prices.csv")
-        .iter()
-        .filter(|line| !line.get("interruption_band").is_empty())
-        .count();
+    let in_book =
+        book("prices.csv").iter().filter(|line| !line.get("interruption_band").is_empty()).count();
     assert_eq!(tally.complete(), in_book, "the book has no other band");
 }
 

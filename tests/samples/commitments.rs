@@ -43,10 +43,7 @@ fn term_named(years: &str, payment: &str) -> CommitmentTerm {
 }
 
 fn linux_rows_of_the_book() -> usize {
-    book("reserved.csv")
-        .iter()
-        .filter(|line| line.get("operating_system") == "linux")
-        .count()
+    book("reserved.csv").iter().filter(|line| line.get("operating_system") == "linux").count()
 }
 
 #[test]
@@ -57,12 +54,7 @@ fn every_reserved_price_of_an_accelerated_type_is_the_listed_one() {
     };
     let mut tally = Tally::of(list);
     for line in &listed {
-        let accelerated = family(
-            line.get("instance_type")
-                .split('.')
-                .next()
-                .unwrap_or_default(),
-        );
+        let accelerated = family(line.get("instance_type").split('.').next().unwrap_or_default());
         if accelerated.is_none() {
             continue;
         }
@@ -118,11 +110,7 @@ fn capacity_blocks_have_the_prices_of_the_newest_date() {
     let Some(listed) = lines(list) else {
         return;
     };
-    let newest = listed
-        .iter()
-        .map(|line| line.get("snapshot_date"))
-        .max()
-        .expect("not empty");
+    let newest = listed.iter().map(|line| line.get("snapshot_date")).max().expect("not empty");
     let mut tally = Tally::of(&format!("{list}, {newest}"));
     let place = |line: &Line| format!("{} {}", line.get("instance_type"), line.get("region"));
     let mut sold = BTreeSet::new();
@@ -153,8 +141,7 @@ fn the_full_list_of_terms_of_one_type_has_the_ratios_that_are_used() {
     for line in &listed {
         for term in CommitmentTerm::ALL {
             let cell = |payment: &str| {
-                line.amount(&format!("yrTerm{}Standard.{payment}", term.years))
-                    .expect("a price")
+                line.amount(&format!("yrTerm{}Standard.{payment}", term.years)).expect("a price")
             };
             let payment = match term.payment {
                 PaymentOption::NoUpfront => continue,
@@ -187,11 +174,7 @@ fn payments_of_one_offer_stand_in_the_ratios_that_are_used() {
     }
     let mut compared = 0;
     for ((name, region, years), payments) in &offers {
-        let price = |payment: &str| {
-            payments[payment]
-                .amount("effective_hourly")
-                .expect("a price")
-        };
+        let price = |payment: &str| payments[payment].amount("effective_hourly").expect("a price");
         let no_upfront = price("no-upfront");
         let is_listed = payments["no-upfront"].get("basis") == "observed";
         for payment in ["partial-upfront", "all-upfront"] {
@@ -223,10 +206,7 @@ fn the_derived_rates_of_a_p4d_are_the_published_ones() {
         .into_iter()
         .zip(["13.921", "13.258", "12.993", "9.374", "8.680", "8.159"])
     {
-        for option in [
-            PriceOption::Reserved(term),
-            PriceOption::Ec2InstanceSavingsPlan(term),
-        ] {
+        for option in [PriceOption::Reserved(term), PriceOption::Ec2InstanceSavingsPlan(term)] {
             let quote = bundled_quote(&key.with_option(option)).expect("priced");
             let shown = quote.rate.amount().round_dp(3).to_string();
             assert_eq!(shown, published, "{option}");

@@ -55,11 +55,7 @@ fn shape(model: GpuModel) -> InstanceShape {
     InstanceShape {
         instance_type: TYPE.to_owned(),
         accelerator: AcceleratorKind::Gpu,
-        gpu: Some(GpuOffer {
-            model,
-            share: GpuShare::Whole(1),
-            vram_mib: Some(81_920),
-        }),
+        gpu: Some(GpuOffer { model, share: GpuShare::Whole(1), vram_mib: Some(81_920) }),
         vcpu: 12,
         memory_mib: 147_456,
         architecture: Some(Architecture::X86_64),
@@ -121,10 +117,7 @@ pub(super) fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid
     let period = i64::from(grid);
     let first = seconds().min().expect("readings") / period * period;
     let last = (seconds().max().expect("readings") / period + 1) * period;
-    let window = Window {
-        start: at(first),
-        end: at(last),
-    };
+    let window = Window { start: at(first), end: at(last) };
     let mut metrics = Vec::new();
     let mut instances = Vec::new();
     for (name, values) in utilization {
@@ -192,11 +185,7 @@ fn card(model: &str, memory_mib: u64) -> (f64, f64, f64) {
         })
         .unwrap_or_else(|| panic!("{model} is in the book"));
     let number = |column: &str| line.get(column).parse().expect("a number");
-    (
-        number("memory_mib_reported"),
-        number("memory_bandwidth_gbps"),
-        number("fp16_dense_tflops"),
-    )
+    (number("memory_mib_reported"), number("memory_bandwidth_gbps"), number("fp16_dense_tflops"))
 }
 
 /// What a container was measured at, from its raw readings.
@@ -250,19 +239,14 @@ fn class(mean: f64) -> Classification {
 }
 
 pub(super) fn policy() -> Policy {
-    Policy {
-        min_hours: MIN_HOURS,
-        ..Policy::default()
-    }
+    Policy { min_hours: MIN_HOURS, ..Policy::default() }
 }
 
 fn sized(estate: &Estate) -> (Audit, Vec<Sizing>) {
     let policy = &policy();
     let audit = audit_types(estate, policy, Risk::Medium);
     let workloads = audit.workloads.iter();
-    let sizings = workloads
-        .map(|workload| Sizing::of(workload, policy))
-        .collect();
+    let sizings = workloads.map(|workload| Sizing::of(workload, policy)).collect();
     (audit, sizings)
 }
 
@@ -283,12 +267,7 @@ fn real_containers_keep_what_they_need_on_every_grid() {
             let name = &sizing.id;
             let summary = measured(&utilization[name], &memory[name], grid);
             let is_short = audited.verdict.classification == Classification::InsufficientData;
-            assert_eq!(
-                is_short,
-                summary.hours < MIN_HOURS,
-                "{name}: {}",
-                summary.hours
-            );
+            assert_eq!(is_short, summary.hours < MIN_HOURS, "{name}: {}", summary.hours);
             few += u32::from(is_short);
             filling += u32::from(summary.peak_mib > 24.0 * GIB_MIB);
             peaking += u32::from(summary.max > 90.0);
@@ -297,10 +276,7 @@ fn real_containers_keep_what_they_need_on_every_grid() {
                 let is_move = action.kind() == ActionKind::Rightsize;
                 listed_shape(&action.target().filter(|_| is_move)?.instance_type)
             });
-            for to in candidates
-                .map(|candidate| candidate.considered.shape)
-                .chain(planned)
-            {
+            for to in candidates.map(|candidate| candidate.considered.shape).chain(planned) {
                 accepted += 1;
                 let offer = to.gpu.as_ref().expect("a GPU type");
                 let to = format!("{name}: {kind}: {grid} s: {}", to.instance_type);
@@ -352,11 +328,7 @@ fn peaks_and_classes_are_those_of_the_readings_on_every_grid() {
             found_passing += u32::from(stats.peak_is_passing);
             let classification = audited.verdict.classification;
             if stats.hours < MIN_HOURS {
-                assert_eq!(
-                    classification,
-                    Classification::InsufficientData,
-                    "{name}: {grid} s"
-                );
+                assert_eq!(classification, Classification::InsufficientData, "{name}: {grid} s");
             } else {
                 assert_eq!(classification, class(stats.mean), "{name}: {grid} s");
                 found_apart += u32::from(classification != class(stats.raw_mean));
@@ -420,19 +392,12 @@ fn key_figures_are_those_of_the_readings_on_every_grid() {
             Some(KpiValue::Measured(value)) => value,
             other => panic!("{kpi:?}: {other:?}"),
         };
-        let figures = [
-            Kpi::GpuHours,
-            Kpi::UsefulGpuHours,
-            Kpi::IdleGpuHours,
-            Kpi::UnmeasuredGpuHours,
-        ]
-        .map(measured);
+        let figures =
+            [Kpi::GpuHours, Kpi::UsefulGpuHours, Kpi::IdleGpuHours, Kpi::UnmeasuredGpuHours]
+                .map(measured);
         let raw = hours_of_month(&utilization, grid);
         for (figure, raw) in figures.into_iter().zip(raw) {
-            assert!(
-                (figure / raw - 1.0).abs() < most_apart,
-                "{grid} s: {figure}, {raw}"
-            );
+            assert!((figure / raw - 1.0).abs() < most_apart, "{grid} s: {figure}, {raw}");
         }
         let [total, _, idle_hours, unmeasured] = figures;
         let percent = measured(Kpi::Utilization);
@@ -466,12 +431,7 @@ fn no_card_is_too_full(risk: Risk) {
         return;
     };
     let (mut utilization, memory) = both(&folder);
-    let end = utilization
-        .values()
-        .flatten()
-        .map(|(second, _)| *second)
-        .max()
-        .expect("readings");
+    let end = utilization.values().flatten().map(|(second, _)| *second).max().expect("readings");
     utilization.retain(|_, values| values.len() * 57 >= 4 * 3_600 && is_mostly_read(values, end));
     let offer = shape(GpuModel::H100).gpu.expect("a GPU type");
     let usable = usable_vram_mib(&offer, &offer).expect("known") as f64;
@@ -497,11 +457,7 @@ fn no_card_is_too_full(risk: Risk) {
         let part = audit.workloads[0].working().expect("works");
         let shared = share(&part.workload, &part.verdict, &policy(), risk);
         let shared = shared.expect("cards are freed");
-        assert_eq!(
-            shared.tenants.len(),
-            utilization.len(),
-            "each has one GPU: {grid} s"
-        );
+        assert_eq!(shared.tenants.len(), utilization.len(), "each has one GPU: {grid} s");
         assert!(shared.tenants.len() > 40);
         for card in &shared.cards {
             let mut together = 0.0;

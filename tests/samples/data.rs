@@ -11,9 +11,7 @@ pub struct Line(HashMap<String, String>);
 impl Line {
     /// A cell; the column must be there.
     pub fn get(&self, column: &str) -> &str {
-        self.0
-            .get(column)
-            .unwrap_or_else(|| panic!("the list has a column {column}"))
+        self.0.get(column).unwrap_or_else(|| panic!("the list has a column {column}"))
     }
 
     /// A cell that holds a number or nothing; without trailing zeros.
@@ -30,19 +28,12 @@ pub fn lines(list: &str) -> Option<Vec<Line>> {
 
 /// The lines of a file of the catalog.
 pub fn book(file: &str) -> Vec<Line> {
-    lines_of(
-        &Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("pricing-data")
-            .join(file),
-    )
+    lines_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("pricing-data").join(file))
 }
 
 fn lines_of(path: &Path) -> Vec<Line> {
     let mut reader = csv::Reader::from_path(path).expect("the list opens");
-    reader
-        .deserialize()
-        .map(|line| Line(line.expect("a whole line")))
-        .collect()
+    reader.deserialize().map(|line| Line(line.expect("a whole line"))).collect()
 }
 
 /// How much of a list the catalog has.
@@ -54,11 +45,7 @@ pub struct Tally {
 
 impl Tally {
     pub fn of(list: &str) -> Self {
-        Self {
-            list: list.to_owned(),
-            compared: 0,
-            missing: Vec::new(),
-        }
+        Self { list: list.to_owned(), compared: 0, missing: Vec::new() }
     }
 
     /// Compares a listed figure with what the catalog says of it.
@@ -79,12 +66,7 @@ impl Tally {
 
     /// Says how much was compared, and that nothing is missing.
     pub fn complete(self) -> usize {
-        println!(
-            "{}: {} compared, {} missing",
-            self.list,
-            self.compared,
-            self.missing.len()
-        );
+        println!("{}: {} compared, {} missing", self.list, self.compared, self.missing.len());
         assert_eq!(self.missing, Vec::<String>::new(), "{}", self.list);
         self.compared
     }

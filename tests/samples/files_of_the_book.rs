@@ -42,11 +42,7 @@ const FILES: [File; 10] = [
     File {
         name: "gpu_specs.csv",
         key: &["gpu_model", "memory_mib"],
-        amounts: &[
-            "memory_mib_reported",
-            "memory_bandwidth_gbps",
-            "power_limit_w",
-        ],
+        amounts: &["memory_mib_reported", "memory_bandwidth_gbps", "power_limit_w"],
         quantities: &["mig_slices", "nvlink_gbps"],
         dates: &[],
         numeric: &["memory_mib"],
@@ -54,12 +50,7 @@ const FILES: [File; 10] = [
     File {
         name: "mig_profiles.csv",
         key: &["gpu_model", "gpu_memory_mib", "profile"],
-        amounts: &[
-            "compute_slices",
-            "memory_slices",
-            "memory_mib",
-            "max_instances",
-        ],
+        amounts: &["compute_slices", "memory_slices", "memory_mib", "max_instances"],
         quantities: &[],
         dates: &[],
         // Profiles of one GPU stand from small to large.
@@ -67,21 +58,8 @@ const FILES: [File; 10] = [
     },
     File {
         name: "other_clouds.csv",
-        key: &[
-            "provider",
-            "region",
-            "instance_type",
-            "gpu_model",
-            "gpu_count",
-            "gpu_memory_mib",
-        ],
-        amounts: &[
-            "on_demand",
-            "spot",
-            "commitment_1yr",
-            "commitment_3yr",
-            "gpu_count",
-        ],
+        key: &["provider", "region", "instance_type", "gpu_model", "gpu_count", "gpu_memory_mib"],
+        amounts: &["on_demand", "spot", "commitment_1yr", "commitment_3yr", "gpu_count"],
         quantities: &[],
         dates: &["date"],
         numeric: &[],
@@ -91,23 +69,12 @@ const FILES: [File; 10] = [
         key: OFFER,
         amounts: &["on_demand", "spot_average"],
         quantities: &[],
-        dates: &[
-            "on_demand_date",
-            "spot_average_date",
-            "interruption_band_date",
-        ],
+        dates: &["on_demand_date", "spot_average_date", "interruption_band_date"],
         numeric: &[],
     },
     File {
         name: "reserved.csv",
-        key: &[
-            "instance_type",
-            "region",
-            "operating_system",
-            "tenancy",
-            "term_years",
-            "payment",
-        ],
+        key: &["instance_type", "region", "operating_system", "tenancy", "term_years", "payment"],
         amounts: &["effective_hourly"],
         quantities: &["upfront", "hourly"],
         dates: &["date"],
@@ -140,19 +107,12 @@ const FILES: [File; 10] = [
 ];
 
 fn key_of(line: &Line, columns: &[&str]) -> Vec<String> {
-    columns
-        .iter()
-        .map(|name| line.get(name).to_owned())
-        .collect()
+    columns.iter().map(|name| line.get(name).to_owned()).collect()
 }
 
 /// The key up to the first column that does not sort as text.
 fn text_key(file: &File) -> &'static [&'static str] {
-    let length = file
-        .key
-        .iter()
-        .take_while(|name| !file.numeric.contains(name))
-        .count();
+    let length = file.key.iter().take_while(|name| !file.numeric.contains(name)).count();
     &file.key[..length]
 }
 
@@ -161,13 +121,7 @@ fn every_file_is_checked() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pricing-data");
     let there: BTreeSet<String> = std::fs::read_dir(folder)
         .expect("the folder opens")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .into_string()
-                .expect("UTF-8")
-        })
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
         .filter(|name| name.ends_with(".csv"))
         .collect();
     let checked: BTreeSet<String> = FILES.iter().map(|file| file.name.to_owned()).collect();
@@ -185,10 +139,7 @@ fn lines_are_sorted_and_every_key_stands_once() {
             assert!(seen.insert(key.clone()), "{}: {key:?} twice", file.name);
             assert!(!key[0].is_empty(), "{}: {key:?}", file.name);
         }
-        let sorted: Vec<_> = lines
-            .iter()
-            .map(|line| key_of(line, text_key(file)))
-            .collect();
+        let sorted: Vec<_> = lines.iter().map(|line| key_of(line, text_key(file))).collect();
         assert!(sorted.is_sorted(), "{}", file.name);
     }
 }
@@ -200,11 +151,7 @@ fn amounts_are_above_zero_and_days_are_days() {
             let place = || format!("{}: {:?}", file.name, key_of(&line, file.key));
             for column in file.amounts {
                 let amount = line.amount(column);
-                assert!(
-                    amount.is_none_or(|amount| amount > Decimal::ZERO),
-                    "{} {column}",
-                    place()
-                );
+                assert!(amount.is_none_or(|amount| amount > Decimal::ZERO), "{} {column}", place());
             }
             for column in file.quantities {
                 let amount = line.amount(column);
@@ -218,11 +165,7 @@ fn amounts_are_above_zero_and_days_are_days() {
                 let date = line.get(column);
                 let day: Option<Date> = date.parse().ok();
                 // Prices of volumes hardly ever change; those of instances do.
-                let first = if file.name == "storage.csv" {
-                    2021
-                } else {
-                    2024
-                };
+                let first = if file.name == "storage.csv" { 2021 } else { 2024 };
                 let known = jiff::civil::date(first, 1, 1)..jiff::civil::date(2027, 1, 1);
                 assert!(
                     date.is_empty() || day.is_some_and(|day| known.contains(&day)),
@@ -236,24 +179,10 @@ fn amounts_are_above_zero_and_days_are_days() {
 
 #[test]
 fn a_region_has_one_currency() {
-    for file in [
-        "prices.csv",
-        "reserved.csv",
-        "capacity_blocks.csv",
-        "storage.csv",
-    ] {
+    for file in ["prices.csv", "reserved.csv", "capacity_blocks.csv", "storage.csv"] {
         for line in book(file) {
-            let expected = if line.get("region").starts_with("cn-") {
-                "CNY"
-            } else {
-                "USD"
-            };
-            assert_eq!(
-                line.get("currency"),
-                expected,
-                "{file}: {}",
-                line.get("region")
-            );
+            let expected = if line.get("region").starts_with("cn-") { "CNY" } else { "USD" };
+            assert_eq!(line.get("currency"), expected, "{file}: {}", line.get("region"));
             assert_eq!(Currency::of_region(line.get("region")).code(), expected);
         }
     }
@@ -264,11 +193,7 @@ fn a_region_has_one_currency() {
         currencies.insert((line.get("provider").to_owned(), currency));
     }
     let providers: BTreeSet<&String> = currencies.iter().map(|(provider, _)| provider).collect();
-    assert_eq!(
-        providers.len(),
-        currencies.len(),
-        "one currency to a provider"
-    );
+    assert_eq!(providers.len(), currencies.len(), "one currency to a provider");
 }
 
 /// Only the long-standing prices of one region have no date.
@@ -278,11 +203,7 @@ fn storage_prices_have_an_origin_and_a_date() {
         let is_undated = line.get("date").is_empty();
         let place = format!("{} {}", line.get("resource"), line.get("region"));
         assert_eq!(is_undated, line.get("region") == "us-east-1", "{place}");
-        assert_eq!(
-            is_undated,
-            line.get("basis") == "long-standing-list-price",
-            "{place}"
-        );
+        assert_eq!(is_undated, line.get("basis") == "long-standing-list-price", "{place}");
         let unit = match line.get("resource") {
             "public-ipv4" => "hour",
             _ => "gib-month",
@@ -299,9 +220,7 @@ fn prices_are_dated_and_dates_are_of_prices() {
         let is_empty = |column: &str| line.get(column).is_empty();
         let all_or_none = |columns: &[&str]| {
             assert!(
-                columns
-                    .iter()
-                    .all(|name| is_empty(name) == is_empty(columns[0])),
+                columns.iter().all(|name| is_empty(name) == is_empty(columns[0])),
                 "{place:?}: {columns:?}"
             );
         };
@@ -327,11 +246,7 @@ fn no_spot_average_is_an_on_demand_price() {
             assert_ne!(spot, on_demand, "{:?}", key_of(&line, OFFER));
         }
         // At most on-demand, but for the fourth decimal.
-        assert!(
-            spot <= on_demand + Decimal::new(5, 5),
-            "{:?}",
-            key_of(&line, OFFER)
-        );
+        assert!(spot <= on_demand + Decimal::new(5, 5), "{:?}", key_of(&line, OFFER));
     }
     assert!(looked_at > 1_000, "{looked_at}");
 }

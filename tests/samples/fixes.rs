@@ -16,10 +16,7 @@ const BUSY_FOR_MINUTES: &str = "i-00800b6d2cabe5b9c";
 
 /// With ids as EC2 has them.
 pub(super) fn of_instances(readings: Readings) -> Readings {
-    readings
-        .into_iter()
-        .map(|(name, values)| (format!("i-{}", &name[..17]), values))
-        .collect()
+    readings.into_iter().map(|(name, values)| (format!("i-{}", &name[..17]), values)).collect()
 }
 
 /// The containers as instances of the type.
@@ -67,10 +64,7 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
     let (utilization, memory) = (of_instances(utilization), of_instances(memory));
     assert_eq!(utilization.len(), 80);
     // The figures of docs/fix.md.
-    let expected = [
-        (60, 10, 19_461.67, false, "40.7"),
-        (300, 57, 108_322.73, true, "24.9"),
-    ];
+    let expected = [(60, 10, 19_461.67, false, "40.7"), (300, 57, 108_322.73, true, "24.9")];
     for (grid, moves, total, is_moved, peak) in expected {
         let estate = instances(&utilization, &memory, grid);
         let policy = policy();
@@ -85,11 +79,7 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
         assert_eq!(actions.len(), moves, "{grid} s");
         let names = actions.iter().map(|action| action["name"].as_str());
         let names: BTreeSet<Option<&str>> = names.collect();
-        assert_eq!(
-            names.contains(&Some(BUSY_FOR_MINUTES)),
-            is_moved,
-            "{grid} s"
-        );
+        assert_eq!(names.contains(&Some(BUSY_FOR_MINUTES)), is_moved, "{grid} s");
         let busy = high_mean(&utilization[BUSY_FOR_MINUTES], grid);
         assert_eq!(format!("{busy:.1}"), peak, "{grid} s");
         let end = estate.window.end.as_second();
@@ -105,10 +95,7 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
             let hours = 730.0 * (ran / (end - readings[0].0) as f64).min(1.0);
             let by_hand = hours * (rate(TYPE) - rate(to));
             let saved = action["monthly_savings"].as_f64().expect("a number");
-            assert!(
-                (saved / by_hand - 1.0).abs() < 1e-4,
-                "{name}: {saved}, {by_hand}"
-            );
+            assert!((saved / by_hand - 1.0).abs() < 1e-4, "{name}: {saved}, {by_hand}");
             sum += saved;
             assert_eq!(action["by_hand"], false, "{name}");
             let steps = action["steps"].as_array().expect("a list");
@@ -125,16 +112,12 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
 
         let text = doc_csv(&document(FixView::Rows)).expect("it is written");
         let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let rows: Vec<BTreeMap<String, String>> = reader
-            .deserialize()
-            .map(|row| row.expect("a whole row"))
-            .collect();
+        let rows: Vec<BTreeMap<String, String>> =
+            reader.deserialize().map(|row| row.expect("a whole row")).collect();
         assert_eq!(rows.len(), steps_of_all);
         let savings = rows.iter().map(|row| row["monthly_savings"].as_str());
         let savings = savings.filter(|cell| !cell.is_empty());
-        let of_rows: f64 = savings
-            .map(|cell| cell.parse::<f64>().expect("a number"))
-            .sum();
+        let of_rows: f64 = savings.map(|cell| cell.parse::<f64>().expect("a number")).sum();
         assert!((of_rows - total).abs() < 0.001, "{grid} s: {of_rows}");
     }
 }

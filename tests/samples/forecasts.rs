@@ -7,10 +7,7 @@ use std::collections::BTreeMap;
 
 /// GPU hours a day of each application over 30 days, by name.
 fn applications() -> Option<BTreeMap<String, Vec<f64>>> {
-    let path = shared(
-        "forecasts of GPU hours",
-        "samples/daily-gpu-hours/series.csv",
-    )?;
+    let path = shared("forecasts of GPU hours", "samples/daily-gpu-hours/series.csv")?;
     let mut series: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut rows = csv::Reader::from_path(path).expect("the sample opens");
     for row in rows.records() {
@@ -57,9 +54,8 @@ fn the_forecast_is_no_worse_than_the_last_day_repeated() {
         [(7, 2.66, 3.88, 380), (14, 3.72, 5.26, 76)]
     {
         let last = counted_error(&series, days, |past| past[past.len() - 1]);
-        let mean = counted_error(&series, days, |past| {
-            past[past.len() - 7..].iter().sum::<f64>() / 7.0
-        });
+        let mean =
+            counted_error(&series, days, |past| past[past.len() - 7..].iter().sum::<f64>() / 7.0);
         assert!((last.0 - published_last).abs() < 0.005, "{last:?}");
         assert!((mean.0 - published_mean).abs() < 0.005, "{mean:?}");
         assert_eq!((last.1, mean.1), (number, number));
@@ -78,9 +74,7 @@ fn the_forecast_is_no_worse_than_the_last_day_repeated() {
 fn error_percent(origins: &[Origin]) -> f64 {
     let actual: f64 = origins.iter().map(|origin| origin.actual).sum();
     let errors = origins.iter();
-    let errors: f64 = errors
-        .map(|origin| (origin.forecast - origin.actual).abs())
-        .sum();
+    let errors: f64 = errors.map(|origin| (origin.forecast - origin.actual).abs()).sum();
     100.0 * errors / actual
 }
 
@@ -102,11 +96,7 @@ fn bands_hold_at_least_as_often_as_they_say() {
                 checked += outcome.checked;
             }
         }
-        assert_eq!(
-            (inside, checked),
-            (expected_inside, expected_checked),
-            "{days}"
-        );
+        assert_eq!((inside, checked), (expected_inside, expected_checked), "{days}");
         // 80% is what a band shall hold.
         assert!(inside * 10 >= checked * 8, "{inside} of {checked}");
     }

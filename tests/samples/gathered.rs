@@ -65,10 +65,7 @@ fn quote(number: usize, key: &PriceKey, origin: PriceOrigin) -> PriceQuote {
 
 /// What a key must be answered with, by going through everything there is.
 fn expected(key: &PriceKey, drafts: &BTreeMap<PriceKey, PriceQuote>) -> Option<PriceQuote> {
-    let region_wide = PriceKey {
-        zone: None,
-        ..key.clone()
-    };
+    let region_wide = PriceKey { zone: None, ..key.clone() };
     let mut best: Option<&PriceQuote> = None;
     for (place, quote) in drafts {
         let is_own = place == key;
@@ -85,18 +82,12 @@ fn expected(key: &PriceKey, drafts: &BTreeMap<PriceKey, PriceQuote>) -> Option<P
 fn a_users_own_spot_price_outranks_what_a_zone_is_quoted_at() {
     let region = PriceKey::linux_on_demand("us-east-1", "g5.xlarge").with_option(PriceOption::Spot);
     let zone = region.in_zone(Some("us-east-1a"));
-    let (api, own) = (
-        quote(1, &zone, PriceOrigin::Api),
-        quote(2, &region, PriceOrigin::User),
-    );
+    let (api, own) = (quote(1, &zone, PriceOrigin::Api), quote(2, &region, PriceOrigin::User));
     let mut gathered = PriceBook::default();
     gathered.insert(zone.clone(), api.clone());
     assert_eq!(Prices::new(&gathered, &NO_DISCOUNT).get(&zone), Ok(api));
     gathered.insert(region.clone(), own.clone());
-    assert_eq!(
-        Prices::new(&gathered, &NO_DISCOUNT).find(&zone),
-        Ok((region, own))
-    );
+    assert_eq!(Prices::new(&gathered, &NO_DISCOUNT).find(&zone), Ok((region, own)));
 }
 
 proptest! {

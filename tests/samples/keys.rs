@@ -97,12 +97,7 @@ fn prices_of_the_files() -> HashMap<Cell, Stated> {
 /// Whatever stands in a column of any file of AWS, and two names that stand in
 /// none.
 fn names(column: &str, unknown: [&str; 2]) -> Vec<String> {
-    let files = [
-        "prices.csv",
-        "reserved.csv",
-        "capacity_blocks.csv",
-        "zones.csv",
-    ];
+    let files = ["prices.csv", "reserved.csv", "capacity_blocks.csv", "zones.csv"];
     let names: BTreeSet<String> = files
         .into_iter()
         .flat_map(book)
@@ -113,11 +108,7 @@ fn names(column: &str, unknown: [&str; 2]) -> Vec<String> {
 }
 
 fn options() -> Vec<PriceOption> {
-    let mut options = vec![
-        PriceOption::OnDemand,
-        PriceOption::Spot,
-        PriceOption::CapacityBlock,
-    ];
+    let mut options = vec![PriceOption::OnDemand, PriceOption::Spot, PriceOption::CapacityBlock];
     for term in CommitmentTerm::ALL {
         options.push(PriceOption::Reserved(term));
         options.push(PriceOption::Ec2InstanceSavingsPlan(term));
@@ -156,11 +147,7 @@ fn ask(
                 );
                 asked += 1;
                 let Some(quote) = bundled_quote(&key) else {
-                    assert_eq!(
-                        files.get(&cell),
-                        None,
-                        "{key} is in a file and has no price"
-                    );
+                    assert_eq!(files.get(&cell), None, "{key} is in a file and has no price");
                     continue;
                 };
                 priced += 1;
@@ -186,10 +173,8 @@ fn every_key_has_the_price_of_its_own_cell_or_none() {
     let files = prices_of_the_files();
     let types = names("instance_type", ["p4d", "z9.24xlarge"]);
     let regions = names("region", ["us-east", "mars-1"]);
-    let options: Vec<(PriceOption, String)> = options()
-        .into_iter()
-        .map(|option| (option, option.to_string()))
-        .collect();
+    let options: Vec<(PriceOption, String)> =
+        options().into_iter().map(|option| (option, option.to_string())).collect();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let of_worker = |worker: usize| {
         let mut sums = (0, 0);
@@ -202,20 +187,14 @@ fn every_key_has_the_price_of_its_own_cell_or_none() {
         sums
     };
     let (asked, priced) = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..workers)
-            .map(|worker| scope.spawn(move || of_worker(worker)))
-            .collect();
+        let running: Vec<_> =
+            (0..workers).map(|worker| scope.spawn(move || of_worker(worker))).collect();
         running
             .into_iter()
             .map(|worker| worker.join().expect("every key holds"))
-            .fold((0, 0), |sums, counts: (usize, usize)| {
-                (sums.0 + counts.0, sums.1 + counts.1)
-            })
+            .fold((0, 0), |sums, counts: (usize, usize)| (sums.0 + counts.0, sums.1 + counts.1))
     });
-    println!(
-        "{asked} keys asked, {priced} priced, {} in the files",
-        files.len()
-    );
+    println!("{asked} keys asked, {priced} priced, {} in the files", files.len());
     assert_eq!(priced, files.len(), "every price of the files is found");
     assert!(asked > 4_000_000, "{asked}");
 }
@@ -232,16 +211,9 @@ fn without_anything_gathered_prices_are_those_of_the_book() {
             ..PriceKey::linux_on_demand(region, name)
         };
         assert_eq!(prices.get(&key).ok(), bundled_quote(&key), "{key}");
-        let nowhere = PriceKey {
-            region: format!("{region}x"),
-            ..key
-        };
+        let nowhere = PriceKey { region: format!("{region}x"), ..key };
         assert_eq!(prices.get(&nowhere), Err(NoPrice(nowhere.clone())));
-        let elsewhere = PriceKey {
-            provider: Provider::Gcp,
-            region: region.clone(),
-            ..nowhere
-        };
+        let elsewhere = PriceKey { provider: Provider::Gcp, region: region.clone(), ..nowhere };
         assert_eq!(bundled_quote(&elsewhere), None, "of AWS alone");
     }
 }

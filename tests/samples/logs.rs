@@ -17,10 +17,8 @@ const MIB: f64 = 1_048_576.0;
 fn all(path: &Path) -> (SampleReader, Vec<Sample>) {
     let mut reader =
         open_samples(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    let samples = reader
-        .by_ref()
-        .map(|sample| sample.unwrap_or_else(|error| panic!("{error}")))
-        .collect();
+    let samples =
+        reader.by_ref().map(|sample| sample.unwrap_or_else(|error| panic!("{error}"))).collect();
     (reader, samples)
 }
 
@@ -35,24 +33,8 @@ fn the_logs_have_the_figures_that_were_computed_elsewhere() {
         return;
     };
     for (file, taken, mean, p95, max, peak_mib, seconds) in [
-        (
-            "rtx4090_vlm_1s_2619rows.csv",
-            2_619,
-            "82.987",
-            97.0,
-            99.0,
-            18_141.0,
-            2_880.454,
-        ),
-        (
-            "v100s_1s_107rows.csv",
-            107,
-            "3.673",
-            11.0,
-            19.0,
-            1_094.0,
-            106.053,
-        ),
+        ("rtx4090_vlm_1s_2619rows.csv", 2_619, "82.987", 97.0, 99.0, 18_141.0, 2_880.454),
+        ("v100s_1s_107rows.csv", 107, "3.673", 11.0, 19.0, 1_094.0, 106.053),
     ] {
         let (reader, samples) = all(&folder.join(file));
         assert_eq!(samples.len(), taken, "{file}");
@@ -71,9 +53,7 @@ fn the_logs_have_the_figures_that_were_computed_elsewhere() {
 /// The part of a transcript below a title.
 fn section(transcript: &str, title: &str) -> String {
     let start = transcript.find(&format!("# {title}")).expect("a section");
-    let body = transcript[start..]
-        .lines()
-        .skip_while(|line| line.starts_with('#'));
+    let body = transcript[start..].lines().skip_while(|line| line.starts_with('#'));
     let lines: Vec<&str> = body.take_while(|line| !line.starts_with("####")).collect();
     lines.join("\n")
 }
@@ -103,22 +83,16 @@ fn transcripts_say_what_another_exporter_read_from_them() {
     };
     let scratch = tempfile::tempdir().expect("a folder");
     let mut compared = 0;
-    for host in [
-        "linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01",
-        "linux-x86_64__nvidia-l40s__595.80",
-    ] {
+    for host in
+        ["linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01", "linux-x86_64__nvidia-l40s__595.80"]
+    {
         let mut transcript = String::new();
         let packed = File::open(folder.join(format!("{host}.txt.gz"))).expect("a transcript");
-        GzDecoder::new(packed)
-            .read_to_string(&mut transcript)
-            .expect("text");
+        GzDecoder::new(packed).read_to_string(&mut transcript).expect("text");
         for state in ["idle", "load"] {
             let log = scratch.path().join("log.csv");
-            std::fs::write(
-                &log,
-                section(&transcript, &format!("{state} :: query-gpu (csv")),
-            )
-            .expect("written");
+            std::fs::write(&log, section(&transcript, &format!("{state} :: query-gpu (csv")))
+                .expect("written");
             let (reader, samples) = all(&log);
             let metrics = metrics(&folder.join(format!("{host}__{state}.metrics")));
             assert_eq!(samples.len(), 1, "{host} {state}");
@@ -140,11 +114,7 @@ fn compare(metrics: &BTreeMap<String, f64>, gpu: &GpuIdentity, reading: &GpuRead
     let throttle = reading.throttle.map(|reasons| reasons.0 as f64);
     let figures = [
         ("utilization_gpu_ratio", 100.0, reading.utilization_percent),
-        (
-            "utilization_memory_ratio",
-            100.0,
-            reading.memory_utilization_percent,
-        ),
+        ("utilization_memory_ratio", 100.0, reading.memory_utilization_percent),
         ("utilization_encoder_ratio", 100.0, reading.encoder_percent),
         ("utilization_decoder_ratio", 100.0, reading.decoder_percent),
         ("memory_used_bytes", 1.0 / MIB, reading.vram_used_mib),
@@ -155,11 +125,7 @@ fn compare(metrics: &BTreeMap<String, f64>, gpu: &GpuIdentity, reading: &GpuRead
         ("power_default_limit_watts", 1.0, gpu.power_default_limit_w),
         ("temperature_gpu", 1.0, reading.temperature_c),
         ("clocks_current_sm_clock_hz", 1e-6, reading.sm_clock_mhz),
-        (
-            "clocks_current_memory_clock_hz",
-            1e-6,
-            reading.memory_clock_mhz,
-        ),
+        ("clocks_current_memory_clock_hz", 1e-6, reading.memory_clock_mhz),
         ("clocks_event_reasons_active", 1.0, throttle),
     ];
     for (name, scale, figure) in figures {
@@ -168,16 +134,10 @@ fn compare(metrics: &BTreeMap<String, f64>, gpu: &GpuIdentity, reading: &GpuRead
             panic!("{name}: {figure:?} instead of {expected:?}");
         };
         let difference = (figure - expected).abs();
-        assert!(
-            difference <= expected.abs() * 1e-9,
-            "{name}: {figure} instead of {expected}"
-        );
+        assert!(difference <= expected.abs() * 1e-9, "{name}: {figure} instead of {expected}");
     }
     let bandwidth = gpu.pcie_max_bytes_per_second.expect("a link");
-    assert!(
-        (bandwidth - link).abs() < 1.0,
-        "{bandwidth} instead of {link}"
-    );
+    assert!((bandwidth - link).abs() < 1.0, "{bandwidth} instead of {link}");
     figures.len() + 1
 }
 
@@ -198,15 +158,9 @@ fn documents_of_several_drivers_are_read() {
     assert_eq!(gpu.power_limit_w, Some(300.0));
     let reading = samples[0].gpus[0].reading().expect("it answered");
     assert_eq!(reading.power_w, Some(25.58));
-    assert_eq!(
-        (reading.vram_used_mib, reading.vram_total_mib),
-        (Some(22.0), Some(23_028.0))
-    );
+    assert_eq!((reading.vram_used_mib, reading.vram_total_mib), (Some(22.0), Some(23_028.0)));
     assert_eq!(reading.temperature_c, Some(17.0));
-    assert_eq!(
-        (reading.sm_clock_mhz, reading.memory_clock_mhz),
-        (Some(210.0), Some(405.0))
-    );
+    assert_eq!((reading.sm_clock_mhz, reading.memory_clock_mhz), (Some(210.0), Some(405.0)));
     assert_eq!(reading.throttle.expect("reasons").names(), ["idle"]);
     let process = &reading.processes.as_ref().expect("a list")[0];
     assert_eq!((process.pid, process.vram_mib), (725, Some(22)));
@@ -216,30 +170,19 @@ fn documents_of_several_drivers_are_read() {
     let reading = samples[0].gpus[0].reading().expect("it answered");
     assert_eq!(reading.power_w, Some(26.78));
     let processes = reading.processes.as_ref().expect("a list");
-    let held: Vec<_> = processes
-        .iter()
-        .map(|row| (row.pid, row.vram_mib))
-        .collect();
+    let held: Vec<_> = processes.iter().map(|row| (row.pid, row.vram_mib)).collect();
     assert_eq!(held, [(675, Some(22)), (5762, Some(1_005))]);
 
     let (reader, samples) = xml(&folder, "telegraf_a100-sxm4-v12.xml");
     let gpus = &reader.facts().gpus;
     assert_eq!(gpus.len(), 5);
     assert_eq!(gpus[0].is_mig_enabled, Some(true));
-    let slots: Vec<_> = gpus[1..]
-        .iter()
-        .map(|gpu| gpu.mig.as_ref().and_then(|slot| slot.gpu_instance))
-        .collect();
+    let slots: Vec<_> =
+        gpus[1..].iter().map(|gpu| gpu.mig.as_ref().and_then(|slot| slot.gpu_instance)).collect();
     assert_eq!(slots, [3, 4, 5, 6].map(Some));
     let whole = samples[0].gpus[0].reading().expect("it answered");
-    assert_eq!(
-        (whole.utilization_percent, whole.power_w),
-        (None, Some(67.03))
-    );
+    assert_eq!((whole.utilization_percent, whole.power_w), (None, Some(67.03)));
     assert_eq!(whole.pcie_sent_bytes_per_second, Some(4e6));
     let slice = samples[0].gpus[4].reading().expect("it answered");
-    assert_eq!(
-        (slice.vram_used_mib, slice.vram_total_mib),
-        (Some(12.0), Some(19_968.0))
-    );
+    assert_eq!((slice.vram_used_mib, slice.vram_total_mib), (Some(12.0), Some(19_968.0)));
 }

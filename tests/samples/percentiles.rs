@@ -17,10 +17,7 @@ fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
     } else {
         Box::new(file)
     };
-    csv::Reader::from_reader(reader)
-        .deserialize()
-        .map(|row| row.expect("a whole row"))
-        .collect()
+    csv::Reader::from_reader(reader).deserialize().map(|row| row.expect("a whole row")).collect()
 }
 
 fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
@@ -34,19 +31,13 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
 fn by_container(path: &Path) -> BTreeMap<String, Vec<f64>> {
     let mut containers: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for row in rows(path) {
-        containers
-            .entry(row["container_ip"].clone())
-            .or_default()
-            .push(number(&row, "value"));
+        containers.entry(row["container_ip"].clone()).or_default().push(number(&row, "value"));
     }
     containers
 }
 
 fn assert_close(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!(
-        (actual - expected).abs() <= tolerance,
-        "{what}: {actual} instead of {expected}"
-    );
+    assert!((actual - expected).abs() <= tolerance, "{what}: {actual} instead of {expected}");
 }
 
 /// Half a unit of the sixth decimal, which the expected figures are rounded to.
@@ -94,31 +85,19 @@ fn the_fleet_of_containers_has_the_published_figures() {
     let memory = by_container(&folder.join("pod_gpu_memory_used_bytes_anon.csv.gz"));
     let readings: Vec<f64> = utilization.values().flatten().copied().collect();
     let zeros = readings.iter().filter(|value| **value == 0.0).count();
-    assert_close(
-        zeros as f64 / readings.len() as f64 * 100.0,
-        66.66,
-        0.005,
-        "zeros",
-    );
+    assert_close(zeros as f64 / readings.len() as f64 * 100.0, 66.66, 0.005, "zeros");
     let fleet = distribution(readings).expect("values");
     assert_close(fleet.mean, 7.563_753, ROUNDING, "mean");
     assert_close(fleet.p95, 34.666_667, ROUNDING, "p95");
 
-    let each: Vec<Distribution> = utilization
-        .into_values()
-        .map(|values| distribution(values).expect("values"))
-        .collect();
-    let low = each
-        .iter()
-        .filter(|container| container.mean < 10.0)
-        .count();
+    let each: Vec<Distribution> =
+        utilization.into_values().map(|values| distribution(values).expect("values")).collect();
+    let low = each.iter().filter(|container| container.mean < 10.0).count();
     let peaking = each.iter().filter(|container| container.max > 90.0).count();
     // Shrinking these on their mean alone would be wrong: most fill a 24 GiB
     // card at some time.
-    let filling = memory
-        .values()
-        .filter(|values| values.iter().any(|bytes| bytes / GIB > 24.0))
-        .count();
+    let filling =
+        memory.values().filter(|values| values.iter().any(|bytes| bytes / GIB > 24.0)).count();
     assert_eq!((low, peaking, filling), (64, 20, 74));
 }
 
@@ -146,17 +125,13 @@ fn fleets_given_by_their_quantiles_have_the_published_figures() {
         return;
     };
     let seren = column(&folder.join("seren_quantiles.csv"), "gpu_util_pct");
-    let philly = column(
-        &folder.join("philly_gpu_util_quantiles.csv"),
-        "gpu_util_pct",
-    );
+    let philly = column(&folder.join("philly_gpu_util_quantiles.csv"), "gpu_util_pct");
     assert_eq!((seren.len(), philly.len()), (1_000, 1_000));
     let zeros = seren.iter().filter(|value| **value == 0.0).count();
     assert_eq!(zeros, 315);
-    for (name, table, median, mean) in [
-        ("Seren", &seren, 99.0, 66.10),
-        ("Philly", &philly, 48.45, 47.20),
-    ] {
+    for (name, table, median, mean) in
+        [("Seren", &seren, 99.0, 66.10), ("Philly", &philly, 48.45, 47.20)]
+    {
         let fleet = series(table);
         assert_close(fleet.p50, median, 0.005, name);
         assert_close(fleet.mean, mean, 0.005, name);

@@ -53,12 +53,7 @@ fn wanted() -> Wanted {
 fn selected(region: &str, wanted: Wanted) -> Selection {
     let (gathered, terms) = (PriceBook::default(), BTreeMap::new());
     let prices = Prices::new(&gathered, &terms);
-    select_types(
-        &question(region, &[AWS]),
-        wanted,
-        &prices,
-        &Policy::default(),
-    )
+    select_types(&question(region, &[AWS]), wanted, &prices, &Policy::default())
 }
 
 /// The catalog as its files have it.
@@ -88,9 +83,7 @@ impl Files {
             (card, facts)
         });
         let families = book("families.csv");
-        let families = families
-            .iter()
-            .filter(|line| line.get("launchable") == "true");
+        let families = families.iter().filter(|line| line.get("launchable") == "true");
         let prices = book("prices.csv");
         let prices = prices
             .iter()
@@ -154,9 +147,7 @@ impl Files {
         };
         !model.starts_with("Radeon")
             && self.launchable.contains(family)
-            && wanted
-                .gpus
-                .is_none_or(|gpus| count >= gpus.count().to_f64().expect("a number"))
+            && wanted.gpus.is_none_or(|gpus| count >= gpus.count().to_f64().expect("a number"))
             && holds(wanted.vram_mib, 1.0)
             && holds(wanted.vram_total_mib, whole)
             && (!wanted.nvlink || link.is_some_and(|link| link > 0.0))
@@ -164,9 +155,7 @@ impl Files {
             && wanted.memory_mib.is_none_or(|needed| {
                 number(line.get("memory_mib")).is_some_and(|mib| mib >= needed)
             })
-            && wanted
-                .architecture
-                .is_none_or(|wanted| line.get("architecture") == wanted.name())
+            && wanted.architecture.is_none_or(|wanted| line.get("architecture") == wanted.name())
     }
 
     fn price(&self, name: &str, region: &str, wanted: &Wanted) -> Option<Decimal> {
@@ -180,38 +169,22 @@ impl Files {
         let kept = Decimal::try_from(1.0 - lost).expect("a number");
         let saves = |spot: &Decimal| *spot / kept < on_demand;
         let is_spot = wanted.restartable && !row.band.is_empty();
-        Some(
-            row.spot
-                .filter(|spot| is_spot && saves(spot))
-                .unwrap_or(on_demand),
-        )
+        Some(row.spot.filter(|spot| is_spot && saves(spot)).unwrap_or(on_demand))
     }
 }
 
 /// Every type of a region with its prices, as the planner gets them.
 fn offered(region: &str, restartable: bool) -> Vec<OfferedType> {
-    let Selection { fits, refused, .. } = selected(
-        region,
-        Wanted {
-            restartable,
-            ..wanted()
-        },
-    );
+    let Selection { fits, refused, .. } = selected(region, Wanted { restartable, ..wanted() });
     let fits = fits.into_iter().map(|fit| fit.offered);
-    fits.chain(refused.into_iter().map(|refusal| refusal.offered))
-        .collect()
+    fits.chain(refused.into_iter().map(|refusal| refusal.offered)).collect()
 }
 
 /// Needs in every combination, 1,024 for a region.
 fn combinations() -> Vec<Wanted> {
     let mut selections = Vec::new();
     let part = GpuShare::Fraction(Decimal::new(25, 2));
-    let gpus = [
-        part,
-        GpuShare::Whole(1),
-        GpuShare::Whole(2),
-        GpuShare::Whole(8),
-    ];
+    let gpus = [part, GpuShare::Whole(1), GpuShare::Whole(2), GpuShare::Whole(8)];
     for vram_mib in [None, Some(15_361.0), Some(40_960.0), Some(81_559.0)] {
         for gpus in gpus {
             for case in 0..64_u32 {
@@ -225,10 +198,7 @@ fn combinations() -> Vec<Wanted> {
                     efa: is(3),
                     restartable: is(4),
                     architecture: is(5).then_some(Architecture::X86_64),
-                    budget: Budget {
-                        hourly: is(1).then_some(Decimal::from(20)),
-                        monthly: None,
-                    },
+                    budget: Budget { hourly: is(1).then_some(Decimal::from(20)), monthly: None },
                     ..wanted()
                 });
             }
@@ -245,21 +215,12 @@ fn every_selection_is_that_of_a_filter_over_the_files() {
         let [steady, restartable] = [false, true].map(|flag| offered(region, flag));
         for wanted in combinations() {
             let expected = files.fits(region, &wanted);
-            let offered = if wanted.restartable {
-                &restartable
-            } else {
-                &steady
-            };
+            let offered = if wanted.restartable { &restartable } else { &steady };
             let selection = select(wanted.clone(), offered.clone());
             let fits: Vec<(Decimal, String)> = selection
                 .fits
                 .iter()
-                .map(|offer| {
-                    (
-                        offer.rate.amount(),
-                        offer.offered.shape.instance_type.clone(),
-                    )
-                })
+                .map(|offer| (offer.rate.amount(), offer.offered.shape.instance_type.clone()))
                 .collect();
             assert_eq!(fits, expected, "{region} {wanted:?}");
             compared += fits.len();
@@ -276,10 +237,8 @@ fn selected_types_cost_what_the_public_list_says() {
     let Some(listed) = lines("aws_accel_prices_joined.csv") else {
         return;
     };
-    let listed: BTreeMap<(&str, &str), &Line> = listed
-        .iter()
-        .map(|line| ((line.get("instance_type"), line.get("region")), line))
-        .collect();
+    let listed: BTreeMap<(&str, &str), &Line> =
+        listed.iter().map(|line| ((line.get("instance_type"), line.get("region")), line)).collect();
     let mut compared = 0;
     for region in ["us-east-1", "eu-central-1", "ap-northeast-1"] {
         for fit in selected(region, wanted()).fits {

@@ -30,10 +30,7 @@ fn containers() -> Option<Demand> {
         let period = (number("timestamp_anon") as i64).div_euclid(PERIOD);
         let container = row["container_ip"].clone();
         let by_container = periods.entry(period).or_default();
-        by_container
-            .entry(container)
-            .or_default()
-            .push(number("value"));
+        by_container.entry(container).or_default().push(number("value"));
     }
     let first = *periods.keys().next().expect("periods");
     let last = *periods.keys().next_back().expect("periods");
@@ -76,12 +73,7 @@ fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
             time_zone: ("UTC".to_owned(), TimeZone::UTC),
             spot: SpotShare::NONE,
         },
-        prices: InstancePrices {
-            on_demand: None,
-            spot: None,
-            band: None,
-            has_commitments: false,
-        },
+        prices: InstancePrices { on_demand: None, spot: None, band: None, has_commitments: false },
         late_after_seconds: PERIOD,
         max_unserved_percent: 2.0,
         least_interruptions_per_day: 1.0,
@@ -91,10 +83,7 @@ fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
 }
 
 fn near(actual: f64, expected: f64) {
-    assert!(
-        (actual - expected).abs() < 1e-6,
-        "{actual}, expected {expected}"
-    );
+    assert!((actual - expected).abs() < 1e-6, "{actual}, expected {expected}");
 }
 
 /// 22.9 hours of 80 containers (alibaba/clusterdata, trace v2026-GenAI). 1,488.67 GPU hours
@@ -115,14 +104,8 @@ fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
     // One is up in each of 13 periods without work.
     near(answer.hindsight.gpu_hours(1), 126.416_666_666_667);
     near(answer.replay.gpu_hours(1), 225.25);
-    near(
-        answer.replay.unserved_percent().expect("demand"),
-        3.800_949_730_000,
-    );
-    assert_eq!(
-        (answer.replay.launches, answer.replay.most_instances),
-        (116, 27)
-    );
+    near(answer.replay.unserved_percent().expect("demand"), 3.800_949_730_000);
+    assert_eq!((answer.replay.launches, answer.replay.most_instances), (116, 27));
     let others = [
         (30.0, 453.583_333_333_333, 1.458_245_504_116),
         (40.0, 339.833_333_333_333, 2.066_970_120_123),
@@ -136,10 +119,7 @@ fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
     for (candidate, (target_percent, hours, unserved)) in answer.others.iter().zip(others) {
         assert_eq!(candidate.trigger, Trigger::Utilization { target_percent });
         near(candidate.replay.gpu_hours(1), hours);
-        near(
-            candidate.replay.unserved_percent().expect("demand"),
-            unserved,
-        );
+        near(candidate.replay.unserved_percent().expect("demand"), unserved);
     }
     // 2% are accepted here, and 30% alone keeps them.
     assert_eq!(answer.cheapest, Some(0));
@@ -205,9 +185,7 @@ fn pods_wait_less_where_they_may_overtake() {
     };
     let waiting = |plan: &JobPlan| {
         let placed = plan.placements.iter();
-        placed
-            .filter(|placement| placement.start() > jobs[placement.job].release)
-            .count()
+        placed.filter(|placement| placement.start() > jobs[placement.job].release).count()
     };
     let enough = schedule_jobs(ask(71)).expect("a plan");
     assert_eq!(enough.first_come.waited_seconds(&jobs), 0);

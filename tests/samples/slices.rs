@@ -18,10 +18,8 @@ fn few_slices_are_slower_than_their_share_and_none_that_holds_its_memory() {
     let profiles = mig_profiles(&offer.expect("an A100"));
     let mut reader = csv::Reader::from_path(folder.join("mig_step_time_a100_40gb.csv"))
         .expect("the steps are there");
-    let lines: Vec<HashMap<String, String>> = reader
-        .deserialize()
-        .map(|line| line.expect("a whole line"))
-        .collect();
+    let lines: Vec<HashMap<String, String>> =
+        reader.deserialize().map(|line| line.expect("a whole line")).collect();
     let step = |line: &HashMap<String, String>| line["median_step_s"].parse::<f64>().ok();
     let (mut slices, mut compared, mut slower) = (0, 0, 0);
     let (mut allowed, mut allowed_slower) = (0, 0);
@@ -31,9 +29,7 @@ fn few_slices_are_slower_than_their_share_and_none_that_holds_its_memory() {
             continue;
         };
         let whole = lines.iter().find(|other| {
-            ["model", "batch"]
-                .iter()
-                .all(|key| other[*key] == line[*key])
+            ["model", "batch"].iter().all(|key| other[*key] == line[*key])
                 && other["mig_profile"] == "7g.40gb"
         });
         let whole_seconds = whole.and_then(step).expect("the whole card was measured");
@@ -45,9 +41,7 @@ fn few_slices_are_slower_than_their_share_and_none_that_holds_its_memory() {
         let is_slower = whole_seconds / seconds < 0.8 * share;
         compared += 1;
         slower += usize::from(is_slower);
-        let peak_mib: f64 = line["reserved_mem_mib_on_A100_40GB"]
-            .parse()
-            .expect("a number");
+        let peak_mib: f64 = line["reserved_mem_mib_on_A100_40GB"].parse().expect("a number");
         if peak_mib * 1.2 <= profile.memory_mib.expect("known") as f64 {
             allowed += 1;
             allowed_slower += usize::from(is_slower);
@@ -98,19 +92,16 @@ fn models_that_share_cards_keep_the_pace_that_slices_promise() {
     };
     let mut reader = csv::Reader::from_path(folder.join("mig_step_time_a100_40gb.csv"))
         .expect("the steps are there");
-    let lines: Vec<HashMap<String, String>> = reader
-        .deserialize()
-        .map(|line| line.expect("a whole line"))
-        .collect();
+    let lines: Vec<HashMap<String, String>> =
+        reader.deserialize().map(|line| line.expect("a whole line")).collect();
     let measured = measured(&lines);
     // The figures of docs/planners/share.md.
-    let of_share = measured
-        .iter()
-        .filter(|((_, profile), _)| profile != "7g.40gb")
-        .map(|((_, profile), relative)| {
+    let of_share = measured.iter().filter(|((_, profile), _)| profile != "7g.40gb").map(
+        |((_, profile), relative)| {
             let slices: f64 = profile[..1].parse().expect("a digit");
             relative / (slices / 7.0)
-        });
+        },
+    );
     let (worst, median) = worst_and_median(of_share.collect());
     assert_eq!(
         (format!("{worst:.2}"), format!("{median:.2}")),
@@ -121,9 +112,7 @@ fn models_that_share_cards_keep_the_pace_that_slices_promise() {
     let tenants: BTreeMap<String, f64> = lines
         .iter()
         .map(|line| {
-            let mib = line["reserved_mem_mib_on_A100_40GB"]
-                .parse()
-                .expect("a number");
+            let mib = line["reserved_mem_mib_on_A100_40GB"].parse().expect("a number");
             (format!("{} {}", line["model"], line["batch"]), mib)
         })
         .collect();

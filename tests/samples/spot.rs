@@ -108,10 +108,7 @@ fn figures_are_those_of_a_reading_every_second() {
         };
         let volatility = (moment(2) - moment(1).powi(2)).sqrt() / moment(1) * 100.0;
         let computed = figures.volatility_percent.to_f64().expect("a number");
-        assert!(
-            (computed - volatility).abs() < 1e-4,
-            "{zone}: {computed} {volatility}"
-        );
+        assert!((computed - volatility).abs() < 1e-4, "{zone}: {computed} {volatility}");
         assert!(figures.min <= figures.mean && figures.mean <= figures.max);
     }
 }
@@ -199,10 +196,6 @@ fn interruptions_by_recorded_prices_lose_half_an_interval_each() {
     let interval = SignedDuration::from_secs(every);
     let formula = checkpointing.overhead(interval, per_day / 24.0);
     let share = sum / running as f64 + cost as f64 / (every + cost) as f64;
-    println!(
-        "{count} interruptions: {:.2}% lost, {:.2}% computed",
-        share * 100.0,
-        formula * 100.0
-    );
+    println!("{count} interruptions: {:.2}% lost, {:.2}% computed", share * 100.0, formula * 100.0);
     assert!((share - 0.022_2).abs() < 1e-4 && (formula - 0.022_6).abs() < 1e-4);
 }

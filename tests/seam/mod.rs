@@ -53,10 +53,7 @@ struct Racks(Vec<&'static str>);
 impl Inventory for Racks {
     fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
         let instances = self.0.iter().map(|id| machine(id)).collect();
-        let found = Found {
-            instances,
-            ..Found::default()
-        };
+        let found = Found { instances, ..Found::default() };
         std::future::ready(Ok(Gathered::whole(found))).boxed_local()
     }
 }
@@ -165,24 +162,17 @@ impl MetricSource for Clock {
                 .flat_map(|one| level(&one.id, 80.0, ask.window, period_seconds))
                 .collect();
             let value = match ask.detail {
-                Detail::Hours => Readings::Hours {
-                    series,
-                    partial: BTreeSet::from([id_of("box-b")]),
-                },
+                Detail::Hours => {
+                    Readings::Hours { series, partial: BTreeSet::from([id_of("box-b")]) }
+                }
                 Detail::Full | Detail::Grid => Readings::Series(series),
             };
             let gaps = self.gaps(ask.detail, "it was late");
             Gathered { value, gaps }
         };
-        let calls = MetricCalls {
-            series: 3,
-            cost_usd: Decimal::ONE,
-            calls: vec![call.boxed_local()],
-        };
-        let planned = Gathered {
-            value: calls,
-            gaps: self.gaps(ask.detail, "it is slow"),
-        };
+        let calls =
+            MetricCalls { series: 3, cost_usd: Decimal::ONE, calls: vec![call.boxed_local()] };
+        let planned = Gathered { value: calls, gaps: self.gaps(ask.detail, "it is slow") };
         std::future::ready(planned).boxed_local()
     }
 }
@@ -204,11 +194,8 @@ impl MetricSource for Meter {
                 Readings::Series(series)
             })
         };
-        let calls = MetricCalls {
-            series: 3,
-            cost_usd: Decimal::ONE,
-            calls: vec![call.boxed_local()],
-        };
+        let calls =
+            MetricCalls { series: 3, cost_usd: Decimal::ONE, calls: vec![call.boxed_local()] };
         std::future::ready(Gathered::whole(calls)).boxed_local()
     }
 }
@@ -246,16 +233,9 @@ struct NoContract;
 
 impl CommitmentSource for NoContract {
     fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
-        let gap = Gap::in_words(
-            GapSubject::named("contract"),
-            "lab",
-            "the folder is empty",
-            "ask again",
-        );
-        let found = Gathered {
-            value: Commitments::default(),
-            gaps: vec![gap],
-        };
+        let gap =
+            Gap::in_words(GapSubject::named("contract"), "lab", "the folder is empty", "ask again");
+        let found = Gathered { value: Commitments::default(), gaps: vec![gap] };
         std::future::ready(found).boxed_local()
     }
 }
@@ -273,27 +253,16 @@ fn connection(region: &str, inventory: Box<dyn Inventory>) -> Connection {
 }
 
 fn meter(calls: &Rc<Cell<u32>>, of: &'static str, percent: f64) -> Box<dyn MetricSource> {
-    Box::new(Meter {
-        of,
-        percent,
-        adds_up: of == "box-b",
-        calls: Rc::clone(calls),
-    })
+    Box::new(Meter { of, percent, adds_up: of == "box-b", calls: Rc::clone(calls) })
 }
 
 fn cost(calls: u64) -> Box<dyn Fn() -> ApiUsage> {
-    Box::new(move || ApiUsage {
-        calls,
-        ..ApiUsage::default()
-    })
+    Box::new(move || ApiUsage { calls, ..ApiUsage::default() })
 }
 
 /// Who measures the second machine, whatever its account.
 fn server(calls: &Rc<Cell<u32>>) -> MetricServer {
-    MetricServer {
-        metrics: meter(calls, "box-b", 80.0),
-        meter: cost(3),
-    }
+    MetricServer { metrics: meter(calls, "box-b", 80.0), meter: cost(3) }
 }
 
 /// Two accounts: one with two machines, of which it lists one twice and measures one, and one
@@ -343,14 +312,8 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
 #[test]
 fn two_accounts_of_another_provider_are_one_audit() {
     let calls = Rc::default();
-    let estate = wait(gather(
-        &accounts(&calls),
-        &[server(&calls)],
-        &options(),
-        None,
-        None,
-        &|_| {},
-    ));
+    let estate =
+        wait(gather(&accounts(&calls), &[server(&calls)], &options(), None, None, &|_| {}));
     let estate = estate.expect("one region was read");
     assert_eq!(calls.get(), 2, "one call a source");
     assert_eq!(estate.accounts, ["lab", "other"]);
@@ -387,30 +350,16 @@ fn two_accounts_of_another_provider_are_one_audit() {
             gap.what == *what && gap.place == place && kind == cause
         })
     };
-    assert!(has(
-        &GapSubject::Region,
-        "other/hall-1",
-        Some(CauseKind::CallFailed)
-    ));
+    assert!(has(&GapSubject::Region, "other/hall-1", Some(CauseKind::CallFailed)));
     assert!(has(&GapSubject::named("contract"), "lab", None));
 }
 
 #[test]
 fn nothing_that_costs_is_asked_above_the_limit() {
     let calls = Rc::default();
-    let options = GatherOptions {
-        max_api_cost_usd: Some(Decimal::ONE),
-        ..options()
-    };
-    let error = wait(gather(
-        &accounts(&calls),
-        &[server(&calls)],
-        &options,
-        None,
-        None,
-        &|_| {},
-    ))
-    .expect_err("two dollars");
+    let options = GatherOptions { max_api_cost_usd: Some(Decimal::ONE), ..options() };
+    let error = wait(gather(&accounts(&calls), &[server(&calls)], &options, None, None, &|_| {}))
+        .expect_err("two dollars");
     assert!(matches!(
         error,
         GatherError::TooExpensive { metrics: 6, cost_usd, .. } if cost_usd == Decimal::TWO
@@ -432,10 +381,7 @@ fn hours_first(
     recorder: Option<&mut Recorder>,
 ) -> (Asked, Result<Estate, GatherError>) {
     let asked = Rc::new(RefCell::new(Vec::new()));
-    let options = GatherOptions {
-        max_api_cost_usd: limit_usd,
-        ..half_past()
-    };
+    let options = GatherOptions { max_api_cost_usd: limit_usd, ..half_past() };
     let hall = hall(vec![clock(&asked, ByTheHour::Possible)]);
     let estate = two_steps(&[hall], &[], &options, recorder);
     (asked.take(), estate)
@@ -443,18 +389,11 @@ fn hours_first(
 
 /// A window of whole hours, whenever it is asked for.
 fn half_past() -> GatherOptions {
-    GatherOptions {
-        as_of: now() + SignedDuration::from_mins(40),
-        ..options()
-    }
+    GatherOptions { as_of: now() + SignedDuration::from_mins(40), ..options() }
 }
 
 fn clock(asked: &Rc<RefCell<Asked>>, answers: ByTheHour) -> Box<dyn MetricSource> {
-    Box::new(Clock {
-        asked: Rc::clone(asked),
-        is_slow: false,
-        answers,
-    })
+    Box::new(Clock { asked: Rc::clone(asked), is_slow: false, answers })
 }
 
 /// An account with three machines.
@@ -481,10 +420,7 @@ fn two_steps(
     let refine = |estate: Estate, partial: &BTreeSet<ResourceId>| {
         // The prices and the hours of all three are known by then.
         let audit = audit(&estate, &Policy::default(), Risk::Low);
-        assert_eq!(
-            samples(&audit),
-            [("a", 336), ("b", 336), ("c", 336)].map(named)
-        );
+        assert_eq!(samples(&audit), [("a", 336), ("b", 336), ("c", 336)].map(named));
         let mut fine = partial.clone();
         fine.insert(id_of("box-c"));
         (fine, estate.usage)
@@ -546,16 +482,10 @@ fn in_two_steps() -> [(Detail, Vec<String>); 3] {
 
 #[test]
 fn a_server_that_needs_hours_is_asked_for_them_first() {
-    let options = GatherOptions {
-        hours_first: false,
-        ..half_past()
-    };
+    let options = GatherOptions { hours_first: false, ..half_past() };
     let gathered = |answers| {
         let asked = Rc::new(RefCell::new(Vec::new()));
-        let server = MetricServer {
-            metrics: clock(&asked, answers),
-            meter: cost(3),
-        };
+        let server = MetricServer { metrics: clock(&asked, answers), meter: cost(3) };
         let estate = two_steps(&[hall(Vec::new())], &[server], &options, None);
         (asked.take(), estate.expect("it was read"))
     };
@@ -578,10 +508,7 @@ fn a_server_that_needs_hours_is_asked_for_them_first() {
 #[test]
 fn hours_are_asked_for_only_where_every_source_answers_them() {
     let asked = Rc::new(RefCell::new(Vec::new()));
-    let server = MetricServer {
-        metrics: clock(&asked, ByTheHour::Needed),
-        meter: cost(3),
-    };
+    let server = MetricServer { metrics: clock(&asked, ByTheHour::Needed), meter: cost(3) };
     let hall = hall(vec![clock(&asked, ByTheHour::Never)]);
     let estate = two_steps(&[hall], &[server], &half_past(), None);
     assert!(estate.is_ok());

@@ -29,10 +29,7 @@ fn opened(folder: &Path) -> History {
 fn keep(folder: &Path) {
     let history = opened(folder);
     for day in 2..=12 {
-        let window = Window {
-            start: before(day),
-            end: before(day - 1),
-        };
+        let window = Window { start: before(day), end: before(day - 1) };
         let mut usage = UsageBuilder::new(window, 300);
         for (id, percent) in [("box-a", 99.0), ("box-b", 50.0)] {
             let series = level(&id_of(id), percent, window, 300);
@@ -60,25 +57,12 @@ fn keep(folder: &Path) {
 fn roll_ups_say_what_nothing_else_does_in_the_window_of_their_days() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     keep(folder.path());
-    let options = GatherOptions {
-        rollups: Some(Rc::new(opened(folder.path()))),
-        ..options()
-    };
+    let options = GatherOptions { rollups: Some(Rc::new(opened(folder.path()))), ..options() };
     let calls = Rc::default();
-    let estate = wait(gather(
-        &accounts(&calls),
-        &[],
-        &options,
-        None,
-        None,
-        &|_| {},
-    ));
+    let estate = wait(gather(&accounts(&calls), &[], &options, None, None, &|_| {}));
     let estate = estate.expect("one region was read");
     assert_eq!(calls.get(), 1, "the source is still asked");
-    let window = Window {
-        start: before(12),
-        end: before(1),
-    };
+    let window = Window { start: before(12), end: before(1) };
     assert_eq!(estate.window, window);
     let audit = audit(&estate, &Policy::default(), Risk::Low);
     let measured = audit.workloads.iter().map(|one| {
@@ -97,21 +81,11 @@ fn roll_ups_say_what_nothing_else_does_in_the_window_of_their_days() {
 fn sources_of_other_periods_are_refused() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     keep(folder.path());
-    let options = GatherOptions {
-        rollups: Some(Rc::new(opened(folder.path()))),
-        ..options()
-    };
+    let options = GatherOptions { rollups: Some(Rc::new(opened(folder.path()))), ..options() };
     let calls = Rc::default();
     // This server adds up by the hour.
     let servers = [super::server(&calls)];
-    let gathered = wait(gather(
-        &accounts(&calls),
-        &servers,
-        &options,
-        None,
-        None,
-        &|_| {},
-    ));
+    let gathered = wait(gather(&accounts(&calls), &servers, &options, None, None, &|_| {}));
     assert!(matches!(gathered, Err(GatherError::OtherPeriods(_))));
     assert_eq!(calls.get(), 0);
 }

@@ -50,20 +50,14 @@ impl Server {
     {
         let listener =
             std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
-        let address = listener
-            .local_addr()
-            .expect("a bound socket has an address");
+        let address = listener.local_addr().expect("a bound socket has an address");
         let (stop, stopped) = oneshot::channel();
         let tls = tls.map(TlsAcceptor::from);
         let thread = std::thread::Builder::new()
             .name("loopback".to_owned())
             .spawn(move || run(listener, tls, handler, stopped))
             .expect("a thread can be started");
-        Self {
-            address,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        Self { address, stop: Some(stop), thread: Some(thread) }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -111,15 +105,11 @@ where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<Reply, Unanswered>> + Send + 'static,
 {
-    listener
-        .set_nonblocking(true)
-        .expect("a socket can be made non-blocking");
+    listener.set_nonblocking(true).expect("a socket can be made non-blocking");
     let listener = TcpListener::from_std(listener).expect("a runtime is running");
     loop {
         let (stream, _) = listener.accept().await.expect("the listener is open");
-        stream
-            .set_nodelay(true)
-            .expect("a connected socket takes options");
+        stream.set_nodelay(true).expect("a connected socket takes options");
         let (tls, handler) = (tls.clone(), handler.clone());
         tokio::spawn(async move {
             match tls {

@@ -37,11 +37,7 @@ pub fn files_under(folder: &str) -> Vec<SourceFile> {
                 .to_str()
                 .expect("names of sources are UTF-8")
                 .replace('\\', "/");
-            SourceFile {
-                path,
-                code: code_of(&text),
-                text,
-            }
+            SourceFile { path, code: code_of(&text), text }
         })
         .collect()
 }
@@ -70,11 +66,7 @@ pub fn code_of(text: &str) -> String {
     while at < chars.len() {
         let end = skipped(&chars, at);
         if end > at {
-            out.extend(
-                chars[at..end]
-                    .iter()
-                    .map(|c| if *c == '\n' { '\n' } else { ' ' }),
-            );
+            out.extend(chars[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
             at = end;
         } else {
             out.push(chars[at]);
@@ -111,9 +103,7 @@ fn skipped(chars: &[char], at: usize) -> usize {
 }
 
 fn position(chars: &[char], from: usize, wanted: impl Fn(char) -> bool) -> usize {
-    (from..chars.len())
-        .find(|index| wanted(chars[*index]))
-        .unwrap_or(chars.len())
+    (from..chars.len()).find(|index| wanted(chars[*index])).unwrap_or(chars.len())
 }
 
 fn end_of_block(chars: &[char], at: usize) -> usize {
@@ -169,13 +159,11 @@ pub fn is_word(c: char) -> bool {
 
 /// Every place where a word stands, not part of a longer one.
 pub fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    code.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| {
-            let before = code[..*at].chars().next_back();
-            let after = code[at + word.len()..].chars().next();
-            !before.is_some_and(is_word) && !after.is_some_and(is_word)
-        })
+    code.match_indices(word).map(|(at, _)| at).filter(move |at| {
+        let before = code[..*at].chars().next_back();
+        let after = code[at + word.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
 }
 
 /// What is named directly under a root such as `crate` or `std`, in `use`
@@ -184,9 +172,7 @@ pub fn named_under(code: &str, root: &str) -> BTreeSet<(usize, String)> {
     words(code, root)
         .flat_map(|at| {
             let rest = &code[at + root.len()..];
-            heads(rest)
-                .into_iter()
-                .map(move |name| (line_of(code, at), name))
+            heads(rest).into_iter().map(move |name| (line_of(code, at), name))
         })
         .collect()
 }

@@ -31,10 +31,7 @@ fn export() -> Vec<(&'static str, String)> {
     vec![
         ("e/data/BILLING_PERIOD=2026-10/a1/e-1.csv", half),
         ("e/data/BILLING_PERIOD=2026-10/a2/e-1.csv", bill),
-        (
-            "e/metadata/BILLING_PERIOD=2026-10/e-Manifest.json",
-            MANIFEST.to_owned(),
-        ),
+        ("e/metadata/BILLING_PERIOD=2026-10/e-Manifest.json", MANIFEST.to_owned()),
         ("e/data/_spark/e-9.csv", "theirs".to_owned()),
         ("e/notes.txt", "theirs".to_owned()),
     ]
@@ -42,9 +39,7 @@ fn export() -> Vec<(&'static str, String)> {
 
 fn run(account: &Account, url: &str, more: &[&str]) -> Run {
     account.loopback.reset_calls();
-    Gpucost::new(&[&["bill", url][..], more].concat())
-        .of(account)
-        .run()
+    Gpucost::new(&[&["bill", url][..], more].concat()).of(account).run()
 }
 
 fn document(run: &Run) -> Value {
@@ -80,22 +75,11 @@ fn an_export_is_read_below_a_prefix_as_in_a_directory() {
         std::fs::write(path, text).expect("writable");
     }
     let local = document(&local.run());
-    for key in [
-        "steps",
-        "instances",
-        "types",
-        "kinds",
-        "groups",
-        "commitments",
-        "caveats",
-    ] {
+    for key in ["steps", "instances", "types", "kinds", "groups", "commitments", "caveats"] {
         assert_eq!(remote[key], local[key], "{key}");
     }
     let name = "data/BILLING_PERIOD=2026-10/a2/e-1.csv";
-    assert_eq!(
-        remote["sources"][0]["file"],
-        bucket.url(&format!("e/{name}"))
-    );
+    assert_eq!(remote["sources"][0]["file"], bucket.url(&format!("e/{name}")));
     assert_eq!(local["sources"][0]["file"], format!("e/{name}"));
 
     // The same by the bucket, by the period, and by the object, beside a file of this host.

@@ -49,14 +49,8 @@ async fn statistics(client: &Client, from: i64, to: i64) -> Vec<Points> {
         .set_dimensions(Some(dimensions.into()))
         .build();
     let queries = ["Average", "Maximum", "Minimum", "Sum", "SampleCount"].map(|statistic| {
-        let stat = MetricStat::builder()
-            .metric(metric.clone())
-            .period(300)
-            .stat(statistic);
-        MetricDataQuery::builder()
-            .id(statistic.to_lowercase())
-            .metric_stat(stat.build())
-            .build()
+        let stat = MetricStat::builder().metric(metric.clone()).period(300).stat(statistic);
+        MetricDataQuery::builder().id(statistic.to_lowercase()).metric_stat(stat.build()).build()
     });
     let answer = client
         .get_metric_data()

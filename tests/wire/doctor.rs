@@ -34,33 +34,13 @@ const HOSTILE_REGIONS: &str = "<DescribeRegionsResponse xmlns=\"http://ec2.amazo
 const EMPTY: &[(&str, &str, &str)] = &[
     ("sts", "GetCallerIdentity", WHO),
     ("ec2", "DescribeAddresses", "<DescribeAddressesResponse/>"),
-    (
-        "ec2",
-        "DescribeCapacityReservations",
-        "<DescribeCapacityReservationsResponse/>",
-    ),
-    (
-        "ec2",
-        "DescribeInstanceTypes",
-        "<DescribeInstanceTypesResponse/>",
-    ),
+    ("ec2", "DescribeCapacityReservations", "<DescribeCapacityReservationsResponse/>"),
+    ("ec2", "DescribeInstanceTypes", "<DescribeInstanceTypesResponse/>"),
     ("ec2", "DescribeInstances", "<DescribeInstancesResponse/>"),
-    (
-        "ec2",
-        "DescribeReservedInstances",
-        "<DescribeReservedInstancesResponse/>",
-    ),
-    (
-        "ec2",
-        "DescribeSpotPriceHistory",
-        "<DescribeSpotPriceHistoryResponse/>",
-    ),
+    ("ec2", "DescribeReservedInstances", "<DescribeReservedInstancesResponse/>"),
+    ("ec2", "DescribeSpotPriceHistory", "<DescribeSpotPriceHistoryResponse/>"),
     ("ec2", "DescribeVolumes", "<DescribeVolumesResponse/>"),
-    (
-        "autoscaling",
-        "DescribeAutoScalingGroups",
-        "<DescribeAutoScalingGroupsResponse/>",
-    ),
+    ("autoscaling", "DescribeAutoScalingGroups", "<DescribeAutoScalingGroupsResponse/>"),
     ("sagemaker", "DescribeCluster", "{}"),
     ("sagemaker", "DescribeEndpoint", "{}"),
     ("sagemaker", "DescribeEndpointConfig", "{}"),
@@ -92,11 +72,8 @@ fn account(refused: &[(Target, Fault)], regions: &'static str) -> Loopback {
 }
 
 fn doctor(loopback: &Loopback, arguments: &[&str]) -> Run {
-    let run = Gpucost::new(&["doctor"])
-        .args(arguments)
-        .at(&loopback.url())
-        .with_credentials()
-        .run();
+    let run =
+        Gpucost::new(&["doctor"]).args(arguments).at(&loopback.url()).with_credentials().run();
     if let Ok(document) = serde_json::from_str(&run.stdout) {
         assert_described("doctor", &document);
         for check in document["checks"].as_array().expect("a list") {
@@ -149,10 +126,7 @@ fn everything_that_an_audit_needs_is_asked_for_once_and_fine() {
 #[test]
 fn a_denied_action_is_named_with_its_fix() {
     let denied = |service, operation| (Target::operation(service, operation), Fault::AccessDenied);
-    let refused = [
-        denied("cloudwatch", "GetMetricData"),
-        denied("sagemaker", "ListTrainingJobs"),
-    ];
+    let refused = [denied("cloudwatch", "GetMetricData"), denied("sagemaker", "ListTrainingJobs")];
     let loopback = account(&refused, REGIONS);
     let run = doctor(&loopback, &["--format", "json"]);
     let report = run.json(3);
@@ -162,32 +136,19 @@ fn a_denied_action_is_named_with_its_fix() {
     );
     assert_eq!(report["ok"], false);
     let row = check(&report, "cloudwatch:GetMetricData");
-    assert_eq!(
-        (&row["status"], &row["needed"]),
-        (&"denied".into(), &true.into())
-    );
+    assert_eq!((&row["status"], &row["needed"]), (&"denied".into(), &true.into()));
     assert_eq!(
         row["fix"],
         "allow cloudwatch:GetMetricData; `gpucost setup iam` prints the full policy"
     );
     let training = check(&report, "sagemaker:ListTrainingJobs");
-    assert_eq!(
-        (&training["status"], &training["needed"]),
-        (&"denied".into(), &false.into())
-    );
-    let report = doctor(
-        &loopback,
-        &["--format", "json", "--services", "ec2,sagemaker"],
-    )
-    .json(3);
+    assert_eq!((&training["status"], &training["needed"]), (&"denied".into(), &false.into()));
+    let report = doctor(&loopback, &["--format", "json", "--services", "ec2,sagemaker"]).json(3);
     assert_eq!(check(&report, "sagemaker:ListTrainingJobs")["needed"], true);
     // For people, the same.
     let table = doctor(&loopback, &[]).stdout;
     let fix = "fix: allow cloudwatch:GetMetricData; `gpucost setup iam` prints the full policy";
-    assert!(
-        table.contains("permissions  denied   cloudwatch:GetMetricData\n"),
-        "{table}"
-    );
+    assert!(table.contains("permissions  denied   cloudwatch:GetMetricData\n"), "{table}");
     assert!(table.contains(fix), "{table}");
 }
 
@@ -203,11 +164,7 @@ fn a_denied_region_is_one_and_all_of_them_are_an_error() {
     let loopback = account(&[(instances(), Fault::AccessDenied)], REGIONS);
     let run = doctor(&loopback, &["--format", "json"]);
     run.json(1);
-    assert!(
-        run.stderr.starts_with("error: no region can be read\n"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.starts_with("error: no region can be read\n"), "{}", run.stderr);
     // One that the account does not have is not asked.
     let loopback = account(&[], REGIONS);
     let named = ["--format", "json", "--region", "us-east-1,af-south-1"];
@@ -220,20 +177,12 @@ fn a_denied_region_is_one_and_all_of_them_are_an_error() {
 #[test]
 fn without_credentials_nothing_is_asked() {
     let loopback = account(&[], REGIONS);
-    let run = Gpucost::new(&["doctor", "--format", "json"])
-        .at(&loopback.url())
-        .run();
+    let run = Gpucost::new(&["doctor", "--format", "json"]).at(&loopback.url()).run();
     let report = run.json(1);
     assert_eq!(check(&report, "AWS")["status"], "missing");
     let fix = check(&report, "AWS")["fix"].as_str().expect("words");
-    assert!(
-        fix.starts_with("set AWS_PROFILE or pass `--profile NAME`"),
-        "{fix}"
-    );
-    assert!(
-        run.stderr
-            .starts_with("error: the AWS account cannot be read\n")
-    );
+    assert!(fix.starts_with("set AWS_PROFILE or pass `--profile NAME`"), "{fix}");
+    assert!(run.stderr.starts_with("error: the AWS account cannot be read\n"));
     assert_eq!(loopback.call_counts().len(), 0);
 }
 
@@ -244,10 +193,7 @@ fn refused_credentials_end_the_checks_of_the_account() {
     let report = run.json(1);
     let row = check(&report, "AWS");
     assert_eq!(row["status"], "denied");
-    assert_eq!(
-        row["fix"],
-        "sign in again (`aws sso login`, or refresh the session token)"
-    );
+    assert_eq!(row["fix"], "sign in again (`aws sso login`, or refresh the session token)");
     assert_eq!(loopback.call_counts().len(), 1);
 }
 
@@ -271,25 +217,15 @@ fn hostile_names_and_words_are_harmless() {
     assert!(open.contains("user/me") && open.contains(ACCOUNT), "{open}");
     assert!(!open.contains('\u{1b}'), "{open}");
     let masked = doctor(&loopback, &["--redact", "--format", "wide"]).stdout;
-    assert!(
-        !masked.contains("user/me") && !masked.contains(ACCOUNT),
-        "{masked}"
-    );
+    assert!(!masked.contains("user/me") && !masked.contains(ACCOUNT), "{masked}");
 }
 
 #[test]
 fn what_is_recorded_is_not_checked() {
-    for flags in [
-        &["--demo"][..],
-        &["--from", "x.json"],
-        &["--save", "x.json"],
-    ] {
+    for flags in [&["--demo"][..], &["--from", "x.json"], &["--save", "x.json"]] {
         let run = Gpucost::new(&["doctor"]).args(flags).run();
         let error = run.error(2);
-        assert!(
-            error.contains(&format!("`{}` cannot be used with it", flags[0])),
-            "{error}"
-        );
+        assert!(error.contains(&format!("`{}` cannot be used with it", flags[0])), "{error}");
     }
 }
 

@@ -74,11 +74,7 @@ impl<'a> Launch<'a> {
     }
 
     async fn run(&self, ec2: &Client) -> Result<Launched, aws_sdk_ec2::Error> {
-        let image = if self.windows {
-            WINDOWS_IMAGE
-        } else {
-            LINUX_IMAGE
-        };
+        let image = if self.windows { WINDOWS_IMAGE } else { LINUX_IMAGE };
         let mut request = ec2
             .run_instances()
             .image_id(image)
@@ -87,10 +83,8 @@ impl<'a> Launch<'a> {
             .min_count(1)
             .max_count(1);
         if !self.tags.is_empty() {
-            let tags = self
-                .tags
-                .iter()
-                .map(|&(key, value)| Tag::builder().key(key).value(value).build());
+            let tags =
+                self.tags.iter().map(|&(key, value)| Tag::builder().key(key).value(value).build());
             request = request.tag_specifications(
                 TagSpecification::builder()
                     .resource_type(ResourceType::Instance)
@@ -115,9 +109,7 @@ impl<'a> Launch<'a> {
         }
         if self.spot {
             request = request.instance_market_options(
-                InstanceMarketOptionsRequest::builder()
-                    .market_type(MarketType::Spot)
-                    .build(),
+                InstanceMarketOptionsRequest::builder().market_type(MarketType::Spot).build(),
             );
         }
         let reservation = request.send().await?;
@@ -125,10 +117,7 @@ impl<'a> Launch<'a> {
             panic!("one instance was asked for, moto launched {reservation:?}");
         };
         let launched = Launched {
-            instance_id: instance
-                .instance_id()
-                .expect("an instance has an id")
-                .to_owned(),
+            instance_id: instance.instance_id().expect("an instance has an id").to_owned(),
             private_dns_name: instance
                 .private_dns_name()
                 .expect("an instance in a VPC has a private name")
@@ -206,10 +195,5 @@ pub fn launch_as(loopback: &Loopback, access_key: &str, plan: &[Launch<'_>]) -> 
             .block_on(launches)
             .expect("moto launches what the plan says")
     };
-    std::thread::scope(|scope| {
-        scope
-            .spawn(run)
-            .join()
-            .expect("the launch panicked, see above")
-    })
+    std::thread::scope(|scope| scope.spawn(run).join().expect("the launch panicked, see above"))
 }

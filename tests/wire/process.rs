@@ -25,11 +25,7 @@ impl Server {
     /// reason recorded, when it is not installed.
     pub fn find(program: &str, variable: &str) -> Option<PathBuf> {
         let path = std::env::var_os(variable).map_or_else(
-            || {
-                PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-                    .join("target/test-venv/bin")
-                    .join(program)
-            },
+            || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/test-venv/bin").join(program),
             PathBuf::from,
         );
         if path.is_file() {

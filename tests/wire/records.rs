@@ -167,10 +167,7 @@ fn tables_that_are_there_are_the_run_s_own_or_an_error() {
         bucket.name, costs[3]
     );
     assert!(said.starts_with(&place), "{said}");
-    assert!(
-        said.contains(&format!("gpucost history verify {url}")),
-        "{said}"
-    );
+    assert!(said.contains(&format!("gpucost history verify {url}")), "{said}");
     assert_eq!(bucket.get(&costs[3]), b"theirs");
     assert!(!bucket.keys("").contains(&run_file));
 }

@@ -45,11 +45,7 @@ use std::collections::BTreeMap;
 
 /// The estate.
 pub fn estate() -> Estate {
-    Estate {
-        prices: prices(),
-        commitments: commitments(),
-        ..super::estate(JOBS, 2)
-    }
+    Estate { prices: prices(), commitments: commitments(), ..super::estate(JOBS, 2) }
 }
 
 /// The second account; the other number AWS uses in examples.
@@ -168,10 +164,7 @@ const JOBS: &[Job] = &[
         ],
         card: cards::A10G,
         doing: Doing::Work(ranking_replica),
-        setting: Setting {
-            auto_scaling_group: Some("search-ranking"),
-            ..Setting::USUAL
-        },
+        setting: Setting { auto_scaling_group: Some("search-ranking"), ..Setting::USUAL },
     },
     Job {
         instance_type: "g6.xlarge",
@@ -188,10 +181,7 @@ const JOBS: &[Job] = &[
         ],
         card: cards::L4,
         doing: Doing::Work(speech_replica),
-        setting: Setting {
-            auto_scaling_group: Some("speech-online"),
-            ..Setting::USUAL
-        },
+        setting: Setting { auto_scaling_group: Some("speech-online"), ..Setting::USUAL },
     },
     Job {
         instance_type: "p4d.24xlarge",
@@ -226,10 +216,7 @@ const JOBS: &[Job] = &[
         ],
         card: cards::H100,
         doing: Doing::Work(document_model),
-        setting: Setting {
-            capacity_reservation: Some(RESERVED_CAPACITY),
-            ..Setting::USUAL
-        },
+        setting: Setting { capacity_reservation: Some(RESERVED_CAPACITY), ..Setting::USUAL },
     },
     Job {
         instance_type: "g6.2xlarge",
@@ -251,11 +238,7 @@ const JOBS: &[Job] = &[
         tags: VIEWER_TAGS,
         card: cards::L4,
         doing: Doing::Work(viewer),
-        setting: Setting {
-            first: 3,
-            operating_system: OperatingSystem::Windows,
-            ..Setting::USUAL
-        },
+        setting: Setting { first: 3, operating_system: OperatingSystem::Windows, ..Setting::USUAL },
     },
     Job {
         instance_type: "g6e.4xlarge",
@@ -272,10 +255,7 @@ const JOBS: &[Job] = &[
         ],
         card: cards::L40S,
         doing: Doing::Work(scoring_replica),
-        setting: Setting {
-            account: SECOND_ACCOUNT,
-            ..Setting::USUAL
-        },
+        setting: Setting { account: SECOND_ACCOUNT, ..Setting::USUAL },
     },
     Job {
         instance_type: "g6.12xlarge",
@@ -297,10 +277,7 @@ const JOBS: &[Job] = &[
         tags: CAPTIONING_TAGS,
         card: cards::L4,
         doing: Doing::Work(idle_on_four_gpus),
-        setting: Setting {
-            first: 4,
-            ..Setting::USUAL
-        },
+        setting: Setting { first: 4, ..Setting::USUAL },
     },
     Job {
         instance_type: "g5.2xlarge",
@@ -308,11 +285,7 @@ const JOBS: &[Job] = &[
         count: 1,
         zones: "a",
         launched: "2026-05-06T10:33:28Z",
-        tags: &[
-            ("team", "documents"),
-            ("owner", "samuel.ortiz"),
-            ("env", "poc"),
-        ],
+        tags: &[("team", "documents"), ("owner", "samuel.ortiz"), ("env", "poc")],
         card: cards::A10G,
         doing: Doing::Rest {
             stop: "User initiated (2026-09-04 17:20:09 GMT)",
@@ -359,11 +332,7 @@ fn replica(
         let asked = percent(hour * PERIODS_PER_HOUR);
         ((asked * received_mib) as i32, (asked * sent_mib) as i32)
     });
-    InstanceUse {
-        gpus: vec![gpu],
-        cpu_percent,
-        traffic,
-    }
+    InstanceUse { gpus: vec![gpu], cpu_percent, traffic }
 }
 
 /// A member of the group that ranks search results.
@@ -404,11 +373,7 @@ fn document_model(chance: &mut Chance) -> InstanceUse {
         gpu.work(period, average, chance.between(2, 3));
         cpu_percent.push(noisy(chance, 12.0 + asked * 0.1, 1).round());
     }
-    InstanceUse {
-        gpus: vec![gpu; 8],
-        cpu_percent,
-        traffic: Traffic::level(chance, 30_000, 52_000),
-    }
+    InstanceUse { gpus: vec![gpu; 8], cpu_percent, traffic: Traffic::level(chance, 30_000, 52_000) }
 }
 
 /// Drawings rendered for people, with a CPU as busy as its GPU

@@ -32,18 +32,9 @@ impl Scenario {
 
 /// Every estate.
 pub const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        demo: Demo::Starter,
-        estate: starter::estate,
-    },
-    Scenario {
-        demo: Demo::QuarterUsed,
-        estate: quarter_used::estate,
-    },
-    Scenario {
-        demo: Demo::MixedFleet,
-        estate: mixed_fleet::estate,
-    },
+    Scenario { demo: Demo::Starter, estate: starter::estate },
+    Scenario { demo: Demo::QuarterUsed, estate: quarter_used::estate },
+    Scenario { demo: Demo::MixedFleet, estate: mixed_fleet::estate },
 ];
 
 /// The instant that every demo describes; a Sunday, so that the fortnight before

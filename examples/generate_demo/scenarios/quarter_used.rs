@@ -102,10 +102,7 @@ const JOBS: &[Job] = &[
         tags: EMBEDDING_TAGS,
         card: cards::L40S,
         doing: Doing::Work(idle_on_four_gpus),
-        setting: Setting {
-            first: 3,
-            ..Setting::USUAL
-        },
+        setting: Setting { first: 3, ..Setting::USUAL },
     },
     Job {
         instance_type: "g7e.48xlarge",
@@ -140,10 +137,7 @@ const JOBS: &[Job] = &[
         card: cards::A10G,
         doing: Doing::Work(nightly_transcription),
         // Two lost readings of twelve would leave an hour unknown.
-        setting: Setting {
-            longest_outage_periods: 1,
-            ..Setting::USUAL
-        },
+        setting: Setting { longest_outage_periods: 1, ..Setting::USUAL },
     },
     Job {
         instance_type: "p4d.24xlarge",
@@ -182,10 +176,7 @@ const JOBS: &[Job] = &[
         tags: FINETUNE_TAGS,
         card: cards::A10G,
         doing: Doing::Work(idle_on_four_gpus),
-        setting: Setting {
-            first: 2,
-            ..Setting::USUAL
-        },
+        setting: Setting { first: 2, ..Setting::USUAL },
     },
 ];
 
@@ -266,26 +257,12 @@ fn nightly_transcription(chance: &mut Chance) -> InstanceUse {
         }
     }
     let cpu_percent = (0..PERIODS)
-        .map(|period| {
-            if works(period) {
-                noisy(chance, 27.0, 4)
-            } else {
-                noisy(chance, 1.0, 1)
-            }
-        })
+        .map(|period| if works(period) { noisy(chance, 27.0, 4) } else { noisy(chance, 1.0, 1) })
         .collect();
     let traffic = Traffic::by_hour(chance, |hour| {
-        if is_transcription_hour(hour) {
-            (60_000, 4_000)
-        } else {
-            (8, 8)
-        }
+        if is_transcription_hour(hour) { (60_000, 4_000) } else { (8, 8) }
     });
-    InstanceUse {
-        gpus,
-        cpu_percent,
-        traffic,
-    }
+    InstanceUse { gpus, cpu_percent, traffic }
 }
 
 /// One long training run on eight GPUs.

@@ -90,11 +90,7 @@ const JOBS: &[Job] = &[
         count: 1,
         zones: "d",
         launched: "2026-03-17T11:08:55Z",
-        tags: &[
-            ("team", "solutions"),
-            ("owner", "lena.fischer"),
-            ("env", "poc"),
-        ],
+        tags: &[("team", "solutions"), ("owner", "lena.fischer"), ("env", "poc")],
         card: cards::L40S,
         doing: Doing::Work(abandoned),
         setting: Setting::USUAL,
@@ -105,11 +101,7 @@ const JOBS: &[Job] = &[
         count: 1,
         zones: "b",
         launched: "2026-08-03T07:55:40Z",
-        tags: &[
-            ("team", "media"),
-            ("owner", "omar.haddad"),
-            ("env", "production"),
-        ],
+        tags: &[("team", "media"), ("owner", "omar.haddad"), ("env", "production")],
         card: cards::L4,
         doing: Doing::Work(unmeasured),
         setting: Setting::USUAL,
@@ -216,18 +208,12 @@ fn chat_serving(chance: &mut Chance) -> InstanceUse {
             gpu
         })
         .collect();
-    let cpu_percent = (0..PERIODS)
-        .map(|period| noisy(chance, 14.0 * demand(period), 4))
-        .collect();
+    let cpu_percent = (0..PERIODS).map(|period| noisy(chance, 14.0 * demand(period), 4)).collect();
     let traffic = Traffic::by_hour(&mut chance.clone(), |hour| {
         let mib = 32_000.0 * demand(hour * PERIODS_PER_HOUR);
         (mib as i32, mib as i32)
     });
-    InstanceUse {
-        gpus,
-        cpu_percent,
-        traffic,
-    }
+    InstanceUse { gpus, cpu_percent, traffic }
 }
 
 /// Whether the evaluation works: Tuesday and Friday, 02:00 to 06:00 UTC, which
@@ -252,25 +238,13 @@ fn nightly_evaluation(chance: &mut Chance) -> InstanceUse {
     }
     let cpu_percent = (0..PERIODS)
         .map(|period| {
-            if is_evaluation_hour(period) {
-                noisy(chance, 26.0, 10)
-            } else {
-                noisy(chance, 1.0, 1)
-            }
+            if is_evaluation_hour(period) { noisy(chance, 26.0, 10) } else { noisy(chance, 1.0, 1) }
         })
         .collect();
     let traffic = Traffic::by_hour(&mut chance.clone(), |hour| {
-        if is_evaluation_hour(hour * PERIODS_PER_HOUR) {
-            (24_000, 2_000)
-        } else {
-            (8, 8)
-        }
+        if is_evaluation_hour(hour * PERIODS_PER_HOUR) { (24_000, 2_000) } else { (8, 8) }
     });
-    InstanceUse {
-        gpus,
-        cpu_percent,
-        traffic,
-    }
+    InstanceUse { gpus, cpu_percent, traffic }
 }
 
 /// A notebook kernel that was left open with a model in memory.
@@ -306,9 +280,8 @@ const VALIDATION_EVERY_PERIODS: usize = 72;
 /// One long training run on eight GPUs in step, with a validation every six
 /// hours and a restart from a checkpoint every other day.
 fn pretraining(chance: &mut Chance) -> InstanceUse {
-    let mut gpus: Vec<GpuUse> = (0..8)
-        .map(|_| GpuUse::unused(f64::from(33 * 1024 + 64 * chance.between(0, 32))))
-        .collect();
+    let mut gpus: Vec<GpuUse> =
+        (0..8).map(|_| GpuUse::unused(f64::from(33 * 1024 + 64 * chance.between(0, 32)))).collect();
     let mut cpu_percent = Vec::with_capacity(PERIODS);
     for period in 0..PERIODS {
         let restarts = matches!(period % (2 * PERIODS_PER_DAY), 400..404);
@@ -327,9 +300,5 @@ fn pretraining(chance: &mut Chance) -> InstanceUse {
         let cpu = if restarts { 12.0 } else { 38.0 };
         cpu_percent.push(noisy(chance, cpu, 8));
     }
-    InstanceUse {
-        gpus,
-        cpu_percent,
-        traffic: Traffic::level(&mut chance.clone(), 180_000, 26_000),
-    }
+    InstanceUse { gpus, cpu_percent, traffic: Traffic::level(&mut chance.clone(), 180_000, 26_000) }
 }

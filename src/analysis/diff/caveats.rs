@@ -27,32 +27,24 @@ pub(super) fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
 /// accounts, regions, windows, their order and the programs that made them.
 pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit) -> Vec<String> {
     let mut caveats = Vec::new();
-    for (what, before, after) in [
-        ("accounts", &old.accounts, &new.accounts),
-        ("regions", &old.regions, &new.regions),
-    ] {
+    for (what, before, after) in
+        [("accounts", &old.accounts, &new.accounts), ("regions", &old.regions, &new.regions)]
+    {
         let before: BTreeSet<&String> = before.iter().collect();
         let after: BTreeSet<&String> = after.iter().collect();
         let only = |left: &BTreeSet<&String>, right: &BTreeSet<&String>| {
             let names: Vec<&str> = left.difference(right).map(|name| name.as_str()).collect();
             names.join(", ")
         };
-        for (when, names) in [
-            ("before", only(&before, &after)),
-            ("now", only(&after, &before)),
-        ] {
+        for (when, names) in [("before", only(&before, &after)), ("now", only(&after, &before))] {
             if !names.is_empty() {
                 caveats.push(format!("{what} in scope only {when}: {names}"));
             }
         }
     }
     for (when, audit) in [("before", old), ("now", new)] {
-        let unread: Vec<&str> = audit
-            .gaps
-            .iter()
-            .filter_map(|gap| gap.unread())
-            .map(Unread::name)
-            .collect();
+        let unread: Vec<&str> =
+            audit.gaps.iter().filter_map(|gap| gap.unread()).map(Unread::name).collect();
         if !unread.is_empty() {
             caveats.push(format!("could not be read {when}: {}", unread.join(", ")));
         }

@@ -56,11 +56,7 @@ pub(super) fn unit_deltas<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<Uni
     for (audit, is_new) in [(old, false), (new, true)] {
         for unit_cost in &audit.unit_costs {
             let key = (unit_cost.name.as_str(), unit_cost.unit.as_str());
-            let nothing = UnitCostDelta {
-                one: unit_cost,
-                old: None,
-                new: None,
-            };
+            let nothing = UnitCostDelta { one: unit_cost, old: None, new: None };
             let delta = deltas.entry(key).or_insert(nothing);
             if is_new {
                 (delta.one, delta.new) = (unit_cost, unit_cost.price);

@@ -84,10 +84,7 @@ pub struct WorkloadChange<'a> {
 
 impl WorkloadChange<'_> {
     pub fn monthly_cost(&self) -> Delta {
-        Delta {
-            old: self.old.monthly_cost,
-            new: self.new.monthly_cost,
-        }
+        Delta { old: self.old.monthly_cost, new: self.new.monthly_cost }
     }
 }
 
@@ -148,10 +145,8 @@ impl<'a> AuditDiff<'a> {
             .into_iter()
             .map(|(left, right)| (&old.workloads[left], &new.workloads[right]))
             .collect();
-        let before: BTreeMap<&str, &PastWorkload> = pairs
-            .iter()
-            .map(|(left, right)| (left.id.as_str(), *right))
-            .collect();
+        let before: BTreeMap<&str, &PastWorkload> =
+            pairs.iter().map(|(left, right)| (left.id.as_str(), *right)).collect();
         let now: BTreeSet<&str> = pairs.iter().map(|(_, right)| right.id.as_str()).collect();
         let mut added: Vec<&PastWorkload> = new.workloads.iter().collect();
         added.retain(|workload| !now.contains(workload.id.as_str()));
@@ -159,28 +154,17 @@ impl<'a> AuditDiff<'a> {
         removed.retain(|workload| !before.contains_key(workload.id.as_str()));
         for list in [&mut added, &mut removed] {
             list.sort_by_key(|workload| {
-                (
-                    Reverse(workload.monthly_cost.map(Money::amount)),
-                    &workload.id,
-                )
+                (Reverse(workload.monthly_cost.map(Money::amount)), &workload.id)
             });
         }
-        let mut changed: Vec<WorkloadChange<'_>> = pairs
-            .iter()
-            .filter_map(|(left, right)| change(left, right))
-            .collect();
+        let mut changed: Vec<WorkloadChange<'_>> =
+            pairs.iter().filter_map(|(left, right)| change(left, right)).collect();
         changed.sort_by_key(|change| {
             let cost = change.monthly_cost().change();
-            (
-                Reverse(cost.map(|cost| cost.amount().abs())),
-                &change.old.id,
-            )
+            (Reverse(cost.map(|cost| cost.amount().abs())), &change.old.id)
         });
         let findings = Findings::of(old, new, &before);
-        let delta = |of: fn(&PastAudit) -> Option<Money>| Delta {
-            old: of(old),
-            new: of(new),
-        };
+        let delta = |of: fn(&PastAudit) -> Option<Money>| Delta { old: of(old), new: of(new) };
         Self {
             old,
             new,
@@ -208,22 +192,14 @@ impl<'a> AuditDiff<'a> {
     pub fn sum_of_rows(&self) -> Option<Money> {
         let zero = Money::zero(self.new.totals.currency);
         let added = self.added.iter().map(|workload| workload.monthly_cost);
-        let changed = self
-            .changed
-            .iter()
-            .map(|change| change.monthly_cost().change());
-        let unused = self
-            .unused
-            .iter()
-            .map(|change| change.monthly_cost.change());
+        let changed = self.changed.iter().map(|change| change.monthly_cost().change());
+        let unused = self.unused.iter().map(|change| change.monthly_cost.change());
         let gained = added
             .chain(changed)
             .chain(unused)
             .try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
         let mut removed = self.removed.iter();
-        removed.try_fold(gained, |sum, workload| {
-            sum.checked_sub(workload.monthly_cost?).ok()
-        })
+        removed.try_fold(gained, |sum, workload| sum.checked_sub(workload.monthly_cost?).ok())
     }
 }
 
@@ -243,23 +219,15 @@ fn unused<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnusedChange<'a>> {
         .into_iter()
         .filter_map(|id| {
             let (left, right) = (before.get(id), now.get(id));
-            let monthly_cost = Delta {
-                old: cost(left, right),
-                new: cost(right, left),
-            };
+            let monthly_cost = Delta { old: cost(left, right), new: cost(right, left) };
             let row = right.or(left)?;
-            (monthly_cost.old != monthly_cost.new).then_some(UnusedChange {
-                one: row,
-                monthly_cost,
-            })
+            (monthly_cost.old != monthly_cost.new)
+                .then_some(UnusedChange { one: row, monthly_cost })
         })
         .collect();
     changes.sort_by_key(|changed| {
         let change = changed.monthly_cost.change();
-        (
-            Reverse(change.map(|change| change.amount().abs())),
-            &changed.one.id,
-        )
+        (Reverse(change.map(|change| change.amount().abs())), &changed.one.id)
     });
     changes
 }
@@ -268,44 +236,22 @@ fn change<'a>(old: &'a PastWorkload, new: &'a PastWorkload) -> Option<WorkloadCh
     let mut fields = Vec::new();
     let mut field = |name, before: String, now: String| {
         if before != now {
-            fields.push(ChangedField {
-                name,
-                old: before,
-                new: now,
-            });
+            fields.push(ChangedField { name, old: before, new: now });
         }
     };
-    let state = |workload: &PastWorkload| {
-        if workload.running {
-            "running"
-        } else {
-            "stopped"
-        }
-        .to_owned()
-    };
+    let state =
+        |workload: &PastWorkload| if workload.running { "running" } else { "stopped" }.to_owned();
     let count = |workload: &PastWorkload| workload.instances.len().to_string();
     let cost = |workload: &PastWorkload| {
         workload.monthly_cost.map_or("unpriced".to_owned(), |cost| {
             format!("{:.2} {}", cost.rounded().amount(), cost.currency())
         })
     };
-    field(
-        "instance_type",
-        old.instance_type.clone(),
-        new.instance_type.clone(),
-    );
+    field("instance_type", old.instance_type.clone(), new.instance_type.clone());
     field("instances", count(old), count(new));
     field("state", state(old), state(new));
-    field(
-        "purchase_option",
-        old.purchase_option.clone(),
-        new.purchase_option.clone(),
-    );
-    field(
-        "classification",
-        old.classification.clone(),
-        new.classification.clone(),
-    );
+    field("purchase_option", old.purchase_option.clone(), new.purchase_option.clone());
+    field("classification", old.classification.clone(), new.classification.clone());
     field("monthly_cost", cost(old), cost(new));
     (!fields.is_empty()).then_some(WorkloadChange { old, new, fields })
 }
@@ -324,11 +270,8 @@ impl<'a> Findings<'a> {
         new: &'a PastAudit,
         now_of: &BTreeMap<&str, &'a PastWorkload>,
     ) -> Self {
-        let workloads: BTreeMap<&str, &PastWorkload> = old
-            .workloads
-            .iter()
-            .map(|workload| (workload.id.as_str(), workload))
-            .collect();
+        let workloads: BTreeMap<&str, &PastWorkload> =
+            old.workloads.iter().map(|workload| (workload.id.as_str(), workload)).collect();
         let key_now = |finding: &'a PastFinding| {
             let now = now_of.get(finding.workload.as_str());
             let workload = now.map_or(finding.workload.as_str(), |workload| workload.id.as_str());
@@ -368,21 +311,13 @@ impl<'a> Findings<'a> {
             .filter(|finding| !stood.contains(&(finding.rule.as_str(), finding.workload.as_str())))
             .collect();
         appeared.sort_by_key(|finding| order(finding));
-        Self {
-            kept: (old.findings.len() - gone.len()) as u64,
-            gone,
-            appeared,
-            workloads,
-        }
+        Self { kept: (old.findings.len() - gone.len()) as u64, gone, appeared, workloads }
     }
 
     /// What the workloads of findings that are gone cost less, each once.
     fn saved(&self, now_of: &BTreeMap<&str, &PastWorkload>, currency: Currency) -> Option<Money> {
-        let ids: BTreeSet<&str> = self
-            .gone
-            .iter()
-            .map(|row| row.finding.workload.as_str())
-            .collect();
+        let ids: BTreeSet<&str> =
+            self.gone.iter().map(|row| row.finding.workload.as_str()).collect();
         let mut known = ids.iter().filter_map(|id| self.workloads.get_key_value(id));
         known.try_fold(Money::zero(currency), |sum, (id, before)| {
             let part = saved(before, now_of.get(id).copied())?;

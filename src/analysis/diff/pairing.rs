@@ -10,10 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// common do, and then groups of one name in one account and region that were
 /// left over alone on both sides: an Auto Scaling group replaces its instances.
 pub(super) fn pair(old: &[PastWorkload], new: &[PastWorkload]) -> Vec<(usize, usize)> {
-    let mut pairing = Pairing {
-        pairs: BTreeMap::new(),
-        taken: BTreeSet::new(),
-    };
+    let mut pairing = Pairing { pairs: BTreeMap::new(), taken: BTreeSet::new() };
     pairing.by_id(old, new);
     pairing.by_instances(old, new);
     pairing.by_name(old, new);
@@ -34,11 +31,8 @@ impl Pairing {
     }
 
     fn by_id(&mut self, old: &[PastWorkload], new: &[PastWorkload]) {
-        let places: BTreeMap<&str, usize> = new
-            .iter()
-            .enumerate()
-            .map(|(index, workload)| (workload.id.as_str(), index))
-            .collect();
+        let places: BTreeMap<&str, usize> =
+            new.iter().enumerate().map(|(index, workload)| (workload.id.as_str(), index)).collect();
         for (index, workload) in old.iter().enumerate() {
             if let Some(place) = places.get(workload.id.as_str()) {
                 self.add(index, *place);
@@ -104,10 +98,7 @@ fn alone(
                 .or_insert(Some(index));
         }
     }
-    by_identity
-        .into_iter()
-        .filter_map(|(identity, index)| Some((identity, index?)))
-        .collect()
+    by_identity.into_iter().filter_map(|(identity, index)| Some((identity, index?))).collect()
 }
 
 /// The group in `account/region/type/option/asg:NAME`, in which the name may
@@ -134,10 +125,7 @@ mod tests {
             account: "1".to_owned(),
             region: "r".to_owned(),
             kind: String::new(),
-            instances: instances
-                .iter()
-                .map(|instance| (*instance).to_owned())
-                .collect(),
+            instances: instances.iter().map(|instance| (*instance).to_owned()).collect(),
             instance_type: String::new(),
             running: !id.ends_with("/stopped"),
             purchase_option: String::new(),

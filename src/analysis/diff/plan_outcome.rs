@@ -53,10 +53,8 @@ impl PlanOutcome {
                 outcome.snapshots = outcome.snapshots.checked_add(snapshots).ok()?;
             }
             if let Some(now) = now.filter(|now| before.running && !now.running) {
-                outcome.storage_of_stopped = outcome
-                    .storage_of_stopped
-                    .checked_add(now.monthly_cost?)
-                    .ok()?;
+                outcome.storage_of_stopped =
+                    outcome.storage_of_stopped.checked_add(now.monthly_cost?).ok()?;
             }
             let is_on_spot =
                 now.is_some_and(|now| now.purchase_option == PurchaseOption::Spot.name());
@@ -72,10 +70,7 @@ impl PlanOutcome {
             let now = new.unused.iter().find(|row| row.id == before.id);
             let left = now.map_or(Some(zero), |row| row.monthly_cost)?;
             outcome.planned = outcome.planned.checked_add(planned).ok()?;
-            outcome.saved = outcome
-                .saved
-                .checked_add(cost.checked_sub(left).ok()?)
-                .ok()?;
+            outcome.saved = outcome.saved.checked_add(cost.checked_sub(left).ok()?).ok()?;
         }
         (outcome.planned.amount() > Decimal::ZERO).then_some(outcome)
     }

@@ -26,11 +26,7 @@ impl<'a> Room<'a> {
         let size = self.0.entry(&reservation.id).or_insert(reservation.total);
         let from = *size;
         *size = from.saturating_sub(by);
-        Lowered {
-            reservation,
-            from,
-            to: *size,
-        }
+        Lowered { reservation, from, to: *size }
     }
 }
 
@@ -63,10 +59,7 @@ impl<'a> Facts<'a> {
         let reservations = estate.commitments.capacity_reservations.iter();
         let mut findings: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
         for finding in &audit.findings {
-            findings
-                .entry(finding.workload())
-                .or_default()
-                .push(finding);
+            findings.entry(finding.workload()).or_default().push(finding);
         }
         let mut claims: BTreeMap<&ResourceId, Vec<&Claim>> = BTreeMap::new();
         for claim in &estate.clusters.claims {
@@ -83,11 +76,7 @@ impl<'a> Facts<'a> {
         Self {
             freed: audit.covered_by_existing(true),
             estate,
-            instances: estate
-                .instances
-                .iter()
-                .map(|instance| (&instance.id, instance))
-                .collect(),
+            instances: estate.instances.iter().map(|instance| (&instance.id, instance)).collect(),
             nodes: nodes.map(|node| (&node.machine, node)).collect(),
             held: HeldMachines::of(&estate.clusters, estate.window.end, policy),
             claims,
@@ -192,13 +181,8 @@ impl<'a> Facts<'a> {
     /// What made the pods on the nodes among some members.
     fn owners(&self, members: &[MemberFix<'a>]) -> Vec<(&'a str, &'a Owner)> {
         let nodes = members.iter().filter(|member| member.node.is_some());
-        let claims = nodes.flat_map(|member| {
-            self.claims
-                .get(&member.member.id)
-                .into_iter()
-                .flatten()
-                .copied()
-        });
+        let claims = nodes
+            .flat_map(|member| self.claims.get(&member.member.id).into_iter().flatten().copied());
         let owners = claims.filter_map(|claim| {
             let holder = &claim.holder;
             Some((holder.namespace.as_str(), holder.owner.as_ref()?))
@@ -226,9 +210,7 @@ impl<'a> Facts<'a> {
             let is_open = reservation.can_be_cancelled(self.estate.as_of);
             is_open.then_some((reservation, number))
         });
-        known
-            .map(|(reservation, number)| room.lower(reservation, number))
-            .collect()
+        known.map(|(reservation, number)| room.lower(reservation, number)).collect()
     }
 
     /// The resources of a Terraform plan that are these members or their group.
@@ -251,9 +233,7 @@ impl<'a> Facts<'a> {
         };
         let of_group = group.map_or(Vec::new(), |group| named(group.name));
         let of_group = of_group.into_iter().filter(is_group);
-        let of_members = members
-            .iter()
-            .flat_map(|member| named(member.member.id.native()));
+        let of_members = members.iter().flat_map(|member| named(member.member.id.native()));
         let of_members = of_members.filter(|resource| !is_group(resource));
         of_group.chain(of_members).collect()
     }
@@ -278,12 +258,10 @@ impl<'a> Facts<'a> {
                 }
             },
             ActionKind::Release => Some(self.said(audited, &["stopped-with-storage"])),
-            ActionKind::Schedule => proposals
-                .schedule()
-                .map(|scheduling| scheduling.steps.clone()),
-            ActionKind::Rightsize => proposals
-                .rightsize()
-                .map(|rightsizing| rightsizing.steps.clone()),
+            ActionKind::Schedule => proposals.schedule().map(|scheduling| scheduling.steps.clone()),
+            ActionKind::Rightsize => {
+                proposals.rightsize().map(|rightsizing| rightsizing.steps.clone())
+            }
             ActionKind::Share => proposals.share().map(|sharing| sharing.steps.clone()),
             ActionKind::Spot | ActionKind::Commit => None,
         };
@@ -322,10 +300,7 @@ type Changed = ((GroupSizes, GroupSizes), bool);
 /// What the end of some members changes in the group of a workload.
 fn stopped(workload: &Workload, ended: &[&Member]) -> Option<Changed> {
     let settings = workload.scaling_group.as_deref()?;
-    let today = GroupSizes {
-        desired: settings.desired,
-        min: settings.min,
-    };
+    let today = GroupSizes { desired: settings.desired, min: settings.min };
     let end = group_end(&settings.name, workload, ended)?;
     Some(((today, end.sizes), end.suspends_rebalancing))
 }
@@ -337,10 +312,7 @@ fn resized(sizes: GroupSizes, action: &Action) -> GroupSizes {
         _ => None,
     };
     let desired = count.map_or(sizes.desired, |count| sizes.desired.min(count));
-    GroupSizes {
-        desired,
-        min: sizes.min.min(desired),
-    }
+    GroupSizes { desired, min: sizes.min.min(desired) }
 }
 
 /// The group of a workload, or the one that its members are in beside their own group.
@@ -359,10 +331,5 @@ fn group<'a>(
     }
     let mut names = members.iter();
     let name = names.find_map(|member| member.instance.auto_scaling_group.as_deref())?;
-    Some(GroupFix {
-        name,
-        settings: None,
-        sizes: None,
-        suspends_rebalancing: false,
-    })
+    Some(GroupFix { name, settings: None, sizes: None, suspends_rebalancing: false })
 }

@@ -30,9 +30,8 @@ pub fn fixes<'a>(
     let mut room = Room::default();
     let mut fixes = Vec::new();
     let chosen = audit.workloads.iter();
-    let chosen: Vec<&AuditedWorkload> = chosen
-        .filter(|audited| choice.names(&audited.workload))
-        .collect();
+    let chosen: Vec<&AuditedWorkload> =
+        chosen.filter(|audited| choice.names(&audited.workload)).collect();
     for &audited in &chosen {
         fixes.extend(facts.of_workload(audited, choice, &mut room));
     }
@@ -51,12 +50,8 @@ pub fn fixes<'a>(
     let changes = audit.scope_changes.iter();
     let changes = changes.filter(|change| change.shares.iter().any(|(id, _)| chosen.contains(id)));
     let purchases = audit.purchases.iter();
-    let purchases = purchases.filter(|purchase| {
-        purchase
-            .shares
-            .iter()
-            .any(|share| chosen.contains(&share.id))
-    });
+    let purchases =
+        purchases.filter(|purchase| purchase.shares.iter().any(|share| chosen.contains(&share.id)));
     let commitments = changes.map(rescoped).chain(purchases.map(bought));
     fixes.extend(commitments.filter(|fix| choice.has(fix.kind, &[fix.name(), &fix.subject()])));
     // Room of a reservation is released after the machines in it have stopped, and purchases have

@@ -137,11 +137,9 @@ impl Fix<'_> {
             FixTarget::Workload(workload) => vec![workload.audited.workload.id()],
             FixTarget::Reservation(_) => Vec::new(),
             FixTarget::Scope(change) => change.shares.iter().map(|(id, _)| id.clone()).collect(),
-            FixTarget::Purchase(purchase) => purchase
-                .shares
-                .iter()
-                .map(|share| share.id.clone())
-                .collect(),
+            FixTarget::Purchase(purchase) => {
+                purchase.shares.iter().map(|share| share.id.clone()).collect()
+            }
         }
     }
 }

@@ -86,18 +86,12 @@ impl Baseline {
                 .map(|workload| (workload.id.clone(), PastWorkload::of(workload)))
                 .collect(),
             unused: then.unused.clone(),
-            gaps: past
-                .gaps
-                .iter()
-                .map(|gap| (gap.what.clone(), gap.place.clone()))
-                .collect(),
+            gaps: past.gaps.iter().map(|gap| (gap.what.clone(), gap.place.clone())).collect(),
             has_more_unpriced: today.unpriced_instances > then.totals.unpriced_instances,
             monthly_waste: then.totals.monthly_waste,
             monthly_cost: then.totals.monthly_cost,
             has_same_sums: common.is_same()
-                && [&past.totals, today]
-                    .iter()
-                    .all(|sums| sums.unpriced_instances == 0),
+                && [&past.totals, today].iter().all(|sums| sums.unpriced_instances == 0),
             file,
         })
     }
@@ -186,11 +180,7 @@ impl Past {
     /// differ by parts of a point, and whole points do not add up when the baseline moves on:
     /// what is accepted never has a smaller number of them.
     pub(super) fn of_falling_percent(then: f64, now: f64) -> Self {
-        if as_in_reports(now) < as_in_reports(then).floor() {
-            Self::Worse
-        } else {
-            Self::Known
-        }
+        if as_in_reports(now) < as_in_reports(then).floor() { Self::Worse } else { Self::Known }
     }
 
     /// A percentage that was over a limit then and is now.
@@ -216,9 +206,8 @@ impl Baseline {
         let unused = self.unused.iter().filter(|past| {
             scope.holds_tagged(past.account.as_deref(), past.region.as_deref(), |_| None)
         });
-        let unused = unused
-            .filter_map(|past| past.monthly_cost)
-            .filter(|cost| cost.currency() == currency);
+        let unused =
+            unused.filter_map(|past| past.monthly_cost).filter(|cost| cost.currency() == currency);
         workloads
             .chain(unused.map(Money::amount))
             .reduce(|sum, cost| sum + cost)
@@ -230,10 +219,8 @@ impl Baseline {
     pub(super) fn coverage_percent(&self) -> Option<f64> {
         let running = || self.workloads.values().filter(|past| past.running);
         let total: u64 = running().map(|past| past.instances).sum();
-        let judged: u64 = running()
-            .filter(|past| !past.insufficient_data)
-            .map(|past| past.instances)
-            .sum();
+        let judged: u64 =
+            running().filter(|past| !past.insufficient_data).map(|past| past.instances).sum();
         (total > 0).then(|| judged as f64 / total as f64 * 100.0)
     }
 }

@@ -156,9 +156,7 @@ impl<'a> Judge<'a> {
             observed: words.observed,
             limit: words.limit,
             monthly: words.monthly,
-            place: words
-                .line
-                .map_or_else(|| check.place.clone(), |line| place(self.policy, line)),
+            place: words.line.map_or_else(|| check.place.clone(), |line| place(self.policy, line)),
             fingerprint,
             steps: words.steps,
             baseline_state: None,
@@ -169,11 +167,7 @@ impl<'a> Judge<'a> {
 
     /// A violation that is whole already.
     pub(super) fn add(&mut self, violation: Violation, name: Option<String>, past: Past) {
-        self.evaluation.violations.push(Candidate {
-            violation,
-            name,
-            past,
-        });
+        self.evaluation.violations.push(Candidate { violation, name, past });
     }
 
     /// Lets missing data count only where the violations so far are accepted.
@@ -212,20 +206,13 @@ pub(super) fn place(policy: &GatePolicy, line: usize) -> Place {
     policy
         .file
         .as_ref()
-        .map_or(Place::Nowhere, |file| Place::PolicyLine {
-            file: file.clone(),
-            line,
-        })
+        .map_or(Place::Nowhere, |file| Place::PolicyLine { file: file.clone(), line })
 }
 
 /// What a report calls a workload in a sentence.
 pub(super) fn called(audited: &AuditedWorkload) -> String {
     let (id, name) = (audited.workload.id(), &audited.workload.name);
-    if *name == id {
-        id
-    } else {
-        format!("{name} ({id})")
-    }
+    if *name == id { id } else { format!("{name} ({id})") }
 }
 
 /// The command that explains a workload.
@@ -290,10 +277,7 @@ pub(super) fn open_silences<'a>(
     audited: &'a AuditedWorkload,
 ) -> impl Iterator<Item = (&'static str, &'a Gap)> {
     // One member that works says nothing of the others.
-    let is_open = audited
-        .parts
-        .iter()
-        .any(|part| part.verdict.state.is_none());
+    let is_open = audited.parts.iter().any(|part| part.verdict.state.is_none());
     let seems_idle = audited.parts.iter().any(seems_idle);
     let id = audited.workload.id();
     let is_group = audited.workload.instances.len() > 1;
@@ -315,8 +299,7 @@ pub(super) fn open_silences<'a>(
             GapSubject::UtilizationPerGpu if seems_idle => IDLE_RULES,
             _ => &[],
         };
-        own.chain(others.iter().copied())
-            .map(move |rule| (rule, missing))
+        own.chain(others.iter().copied()).map(move |rule| (rule, missing))
     });
     silences.chain(of_members)
 }

@@ -37,13 +37,8 @@ fn judge_ban(
         Severity::Warning => "no warning or critical finding".to_owned(),
         Severity::Critical => "no critical finding".to_owned(),
     };
-    let mut judge = Judge::new(
-        policy,
-        ban.rule.as_deref().unwrap_or("*"),
-        "everything",
-        &limit,
-        ban.line,
-    );
+    let mut judge =
+        Judge::new(policy, ban.rule.as_deref().unwrap_or("*"), "everything", &limit, ban.line);
     let names: BTreeMap<String, &str> = audit
         .workloads
         .iter()
@@ -174,17 +169,14 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
 }
 
 /// Rules that speak of what a lever offers, with that lever.
-const RULES_OF_LEVERS: [(&str, ActionKind); 2] = [
-    ("shareable-gpu", ActionKind::Share),
-    ("steady-on-demand", ActionKind::Commit),
-];
+const RULES_OF_LEVERS: [(&str, ActionKind); 2] =
+    [("shareable-gpu", ActionKind::Share), ("steady-on-demand", ActionKind::Commit)];
 
 /// Rules whose lever was not evaluated for want of a measurement, each with its gap.
 fn unevaluated(audit: &Audit) -> impl Iterator<Item = (&'static str, &Gap)> {
     let workloads = audit.workloads.iter();
-    let by_id: BTreeMap<String, &AuditedWorkload> = workloads
-        .map(|audited| (audited.workload.id(), audited))
-        .collect();
+    let by_id: BTreeMap<String, &AuditedWorkload> =
+        workloads.map(|audited| (audited.workload.id(), audited)).collect();
     audit.gaps.iter().flat_map(move |gap| {
         let cause = gap.cause.as_deref().map(Cause::kind);
         let is_lever = cause == Some(CauseKind::NotMeasured);
@@ -237,9 +229,7 @@ pub(super) fn price_age(
     as_of: Timestamp,
 ) -> Option<RuleEvaluation> {
     let workloads = &audit.workloads;
-    let is_unpriced = workloads
-        .iter()
-        .any(|audited| audited.workload.unpriced.is_some());
+    let is_unpriced = workloads.iter().any(|audited| audited.workload.unpriced.is_some());
     let oldest = audit.prices.oldest_seen_on();
     let mut evaluation = age_of_prices(oldest, is_unpriced, policy, as_of)?;
     // What was not read may rest on an older one.
@@ -257,13 +247,8 @@ pub(super) fn age_of_prices(
     let limit = policy.price_age?;
     let most = span(limit.max_age.as_hours());
     let limit_words = format!("at most {most}");
-    let mut judge = Judge::new(
-        policy,
-        policy_rule::PRICE_AGE,
-        "everything",
-        &limit_words,
-        limit.line,
-    );
+    let mut judge =
+        Judge::new(policy, policy_rule::PRICE_AGE, "everything", &limit_words, limit.line);
     match oldest {
         Some(oldest) => {
             let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);

@@ -38,9 +38,7 @@ pub(super) fn budgets(
 ) -> Vec<RuleEvaluation> {
     let budgets = policy.budgets.iter();
     let of_month = budgets.filter(|budget| budget.basis == BudgetBasis::Forecast);
-    of_month
-        .map(|budget| judge(policy, budget, history, as_of))
-        .collect()
+    of_month.map(|budget| judge(policy, budget, history, as_of)).collect()
 }
 
 fn judge(
@@ -298,9 +296,7 @@ mod tests {
         let missing = evaluations[0].missing_data.iter();
         (
             evaluations[0].check.observed.clone(),
-            violations
-                .map(|violation| violation.violation.title.clone())
-                .collect(),
+            violations.map(|violation| violation.violation.title.clone()).collect(),
             missing.map(|gap| gap.reason.clone()).collect(),
         )
     }
@@ -310,18 +306,13 @@ mod tests {
         // Ten days of June at $24; 10 × 24 + 20 × 24.
         let nights = history(10, steady(10, "a", "24"));
         let (observed, violations, missing) = judged(&policy("720"), Some(&nights), 10);
-        assert_eq!(
-            observed.as_deref(),
-            Some("$720.00 forecast, $240.00 so far")
-        );
+        assert_eq!(observed.as_deref(), Some("$720.00 forecast, $240.00 so far"));
         assert!(violations.is_empty() && missing.is_empty(), "{missing:?}");
         let (_, violations, _) = judged(&policy("719.99"), Some(&nights), 10);
         assert_eq!(
             violations,
-            [
-                "everything is forecast to end at $720.00 in 2026-06, $0.01 over its budget of \
-              $719.99"
-            ]
+            ["everything is forecast to end at $720.00 in 2026-06, $0.01 over its budget of \
+              $719.99"]
         );
         // What was spent already is over, whatever comes.
         let (observed, violations, _) = judged(&policy("239.99"), Some(&nights), 10);
@@ -343,10 +334,7 @@ mod tests {
         let empty = SpendHistory::default();
         assert_eq!(reasons(Some(&empty), 10), ["no recorded days were read"]);
         let short = history(6, steady(6, "a", "24"));
-        assert_eq!(
-            reasons(Some(&short), 6),
-            ["6 days were recorded whole, and 7 are needed"]
-        );
+        assert_eq!(reasons(Some(&short), 6), ["6 days were recorded whole, and 7 are needed"]);
         let week = history(7, steady(7, "a", "24"));
         assert_eq!(reasons(Some(&week), 9), [""; 0]);
         assert_eq!(
@@ -384,23 +372,10 @@ mod tests {
             ..both.budgets[0].clone()
         });
         let evaluations = budgets(&both, Some(&nights), night(10));
-        assert!(
-            evaluations
-                .iter()
-                .all(|evaluation| evaluation.missing_data.is_empty())
-        );
+        assert!(evaluations.iter().all(|evaluation| evaluation.missing_data.is_empty()));
         // 30 × 100 yuan.
-        assert_eq!(
-            [
-                evaluations[0].violations.len(),
-                evaluations[1].violations.len()
-            ],
-            [0, 1]
-        );
-        let tag = Scope::Tag {
-            key: "team".to_owned(),
-            value: "other".to_owned(),
-        };
+        assert_eq!([evaluations[0].violations.len(), evaluations[1].violations.len()], [0, 1]);
+        let tag = Scope::Tag { key: "team".to_owned(), value: "other".to_owned() };
         let mut of_tag = policy("0");
         of_tag.budgets[0].scope = tag;
         of_tag.budgets[0].name = Some("others".to_owned());
@@ -436,11 +411,8 @@ mod tests {
         let open = |what: GapSubject, place: &str| -> Vec<usize> {
             let mut nights = history(10, steady(10, "a", "24"));
             for run in &mut nights.runs {
-                run.unread = vec![PastGap {
-                    what: what.clone(),
-                    place: place.to_owned(),
-                    cause: None,
-                }];
+                run.unread =
+                    vec![PastGap { what: what.clone(), place: place.to_owned(), cause: None }];
             }
             let of_scope = |scope: &Scope| {
                 let mut policy = policy("1000");
@@ -453,22 +425,15 @@ mod tests {
         };
         // On the fourth of ten days, of which the ledger knows no more than of the others.
         let mut nights = history(10, steady(10, "a", "24"));
-        nights.runs[3].unread = vec![PastGap {
-            what: GapSubject::Region,
-            place: "eu-west-1".to_owned(),
-            cause: None,
-        }];
+        nights.runs[3].unread =
+            vec![PastGap { what: GapSubject::Region, place: "eu-west-1".to_owned(), cause: None }];
         let (_, _, missing) = judged(&policy("1000"), Some(&nights), 10);
         assert_eq!(missing.len(), 1, "{missing:?}");
         assert!(missing[0].contains("2026-06-04"), "{missing:?}");
         // What no run has in its scope is open whatever was denied: 999999999999, ap-south-1.
         for (what, place, expected) in [
             (GapSubject::Region, "eu-west-1", [1, 1, 0, 2, 1]),
-            (
-                GapSubject::Region,
-                "999999999999/eu-west-1",
-                [1, 0, 0, 2, 1],
-            ),
+            (GapSubject::Region, "999999999999/eu-west-1", [1, 0, 0, 2, 1]),
             (GapSubject::Account, "444455556666", [1, 0, 1, 1, 2]),
             (GapSubject::Regions, "111122223333", [1, 1, 1, 2, 2]),
         ] {

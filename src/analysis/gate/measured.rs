@@ -64,11 +64,7 @@ fn judge_kind(
     if let Some(lowest) = means.iter().copied().reduce(f64::min) {
         let decimals = decimals_apart(lowest, least);
         judge.observed(format!("lowest mean {lowest:.decimals$}%"));
-    } else if audit
-        .workloads
-        .iter()
-        .all(|audited| audited.workload.kind != kind)
-    {
+    } else if audit.workloads.iter().all(|audited| audited.workload.kind != kind) {
         judge.observed(format!("no {kind} workload"));
     }
     // What declares a kind that cannot be read may be of this one.
@@ -76,9 +72,7 @@ fn judge_kind(
     let undeclared = audit.gaps.iter();
     let undeclared = undeclared.filter(|gap| gap.cause.as_deref().is_some_and(is_of_kind));
     let unseen = unseen(audit, &[]);
-    unseen
-        .chain(undeclared)
-        .for_each(|gap| judge.missing_data(gap));
+    unseen.chain(undeclared).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 
@@ -96,10 +90,7 @@ fn below(
         KindBasis::Guessed => ", a kind inferred from its name",
         _ => "",
     };
-    let mut steps = vec![format!(
-        "{} shows the measurements and suitable types",
-        explain(audited)
-    )];
+    let mut steps = vec![format!("{} shows the measurements and suitable types", explain(audited))];
     if workload.kind_basis == KindBasis::Guessed {
         steps.push("declare the workload kind with the tag `gpucost:kind`".to_owned());
     }
@@ -159,19 +150,15 @@ pub(super) fn coverage(
         floor.line,
     );
     let running = || audit.workloads.iter().filter(|audited| runs_gpus(audited));
-    let total: usize = running()
-        .map(|audited| audited.workload.instances.len())
-        .sum();
+    let total: usize = running().map(|audited| audited.workload.instances.len()).sum();
     let measured: usize = running().map(measured_instances).sum();
     if total == 0 {
         judge.observed("no running GPU instance");
     } else {
         let percent = measured as f64 / total as f64 * 100.0;
         let shown = floored(percent, decimals_apart(percent, least));
-        let observed = format!(
-            "{measured} of {}, {shown}%",
-            counted(total, "instance", "instances")
-        );
+        let observed =
+            format!("{measured} of {}, {shown}%", counted(total, "instance", "instances"));
         judge.observed(&observed);
         if percent < least {
             let then = baseline.and_then(Baseline::coverage_percent);

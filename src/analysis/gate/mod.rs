@@ -58,14 +58,9 @@ pub fn gate(
     evaluations.sort_by_key(|evaluation| line_of(&evaluation.check.place));
 
     let workloads = audit.workloads.iter().map(|audited| &audited.workload);
-    let unused = audit
-        .unused
-        .iter()
-        .map(|row| (row.id.clone(), row.name.clone()));
-    let names = workloads
-        .map(|workload| (workload.id(), workload.name.clone()))
-        .chain(unused)
-        .collect();
+    let unused = audit.unused.iter().map(|row| (row.id.clone(), row.name.clone()));
+    let names =
+        workloads.map(|workload| (workload.id(), workload.name.clone())).chain(unused).collect();
     let mut settled = suppress::settle(evaluations, policy, baseline, now, names);
     if let (Some(used), Some(baseline)) = (&mut settled.baseline, baseline) {
         used.gone = findings::gone(audit, policy, baseline);

@@ -45,17 +45,11 @@ fn judge_tag(
             unknown += 1;
             continue;
         }
-        let observed = if lacking().all(|entry| entry.tag(key).is_some()) {
-            "empty"
-        } else {
-            "tag missing"
-        };
+        let observed =
+            if lacking().all(|entry| entry.tag(key).is_some()) { "empty" } else { "tag missing" };
         let title = match (entry_count, observed) {
             (1, "empty") => {
-                format!(
-                    "{} has an empty value for the required tag {key}",
-                    called(audited)
-                )
+                format!("{} has an empty value for the required tag {key}", called(audited))
             }
             (1, _) => format!("{} is missing the required tag {key}", called(audited)),
             _ => format!(
@@ -87,10 +81,7 @@ fn judge_tag(
     let missing = judge.count();
     let total = audit.workloads.len() + rooms.count();
     let workloads = counted(total, "workload", "workloads");
-    judge.observed(format!(
-        "{} of {workloads} with it",
-        total - missing - unknown
-    ));
+    judge.observed(format!("{} of {workloads} with it", total - missing - unknown));
     let rests_on = [Hidden::Tags, Hidden::Commitments];
     unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
     judge.done()
@@ -184,13 +175,7 @@ fn judge_names(
     asked: &NameRule<'_>,
 ) -> Option<RuleEvaluation> {
     let line = asked.allowance.line()?;
-    let mut judge = Judge::new(
-        policy,
-        asked.rule,
-        "everything",
-        asked.allowance.limit(),
-        line,
-    );
+    let mut judge = Judge::new(policy, asked.rule, "everything", asked.allowance.limit(), line);
     for audited in &audit.workloads {
         let name = (asked.name)(audited);
         let Some(refusal) = asked.allowance.refusal(name) else {
@@ -211,10 +196,7 @@ fn judge_names(
             continue;
         };
         let called = called_unused(row);
-        let title = format!(
-            "{called} pays for unused capacity of the {} {name}",
-            asked.noun
-        );
+        let title = format!("{called} pays for unused capacity of the {} {name}", asked.noun);
         let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&row.id));
         let words = refused(refusal, name, title, row.monthly_cost, step);
         let past = past_unused(baseline, row);

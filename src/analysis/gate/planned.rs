@@ -35,14 +35,8 @@ pub fn gate_plan(
     as_of: Timestamp,
 ) -> GateReport {
     let mut policy = policy.clone();
-    policy
-        .suppressions
-        .retain(|suppression| JUDGED.contains(&suppression.rule.as_str()));
-    let gate = PlanGate {
-        plan,
-        policy: &policy,
-        file,
-    };
+    policy.suppressions.retain(|suppression| JUDGED.contains(&suppression.rule.as_str()));
+    let gate = PlanGate { plan, policy: &policy, file };
     let mut evaluations: Vec<RuleEvaluation> = Vec::new();
     let run_rate = policy.budgets.iter();
     let run_rate = run_rate.filter(|budget| budget.basis == BudgetBasis::RunRate);
@@ -60,19 +54,12 @@ pub fn gate_plan(
     // about any rule.
     let of_all = [GapSubject::Plan, GapSubject::LaunchTemplate];
     for gap in plan.gaps.iter().filter(|gap| of_all.contains(&gap.what)) {
-        evaluations
-            .iter_mut()
-            .for_each(|evaluation| evaluation.lacks(gap));
+        evaluations.iter_mut().for_each(|evaluation| evaluation.lacks(gap));
     }
     evaluations.sort_by_key(|evaluation| line_of(&evaluation.check.place));
 
-    let mut settled = suppress::settle(
-        evaluations,
-        &policy,
-        None,
-        as_of,
-        std::collections::BTreeMap::new(),
-    );
+    let mut settled =
+        suppress::settle(evaluations, &policy, None, as_of, std::collections::BTreeMap::new());
     // A suppression may be about another plan, or about what runs today.
     let is_needed = |violation: &Violation| violation.rule != policy_rule::UNMATCHED_SUPPRESSION;
     settled.violations.retain(is_needed);
@@ -146,13 +133,8 @@ impl PlanGate<'_> {
         let zero = Money::zero(limit.currency());
         let words = format!("{limit} per month");
         let scope = budget.scope.to_string();
-        let mut judge = Judge::new(
-            self.policy,
-            policy_rule::BUDGET,
-            scope.as_str(),
-            &words,
-            budget.line,
-        );
+        let mut judge =
+            Judge::new(self.policy, policy_rule::BUDGET, scope.as_str(), &words, budget.line);
         let (mut after, mut delta, mut perhaps) = (zero, zero, Decimal::ZERO);
         let mut open: Vec<Gap> = Vec::new();
         // What is not known of today matters only to whether the plan costs more.
@@ -198,10 +180,7 @@ impl PlanGate<'_> {
             };
             // Half a row would read as though it came or went.
             if let (Some(was), Some(is)) = (was, is) {
-                delta = Money::new(
-                    delta.amount() + is.amount() - was.amount(),
-                    limit.currency(),
-                );
+                delta = Money::new(delta.amount() + is.amount() - was.amount(), limit.currency());
             }
         }
         judge.observed(format!("{after} per month after the plan"));
@@ -231,9 +210,7 @@ impl PlanGate<'_> {
         // What may belong to the scope does no harm where there is room for all of it.
         let has_room = after.amount() + perhaps <= limit.amount();
         let matters = |gap: &&Gap| gap.what != GapSubject::Scope || !has_room;
-        open.iter()
-            .filter(matters)
-            .for_each(|gap| judge.missing_data(gap));
+        open.iter().filter(matters).for_each(|gap| judge.missing_data(gap));
         judge.done()
     }
 
@@ -402,11 +379,7 @@ impl PlanGate<'_> {
             baseline_state: None,
             before: None,
         };
-        judge.add(
-            violation,
-            None,
-            if is_kept { Past::Known } else { Past::New },
-        );
+        judge.add(violation, None, if is_kept { Past::Known } else { Past::New });
     }
 }
 
@@ -439,10 +412,9 @@ fn holds(scope: &Scope, side: &PlannedSide) -> Result<bool, Cause> {
         },
         Scope::Region(region) => match &instances.region {
             Ok(own) => Ok(own == region),
-            Err(missing) => Err(Cause::of(
-                CauseKind::ScopeRegionNotPlanned,
-                [&missing.to_string()],
-            )),
+            Err(missing) => {
+                Err(Cause::of(CauseKind::ScopeRegionNotPlanned, [&missing.to_string()]))
+            }
         },
         Scope::Tag { key, value } => match instances.tags.get(key) {
             Some(Some(own)) => Ok(own == value),

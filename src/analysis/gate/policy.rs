@@ -220,20 +220,12 @@ impl Allowance {
             return None;
         }
         let limit = self.limit_of_allowed();
-        Some(Refusal {
-            reason: format!("not in {limit}"),
-            limit,
-            line: *line,
-        })
+        Some(Refusal { reason: format!("not in {limit}"), limit, line: *line })
     }
 
     /// What it demands, in words.
     pub fn limit(&self) -> String {
-        let denied: Vec<String> = self
-            .denied
-            .iter()
-            .map(|(glob, _)| glob.to_string())
-            .collect();
+        let denied: Vec<String> = self.denied.iter().map(|(glob, _)| glob.to_string()).collect();
         match (self.allowed.is_empty(), denied.is_empty()) {
             (true, true) => "anything".to_owned(),
             (true, false) => format!("not {}", denied.join(", ")),
@@ -249,11 +241,7 @@ impl Allowance {
     }
 
     fn limit_of_allowed(&self) -> String {
-        let allowed: Vec<String> = self
-            .allowed
-            .iter()
-            .map(|(glob, _)| glob.to_string())
-            .collect();
+        let allowed: Vec<String> = self.allowed.iter().map(|(glob, _)| glob.to_string()).collect();
         allowed.join(", ")
     }
 }

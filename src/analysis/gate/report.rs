@@ -212,11 +212,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PolicyLine { file, line } => write!(f, "{file}:{line}"),
-            Self::PlanResource {
-                file,
-                line: Some(line),
-                ..
-            } => write!(f, "{file}:{line}"),
+            Self::PlanResource { file, line: Some(line), .. } => write!(f, "{file}:{line}"),
             Self::PlanResource { file, address, .. } => write!(f, "{file}: {address}"),
             Self::Nowhere => Ok(()),
         }

@@ -29,9 +29,7 @@ pub fn spelled_type(pattern: &str) -> Spelling {
     let sort = Sort {
         noun: "instance type",
         nouns: "instance types",
-        meant: whole_families
-            .chain(types.iter().map(|name| (*name).to_owned()))
-            .collect(),
+        meant: whole_families.chain(types.iter().map(|name| (*name).to_owned())).collect(),
         known: types,
         may_come: may_be_type,
     };
@@ -197,19 +195,10 @@ mod tests {
                 "P4D.*",
                 "`P4D.*` matches no instance type: instance types are lowercase; did you mean p4d.*?",
             ),
-            (
-                "g6e.12xlarg",
-                "`g6e.12xlarg` matches no instance type; did you mean g6e.12xlarge?",
-            ),
-            (
-                "g6e-12xlarge",
-                "`g6e-12xlarge` matches no instance type; did you mean g6e.12xlarge?",
-            ),
+            ("g6e.12xlarg", "`g6e.12xlarg` matches no instance type; did you mean g6e.12xlarge?"),
+            ("g6e-12xlarge", "`g6e-12xlarge` matches no instance type; did you mean g6e.12xlarge?"),
             ("g5", "`g5` matches no instance type; did you mean g5.*?"),
-            (
-                "H100",
-                "`H100` matches no instance type: instance types are lowercase",
-            ),
+            ("H100", "`H100` matches no instance type: instance types are lowercase"),
         ] {
             assert_eq!(spelled_type(pattern), wrong(message));
         }
@@ -217,13 +206,7 @@ mod tests {
 
     #[test]
     fn types_that_may_come_are_unlisted() {
-        for pattern in [
-            "p9.*",
-            "p9*",
-            "p9.48xlarge",
-            "g6e.96xlarge",
-            "x9-b400.metal-96xl",
-        ] {
+        for pattern in ["p9.*", "p9*", "p9.48xlarge", "g6e.96xlarge", "x9-b400.metal-96xl"] {
             let spelling = spelled_type(pattern);
             assert!(matches!(spelling, Spelling::Unlisted(_)), "{pattern}");
         }
@@ -235,36 +218,22 @@ mod tests {
             assert_eq!(spelled_region(pattern), Spelling::Known, "{pattern}");
         }
         // Regions that AWS has and whose prices the catalog lacks.
-        for pattern in [
-            "cn-northwest-1",
-            "us-isob-east-1",
-            "eusc-de-east-1",
-            "us-east-3",
-        ] {
+        for pattern in ["cn-northwest-1", "us-isob-east-1", "eusc-de-east-1", "us-east-3"] {
             let spelling = spelled_region(pattern);
             assert!(matches!(spelling, Spelling::Unlisted(_)), "{pattern}");
         }
         for (pattern, message) in [
-            (
-                "us-esat-1",
-                "`us-esat-1` matches no region; did you mean us-east-1?",
-            ),
+            ("us-esat-1", "`us-esat-1` matches no region; did you mean us-east-1?"),
             (
                 "US-EAST-1",
                 "`US-EAST-1` matches no region: regions are lowercase; did you mean us-east-1?",
             ),
-            (
-                "us-esat-*",
-                "`us-esat-*` matches no region; did you mean us-east-*?",
-            ),
+            ("us-esat-*", "`us-esat-*` matches no region; did you mean us-east-*?"),
             ("mars-*", "`mars-*` matches no region"),
         ] {
             assert_eq!(spelled_region(pattern), wrong(message));
         }
         // A local zone is not a region.
-        assert!(matches!(
-            spelled_region("us-east-1-atl-1"),
-            Spelling::Wrong(_)
-        ));
+        assert!(matches!(spelled_region("us-east-1-atl-1"), Spelling::Wrong(_)));
     }
 }

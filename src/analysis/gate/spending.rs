@@ -66,12 +66,8 @@ fn judge_budget(
     if spent.amount() > limit.amount() {
         let over = Money::new(spent.amount() - limit.amount(), limit.currency());
         let then = baseline.and_then(|baseline| baseline.cost_of(&budget.scope, limit.currency()));
-        let past = Past::over(
-            limit.amount(),
-            then.map(Money::amount),
-            spent.amount(),
-            inside.len(),
-        );
+        let past =
+            Past::over(limit.amount(), then.map(Money::amount), spent.amount(), inside.len());
         let words = Words {
             title: format!(
                 "{} costs {spent} per month, {over} over its budget of {limit}",
@@ -100,9 +96,7 @@ fn judge_budget(
     if matches!(budget.scope, Scope::Tag { .. }) {
         rests_on.push(Hidden::Tags);
     }
-    unseen(audit, &rests_on)
-        .filter(concerned)
-        .for_each(|gap| judge.missing_data(gap));
+    unseen(audit, &rests_on).filter(concerned).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 
@@ -122,26 +116,16 @@ fn judge_currencies(
         let currency = entry.monthly.map(Money::currency);
         if let Some(currency) = currency.filter(|currency| !is_covered(*currency)) {
             let own = open.entry(currency.code());
-            own.or_insert((currency, BTreeSet::new()))
-                .1
-                .insert(entry.id());
+            own.or_insert((currency, BTreeSet::new())).1.insert(entry.id());
         }
     }
     for (currency, ids) in open.into_values() {
         let workloads = ids.len();
         let cause = Cause::of(
             CauseKind::CostsNotInBudget,
-            [
-                &workloads.to_string(),
-                currency.code(),
-                budget.monthly_limit.currency().code(),
-            ],
+            [&workloads.to_string(), currency.code(), budget.monthly_limit.currency().code()],
         );
-        judge.missing_data(&Gap::of(
-            GapSubject::Budget,
-            budget.scope.to_string(),
-            cause,
-        ));
+        judge.missing_data(&Gap::of(GapSubject::Budget, budget.scope.to_string(), cause));
     }
 }
 
@@ -186,12 +170,10 @@ pub(super) fn waste(
     let Some(limits) = &policy.waste else {
         return Vec::new();
     };
-    let amount = limits
-        .monthly
-        .map(|(limit, line)| waste_amount(audit, policy, limit, line, baseline));
-    let percent = limits
-        .percent
-        .map(|(limit, line)| waste_percent(audit, policy, limit, line, baseline));
+    let amount =
+        limits.monthly.map(|(limit, line)| waste_amount(audit, policy, limit, line, baseline));
+    let percent =
+        limits.percent.map(|(limit, line)| waste_percent(audit, policy, limit, line, baseline));
     amount.into_iter().chain(percent).collect()
 }
 
@@ -247,20 +229,15 @@ fn waste_percent(
     let limit_words = format!("{limit}% of the cost");
     let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
     let totals = &audit.totals;
-    let share = share_of(
-        totals.monthly_waste.map(Money::amount),
-        totals.monthly_cost.map(Money::amount),
-    );
+    let share =
+        share_of(totals.monthly_waste.map(Money::amount), totals.monthly_cost.map(Money::amount));
     if let (Some(share), Some(waste)) = (share, totals.monthly_waste) {
         let shown = format!("{}%", shown_over(share, limit));
         judge.observed(format!("{shown} of the cost"));
         if share > limit {
             let then = baseline.and_then(|baseline| {
                 let amount = |money: Option<Money>| money.map(Money::amount);
-                share_of(
-                    amount(baseline.monthly_waste),
-                    amount(baseline.monthly_cost),
-                )
+                share_of(amount(baseline.monthly_waste), amount(baseline.monthly_cost))
             });
             let over = then.filter(|then| *then > limit);
             let past = match (over.and_then(|then| then.to_f64()), share.to_f64()) {
@@ -321,9 +298,7 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -
     let most: Option<Decimal> = workloads()
         .map(|audited| match idle_silences(audit, audited).next() {
             Some(_) => money_in(audited.workload.monthly_cost(), currency),
-            None => uncertain_stops(audited)
-                .map(|cost| money_in(Some(cost), currency))
-                .sum(),
+            None => uncertain_stops(audited).map(|cost| money_in(Some(cost), currency)).sum(),
         })
         .sum();
     let is_open = !most.is_some_and(holds);
@@ -336,10 +311,7 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -
         let of_rules = idle_silences(audit, audited)
             .filter(|_| is_open)
             .filter(|gap| of_price.iter().all(|known| known.what != gap.what));
-        of_price
-            .iter()
-            .chain(of_rules)
-            .for_each(|gap| judge.missing_data(gap));
+        of_price.iter().chain(of_rules).for_each(|gap| judge.missing_data(gap));
     }
     let rests_on = [Hidden::Storage, Hidden::Commitments, Hidden::Sums];
     unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
@@ -359,9 +331,7 @@ fn idle_silences<'a>(
     audit: &'a Audit,
     audited: &'a AuditedWorkload,
 ) -> impl Iterator<Item = &'a Gap> {
-    open_silences(audit, audited)
-        .filter(|(rule, _)| is_about_idleness(rule))
-        .map(|(_, gap)| gap)
+    open_silences(audit, audited).filter(|(rule, _)| is_about_idleness(rule)).map(|(_, gap)| gap)
 }
 
 /// The monthly cost of each member with idle GPUs whose stop might be waste if more were
@@ -371,11 +341,7 @@ fn uncertain_stops(audited: &AuditedWorkload) -> impl Iterator<Item = Money> {
     let idle = idle.filter(|part| part.idle.is_some_and(UsageState::is_idle));
     let members = idle.flat_map(|part| {
         let cost = part.workload.cost.iter().flat_map(|cost| &cost.instances);
-        part.workload
-            .members
-            .iter()
-            .zip(&part.workload.usage)
-            .zip(cost)
+        part.workload.members.iter().zip(&part.workload.usage).zip(cost)
     });
     let uncertain = members.filter(|((member, usage), _)| {
         member.confidence != Some(Confidence::Measured) && usage.measured_signs().next().is_none()

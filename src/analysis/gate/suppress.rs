@@ -28,8 +28,7 @@ impl Settled {
     pub(super) fn report(mut self, policy: &GatePolicy, is_nothing: bool) -> GateReport {
         sort(&mut self.violations);
         sort(&mut self.notices);
-        self.suppressed
-            .sort_by_cached_key(|suppressed| order(&suppressed.violation));
+        self.suppressed.sort_by_cached_key(|suppressed| order(&suppressed.violation));
         let outcome = if !self.violations.is_empty() {
             GateOutcome::Violated
         } else if !self.missing_data.is_empty() {
@@ -135,12 +134,7 @@ fn valid(policy: &GatePolicy, today: Date) -> ByPattern<'_> {
 
 impl Settling<'_> {
     fn rule(&mut self, evaluation: RuleEvaluation) {
-        let RuleEvaluation {
-            mut check,
-            violations,
-            missing_data,
-            lacks_if_accepted,
-        } = evaluation;
+        let RuleEvaluation { mut check, violations, missing_data, lacks_if_accepted } = evaluation;
         let mut accepted = false;
         let mut fails = false;
         for candidate in violations {
@@ -166,11 +160,7 @@ impl Settling<'_> {
 
     /// Whether a violation fails the gate.
     fn candidate(&mut self, candidate: Candidate) -> bool {
-        let Candidate {
-            mut violation,
-            name,
-            past,
-        } = candidate;
+        let Candidate { mut violation, name, past } = candidate;
         if self.settled.baseline.is_some() {
             violation.baseline_state = past.state();
         }
@@ -197,11 +187,7 @@ impl Settling<'_> {
         }
         let fails = past != Past::Known;
         if is_first {
-            let list = if fails {
-                &mut self.settled.violations
-            } else {
-                &mut self.settled.notices
-            };
+            let list = if fails { &mut self.settled.violations } else { &mut self.settled.notices };
             list.push(violation);
         }
         fails
@@ -210,11 +196,7 @@ impl Settling<'_> {
     /// Whether something that could not be evaluated is accepted: somebody answers for it, or
     /// the baseline could not see it either and the policy does not refuse that.
     fn missing_data(&mut self, missing_data: MissingData, at: &Place) -> bool {
-        let rule = missing_data
-            .rules
-            .first()
-            .map_or("", String::as_str)
-            .to_owned();
+        let rule = missing_data.rules.first().map_or("", String::as_str).to_owned();
         let name = self.names.get(&missing_data.place).cloned();
         let names = [Some(missing_data.place.as_str()), name.as_deref()];
         let by = self.suppression(&rule, &names, None);
@@ -224,12 +206,8 @@ impl Settling<'_> {
         let is_known =
             known.is_some_and(|known| known.lacked(&missing_data.what, &missing_data.place));
         if by.is_none() && !is_known {
-            let key = (
-                missing_data.place,
-                missing_data.what,
-                missing_data.reason,
-                missing_data.hint,
-            );
+            let key =
+                (missing_data.place, missing_data.what, missing_data.reason, missing_data.hint);
             self.missing_data.entry(key).or_default().insert(rule);
             return false;
         }
@@ -420,11 +398,7 @@ fn sort(violations: &mut [Violation]) {
 
 fn order(
     violation: &Violation,
-) -> (
-    std::cmp::Reverse<Severity>,
-    std::cmp::Reverse<Option<rust_decimal::Decimal>>,
-    String,
-) {
+) -> (std::cmp::Reverse<Severity>, std::cmp::Reverse<Option<rust_decimal::Decimal>>, String) {
     (
         std::cmp::Reverse(violation.severity),
         std::cmp::Reverse(violation.monthly.map(Money::amount)),
@@ -454,10 +428,7 @@ mod tests {
 
     /// The places of the suppressions that cover some names, one after the other.
     fn covering(suppressions: Vec<Suppression>, names: &[&str]) -> Vec<Option<usize>> {
-        let policy = GatePolicy {
-            suppressions: suppressions.clone(),
-            ..GatePolicy::default()
-        };
+        let policy = GatePolicy { suppressions: suppressions.clone(), ..GatePolicy::default() };
         let mut settling = Settling {
             policy: &policy,
             baseline: None,
@@ -471,9 +442,7 @@ mod tests {
         };
         let place = |name: &&str| {
             let suppression = settling.suppression("idle-gpu", &[None, Some(name)], None)?;
-            suppressions
-                .iter()
-                .position(|candidate| *candidate == suppression)
+            suppressions.iter().position(|candidate| *candidate == suppression)
         };
         names.iter().map(place).collect()
     }
@@ -501,18 +470,10 @@ mod tests {
         // Each name tries the one suppression that begins as it does, of 200,000.
         let names: Vec<String> = (0..200_000).map(|at| format!("w{at:06}")).collect();
         let suppressions = names.iter().map(|name| one("idle-gpu", name, TODAY));
-        let policy = GatePolicy {
-            suppressions: suppressions.collect(),
-            ..GatePolicy::default()
-        };
+        let policy = GatePolicy { suppressions: suppressions.collect(), ..GatePolicy::default() };
         // And so does each that one ends as.
-        let ends = names
-            .iter()
-            .map(|name| one("idle-gpu", &format!("*-{name}"), TODAY));
-        let ending = GatePolicy {
-            suppressions: ends.collect(),
-            ..GatePolicy::default()
-        };
+        let ends = names.iter().map(|name| one("idle-gpu", &format!("*-{name}"), TODAY));
+        let ending = GatePolicy { suppressions: ends.collect(), ..GatePolicy::default() };
         for policy in [&policy, &ending] {
             let valid = valid(policy, TODAY);
             assert_eq!(valid.len(), 200_000);

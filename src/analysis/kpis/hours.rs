@@ -76,9 +76,8 @@ impl GpuUse {
             self.hours.useful += useful;
             self.hours.idle += hours * activity.idle_share;
             let instances = workload.cost.as_ref().map(|cost| &cost.instances);
-            let cost = instances
-                .and_then(|costs| costs.get(place))
-                .map(|instance| instance.monthly());
+            let cost =
+                instances.and_then(|costs| costs.get(place)).map(|instance| instance.monthly());
             let cost = cost.filter(|cost| cost.currency() == self.currency);
             let amount = cost.and_then(|cost| cost.amount().to_f64());
             if let Some((cost, amount)) = cost.zip(amount) {
@@ -125,19 +124,12 @@ impl GpuUse {
             (Kpi::UsefulGpuHours, of_used(|hours| hours.useful)),
             (Kpi::IdleGpuHours, of_used(|hours| hours.idle)),
             (Kpi::UnmeasuredGpuHours, of(|hours| hours.unmeasured)),
-            (
-                Kpi::Utilization,
-                self.utilization_percent().and_then(KpiValue::measured),
-            ),
+            (Kpi::Utilization, self.utilization_percent().and_then(KpiValue::measured)),
             (
                 Kpi::UtilizationByCost,
-                self.utilization_by_cost_percent()
-                    .and_then(KpiValue::measured),
+                self.utilization_by_cost_percent().and_then(KpiValue::measured),
             ),
-            (
-                Kpi::CostPerUsefulGpuHour,
-                self.cost_per_useful_gpu_hour().map(KpiValue::rate),
-            ),
+            (Kpi::CostPerUsefulGpuHour, self.cost_per_useful_gpu_hour().map(KpiValue::rate)),
         ]
     }
 }
@@ -175,10 +167,7 @@ fn activity(
     if signal != Signal::GpuUtilization || workload.rests_on_runs().is_some() {
         return None;
     }
-    let summary = usage
-        .summary
-        .as_ref()
-        .filter(|summary| summary.suffices(policy))?;
+    let summary = usage.summary.as_ref().filter(|summary| summary.suffices(policy))?;
     let idle = usage.gpus.iter().map(|gpu| idle_share(gpu, policy));
     let idle: Vec<f64> = idle.collect::<Option<_>>()?;
     (idle.len() == visible_gpus && visible_gpus > 0).then(|| Activity {
@@ -200,8 +189,5 @@ fn idle_share(gpu: &GpuUsage, policy: &Policy) -> Option<f64> {
 /// How long each instance that was launched in the window waited for its first work, where
 /// that is known.
 pub fn waits_for_work(workload: &Workload) -> impl Iterator<Item = SignedDuration> + '_ {
-    workload
-        .members
-        .iter()
-        .filter_map(|member| member.first_work)
+    workload.members.iter().filter_map(|member| member.first_work)
 }

@@ -20,10 +20,8 @@ impl JobCost {
     fn of(listed: &ListedJob<'_>) -> Option<Self> {
         let job = listed.job;
         let status = job.status?;
-        let is_over = matches!(
-            status,
-            JobStatus::Completed | JobStatus::Failed | JobStatus::Stopped
-        );
+        let is_over =
+            matches!(status, JobStatus::Completed | JobStatus::Failed | JobStatus::Stopped);
         let cost = match (listed.cost, listed.warm_pool_cost) {
             (Some(cost), Some(warm)) => cost.checked_add(warm).ok(),
             (cost, _) => cost,
@@ -49,13 +47,8 @@ pub(super) fn ended(jobs: &[TrainingJob], prices: &Prices<'_>) -> Vec<JobCost> {
 pub(super) fn values(jobs: &[JobCost], currency: Currency) -> [(Kpi, Option<KpiValue>); 3] {
     let in_currency = |job: &&JobCost| job.cost.is_some_and(|cost| cost.currency() == currency);
     let priced: Vec<&JobCost> = jobs.iter().filter(in_currency).collect();
-    let total: Decimal = priced
-        .iter()
-        .filter_map(|job| job.cost.map(Money::amount))
-        .sum();
-    let completed = priced
-        .iter()
-        .filter(|job| job.status == JobStatus::Completed);
+    let total: Decimal = priced.iter().filter_map(|job| job.cost.map(Money::amount)).sum();
+    let completed = priced.iter().filter(|job| job.status == JobStatus::Completed);
     let share = |number: usize| {
         let each = total.checked_div(Decimal::from(number))?;
         Some(KpiValue::Money(Money::new(each, currency).rounded()))

@@ -53,9 +53,7 @@ impl Kpis {
         let values = values.chain(jobs::values(&jobs, currency));
         let values = values.chain([(Kpi::TimeToFirstWork, wait)]);
         Self {
-            values: values
-                .filter_map(|(kpi, value)| Some((kpi, value?)))
-                .collect(),
+            values: values.filter_map(|(kpi, value)| Some((kpi, value?))).collect(),
             jobs,
             unit_costs: Vec::new(),
         }

@@ -14,9 +14,7 @@ pub(in crate::analysis) fn planned_utilization_percent(
     workloads: &[AuditedWorkload],
     policy: &Policy,
 ) -> Option<f64> {
-    let parts = workloads
-        .iter()
-        .filter_map(|audited| planned_hours(audited, policy));
+    let parts = workloads.iter().filter_map(|audited| planned_hours(audited, policy));
     let (useful, left) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     (left > 0.0).then(|| 100.0 * useful / left)
 }
@@ -61,9 +59,7 @@ fn slower(audited: &AuditedWorkload) -> f64 {
 /// What the plan leaves of each GPU hour of the members that work.
 fn working_share(audited: &AuditedWorkload) -> Option<f64> {
     let offered = &audited.alternatives;
-    let moved = action(audited, |kind| {
-        matches!(kind, ActionKind::Rightsize | ActionKind::Share)
-    });
+    let moved = action(audited, |kind| matches!(kind, ActionKind::Rightsize | ActionKind::Share));
     let resize = moved.and_then(|moved| {
         let mut resizes = offered.resizes.iter();
         resizes.find(|offer| offer.leads_to(moved))

@@ -42,11 +42,6 @@ impl RunKpis {
             cost: Some(cost),
         };
         let unit_costs = run.units.iter().map(of_one).collect();
-        Ok(Self {
-            run,
-            quote,
-            cost,
-            unit_costs,
-        })
+        Ok(Self { run, quote, cost, unit_costs })
     }
 }

@@ -36,9 +36,7 @@ pub fn unit_costs(
         let its_jobs: Vec<&JobCost> = jobs.iter().filter(|job| job.name == name).collect();
         let cost = if !own.is_empty() {
             let monthly = sum(own.iter().map(|audited| audited.workload.monthly_cost()));
-            let seconds = units
-                .window
-                .unwrap_or(SignedDuration::from_secs(window.seconds()));
+            let seconds = units.window.unwrap_or(SignedDuration::from_secs(window.seconds()));
             monthly.and_then(|cost| for_time(cost, seconds, policy))
         } else if its_jobs.is_empty() {
             return Err(unknown(name, workloads, jobs));
@@ -48,12 +46,7 @@ pub fn unit_costs(
         } else {
             sum(its_jobs.iter().map(|job| job.cost))
         };
-        Ok(UnitCost {
-            name: name.to_owned(),
-            unit: units.unit.clone(),
-            count: units.count,
-            cost,
-        })
+        Ok(UnitCost { name: name.to_owned(), unit: units.unit.clone(), count: units.count, cost })
     };
     units.iter().map(of_one).collect()
 }
@@ -73,14 +66,9 @@ fn sum(mut parts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
 }
 
 fn unknown(name: &str, workloads: &[AuditedWorkload], jobs: &[JobCost]) -> UnitError {
-    let names = workloads
-        .iter()
-        .map(|audited| audited.workload.name.as_str());
+    let names = workloads.iter().map(|audited| audited.workload.name.as_str());
     let names = names.chain(jobs.iter().map(|job| job.name.as_str()));
     let mut nearest = nearest_names(name, names);
     nearest.dedup();
-    UnitError::Unknown {
-        name: name.to_owned(),
-        nearest,
-    }
+    UnitError::Unknown { name: name.to_owned(), nearest }
 }

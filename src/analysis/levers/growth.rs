@@ -29,8 +29,5 @@ fn grown_pool(pool: &ReservedPool, growth: Decimal) -> GrownPool<'_> {
         let grown = grown_purchase(&rates, &pool.usage, growth, option.term)?;
         (grown.count_today + grown.count_grown > 0).then_some((option, grown))
     });
-    GrownPool {
-        pool,
-        purchases: purchases.collect(),
-    }
+    GrownPool { pool, purchases: purchases.collect() }
 }

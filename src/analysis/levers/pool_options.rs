@@ -155,18 +155,14 @@ pub(super) fn reserved_pool(
     let options = CommitmentTerm::ALL
         .into_iter()
         .filter_map(|term| {
-            let quote = prices
-                .get(&key.with_option(PriceOption::Reserved(term)))
-                .ok()?;
+            let quote = prices.get(&key.with_option(PriceOption::Reserved(term))).ok()?;
             let rates = PoolRates::new(on_demand.rate, quote.rate).ok()?;
             let count = rates.best_count(&usage);
             let sized = (quote, rates, count);
             Some(instances_option(term, sized, &usage, policy))
         })
         .collect();
-    let block = prices
-        .get(&key.with_option(PriceOption::CapacityBlock))
-        .ok();
+    let block = prices.get(&key.with_option(PriceOption::CapacityBlock)).ok();
     Some(ReservedPool {
         covers_other_sizes: covers_other_sizes(key),
         capacity_block: block.filter(|quote| quote.rate.currency() == on_demand.rate.currency()),
@@ -204,14 +200,9 @@ fn instances_option(
         hourly: Money::new(hourly, currency),
         paid,
         break_even_month: break_even_month(replaced, paid, term),
-        monthly_savings: rates
-            .monthly_savings(usage, count, policy.hours_per_month)
+        monthly_savings: rates.monthly_savings(usage, count, policy.hours_per_month).rounded(),
+        committed: Money::new(paid.upfront + paid.hourly * Decimal::from(term.hours()), currency)
             .rounded(),
-        committed: Money::new(
-            paid.upfront + paid.hourly * Decimal::from(term.hours()),
-            currency,
-        )
-        .rounded(),
         downside: rates.downside_when_halved(usage, count, term).rounded(),
         full_use_share: (count > 0)
             .then(|| usage.hours_with_at_least(count).checked_div(hours))
@@ -280,17 +271,11 @@ fn family_pool(
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> Option<FamilyPool> {
-    let priced = members
-        .iter()
-        .filter_map(|(key, hourly)| Some((*key, prices.get(key).ok()?, *hourly)));
+    let priced =
+        members.iter().filter_map(|(key, hourly)| Some((*key, prices.get(key).ok()?, *hourly)));
     let hours = priced.clone().map(|(_, _, hourly)| hourly.len()).max()?;
-    let members: Vec<Member<'_>> = priced
-        .map(|(key, on_demand, hourly)| Member {
-            key,
-            on_demand,
-            hourly,
-        })
-        .collect();
+    let members: Vec<Member<'_>> =
+        priced.map(|(key, on_demand, hourly)| Member { key, on_demand, hourly }).collect();
     let currency = members.first()?.on_demand.rate.currency();
     let cost_in = |hour: usize| -> Decimal {
         let costs = members
@@ -303,15 +288,10 @@ fn family_pool(
         .into_iter()
         .filter_map(|term| plan_option(term, &members, prices, policy, gaps))
         .collect();
-    let mut instance_types: Vec<String> = members
-        .iter()
-        .map(|member| member.key.instance_type.clone())
-        .collect();
+    let mut instance_types: Vec<String> =
+        members.iter().map(|member| member.key.instance_type.clone()).collect();
     instance_types.dedup();
-    let mean = costs
-        .iter()
-        .sum::<Decimal>()
-        .checked_div(Decimal::from(hours));
+    let mean = costs.iter().sum::<Decimal>().checked_div(Decimal::from(hours));
     Some(FamilyPool {
         region: family.region.to_owned(),
         family: family.name.to_owned(),
@@ -355,20 +335,12 @@ fn plan_option(
     let pool = PlanPool::new(&full).ok()??;
     for (key, missing) in unrated {
         let cause = Cause::of(CauseKind::NoRate, [&missing.0.to_string()]);
-        gaps.push(Gap::of(
-            GapSubject::SavingsPlanRate,
-            &key.instance_type,
-            cause,
-        ));
+        gaps.push(Gap::of(GapSubject::SavingsPlanRate, &key.instance_type, cause));
     }
     let halved: Vec<TypeUsage> = full
         .iter()
         .map(|used| TypeUsage {
-            hourly: used
-                .hourly
-                .iter()
-                .map(|running| running / INSTANCE / 2 * INSTANCE)
-                .collect(),
+            hourly: used.hourly.iter().map(|running| running / INSTANCE / 2 * INSTANCE).collect(),
             ..used.clone()
         })
         .collect();
@@ -392,9 +364,7 @@ fn plan_option(
     let month = Decimal::from(BILLED_HOURS_PER_MONTH);
     let hours = full.iter().map(|used| used.hourly.len()).max()?;
     let plan_cost = |hour: usize| -> Decimal {
-        let costs = full
-            .iter()
-            .map(|used| used.plan.amount() * instances(used.hourly[hour]));
+        let costs = full.iter().map(|used| used.plan.amount() * instances(used.hourly[hour]));
         costs.sum()
     };
     let used_up = (0..hours).filter(|hour| plan_cost(*hour) >= amount).count();

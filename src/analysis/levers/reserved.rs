@@ -78,9 +78,7 @@ pub fn planned_commitments(audit: &Audit, estate: &Estate, policy: &Policy) -> R
     let mut gaps = audit.gaps.clone();
     let (mut reserved, mut families) = pools(&audit.pools, &prices, policy, &mut gaps);
     for purchase in &audit.purchases {
-        reserved
-            .iter_mut()
-            .for_each(|pool| pool.take(purchase, policy));
+        reserved.iter_mut().for_each(|pool| pool.take(purchase, policy));
         families.iter_mut().for_each(|pool| pool.take(purchase));
     }
     gaps.sort();
@@ -110,20 +108,11 @@ fn pools(
         .filter_map(|(pool, hourly)| reserved_pool(pool, hourly, prices, policy))
         .collect();
     reserved.sort_by_cached_key(|pool| {
-        (
-            least_first(&pool.options),
-            pool.key.clone(),
-            pool.account.clone(),
-        )
+        (least_first(&pool.options), pool.key.clone(), pool.account.clone())
     });
     let mut families = family_pools(usage, prices, policy, gaps);
     families.sort_by_cached_key(|pool| {
-        (
-            least_first(&pool.options),
-            pool.region.clone(),
-            pool.family.clone(),
-            pool.account.clone(),
-        )
+        (least_first(&pool.options), pool.region.clone(), pool.family.clone(), pool.account.clone())
     });
     (reserved, families)
 }
@@ -157,10 +146,7 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
         as_of: estate.as_of,
         window: estate.window,
         is_today: true,
-        instances: groups
-            .iter()
-            .map(|group| group.workload.instances.len())
-            .sum(),
+        instances: groups.iter().map(|group| group.workload.instances.len()).sum(),
         reserved,
         families,
         commitments: owned.coverage().commitments.clone(),
@@ -240,10 +226,7 @@ impl Fleet<'_> {
 
     fn too_short(&self, workload: &Workload, short: usize) -> Gap {
         let members = workload.members.iter();
-        let least = members
-            .map(|member| member.activity.len())
-            .min()
-            .unwrap_or(0);
+        let least = members.map(|member| member.activity.len()).min().unwrap_or(0);
         let needed = self.policy.commit_min_days * 24.0;
         let cause = Cause::of(
             CauseKind::UsageShort,
@@ -263,10 +246,7 @@ impl Fleet<'_> {
         let covered = self.covered.get(&member.id);
         match covered.filter(|covered| !covered.parts.is_empty()) {
             Some(covered) => {
-                let unseen = covered
-                    .uncovered
-                    .len()
-                    .saturating_sub(member.activity.len());
+                let unseen = covered.uncovered.len().saturating_sub(member.activity.len());
                 covered.uncovered[unseen..].to_vec()
             }
             None => member.activity.instances().collect(),

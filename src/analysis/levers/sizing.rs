@@ -102,9 +102,7 @@ impl Sized {
 
     fn place_of(&self, action: &Action) -> Option<usize> {
         let to = action.target()?;
-        self.candidates
-            .iter()
-            .position(|candidate| candidate.is_at(to))
+        self.candidates.iter().position(|candidate| candidate.is_at(to))
     }
 
     /// Says of a move what the lever says, which knows the group of the workload too.
@@ -125,16 +123,12 @@ impl Sized {
 
     /// The types that will do.
     pub fn accepted(&self) -> impl Iterator<Item = &Candidate> {
-        self.candidates
-            .iter()
-            .filter(|candidate| candidate.considered.is_accepted())
+        self.candidates.iter().filter(|candidate| candidate.considered.is_accepted())
     }
 
     /// The types that will not.
     pub fn rejected(&self) -> impl Iterator<Item = &Candidate> {
-        self.candidates
-            .iter()
-            .filter(|candidate| !candidate.considered.is_accepted())
+        self.candidates.iter().filter(|candidate| !candidate.considered.is_accepted())
     }
 }
 
@@ -176,9 +170,7 @@ fn outcome(
         let mut refused = answer.refused.iter();
         refused.any(|refusal| refusal.reason == Refusal::Committed)
     };
-    let types = answer
-        .filter(|answer| !is_committed(answer))
-        .map(|answer| &answer.types);
+    let types = answer.filter(|answer| !is_committed(answer)).map(|answer| &answer.types);
     let Some(types) = types.filter(|types| !types.is_empty()) else {
         return Err(left_alone(audited, workload));
     };

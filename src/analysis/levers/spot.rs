@@ -100,10 +100,7 @@ pub struct SpotReport {
 impl SpotReport {
     /// The oldest day on which a price behind a figure was seen.
     pub fn oldest_seen_on(&self) -> Option<Date> {
-        self.assessments
-            .iter()
-            .flat_map(SpotAssessment::seen_on)
-            .min()
+        self.assessments.iter().flat_map(SpotAssessment::seen_on).min()
     }
 }
 
@@ -123,16 +120,10 @@ pub fn assess_type(
 pub fn planned_spot(audit: &Audit, estate: &Estate, policy: &Policy) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let assessments = audit.workloads.iter();
-    let mut assessments: Vec<SpotAssessment> = assessments
-        .map(|audited| planned(audited, audit.accepted, &prices, policy))
-        .collect();
+    let mut assessments: Vec<SpotAssessment> =
+        assessments.map(|audited| planned(audited, audit.accepted, &prices, policy)).collect();
     sort(&mut assessments);
-    SpotReport {
-        as_of: audit.as_of,
-        is_today: false,
-        assessments,
-        gaps: audit.gaps.clone(),
-    }
+    SpotReport { as_of: audit.as_of, is_today: false, assessments, gaps: audit.gaps.clone() }
 }
 
 fn planned(
@@ -248,12 +239,7 @@ pub fn assess_fleet(
     sort(&mut assessments);
     gaps.sort();
     gaps.dedup();
-    SpotReport {
-        as_of: estate.as_of,
-        is_today: true,
-        assessments,
-        gaps,
-    }
+    SpotReport { as_of: estate.as_of, is_today: true, assessments, gaps }
 }
 
 fn assess_workload(
@@ -298,10 +284,9 @@ fn not_to_be_moved(workload: &Workload) -> Option<String> {
         return Some("stopped".to_owned());
     }
     match workload.key.purchase_option {
-        PurchaseOption::OnDemand => workload
-            .unpriced
-            .as_ref()
-            .map(|unpriced| unpriced.cause.to_string()),
+        PurchaseOption::OnDemand => {
+            workload.unpriced.as_ref().map(|unpriced| unpriced.cause.to_string())
+        }
         PurchaseOption::Spot => Some("already on spot".to_owned()),
         ahead => Some(format!("billed as {ahead}")),
     }
@@ -332,12 +317,10 @@ fn assess(
     });
     let figures = case.as_ref().ok().and_then(|case| spot_figures(case).ok());
     let eligibility = match &case {
-        Ok(case) => spot_offer(case)
-            .map(|offer| offer.risk)
-            .map_err(|reason| match reason {
-                Ineligible::NoSpotPrice => format!("no price for {spot_key}"),
-                reason => reason.to_string(),
-            }),
+        Ok(case) => spot_offer(case).map(|offer| offer.risk).map_err(|reason| match reason {
+            Ineligible::NoSpotPrice => format!("no price for {spot_key}"),
+            reason => reason.to_string(),
+        }),
         Err(missing) => Err(missing.to_string()),
     };
     SpotAssessment {
@@ -360,11 +343,7 @@ fn assess(
 
 fn zones(prices: &Prices<'_>, key: &PriceKey) -> Vec<ZonePrice> {
     let zone = |(key, quote): (PriceKey, PriceQuote)| {
-        Some(ZonePrice {
-            history: prices.spot_history(&key).cloned(),
-            zone: key.zone?,
-            quote,
-        })
+        Some(ZonePrice { history: prices.spot_history(&key).cloned(), zone: key.zone?, quote })
     };
     prices.by_zone(key).into_iter().filter_map(zone).collect()
 }

@@ -38,18 +38,8 @@ impl<'a> CommonScope<'a> {
         let is_unread = |id: &String| instances.contains(id.as_str());
         let workloads = old.workloads.iter().chain(&new.workloads);
         let common = Self {
-            accounts: Names::of(
-                old,
-                new,
-                |audit| &audit.accounts,
-                |workload| &workload.account,
-            ),
-            regions: Names::of(
-                old,
-                new,
-                |audit| &audit.regions,
-                |workload| &workload.region,
-            ),
+            accounts: Names::of(old, new, |audit| &audit.accounts, |workload| &workload.account),
+            regions: Names::of(old, new, |audit| &audit.regions, |workload| &workload.region),
             unread_regions: regions.collect(),
             partly_read: workloads
                 .filter(|workload| workload.instances.iter().any(is_unread))
@@ -105,24 +95,21 @@ impl<'a> CommonScope<'a> {
     /// rows where anything is left out; what was certain waste is not known then.
     pub fn part_of(&self, audit: &PastAudit) -> PastAudit {
         let mut part = audit.clone();
-        part.workloads
-            .retain(|workload| self.has_workload(workload));
+        part.workloads.retain(|workload| self.has_workload(workload));
         part.unused.retain(|row| self.has_unused(row));
         let workloads = audit.workloads.len() - part.workloads.len();
         if workloads == 0 && part.unused.len() == audit.unused.len() {
             return part;
         }
         let workload_ids = part.workloads.iter().map(|workload| &workload.id);
-        let kept: BTreeSet<&String> = workload_ids
-            .chain(part.unused.iter().map(|row| &row.id))
-            .collect();
+        let kept: BTreeSet<&String> =
+            workload_ids.chain(part.unused.iter().map(|row| &row.id)).collect();
         let ids = audit.workloads.iter().map(|workload| &workload.id);
         let left_out: BTreeSet<&String> = ids
             .chain(audit.unused.iter().map(|row| &row.id))
             .filter(|id| !kept.contains(id))
             .collect();
-        part.findings
-            .retain(|finding| !left_out.contains(&finding.workload));
+        part.findings.retain(|finding| !left_out.contains(&finding.workload));
         part.left_out_workloads = workloads as u64;
         // They are those of the whole fleet.
         part.kpis.clear();
@@ -160,10 +147,7 @@ fn totals(part: &PastAudit) -> PastTotals {
     let monthly_cost = sum(rows.iter().filter_map(|(cost, _)| *cost)).or(of_nothing);
     let planned = rows.iter().filter_map(|(cost, planned)| planned.or(*cost));
     let planned_monthly_cost = sum(planned).or(of_nothing);
-    let unpriced = part
-        .workloads
-        .iter()
-        .filter(|workload| workload.monthly_cost.is_none());
+    let unpriced = part.workloads.iter().filter(|workload| workload.monthly_cost.is_none());
     PastTotals {
         monthly_cost,
         planned_monthly_cost,
@@ -171,9 +155,7 @@ fn totals(part: &PastAudit) -> PastTotals {
             .zip(planned_monthly_cost)
             .and_then(|(cost, planned)| cost.checked_sub(planned).ok()),
         monthly_waste: None,
-        unpriced_instances: unpriced
-            .map(|workload| workload.instances.len() as u64)
-            .sum(),
+        unpriced_instances: unpriced.map(|workload| workload.instances.len() as u64).sum(),
         ..part.totals
     }
 }
@@ -226,9 +208,7 @@ impl<'a> Names<'a> {
 
     /// Whether both audits are about a name.
     fn both(&self, name: &str) -> bool {
-        [&self.then, &self.now]
-            .iter()
-            .all(|names| names.is_empty() || names.contains(name))
+        [&self.then, &self.now].iter().all(|names| names.is_empty() || names.contains(name))
     }
 
     fn are_same(&self) -> bool {

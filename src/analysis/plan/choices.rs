@@ -40,17 +40,9 @@ impl Choices {
     ) -> Option<Replanned> {
         let levels = self.levels.range(..=most);
         let plans = levels.map(|(risk, offers)| (*risk, offers, offers.plan(rejected)));
-        let (risk, offers, plan) = plans.reduce(|best, next| {
-            if saved(&next.2) >= saved(&best.2) {
-                next
-            } else {
-                best
-            }
-        })?;
-        let ids = offers
-            .alternatives
-            .iter()
-            .map(|alternatives| alternatives.id.clone());
+        let (risk, offers, plan) = plans
+            .reduce(|best, next| if saved(&next.2) >= saved(&best.2) { next } else { best })?;
+        let ids = offers.alternatives.iter().map(|alternatives| alternatives.id.clone());
         let chosen = plan.actions.into_iter().zip(plan.left_out);
         Some(Replanned {
             risk,

@@ -46,16 +46,9 @@ impl<'a> EstateCommitments<'a> {
             }
         }
         let coverage = existing_coverage((estate, usage), prices, policy, &standing);
-        let owned = Self {
-            estate,
-            prices,
-            policy,
-            coverage,
-        };
+        let owned = Self { estate, prices, policy, coverage };
         let in_blocks: PaidHours = owned.block_hours().collect();
-        let groups = groups
-            .into_iter()
-            .map(|group| group.paid(&in_blocks).unwrap_or(group));
+        let groups = groups.into_iter().map(|group| group.paid(&in_blocks).unwrap_or(group));
         (groups.collect(), week, gaps, owned)
     }
 
@@ -68,9 +61,7 @@ impl<'a> EstateCommitments<'a> {
         let measured = estate.measured();
         let (groups, _, gaps, owned) = Self::beside_groups((estate, &measured), prices, policy);
         let paid = owned.paid_hours();
-        let billed = groups
-            .into_iter()
-            .map(|group| group.paid(&paid).unwrap_or(group));
+        let billed = groups.into_iter().map(|group| group.paid(&paid).unwrap_or(group));
         (billed.collect(), gaps, owned)
     }
 
@@ -117,37 +108,30 @@ impl<'a> EstateCommitments<'a> {
             .map(Room::id)
             .collect();
         let others = self.coverage.others.iter();
-        let others = others
-            .filter(|other| !given_up.contains(&other.id))
-            .map(|other| {
-                let key = PriceKey {
-                    operating_system: other.operating_system,
-                    tenancy: other.tenancy,
-                    ..PriceKey::linux_on_demand(&other.region, &other.instance_type)
-                };
-                let own = commitment_rates(&key, self.prices);
-                let hourly = own.get(&PriceOption::OnDemand).copied().unwrap_or_default();
-                rates.entry(key.clone()).or_insert(own);
-                let share = instances(other.hours.iter().sum());
-                let share = share.checked_div(Decimal::from(other.hours.len()));
-                OtherHours {
-                    monthly: hourly * self.policy.hours_per_month * share.unwrap_or_default(),
-                    class: Class {
-                        pool: commitments.pool(&other.account, key),
-                        account: other.account.clone(),
-                        zone: other.zone.clone(),
-                        is_room: other.is_room,
-                    },
-                    hours: other.hours.clone(),
-                }
-            });
+        let others = others.filter(|other| !given_up.contains(&other.id)).map(|other| {
+            let key = PriceKey {
+                operating_system: other.operating_system,
+                tenancy: other.tenancy,
+                ..PriceKey::linux_on_demand(&other.region, &other.instance_type)
+            };
+            let own = commitment_rates(&key, self.prices);
+            let hourly = own.get(&PriceOption::OnDemand).copied().unwrap_or_default();
+            rates.entry(key.clone()).or_insert(own);
+            let share = instances(other.hours.iter().sum());
+            let share = share.checked_div(Decimal::from(other.hours.len()));
+            OtherHours {
+                monthly: hourly * self.policy.hours_per_month * share.unwrap_or_default(),
+                class: Class {
+                    pool: commitments.pool(&other.account, key),
+                    account: other.account.clone(),
+                    zone: other.zone.clone(),
+                    is_room: other.is_room,
+                },
+                hours: other.hours.clone(),
+            }
+        });
         let others = others.collect();
-        Existing {
-            commitments: commitments.clone(),
-            as_of: Some(self.estate.as_of),
-            rates,
-            others,
-        }
+        Existing { commitments: commitments.clone(), as_of: Some(self.estate.as_of), rates, others }
     }
 
     /// What is bought, as far as it decides about a lever.

@@ -50,10 +50,7 @@ impl GroupProposals {
             propose(&members, facts)
         };
         let by_part: Vec<Proposals> = group.parts.iter().map(about).collect();
-        Self {
-            whole: Proposals::whole(&group.workload, &group.parts, &by_part),
-            by_part,
-        }
+        Self { whole: Proposals::whole(&group.workload, &group.parts, &by_part), by_part }
     }
 
     /// Each action saves what it drops by itself of the cost of a fleet with commitments; one of
@@ -73,16 +70,11 @@ impl GroupProposals {
                 Some(together) if *saved <= Decimal::ZERO => together,
                 _ => *saved,
             };
-            let list = self
-                .whole
-                .action(*kind)
-                .map(|action| action.monthly_savings().amount());
+            let list = self.whole.action(*kind).map(|action| action.monthly_savings().amount());
             let Some(list) = list.filter(|list| *list != saved) else {
                 continue;
             };
-            let most = group
-                .monthly_cost()
-                .map_or(saved, |cost| saved.min(cost.amount()));
+            let most = group.monthly_cost().map_or(saved, |cost| saved.min(cost.amount()));
             for proposals in self.by_part.iter_mut().chain([&mut self.whole]) {
                 proposals.scale(*kind, most.max(Decimal::ZERO), list);
             }
@@ -92,9 +84,7 @@ impl GroupProposals {
     /// What kept levers silent because of missing data.
     fn gaps(&self, workload: &Workload) -> Vec<Gap> {
         let refused = self.by_part.iter().flat_map(Proposals::refused);
-        refused
-            .filter_map(|refused| missing_data(&refused.reason, workload))
-            .collect()
+        refused.filter_map(|refused| missing_data(&refused.reason, workload)).collect()
     }
 }
 
@@ -118,9 +108,7 @@ impl Planned {
 /// Everything that a plan saves.
 pub(super) fn saved(plan: &Plan) -> Decimal {
     let actions = plan.actions.iter().flatten();
-    actions
-        .map(|action| action.monthly_savings().amount())
-        .sum()
+    actions.map(|action| action.monthly_savings().amount()).sum()
 }
 
 /// What a plan at one level of risk is chosen from.
@@ -170,9 +158,8 @@ impl Offers {
     /// and whether a new shape proves itself. No dollar depends on it.
     fn ask(&self, plan: &mut Plan) {
         let moves = self.alternatives.iter().zip(&plan.actions);
-        let moves: Vec<bool> = moves
-            .map(|(alternatives, actions)| is_reshaped(alternatives, actions))
-            .collect();
+        let moves: Vec<bool> =
+            moves.map(|(alternatives, actions)| is_reshaped(alternatives, actions)).collect();
         let asked = |place: usize| {
             let ends = self.running[place].ends.then_some(UNTIL_WHEN);
             let is_oversized = self.running[place].is_oversized;
@@ -192,13 +179,9 @@ impl Offers {
         }
         for purchase in &mut plan.purchases {
             let about = |is_about: &dyn Fn(usize) -> bool, what: &str| {
-                let shares = purchase
-                    .shares
-                    .iter()
-                    .filter(|share| is_about(share.workload));
-                let names: Vec<&str> = shares
-                    .map(|share| self.running[share.workload].name.as_str())
-                    .collect();
+                let shares = purchase.shares.iter().filter(|share| is_about(share.workload));
+                let names: Vec<&str> =
+                    shares.map(|share| self.running[share.workload].name.as_str()).collect();
                 (!names.is_empty()).then(|| format!("{}: {what}", few(&names)))
             };
             let caveat = about(&|place| self.running[place].ends, UNTIL_WHEN);
@@ -250,9 +233,7 @@ impl RunsOn {
         Self {
             name: workload.name.clone(),
             ends: is_declared && is_open && ends,
-            is_oversized: proposals
-                .committing()
-                .is_some_and(|committing| committing.one_year_only),
+            is_oversized: proposals.committing().is_some_and(|committing| committing.one_year_only),
         }
     }
 }
@@ -336,18 +317,15 @@ impl Planner<'_> {
             window_hours: self.window_hours(),
         };
         let ids = groups.iter().map(|group| &group.workload);
-        let ids: Vec<(String, &str)> = ids
-            .map(|workload| (workload.id(), workload.name.as_str()))
-            .collect();
+        let ids: Vec<(String, &str)> =
+            ids.map(|workload| (workload.id(), workload.name.as_str())).collect();
         let composed = offers.plan(&rejected_kinds(&self.policy.rejected, &ids));
         for (proposals, actions) in proposals.iter_mut().zip(&composed.actions) {
             let kind = ActionKind::Rightsize;
             let taken = actions.iter().find(|action| action.kind() == kind);
             if let Some(target) = taken.and_then(Action::target) {
                 let of_parts = proposals.by_part.iter_mut();
-                of_parts
-                    .chain([&mut proposals.whole])
-                    .for_each(|part| part.lead_to(target));
+                of_parts.chain([&mut proposals.whole]).for_each(|part| part.lead_to(target));
             }
         }
         let taken = composed.alone.iter().zip(&composed.actions);
@@ -389,9 +367,7 @@ pub(in crate::analysis) fn rejected_kinds(
     }
     let ids: BTreeSet<String> = workloads.iter().map(|(id, _)| id.clone()).collect();
     for (id, name) in workloads {
-        let own = policy
-            .iter()
-            .filter(|rejection| rejection.is_about(id, name, &ids));
+        let own = policy.iter().filter(|rejection| rejection.is_about(id, name, &ids));
         let kinds: BTreeSet<ActionKind> = own.map(|rejection| rejection.action).collect();
         if !kinds.is_empty() {
             rejected.insert(id.clone(), kinds);
@@ -407,10 +383,9 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
             let cause = Cause::of(CauseKind::NotMeasured, [missing.name()]);
             Some(Gap::of(missing.measurement()?, workload.id(), cause))
         }
-        Refusal::RateUnknown {
-            plan,
-            instance_type,
-        } => Some(unknown_rate(plan, instance_type, workload)),
+        Refusal::RateUnknown { plan, instance_type } => {
+            Some(unknown_rate(plan, instance_type, workload))
+        }
         _ => None,
     }
 }
@@ -431,10 +406,7 @@ mod tests {
     /// So many machines of a type that move to others.
     fn moved(from: (u32, &str), kind: ActionKind, to: (u32, &str)) -> bool {
         let hourly = HourlyRate::new(Decimal::ONE, Currency::Usd).expect("positive");
-        let member = StageMember {
-            hourly,
-            monthly: Decimal::from(730),
-        };
+        let member = StageMember { hourly, monthly: Decimal::from(730) };
         let cost = Money::new(Decimal::from(730 * from.0), Currency::Usd);
         let alternatives = Alternatives {
             id: "i-1".to_owned(),
@@ -453,10 +425,7 @@ mod tests {
             billed: Vec::new(),
             commit_after: crate::savings::CommitAfter::Nothing,
         };
-        let target = Target {
-            instance_type: to.1.to_owned(),
-            count: to.0,
-        };
+        let target = Target { instance_type: to.1.to_owned(), count: to.0 };
         let saving = Money::new(Decimal::ONE, Currency::Usd);
         let action = Action::saving(kind, Some(target), "moves", saving, cost, Risk::Medium);
         is_reshaped(&alternatives, &[action.expect("it saves")])
@@ -468,11 +437,7 @@ mod tests {
         assert!(moved((1, "p3.2xlarge"), rightsize, (1, "g6e.xlarge")));
         assert!(moved((1, "g5.12xlarge"), rightsize, (4, "g5.xlarge")));
         assert!(moved((1, "g5.xlarge"), rightsize, (1, "m7i.2xlarge")));
-        assert!(moved(
-            (2, "p4d.24xlarge"),
-            ActionKind::Share,
-            (1, "p4d.24xlarge")
-        ));
+        assert!(moved((2, "p4d.24xlarge"), ActionKind::Share, (1, "p4d.24xlarge")));
         // The same cards on a smaller host, and fewer machines of the same type.
         assert!(!moved((2, "g5.16xlarge"), rightsize, (2, "g5.xlarge")));
         assert!(!moved((3, "g5.xlarge"), rightsize, (2, "g5.xlarge")));

@@ -101,12 +101,7 @@ impl Offer {
     }
 
     fn quotes_by_the_hour(&self) -> impl Iterator<Item = &PriceQuote> {
-        let single = [
-            &self.on_demand,
-            &self.spot,
-            &self.commitment_1yr,
-            &self.commitment_3yr,
-        ];
+        let single = [&self.on_demand, &self.spot, &self.commitment_1yr, &self.commitment_3yr];
         single
             .into_iter()
             .flatten()
@@ -179,13 +174,9 @@ pub fn sold_elsewhere(question: &Question, prices: &Prices<'_>) -> Vec<(String, 
             ..question.clone()
         };
         let offers = compare(&everywhere, prices);
-        let regions: BTreeSet<String> = offers
-            .into_iter()
-            .filter_map(|offer| offer.region)
-            .collect();
-        let is_here = regions
-            .iter()
-            .any(|region| question.asks_region(AWS, Some(region)));
+        let regions: BTreeSet<String> =
+            offers.into_iter().filter_map(|offer| offer.region).collect();
+        let is_here = regions.iter().any(|region| question.asks_region(AWS, Some(region)));
         (!is_here && !regions.is_empty()).then(|| (name.clone(), regions.into_iter().collect()))
     });
     elsewhere.collect()
@@ -196,17 +187,9 @@ fn order(left: &Offer, right: &Offer, sort: SortBy) -> Ordering {
         (Some(left), Some(right)) => left.cmp(&right),
         (left, right) => right.is_some().cmp(&left.is_some()),
     };
-    let name = |offer: &Offer| {
-        (
-            offer.provider.clone(),
-            offer.region.clone(),
-            offer.instance_type.clone(),
-        )
-    };
-    left.currency()
-        .cmp(&right.currency())
-        .then(figures)
-        .then_with(|| name(left).cmp(&name(right)))
+    let name =
+        |offer: &Offer| (offer.provider.clone(), offer.region.clone(), offer.instance_type.clone());
+    left.currency().cmp(&right.currency()).then(figures).then_with(|| name(left).cmp(&name(right)))
 }
 
 fn asks_for(question: &Question, offer: &Offer) -> bool {
@@ -214,10 +197,7 @@ fn asks_for(question: &Question, offer: &Offer) -> bool {
         return question.asks_type(&offer.instance_type);
     }
     offer.gpus.as_ref().is_some_and(|gpus| {
-        question
-            .gpu
-            .as_ref()
-            .is_none_or(|wanted| wanted.matches(&gpus.model, gpus.vram_mib))
+        question.gpu.as_ref().is_none_or(|wanted| wanted.matches(&gpus.model, gpus.vram_mib))
             && question.count.is_none_or(|count| count == gpus.count)
     })
 }
@@ -229,11 +209,7 @@ fn aws_offers(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
             .map(|shape| shape.instance_type.clone())
             .collect()
     } else {
-        question
-            .instance_types
-            .iter()
-            .map(|name| name.to_ascii_lowercase())
-            .collect()
+        question.instance_types.iter().map(|name| name.to_ascii_lowercase()).collect()
     };
     let mut offers = Vec::new();
     for name in &names {
@@ -310,24 +286,15 @@ fn in_region(bare: &Offer, region: &str, question: &Question, prices: &Prices<'_
     let plans = CommitmentTerm::ALL
         .into_iter()
         .map(PriceOption::Ec2InstanceSavingsPlan)
-        .chain(
-            CommitmentTerm::ALL
-                .into_iter()
-                .map(PriceOption::ComputeSavingsPlan),
-        );
+        .chain(CommitmentTerm::ALL.into_iter().map(PriceOption::ComputeSavingsPlan));
     let without_upfront = |term: CommitmentTerm| {
-        reserved
-            .iter()
-            .find(|(sold, _)| *sold == term)
-            .map(|(_, quote)| quote.clone())
+        reserved.iter().find(|(sold, _)| *sold == term).map(|(_, quote)| quote.clone())
     };
     Offer {
         region: Some(region.to_owned()),
         on_demand: quote(PriceOption::OnDemand),
         spot: quote(PriceOption::Spot),
-        savings_plans: plans
-            .filter_map(|option| Some((option, quote(option)?)))
-            .collect(),
+        savings_plans: plans.filter_map(|option| Some((option, quote(option)?))).collect(),
         commitment_1yr: without_upfront(CommitmentTerm::ONE_YEAR_NO_UPFRONT),
         commitment_3yr: without_upfront(CommitmentTerm::THREE_YEARS_NO_UPFRONT),
         capacity_block: quote(PriceOption::CapacityBlock),
@@ -360,9 +327,7 @@ fn of_other_cloud(listed: ListedOffer) -> Offer {
         gpus: Some(OfferedGpus {
             model: listed.gpu_model.name().to_owned(),
             count: listed.gpu_count.normalize(),
-            total_vram_mib: listed
-                .vram_mib
-                .map(|mib| Decimal::from(mib) * listed.gpu_count),
+            total_vram_mib: listed.vram_mib.map(|mib| Decimal::from(mib) * listed.gpu_count),
             vram_mib: listed.vram_mib,
             bf16_dense_tflops: bf16_dense_tflops(&whole).map(|tflops| tflops * listed.gpu_count),
         }),

@@ -56,10 +56,7 @@ impl GpuFilter {
             None => (Some(text), None),
         };
         let model = model.map(str::trim).map(str::to_owned);
-        if model
-            .as_deref()
-            .is_some_and(|name| plain_name(name).is_empty() || reads_as_size(name))
-        {
+        if model.as_deref().is_some_and(|name| plain_name(name).is_empty() || reads_as_size(name)) {
             return Err(expected());
         }
         let edge = |edge: &str| match edge.trim() {
@@ -77,17 +74,10 @@ impl GpuFilter {
         if size.is_some() && at_least_gb.is_none() && at_most_gb.is_none() {
             return Err(expected());
         }
-        if at_least_gb
-            .zip(at_most_gb)
-            .is_some_and(|(least, most)| least > most)
-        {
+        if at_least_gb.zip(at_most_gb).is_some_and(|(least, most)| least > most) {
             return Err(format!("the sizes of `{text}` end below where they begin"));
         }
-        Ok(Self {
-            model,
-            at_least_gb,
-            at_most_gb,
-        })
+        Ok(Self { model, at_least_gb, at_most_gb })
     }
 
     /// The model asked for.
@@ -99,20 +89,16 @@ impl GpuFilter {
     /// for its variants too: `H100` finds `H100 PCIe`.
     pub fn matches(&self, model: &str, vram_mib: Option<u64>) -> bool {
         let named = self.model.as_ref().is_none_or(|wanted| {
-            let variant = model
-                .get(..wanted.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
-                && model[wanted.len()..].starts_with(' ');
+            let variant =
+                model.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+                    && model[wanted.len()..].starts_with(' ');
             variant || plain_name(model) == plain_name(wanted)
         });
         named && self.matches_size(vram_mib)
     }
 
     /// Sizes on labels count in powers of ten or of two; either is accepted.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "MiB of a GPU are far below 2^52"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "MiB of a GPU are far below 2^52")]
     fn matches_size(&self, vram_mib: Option<u64>) -> bool {
         if self.at_least_gb.is_none() && self.at_most_gb.is_none() {
             return true;
@@ -130,13 +116,7 @@ impl GpuFilter {
 }
 
 fn gigabytes(text: &str) -> Option<f64> {
-    let number = text
-        .trim()
-        .to_ascii_lowercase()
-        .strip_suffix("gb")?
-        .trim()
-        .parse::<f64>()
-        .ok()?;
+    let number = text.trim().to_ascii_lowercase().strip_suffix("gb")?.trim().parse::<f64>().ok()?;
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
@@ -190,10 +170,7 @@ impl Question {
     /// Whether accelerators of a kind answer it. Who asks by memory or number means GPUs;
     /// others are there for those who name them.
     pub fn asks_kind(&self, kind: AcceleratorKind) -> bool {
-        let by_size = self
-            .gpu
-            .as_ref()
-            .map_or(self.count.is_some(), |gpu| gpu.model.is_none());
+        let by_size = self.gpu.as_ref().map_or(self.count.is_some(), |gpu| gpu.model.is_none());
         match kind {
             AcceleratorKind::Gpu => true,
             AcceleratorKind::Cpu => false,
@@ -203,9 +180,7 @@ impl Question {
 
     /// Whether a machine is named.
     pub fn asks_type(&self, instance_type: &str) -> bool {
-        self.instance_types
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(instance_type))
+        self.instance_types.iter().any(|name| name.eq_ignore_ascii_case(instance_type))
     }
 
     /// Whether a region is wanted. A provider that quotes one price for all
@@ -222,18 +197,13 @@ impl Question {
                 _ => true,
             };
         }
-        self.regions
-            .iter()
-            .any(|pattern| pattern == "all" || matches_pattern(pattern, region))
+        self.regions.iter().any(|pattern| pattern == "all" || matches_pattern(pattern, region))
     }
 }
 
 /// Providers of the catalog.
 pub fn providers() -> BTreeSet<String> {
-    other_clouds()
-        .map(|offer| offer.provider)
-        .chain([AWS.to_owned()])
-        .collect()
+    other_clouds().map(|offer| offer.provider).chain([AWS.to_owned()]).collect()
 }
 
 /// Names that a question asks for and that neither the catalog nor what was
@@ -242,26 +212,16 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
     let mut unknown = Vec::new();
     let known = providers();
     for provider in question.providers.difference(&known) {
-        unknown.push(UnknownName::new(
-            "provider",
-            provider,
-            known.iter().map(String::as_str),
-        ));
+        unknown.push(UnknownName::new("provider", provider, known.iter().map(String::as_str)));
     }
     let types = types_of(|_| true);
     let asked = types_of(|provider| question.asks_provider(provider));
     for name in &question.instance_types {
         let is_known = types.iter().any(|known| known.eq_ignore_ascii_case(name))
             || !bundled_regions_of(&name.to_ascii_lowercase()).is_empty()
-            || !prices
-                .gathered_regions_of(&name.to_ascii_lowercase())
-                .is_empty();
+            || !prices.gathered_regions_of(&name.to_ascii_lowercase()).is_empty();
         if !is_known {
-            unknown.push(UnknownName::new(
-                "instance type",
-                name,
-                asked.iter().map(String::as_str),
-            ));
+            unknown.push(UnknownName::new("instance type", name, asked.iter().map(String::as_str)));
         }
     }
     let is_plain = |name: &&String| !name.contains('*') && *name != "all";
@@ -274,15 +234,8 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
         if question.asks_provider(AWS) {
             known.extend(prices.regions().into_iter().map(str::to_owned));
         }
-        for name in plain_regions
-            .into_iter()
-            .filter(|name| !known.contains(*name))
-        {
-            unknown.push(UnknownName::new(
-                "region",
-                name,
-                known.iter().map(String::as_str),
-            ));
+        for name in plain_regions.into_iter().filter(|name| !known.contains(*name)) {
+            unknown.push(UnknownName::new("region", name, known.iter().map(String::as_str)));
         }
     }
     if let Some(filter) = &question.gpu
@@ -293,17 +246,9 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
             .filter_map(|shape| Some(shape.gpu.as_ref()?.model.name().to_owned()))
             .chain(other_clouds().map(|offer| offer.gpu_model.name().to_owned()))
             .collect();
-        let any_size = GpuFilter {
-            at_least_gb: None,
-            at_most_gb: None,
-            ..filter.clone()
-        };
+        let any_size = GpuFilter { at_least_gb: None, at_most_gb: None, ..filter.clone() };
         if !models.iter().any(|known| any_size.matches(known, None)) {
-            unknown.push(UnknownName::new(
-                "GPU",
-                model,
-                models.iter().map(String::as_str),
-            ));
+            unknown.push(UnknownName::new("GPU", model, models.iter().map(String::as_str)));
         }
     }
     unknown
@@ -321,11 +266,8 @@ fn types_of(is_asked: impl Fn(&str) -> bool) -> BTreeSet<String> {
 
 /// Instance types of AWS with a GPU that somebody names in place of one, three at most.
 pub fn types_with_gpu(model: &str) -> Vec<String> {
-    let named = GpuFilter {
-        model: Some(model.trim().to_owned()),
-        at_least_gb: None,
-        at_most_gb: None,
-    };
+    let named =
+        GpuFilter { model: Some(model.trim().to_owned()), at_least_gb: None, at_most_gb: None };
     let has_it = |gpu: &GpuOffer| named.matches(gpu.model.name(), None);
     let types = shapes().filter(|shape| shape.gpu.as_ref().is_some_and(has_it));
     let types: BTreeSet<&str> = types.map(|shape| shape.instance_type.as_str()).collect();
@@ -344,11 +286,7 @@ pub struct UnknownName {
 
 impl UnknownName {
     fn new<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
-        Self {
-            what,
-            name: name.to_owned(),
-            nearest: nearest_names(name, known),
-        }
+        Self { what, name: name.to_owned(), nearest: nearest_names(name, known) }
     }
 }
 

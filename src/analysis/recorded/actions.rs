@@ -25,12 +25,7 @@ pub(super) fn of_plan(
         .flat_map(|audited| {
             let baseline = baseline(audited, facts, hours_per_month);
             audited.actions.iter().filter_map(move |action| {
-                Some(recorded(
-                    &audited.workload,
-                    action,
-                    baseline.clone()?,
-                    audit,
-                ))
+                Some(recorded(&audited.workload, action, baseline.clone()?, audit))
             })
         })
         .collect()
@@ -84,11 +79,8 @@ fn baseline(
     let (hours_daily, hourly) = match daily.filter(|daily| !daily.is_zero()) {
         Some(daily) => (daily, effective.checked_div(hours)?),
         None => {
-            let monthly: Decimal = cost
-                .instances
-                .iter()
-                .map(|instance| instance.monthly_hours)
-                .sum();
+            let monthly: Decimal =
+                cost.instances.iter().map(|instance| instance.monthly_hours).sum();
             let daily = (monthly * HOURS_OF_A_DAY).checked_div(hours_per_month)?;
             (daily, cost.per_instance())
         }

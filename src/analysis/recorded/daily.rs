@@ -22,16 +22,10 @@ pub struct DayCost {
 
 /// What each day cost of which there are facts, ascending.
 pub fn day_costs(audit: &Audit, facts: &DayFacts, hours_per_month: Decimal) -> Vec<DayCost> {
-    let rows = Rows {
-        audit,
-        facts,
-        hours_per_month,
-        run_id: "",
-    };
+    let rows = Rows { audit, facts, hours_per_month, run_id: "" };
     // One day at a time: rows name everything that they are about.
     let days = facts.days().iter();
-    days.map(|day| sum_of(audit, *day, &rows.of(&[*day])))
-        .collect()
+    days.map(|day| sum_of(audit, *day, &rows.of(&[*day]))).collect()
 }
 
 fn sum_of(audit: &Audit, day: Date, rows: &[WorkloadDay]) -> DayCost {
@@ -51,10 +45,5 @@ fn sum_of(audit: &Audit, day: Date, rows: &[WorkloadDay]) -> DayCost {
     }
     let is_known = rows.is_empty() || unknown_rows < rows.len() as u64;
     let money = |amount| Money::new(amount, currency).rounded();
-    DayCost {
-        day,
-        cost: is_known.then(|| money(cost)),
-        unused: money(unused),
-        unknown_rows,
-    }
+    DayCost { day, cost: is_known.then(|| money(cost)), unused: money(unused), unknown_rows }
 }

@@ -65,14 +65,9 @@ impl<'a> RecordedExpectation<'a> {
         }
         let (first, last) = (*by_day.keys().next()?, *by_day.keys().next_back()?);
         let begin = |day: Date| Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp());
-        let hours = Window {
-            start: begin(first)?,
-            end: begin(last.tomorrow().ok()?)?,
-        };
+        let hours = Window { start: begin(first)?, end: begin(last.tomorrow().ok()?)? };
         let named = |of: fn(&RecordedRun) -> &Vec<String>| -> BTreeSet<String> {
-            runs.iter()
-                .flat_map(|run| of(run).iter().cloned())
-                .collect()
+            runs.iter().flat_map(|run| of(run).iter().cloned()).collect()
         };
         Some(Self {
             runs,
@@ -229,11 +224,7 @@ fn stretches(days: &BTreeMap<usize, Option<ExpectedRate>>) -> Vec<RateSince> {
     let mut rates: Vec<RateSince> = Vec::new();
     for (day, rate) in days {
         if rates.last().is_none_or(|last| last.rate != *rate) {
-            let hour = if rates.is_empty() {
-                0
-            } else {
-                day * HOURS_OF_A_DAY
-            };
+            let hour = if rates.is_empty() { 0 } else { day * HOURS_OF_A_DAY };
             rates.push(RateSince { hour, rate: *rate });
         }
     }
@@ -332,16 +323,12 @@ mod tests {
         add(1, "2026-11-05T23:00:00Z", 10);
         let expected = expectation.expected();
         assert_eq!(expected.hours.seconds(), 4 * DAY_SECONDS);
-        assert!(
-            expected.is_selection,
-            "of the fourth, tags limit what is known"
-        );
+        assert!(expected.is_selection, "of the fourth, tags limit what is known");
         let [instance] = expected.instances.as_slice() else {
             panic!("{:?}", expected.instances);
         };
-        let ran: Vec<usize> = (0..instance.hours.len())
-            .filter(|place| instance.hours[*place].ran > 0)
-            .collect();
+        let ran: Vec<usize> =
+            (0..instance.hours.len()).filter(|place| instance.hours[*place].ran > 0).collect();
         assert_eq!(ran, [5, 48, 95]);
         let used = HourUse {
             ran: 1_800,
@@ -352,9 +339,8 @@ mod tests {
         };
         assert_eq!(instance.hours[5], used);
         let rates = instance.rates.iter();
-        let rates: Vec<(usize, Option<Decimal>)> = rates
-            .map(|since| (since.hour, since.rate.map(|rate| rate.price)))
-            .collect();
+        let rates: Vec<(usize, Option<Decimal>)> =
+            rates.map(|since| (since.hour, since.rate.map(|rate| rate.price))).collect();
         let price = |price: i64| Some(Decimal::from(price));
         assert_eq!(rates, [(0, price(20)), (72, price(10))]);
         // No run has read the third, and none has read Ireland on the fifth.
@@ -375,9 +361,7 @@ mod tests {
         });
         let runs = [gone];
         let mut expectation = RecordedExpectation::new(&runs, |_| true).expect("a day");
-        expectation
-            .add(0, hour("2026-11-02T03:00:00Z", 1))
-            .expect("left out");
+        expectation.add(0, hour("2026-11-02T03:00:00Z", 1)).expect("left out");
         let expected = expectation.expected();
         assert!(expected.instances.is_empty());
         assert_eq!(expected.unread["1"]["us-east-1"].len(), 24);

@@ -148,20 +148,11 @@ mod tests {
     fn a_window_holds_the_days_from_midnight_to_midnight() {
         let at = |text: &str| -> Timestamp { text.parse().expect("a time") };
         let days = |start: &str, end: &str| -> Vec<i8> {
-            let window = Window {
-                start: at(start),
-                end: at(end),
-            };
+            let window = Window { start: at(start), end: at(end) };
             whole_days(window).map(|day| day.day()).collect()
         };
-        assert_eq!(
-            days("2026-11-28T00:00:00Z", "2026-12-01T00:00:00Z"),
-            [28, 29, 30]
-        );
-        assert_eq!(
-            days("2026-11-28T00:05:00Z", "2026-12-01T23:55:00Z"),
-            [29, 30]
-        );
+        assert_eq!(days("2026-11-28T00:00:00Z", "2026-12-01T00:00:00Z"), [28, 29, 30]);
+        assert_eq!(days("2026-11-28T00:05:00Z", "2026-12-01T23:55:00Z"), [29, 30]);
         assert_eq!(days("2026-11-28T09:00:00Z", "2026-11-29T09:00:00Z"), [0; 0]);
     }
 

@@ -106,11 +106,7 @@ pub(super) fn gpus_per_instance(workload: &Workload) -> Option<Decimal> {
 /// How the hours of an instance are paid for; of one without a cost as EC2 says.
 fn paid(cost: Option<&InstanceCost>, own: &InstanceDays) -> Vec<Paid> {
     let open = |option, share, rate: Option<Decimal>| Paid {
-        payer: Payer {
-            option,
-            commitment: None,
-            until: None,
-        },
+        payer: Payer { option, commitment: None, until: None },
         share,
         hourly: rate.map(|rate| rate * share),
     };
@@ -221,10 +217,7 @@ mod tests {
         let mut sum = sample(1, true);
         sum.add(&sample(2, false));
         assert_eq!((sum.hours, sum.gpu_hours), (3.into(), Some(3.into())));
-        assert_eq!(
-            (sum.list, sum.contracted, sum.effective),
-            (None, None, None)
-        );
+        assert_eq!((sum.list, sum.contracted, sum.effective), (None, None, None));
         assert_eq!(sum.useful_gpu_hours, Some(Decimal::ONE));
         assert_eq!(sum.idle_gpu_hours, Some(Decimal::ONE));
         sum.add(&sample(4, true));

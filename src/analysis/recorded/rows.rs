@@ -78,11 +78,7 @@ impl Rows<'_> {
             return None;
         }
         let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        let seen = workload
-            .members
-            .iter()
-            .map(|member| member.first_seen)
-            .min()?;
+        let seen = workload.members.iter().map(|member| member.first_seen).min()?;
         let before = hours_between(begin, seen).clamp(Decimal::ZERO, HOURS_OF_A_DAY);
         let parts = of_day(workload, self.facts, day, monthly.currency());
         let ran: Decimal = parts.values().map(|sum| sum.hours).sum();

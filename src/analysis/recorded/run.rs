@@ -31,12 +31,7 @@ impl StoredAudit {
         let past = PastAudit::of(audit);
         let scope = scope_of(audit);
         let run_id = format!("{}-{scope}", audit.as_of.strftime("%Y%m%dT%H%M%SZ"));
-        let rows = Rows {
-            audit,
-            facts,
-            hours_per_month,
-            run_id: &run_id,
-        };
+        let rows = Rows { audit, facts, hours_per_month, run_id: &run_id };
         let rows = rows.of(facts.days());
         let mut actions = actions::of_plan(audit, facts, hours_per_month);
         actions.extend(actions::of_unused(audit, &rows));
@@ -57,12 +52,7 @@ impl StoredAudit {
             gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
             prices_seen_on: audit.prices.oldest_seen_on(),
         };
-        Self {
-            run,
-            rows,
-            actions,
-            hours: facts.hours().to_vec(),
-        }
+        Self { run, rows, actions, hours: facts.hours().to_vec() }
     }
 
     /// Leaves out days that another run has kept.

@@ -158,45 +158,19 @@ impl<'a> RunDiff<'a> {
         let noise = Some(noise_percent);
         let of_same_work = noise.filter(|_| did_same && ended_well);
         let of_judged = noise.filter(|_| old.is_judged && new.is_judged);
-        add(
-            RunFigureKind::Mfu,
-            None,
-            number(|run| run.mfu_percent),
-            noise,
-        );
-        add(
-            RunFigureKind::Duration,
-            None,
-            number(|run| Some(run.elapsed_seconds)),
-            of_same_work,
-        );
+        add(RunFigureKind::Mfu, None, number(|run| run.mfu_percent), noise);
+        add(RunFigureKind::Duration, None, number(|run| Some(run.elapsed_seconds)), of_same_work);
         let costs = [old, new].map(|run| cost(run).map(RunValue::Money));
         add(RunFigureKind::Cost, None, costs, of_same_work);
-        add(
-            RunFigureKind::Energy,
-            None,
-            number(|run| run.energy_kwh),
-            of_same_work,
-        );
+        add(RunFigureKind::Energy, None, number(|run| run.energy_kwh), of_same_work);
         add(
             RunFigureKind::Utilization,
             None,
             number(|run| run.utilization_mean_percent),
             of_judged,
         );
-        add(
-            RunFigureKind::VramPeak,
-            None,
-            number(|run| run.vram_peak_gib),
-            noise,
-        );
-        Self {
-            old,
-            new,
-            caveats: caveats(old, new, &units),
-            figures,
-            noise_percent,
-        }
+        add(RunFigureKind::VramPeak, None, number(|run| run.vram_peak_gib), noise);
+        Self { old, new, caveats: caveats(old, new, &units), figures, noise_percent }
     }
 }
 
@@ -250,9 +224,8 @@ fn caveats(old: &PastRun, new: &PastRun, units: &[(String, f64, f64)]) -> Vec<St
             )),
         }
         if !run.is_judged {
-            caveats.push(format!(
-                "the {which} run has too few samples of utilization to compare it"
-            ));
+            caveats
+                .push(format!("the {which} run has too few samples of utilization to compare it"));
         }
     }
     for (unit, before, now) in units.iter().filter(|(_, before, now)| before != now) {
@@ -291,14 +264,7 @@ impl RunFigure {
                 (None, false) => RunVerdict::Lower,
             }
         });
-        Some(Self {
-            kind,
-            unit: unit.map(str::to_owned),
-            old,
-            new,
-            change_percent,
-            verdict,
-        })
+        Some(Self { kind, unit: unit.map(str::to_owned), old, new, change_percent, verdict })
     }
 }
 
@@ -375,11 +341,7 @@ mod tests {
         let values = |kind| {
             let mut figures = diff.figures.iter();
             let figure = figures.find(|figure| figure.kind == kind).expect("listed");
-            (
-                figure.kind.per(figure.unit.as_deref()),
-                figure.old,
-                figure.new,
-            )
+            (figure.kind.per(figure.unit.as_deref()), figure.old, figure.new)
         };
         let dollars = |text: &str| {
             let amount = text.parse().expect("a decimal");
@@ -400,26 +362,15 @@ mod tests {
     fn what_is_no_more_than_noise_is_not_judged() {
         let old = run(1_000.0, "1", 1_000.0);
         // The boundary itself is noise: 1,080 s are 8% more.
-        for (seconds, said) in [
-            (1_080.0, "within-noise"),
-            (1_081.0, "worse"),
-            (919.0, "better"),
-        ] {
+        for (seconds, said) in [(1_080.0, "within-noise"), (1_081.0, "worse"), (919.0, "better")] {
             let new = run(seconds, "1", 1_000.0);
             let diff = RunDiff::of(&old, &new, 8.0);
-            assert_eq!(
-                verdict(&diff, RunFigureKind::Duration),
-                Some(said),
-                "{seconds}"
-            );
+            assert_eq!(verdict(&diff, RunFigureKind::Duration), Some(said), "{seconds}");
         }
         // Ten steps are counted to 10% each: 15% faster proves nothing.
         let (old, new) = (run(1_150.0, "1", 10.0), run(1_000.0, "1", 10.0));
         let diff = RunDiff::of(&old, &new, 8.0);
-        assert_eq!(
-            verdict(&diff, RunFigureKind::UnitsPerHour),
-            Some("within-noise")
-        );
+        assert_eq!(verdict(&diff, RunFigureKind::UnitsPerHour), Some("within-noise"));
     }
 
     #[test]
@@ -434,11 +385,7 @@ mod tests {
         new.is_judged = false;
         new.hourly = None;
         let diff = RunDiff::of(&old, &new, 8.0);
-        for kind in [
-            RunFigureKind::Cost,
-            RunFigureKind::Energy,
-            RunFigureKind::Utilization,
-        ] {
+        for kind in [RunFigureKind::Cost, RunFigureKind::Energy, RunFigureKind::Utilization] {
             assert_eq!(verdict(&diff, kind), None, "{kind:?}");
         }
         assert_eq!(diff.caveats.len(), 3, "{:?}", diff.caveats);
@@ -450,11 +397,7 @@ mod tests {
         let mut new = run(1_000.0, "1", 0.0);
         new.hourly = HourlyRate::new(Decimal::ONE, Currency::Cny);
         let diff = RunDiff::of(&old, &new, 8.0);
-        assert!(
-            diff.figures
-                .iter()
-                .all(|figure| figure.change_percent.is_none_or(f64::is_finite))
-        );
+        assert!(diff.figures.iter().all(|figure| figure.change_percent.is_none_or(f64::is_finite)));
         assert_eq!(verdict(&diff, RunFigureKind::Cost), None);
         assert_eq!(verdict(&diff, RunFigureKind::Duration), None);
     }

@@ -66,12 +66,8 @@ impl RunCost {
             instances: vec![instance],
         };
         let sizing = demand(profile, host).map(|demand| {
-            let of_today = Today {
-                shape: host.shape,
-                cost: &today,
-                region: &host.key.region,
-                activity: None,
-            };
+            let of_today =
+                Today { shape: host.shape, cost: &today, region: &host.key.region, activity: None };
             Sized::of(&of_today, demand, prices, policy, accepted)
         });
         Ok(Self {
@@ -88,10 +84,7 @@ impl RunCost {
 /// How long a run took; absent where a log says what cannot be.
 pub(super) fn hours(profile: &RunProfile) -> Option<Decimal> {
     let hours = profile.end.elapsed_seconds / 3_600.0;
-    (0.0..=LONGEST_RUN_HOURS)
-        .contains(&hours)
-        .then(|| Decimal::from_f64(hours))
-        .flatten()
+    (0.0..=LONGEST_RUN_HOURS).contains(&hours).then(|| Decimal::from_f64(hours)).flatten()
 }
 
 /// One instance that runs all month.
@@ -144,15 +137,10 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
     }
     let seen = gpus.len();
     if seen < usize::from(devices) {
-        return Err(format!(
-            "{seen} of the {devices} GPUs of {name} are visible on this host"
-        ));
+        return Err(format!("{seen} of the {devices} GPUs of {name} are visible on this host"));
     }
-    let used: Vec<&GpuProfile> = gpus
-        .iter()
-        .copied()
-        .filter(|gpu| gpu.is_used == Some(true))
-        .collect();
+    let used: Vec<&GpuProfile> =
+        gpus.iter().copied().filter(|gpu| gpu.is_used == Some(true)).collect();
     if gpus.iter().any(|gpu| gpu.is_used.is_none()) {
         return Err(MissingData::PerGpu.to_string());
     }
@@ -220,9 +208,7 @@ fn whole_devices(offer: Option<&GpuOffer>) -> Result<u16, String> {
 
 fn is_held(gpu: &GpuProfile) -> bool {
     gpu.is_used == Some(true)
-        || gpu
-            .vram_peak_percent()
-            .is_none_or(|percent| percent >= HELD_VRAM_PERCENT)
+        || gpu.vram_peak_percent().is_none_or(|percent| percent >= HELD_VRAM_PERCENT)
 }
 
 fn count(gpus: usize) -> u16 {

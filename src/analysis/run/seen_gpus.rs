@@ -24,10 +24,7 @@ pub fn contradictions(gpus: &[GpuIdentity], shape: &InstanceShape) -> Vec<String
     let name = &shape.instance_type;
     let mut reasons = Vec::new();
     if let Some(seen) = another_model(gpus, offer) {
-        reasons.push(format!(
-            "{seen} was detected, but {name} has {}",
-            offer.model
-        ));
+        reasons.push(format!("{seen} was detected, but {name} has {}", offer.model));
     }
     if let Some((seen, expected)) = another_memory(gpus, offer) {
         reasons.push(format!(
@@ -39,9 +36,7 @@ pub fn contradictions(gpus: &[GpuIdentity], shape: &InstanceShape) -> Vec<String
     let seen = whole(gpus).count();
     let devices = offer.share.visible_devices();
     if seen > usize::from(devices) {
-        reasons.push(format!(
-            "{seen} GPUs were detected, but {name} has {devices}"
-        ));
+        reasons.push(format!("{seen} GPUs were detected, but {name} has {devices}"));
     }
     reasons
 }
@@ -145,10 +140,7 @@ mod tests {
             let none = Vec::<String>::new();
             assert_eq!(found(&[gpu(name, mib)], instance_type), none, "{name}");
         }
-        let unknown = GpuIdentity {
-            vram_total_mib: None,
-            ..gpu("", 1.0)
-        };
+        let unknown = GpuIdentity { vram_total_mib: None, ..gpu("", 1.0) };
         assert_eq!(found(&[unknown], "g5.xlarge"), Vec::<String>::new());
     }
 
@@ -192,10 +184,7 @@ mod tests {
             assert_eq!(found(&[gpu(name, mib)], instance_type), [reason], "{name}");
         }
         let two = [(); 2].map(|()| gpu("NVIDIA A10G", 23_028.0));
-        assert_eq!(
-            found(&two, "g5.xlarge"),
-            ["2 GPUs were detected, but g5.xlarge has 1"]
-        );
+        assert_eq!(found(&two, "g5.xlarge"), ["2 GPUs were detected, but g5.xlarge has 1"]);
     }
 
     #[test]

@@ -59,11 +59,7 @@ impl RunWork {
         let counted = profile.end.units.iter();
         let mut units: Vec<(String, Decimal, f64)> = counted
             .map(|unit_count| {
-                (
-                    unit_count.unit.clone(),
-                    Decimal::from(unit_count.count),
-                    unit_count.count as f64,
-                )
+                (unit_count.unit.clone(), Decimal::from(unit_count.count), unit_count.count as f64)
             })
             .collect();
         let steps = steps(profile);
@@ -81,9 +77,7 @@ impl RunWork {
         let energy = profile.energy_j();
         let units = units.into_iter().map(|(unit, count, number)| UnitWork {
             per_second: (seconds > 0.0).then(|| number / seconds),
-            energy_j: energy
-                .filter(|_| number > 0.0)
-                .map(|joules| joules / number),
+            energy_j: energy.filter(|_| number > 0.0).map(|joules| joules / number),
             cost: UnitCost {
                 name: profile.facts.instance_type.clone().unwrap_or_default(),
                 unit,
@@ -97,10 +91,7 @@ impl RunWork {
             (Some(flops), Some(steps)) => Some(Mfu::of(profile, steps, flops, facts.dtype)),
             _ => None,
         };
-        Some(Self {
-            units: units.collect(),
-            mfu,
-        })
+        Some(Self { units: units.collect(), mfu })
     }
 }
 
@@ -110,9 +101,7 @@ const TOKENS: &str = "tokens";
 
 fn steps(profile: &RunProfile) -> Option<u64> {
     let mut units = profile.end.units.iter();
-    units
-        .find(|unit_count| unit_count.unit == STEPS)
-        .map(|unit_count| unit_count.count)
+    units.find(|unit_count| unit_count.unit == STEPS).map(|unit_count| unit_count.count)
 }
 
 impl Mfu {
@@ -144,15 +133,7 @@ impl Mfu {
                  operations of a step on this host, and the type of numbers"
             ));
         }
-        Ok(Self {
-            percent,
-            steps,
-            flops_per_step: flops,
-            seconds,
-            gpus,
-            peak_tflops,
-            dtype,
-        })
+        Ok(Self { percent, steps, flops_per_step: flops, seconds, gpus, peak_tflops, dtype })
     }
 }
 
@@ -161,11 +142,7 @@ impl Mfu {
 /// # Errors
 /// When the catalog does not have it.
 fn peak(gpu: &GpuProfile, dtype: Dtype) -> Result<f64, String> {
-    let name = gpu
-        .identity
-        .name
-        .as_deref()
-        .unwrap_or("a GPU without a name");
+    let name = gpu.identity.name.as_deref().unwrap_or("a GPU without a name");
     let spec = gpu
         .vram_total_mib
         .and_then(|memory| spec_of_card(name, memory))

@@ -136,11 +136,7 @@ fn unused_charge(
         one: row,
         period,
         hours,
-        billed: if hours.is_some() {
-            effective
-        } else {
-            Money::zero(effective.currency())
-        },
+        billed: if hours.is_some() { effective } else { Money::zero(effective.currency()) },
         effective,
     })
 }
@@ -189,10 +185,7 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> 
         ChargeKind::OnDemand
     };
     let at_price = |share: Decimal| {
-        let amounts = Amounts {
-            hours: hours * share,
-            effective: rate * hours * share,
-        };
+        let amounts = Amounts { hours: hours * share, effective: rate * hours * share };
         (part(open, None), amounts)
     };
     let Some(paid) = &instance.committed else {
@@ -222,16 +215,9 @@ fn idle_storage(
 ) -> Option<Parts> {
     let monthly = workload.idle_storage.monthly?;
     let share = window_hours.checked_div(hours_per_month)?;
-    let part = Part {
-        kind: ChargeKind::IdleStorage,
-        commitment: None,
-        zone: None,
-        unit_price: None,
-    };
-    let amounts = Amounts {
-        hours: window_hours,
-        effective: monthly.amount() * share,
-    };
+    let part =
+        Part { kind: ChargeKind::IdleStorage, commitment: None, zone: None, unit_price: None };
+    let amounts = Amounts { hours: window_hours, effective: monthly.amount() * share };
     (!monthly.amount().is_zero()).then(|| (monthly.currency(), BTreeMap::from([(part, amounts)])))
 }
 
@@ -242,10 +228,8 @@ fn rounded(
 ) -> Vec<Charge<'_>> {
     let cents = |amount: Decimal| Money::new(amount, currency).rounded();
     let exact: Decimal = parts.values().map(|part| part.effective).sum();
-    let mut amounts: Vec<Decimal> = parts
-        .values()
-        .map(|part| cents(part.effective).amount())
-        .collect();
+    let mut amounts: Vec<Decimal> =
+        parts.values().map(|part| cents(part.effective).amount()).collect();
     let summary = audited.workload.utilization.as_ref();
     let mean_percent = summary.and_then(|summary| Decimal::from_f64(summary.distribution.mean));
     let left = cents(exact).amount() - amounts.iter().sum::<Decimal>();
@@ -270,11 +254,7 @@ fn rounded(
                 unit_price: part.unit_price,
                 // Without a commitment both are one figure, also by a cent.
                 list: at_price.filter(|_| is_covered).unwrap_or(effective),
-                billed: if is_covered {
-                    Money::zero(currency)
-                } else {
-                    effective
-                },
+                billed: if is_covered { Money::zero(currency) } else { effective },
                 split: CostSplit::of(audited, effective),
                 mean_percent,
                 effective,

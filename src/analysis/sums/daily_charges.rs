@@ -82,10 +82,7 @@ pub fn daily_unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Unus
     let of_window = unused_charges(audit, hours_per_month).into_iter();
     let daily = of_window.flat_map(|charge| {
         let paid = |period: Window| {
-            let after = hours_of(Window {
-                start: period.end,
-                end: audit.window.end,
-            });
+            let after = hours_of(Window { start: period.end, end: audit.window.end });
             let hours = (charge.one.hours - after).min(hours_of(period));
             (hours > Decimal::ZERO).then_some((period, hours))
         };
@@ -102,11 +99,7 @@ pub fn daily_unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Unus
                 one: charge.one,
                 period,
                 hours: charge.one.mean_room.map(|mean| mean * hours),
-                billed: if is_billed {
-                    effective
-                } else {
-                    Money::zero(currency)
-                },
+                billed: if is_billed { effective } else { Money::zero(currency) },
                 effective,
             }
         };
@@ -168,11 +161,8 @@ fn divided<'a>(charge: &Charge<'a>, slices: Vec<Slice<'a>>) -> Vec<Charge<'a>> {
     let hours: Vec<Decimal> = slices.iter().map(|slice| slice.hours).collect();
     let is_covered = charge.commitment.is_some();
     let effective = apportioned(charge.effective.amount(), &exact);
-    let list = if is_covered {
-        apportioned(charge.list.amount(), &hours)
-    } else {
-        effective.clone()
-    };
+    let list =
+        if is_covered { apportioned(charge.list.amount(), &hours) } else { effective.clone() };
     let of_slice = |(slice, (effective, list)): (Slice<'a>, (Decimal, Decimal))| {
         let effective = Money::new(effective, currency);
         let used = slice.load.as_ref().and_then(mean_and_measured);
@@ -181,11 +171,7 @@ fn divided<'a>(charge: &Charge<'a>, slices: Vec<Slice<'a>>) -> Vec<Charge<'a>> {
             period: slice.period,
             hours: slice.hours,
             list: Money::new(list, currency),
-            billed: if is_covered {
-                Money::zero(currency)
-            } else {
-                effective
-            },
+            billed: if is_covered { Money::zero(currency) } else { effective },
             split: if charge.kind == ChargeKind::IdleStorage {
                 CostSplit::of_storage(effective)
             } else {
@@ -239,10 +225,7 @@ mod tests {
     use super::*;
 
     fn window(start: &str, end: &str) -> Window {
-        Window {
-            start: start.parse().expect("a time"),
-            end: end.parse().expect("a time"),
-        }
+        Window { start: start.parse().expect("a time"), end: end.parse().expect("a time") }
     }
 
     #[test]

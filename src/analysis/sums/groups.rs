@@ -172,16 +172,10 @@ impl<'a> Part<'a> {
             part.cost = plus(part.cost, cost);
         }
         let sum = |amount: fn(&Action) -> Money| -> Decimal {
-            audited
-                .actions
-                .iter()
-                .map(|action| amount(action).amount())
-                .sum()
+            audited.actions.iter().map(|action| amount(action).amount()).sum()
         };
-        let weights: Vec<Decimal> = parts
-            .values()
-            .map(|part| part.cost.map_or(Decimal::ZERO, Money::amount))
-            .collect();
+        let weights: Vec<Decimal> =
+            parts.values().map(|part| part.cost.map_or(Decimal::ZERO, Money::amount)).collect();
         let saved = apportioned(sum(Action::monthly_savings), &weights);
         let wasted = apportioned(sum(Action::certain), &weights);
         for ((part, saved), wasted) in parts.values_mut().zip(saved).zip(wasted) {
@@ -244,16 +238,10 @@ impl Groups {
             sums.entry(values).or_default().add_unused(row, cost);
             total.add_unused(row, cost);
         }
-        let mut rows: Vec<GroupRow> = sums
-            .into_iter()
-            .map(|(values, sums)| GroupRow { values, sums })
-            .collect();
+        let mut rows: Vec<GroupRow> =
+            sums.into_iter().map(|(values, sums)| GroupRow { values, sums }).collect();
         rows.sort_by_key(|row| Reverse(row.sums.monthly_cost.map(Money::amount)));
-        Self {
-            keys: keys.to_vec(),
-            rows,
-            total,
-        }
+        Self { keys: keys.to_vec(), rows, total }
     }
 }
 

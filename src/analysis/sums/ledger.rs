@@ -85,9 +85,9 @@ pub fn entries_of(audited: &AuditedWorkload) -> impl Iterator<Item = Entry<'_>> 
 
 /// Every entry of an audit.
 pub fn ledger(audit: &Audit) -> impl Iterator<Item = Entry<'_>> {
-    let unused = audit.unused.iter().map(|row| Entry {
-        subject: EntrySubject::Unused(row),
-        monthly: row.monthly_cost,
-    });
+    let unused = audit
+        .unused
+        .iter()
+        .map(|row| Entry { subject: EntrySubject::Unused(row), monthly: row.monthly_cost });
     audit.workloads.iter().flat_map(entries_of).chain(unused)
 }

@@ -36,9 +36,7 @@ pub(super) struct NodeShare<'a> {
 /// absent where nothing is left. Where claims hold more than the node has, each has its
 /// part of what is requested, so that shares always make up the whole node.
 pub(super) fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<'a>> {
-    on_node
-        .claims
-        .sort_by(|left, right| order(left).cmp(&order(right)));
+    on_node.claims.sort_by(|left, right| order(left).cmp(&order(right)));
     let claims = &on_node.claims;
     let funnel = node.funnel(claims.iter().copied());
     let devices = funnel.physical.unwrap_or(funnel.allocatable);
@@ -121,9 +119,6 @@ fn mean_of(claim: &Claim, on_node: &OnNode<'_>, is_of_one_pod: bool) -> Option<D
         return None;
     }
     let samples: f64 = own.iter().map(|usage| usage.n_samples as f64).sum();
-    let sum: f64 = own
-        .iter()
-        .map(|usage| usage.mean_percent * usage.n_samples as f64)
-        .sum();
+    let sum: f64 = own.iter().map(|usage| usage.mean_percent * usage.n_samples as f64).sum();
     share_of_percent(sum / samples)
 }

@@ -89,21 +89,14 @@ impl Reconciliation {
         for row in rows.iter().filter(|row| row.currency == currency) {
             total.add(&row.steps);
         }
-        Self {
-            rows,
-            currency,
-            total,
-        }
+        Self { rows, currency, total }
     }
 }
 
 fn of_workload(audited: &AuditedWorkload, prices: &ListPrices) -> Option<ReconciledRow> {
     let workload = &audited.workload;
     let cost = workload.monthly_cost()?;
-    let mut steps = CostSteps {
-        cost: cost.amount(),
-        ..CostSteps::default()
-    };
+    let mut steps = CostSteps { cost: cost.amount(), ..CostSteps::default() };
     if workload.key.running {
         add_instances(&mut steps, workload, prices);
     } else {
@@ -161,10 +154,6 @@ fn of_unused(row: &UnusedCommitment) -> Option<ReconciledRow> {
         region: row.region.clone(),
         instance_type: None,
         currency: cost.currency(),
-        steps: CostSteps {
-            unused: cost.amount(),
-            cost: cost.amount(),
-            ..CostSteps::default()
-        },
+        steps: CostSteps { unused: cost.amount(), cost: cost.amount(), ..CostSteps::default() },
     })
 }

@@ -169,12 +169,7 @@ fn on_nodes(clusters: &Clusters) -> Nodes<'_> {
 /// verdict on the members that behave like it.
 fn mean_of(audited: &AuditedWorkload, usage: &InstanceUsage) -> Option<Decimal> {
     let mut parts = audited.parts.iter();
-    let part = parts.find(|part| {
-        part.workload
-            .instances
-            .binary_search(&usage.instance)
-            .is_ok()
-    });
+    let part = parts.find(|part| part.workload.instances.binary_search(&usage.instance).is_ok());
     let verdict = part.map_or(&audited.verdict, |part| &part.verdict);
     let summary = usage.summary.as_ref()?;
     let is_judged = verdict.classification != Classification::InsufficientData
@@ -191,11 +186,7 @@ struct Ledger<'a> {
 
 impl<'a> Ledger<'a> {
     fn new(keys: &'a [ClaimKey]) -> Self {
-        Self {
-            keys,
-            rows: BTreeMap::new(),
-            total: Tally::default(),
-        }
+        Self { keys, rows: BTreeMap::new(), total: Tally::default() }
     }
 
     fn add(
@@ -273,19 +264,10 @@ impl<'a> Ledger<'a> {
         let mut rows: Vec<ShowbackRow> = self
             .rows
             .into_iter()
-            .map(|((part, values), tally)| ShowbackRow {
-                part,
-                values,
-                sums: tally.close(),
-            })
+            .map(|((part, values), tally)| ShowbackRow { part, values, sums: tally.close() })
             .collect();
         rows.sort_by_key(|row| Reverse(row.sums.monthly_cost.map(Money::amount)));
-        Showback {
-            as_of,
-            keys: self.keys.to_vec(),
-            rows,
-            total: self.total.close(),
-        }
+        Showback { as_of, keys: self.keys.to_vec(), rows, total: self.total.close() }
     }
 }
 

@@ -31,20 +31,12 @@ impl CostSplit {
 
     fn nothing(cost: Money) -> Self {
         let zero = Money::zero(cost.currency());
-        Self {
-            useful: zero,
-            idle: zero,
-            unmeasured: zero,
-            idle_storage: zero,
-        }
+        Self { useful: zero, idle: zero, unmeasured: zero, idle_storage: zero }
     }
 
     /// What stands while nothing runs.
     pub(super) fn of_storage(cost: Money) -> Self {
-        Self {
-            idle_storage: cost,
-            ..Self::nothing(cost)
-        }
+        Self { idle_storage: cost, ..Self::nothing(cost) }
     }
 
     /// Splits a cost, in whole cents, by the mean utilization of what was measured and the
@@ -53,10 +45,7 @@ impl CostSplit {
         let nothing = Self::nothing(cost);
         let part = |share: Decimal| Money::new(cost.amount() * share, cost.currency()).rounded();
         let Some((mean, measured)) = mean_and_measured else {
-            return Self {
-                unmeasured: cost,
-                ..nothing
-            };
+            return Self { unmeasured: cost, ..nothing };
         };
         let less = |part: Money| Money::new(cost.amount() - part.amount(), cost.currency());
         let unmeasured = part(Decimal::ONE - measured);
@@ -95,9 +84,7 @@ fn measured_share(audited: &AuditedWorkload) -> Option<Decimal> {
     let workload = &audited.workload;
     let costs = &workload.cost.as_ref()?.instances;
     let monthly = |index: usize| {
-        costs
-            .get(index)
-            .map_or(Decimal::ZERO, |instance| instance.monthly().amount())
+        costs.get(index).map_or(Decimal::ZERO, |instance| instance.monthly().amount())
     };
     let total: Decimal = (0..costs.len()).map(monthly).sum();
     let measured: Decimal = workload
@@ -107,7 +94,5 @@ fn measured_share(audited: &AuditedWorkload) -> Option<Decimal> {
         .filter(|(_, usage)| usage.signal.is_some())
         .map(|(index, _)| monthly(index))
         .sum();
-    measured
-        .checked_div(total)
-        .filter(|share| *share > Decimal::ZERO)
+    measured.checked_div(total).filter(|share| *share > Decimal::ZERO)
 }

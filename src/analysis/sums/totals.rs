@@ -94,10 +94,7 @@ impl Totals {
 
     /// Savings as a percentage of today's cost; absent when nothing is priced.
     pub fn savings_percent(&self) -> Option<Decimal> {
-        let (savings, cost) = (
-            self.monthly_savings()?.amount(),
-            self.monthly_cost?.amount(),
-        );
+        let (savings, cost) = (self.monthly_savings()?.amount(), self.monthly_cost?.amount());
         (savings * Decimal::ONE_HUNDRED).checked_div(cost)
     }
 
@@ -108,9 +105,7 @@ impl Totals {
         unused: &[UnusedCommitment],
         gaps: &mut Vec<Gap>,
     ) -> Self {
-        let of_workloads = audited
-            .iter()
-            .filter_map(|workload| workload.workload.monthly_cost());
+        let of_workloads = audited.iter().filter_map(|workload| workload.workload.monthly_cost());
         let of_unused = unused.iter().filter_map(|row| row.monthly_cost);
         let mut currencies = of_workloads.chain(of_unused).map(Money::currency);
         let currency = match currencies.next() {
@@ -190,10 +185,8 @@ impl Totals {
         let Some(cost) = cost else {
             return;
         };
-        let committed_cost = audited
-            .workload
-            .committed_cost()
-            .map(|committed_cost| committed_cost.monthly);
+        let committed_cost =
+            audited.workload.committed_cost().map(|committed_cost| committed_cost.monthly);
         self.committed_monthly_cost = plus(self.committed_monthly_cost, committed_cost);
         self.add_money(cost, audited.planned_monthly_cost(), &audited.actions);
     }
@@ -216,10 +209,7 @@ impl Totals {
         self.stopped_instances += workload.stopped_now();
         self.gpus += workload.running_gpus();
         self.ignored_workloads += u64::from(workload.ignored.is_some());
-        self.by_classification
-            .entry(class)
-            .or_default()
-            .add(workload, cost);
+        self.by_classification.entry(class).or_default().add(workload, cost);
         let is_unpriced = if workload.key.running {
             let running = self.running_by_classification.entry(class).or_default();
             running.add(workload, cost);
@@ -290,8 +280,7 @@ impl PriceUse {
     pub(in crate::analysis) fn record(&mut self, workload: &Workload, proposals: &Proposals) {
         let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
         for instance in costs.filter(|instance| instance.uses_price()) {
-            self.quotes
-                .insert(instance.key.clone(), instance.quote.clone());
+            self.quotes.insert(instance.key.clone(), instance.quote.clone());
         }
         for (resource, quote) in &workload.idle_storage.quotes {
             let key = (workload.key.region.clone(), *resource);
@@ -305,8 +294,7 @@ impl PriceUse {
             self.quotes.insert(key.clone(), quote.clone());
         }
         if let Some(commitment) = proposals.commit() {
-            self.quotes
-                .insert(commitment.key.clone(), commitment.quote.clone());
+            self.quotes.insert(commitment.key.clone(), commitment.quote.clone());
         }
     }
 
@@ -352,10 +340,7 @@ impl PriceUse {
     /// none. Absent when nothing dated was used.
     pub fn oldest_effective_date(&self) -> Option<Date> {
         let compute = self.quotes.values().map(|quote| quote.effective_date);
-        let storage = self
-            .storage
-            .values()
-            .filter_map(|quote| quote.effective_date);
+        let storage = self.storage.values().filter_map(|quote| quote.effective_date);
         compute.chain(storage).min()
     }
 }

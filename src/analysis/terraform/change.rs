@@ -50,10 +50,7 @@ impl PlannedRow {
     /// The difference; `None` unless both ends are known.
     pub fn monthly_delta(&self) -> Option<Money> {
         let currency = self.currency()?;
-        let (before, after) = (
-            self.monthly_before(currency)?,
-            self.monthly_after(currency)?,
-        );
+        let (before, after) = (self.monthly_before(currency)?, self.monthly_after(currency)?);
         after.checked_sub(before).ok()
     }
 
@@ -77,11 +74,7 @@ impl PlannedRow {
         priced.filter_map(|side| {
             let missing = side.instances.assumed.as_ref()?;
             let cause = Cause::of(CauseKind::UsualAssumed, [&missing.to_string()]);
-            Some(Gap::of(
-                GapSubject::MarketSystemAndTenancy,
-                self.address.as_str(),
-                cause,
-            ))
+            Some(Gap::of(GapSubject::MarketSystemAndTenancy, self.address.as_str(), cause))
         })
     }
 }
@@ -208,14 +201,10 @@ pub fn price_plan(
     gaps.extend(rows.iter().flat_map(|row| row.gaps().cloned()));
     gaps.extend(rows.iter().flat_map(PlannedRow::assumptions));
     let templates = plan.unused_templates.iter();
-    gaps.extend(
-        templates
-            .filter(|(_, name)| is_accelerated(name))
-            .map(|(address, name)| {
-                let cause = Cause::of(CauseKind::TemplateUnused, [name]);
-                Gap::of(GapSubject::LaunchTemplate, address.as_str(), cause)
-            }),
-    );
+    gaps.extend(templates.filter(|(_, name)| is_accelerated(name)).map(|(address, name)| {
+        let cause = Cause::of(CauseKind::TemplateUnused, [name]);
+        Gap::of(GapSubject::LaunchTemplate, address.as_str(), cause)
+    }));
     gaps.sort();
     gaps.dedup();
     PlannedChange {
@@ -224,10 +213,7 @@ pub fn price_plan(
         other_providers: plan.other_providers.clone(),
         instances_before: counted(|row| &row.before),
         instances_after: counted(|row| &row.after),
-        unpriced: rows
-            .iter()
-            .filter(|row| row.gaps().next().is_some())
-            .count() as u64,
+        unpriced: rows.iter().filter(|row| row.gaps().next().is_some()).count() as u64,
         totals,
         rows,
         gaps,
@@ -240,19 +226,14 @@ fn add(row: &PlannedRow, totals: &mut BTreeMap<Currency, PlannedTotals>) {
         return;
     };
     // Half a row would read as though the other half were free.
-    let (Some(before), Some(after), Some(delta)) = (
-        row.monthly_before(currency),
-        row.monthly_after(currency),
-        row.monthly_delta(),
-    ) else {
+    let (Some(before), Some(after), Some(delta)) =
+        (row.monthly_before(currency), row.monthly_after(currency), row.monthly_delta())
+    else {
         return;
     };
     let zero = Money::zero(currency);
-    let sums = totals.entry(currency).or_insert(PlannedTotals {
-        before: zero,
-        after: zero,
-        delta: zero,
-    });
+    let sums =
+        totals.entry(currency).or_insert(PlannedTotals { before: zero, after: zero, delta: zero });
     let plus = |sum: &mut Money, part: Money| {
         *sum = Money::new(sum.amount() + part.amount(), currency);
     };

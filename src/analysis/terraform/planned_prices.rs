@@ -99,10 +99,7 @@ fn cost(
     {
         return Err(gap);
     }
-    let count = instances
-        .count
-        .clone()
-        .map_err(unsaid(GapSubject::InstanceCount))?;
+    let count = instances.count.clone().map_err(unsaid(GapSubject::InstanceCount))?;
     let region = instances.region.clone();
     let region = region.map_err(missing(GapSubject::Region, CauseKind::RegionNotPlanned));
     if count == 0 {
@@ -110,18 +107,10 @@ fn cost(
     }
     let instance_type = only_type(instances).map_err(unsaid(GapSubject::InstanceType))?;
     let region = &region?;
-    let operating_system = instances
-        .operating_system
-        .clone()
-        .map_err(unsaid(GapSubject::OperatingSystem))?;
-    let tenancy = instances
-        .tenancy
-        .clone()
-        .map_err(unsaid(GapSubject::Tenancy))?;
-    let payment = instances
-        .payment
-        .clone()
-        .map_err(unsaid(GapSubject::Market))?;
+    let operating_system =
+        instances.operating_system.clone().map_err(unsaid(GapSubject::OperatingSystem))?;
+    let tenancy = instances.tenancy.clone().map_err(unsaid(GapSubject::Tenancy))?;
+    let payment = instances.payment.clone().map_err(unsaid(GapSubject::Market))?;
     let unpriced = |cause| Gap::of(GapSubject::Price, address, cause);
     if tenancy == Tenancy::Host {
         return Err(unpriced(Cause::of(CauseKind::HostBilled, [])));
@@ -131,24 +120,16 @@ fn cost(
     }
     let is_managed = Component::of_type(instance_type).is_some();
     let key = PriceKey {
-        provider: if is_managed {
-            Provider::SageMaker
-        } else {
-            Provider::Aws
-        },
+        provider: if is_managed { Provider::SageMaker } else { Provider::Aws },
         operating_system,
         tenancy,
-        ..PriceKey::linux_on_demand(
-            &price_region(region, instances.zone.as_deref()),
-            instance_type,
-        )
+        ..PriceKey::linux_on_demand(&price_region(region, instances.zone.as_deref()), instance_type)
     };
     let mut hourly = Decimal::ZERO;
     let mut currency = None;
-    for (option, number) in [
-        (PriceOption::OnDemand, payment.on_demand),
-        (PriceOption::Spot, payment.spot),
-    ] {
+    for (option, number) in
+        [(PriceOption::OnDemand, payment.on_demand), (PriceOption::Spot, payment.spot)]
+    {
         if number == 0 {
             continue;
         }
@@ -189,10 +170,7 @@ mod tests {
     #[test]
     fn local_zones_are_priced_apart() {
         assert_eq!(price_region("us-east-1", Some("us-east-1a")), "us-east-1");
-        assert_eq!(
-            price_region("us-east-1", Some("us-east-1-atl-1a")),
-            "us-east-1-atl-1"
-        );
+        assert_eq!(price_region("us-east-1", Some("us-east-1-atl-1a")), "us-east-1-atl-1");
         assert_eq!(price_region("eu-west-1", Some("us-east-1a")), "eu-west-1");
         assert_eq!(price_region("eu-west-1", None), "eu-west-1");
     }

@@ -60,13 +60,8 @@ pub(in crate::analysis) fn group(
     let mut gaps = Vec::new();
     let no_week = week_in_zone(estate, policy);
     let profiles = Profiles::new(estate, usage, policy);
-    let gather = Gather {
-        estate,
-        prices,
-        policy,
-        profiles: &profiles,
-        advised: advised(&estate.opinions),
-    };
+    let gather =
+        Gather { estate, prices, policy, profiles: &profiles, advised: advised(&estate.opinions) };
     let mut groups: BTreeMap<WorkloadKey, Vec<&Instance>> = BTreeMap::new();
     for instance in &estate.instances {
         if instance.launch_time > estate.as_of {
@@ -80,10 +75,7 @@ pub(in crate::analysis) fn group(
             gaps.push(Gap::of(GapSubject::Instance, instance.id.as_str(), cause));
             continue;
         }
-        groups
-            .entry(gather.key(instance))
-            .or_default()
-            .push(instance);
+        groups.entry(gather.key(instance)).or_default().push(instance);
     }
     let nothing =
         || -> (Vec<Grouped>, WeekUsage, Vec<Gap>) { (Vec::new(), no_week.clone(), Vec::new()) };
@@ -107,12 +99,7 @@ pub(in crate::analysis) fn group(
     gaps.extend(own_gaps);
     let peers = |group: &Grouped| {
         let key = &group.workload.key;
-        (
-            key.provider,
-            key.account.clone(),
-            key.region.clone(),
-            key.group.clone(),
-        )
+        (key.provider, key.account.clone(), key.region.clone(), key.group.clone())
     };
     // What stalls may wait for the member that coordinates it.
     let works = |group: &&Grouped| {
@@ -173,10 +160,8 @@ impl<'a> Gather<'a> {
         let running = instance.state.is_running() || !self.has_ended(instance);
         let group = if let Some(name) = &instance.auto_scaling_group {
             Group::AutoScaling(name.clone())
-        } else if let Some(value) = instance
-            .tags
-            .get(&self.policy.workload_tag)
-            .filter(|value| !value.trim().is_empty())
+        } else if let Some(value) =
+            instance.tags.get(&self.policy.workload_tag).filter(|value| !value.trim().is_empty())
         {
             Group::Tag(value.clone())
         } else {
@@ -276,10 +261,7 @@ impl<'a> Gather<'a> {
             name,
             kind,
             kind_basis,
-            instances: instances
-                .iter()
-                .map(|instance| instance.id.clone())
-                .collect(),
+            instances: instances.iter().map(|instance| instance.id.clone()).collect(),
             ignored: members
                 .iter()
                 .all(|member| member.ignored.is_some())
@@ -310,22 +292,13 @@ impl<'a> Gather<'a> {
         self.profiles.stand_in(&mut workload, instances);
         let workload = Arc::new(workload);
         let verdict = self.judge(&workload, measured.states);
-        let parts = measured
-            .parts
-            .parts(&workload, &verdict, self.policy, self.estate.as_of);
-        Grouped {
-            workload,
-            verdict,
-            parts,
-            has_working_peers: false,
-        }
+        let parts = measured.parts.parts(&workload, &verdict, self.policy, self.estate.as_of);
+        Grouped { workload, verdict, parts, has_working_peers: false }
     }
 
     /// What AWS advises about some instances, once about each.
     fn opinions(&self, instances: &[&Instance]) -> Vec<AwsOpinion> {
-        let about = instances
-            .iter()
-            .filter_map(|instance| self.advised.get(&instance.id));
+        let about = instances.iter().filter_map(|instance| self.advised.get(&instance.id));
         let mut about: Vec<&AwsOpinion> = about.flatten().copied().collect();
         about.sort_by(|left, right| left.key().cmp(&right.key()));
         about.dedup();
@@ -366,20 +339,13 @@ impl<'a> Gather<'a> {
         let rests = |state: &Option<UsageState>| state.is_some_and(UsageState::rests);
         if states.iter().all(rests) {
             // The most cautious of them; each part says its own.
-            let cautious = [
-                UsageState::Stalled,
-                UsageState::IdleSoFar,
-                UsageState::IdleHeld,
-            ];
+            let cautious = [UsageState::Stalled, UsageState::IdleSoFar, UsageState::IdleHeld];
             let mut cautious = cautious.into_iter();
-            verdict.state = cautious
-                .find(|state| states.contains(&Some(*state)))
-                .or(Some(UsageState::Idle));
+            verdict.state =
+                cautious.find(|state| states.contains(&Some(*state))).or(Some(UsageState::Idle));
             verdict.confidence = members.iter().filter_map(|member| member.confidence).min();
-            let busy: Option<Vec<f64>> = members
-                .iter()
-                .map(|member| member.busy_cpu_percent)
-                .collect();
+            let busy: Option<Vec<f64>> =
+                members.iter().map(|member| member.busy_cpu_percent).collect();
             verdict.busy_cpu_percent = busy.into_iter().flatten().reduce(f64::min);
         } else if states.iter().all(Option::is_none) {
             verdict.state = None;
@@ -435,9 +401,7 @@ impl<'a> Gather<'a> {
             gathered.first_work.push(first_work);
             total.add(&timeline, signal, instance.first_seen());
             if ignored(instance).is_none() {
-                gathered
-                    .parts
-                    .add(verdict.rest(), &timeline, signal, instance.first_seen());
+                gathered.parts.add(verdict.rest(), &timeline, signal, instance.first_seen());
             }
             gathered.activities.push(hours);
             gathered.states.push(verdict);
@@ -454,11 +418,7 @@ impl<'a> Gather<'a> {
             .filter(|own| **own == activity)
             .cloned()
             .unwrap_or(activity);
-        MeasuredGroup {
-            utilization,
-            activity,
-            ..gathered
-        }
+        MeasuredGroup { utilization, activity, ..gathered }
     }
 
     /// Every instance at its own rate and running time; why not as soon as one
@@ -468,9 +428,7 @@ impl<'a> Gather<'a> {
         instances: &[&Instance],
         usage: &[InstanceUsage],
     ) -> Result<WorkloadCost, Unpriced> {
-        let unpriced = |kind| Unpriced {
-            cause: Cause::of(kind, [""]),
-        };
+        let unpriced = |kind| Unpriced { cause: Cause::of(kind, [""]) };
         let mut costs = Vec::with_capacity(instances.len());
         for (instance, usage) in instances.iter().zip(usage) {
             let (key, quote) = instance_price(instance, self.prices)?;
@@ -493,18 +451,12 @@ impl<'a> Gather<'a> {
 /// The reason of the tag that takes an instance out of advice.
 fn ignored(instance: &Instance) -> Option<String> {
     let reason = instance.tags.get(kinds::IGNORE_TAG)?.trim();
-    let given = if reason.is_empty() {
-        "no reason given"
-    } else {
-        reason
-    };
+    let given = if reason.is_empty() { "no reason given" } else { reason };
     Some(given.to_owned())
 }
 
 fn has_several_owners(instances: &[&Instance]) -> bool {
-    let owners = instances
-        .iter()
-        .map(|instance| tag_value(&instance.tags, &OWNER_TAGS));
+    let owners = instances.iter().map(|instance| tag_value(&instance.tags, &OWNER_TAGS));
     owners.collect::<BTreeSet<_>>().len() > 1
 }
 
@@ -512,28 +464,22 @@ fn without(
     tags: &BTreeMap<String, String>,
     common: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
-    let own = tags
-        .iter()
-        .filter(|(key, value)| common.get(*key) != Some(*value));
-    own.map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+    let own = tags.iter().filter(|(key, value)| common.get(*key) != Some(*value));
+    own.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
     let Some((first, rest)) = instances.split_first() else {
         return BTreeMap::new();
     };
-    let common = first.tags.iter().filter(|(key, value)| {
-        rest.iter()
-            .all(|other| other.tags.get(*key) == Some(*value))
-    });
-    let mut common: BTreeMap<String, String> = common
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    // What forbids holds for all where one member says it.
-    let mut said = instances
+    let common = first
+        .tags
         .iter()
-        .filter_map(|instance| tag_value(&instance.tags, &[GPUS_TAG]));
+        .filter(|(key, value)| rest.iter().all(|other| other.tags.get(*key) == Some(*value)));
+    let mut common: BTreeMap<String, String> =
+        common.map(|(key, value)| (key.clone(), value.clone())).collect();
+    // What forbids holds for all where one member says it.
+    let mut said = instances.iter().filter_map(|instance| tag_value(&instance.tags, &[GPUS_TAG]));
     if said.any(|value| value.trim().eq_ignore_ascii_case(LINKED)) {
         common.retain(|key, _| !key.eq_ignore_ascii_case(GPUS_TAG));
         common.insert(GPUS_TAG.to_owned(), LINKED.to_owned());
@@ -544,23 +490,15 @@ fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
 fn name(group: &Group, instances: &[&Instance]) -> String {
     match group {
         Group::AutoScaling(name) | Group::Tag(name) => name.clone(),
-        Group::Alone(id) => instances
-            .first()
-            .and_then(|instance| instance.name())
-            .unwrap_or(id.native())
-            .to_owned(),
+        Group::Alone(id) => {
+            instances.first().and_then(|instance| instance.name()).unwrap_or(id.native()).to_owned()
+        }
     }
 }
 
 /// Mean over the instances, so that it agrees with the cost, where every
 /// instance weighs the same however short it was observed.
 fn running_share(usage: &[InstanceUsage]) -> Option<Decimal> {
-    let shares: Vec<Decimal> = usage
-        .iter()
-        .filter_map(|usage| usage.running.share())
-        .collect();
-    shares
-        .iter()
-        .sum::<Decimal>()
-        .checked_div(Decimal::from(shares.len()))
+    let shares: Vec<Decimal> = usage.iter().filter_map(|usage| usage.running.share()).collect();
+    shares.iter().sum::<Decimal>().checked_div(Decimal::from(shares.len()))
 }

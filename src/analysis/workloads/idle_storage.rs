@@ -33,15 +33,10 @@ pub(in crate::analysis) fn idle_storage_costs(
                 "{} {}",
                 volume
                     .size_gib
-                    .map_or("unknown size".to_owned(), |size| counted(
-                        size, "GiB", "GiB"
-                    )),
+                    .map_or("unknown size".to_owned(), |size| counted(size, "GiB", "GiB")),
                 volume.volume_type.as_deref().unwrap_or("unknown type"),
             );
-            let resource = volume
-                .volume_type
-                .as_deref()
-                .and_then(StorageResource::from_name);
+            let resource = volume.volume_type.as_deref().and_then(StorageResource::from_name);
             let quote = resource.and_then(|resource| Some((resource, price(instance, resource)?)));
             match (volume.size_gib, quote) {
                 (Some(size), Some((resource, quote))) => {
@@ -68,9 +63,7 @@ pub(in crate::analysis) fn idle_storage_costs(
     }
     costs.monthly = if costs.volumes + costs.addresses == 0 {
         // Nothing attached costs nothing, which is known and not absent.
-        instances
-            .first()
-            .map(|instance| Money::zero(Currency::of_region(&instance.region)))
+        instances.first().map(|instance| Money::zero(Currency::of_region(&instance.region)))
     } else {
         costs.monthly.map(Money::rounded)
     };
@@ -94,9 +87,7 @@ fn add(
     match sum {
         Ok(sum) => {
             costs.monthly = Some(sum);
-            let dated = quote
-                .effective_date
-                .map_or(String::new(), |date| format!(" as of {date}"));
+            let dated = quote.effective_date.map_or(String::new(), |date| format!(" as of {date}"));
             costs.priced.push(format!(
                 "{label}: {units} × {}{}/{unit} = {}{}/month ({}{dated})",
                 price.currency().sign(),

@@ -25,9 +25,9 @@ pub(super) fn instance_price(
         Provider::Aws => CauseKind::NoPrice,
         _ => CauseKind::NoOwnPrice,
     };
-    prices.find(&key).map_err(|missing| Unpriced {
-        cause: Cause::of(kind, [&missing.0.to_string(), ""]),
-    })
+    prices
+        .find(&key)
+        .map_err(|missing| Unpriced { cause: Cause::of(kind, [&missing.0.to_string(), ""]) })
 }
 
 /// The price of an hour in the Capacity Block of an instance, where the user states it. Each
@@ -71,7 +71,5 @@ fn committed(instance: &Instance) -> Unpriced {
     } else {
         CauseKind::BlockPrepaid
     };
-    Unpriced {
-        cause: Cause::of(kind, [""]),
-    }
+    Unpriced { cause: Cause::of(kind, [""]) }
 }

@@ -17,14 +17,8 @@ use std::collections::BTreeMap;
 pub(in crate::analysis) const KIND_TAG: &str = "gpucost:kind";
 
 /// Tags that declare the kind, by precedence; compared without regard to case.
-const KIND_TAGS: &[&str] = &[
-    KIND_TAG,
-    "workload-kind",
-    "workload-type",
-    "workload_type",
-    "workloadtype",
-    "job-type",
-];
+const KIND_TAGS: &[&str] =
+    &[KIND_TAG, "workload-kind", "workload-type", "workload_type", "workloadtype", "job-type"];
 
 /// The tag that takes a workload out of advice; its value is the reason.
 pub(super) const IGNORE_TAG: &str = "gpucost:ignore";
@@ -36,45 +30,14 @@ const UNTIL_TAG: &str = "gpucost:until";
 const WORDS: &[(WorkloadKind, &[&str])] = &[
     (
         WorkloadKind::Training,
-        &[
-            "training",
-            "train",
-            "trainer",
-            "finetune",
-            "finetuning",
-            "pretrain",
-            "pretraining",
-        ],
+        &["training", "train", "trainer", "finetune", "finetuning", "pretrain", "pretraining"],
     ),
-    (
-        WorkloadKind::Serving,
-        &[
-            "serving",
-            "serve",
-            "inference",
-            "infer",
-            "endpoint",
-            "online",
-        ],
-    ),
-    (
-        WorkloadKind::Batch,
-        &["batch", "offline", "embedding", "etl"],
-    ),
-    (
-        WorkloadKind::Evaluation,
-        &["evaluation", "eval", "evals", "benchmark", "bench"],
-    ),
+    (WorkloadKind::Serving, &["serving", "serve", "inference", "infer", "endpoint", "online"]),
+    (WorkloadKind::Batch, &["batch", "offline", "embedding", "etl"]),
+    (WorkloadKind::Evaluation, &["evaluation", "eval", "evals", "benchmark", "bench"]),
     (
         WorkloadKind::Development,
-        &[
-            "development",
-            "dev",
-            "notebook",
-            "jupyter",
-            "sandbox",
-            "research",
-        ],
+        &["development", "dev", "notebook", "jupyter", "sandbox", "research"],
     ),
 ];
 
@@ -106,30 +69,14 @@ type Declaration = (GapSubject, &'static str, fn(&str) -> bool);
 
 /// The tags of this program whose values are not free text.
 static DECLARATIONS: [Declaration; 8] = [
-    (GapSubject::TagValue, KIND_TAG, |value| {
-        kind_of_value(value).is_some()
-    }),
-    (GapSubject::TagValue, RESTARTABLE_TAG, |value| {
-        says_restartable(RESTARTABLE_TAG, value)
-    }),
-    (GapSubject::TimeZone, TIME_ZONE_TAG, |value| {
-        time_zone(value.trim()).is_some()
-    }),
-    (GapSubject::TagValue, PRECISION_TAG, |value| {
-        is_among(&[DOUBLE_PRECISION], value)
-    }),
-    (GapSubject::TagValue, REPLICAS_TAG, |value| {
-        is_among(&[INTERCHANGEABLE], value)
-    }),
-    (GapSubject::UtilizationPerGpu, GPUS_TAG, |value| {
-        is_among(&[INDEPENDENT, LINKED], value)
-    }),
-    (GapSubject::Commitments, UNTIL_TAG, |value| {
-        last_day(value).is_some()
-    }),
-    (GapSubject::VramUse, VRAM_TAG, |value| {
-        size_mib(value).is_some_and(|mib| mib > 0.0)
-    }),
+    (GapSubject::TagValue, KIND_TAG, |value| kind_of_value(value).is_some()),
+    (GapSubject::TagValue, RESTARTABLE_TAG, |value| says_restartable(RESTARTABLE_TAG, value)),
+    (GapSubject::TimeZone, TIME_ZONE_TAG, |value| time_zone(value.trim()).is_some()),
+    (GapSubject::TagValue, PRECISION_TAG, |value| is_among(&[DOUBLE_PRECISION], value)),
+    (GapSubject::TagValue, REPLICAS_TAG, |value| is_among(&[INTERCHANGEABLE], value)),
+    (GapSubject::UtilizationPerGpu, GPUS_TAG, |value| is_among(&[INDEPENDENT, LINKED], value)),
+    (GapSubject::Commitments, UNTIL_TAG, |value| last_day(value).is_some()),
+    (GapSubject::VramUse, VRAM_TAG, |value| size_mib(value).is_some_and(|mib| mib > 0.0)),
 ];
 
 /// Tags of the instances of a workload with a value that cannot be read.
@@ -161,8 +108,7 @@ pub fn is_vocabulary(key: &str, value: &str) -> bool {
 }
 
 pub fn kind_of_name(name: &str) -> Option<WorkloadKind> {
-    name.split(|c: char| !c.is_ascii_alphabetic())
-        .find_map(kind_of_word)
+    name.split(|c: char| !c.is_ascii_alphabetic()).find_map(kind_of_word)
 }
 
 fn kind_of_value(value: &str) -> Option<WorkloadKind> {
@@ -177,9 +123,7 @@ pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (Workload
     names
         .iter()
         .find_map(|name| kind_of_name(name))
-        .map_or((WorkloadKind::Unknown, KindBasis::Unknown), |kind| {
-            (kind, KindBasis::Guessed)
-        })
+        .map_or((WorkloadKind::Unknown, KindBasis::Unknown), |kind| (kind, KindBasis::Guessed))
 }
 
 #[cfg(test)]
@@ -187,10 +131,7 @@ mod tests {
     use super::*;
 
     fn tags(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect()
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
@@ -203,10 +144,7 @@ mod tests {
             kind(&tags(&[]), &["llm-serving-7"]),
             (WorkloadKind::Serving, KindBasis::Guessed)
         );
-        assert_eq!(
-            kind(&tags(&[]), &["node-7"]),
-            (WorkloadKind::Unknown, KindBasis::Unknown)
-        );
+        assert_eq!(kind(&tags(&[]), &["node-7"]), (WorkloadKind::Unknown, KindBasis::Unknown));
     }
 
     #[test]

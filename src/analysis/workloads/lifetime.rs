@@ -36,10 +36,7 @@ mod tests {
 
     /// Fourteen days by the hour, of which some ran.
     fn ended(ran: impl Fn(i64) -> bool, stopped_at: Option<i64>) -> bool {
-        let window = Window {
-            start: at(0),
-            end: at(336),
-        };
+        let window = Window { start: at(0), end: at(336) };
         let periods = (0..336).map(|hour| (u32::from(ran(hour)), None));
         let timeline = Timeline::of_maxima(window, 3_600, periods);
         has_ended(&timeline, stopped_at.map(at), at(336), &Policy::default())

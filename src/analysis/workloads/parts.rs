@@ -54,8 +54,7 @@ impl PartSum {
     }
 
     pub fn is_of_utilization(&self) -> bool {
-        self.best
-            .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
+        self.best.is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
     }
 
     /// The sum over all of them.
@@ -74,9 +73,7 @@ impl PartSum {
 
     pub fn figures(&self) -> (Option<UtilizationSummary>, HourlyActivity) {
         let sum = self.timeline();
-        let utilization = self
-            .best
-            .and_then(|(signal, source)| sum.summary(signal, source));
+        let utilization = self.best.and_then(|(signal, source)| sum.summary(signal, source));
         let activity = sum.activity(
             self.best.map(|(signal, _)| signal),
             self.first_seen.unwrap_or(self.window.end),
@@ -96,11 +93,7 @@ pub(super) struct PartSums {
 
 impl PartSums {
     pub fn new(window: Window, period_seconds: u32) -> Self {
-        Self {
-            window,
-            period_seconds,
-            by_rest: BTreeMap::new(),
-        }
+        Self { window, period_seconds, by_rest: BTreeMap::new() }
     }
 
     /// Adds a member by the state that keeps it from work.
@@ -148,10 +141,8 @@ impl PartSums {
                 let part = whole.part(keep, utilization, activity)?;
                 let mut verdict = rules::classify(part.measured(), policy, as_of);
                 let members = part.members.iter();
-                let busy: Option<Vec<f64>> = members
-                    .clone()
-                    .map(|member| member.busy_cpu_percent)
-                    .collect();
+                let busy: Option<Vec<f64>> =
+                    members.clone().map(|member| member.busy_cpu_percent).collect();
                 verdict.busy_cpu_percent = busy.into_iter().flatten().reduce(f64::min);
                 let states = members.clone().filter_map(|member| member.state);
                 let only = verdict.busy_cpu_percent.and_then(|_| states.max());

@@ -38,13 +38,7 @@ impl<'a> Profiles<'a> {
         for metric in estate.metrics.iter().filter(of_runs) {
             series.entry(&metric.instance).or_default().push(metric);
         }
-        Self {
-            estate,
-            policy,
-            measured: usage,
-            runs,
-            series,
-        }
+        Self { estate, policy, measured: usage, runs, series }
     }
 
     fn grid(&self) -> (Window, u32) {
@@ -119,11 +113,8 @@ impl<'a> Profiles<'a> {
     /// be judged, and of all where the verdict rests on all of them.
     fn add_host(&self, usage: &mut InstanceUsage, instance: &Instance) {
         let rests_on_all = matches!(usage.signal, Some((_, SeriesSource::Profile)));
-        let runs: Vec<&ProfiledRun> = if rests_on_all {
-            self.in_window(instance).collect()
-        } else {
-            self.complete(instance)
-        };
+        let runs: Vec<&ProfiledRun> =
+            if rests_on_all { self.in_window(instance).collect() } else { self.complete(instance) };
         let largest = |figure: fn(&ProfiledRun) -> Option<f64>| {
             runs.iter().filter_map(|run| figure(run)).reduce(f64::max)
         };
@@ -138,9 +129,7 @@ impl<'a> Profiles<'a> {
     /// Judges a running workload over complete runs where everything else is too
     /// little, or says why its runs are too little as well.
     pub fn stand_in(&self, workload: &mut Workload, instances: &[&Instance]) {
-        let has_runs = instances
-            .iter()
-            .any(|instance| self.runs.contains_key(&instance.id));
+        let has_runs = instances.iter().any(|instance| self.runs.contains_key(&instance.id));
         if !has_runs || !workload.key.running {
             return;
         }
@@ -254,10 +243,8 @@ impl<'a> Profiles<'a> {
         }
         // A run does not show when a workload is idle otherwise.
         summary.idle_share = None;
-        let weighed: Option<Vec<(f64, f64)>> = runs
-            .iter()
-            .map(|run| Some((run.gpu_mean_percent?, run.seconds())))
-            .collect();
+        let weighed: Option<Vec<(f64, f64)>> =
+            runs.iter().map(|run| Some((run.gpu_mean_percent?, run.seconds()))).collect();
         let Some(weighed) = weighed else {
             return;
         };

@@ -17,9 +17,7 @@ pub(super) fn outage_gaps(
     let is_said = utilization.is_some_and(|summary| summary.outage.forbids(policy));
     let of_gpus = |samples: fn(&InstanceUsage) -> Vec<Samples>| -> Outage {
         let outages = usage.iter().flat_map(samples).map(|samples| samples.outage);
-        outages
-            .filter(|outage| outage.forbids(policy))
-            .fold(Outage::default(), Outage::plus)
+        outages.filter(|outage| outage.forbids(policy)).fold(Outage::default(), Outage::plus)
     };
     let utilization = of_gpus(|instance| {
         let gpus = instance.gpus.iter();
@@ -28,20 +26,11 @@ pub(super) fn outage_gaps(
             .collect()
     });
     let vram = of_gpus(|instance| {
-        instance
-            .gpus
-            .iter()
-            .filter_map(|gpu| Some(gpu.vram?.samples))
-            .collect()
+        instance.gpus.iter().filter_map(|gpu| Some(gpu.vram?.samples)).collect()
     });
     let cpu = of_gpus(|instance| instance.cpu_samples.into_iter().collect());
-    let network = of_gpus(|instance| {
-        instance
-            .network
-            .iter()
-            .map(|network| network.samples)
-            .collect()
-    });
+    let network =
+        of_gpus(|instance| instance.network.iter().map(|network| network.samples).collect());
     let facts = [
         (GapSubject::GpuUtilization, utilization),
         (GapSubject::VramUse, vram),
@@ -51,11 +40,7 @@ pub(super) fn outage_gaps(
     for (subject, outage) in facts {
         let is_reason = subject == GapSubject::GpuUtilization && is_said;
         if let Some(words) = outage.in_words(policy, end).filter(|_| !is_reason) {
-            gaps.push(Gap::of(
-                subject,
-                id,
-                Cause::of(CauseKind::SamplesOutage, [&words]),
-            ));
+            gaps.push(Gap::of(subject, id, Cause::of(CauseKind::SamplesOutage, [&words])));
         }
     }
 }
@@ -74,9 +59,7 @@ pub(super) fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>)
         let cause = some(CauseKind::GpuMetricsPartial, unmeasured);
         gaps.push(Gap::of(GapSubject::GpuUtilization, id, cause));
     }
-    let rejected = usage
-        .iter()
-        .fold(Rejected::default(), |sum, usage| sum.plus(usage.rejected));
+    let rejected = usage.iter().fold(Rejected::default(), |sum, usage| sum.plus(usage.rejected));
     if rejected.total() > 0 {
         let counts = [
             rejected.not_a_number,
@@ -91,10 +74,8 @@ pub(super) fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>)
             .filter(|(count, _)| **count > 0)
             .map(|(count, reason)| format!("{count} {reason}"))
             .collect();
-        let cause = Cause::of(
-            CauseKind::PointsDropped,
-            [&rejected.total().to_string(), &parts.join(", ")],
-        );
+        let cause =
+            Cause::of(CauseKind::PointsDropped, [&rejected.total().to_string(), &parts.join(", ")]);
         gaps.push(Gap::of(GapSubject::MetricPoints, id, cause));
     }
 }

@@ -107,9 +107,8 @@ impl AccountProbe {
             (None, Err(_)) => vec![session.home_region().to_owned()],
         };
         let known = enabled.as_ref().map(Vec::as_slice).unwrap_or_default();
-        let (open, closed): (Vec<String>, Vec<String>) = names
-            .into_iter()
-            .partition(|name| enabled.is_err() || known.contains(name));
+        let (open, closed): (Vec<String>, Vec<String>) =
+            names.into_iter().partition(|name| enabled.is_err() || known.contains(name));
         checks.extend(closed.iter().map(|name| {
             let fix = "enable the region for the account, correct its name, or leave it out of \
                        `--region`";
@@ -245,10 +244,7 @@ impl AccountProbe {
             Ok(opened) => opened,
             Err(error) => return vec![failed(area, "all", &error)],
         };
-        let open = opened
-            .value
-            .iter()
-            .map(|account| Check::ok(area, &account.id, ""));
+        let open = opened.value.iter().map(|account| Check::ok(area, &account.id, ""));
         let closed = opened.gaps.iter();
         let closed = closed.filter(|gap| gap.what == GapSubject::Account);
         let closed = closed.map(|gap| {

@@ -28,9 +28,7 @@ pub(super) fn host() -> Check {
     match NvmlSource::open(None, None) {
         Ok(source) => {
             let gpus = counted(source.identities().len(), "GPU", "GPUs");
-            let driver = source
-                .driver_version()
-                .map(|version| format!(", driver {version}"));
+            let driver = source.driver_version().map(|version| format!(", driver {version}"));
             let detail = format!("{gpus}{}", driver.unwrap_or_default());
             Check::ok(area, name, safe(&detail)).unneeded()
         }
@@ -103,12 +101,7 @@ pub(super) async fn history(place: Place, access: BucketAccess, now: Timestamp) 
         return Check::not(area, name, CheckStatus::Missing, detail, fix).unneeded();
     }
     let today = now.to_zoned(TimeZone::UTC).date();
-    let read = async {
-        Records::open(&place, &access)
-            .await?
-            .read(Some(today))
-            .await
-    };
+    let read = async { Records::open(&place, &access).await?.read(Some(today)).await };
     let word = shell_word(&place.word());
     match read.await {
         Ok(recorded) if recorded.problems.is_empty() => Check::ok(area, name, "it can be read"),

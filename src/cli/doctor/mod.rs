@@ -95,10 +95,7 @@ fn refuse_recorded(args: &EstateArgs) -> Result<(), Failure> {
 /// not.
 fn one_source_is_enough(checks: &mut [Check]) {
     let of_metrics = |check: &Check| check.area == CheckArea::Metrics;
-    if checks
-        .iter()
-        .any(|check| of_metrics(check) && check.is_fine())
-    {
+    if checks.iter().any(|check| of_metrics(check) && check.is_fine()) {
         let missing = checks
             .iter_mut()
             .filter(|check| of_metrics(check) && check.status == CheckStatus::Missing);
@@ -120,10 +117,7 @@ fn redact(checks: &mut [Check]) {
         {
             "the reason is masked".clone_into(&mut check.detail);
         }
-        if matches!(
-            check.area,
-            CheckArea::Accounts | CheckArea::Metrics | CheckArea::History
-        ) {
+        if matches!(check.area, CheckArea::Accounts | CheckArea::Metrics | CheckArea::History) {
             "masked".clone_into(&mut check.name);
         }
         if check.area == CheckArea::History

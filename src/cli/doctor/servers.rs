@@ -25,19 +25,11 @@ impl ServerProbe {
         io: &Io<'_>,
     ) -> Result<Self, Failure> {
         let profile = estate::aws_options(&args.aws, settings, io).profile;
-        let is_read = matches!(
-            args.metrics_source,
-            MetricsSource::Auto | MetricsSource::Prometheus
-        );
-        let servers = if is_read {
-            args.prometheus.named(profile.as_ref(), io)?
-        } else {
-            Vec::new()
-        };
-        Ok(Self {
-            servers,
-            map: MetricMap::extended(settings.metric_map.clone()),
-        })
+        let is_read =
+            matches!(args.metrics_source, MetricsSource::Auto | MetricsSource::Prometheus);
+        let servers =
+            if is_read { args.prometheus.named(profile.as_ref(), io)? } else { Vec::new() };
+        Ok(Self { servers, map: MetricMap::extended(settings.metric_map.clone()) })
     }
 
     pub(super) fn is_any(&self) -> bool {
@@ -49,10 +41,7 @@ impl ServerProbe {
         for (server, options) in self.servers {
             let host = Destination::of(&server.url).map(|way| way.host);
             let name = format!("Prometheus {}", host.unwrap_or_default());
-            let options = ClientOptions {
-                timeout: WITHIN,
-                ..options
-            };
+            let options = ClientOptions { timeout: WITHIN, ..options };
             let area = CheckArea::Metrics;
             checks.push(match gpu_series(server, options, &self.map, now).await {
                 Ok(reported) if reported.is_empty() => Check::not(
@@ -73,10 +62,7 @@ impl ServerProbe {
                     let check = failed(area, &name, &error);
                     match check.status {
                         // Another server may have the metrics, but not these credentials.
-                        CheckStatus::Missing => Check {
-                            status: CheckStatus::Failed,
-                            ..check
-                        },
+                        CheckStatus::Missing => Check { status: CheckStatus::Failed, ..check },
                         _ => check,
                     }
                 }

@@ -115,10 +115,6 @@ pub(in crate::cli) struct ImportArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CompanionArgs {
     /// Arguments of `gpucost-engine`
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGUMENTS"
-    )]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     pub arguments: Vec<OsString>,
 }

@@ -60,9 +60,10 @@ fn version(program: &Path, io: &Io<'_>) -> Result<String, Failure> {
     let version = text.trim().strip_prefix(NAME).map(str::trim);
     match version.filter(|_| output.status.success()) {
         Some(version) => Ok(version.to_owned()),
-        None => Err(
-            Failure::input(format!("{} does not say its version", shown(program))).with_hint(HINT),
-        ),
+        None => {
+            Err(Failure::input(format!("{} does not say its version", shown(program)))
+                .with_hint(HINT))
+        }
     }
 }
 

@@ -34,11 +34,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let is_whole = recorded.problems.is_empty();
     let book = known_prices::book(args.offline, &settings, io)?;
     let today = |region: &str, name: &str| public_price(&book, region, name);
-    let kept = Kept {
-        runs: recorded.runs,
-        rows: recorded.rows,
-        actions: recorded.actions,
-    };
+    let kept = Kept { runs: recorded.runs, rows: recorded.rows, actions: recorded.actions };
     let digest = Digest::of(kept, args.since, &today, io.now).map_err(nothing)?;
     let answer = digest_answer(&digest, &flag(args.history.as_ref()));
     if let (None, DigestFormat::Doc(format)) = (&receiver, format) {
@@ -118,9 +114,9 @@ fn not_sent(error: WebhookError) -> Failure {
             "it may have arrived: check the channel before you send it again"
         }
         WebhookError::Unreachable { .. } => "check the host of the URL, and HTTPS_PROXY",
-        WebhookError::Refused {
-            status: 404 | 410, ..
-        } => "the webhook was removed: create another, and set its URL in the environment",
+        WebhookError::Refused { status: 404 | 410, .. } => {
+            "the webhook was removed: create another, and set its URL in the environment"
+        }
         WebhookError::Refused { .. } => "`--dry-run` prints what was sent",
     };
     Failure::unexpected(error).with_hint(hint)

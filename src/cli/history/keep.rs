@@ -70,9 +70,9 @@ impl Keeping {
     ) -> Result<String, Failure> {
         let mut kept = StoredAudit::of(audit, &self.facts, policy.hours_per_month);
         let now = io.now;
-        let is_new = self.history.run(out, io, async |records: Records| {
-            record(&records.at(now), &mut kept).await
-        })?;
+        let is_new = self
+            .history
+            .run(out, io, async |records: Records| record(&records.at(now), &mut kept).await)?;
         Ok(kept_run_text(&StoredRun {
             run_id: &kept.run.run_id,
             place: &self.history.place.to_string(),
@@ -90,11 +90,6 @@ async fn record(records: &Records, kept: &mut StoredAudit) -> Result<bool, Histo
         return Ok(false);
     }
     kept.leave_out(&known.days(&kept.run.scope));
-    let StoredAudit {
-        run,
-        rows,
-        actions,
-        hours,
-    } = kept;
+    let StoredAudit { run, rows, actions, hours } = kept;
     records.record(run, rows, actions, hours).await
 }

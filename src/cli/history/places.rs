@@ -14,9 +14,7 @@ const DEFAULT_FOLDER: &str = "history";
 
 /// The flag that leads to a place, with a blank before it.
 pub(in crate::cli) fn flag(named: Option<&Place>) -> String {
-    named.map_or(String::new(), |place| {
-        format!(" --history {}", shell_word(&place.word()))
-    })
+    named.map_or(String::new(), |place| format!(" --history {}", shell_word(&place.word())))
 }
 
 /// Fails where a place on this host is not a directory.

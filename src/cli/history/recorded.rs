@@ -22,9 +22,8 @@ pub(in crate::cli) fn read_recorded(
     let history = Opening::of(named, aws, io);
     check(&history.place)?;
     let now = io.now;
-    let mut recorded = history.run(out, io, async |records: Records| {
-        records.at(now).read(None).await
-    })?;
+    let mut recorded =
+        history.run(out, io, async |records: Records| records.at(now).read(None).await)?;
     for run in &mut recorded.runs {
         run.days.retain(|day| !recorded.lost.contains(day));
     }
@@ -45,9 +44,7 @@ pub(in crate::cli) fn read_recorded(
 
 /// Says that a report is without some of the days of a place, and how to find which files.
 pub(in crate::cli) fn incomplete(named: Option<&Place>, io: &mut Io<'_>) -> ExitCode {
-    let place = named.map_or(String::new(), |place| {
-        format!(" {}", shell_word(&place.word()))
-    });
+    let place = named.map_or(String::new(), |place| format!(" {}", shell_word(&place.word())));
     let hint =
         format!("`gpucost history verify{place}` names them; their days count as not recorded");
     output::complain("incomplete: files of the history cannot be used", &hint, io);

@@ -20,10 +20,8 @@ pub(super) fn run(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
             let known: Vec<&str> = format.known().map(|(name, _)| name).collect();
             for name in args.with_column.iter().chain(&args.without_column) {
                 if !known.contains(&name.as_str()) {
-                    return Err(
-                        Failure::input(format!("no statement reads the column `{name}`"))
-                            .with_hint(format!("the columns are: {}", known.join(", "))),
-                    );
+                    return Err(Failure::input(format!("no statement reads the column `{name}`"))
+                        .with_hint(format!("the columns are: {}", known.join(", "))));
                 }
             }
             before
@@ -122,14 +120,9 @@ fn names<'a>(columns: &'a PointColumns, measures: &'a [Measure]) -> impl Iterato
     let texts = texts.map(|key| match key {
         Key::Column(text) | Key::Text(text) => text,
     });
-    let columns = [
-        &columns.instance,
-        &columns.metric,
-        &columns.time,
-        &columns.value,
-    ]
-    .into_iter()
-    .chain(&columns.gpu);
+    let columns = [&columns.instance, &columns.metric, &columns.time, &columns.value]
+        .into_iter()
+        .chain(&columns.gpu);
     let measures = measures.iter().map(|measure| &measure.name);
     texts.chain(columns).chain(measures).map(String::as_str)
 }
@@ -139,9 +132,7 @@ fn names<'a>(columns: &'a PointColumns, measures: &'a [Measure]) -> impl Iterato
 fn check_names<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
     match names.find(|name| safe(name) != *name) {
         None => Ok(()),
-        Some(name) => Err(
-            Failure::input(format!("`{}` has a control character", safe(name)))
-                .with_hint("create a view with other names, and use `--table`"),
-        ),
+        Some(name) => Err(Failure::input(format!("`{}` has a control character", safe(name)))
+            .with_hint("create a view with other names, and use `--table`")),
     }
 }

@@ -63,11 +63,7 @@ pub(in crate::cli) struct SqlArgs {
     pub columns: Vec<String>,
     /// Metrics of the points, as `METRIC=NAME`, with a scale such as `*100` or `/1048576`
     /// after the name [default: every metric under its own name]
-    #[arg(
-        long,
-        value_name = "METRIC=NAME[,METRIC=NAME…]",
-        conflicts_with = "bill"
-    )]
+    #[arg(long, value_name = "METRIC=NAME[,METRIC=NAME…]", conflicts_with = "bill")]
     pub metric_map: Vec<String>,
     /// Account of all points, where they have no column of it
     #[arg(long, value_name = "ID", conflicts_with = "bill")]

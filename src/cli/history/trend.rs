@@ -29,10 +29,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         key: key(args),
         since: args.since,
         horizon: args.forecast,
-        limits: AnomalyLimits {
-            amount: args.anomaly_amount,
-            percent: args.anomaly_percent,
-        },
+        limits: AnomalyLimits { amount: args.anomaly_amount, percent: args.anomaly_percent },
     };
     let overview = Overview::of(ledger, recorded.actions, &units, &today, ask);
     let overview = overview.map_err(unknown)?.ok_or_else(|| {

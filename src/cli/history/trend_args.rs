@@ -54,8 +54,7 @@ pub(in crate::cli) struct TrendArgs {
 
 /// A day of the calendar.
 fn day(text: &str) -> Result<Date, String> {
-    text.parse()
-        .map_err(|_| "expected a date such as 2026-10-01".to_owned())
+    text.parse().map_err(|_| "expected a date such as 2026-10-01".to_owned())
 }
 
 choices! {

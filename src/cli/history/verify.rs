@@ -13,9 +13,7 @@ pub(super) fn run(args: &VerifyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let aws = args.bucket.options(&settings, io);
     let history = Opening::of(&args.place, &aws, io);
     check(&history.place)?;
-    let verified = history.run(&args.out, io, async |records: Records| {
-        records.verify().await
-    })?;
+    let verified = history.run(&args.out, io, async |records: Records| records.verify().await)?;
     let place = history.place.to_string();
     if verified.files == 0 {
         return Err(Failure::input(format!("{place} has no file of a history")).with_hint(

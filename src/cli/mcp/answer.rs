@@ -102,11 +102,7 @@ fn without_contents(failure: &Failure) -> String {
 
 fn shaped(text: String, notes: String, shape: Shape) -> Result<Answer, String> {
     let Shape::Json(limit) = shape else {
-        return Ok(Answer {
-            document: None,
-            text: cut(text, MOST_BYTES),
-            notes,
-        });
+        return Ok(Answer { document: None, text: cut(text, MOST_BYTES), notes });
     };
     let unreadable = |error: serde_json::Error| format!("error: {error}");
     let mut document: Map<String, Value> = serde_json::from_str(&text).map_err(unreadable)?;
@@ -122,11 +118,7 @@ fn shaped(text: String, notes: String, shape: Shape) -> Result<Answer, String> {
         ));
     }
     notes.retain(|note| !note.is_empty());
-    Ok(Answer {
-        document: Some(document),
-        text,
-        notes: notes.join("\n"),
-    })
+    Ok(Answer { document: Some(document), text, notes: notes.join("\n") })
 }
 
 /// Keeps the first entries of each list of a document, and says of which it left some out.
@@ -136,10 +128,8 @@ fn shorten(document: &mut Map<String, Value>, limit: usize) -> Vec<String> {
         if let Value::Array(list) = value
             && list.len() > limit
         {
-            left_out.push(format!(
-                "{key}: the first {limit} of {}; `limit` gives more",
-                list.len()
-            ));
+            left_out
+                .push(format!("{key}: the first {limit} of {}; `limit` gives more", list.len()));
             list.truncate(limit);
         }
     }
@@ -149,9 +139,7 @@ fn shorten(document: &mut Map<String, Value>, limit: usize) -> Vec<String> {
 /// The lines of a text that fit in so many bytes.
 fn cut(mut text: String, most: usize) -> String {
     if text.len() > most {
-        let line = text.as_bytes()[..most]
-            .iter()
-            .rposition(|byte| *byte == b'\n');
+        let line = text.as_bytes()[..most].iter().rposition(|byte| *byte == b'\n');
         let end = line.map_or(0, |at| at + 1);
         text.truncate(end);
         text.push_str("… the rest does not fit\n");
@@ -165,11 +153,7 @@ mod tests {
     use serde_json::json;
 
     fn json_of(document: &Value, limit: usize) -> Result<Answer, String> {
-        shaped(
-            document.to_string(),
-            "closing line".to_owned(),
-            Shape::Json(limit),
-        )
+        shaped(document.to_string(), "closing line".to_owned(), Shape::Json(limit))
     }
 
     #[test]
@@ -178,10 +162,7 @@ mod tests {
         let answer = json_of(&whole, 2).expect("it fits");
         let expected = json!({"summary": {"list": [1, 2, 3]}, "a": [1, 2], "b": [1, 2], "c": 4});
         assert_eq!(answer.document, Some(expected));
-        assert_eq!(
-            answer.notes,
-            "closing line\na: the first 2 of 3; `limit` gives more"
-        );
+        assert_eq!(answer.notes, "closing line\na: the first 2 of 3; `limit` gives more");
         let answer = json_of(&whole, 3).expect("it fits");
         assert_eq!(answer.document, Some(whole));
         assert_eq!(answer.notes, "closing line");
@@ -201,9 +182,7 @@ mod tests {
         let long = line.repeat(20_000);
         let text = cut(long.clone(), MOST_BYTES);
         assert!(text.len() <= MOST_BYTES + 40);
-        let kept = text
-            .strip_suffix("… the rest does not fit\n")
-            .expect("it is cut");
+        let kept = text.strip_suffix("… the rest does not fit\n").expect("it is cut");
         assert!(long.starts_with(kept) && kept.ends_with('\n'));
         assert_eq!(cut(line.clone(), MOST_BYTES), line);
         // Of an error that is one long line, nothing is left but that.

@@ -26,9 +26,7 @@ pub(super) fn run(args: &McpArgs, runner: Runner, io: &mut Io<'_>) -> Result<Exi
     let roots = Roots::of(&args.root, &io.folder)?;
     if std::io::stdin().is_terminal() {
         // A closed stderr does not change what is served.
-        let _ = io
-            .stderr
-            .write_all(b"waiting for an MCP client on stdin; see docs/mcp.md\n");
+        let _ = io.stderr.write_all(b"waiting for an MCP client on stdin; see docs/mcp.md\n");
     }
     let runtime = runtime().map_err(Failure::unexpected)?;
     let served = runtime.block_on(serve(Server::new(runner, roots, args.clone())));

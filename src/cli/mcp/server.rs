@@ -35,12 +35,7 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(runner: Runner, roots: Roots, args: McpArgs) -> Self {
-        Self {
-            runner,
-            roots,
-            args,
-            turn: Arc::new(Semaphore::new(1)),
-        }
+        Self { runner, roots, args, turn: Arc::new(Semaphore::new(1)) }
     }
 
     fn listed(&self, tool: &Tool) -> Result<rmcp::model::Tool, ErrorData> {
@@ -55,10 +50,8 @@ impl Server {
         let Output::Json(schema) = tool.output else {
             return Ok(listed);
         };
-        let mut schema = schema
-            .text()
-            .and_then(|text| serde_json::from_str(&text))
-            .map_err(internal)?;
+        let mut schema =
+            schema.text().and_then(|text| serde_json::from_str(&text)).map_err(internal)?;
         of_any_length(&mut schema);
         Ok(listed.with_raw_output_schema(Arc::new(schema)))
     }
@@ -87,10 +80,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
             let name = fit(&request.name, SHOWN_COLUMNS);
-            return Err(ErrorData::invalid_params(
-                format!("unknown tool `{name}`"),
-                None,
-            ));
+            return Err(ErrorData::invalid_params(format!("unknown tool `{name}`"), None));
         };
         let given = request.arguments.unwrap_or_default();
         let asked = tool
@@ -155,10 +145,9 @@ fn of_any_length(schema: &mut Map<String, Value>) {
     for value in schema.values_mut() {
         match value {
             Value::Object(inner) => of_any_length(inner),
-            Value::Array(items) => items
-                .iter_mut()
-                .filter_map(Value::as_object_mut)
-                .for_each(of_any_length),
+            Value::Array(items) => {
+                items.iter_mut().filter_map(Value::as_object_mut).for_each(of_any_length)
+            }
             _ => {}
         }
     }

@@ -154,14 +154,8 @@ impl Tool {
         let of_command = program.find_subcommand(self.name);
         let names = self.arguments.split(' ');
         let arguments = names.filter_map(|name| {
-            let arg = of_command?
-                .get_arguments()
-                .find(|arg| is_named(arg, name))?;
-            Some(Argument {
-                name,
-                kind: Kind::of(name, arg),
-                arg: arg.clone(),
-            })
+            let arg = of_command?.get_arguments().find(|arg| is_named(arg, name))?;
+            Some(Argument { name, kind: Kind::of(name, arg), arg: arg.clone() })
         });
         arguments.collect()
     }
@@ -173,9 +167,8 @@ impl Tool {
     /// The JSON schema of its arguments.
     pub(super) fn input_schema(&self) -> Map<String, Value> {
         let arguments = self.arguments();
-        let properties = arguments
-            .iter()
-            .map(|argument| (argument.name.to_owned(), argument.property()));
+        let properties =
+            arguments.iter().map(|argument| (argument.name.to_owned(), argument.property()));
         let mut properties: Map<String, Value> = properties.collect();
         if matches!(self.output, Output::Json(_)) {
             let limit = json!({
@@ -227,11 +220,7 @@ impl Tool {
                 words.extend(values.into_iter().map(|value| option(name, value)));
             }
         }
-        if self.is_of_account
-            && ["from", "demo"]
-                .iter()
-                .all(|key| stated(given, key).is_none())
-        {
+        if self.is_of_account && ["from", "demo"].iter().all(|key| stated(given, key).is_none()) {
             words.extend(of_account(given, server)?);
         }
         // Whatever they begin with, they are not flags and not actions.
@@ -255,9 +244,9 @@ impl Tool {
             ));
         }
         match self.required {
-            Some(name) if stated(given, name).is_none() => Err(format!(
-                "error: missing argument `{name}`\nhint: pass `{name}`"
-            )),
+            Some(name) if stated(given, name).is_none() => {
+                Err(format!("error: missing argument `{name}`\nhint: pass `{name}`"))
+            }
             _ => Ok(()),
         }
     }
@@ -272,11 +261,9 @@ pub(super) fn limit(given: &Map<String, Value>) -> Result<usize, String> {
         return Ok(USUAL_LIMIT);
     };
     let limit = limit.as_u64().and_then(|limit| usize::try_from(limit).ok());
-    limit
-        .filter(|limit| (1..=MOST_LIMIT).contains(limit))
-        .ok_or_else(|| {
-            format!("error: invalid `limit`\nhint: pass a whole number from 1 to {MOST_LIMIT}")
-        })
+    limit.filter(|limit| (1..=MOST_LIMIT).contains(limit)).ok_or_else(|| {
+        format!("error: invalid `limit`\nhint: pass a whole number from 1 to {MOST_LIMIT}")
+    })
 }
 
 /// Flags for the account, which `explain` reads as the last audit of it left it.
@@ -365,9 +352,7 @@ fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<Os
             if list.len() > MOST_VALUES {
                 return Err(expected());
             }
-            let words = list
-                .iter()
-                .map(|value| text(name, value).map(OsString::from));
+            let words = list.iter().map(|value| text(name, value).map(OsString::from));
             return words.collect();
         }
         Kind::Count => {
@@ -404,10 +389,7 @@ fn text(name: &str, value: &Value) -> Result<String, String> {
         _ => return Err(invalid(name, "a text")),
     };
     if text.chars().count() > MOST_CHARS {
-        return Err(invalid(
-            name,
-            &format!("a text of at most {MOST_CHARS} characters"),
-        ));
+        return Err(invalid(name, &format!("a text of at most {MOST_CHARS} characters")));
     }
     Ok(text)
 }

@@ -35,11 +35,7 @@ fn arguments_are_flags_of_their_command() {
         let names: Vec<&str> = flags.iter().map(|argument| argument.name).collect();
         assert_eq!(names.join(" "), tool.arguments, "{}", tool.name);
         for Argument { name, kind, arg } in flags {
-            assert_eq!(
-                arg.is_positional(),
-                ["id", "types"].contains(&name),
-                "{name}"
-            );
+            assert_eq!(arg.is_positional(), ["id", "types"].contains(&name), "{name}");
             let takes_values = arg.get_action().takes_values();
             assert_eq!(takes_values, !matches!(kind, Kind::Switch), "{name}");
         }
@@ -64,20 +60,10 @@ fn values_stay_values() {
     assert_eq!(words("audit", &given, false).expect("valid"), expected);
     let given = json!({"types": ["refresh", "--help", "status"], "redact": null});
     let problem = words("pricing", &given, false).expect_err("not an argument of pricing");
-    assert!(
-        problem.starts_with("error: unknown argument `redact`\nhint: "),
-        "{problem}"
-    );
+    assert!(problem.starts_with("error: unknown argument `redact`\nhint: "), "{problem}");
     let given = json!({"types": ["refresh", "--help", "status"], "os": "linux"});
     let command_line = words("pricing", &given, false).expect("valid");
-    let expected = [
-        "--format=json",
-        "--os=linux",
-        "--",
-        "refresh",
-        "--help",
-        "status",
-    ];
+    let expected = ["--format=json", "--os=linux", "--", "refresh", "--help", "status"];
     assert_eq!(command_line[2..], expected);
     // `refresh` is not the action that reads prices from AWS.
     let parsed = Cli::try_parse_from(command_line).expect("it parses");
@@ -98,10 +84,7 @@ fn only_a_live_server_reads_the_account() {
         assert_eq!(command_line[3..], expected);
         let given = json!({"region": "us-east-1"});
         let command_line = words(tool, &given, true).expect("valid");
-        assert_eq!(
-            command_line[3..],
-            ["--region=us-east-1", "--max-api-cost=1", "--profile=-p"]
-        );
+        assert_eq!(command_line[3..], ["--region=us-east-1", "--max-api-cost=1", "--profile=-p"]);
         let command_line = words(tool, &json!({"demo": "starter"}), true).expect("valid");
         assert_eq!(command_line[3..], ["--demo=starter"]);
     }
@@ -124,15 +107,9 @@ fn what_a_schema_refuses_is_refused() {
         ("audit", json!({"from": ["a"]})),
         ("audit", json!({"demo": "starter", "tag": "a=b"})),
         ("audit", json!({"demo": "starter", "tag": [["a"]]})),
-        (
-            "audit",
-            json!({"demo": "starter", "tag": vec!["a"; MOST_VALUES + 1]}),
-        ),
+        ("audit", json!({"demo": "starter", "tag": vec!["a"; MOST_VALUES + 1]})),
         ("audit", json!({"demo": "starter", "redact": "yes"})),
-        (
-            "audit",
-            json!({"demo": "starter", "region": "x".repeat(MOST_CHARS + 1)}),
-        ),
+        ("audit", json!({"demo": "starter", "region": "x".repeat(MOST_CHARS + 1)})),
         ("audit", json!({"demo": "starter", "output": "x"})),
         ("audit", json!({"demo": "starter", "save": "x"})),
         ("explain", json!({"demo": "starter"})),
@@ -142,10 +119,7 @@ fn what_a_schema_refuses_is_refused() {
         ("select", json!({"params": "7b", "concurrency": 1.5})),
     ] {
         let problem = words(tool, &given, false).expect_err(tool);
-        assert!(
-            problem.starts_with("error: ") && problem.contains("\nhint: "),
-            "{problem}"
-        );
+        assert!(problem.starts_with("error: ") && problem.contains("\nhint: "), "{problem}");
     }
     let limited = |limit: Value| {
         let given = json!({"limit": limit});
@@ -153,13 +127,7 @@ fn what_a_schema_refuses_is_refused() {
     };
     assert_eq!(limited(json!(5)), Ok(5));
     assert_eq!(limited(Value::Null), Ok(USUAL_LIMIT));
-    for bad in [
-        json!(0),
-        json!(-1),
-        json!(1.5),
-        json!("5"),
-        json!(MOST_LIMIT + 1),
-    ] {
+    for bad in [json!(0), json!(-1), json!(1.5), json!("5"), json!(MOST_LIMIT + 1)] {
         assert!(limited(bad.clone()).is_err(), "{bad}");
     }
 }
@@ -174,18 +142,12 @@ fn schemas_describe_every_argument() {
         let schema = Value::Object(tool.input_schema());
         let properties = schema["properties"].as_object().expect("an object");
         let has_limit = matches!(tool.output, Output::Json(_));
-        assert_eq!(
-            properties.len(),
-            tool.arguments().len() + usize::from(has_limit)
-        );
+        assert_eq!(properties.len(), tool.arguments().len() + usize::from(has_limit));
         for (name, property) in properties {
             assert!(property["description"].is_string(), "{}: {name}", tool.name);
         }
         jsonschema::validator_for(&schema).expect("a schema");
     }
     let audit = Tool::named("audit").expect("a tool").input_schema();
-    assert_eq!(
-        audit["properties"]["risk"]["enum"],
-        json!(["low", "medium", "high"])
-    );
+    assert_eq!(audit["properties"]["risk"]["enum"], json!(["low", "medium", "high"]));
 }

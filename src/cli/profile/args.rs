@@ -67,12 +67,7 @@ pub(in crate::cli) struct ProfileArgs {
     pub guard: GuardArgs,
 
     /// Log that the command writes
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "log_unit",
-        help_heading = "Units of work"
-    )]
+    #[arg(long, value_name = "FILE", requires = "log_unit", help_heading = "Units of work")]
     pub log: Option<PathBuf>,
     /// A unit that each new line of the log with a text marks, such as `epochs=val_loss`; the
     /// summary has the price of each, and samples record the number (can be repeated)

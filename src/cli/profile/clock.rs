@@ -19,9 +19,7 @@ pub(super) struct HostClock {
 impl HostClock {
     /// Time begins now.
     pub(super) fn start() -> Self {
-        Self {
-            began: Instant::now(),
-        }
+        Self { began: Instant::now() }
     }
 
     /// Since the beginning, on a clock that cannot be set.

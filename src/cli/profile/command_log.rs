@@ -113,10 +113,7 @@ fn tail(path: &Path, from: u64, to: u64) -> io::Result<Vec<String>> {
     file.take(to - start).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.split(['\n', '\r']).map(str::trim_end);
-    let lines: Vec<String> = lines
-        .filter(|line| !line.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
     Ok(lines[lines.len().saturating_sub(MOST_LINES)..].to_vec())
 }
 

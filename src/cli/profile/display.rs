@@ -43,15 +43,7 @@ impl<'a> Display<'a> {
         stderr: &'a mut dyn Write,
         is_quiet: bool,
     ) -> Self {
-        Self {
-            view,
-            place,
-            stderr,
-            is_quiet,
-            endpoint: None,
-            command_log: None,
-            said: Vec::new(),
-        }
+        Self { view, place, stderr, is_quiet, endpoint: None, command_log: None, said: Vec::new() }
     }
 
     /// Shows a command, and the end of what it writes.
@@ -167,9 +159,8 @@ impl<'a> Display<'a> {
             .filter(|verdict| verdict.classification != Classification::InsufficientData)
             .cloned();
         let diagnosis = &status.diagnosis;
-        view.diagnosis = diagnosis
-            .confidence
-            .map(|_| format!("{}: {}", diagnosis.bottleneck, diagnosis.reason));
+        view.diagnosis =
+            diagnosis.confidence.map(|_| format!("{}: {}", diagnosis.bottleneck, diagnosis.reason));
         view.alerts = status
             .alerts
             .iter()

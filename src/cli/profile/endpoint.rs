@@ -77,11 +77,9 @@ impl Endpoint {
         };
         let refused = |error: std::io::Error| {
             let what = format!("cannot listen on {wanted}");
-            Failure::new(
-                ExitCode::Unexpected,
-                anyhow::Error::new(error).context(what),
+            Failure::new(ExitCode::Unexpected, anyhow::Error::new(error).context(what)).with_hint(
+                "choose a free port of this host, such as `--listen 127.0.0.1:0` for any",
             )
-            .with_hint("choose a free port of this host, such as `--listen 127.0.0.1:0` for any")
         };
         let listener = TcpListener::bind(wanted).map_err(refused)?;
         let bound = listener.local_addr().map_err(refused)?;
@@ -99,10 +97,7 @@ impl Endpoint {
         let thread = thread::Builder::new()
             .name("metrics".to_owned())
             .spawn(move || run(runtime, listener, pages))?;
-        Ok(Self {
-            page: Some(page),
-            thread: Some(thread),
-        })
+        Ok(Self { page: Some(page), thread: Some(thread) })
     }
 
     /// Replaces the page.
@@ -249,38 +244,19 @@ mod tests {
         assert_eq!(read("9400").as_deref(), Some("127.0.0.1:9400"));
         assert_eq!(read("0.0.0.0:9400").as_deref(), Some("0.0.0.0:9400"));
         assert_eq!(read("[::]:0").as_deref(), Some("[::]:0"));
-        for bad in [
-            "",
-            ":9400",
-            "localhost",
-            "localhost:9400",
-            "1.2.3.4",
-            "65536",
-            "-1",
-            "::1",
-        ] {
+        for bad in ["", ":9400", "localhost", "localhost:9400", "1.2.3.4", "65536", "-1", "::1"] {
             assert_eq!(read(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn a_name_is_not_an_address() {
-        for own in [
-            "127.0.0.1",
-            "127.0.0.1:9837",
-            "[::1]:9837",
-            "10.0.0.5:9837",
-            "LocalHost:1",
-        ] {
+        for own in ["127.0.0.1", "127.0.0.1:9837", "[::1]:9837", "10.0.0.5:9837", "LocalHost:1"] {
             assert!(is_address(own), "{own}");
         }
-        for other in [
-            "evil.example",
-            "127.0.0.1.evil.example:9837",
-            "localhost.evil.example",
-            "a",
-            "",
-        ] {
+        for other in
+            ["evil.example", "127.0.0.1.evil.example:9837", "localhost.evil.example", "a", ""]
+        {
             assert!(!is_address(other), "{other}");
         }
     }
@@ -288,12 +264,7 @@ mod tests {
     #[test]
     fn only_an_address_that_others_reach_is_warned_of() {
         let warns = |text: &str| warning(address(text).expect("an address")).is_some();
-        for own in [
-            "127.0.0.1:1",
-            "127.8.8.8:1",
-            "[::1]:1",
-            "[::ffff:127.0.0.1]:1",
-        ] {
+        for own in ["127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
             assert!(!warns(own), "{own}");
         }
         for open in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "[fe80::1]:1"] {

@@ -56,11 +56,7 @@ pub(super) fn summarise(
 /// The longest time without a sample, as a gap.
 fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
     let hole = cadence.longest_hole()?;
-    let kind = if is_ours {
-        CauseKind::SamplerPaused
-    } else {
-        CauseKind::LogPaused
-    };
+    let kind = if is_ours { CauseKind::SamplerPaused } else { CauseKind::LogPaused };
     let pace = cadence.pace();
     let missed = pace.missed?;
     let cause = Cause::of(

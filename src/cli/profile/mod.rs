@@ -61,10 +61,8 @@ pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
         output::refuse_binary(&args.out, io)?;
     }
     if args.guard.spot_guard && cfg!(not(unix)) {
-        return Err(
-            Failure::input("`--spot-guard` cannot send signals on this system")
-                .with_hint("run the command on Linux, or omit `--spot-guard`"),
-        );
+        return Err(Failure::input("`--spot-guard` cannot send signals on this system")
+            .with_hint("run the command on Linux, or omit `--spot-guard`"));
     }
     match &args.read {
         Some(path) => log::summarise(path, args, &settings, io),
@@ -113,9 +111,8 @@ fn sample(
     if let Some(log) = command_log {
         display.beside(&args.command, log);
     }
-    let unwatched = guard
-        .as_ref()
-        .and_then(|guard| guard.watch((command, clock), place.is_spot, service));
+    let unwatched =
+        guard.as_ref().and_then(|guard| guard.watch((command, clock), place.is_spot, service));
     if let Some(note) = unwatched {
         display.say(&note);
     }
@@ -194,10 +191,7 @@ fn uncounted(args: &ProfileArgs, error: Option<String>, io: &mut Io<'_>) {
 
 /// A file of samples cannot be opened.
 fn not_ours(path: &Path, error: std::io::Error) -> Failure {
-    let others = [
-        std::io::ErrorKind::ResourceBusy,
-        std::io::ErrorKind::AlreadyExists,
-    ];
+    let others = [std::io::ErrorKind::ResourceBusy, std::io::ErrorKind::AlreadyExists];
     if !others.contains(&error.kind()) {
         return unwritable(path, error);
     }

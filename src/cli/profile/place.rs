@@ -29,11 +29,7 @@ pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> Inst
         Err(_) if named.instance_type.is_some() => named,
         Err(reason) => {
             let cause = Cause::of(CauseKind::MetadataNotRead, [&reason]);
-            gaps.push(Gap::of(
-                GapSubject::InstanceType,
-                "instance metadata",
-                cause,
-            ));
+            gaps.push(Gap::of(GapSubject::InstanceType, "instance metadata", cause));
             named
         }
     }
@@ -52,8 +48,7 @@ pub(super) fn notices(io: &Io<'_>) -> Result<Option<String>, &'static str> {
 
 /// The SDKs' own switch.
 fn is_switched_off(io: &Io<'_>) -> bool {
-    io.variable("AWS_EC2_METADATA_DISABLED")
-        .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    io.variable("AWS_EC2_METADATA_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 fn ask(io: &Io<'_>) -> Result<InstancePlace, String> {

@@ -48,10 +48,7 @@ pub(super) struct Processes {
 impl Processes {
     /// Not known yet.
     pub(super) fn of(command: Option<u32>) -> Self {
-        Self {
-            command,
-            known: BTreeMap::new(),
-        }
+        Self { command, known: BTreeMap::new() }
     }
 
     /// Names whoever holds a GPU in this sample, and forgets those that are gone:
@@ -77,9 +74,7 @@ impl Processes {
     }
 
     fn ask(&self, pid: u32, host: &HostSource) -> (Option<String>, bool) {
-        let is_of_command = self
-            .command
-            .is_some_and(|command| host.is_descendant(pid, command));
+        let is_of_command = self.command.is_some_and(|command| host.is_descendant(pid, command));
         (host.process_name(pid), is_of_command)
     }
 }
@@ -154,10 +149,7 @@ impl Sampler<'_> {
                     Some(Event::Ended(Err(_))) => {
                         return (Ending::Command(1), self.end(clock, None));
                     }
-                    Some(Event::Signal {
-                        number,
-                        to_us_alone,
-                    }) => match self.processes.command {
+                    Some(Event::Signal { number, to_us_alone }) => match self.processes.command {
                         Some(pid) if to_us_alone => forward(number, pid),
                         Some(_) => {}
                         None => return (Ending::Enough, self.end(clock, None)),
@@ -183,12 +175,7 @@ impl Sampler<'_> {
         let time = clock.wall();
         let mut gpus = self.gpus.read(at);
         self.processes.name(&mut gpus, self.host);
-        let sample = Sample {
-            at_seconds: at.as_secs_f64(),
-            time,
-            gpus,
-            host: self.host.read(at),
-        };
+        let sample = Sample { at_seconds: at.as_secs_f64(), time, gpus, host: self.host.read(at) };
         self.pacer.sampled(signed(at), time);
         self.profiler.add(&sample);
         if let Some(writer) = &mut self.writer

@@ -55,16 +55,13 @@ impl Screen {
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn draw(&mut self, view: &LiveView) -> io::Result<()> {
-        let is_early = self
-            .drawn
-            .is_some_and(|drawn| drawn.elapsed() < REDRAW_AFTER);
+        let is_early = self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW_AFTER);
         if is_early && !self.is_stale {
             return Ok(());
         }
         let scroll = self.scroll;
         let mut hidden = 0;
-        self.terminal
-            .draw(|frame| hidden = draw_live_view(frame, view, scroll))?;
+        self.terminal.draw(|frame| hidden = draw_live_view(frame, view, scroll))?;
         self.hidden = hidden;
         self.scroll = scroll.min(hidden);
         self.drawn = Some(Instant::now());
@@ -184,11 +181,7 @@ mod tests {
             (KeyCode::Esc, plain, ScreenRequest::Leave),
             (KeyCode::Char('c'), control, ScreenRequest::Interrupt),
         ] {
-            assert_eq!(
-                pressed(code, modifiers),
-                Some(Action::Ask(asked)),
-                "{code:?}"
-            );
+            assert_eq!(pressed(code, modifiers), Some(Action::Ask(asked)), "{code:?}");
         }
         assert_eq!(pressed(KeyCode::Char('c'), plain), None);
         assert_eq!(pressed(KeyCode::Char('q'), control), None);

@@ -102,11 +102,7 @@ impl Pricing {
         }
         match instance_cost(&key, &self.prices(), &self.policy) {
             Ok(_) => {
-                self.host = Some(PricedHost {
-                    shape,
-                    key,
-                    kind: self.kind,
-                });
+                self.host = Some(PricedHost { shape, key, kind: self.kind });
             }
             Err(missing) => {
                 let cause = Cause::of(CauseKind::NoRunPrice, [&missing.0.to_string()]);
@@ -128,13 +124,7 @@ impl Pricing {
             RunCost::of(&profile, host, &self.prices(), &self.policy, self.accepted).ok()
         });
         let work = RunWork::of(&profile, self.hourly(), self.step);
-        ProfileReport {
-            profile,
-            cost,
-            work,
-            accepted: self.accepted,
-            gaps,
-        }
+        ProfileReport { profile, cost, work, accepted: self.accepted, gaps }
     }
 }
 

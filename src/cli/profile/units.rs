@@ -37,19 +37,13 @@ impl UnitLog {
         let offset = match fs::metadata(&path) {
             Ok(data) if data.is_file() => data.len(),
             Ok(_) => {
-                return Err(
-                    Failure::input(format!("`--log {}` is not a file", shown(&path)))
-                        .with_hint("write the output of the command to a file, and name that"),
-                );
+                return Err(Failure::input(format!("`--log {}` is not a file", shown(&path)))
+                    .with_hint("write the output of the command to a file, and name that"));
             }
             // The command creates it.
             Err(_) => 0,
         };
-        Ok(Some(Self {
-            path,
-            units: args.log_unit.clone(),
-            offset,
-        }))
+        Ok(Some(Self { path, units: args.log_unit.clone(), offset }))
     }
 
     /// What was done so far.

@@ -11,11 +11,7 @@ use crate::planners::model::Dtype;
 /// When something is missing that others rest on.
 pub(super) fn step_facts(args: &ProfileArgs) -> Result<StepFacts, Failure> {
     let names_model = args.model.model.is_some() || !args.model.passed().is_empty();
-    let flops = match (
-        args.flops_per_step,
-        args.tokens_per_step,
-        args.sequence_length,
-    ) {
+    let flops = match (args.flops_per_step, args.tokens_per_step, args.sequence_length) {
         (Some(flops), ..) => Some(flops),
         (None, Some(tokens), Some(sequence)) => {
             let model = args.model.model()?;
@@ -36,15 +32,9 @@ pub(super) fn step_facts(args: &ProfileArgs) -> Result<StepFacts, Failure> {
     let counts_steps = args.log_unit.iter().any(|(unit, _)| unit == STEPS);
     // A log may have counted them.
     if rests_on_steps && !counts_steps && args.read.is_none() {
-        return Err(
-            Failure::input(format!("the number of `{STEPS}` is not counted")).with_hint(
-                "pass `--log FILE --log-unit steps=TEXT` with a text that the log has once a step",
-            ),
-        );
+        return Err(Failure::input(format!("the number of `{STEPS}` is not counted")).with_hint(
+            "pass `--log FILE --log-unit steps=TEXT` with a text that the log has once a step",
+        ));
     }
-    Ok(StepFacts {
-        tokens: args.tokens_per_step,
-        flops,
-        dtype: args.dtype.unwrap_or(Dtype::Bf16),
-    })
+    Ok(StepFacts { tokens: args.tokens_per_step, flops, dtype: args.dtype.unwrap_or(Dtype::Bf16) })
 }

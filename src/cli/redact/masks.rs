@@ -14,12 +14,7 @@ const ID_DIGITS: usize = 6;
 
 /// Whether a text is what this program asks of a service.
 pub(super) fn is_action(text: &str) -> bool {
-    let lists = [
-        aws::ACTIONS,
-        aws::ORG_ACTIONS,
-        kubernetes::ACTIONS,
-        prometheus::ACTIONS,
-    ];
+    let lists = [aws::ACTIONS, aws::ORG_ACTIONS, kubernetes::ACTIONS, prometheus::ACTIONS];
     lists.iter().any(|actions| actions.contains(&text))
 }
 
@@ -202,9 +197,7 @@ impl Masks {
         if is_common_key(&key) || self.kept_keys.contains(&key) {
             return key;
         }
-        let owner = ["aws:", "gpucost:"]
-            .into_iter()
-            .find(|owner| key.starts_with(owner));
+        let owner = ["aws:", "gpucost:"].into_iter().find(|owner| key.starts_with(owner));
         self.mask_as(Named::Key, Named::Key.prefix(), &mut key);
         format!("{}{key}", owner.unwrap_or_default())
     }

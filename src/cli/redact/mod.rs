@@ -32,16 +32,10 @@ fn is_code(text: &str) -> bool {
 /// Masks everything in an estate that can name somebody. Tags stay where a key is
 /// common or among those kept; of their values those that verdicts rest on.
 pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> Masks {
-    let mut masks = Masks {
-        kept_keys,
-        ..Masks::default()
-    };
+    let mut masks = Masks { kept_keys, ..Masks::default() };
     // Masks of ids are sorted as the ids are.
-    let ids: BTreeSet<&str> = estate
-        .instances
-        .iter()
-        .map(|instance| instance.id.as_str())
-        .collect();
+    let ids: BTreeSet<&str> =
+        estate.instances.iter().map(|instance| instance.id.as_str()).collect();
     for id in ids {
         masks.masked(Named::Instance, id);
     }
@@ -90,12 +84,7 @@ impl Masks {
         let place = self.place(&gap.what, &gap.place);
         match &gap.cause {
             Some(cause) => Gap::of(what, place, self.cause(cause)),
-            None => Gap::in_words(
-                what,
-                place,
-                MASKED,
-                "see the unredacted report for the reason",
-            ),
+            None => Gap::in_words(what, place, MASKED, "see the unredacted report for the reason"),
         }
     }
 
@@ -109,10 +98,7 @@ impl Masks {
             return place.to_owned();
         }
         let region = region_of(place);
-        if let Some(account) = place
-            .strip_suffix(region)
-            .and_then(|rest| rest.strip_suffix('/'))
-        {
+        if let Some(account) = place.strip_suffix(region).and_then(|rest| rest.strip_suffix('/')) {
             let account = self.masked(Named::Account, account);
             return format!("{account}/{}", self.masked(Named::Region, region));
         }
@@ -130,11 +116,7 @@ impl Masks {
 
     fn cause(&mut self, cause: &Cause) -> Cause {
         let kept = |text: &str, stays: bool| {
-            let kept = if stays || text.is_empty() {
-                text
-            } else {
-                MASKED
-            };
+            let kept = if stays || text.is_empty() { text } else { MASKED };
             kept.to_owned()
         };
         cause.map(|detail, text| match detail {

@@ -5,9 +5,7 @@ use crate::domain::{CauseKind, Provider, ResourceId};
 fn the_same_name_gets_the_same_mask() {
     let mut masks = Masks::default();
     let mut texts = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
-    texts
-        .iter_mut()
-        .for_each(|text| masks.mask(Named::Name, text));
+    texts.iter_mut().for_each(|text| masks.mask(Named::Name, text));
     assert_eq!(texts, ["name-1", "name-2", "name-1"]);
 }
 
@@ -62,10 +60,7 @@ fn details_stay_only_where_they_are_of_their_sort() {
         (CauseKind::FiguresNotReported, "power, video encoder"),
         (CauseKind::WasteNotInLimit, "EUR"),
         (CauseKind::SamplerPaused, "2m 05s"),
-        (
-            CauseKind::NotMeasured,
-            "GPU utilization is not reported for all instances",
-        ),
+        (CauseKind::NotMeasured, "GPU utilization is not reported for all instances"),
         (CauseKind::PointsDropped, "3 negative, 1 over 100%"),
         (CauseKind::TagNotPlanned, "team"),
         (CauseKind::LineTruncated, "7"),
@@ -108,11 +103,7 @@ fn the_mask_of_an_id_keeps_provider_and_kind_alone() {
     assert_eq!(masked("secret/project", "secret-vm"), first);
     let second = masked("other", "secret-vm");
     let third = masked("other", "secret-training-vm");
-    for (id, prefix) in [
-        (&first, "instance"),
-        (&second, "instance"),
-        (&third, "training"),
-    ] {
+    for (id, prefix) in [(&first, "instance"), (&second, "instance"), (&third, "training")] {
         let name = format!("gcp/account/region/{prefix}-");
         let number = id.strip_prefix(&name).expect("a mask");
         assert!(number.parse::<u32>().is_ok(), "{id}");

@@ -119,9 +119,7 @@ pub(super) fn is_type(name: &str) -> bool {
 pub(super) fn is_given_id(prefix: &str, id: &str) -> bool {
     id.strip_prefix(prefix).is_some_and(|digits| {
         (8..=17).contains(&digits.len())
-            && digits
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
@@ -129,16 +127,12 @@ pub(super) fn is_given_id(prefix: &str, id: &str) -> bool {
 pub(super) fn is_device_resource(name: &str) -> bool {
     let plain = name.strip_suffix(".shared").unwrap_or(name);
     DEVICE_RESOURCES.contain(plain)
-        || plain
-            .strip_prefix("nvidia.com/mig-")
-            .is_some_and(is_mig_profile)
+        || plain.strip_prefix("nvidia.com/mig-").is_some_and(is_mig_profile)
 }
 
 /// Whether it is a MIG profile as NVIDIA names them, such as `1g.10gb` or `1g.5gb.me`.
 pub(super) fn is_mig_profile(name: &str) -> bool {
-    const ENDS: &[&str] = &[
-        "", "+me", ".me", "-me", "+me.all", ".me.all", "+gfx", ".gfx",
-    ];
+    const ENDS: &[&str] = &["", "+me", ".me", "-me", "+me.all", ".me.all", "+gfx", ".gfx"];
     let is_number = |text: &str| text.parse::<u16>().is_ok();
     name.split_once("g.").is_some_and(|(slices, rest)| {
         let memory = rest.split_once("gb");
@@ -227,22 +221,12 @@ mod tests {
 
     #[test]
     fn places_and_types_of_aws_are_known_by_their_form() {
-        for region in [
-            "us-east-1",
-            "us-gov-west-1",
-            "ap-southeast-12",
-            "eusc-de-east-1",
-            "eu-isoe-west-1",
-        ] {
+        for region in
+            ["us-east-1", "us-gov-west-1", "ap-southeast-12", "eusc-de-east-1", "eu-isoe-west-1"]
+        {
             assert!(is_region(region), "{region}");
         }
-        for name in [
-            "acme-east-1",
-            "us-acme-east-1",
-            "us-east",
-            "us-east-1a",
-            "moon",
-        ] {
+        for name in ["acme-east-1", "us-acme-east-1", "us-east", "us-east-1a", "moon"] {
             assert!(!is_region(name), "{name}");
         }
         for zone in ["us-east-1a", "us-east-1-bos-1a", "us-west-2-lax-1b"] {
@@ -251,20 +235,10 @@ mod tests {
         for name in ["us-east-1", "us-east-1-falcon-1a", "us-east-1ab", "rack-7"] {
             assert!(!is_zone(name), "{name}");
         }
-        for name in [
-            "p4d.24xlarge",
-            "u-6tb1.metal",
-            "g6f.large",
-            "ml.p5.48xlarge",
-        ] {
+        for name in ["p4d.24xlarge", "u-6tb1.metal", "g6f.large", "ml.p5.48xlarge"] {
             assert!(is_type(name), "{name}");
         }
-        for name in [
-            "falcon7.xlarge",
-            "p4d.24xlarge-acme",
-            "dgx",
-            "p4dacmeproject.large",
-        ] {
+        for name in ["falcon7.xlarge", "p4d.24xlarge-acme", "dgx", "p4dacmeproject.large"] {
             assert!(!is_type(name), "{name}");
         }
     }
@@ -272,12 +246,7 @@ mod tests {
     #[test]
     fn only_ids_in_the_form_of_aws_stay() {
         assert!(is_given_id("i-", "i-0204391a6fd59956f"));
-        for id in [
-            "i-acme",
-            "i-1",
-            "vol-0204391a6fd59956f",
-            "i-0204391A6FD59956F",
-        ] {
+        for id in ["i-acme", "i-1", "vol-0204391a6fd59956f", "i-0204391A6FD59956F"] {
             assert!(!is_given_id("i-", id), "{id}");
         }
     }
@@ -290,10 +259,7 @@ mod tests {
                 "User initiated (2026-10-30 23:55:00 GMT)",
                 "User initiated (2026-10-30 23:55:00 GMT)",
             ),
-            (
-                "Server.SpotInstanceTermination: by mallory",
-                "Server.SpotInstanceTermination",
-            ),
+            ("Server.SpotInstanceTermination: by mallory", "Server.SpotInstanceTermination"),
             ("Client.Mallory", MASKED),
             ("mallory did it (yesterday GMT)", MASKED),
         ] {

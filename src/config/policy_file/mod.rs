@@ -32,14 +32,10 @@ pub fn policy_schema() -> Json {
 /// # Errors
 /// With up to a hundred unknown keys and bad values at once, and when it states no rule.
 pub fn read_policy(path: &Path, named: &str) -> Result<GatePolicy, ConfigError> {
-    let text = read_written_text(path).map_err(|source| ConfigError::Io {
-        path: named.into(),
-        source,
-    })?;
-    parse_policy(&text, named).map_err(|problems| ConfigError::Invalid {
-        path: named.into(),
-        problems,
-    })
+    let text =
+        read_written_text(path).map_err(|source| ConfigError::Io { path: named.into(), source })?;
+    parse_policy(&text, named)
+        .map_err(|problems| ConfigError::Invalid { path: named.into(), problems })
 }
 
 /// Reads the actions that a policy file rejects, which need not state a rule; `named` is what
@@ -48,14 +44,9 @@ pub fn read_policy(path: &Path, named: &str) -> Result<GatePolicy, ConfigError> 
 /// # Errors
 /// With up to a hundred unknown keys and bad values at once.
 pub fn read_rejected(path: &Path, named: &str) -> Result<Vec<RejectedAction>, ConfigError> {
-    let text = read_written_text(path).map_err(|source| ConfigError::Io {
-        path: named.into(),
-        source,
-    })?;
-    parse_rejected(&text).map_err(|problems| ConfigError::Invalid {
-        path: named.into(),
-        problems,
-    })
+    let text =
+        read_written_text(path).map_err(|source| ConfigError::Io { path: named.into(), source })?;
+    parse_rejected(&text).map_err(|problems| ConfigError::Invalid { path: named.into(), problems })
 }
 
 /// Reads the actions that the text of a policy file rejects.
@@ -75,10 +66,8 @@ pub fn parse_rejected(text: &str) -> Result<Vec<RejectedAction>, Vec<Problem>> {
 pub fn parse_policy(text: &str, named: &str) -> Result<GatePolicy, Vec<Problem>> {
     let (mut reader, table) = Reader::parse(text)?;
     let policy = reader.read(table.get_ref(), 1, "policy", POLICY);
-    let policy = GatePolicy {
-        file: Some(named.to_owned()),
-        ..reader.end(policy)?.unwrap_or_default()
-    };
+    let policy =
+        GatePolicy { file: Some(named.to_owned()), ..reader.end(policy)?.unwrap_or_default() };
     if policy.rules() == 0 {
         return Err(vec![Problem {
             line: 1,

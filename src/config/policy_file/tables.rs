@@ -73,9 +73,7 @@ fn account(text: &str) -> Result<Scope, String> {
     if text.len() == 12 && text.chars().all(|c| c.is_ascii_digit()) {
         return Ok(Scope::Account(text.to_owned()));
     }
-    Err(format!(
-        "`{text}` is not an account ID: account IDs have 12 digits"
-    ))
+    Err(format!("`{text}` is not an account ID: account IDs have 12 digits"))
 }
 
 fn region(text: &str) -> Result<Scope, String> {
@@ -92,10 +90,8 @@ fn region(text: &str) -> Result<Scope, String> {
 
 fn tag(text: &str) -> Result<Scope, String> {
     let parts = text.split_once('=').filter(|(key, _)| !key.is_empty());
-    let scope = parts.map(|(key, value)| Scope::Tag {
-        key: key.to_owned(),
-        value: value.to_owned(),
-    });
+    let scope =
+        parts.map(|(key, value)| Scope::Tag { key: key.to_owned(), value: value.to_owned() });
     scope.ok_or_else(|| format!("`{text}` is not a tag such as team=ml"))
 }
 

@@ -49,10 +49,7 @@ monthly_limit = 12.5
     assert_eq!(accepted, Some(Decimal::new(125, 1)));
     assert_eq!(policy.budgets[0].scope, Scope::Everything);
     assert_eq!(policy.budgets[0].line, 1);
-    let tag = Scope::Tag {
-        key: "team".to_owned(),
-        value: "ml=2".to_owned(),
-    };
+    let tag = Scope::Tag { key: "team".to_owned(), value: "ml=2".to_owned() };
     assert_eq!(policy.budgets[1].scope, tag);
     let limit = Money::new(Decimal::new(995, 1), Currency::Cny);
     assert_eq!(policy.budgets[1].monthly_limit, limit);
@@ -61,18 +58,12 @@ monthly_limit = 12.5
     assert_eq!(waste.monthly.expect("stated").1, 10);
     assert_eq!(waste.percent, Some((Decimal::new(75, 1), 11)));
     assert_eq!(policy.utilization[&WorkloadKind::Training].line, 14);
-    let tags: Vec<(&str, usize)> = policy
-        .required_tags
-        .iter()
-        .map(|tag| (tag.key.as_str(), tag.line))
-        .collect();
+    let tags: Vec<(&str, usize)> =
+        policy.required_tags.iter().map(|tag| (tag.key.as_str(), tag.line)).collect();
     assert_eq!(tags, [("team", 18), ("owner", 19)]);
     assert_eq!(policy.forbidden[0].line, 22);
     assert_eq!(policy.suppressions[0].line, 26);
-    assert_eq!(
-        policy.suppressions[0].expires,
-        jiff::civil::date(2026, 12, 31)
-    );
+    assert_eq!(policy.suppressions[0].expires, jiff::civil::date(2026, 12, 31));
 }
 
 #[test]
@@ -102,10 +93,8 @@ max_age = "old"
 expired = "ignore"
 "#;
     let problems = parse(text).expect_err("many errors");
-    let shown: Vec<String> = problems
-        .iter()
-        .map(|problem| format!("{}: {}", problem.line, problem.message))
-        .collect();
+    let shown: Vec<String> =
+        problems.iter().map(|problem| format!("{}: {}", problem.line, problem.message)).collect();
     let begins = [
         "2: unknown key `acount` (did you mean account?); valid keys: account,",
         "3: expected an amount of zero or more",
@@ -160,10 +149,7 @@ fn names_that_nothing_can_have_are_refused_with_what_was_meant() {
         ),
     ] {
         let problems = parse(text).expect_err(text);
-        let expected = Problem {
-            line,
-            message: message.to_owned(),
-        };
+        let expected = Problem { line, message: message.to_owned() };
         assert_eq!(problems, [expected], "{text}");
     }
     // What AWS may sell one day can be denied before this program knows it.
@@ -172,12 +158,7 @@ fn names_that_nothing_can_have_are_refused_with_what_was_meant() {
 
 #[test]
 fn a_policy_without_a_rule_is_refused() {
-    for text in [
-        "",
-        "# nothing\n",
-        "[suppressions]\nexpired = \"warn\"\n",
-        "[waste]\n",
-    ] {
+    for text in ["", "# nothing\n", "[suppressions]\nexpired = \"warn\"\n", "[waste]\n"] {
         let problems = parse(text).expect_err("no rule");
         assert!(problems[0].message.contains("no rule is defined"), "{text}");
     }
@@ -203,14 +184,8 @@ fn tables_differ_from_lists_of_tables() {
         ("[waste]\npercent_limit = 101\n", "from 0 to 100"),
     ] {
         let problems = parse(text).expect_err(text);
-        let messages: Vec<&str> = problems
-            .iter()
-            .map(|problem| problem.message.as_str())
-            .collect();
-        assert!(
-            messages.join("\n").contains(expected),
-            "{text}: {messages:?}"
-        );
+        let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        assert!(messages.join("\n").contains(expected), "{text}: {messages:?}");
     }
 }
 
@@ -219,10 +194,7 @@ fn the_starting_policy_is_read_with_everything_it_offers() {
     parse(STARTING_POLICY).expect("as it is written");
     let is_example = |line: &str| {
         let rest = line.trim_start_matches('#').trim_start();
-        rest.starts_with('[')
-            || rest
-                .split_once(" = ")
-                .is_some_and(|(key, _)| !key.contains(' '))
+        rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '))
     };
     let examples: String = STARTING_POLICY
         .lines()
@@ -255,33 +227,18 @@ fn rejected_actions_need_no_rule_beside_them() {
     assert_eq!(rejected, [expected]);
     // A gate of it alone would let everything pass.
     assert!(parse(text).is_err());
-    assert_eq!(
-        parse_rejected("[waste]\npercent_limit = 1\n"),
-        Ok(Vec::new())
-    );
+    assert_eq!(parse_rejected("[waste]\npercent_limit = 1\n"), Ok(Vec::new()));
     for (text, expected) in [
         ("[[reject]]\n", "missing `workload`, `action`, `reason`"),
-        (
-            "[[reject]]\nworkload = \"w\"\naction = \"spot\"\n",
-            "[[reject]]: missing `reason`",
-        ),
+        ("[[reject]]\nworkload = \"w\"\naction = \"spot\"\n", "[[reject]]: missing `reason`"),
         ("[[reject]]\naction = \"sopt\"\n", "did you mean "),
         ("[[reject]]\nworkload = \"\"\n", "expected a quoted string"),
-        (
-            "[[reject]]\nactions = [\"spot\"]\n",
-            "unknown key `actions`",
-        ),
+        ("[[reject]]\nactions = [\"spot\"]\n", "unknown key `actions`"),
         ("[reject]\nworkload = \"w\"\n", "double brackets"),
     ] {
         let problems = parse_rejected(text).expect_err(text);
-        let messages: Vec<&str> = problems
-            .iter()
-            .map(|problem| problem.message.as_str())
-            .collect();
-        assert!(
-            messages.join("\n").contains(expected),
-            "{text}: {messages:?}"
-        );
+        let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        assert!(messages.join("\n").contains(expected), "{text}: {messages:?}");
     }
 }
 

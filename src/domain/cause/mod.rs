@@ -32,10 +32,7 @@ impl Cause {
     /// A cause with the details that its kind has.
     pub fn of<const N: usize>(kind: CauseKind, details: [&str; N]) -> Self {
         debug_assert_eq!(N, kind.details().len(), "{kind}");
-        Self {
-            kind,
-            details: details.map(str::to_owned).into(),
-        }
+        Self { kind, details: details.map(str::to_owned).into() }
     }
 
     /// A cause that was recorded; `None` unless there is a detail for each that its kind has.
@@ -63,10 +60,7 @@ impl Cause {
     pub fn map(&self, mut change: impl FnMut(Detail, &str) -> String) -> Self {
         Self {
             kind: self.kind,
-            details: self
-                .details()
-                .map(|(kind, text)| change(kind, text))
-                .collect(),
+            details: self.details().map(|(kind, text)| change(kind, text)).collect(),
         }
     }
 
@@ -75,9 +69,7 @@ impl Cause {
             (Some(Detail::Action), [action, failure, ..]) => [action, failure],
             _ => return filled(self.kind.hint(), &self.details),
         };
-        let hint = FailureKind::from_name(failure)
-            .unwrap_or(FailureKind::Other)
-            .hint(action);
+        let hint = FailureKind::from_name(failure).unwrap_or(FailureKind::Other).hint(action);
         match self.kind {
             CauseKind::RegionsNotListed => format!("{hint}, or specify regions with `--region`"),
             _ => hint,
@@ -102,37 +94,24 @@ mod tests {
             outside.to_string(),
             "3 of 40 samples outside the window: 1 before it, 2 after it"
         );
-        let details = [
-            "ec2:DescribeVolumes",
-            "denied",
-            "UnauthorizedOperation",
-            "no",
-            "",
-        ];
+        let details = ["ec2:DescribeVolumes", "denied", "UnauthorizedOperation", "no", ""];
         let failed = Cause::of(CauseKind::CallFailed, details);
-        assert_eq!(
-            failed.to_string(),
-            "ec2:DescribeVolumes: UnauthorizedOperation: no"
-        );
+        assert_eq!(failed.to_string(), "ec2:DescribeVolumes: UnauthorizedOperation: no");
         assert_eq!(
             failed.hint(),
             "allow ec2:DescribeVolumes; `gpucost setup iam` prints the full policy"
         );
         let details = ["ec2:DescribeRegions", "denied", "", "", "us-east-1"];
         let regions = Cause::of(CauseKind::RegionsNotListed, details);
-        assert_eq!(
-            regions.to_string(),
-            "ec2:DescribeRegions; only us-east-1 is read"
-        );
+        assert_eq!(regions.to_string(), "ec2:DescribeRegions; only us-east-1 is read");
         assert_eq!(Cause::new(CauseKind::OnlyRollUp, vec![String::new()]), None);
     }
 
     #[test]
     fn every_detail_shows_in_the_words_or_the_hint() {
         for kind in CauseKind::ALL {
-            let details: Vec<String> = (0..kind.details().len())
-                .map(|place| format!("detail-{place}"))
-                .collect();
+            let details: Vec<String> =
+                (0..kind.details().len()).map(|place| format!("detail-{place}")).collect();
             let cause = Cause::new(*kind, details.clone()).expect("as many details");
             let text = format!("{cause}\n{}", cause.hint());
             for (detail, shown) in kind.details().iter().zip(&details) {

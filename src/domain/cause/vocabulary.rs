@@ -118,10 +118,5 @@ pub const FIGURES: &[&str] = &[
 ];
 
 /// Why points of a series are dropped.
-pub const POINT_REJECTIONS: [&str; 5] = [
-    "not a number",
-    "negative",
-    "over 100%",
-    "duplicate",
-    "in the future",
-];
+pub const POINT_REJECTIONS: [&str; 5] =
+    ["not a number", "negative", "over 100%", "duplicate", "in the future"];

@@ -52,11 +52,7 @@ fn shown(form: &str, detail: &str) -> String {
         return format!("{detail} {words}");
     }
     let is_number = detail.bytes().all(|byte| byte.is_ascii_digit());
-    if form == "," && is_number {
-        separated(detail)
-    } else {
-        detail.to_owned()
-    }
+    if form == "," && is_number { separated(detail) } else { detail.to_owned() }
 }
 
 #[cfg(test)]
@@ -76,10 +72,7 @@ mod tests {
         assert_eq!(filled_with(rows, ["1"]), "1 row is omitted");
         assert_eq!(filled_with(rows, ["0"]), "0 rows are omitted");
         assert_eq!(filled_with("why{?; silent: }", [""]), "why");
-        assert_eq!(
-            filled_with("why{?; silent: }", ["a, b"]),
-            "why; silent: a, b"
-        );
+        assert_eq!(filled_with("why{?; silent: }", ["a, b"]), "why; silent: a, b");
         assert_eq!(filled_with("{call}.", ["a", "denied", "", "no"]), "a: no.");
         assert_eq!(filled_with("[[x]] {1}", ["a", "b"]), "[[x]] b");
         assert_eq!(filled_with("{}{", []), "{");

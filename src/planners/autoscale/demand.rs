@@ -58,9 +58,7 @@ impl Demand {
         periods: &[KnownPeriod],
     ) -> Result<Self, DemandError> {
         if periods.len() > MOST_PERIODS {
-            return Err(DemandError::TooLong {
-                periods: periods.len(),
-            });
+            return Err(DemandError::TooLong { periods: periods.len() });
         }
         let known = |period: &KnownPeriod| period.busy_gpus.filter(|gpus| gpus.is_finite());
         let mut last = periods.iter().find_map(known).ok_or(DemandError::Unknown)?;
@@ -76,19 +74,14 @@ impl Demand {
         };
         let saturated = |ran: &Vec<u32>| {
             let pairs = periods.iter().zip(ran);
-            pairs
-                .filter(|(period, ran)| is_saturated(period, **ran))
-                .count()
+            pairs.filter(|(period, ran)| is_saturated(period, **ran)).count()
         };
         Ok(Self {
             start,
             period_seconds: period_seconds.max(1),
             saturated_periods: ran.as_ref().map(saturated),
             ran,
-            unknown_periods: periods
-                .iter()
-                .filter(|period| known(period).is_none())
-                .count(),
+            unknown_periods: periods.iter().filter(|period| known(period).is_none()).count(),
             gpus,
         })
     }

@@ -26,10 +26,7 @@ pub struct HeldModels {
 impl HeldModels {
     /// Models that need so much memory each, headroom included, on GPUs that have so much.
     pub fn packed(needed_mib: &[f64], gpu_mib: f64) -> Self {
-        let model = |mib: &f64| Tenant {
-            vram_needed_mib: *mib,
-            peak_percent: 0.0,
-        };
+        let model = |mib: &f64| Tenant { vram_needed_mib: *mib, peak_percent: 0.0 };
         let models: Vec<Tenant> = needed_mib.iter().map(model).collect();
         let gpus = pack_processes_where(&models, gpu_mib, usize::MAX, |_, _| true);
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);

@@ -153,11 +153,7 @@ pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, PolicyError> {
         |policy: &ScalingPolicy| replay::replay(demand, policy, gpus, request.late_after_seconds);
     let today = demand.ran.as_ref();
     let is_spot = request.subject.purchase_option == Some(PurchaseOption::Spot);
-    let paid_as = if is_spot {
-        SpotShare::ALL
-    } else {
-        SpotShare::NONE
-    };
+    let paid_as = if is_spot { SpotShare::ALL } else { SpotShare::NONE };
     let today = today.map(|ran| replay::fixed(demand, ran.iter().copied(), gpus, &paid_as));
     let needed = demand.gpus.iter().enumerate().map(|(period, busy)| {
         let needed = policy::whole(busy / f64::from(gpus));
@@ -167,14 +163,8 @@ pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, PolicyError> {
     let others: Vec<OtherTarget> = triggers(request.policy.trigger)
         .into_iter()
         .map(|trigger| {
-            let policy = ScalingPolicy {
-                trigger,
-                ..request.policy.clone()
-            };
-            OtherTarget {
-                trigger,
-                replay: of(&policy),
-            }
+            let policy = ScalingPolicy { trigger, ..request.policy.clone() };
+            OtherTarget { trigger, replay: of(&policy) }
         })
         .collect();
     let mut answer = Autoscale {
@@ -194,13 +184,10 @@ pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, PolicyError> {
 /// Targets to compare.
 fn triggers(asked: Trigger) -> Vec<Trigger> {
     match asked {
-        Trigger::Utilization { .. } => TARGETS
-            .map(|target_percent| Trigger::Utilization { target_percent })
-            .to_vec(),
-        Trigger::Queue {
-            requests_per_instance,
-            request_seconds,
-        } => QUEUE_PARTS
+        Trigger::Utilization { .. } => {
+            TARGETS.map(|target_percent| Trigger::Utilization { target_percent }).to_vec()
+        }
+        Trigger::Queue { requests_per_instance, request_seconds } => QUEUE_PARTS
             .map(|part| Trigger::Queue {
                 requests_per_instance: requests_per_instance * part,
                 request_seconds,

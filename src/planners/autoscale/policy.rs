@@ -65,10 +65,7 @@ impl ScheduleWindow {
 }
 
 fn days_of(text: &str) -> Option<[bool; 7]> {
-    let place = |name: &str| {
-        DAYS.iter()
-            .position(|day| day.eq_ignore_ascii_case(name.trim()))
-    };
+    let place = |name: &str| DAYS.iter().position(|day| day.eq_ignore_ascii_case(name.trim()));
     let mut days = [false; 7];
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -100,14 +97,8 @@ pub struct SpotShare {
 }
 
 impl SpotShare {
-    pub const NONE: Self = Self {
-        on_demand_base: 0,
-        spot_percent: 0.0,
-    };
-    pub const ALL: Self = Self {
-        on_demand_base: 0,
-        spot_percent: 100.0,
-    };
+    pub const NONE: Self = Self { on_demand_base: 0, spot_percent: 0.0 };
+    pub const ALL: Self = Self { on_demand_base: 0, spot_percent: 100.0 };
 
     /// How many of so many instances are on demand: the base, and of the rest the share
     /// that is not spot, rounded up.
@@ -164,10 +155,7 @@ impl ScalingPolicy {
             return Err(PolicyError::MinAboveMax { min, max });
         }
         match self.windows.iter().find(|window| window.min > max) {
-            Some(window) => Err(PolicyError::WindowAboveMax {
-                min: window.min,
-                max,
-            }),
+            Some(window) => Err(PolicyError::WindowAboveMax { min: window.min, max }),
             None => Ok(()),
         }
     }
@@ -185,10 +173,7 @@ impl ScalingPolicy {
         let local = self.time_zone.1.to_datetime(at);
         let day = local.date().weekday().to_monday_zero_offset() as usize;
         let minute = local.hour() as u16 * 60 + local.minute() as u16;
-        let open = self
-            .windows
-            .iter()
-            .filter(|window| window.holds(day, minute));
+        let open = self.windows.iter().filter(|window| window.holds(day, minute));
         open.map(|window| window.min).fold(self.min, u32::max)
     }
 }

@@ -102,9 +102,7 @@ pub(super) fn replay(
         fleet.serve(from, *gpus);
     }
     let late_periods = (late_after_seconds + period - 1) / period;
-    let Fleet {
-        mut found, served, ..
-    } = fleet;
+    let Fleet { mut found, served, .. } = fleet;
     if matches!(policy.trigger, Trigger::Queue { .. }) {
         let seconds = period as f64;
         found.unserved_gpu_seconds = late_work(demand, &served, late_periods as usize, seconds);
@@ -179,10 +177,9 @@ impl<'a> Fleet<'a> {
             Trigger::Utilization { target_percent } => {
                 whole(busy_gpus / (self.gpus_per_instance * target_percent / 100.0))
             }
-            Trigger::Queue {
-                requests_per_instance,
-                request_seconds,
-            } => whole((busy_gpus + backlog / request_seconds) / requests_per_instance),
+            Trigger::Queue { requests_per_instance, request_seconds } => {
+                whole((busy_gpus + backlog / request_seconds) / requests_per_instance)
+            }
         }
     }
 
@@ -213,8 +210,7 @@ impl<'a> Fleet<'a> {
         if wanted > total {
             let launched = wanted - total;
             self.found.launches += u64::from(launched);
-            self.starting
-                .push_back((second + self.policy.start_up_seconds, launched));
+            self.starting.push_back((second + self.policy.start_up_seconds, launched));
             self.arrive(second);
         } else {
             self.end(total - wanted);
@@ -257,19 +253,11 @@ impl<'a> Fleet<'a> {
         let mut at = from;
         while at < to {
             self.arrive(at);
-            let next = self
-                .starting
-                .front()
-                .map_or(to, |(ready, _)| *ready)
-                .min(to);
+            let next = self.starting.front().map_or(to, |(ready, _)| *ready).min(to);
             let seconds = (next - at) as f64;
             let up = f64::from(self.up) * self.gpus_per_instance;
             let on_demand = f64::from(self.policy.spot.on_demand(self.up)) * self.gpus_per_instance;
-            let work = if is_queue {
-                self.backlog + gpus * seconds
-            } else {
-                gpus * seconds
-            };
+            let work = if is_queue { self.backlog + gpus * seconds } else { gpus * seconds };
             let done = work.min(up * seconds);
             if is_queue {
                 self.backlog = (work - done).max(0.0);
@@ -289,11 +277,7 @@ impl<'a> Fleet<'a> {
     /// What the policy wants at the end of a period.
     fn wanted_after(&self, gpus: f64, served: f64, capacity: f64) -> u32 {
         if matches!(self.policy.trigger, Trigger::Queue { .. }) {
-            let backlog = if self.backlog < NO_WORK {
-                0.0
-            } else {
-                self.backlog
-            };
+            let backlog = if self.backlog < NO_WORK { 0.0 } else { self.backlog };
             return self.wants_for(served / self.period as f64, backlog);
         }
         if capacity > 0.0 {

@@ -9,10 +9,7 @@ fn three_levels(today: Option<u32>) -> Demand {
     let periods: Vec<KnownPeriod> = [2.0, 6.0, 3.0]
         .into_iter()
         .flat_map(|gpus| std::iter::repeat_n(gpus, 96))
-        .map(|gpus| KnownPeriod {
-            busy_gpus: Some(gpus),
-            instances: today,
-        })
+        .map(|gpus| KnownPeriod { busy_gpus: Some(gpus), instances: today })
         .collect();
     demand_of(&periods, 1)
 }
@@ -23,10 +20,7 @@ fn demand_of(periods: &[KnownPeriod], gpus: u32) -> Demand {
 }
 
 fn known(gpus: &[f64]) -> Vec<KnownPeriod> {
-    let of = |gpus: &f64| KnownPeriod {
-        busy_gpus: Some(*gpus),
-        instances: None,
-    };
+    let of = |gpus: &f64| KnownPeriod { busy_gpus: Some(*gpus), instances: None };
     gpus.iter().map(of).collect()
 }
 
@@ -58,12 +52,7 @@ fn request(demand: Demand, policy: ScalingPolicy) -> AutoscaleRequest {
         gpus_per_instance: 1,
         held: Held::Unknown,
         policy,
-        prices: InstancePrices {
-            on_demand: None,
-            spot: None,
-            band: None,
-            has_commitments: false,
-        },
+        prices: InstancePrices { on_demand: None, spot: None, band: None, has_commitments: false },
         late_after_seconds: 300,
         max_unserved_percent: 0.1,
         least_interruptions_per_day: 1.0,
@@ -72,10 +61,7 @@ fn request(demand: Demand, policy: ScalingPolicy) -> AutoscaleRequest {
 }
 
 fn near(actual: f64, expected: f64) {
-    assert!(
-        (actual - expected).abs() < 1e-9,
-        "{actual}, expected {expected}"
-    );
+    assert!((actual - expected).abs() < 1e-9, "{actual}, expected {expected}");
 }
 
 /// At 60%: 4 instances for 2 GPUs. At 08:05, 4 fully used ones want 4 / 0.6, rounded up
@@ -93,10 +79,7 @@ fn a_day_with_three_levels_by_hand() {
     assert_eq!(replay.most_instances, 10);
     near(replay.demand_gpu_seconds, 88.0 * 3_600.0);
     near(replay.unserved_gpu_seconds, 1_800.0);
-    near(
-        replay.unserved_percent().expect("demand"),
-        0.5 / 88.0 * 100.0,
-    );
+    near(replay.unserved_percent().expect("demand"), 0.5 / 88.0 * 100.0);
     let today = answer.today.expect("10 instances all day");
     assert_eq!(today.on_demand_seconds, 240 * 3_600);
     assert_eq!(answer.hindsight.on_demand_seconds, 88 * 3_600);
@@ -104,9 +87,7 @@ fn a_day_with_three_levels_by_hand() {
     // At 40%, 5 instances for 2 GPUs leave one of 6 without a GPU for 15 minutes: 0.28%.
     // At 30% there are 7.
     let cheapest = &answer.others[answer.cheapest.expect("one of them")];
-    let thirty = Trigger::Utilization {
-        target_percent: 30.0,
-    };
+    let thirty = Trigger::Utilization { target_percent: 30.0 };
     assert_eq!(cheapest.trigger, thirty);
     near(cheapest.replay.unserved_gpu_seconds, 0.0);
 }
@@ -132,10 +113,7 @@ fn a_window_starts_instances_before_they_are_needed() {
 #[test]
 fn spot_beside_a_base_on_demand() {
     let mut mixed = policy(60.0);
-    mixed.spot = SpotShare {
-        on_demand_base: 2,
-        spot_percent: 50.0,
-    };
+    mixed.spot = SpotShare { on_demand_base: 2, spot_percent: 50.0 };
     let answer = autoscale(request(three_levels(None), mixed)).expect("a policy");
     let replay = answer.replay;
     assert_eq!(replay.on_demand_seconds, 104 * 3_600);
@@ -149,17 +127,11 @@ fn spot_beside_a_base_on_demand() {
 
 #[test]
 fn on_demand_is_rounded_up_as_a_group_does() {
-    let half = SpotShare {
-        on_demand_base: 1,
-        spot_percent: 50.0,
-    };
+    let half = SpotShare { on_demand_base: 1, spot_percent: 50.0 };
     let of = |share: SpotShare| [0, 1, 2, 3, 4].map(|total| share.on_demand(total));
     assert_eq!(of(half), [0, 1, 2, 2, 3]);
     assert_eq!(of(SpotShare::NONE), [0, 1, 2, 3, 4]);
-    let all_spot = SpotShare {
-        on_demand_base: 0,
-        spot_percent: 100.0,
-    };
+    let all_spot = SpotShare { on_demand_base: 0, spot_percent: 100.0 };
     assert_eq!(of(all_spot), [0; 5]);
 }
 
@@ -169,10 +141,7 @@ fn on_demand_is_rounded_up_as_a_group_does() {
 #[test]
 fn a_queue_shows_all_that_waits() {
     let mut queue = policy(60.0);
-    queue.trigger = Trigger::Queue {
-        requests_per_instance: 2.0,
-        request_seconds: 100.0,
-    };
+    queue.trigger = Trigger::Queue { requests_per_instance: 2.0, request_seconds: 100.0 };
     (queue.cool_down_seconds, queue.start_up_seconds) = (0, 0);
     let demand = demand_of(&known(&[1.0, 3.0, 1.0, 1.0]), 1);
     let mut asked = request(demand, queue);
@@ -189,10 +158,7 @@ fn a_queue_shows_all_that_waits() {
 #[test]
 fn what_still_waits_at_the_end_is_late() {
     let mut queue = policy(60.0);
-    queue.trigger = Trigger::Queue {
-        requests_per_instance: 2.0,
-        request_seconds: 1.0,
-    };
+    queue.trigger = Trigger::Queue { requests_per_instance: 2.0, request_seconds: 1.0 };
     queue.max = 1;
     let demand = demand_of(&known(&[100.0; 36]), 1);
     let mut asked = request(demand, queue);
@@ -209,10 +175,7 @@ fn a_fleet_on_spot_is_not_priced_on_demand() {
     asked.subject.purchase_option = Some(PurchaseOption::Spot);
     let answer = autoscale(asked).expect("a policy");
     let today = answer.today.expect("known");
-    assert_eq!(
-        (today.on_demand_seconds, today.spot_seconds),
-        (0, 240 * 3_600)
-    );
+    assert_eq!((today.on_demand_seconds, today.spot_seconds), (0, 240 * 3_600));
     assert_eq!(answer.cost(&today), None);
 }
 
@@ -244,10 +207,7 @@ fn by_the_minute(gpus: &[f64], each: u32, policy: &ScalingPolicy) -> (i64, f64) 
         let recent = wanted.iter().enumerate().filter(|(place, (at, _))| {
             place + 1 == wanted.len() || at * 60 > now * 60 - policy.cool_down_seconds
         });
-        let largest = recent
-            .map(|(_, (_, number))| *number)
-            .max()
-            .expect("the last");
+        let largest = recent.map(|(_, (_, number))| *number).max().expect("the last");
         let last = wanted.last().expect("one").1;
         let total = ready.len() as i64;
         let number = last.max(largest.min(total));
@@ -303,10 +263,7 @@ fn a_simulation_by_the_minute_agrees() {
         let replay = autoscale(asked).expect("a policy").replay;
         assert_eq!(replay.on_demand_seconds, paid, "{gpus:?} {each} {policy:?}");
         let off = (replay.unserved_gpu_seconds - unserved).abs();
-        assert!(
-            off <= 1e-6 * unserved.max(1.0),
-            "{gpus:?} {each} {policy:?}"
-        );
+        assert!(off <= 1e-6 * unserved.max(1.0), "{gpus:?} {each} {policy:?}");
     }
 }
 
@@ -343,10 +300,7 @@ fn hindsight_keeps_the_limits_of_the_policy() {
     // 2 × 8 h + 5 × 8 h + 3 × 4 h + 5 × 4 h.
     assert_eq!(answer.hindsight.on_demand_seconds, 88 * 3_600);
     (asked.policy.max, asked.policy.windows) = (3, Vec::new());
-    asked.policy.spot = SpotShare {
-        on_demand_base: 1,
-        spot_percent: 50.0,
-    };
+    asked.policy.spot = SpotShare { on_demand_base: 1, spot_percent: 50.0 };
     let answer = autoscale(asked).expect("a policy");
     assert_eq!(answer.hindsight.on_demand_seconds, 48 * 3_600);
     assert_eq!(answer.hindsight.spot_seconds, 16 * 3_600);
@@ -364,10 +318,7 @@ fn instances_that_hold_every_model_stay_up() {
     assert_eq!([1, 2, 8].map(|gpus| held.least_instances(gpus)), [3, 2, 1]);
     // What is larger than a GPU has one to itself, as it has today.
     assert_eq!(HeldModels::packed(&[50_000.0, 1.0], 40_960.0).gpus, 2);
-    assert_eq!(
-        Held::Models(HeldModels::packed(&[], 40_960.0)).least_instances(8),
-        1
-    );
+    assert_eq!(Held::Models(HeldModels::packed(&[], 40_960.0)).least_instances(8), 1);
     for unknown in [Held::Copies, Held::Unknown] {
         assert_eq!(unknown.least_instances(2), 1);
     }
@@ -391,10 +342,7 @@ fn samples_stand_for_what_follows_them() {
     assert_eq!(demand.unknown_periods, 1);
     assert_eq!(demand.gpus[14..], [[1.0].as_slice(), &[3.0; 12]].concat());
     assert_eq!(demand.saturated_periods, Some(0));
-    assert_eq!(
-        Demand::of_samples(&samples[..1], None, 1),
-        Err(DemandError::OneInstant)
-    );
+    assert_eq!(Demand::of_samples(&samples[..1], None, 1), Err(DemandError::OneInstant));
     assert_eq!(Demand::of_samples(&[], None, 1), Err(DemandError::Unknown));
     let late = Timestamp::from_second(1_900_000_000).expect("a time");
     let long = Demand::of_samples(&[samples[0], (late, 1.0)], None, 1);
@@ -403,10 +351,7 @@ fn samples_stand_for_what_follows_them() {
 
 #[test]
 fn what_is_saturated_is_counted() {
-    let of = |busy: f64| KnownPeriod {
-        busy_gpus: Some(busy),
-        instances: Some(2),
-    };
+    let of = |busy: f64| KnownPeriod { busy_gpus: Some(busy), instances: Some(2) };
     // 95% of 8 GPUs are 7.6.
     let demand = demand_of(&[of(7.5), of(7.6), of(8.0)], 4);
     assert_eq!(demand.saturated_periods, Some(2));
@@ -416,10 +361,7 @@ fn what_is_saturated_is_counted() {
 fn windows_are_read_and_checked() {
     let week = ScheduleWindow::parse("fri-mon@22:00-24:00=3").expect("a window");
     assert_eq!(week.days, [true, false, false, false, true, true, true]);
-    assert_eq!(
-        (week.from_minute, week.to_minute, week.min),
-        (1_320, 1_440, 3)
-    );
+    assert_eq!((week.from_minute, week.to_minute, week.min), (1_320, 1_440, 3));
     for bad in [
         "",
         "mon@08:00-20:00",
@@ -436,16 +378,10 @@ fn windows_are_read_and_checked() {
     assert!(night.contains("mon@20:00-24:00=1"), "{night}");
     let mut limits = policy(60.0);
     (limits.min, limits.max) = (4, 3);
-    assert_eq!(
-        limits.check(),
-        Err(PolicyError::MinAboveMax { min: 4, max: 3 })
-    );
+    assert_eq!(limits.check(), Err(PolicyError::MinAboveMax { min: 4, max: 3 }));
     (limits.min, limits.windows) = (1, vec![week]);
     limits.max = 2;
-    assert_eq!(
-        limits.check(),
-        Err(PolicyError::WindowAboveMax { min: 3, max: 2 })
-    );
+    assert_eq!(limits.check(), Err(PolicyError::WindowAboveMax { min: 3, max: 2 }));
     limits.max = 0;
     assert_eq!(limits.check(), Err(PolicyError::NoInstance));
 }

@@ -40,11 +40,7 @@ pub enum CountsError {
         "{name}: a count is {after_seconds} s after the one before it, which is not a multiple of \
          the period of {period_seconds} s"
     )]
-    OffGrid {
-        name: String,
-        after_seconds: f64,
-        period_seconds: f64,
-    },
+    OffGrid { name: String, after_seconds: f64, period_seconds: f64 },
     #[error("{name}: {peak} of its counts is 0")]
     NoRequests { name: String, peak: PeakOf },
     #[error("{name} has no period within {of}")]
@@ -119,10 +115,7 @@ impl RequestCounts {
             periods += 1;
         }
         if periods == 0 {
-            return Err(CountsError::NoneWithin {
-                name: self.name.clone(),
-                of: of.to_owned(),
-            });
+            return Err(CountsError::NoneWithin { name: self.name.clone(), of: of.to_owned() });
         }
         Ok(requests / (periods as f64 * self.period_seconds))
     }
@@ -136,10 +129,7 @@ impl RequestCounts {
 /// The smallest number that 99 of 100 do not exceed, of some in order.
 fn nearest_rank(sorted: &[f64]) -> f64 {
     let rank = (sorted.len() * 99).div_ceil(100);
-    sorted
-        .get(rank.saturating_sub(1))
-        .copied()
-        .unwrap_or_default()
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

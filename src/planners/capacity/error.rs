@@ -14,11 +14,7 @@ pub enum CapacityError {
         "p{percentile} of {objective_seconds} s cannot be met by any number of GPUs: a request \
          takes {floor_seconds:.6} s at p{percentile} without any wait"
     )]
-    BelowFloor {
-        percentile: f64,
-        objective_seconds: f64,
-        floor_seconds: f64,
-    },
+    BelowFloor { percentile: f64, objective_seconds: f64, floor_seconds: f64 },
     #[error("the recorded requests are at one instant, so that they have no rate")]
     NoRate,
     #[error("a recorded request does not state the work that its time follows from")]

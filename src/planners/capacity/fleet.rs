@@ -19,10 +19,7 @@ impl Zones {
         if self.count > self.survive {
             Ok(())
         } else {
-            Err(CapacityError::NoZoneLeft {
-                zones: self.count,
-                survive: self.survive,
-            })
+            Err(CapacityError::NoZoneLeft { zones: self.count, survive: self.survive })
         }
     }
 

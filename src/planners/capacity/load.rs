@@ -87,26 +87,17 @@ impl Load<'_> {
         within: Between,
     ) -> Result<Need, CapacityError> {
         self.check()?;
-        let gpu = Throughput {
-            service_seconds: self.gpu.service_seconds * slowdown,
-            ..self.gpu
-        };
+        let gpu = Throughput { service_seconds: self.gpu.service_seconds * slowdown, ..self.gpu };
         let planned = self.planned_per_second();
         let in_flight = planned * gpu.service_seconds;
         if in_flight.is_nan() || in_flight > MOST_IN_FLIGHT as f64 {
-            return Err(CapacityError::TooMany {
-                in_flight,
-                most: MOST_IN_FLIGHT,
-            });
+            return Err(CapacityError::TooMany { in_flight, most: MOST_IN_FLIGHT });
         }
         let gpus_by_rate = whole(planned / self.usable_per_second(gpu));
         let (gpus, latency) = match self.objective {
             None => (gpus_by_rate, None),
             Some(objective) => {
-                let within = Between {
-                    least: within.least.max(gpus_by_rate),
-                    ..within
-                };
+                let within = Between { least: within.least.max(gpus_by_rate), ..within };
                 let (gpus, latency) = self.for_objective(objective, gpu, slowdown, within)?;
                 (gpus, Some(latency))
             }
@@ -148,22 +139,15 @@ impl Load<'_> {
                 Ok((gpus, latency))
             }
             Demand::Recorded(recording) => {
-                let replay = Replay {
-                    recording,
-                    stretch: recording.per_second / planned,
-                    slowdown,
-                };
+                let replay =
+                    Replay { recording, stretch: recording.per_second / planned, slowdown };
                 let floor_seconds = replay.floor_seconds(objective);
                 let gpus = replay
                     .fewest(within, batch, objective)
                     .ok_or_else(|| CapacityError::below_floor(objective, floor_seconds))?;
                 let servers = usize::try_from(gpus * batch).unwrap_or(usize::MAX);
                 let (seconds, waiting_share) = replay.latency(servers, objective);
-                let latency = Latency {
-                    seconds,
-                    floor_seconds,
-                    waiting_share,
-                };
+                let latency = Latency { seconds, floor_seconds, waiting_share };
                 Ok((gpus, latency))
             }
         }
@@ -176,9 +160,7 @@ impl Load<'_> {
             ("the batch", f64::from(self.gpu.batch)),
             ("the target utilization", self.target_percent),
         ];
-        let objective = self
-            .objective
-            .map(|objective| ("the objective", objective.seconds));
+        let objective = self.objective.map(|objective| ("the objective", objective.seconds));
         for (what, value) in positive.into_iter().chain(objective) {
             if !value.is_finite() || value <= 0.0 {
                 return Err(CapacityError::NotAboveZero { what, value });
@@ -186,10 +168,7 @@ impl Load<'_> {
         }
         let headroom = self.headroom_percent;
         if !headroom.is_finite() || headroom < 0.0 {
-            return Err(CapacityError::NotAboveZero {
-                what: "the headroom",
-                value: headroom,
-            });
+            return Err(CapacityError::NotAboveZero { what: "the headroom", value: headroom });
         }
         Ok(())
     }
@@ -235,15 +214,9 @@ mod tests {
         assert_eq!(gpus(load(20.0, 80.0)), 4);
         assert_eq!(gpus(load(20.0, 100.0)), 3);
         // An objective that 3 hold takes the 4 of the rate.
-        let objective = Some(Objective {
-            seconds: 1.0,
-            percentile: 95.0,
-        });
+        let objective = Some(Objective { seconds: 1.0, percentile: 95.0 });
         let held = |target_percent: f64| {
-            let load = Load {
-                objective,
-                ..load(0.0, target_percent)
-            };
+            let load = Load { objective, ..load(0.0, target_percent) };
             gpus(load)
         };
         assert_eq!((held(100.0), held(80.0)), (3, 4));

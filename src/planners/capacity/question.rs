@@ -45,10 +45,5 @@ pub fn capacity(question: CapacityQuestion<'_>) -> Result<Capacity<'_>, Capacity
         Some(types) => types.candidates(&service, need),
         None => Vec::new(),
     };
-    Ok(Capacity {
-        need,
-        fleet: Fleet::of(need.gpus, service.zones, 1),
-        candidates,
-        question,
-    })
+    Ok(Capacity { need, fleet: Fleet::of(need.gpus, service.zones, 1), candidates, question })
 }

@@ -55,20 +55,12 @@ impl Queue {
     pub fn sojourn_tail(self, seconds: f64, times: ServiceTimes) -> f64 {
         if times == ServiceTimes::Fixed {
             let waited = seconds - self.service_seconds;
-            return if waited < 0.0 {
-                1.0
-            } else {
-                self.wait_tail(waited)
-            };
+            return if waited < 0.0 { 1.0 } else { self.wait_tail(waited) };
         }
         let (service, spare) = (1.0 / self.service_seconds, self.spare_per_second());
         let (slow, gap) = (service.min(spare), (service - spare).abs());
         // (1 − e^(−gap·t)) / gap, also where the gap is next to nothing.
-        let between = if gap > 0.0 {
-            -(-gap * seconds).exp_m1() / gap
-        } else {
-            seconds
-        };
+        let between = if gap > 0.0 { -(-gap * seconds).exp_m1() / gap } else { seconds };
         (-service * seconds).exp()
             + self.waiting_share * service * (-slow * seconds).exp() * between
     }
@@ -104,12 +96,7 @@ struct Growing {
 
 impl Growing {
     fn new(arrivals_per_second: f64, service_seconds: f64) -> Self {
-        Self {
-            arrivals_per_second,
-            service_seconds,
-            servers: 0,
-            blocked_share: 1.0,
-        }
+        Self { arrivals_per_second, service_seconds, servers: 0, blocked_share: 1.0 }
     }
 
     fn one_more(&mut self) -> Option<Queue> {

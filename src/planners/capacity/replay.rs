@@ -49,11 +49,7 @@ impl WorkOf {
             (Self::Each(seconds), _) => Some(seconds),
             (Self::Recorded, RecordedWork::Seconds(seconds)) => Some(seconds),
             (
-                Self::Tokens {
-                    per_second,
-                    prompt_per_second,
-                    batch,
-                },
+                Self::Tokens { per_second, prompt_per_second, batch },
                 RecordedWork::Tokens { prompt, generated },
             ) => {
                 let prompt_per_second = prompt_per_second.unwrap_or(per_second);
@@ -86,10 +82,7 @@ impl Recording {
         let arrivals: Option<Vec<Arrival>> = requests.iter().map(arrival).collect();
         let arrivals = arrivals.ok_or(CapacityError::NoWork)?;
         let number = requests.len() as f64;
-        let seconds: f64 = arrivals
-            .iter()
-            .map(|recorded| recorded.service_seconds)
-            .sum();
+        let seconds: f64 = arrivals.iter().map(|recorded| recorded.service_seconds).sum();
         let tokens = |request: &RecordedRequest| match request.work {
             RecordedWork::Tokens { prompt, generated } => Some(prompt + generated),
             _ => None,
@@ -124,10 +117,7 @@ pub(super) struct Between {
 
 impl Between {
     /// Nothing is known.
-    pub(super) const ANY: Self = Self {
-        least: 1,
-        most: None,
-    };
+    pub(super) const ANY: Self = Self { least: 1, most: None };
 }
 
 /// A recording at another speed.
@@ -216,10 +206,7 @@ impl Replay<'_> {
 
     /// The percentile of the time on a GPU alone, in seconds.
     pub(super) fn floor_seconds(&self, objective: Objective) -> f64 {
-        let service = self
-            .arrivals()
-            .map(|arrival| arrival.service_seconds)
-            .collect();
+        let service = self.arrivals().map(|arrival| arrival.service_seconds).collect();
         self.nearest_rank(service, objective)
     }
 

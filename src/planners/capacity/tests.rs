@@ -5,10 +5,7 @@ use crate::savings::{Bound, RatioBasis};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, VecDeque};
 
-const ONE_ZONE: Zones = Zones {
-    count: 1,
-    survive: 0,
-};
+const ONE_ZONE: Zones = Zones { count: 1, survive: 0 };
 
 fn close(actual: f64, expected: f64, within: f64) {
     assert!((actual - expected).abs() <= within, "{actual} {expected}");
@@ -44,10 +41,7 @@ fn random(per_second: f64, gpu: Throughput) -> Load<'static> {
 }
 
 fn p(percentile: f64, seconds: f64) -> Option<Objective> {
-    Some(Objective {
-        seconds,
-        percentile,
-    })
+    Some(Objective { seconds, percentile })
 }
 
 fn seconds_each(pairs: &[(f64, f64)]) -> Vec<RecordedRequest> {
@@ -64,10 +58,7 @@ fn replayed(recording: &Recording, batch: u32, objective: Option<Objective>) -> 
         objective,
         ..random(
             recording.per_second,
-            Throughput {
-                batch,
-                service_seconds: recording.mean_service_seconds,
-            },
+            Throughput { batch, service_seconds: recording.mean_service_seconds },
         )
     }
 }
@@ -83,18 +74,12 @@ fn headroom_is_on_the_rate() {
     // 625 / 800.
     close(need.utilization_percent, 78.125, 1e-9);
     // A batch of 32 in 160 ms is 200 a second.
-    let gpu = Throughput {
-        batch: 32,
-        service_seconds: 0.16,
-    };
+    let gpu = Throughput { batch: 32, service_seconds: 0.16 };
     assert_eq!(random(500.0, gpu).need(1.0).expect("an answer").gpus, 3);
     // What doubles make of 0.3 / 0.1 and of 500 × 1.1 / 550 is 3 and 1 all the same.
     let exact = random(0.3, Throughput::of_rate(0.1, 1));
     assert_eq!(exact.need(1.0).expect("an answer").gpus, 3);
-    let tenth = Load {
-        headroom_percent: 10.0,
-        ..random(500.0, Throughput::of_rate(550.0, 1))
-    };
+    let tenth = Load { headroom_percent: 10.0, ..random(500.0, Throughput::of_rate(550.0, 1)) };
     assert_eq!(tenth.need(1.0).expect("an answer").gpus, 1);
 }
 
@@ -106,11 +91,7 @@ fn waits_follow_erlangs_formula() {
     assert_eq!(of(2), None, "it does not keep up");
     let three = of(3).expect("it keeps up");
     close(three.waiting_share(), 4.0 / 9.0, 1e-12);
-    close(
-        of(4).expect("it keeps up").waiting_share(),
-        4.0 / 23.0,
-        1e-12,
-    );
+    close(of(4).expect("it keeps up").waiting_share(), 4.0 / 23.0, 1e-12);
     // On three, θ = μ: e^(−3.5)(1 + 4/9 × 3.5). On four, θ = 2μ:
     // e^(−3.5) + 4/23 (e^(−3.5) − e^(−7)).
     let tail = |queue: Queue| queue.sojourn_tail(3.5, ServiceTimes::Exponential);
@@ -118,11 +99,7 @@ fn waits_follow_erlangs_formula() {
     close(tail(of(4).expect("it keeps up")), 0.035_290_514_110, 1e-9);
     // One server: the time is exponential with μ − λ.
     let queue = Queue::new(0.7, 1.0, 1).expect("it keeps up");
-    close(
-        queue.sojourn_tail(2.0, ServiceTimes::Exponential),
-        (-0.6_f64).exp(),
-        1e-12,
-    );
+    close(queue.sojourn_tail(2.0, ServiceTimes::Exponential), (-0.6_f64).exp(), 1e-12);
     // "30 calls an hour of 5 minutes: fewest servers so that 90% are not delayed" of the
     // Wolfram Language's page on ErlangC: 0.1304 wait on five, 0.0474 on six.
     let calls = |servers| Queue::new(30.0 / 3_600.0, 300.0, servers).expect("it keeps up");
@@ -136,10 +113,7 @@ fn waits_follow_erlangs_formula() {
 
 #[test]
 fn an_objective_takes_more_gpus_than_the_rate() {
-    let load = Load {
-        objective: p(95.0, 3.5),
-        ..random(2.0, Throughput::of_rate(1.0, 1))
-    };
+    let load = Load { objective: p(95.0, 3.5), ..random(2.0, Throughput::of_rate(1.0, 1)) };
     let need = load.need(1.0).expect("an answer");
     assert_eq!((need.gpus_by_rate, need.gpus), (2, 4));
     let latency = need.latency.expect("an objective");
@@ -151,13 +125,7 @@ fn an_objective_takes_more_gpus_than_the_rate() {
     // a second, and so four GPUs.
     let each = |batch| Load {
         objective: p(95.0, 3.2),
-        ..random(
-            10.0,
-            Throughput {
-                batch,
-                service_seconds: 1.0,
-            },
-        )
+        ..random(10.0, Throughput { batch, service_seconds: 1.0 })
     };
     let servers = each(1).need(1.0).expect("an answer").gpus;
     let gpus = each(4).need(1.0).expect("an answer").gpus;
@@ -165,10 +133,7 @@ fn an_objective_takes_more_gpus_than_the_rate() {
 
     // A tenth slower is as many as of a GPU whose requests take a tenth longer.
     let slower = load.need(1.1).expect("an answer");
-    let gpu = Throughput {
-        batch: 1,
-        service_seconds: 1.1,
-    };
+    let gpu = Throughput { batch: 1, service_seconds: 1.1 };
     let same = Load { gpu, ..load };
     assert_eq!(slower, same.need(1.0).expect("an answer"));
 }
@@ -183,11 +148,7 @@ fn simulated(per_second: f64, servers: usize, is_fixed: bool, limits: &[f64]) ->
     let mut now = 0.0;
     for _ in 0..REQUESTS {
         now += numbers.exponential(1.0 / per_second);
-        let service = if is_fixed {
-            1.0
-        } else {
-            numbers.exponential(1.0)
-        };
+        let service = if is_fixed { 1.0 } else { numbers.exponential(1.0) };
         let next = free.iter_mut().min_by(|one, other| one.total_cmp(other));
         let next = next.expect("a server");
         *next = next.max(now) + service;
@@ -207,11 +168,7 @@ fn the_formula_agrees_with_a_simulation() {
         let shares = simulated(per_second, servers as usize, false, &limits);
         for (share, limit) in shares.iter().zip(limits) {
             // The simulation differs by at most 0.0011 with these numbers.
-            close(
-                queue.sojourn_tail(limit, ServiceTimes::Exponential),
-                *share,
-                0.002,
-            );
+            close(queue.sojourn_tail(limit, ServiceTimes::Exponential), *share, 0.002);
         }
         // Requests that all take as long wait less than is assumed.
         let shares = simulated(per_second, servers as usize, true, &limits);
@@ -229,10 +186,7 @@ fn one_by_one(requests: &[(f64, f64)], servers: usize) -> Vec<f64> {
     let mut took = vec![0.0; requests.len()];
     let mut next = 0;
     while next < requests.len() || !working.is_empty() {
-        let end = working
-            .iter()
-            .copied()
-            .min_by(|one, other| one.0.total_cmp(&other.0));
+        let end = working.iter().copied().min_by(|one, other| one.0.total_cmp(&other.0));
         let arrival = requests.get(next).map(|request| request.0);
         let now = match (end, arrival) {
             (Some((end, done)), arrival) if arrival.is_none_or(|at| end <= at) => {
@@ -313,16 +267,10 @@ fn a_recording_is_replayed_at_another_rate() {
         Recording::new(&seconds_each(&requests), WorkOf::Recorded).expect("a recording");
     let load = replayed(&recording, 1, p(99.0, 1.0));
     assert_eq!(load.need(1.0).expect("an answer").gpus, 1);
-    let twice = Load {
-        per_second: 2.0,
-        ..load
-    };
+    let twice = Load { per_second: 2.0, ..load };
     assert_eq!(twice.need(1.0).expect("an answer").gpus, 2);
     // And with as much headroom.
-    let headroom = Load {
-        headroom_percent: 100.0,
-        ..load
-    };
+    let headroom = Load { headroom_percent: 100.0, ..load };
     assert_eq!(headroom.need(1.0).expect("an answer").gpus, 2);
 }
 
@@ -334,11 +282,7 @@ fn work_follows_from_tokens() {
     };
     let requests = [tokens(0.0, 800.0, 100.0), tokens(10.0, 400.0, 50.0)];
     let mean = |prompt_per_second, batch| {
-        let work = WorkOf::Tokens {
-            per_second: 50.0,
-            prompt_per_second,
-            batch,
-        };
+        let work = WorkOf::Tokens { per_second: 50.0, prompt_per_second, batch };
         Recording::new(&requests, work).expect("a recording")
     };
     // (900 + 450) / 50 / 2 = 13.5; (100/50 + 800/400 + 50/50 + 400/400) / 2 = 3.
@@ -362,14 +306,8 @@ fn zones_that_remain_hold_what_is_needed() {
     assert_eq!(fleet(5, 3, 0, 1), (2, 2, 6));
     // Nine over two zones are five each: two instances with four GPUs.
     assert_eq!(fleet(9, 3, 1, 4), (5, 2, 24));
-    let none = Zones {
-        count: 2,
-        survive: 2,
-    };
-    assert!(matches!(
-        none.check(),
-        Err(CapacityError::NoZoneLeft { .. })
-    ));
+    let none = Zones { count: 2, survive: 2 };
+    assert!(matches!(none.check(), Err(CapacityError::NoZoneLeft { .. })));
 }
 
 #[test]
@@ -391,16 +329,10 @@ fn questions_without_an_answer_say_why() {
     let gpu = Throughput::of_rate(10.0, 1);
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let answer = random(rate, gpu).need(1.0);
-        assert!(
-            matches!(answer, Err(CapacityError::NotAboveZero { .. })),
-            "{rate}: {answer:?}"
-        );
+        assert!(matches!(answer, Err(CapacityError::NotAboveZero { .. })), "{rate}: {answer:?}");
     }
     // A mean of 0.1 s is exceeded threefold by one of twenty: ln 20 = 2.9957.
-    let tight = Load {
-        objective: p(95.0, 0.25),
-        ..random(5.0, gpu)
-    };
+    let tight = Load { objective: p(95.0, 0.25), ..random(5.0, gpu) };
     let error = tight.need(1.0).expect_err("it cannot be met");
     let CapacityError::BelowFloor { floor_seconds, .. } = error else {
         panic!("{error}");
@@ -413,30 +345,19 @@ fn questions_without_an_answer_say_why() {
     );
     // Where all take 0.1 s, 0.5 e^(−5 × 0.15) = 23.6% are late on one, and
     // 0.1 e^(−15 × 0.15) = 1.1% on two.
-    let fixed = Load {
-        service_times: ServiceTimes::Fixed,
-        ..tight
-    };
+    let fixed = Load { service_times: ServiceTimes::Fixed, ..tight };
     assert_eq!(fixed.need(1.0).expect("an answer").gpus, 2);
     let many = random(1e9, gpu).need(1.0);
     assert!(matches!(many, Err(CapacityError::TooMany { .. })));
-    let most = Load {
-        objective: p(99.0, 1.0),
-        ..random(1e7, gpu)
-    };
+    let most = Load { objective: p(99.0, 1.0), ..random(1e7, gpu) };
     assert!(most.need(1.0).is_ok(), "the bound itself is evaluated");
 
     let recording = |pairs: &[(f64, f64)]| Recording::new(&seconds_each(pairs), WorkOf::Recorded);
     assert_eq!(recording(&[]), Err(CapacityError::NoRate));
     assert_eq!(recording(&[(1.0, 1.0)]), Err(CapacityError::NoRate));
-    assert_eq!(
-        recording(&[(1.0, 1.0), (1.0, 2.0)]),
-        Err(CapacityError::NoRate)
-    );
-    let unstated = [0.0, 1.0].map(|at_seconds| RecordedRequest {
-        at_seconds,
-        work: RecordedWork::Unstated,
-    });
+    assert_eq!(recording(&[(1.0, 1.0), (1.0, 2.0)]), Err(CapacityError::NoRate));
+    let unstated =
+        [0.0, 1.0].map(|at_seconds| RecordedRequest { at_seconds, work: RecordedWork::Unstated });
     let answer = Recording::new(&unstated, WorkOf::Recorded);
     assert_eq!(answer, Err(CapacityError::NoWork));
 }
@@ -511,10 +432,7 @@ fn types_cost_what_their_instances_cost() {
     let question = CapacityQuestion {
         is_target_stated: false,
         service: Service {
-            load: Load {
-                headroom_percent: 25.0,
-                ..random(500.0, Throughput::of_rate(200.0, 1))
-            },
+            load: Load { headroom_percent: 25.0, ..random(500.0, Throughput::of_rate(200.0, 1)) },
             zones: ONE_ZONE,
             mean_per_second: None,
             tokens_per_request: Some(400.0),
@@ -573,18 +491,12 @@ fn types_cost_what_their_instances_cost() {
     };
     // 4 × 1.006; × 730; 4.024 / 1.8 million an hour; / 400 tokens.
     assert_eq!(fits(0).ratio.basis, RatioBasis::SameGpu);
-    assert_eq!(
-        money(0),
-        text(["4.024", "$2,937.52", "2.235556", "0.005589"])
-    );
+    assert_eq!(money(0), text(["4.024", "$2,937.52", "2.235556", "0.005589"]));
     // An L4 has 300 of 600 GB/s: 100 a second, 625 / 100 = 6.25, seven of 0.8048.
     assert!(fits(1).is_derived());
     close(fits(1).per_gpu_per_second, 100.0, 1e-9);
     assert_eq!(fits(1).need.gpus, 7);
-    assert_eq!(
-        money(1),
-        text(["5.6336", "$4,112.53", "3.129778", "0.007824"])
-    );
+    assert_eq!(money(1), text(["5.6336", "$4,112.53", "3.129778", "0.007824"]));
     // Four A10G in one instance.
     assert_eq!((fits(2).fleet.instances, fits(2).fleet.gpus), (1, 4));
     assert_eq!(money(2).1, "$4,140.56");
@@ -592,9 +504,6 @@ fn types_cost_what_their_instances_cost() {
     assert_eq!(answer.candidates[3].fits, Err(Refusal::Vendor));
     assert_eq!(
         answer.candidates[4].fits,
-        Err(Refusal::Vram {
-            needed_mib: 18_000.0,
-            usable_mib: 15_360
-        })
+        Err(Refusal::Vram { needed_mib: 18_000.0, usable_mib: 15_360 })
     );
 }

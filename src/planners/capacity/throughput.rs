@@ -14,10 +14,7 @@ pub struct Throughput {
 impl Throughput {
     /// From requests a second of a GPU.
     pub fn of_rate(per_second: f64, batch: u32) -> Self {
-        Self {
-            batch,
-            service_seconds: f64::from(batch) / per_second,
-        }
+        Self { batch, service_seconds: f64::from(batch) / per_second }
     }
 
     /// Requests a second.
@@ -68,15 +65,9 @@ pub enum ThroughputBasis {
     /// A batch over its latency, as stated.
     Latency,
     /// Tokens of a request over tokens a second, as stated.
-    Tokens {
-        per_second: f64,
-        prompt_per_second: Option<f64>,
-    },
+    Tokens { per_second: f64, prompt_per_second: Option<f64> },
     /// Service times that were recorded.
     Recorded,
     /// Requests that were served at a measured utilization.
-    Utilization {
-        measured: Utilized,
-        served_per_second: f64,
-    },
+    Utilization { measured: Utilized, served_per_second: f64 },
 }

@@ -102,10 +102,7 @@ impl Types<'_> {
         let others = others.filter(|shape| shape.instance_type != *named);
         let mut candidates: Vec<Candidate> = std::iter::once(self.measured)
             .chain(others)
-            .map(|shape| Candidate {
-                shape: shape.clone(),
-                fits: self.fits(shape, &mut needs),
-            })
+            .map(|shape| Candidate { shape: shape.clone(), fits: self.fits(shape, &mut needs) })
             .collect();
         candidates.sort_by_cached_key(|candidate| {
             let fits = candidate.fits.as_ref().ok();
@@ -126,9 +123,7 @@ impl Types<'_> {
         }
         let measured = self.measured.architecture;
         if measured.is_some_and(|today| {
-            shape
-                .architecture
-                .is_some_and(|architecture| architecture != today)
+            shape.architecture.is_some_and(|architecture| architecture != today)
         }) {
             return Err(Refusal::Architecture);
         }
@@ -161,10 +156,7 @@ impl Types<'_> {
         if needed_mib <= usable_mib as f64 {
             return Ok(());
         }
-        Err(Refusal::Vram {
-            needed_mib,
-            usable_mib,
-        })
+        Err(Refusal::Vram { needed_mib, usable_mib })
     }
 }
 
@@ -187,12 +179,7 @@ impl Needs<'_, '_> {
             Some(need.gpus)
         };
         let within = Between {
-            least: self
-                .known
-                .range(..bits)
-                .rev()
-                .find_map(gpus_of)
-                .unwrap_or(1),
+            least: self.known.range(..bits).rev().find_map(gpus_of).unwrap_or(1),
             most: self.known.range(bits..).find_map(gpus_of),
         };
         let need = self.service.load.need_within(slowdown, within);
@@ -213,9 +200,7 @@ fn cost(quote: &PriceQuote, fleet: Fleet, service: &Service<'_>) -> FleetCost {
     let requests = service.mean_per_second.unwrap_or(service.load.per_second);
     FleetCost {
         hourly,
-        monthly: rate
-            .times_hours(instances * service.hours_per_month)
-            .rounded(),
+        monthly: rate.times_hours(instances * service.hours_per_month).rounded(),
         per_million_requests: per_million(requests),
         per_million_tokens: service
             .tokens_per_request

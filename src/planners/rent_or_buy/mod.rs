@@ -21,12 +21,7 @@ use rust_decimal::Decimal;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadOwn {
     #[error("{input} is {value}: expected a number from {least} to {most}")]
-    OutOfRange {
-        input: Input,
-        value: Decimal,
-        least: Decimal,
-        most: Decimal,
-    },
+    OutOfRange { input: Input, value: Decimal, least: Decimal, most: Decimal },
     #[error("the purchase price is {0}: expected an amount above zero")]
     Purchase(Decimal),
     #[error("the server has no GPU")]
@@ -98,28 +93,16 @@ impl RentOrBuy {
 pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> {
     check(&own)?;
     let least_gpus = least_gpus(&own, &rentals);
-    let mut priced: Vec<PricedRental> = rentals
-        .into_iter()
-        .map(|rental| price(&own, rental, least_gpus))
-        .collect();
+    let mut priced: Vec<PricedRental> =
+        rentals.into_iter().map(|rental| price(&own, rental, least_gpus)).collect();
     priced.sort_by_cached_key(|rental| {
-        let Rental {
-            provider,
-            region,
-            machine,
-            paying,
-            ..
-        } = &rental.rental;
+        let Rental { provider, region, machine, paying, .. } = &rental.rental;
         let place = (provider.clone(), region.clone(), machine.clone());
         (!rental.is_alike, rental.total.amount(), place, *paying)
     });
-    let of_asked = priced
-        .iter()
-        .enumerate()
-        .filter(|(_, rental)| rental.rental.is_asked);
-    let asked = of_asked
-        .min_by_key(|(_, rental)| rental.rental.paying)
-        .map_or(0, |(place, _)| place);
+    let of_asked = priced.iter().enumerate().filter(|(_, rental)| rental.rental.is_asked);
+    let asked =
+        of_asked.min_by_key(|(_, rental)| rental.rental.paying).map_or(0, |(place, _)| place);
     let (Some(reference), Some(cheapest)) = (priced.get(asked), priced.first()) else {
         return Err(BadOwn::NoRental);
     };
@@ -154,12 +137,7 @@ fn check(own: &Own) -> Result<(), BadOwn> {
         };
         let (least, most) = input.range();
         if value < least || value > most {
-            return Err(BadOwn::OutOfRange {
-                input,
-                value,
-                least,
-                most,
-            });
+            return Err(BadOwn::OutOfRange { input, value, least, most });
         }
     }
     Ok(())

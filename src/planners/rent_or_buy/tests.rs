@@ -42,10 +42,7 @@ fn rental(paying: Paying, per_gpu_hour: &str) -> Rental {
 
 /// On-demand and three years, 55.04 and 23.777295 per hour of eight GPUs.
 fn p5() -> Vec<Rental> {
-    vec![
-        rental(Paying::OnDemand, "6.88"),
-        rental(Paying::Reserved3yr, "2.972161875"),
-    ]
+    vec![rental(Paying::OnDemand, "6.88"), rental(Paying::Reserved3yr, "2.972161875")]
 }
 
 fn amount(money: Money) -> String {
@@ -58,11 +55,8 @@ fn the_worked_example_of_the_page() {
     // 270,000 × 1.05.
     assert_eq!(amount(answer.outlay), "$283,500.00");
     // 8 kW × 730 h × 1.54 × 0.0806 = 724.88; 8 h × 43.52 = 348.16; 1,500 for the rack.
-    let monthly: Vec<String> = answer
-        .parts
-        .iter()
-        .map(|part| part.monthly.round_dp(2).normalize().to_string())
-        .collect();
+    let monthly: Vec<String> =
+        answer.parts.iter().map(|part| part.monthly.round_dp(2).normalize().to_string()).collect();
     assert_eq!(monthly, ["0", "0", "724.88", "1500", "348.16", "0", "0"]);
     assert_eq!(amount(answer.monthly), "$2,573.04");
     // 283,500 + 48 × 2,573.04 - 27,000.
@@ -82,10 +76,7 @@ fn the_worked_example_of_the_page() {
     assert_eq!(cheapest.break_even_month, Some(20));
     // 730 × 48 × 80% × 8 = 224,256 GPU hours.
     let useful = |money: Option<Money>| money.map(|money| money.amount().round_dp(4).to_string());
-    assert_eq!(
-        useful(answer.per_useful_gpu_hour).as_deref(),
-        Some("1.6945")
-    );
+    assert_eq!(useful(answer.per_useful_gpu_hour).as_deref(), Some("1.6945"));
     assert_eq!(
         useful(asked.per_useful_gpu_hour).map(|text| text.trim_end_matches('0').to_owned()),
         Some("6.88".to_owned())
@@ -97,9 +88,7 @@ fn each_input_moves_the_month_as_worked_out_by_hand() {
     let answer = rent_or_buy(own(), p5()).expect("a server");
     let months = |input: Input| {
         let mut inputs = answer.sensitivity.iter();
-        inputs
-            .find(|row| row.input == input)
-            .map(|row| row.asked_months)
+        inputs.find(|row| row.input == input).map(|row| row.asked_months)
     };
     // 226,800 and 340,200 / 29,570.32 = 7.67 and 11.50.
     assert_eq!(months(Input::Purchase), Some([Some(8), Some(12)]));
@@ -109,11 +98,7 @@ fn each_input_moves_the_month_as_worked_out_by_hand() {
     for input in [Input::Watts, Input::Pue, Input::Residual, Input::Spares] {
         assert_eq!(months(input), Some([Some(10), Some(10)]), "{input}");
     }
-    assert_eq!(
-        months(Input::Capital),
-        None,
-        "what is zero cannot be turned"
-    );
+    assert_eq!(months(Input::Capital), None, "what is zero cannot be turned");
 }
 
 /// The balance of owning and renting, month by month, as a spreadsheet has it.
@@ -154,10 +139,7 @@ fn the_month_is_that_of_a_spreadsheet() {
         own.years = random.u8(1..=MOST_YEARS);
         let paying = [Paying::OnDemand, Paying::Reserved1yr][random.usize(0..2)];
         let price = Decimal::new(random.i64(1..=9_000_000), 6);
-        let rented = Rental {
-            per_gpu_hour: price,
-            ..rental(paying, "1")
-        };
+        let rented = Rental { per_gpu_hour: price, ..rental(paying, "1") };
         let answer = rent_or_buy(own.clone(), vec![rented]).expect("a server");
         let asked = answer.asked().expect("a rental");
         let rent = asked.monthly.amount();
@@ -173,10 +155,7 @@ fn the_month_is_that_of_a_spreadsheet() {
 
 #[test]
 fn what_is_never_used_never_pays_off() {
-    let idle = Own {
-        utilization_percent: Decimal::ZERO,
-        ..own()
-    };
+    let idle = Own { utilization_percent: Decimal::ZERO, ..own() };
     let answer = rent_or_buy(idle, vec![rental(Paying::OnDemand, "6.88")]).expect("a server");
     let asked = answer.asked().expect("a rental");
     assert_eq!(asked.break_even_month, None);
@@ -189,20 +168,11 @@ fn what_is_never_used_never_pays_off() {
 #[test]
 fn bad_servers_are_refused() {
     let refused = |own: Own| rent_or_buy(own, p5()).expect_err("refused").to_string();
-    let zero = Own {
-        purchase: Decimal::ZERO,
-        ..own()
-    };
+    let zero = Own { purchase: Decimal::ZERO, ..own() };
     assert!(refused(zero).starts_with("the purchase price is 0"));
-    let cold = Own {
-        pue: decimal("0.9"),
-        ..own()
-    };
+    let cold = Own { pue: decimal("0.9"), ..own() };
     assert_eq!(refused(cold), "PUE is 0.9: expected a number from 1 to 10");
-    let busy = Own {
-        utilization_percent: decimal("101"),
-        ..own()
-    };
+    let busy = Own { utilization_percent: decimal("101"), ..own() };
     assert!(refused(busy).starts_with("utilization is 101"));
     let long = Own { years: 16, ..own() };
     assert!(refused(long).starts_with("the term is 16 years"));
@@ -215,11 +185,7 @@ fn bad_servers_are_refused() {
 #[test]
 fn machines_are_rented_as_a_whole() {
     for (gpus, billed) in [(1, 8), (8, 8), (9, 16)] {
-        let server = Own {
-            gpus,
-            utilization_percent: Decimal::ONE_HUNDRED,
-            ..own()
-        };
+        let server = Own { gpus, utilization_percent: Decimal::ONE_HUNDRED, ..own() };
         let answer = rent_or_buy(server, p5()).expect("a server");
         let asked = answer.asked().expect("a rental");
         let expected = decimal("5022.40") * Decimal::from(billed);
@@ -252,11 +218,7 @@ fn several_small_machines_are_not_the_cheapest_server() {
         .collect();
     assert_eq!(
         order,
-        [
-            ("p5.48xlarge", true, 1),
-            ("p5.48xlarge", true, 1),
-            ("NVIDIA H100 SXM5", false, 8)
-        ]
+        [("p5.48xlarge", true, 1), ("p5.48xlarge", true, 1), ("NVIDIA H100 SXM5", false, 8)]
     );
     assert_eq!(amount(answer.rentals[2].total), "$334,141.44");
     let cheapest = answer.cheapest().expect("a rental");
@@ -266,17 +228,10 @@ fn several_small_machines_are_not_the_cheapest_server() {
         inputs.map(|row| row.cheapest_months).collect()
     };
     let without = rent_or_buy(own(), p5()).expect("a server");
-    assert_eq!(
-        against(&answer),
-        against(&without),
-        "of the p5.48xlarge too"
-    );
+    assert_eq!(against(&answer), against(&without), "of the p5.48xlarge too");
     // A server with one GPU is like a machine with one.
     let small = Own { gpus: 1, ..own() };
     let answer = rent_or_buy(small, rentals).expect("a server");
     assert!(answer.rentals.iter().all(|rental| rental.is_alike));
-    assert_eq!(
-        answer.cheapest().map(|rental| &rental.rental),
-        Some(&single)
-    );
+    assert_eq!(answer.cheapest().map(|rental| &rental.rental), Some(&single));
 }

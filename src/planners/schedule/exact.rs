@@ -23,13 +23,7 @@ pub(super) fn best(
             ways.map(|way| way.total()).min().unwrap_or_default()
         })
         .collect();
-    let mut search = Search {
-        request,
-        options,
-        cheapest,
-        best: known.clone(),
-        trials: 0,
-    };
+    let mut search = Search { request, options, cheapest, best: known.clone(), trials: 0 };
     search.go_on(&left, &mut Vec::new());
     let is_whole = search.trials < MOST_TRIALS;
     (search.best, is_whole)
@@ -49,9 +43,7 @@ impl Search<'_> {
         let jobs = &self.request.jobs;
         let is_placed = |index: &usize| placed.iter().any(|placement| placement.job == *index);
         let open: Vec<usize> = (0..jobs.len()).filter(|index| !is_placed(index)).collect();
-        let so_far = JobPlan {
-            placements: placed.clone(),
-        };
+        let so_far = JobPlan { placements: placed.clone() };
         let (late, cost, makespan) = so_far.rank(jobs);
         let least: Decimal = open.iter().map(|index| self.cheapest[*index]).sum();
         if (late, cost + least, makespan) >= self.best.rank(jobs) {

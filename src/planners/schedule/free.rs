@@ -21,11 +21,7 @@ struct Block {
 
 impl Block {
     fn of(steps: &[(i64, u32)]) -> Self {
-        let mut block = Self {
-            steps: steps.to_vec(),
-            least: 0,
-            most: 0,
-        };
+        let mut block = Self { steps: steps.to_vec(), least: 0, most: 0 };
         block.count();
         block
     }
@@ -54,9 +50,7 @@ pub struct FreeGpus {
 
 impl FreeGpus {
     pub fn always(gpus: u32) -> Self {
-        Self {
-            blocks: vec![Block::of(&[(i64::MIN, gpus)])],
-        }
+        Self { blocks: vec![Block::of(&[(i64::MIN, gpus)])] }
     }
 
     /// So many in spans that do not overlap, and none between them.
@@ -67,16 +61,12 @@ impl FreeGpus {
             steps.entry(*to).or_insert(0);
         }
         let steps: Vec<(i64, u32)> = steps.into_iter().collect();
-        Self {
-            blocks: steps.chunks(BLOCK_STEPS).map(Block::of).collect(),
-        }
+        Self { blocks: steps.chunks(BLOCK_STEPS).map(Block::of).collect() }
     }
 
     /// The step that a second is in.
     fn place(&self, second: i64) -> Place {
-        let blocks = self
-            .blocks
-            .partition_point(|block| block.starts_at() <= second);
+        let blocks = self.blocks.partition_point(|block| block.starts_at() <= second);
         let block = blocks.saturating_sub(1);
         let steps = &self.blocks[block].steps;
         let before = steps.partition_point(|(at, _)| *at <= second);
@@ -90,11 +80,7 @@ impl FreeGpus {
     /// The first step from one on that has so many GPUs, or that does not.
     fn next(&self, (block, step): Place, gpus: u32, has_them: bool) -> Option<Place> {
         let has_none = |candidate: &Block| {
-            if has_them {
-                candidate.most < gpus
-            } else {
-                candidate.least >= gpus
-            }
+            if has_them { candidate.most < gpus } else { candidate.least >= gpus }
         };
         let rest = self.blocks.iter().enumerate().skip(block);
         let mut rest = rest.filter(|(_, candidate)| !has_none(candidate));
@@ -137,11 +123,7 @@ impl FreeGpus {
         let mut left = work_seconds;
         let mut pieces = Vec::new();
         for (from, to) in self.spans(second, gpus) {
-            let lost = if pieces.is_empty() {
-                0
-            } else {
-                restart_seconds
-            };
+            let lost = if pieces.is_empty() { 0 } else { restart_seconds };
             let useful = to.saturating_sub(from).saturating_sub(lost);
             if useful <= 0 {
                 continue;
@@ -215,10 +197,7 @@ mod tests {
         let free = FreeGpus::within(1, &[(0, 100), (200, 205), (300, 400)]);
         assert_eq!(free.pieces(0, 100, 10, 1), Some(vec![(0, 100)]));
         // 5 seconds are less than a restart.
-        assert_eq!(
-            free.pieces(50, 60, 10, 1),
-            Some(vec![(50, 100), (300, 320)])
-        );
+        assert_eq!(free.pieces(50, 60, 10, 1), Some(vec![(50, 100), (300, 320)]));
         assert_eq!(free.pieces(50, 53, 0, 1), Some(vec![(50, 100), (200, 203)]));
         assert_eq!(free.pieces(0, 191, 10, 1), None);
         assert_eq!(free.pieces(0, 190, 10, 1), Some(vec![(0, 100), (300, 400)]));

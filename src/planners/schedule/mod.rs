@@ -43,21 +43,14 @@ pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, ScheduleEr
         return Err(ScheduleError::NoJobs);
     }
     if request.jobs.len() > MOST_JOBS {
-        return Err(ScheduleError::TooMany {
-            jobs: request.jobs.len(),
-        });
+        return Err(ScheduleError::TooMany { jobs: request.jobs.len() });
     }
     let options = Options::of(&request)?;
     let planned = plan::by_deadline(&request, &options);
     let first_come = plan::first_come(&request, &options)?;
     let best =
         (request.jobs.len() <= MOST_EXACT_JOBS).then(|| exact::best(&request, &options, &planned));
-    Ok(JobSchedule {
-        request,
-        planned,
-        first_come,
-        best,
-    })
+    Ok(JobSchedule { request, planned, first_come, best })
 }
 
 #[cfg(test)]

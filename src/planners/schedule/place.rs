@@ -73,12 +73,7 @@ impl Options {
             let most = request.most_gpus.unwrap_or(u32::MAX);
             own.retain(|renting| renting.gpus <= most);
             own.sort_by_key(|renting| {
-                (
-                    renting.total(),
-                    renting.seconds,
-                    renting.gpus,
-                    renting.rental,
-                )
+                (renting.total(), renting.seconds, renting.gpus, renting.rental)
             });
             rentings.push(own);
         }
@@ -109,11 +104,9 @@ fn check_rentings(
         return Err(ScheduleError::no_machine(request, job));
     };
     match request.most_gpus {
-        Some(most) if least > most => Err(ScheduleError::AboveLimit {
-            job: job.name.clone(),
-            gpus: least,
-            most,
-        }),
+        Some(most) if least > most => {
+            Err(ScheduleError::AboveLimit { job: job.name.clone(), gpus: least, most })
+        }
         _ => Ok(()),
     }
 }
@@ -124,11 +117,7 @@ fn shortlist_of(request: &ScheduleRequest, (need, gpus): (usize, u32)) -> Shortl
     let largest = rentals.iter().map(|rental| rental.gpus).max().unwrap_or(0);
     // By region and offer: price of all machines, their GPUs, the rental, their number.
     let mut best: BTreeMap<(&str, bool), (Decimal, u32, usize, u32)> = BTreeMap::new();
-    for (index, rental) in rentals
-        .iter()
-        .enumerate()
-        .filter(|(_, rental)| rental.gpus > 0)
-    {
+    for (index, rental) in rentals.iter().enumerate().filter(|(_, rental)| rental.gpus > 0) {
         if rental.gpus < gpus.min(largest) {
             continue;
         }
@@ -141,8 +130,7 @@ fn shortlist_of(request: &ScheduleRequest, (need, gpus): (usize, u32)) -> Shortl
         *known = (*known).min(offer);
     }
     let best = best.into_values();
-    best.map(|(_, _, index, machines)| (index, machines))
-        .collect()
+    best.map(|(_, _, index, machines)| (index, machines)).collect()
 }
 
 fn renting(request: &ScheduleRequest, job: &Job, rental: usize, machines: u32) -> Option<Renting> {
@@ -185,11 +173,8 @@ fn spot(
         return None;
     }
     let saving = request.checkpointing.saving_share(interval);
-    let spot = Spot {
-        band: rental.band,
-        overhead_percent: overhead * 100.0,
-        seconds: seconds as i64,
-    };
+    let spot =
+        Spot { band: rental.band, overhead_percent: overhead * 100.0, seconds: seconds as i64 };
     let risk = SpotRisk {
         per_second: rate.per_hour / HOUR_SECONDS as f64,
         interval_seconds: interval.as_secs_f64(),
@@ -201,13 +186,6 @@ fn spot(
 
 /// What moving its data into a region costs.
 pub(super) fn transfer(request: &ScheduleRequest, job: &Job, region: &str) -> Decimal {
-    let is_elsewhere = job
-        .data_region
-        .as_deref()
-        .is_some_and(|data| data != region);
-    if is_elsewhere {
-        job.data_gb * request.transfer_per_gb
-    } else {
-        Decimal::ZERO
-    }
+    let is_elsewhere = job.data_region.as_deref().is_some_and(|data| data != region);
+    if is_elsewhere { job.data_gb * request.transfer_per_gb } else { Decimal::ZERO }
 }

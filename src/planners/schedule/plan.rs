@@ -18,11 +18,7 @@ pub enum Where {
     /// In idle hours of a host.
     Host(usize),
     /// On rented machines: which rental of its need, and how many.
-    Rental {
-        rental: usize,
-        machines: u32,
-        spot: Option<Spot>,
-    },
+    Rental { rental: usize, machines: u32, spot: Option<Spot> },
 }
 
 /// One job in a plan.
@@ -76,10 +72,7 @@ impl JobPlan {
     }
 
     pub fn transfer(&self) -> Decimal {
-        self.placements
-            .iter()
-            .map(|placement| placement.transfer)
-            .sum()
+        self.placements.iter().map(|placement| placement.transfer).sum()
     }
 
     /// Compute and transfer.
@@ -89,18 +82,12 @@ impl JobPlan {
 
     /// Jobs that end after their deadline, or are too likely to.
     pub fn late(&self) -> usize {
-        self.placements
-            .iter()
-            .filter(|placement| placement.is_late)
-            .count()
+        self.placements.iter().filter(|placement| placement.is_late).count()
     }
 
     /// The highest probability of a job that interruptions make it miss its deadline, 0–1.
     pub fn most_likely_miss(&self) -> Option<f64> {
-        let known = self
-            .placements
-            .iter()
-            .filter_map(|placement| placement.miss);
+        let known = self.placements.iter().filter_map(|placement| placement.miss);
         known.reduce(f64::max)
     }
 
@@ -202,9 +189,7 @@ impl Left {
                     self.hosts[host].take(*span, job.gpus);
                 }
             }
-            Where::Rental {
-                rental, machines, ..
-            } => {
+            Where::Rental { rental, machines, .. } => {
                 let gpus = request.needs[job.need].rentals[rental].gpus;
                 if let Some(free) = &mut self.rented {
                     for span in &placement.spans {
@@ -229,14 +214,12 @@ impl Left {
         let mut starts: BTreeMap<(u32, i64), Option<i64>> = BTreeMap::new();
         let rentings = options.rentings[index].iter();
         let rented = rentings.filter_map(|renting| {
-            let start = starts
-                .entry((renting.gpus, renting.seconds))
-                .or_insert_with(|| {
-                    let free = self.rented.as_ref();
-                    free.map_or(Some(job.release), |free| {
-                        free.earliest(job.release, renting.seconds, renting.gpus)
-                    })
-                });
+            let start = starts.entry((renting.gpus, renting.seconds)).or_insert_with(|| {
+                let free = self.rented.as_ref();
+                free.map_or(Some(job.release), |free| {
+                    free.earliest(job.release, renting.seconds, renting.gpus)
+                })
+            });
             let start = (*start)?;
             self.rented((index, job), renting, start)
         });

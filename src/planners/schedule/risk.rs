@@ -83,13 +83,7 @@ fn uniforms_exceed(number: u32, sum: f64) -> f64 {
 fn normal_tail(deviations: f64) -> f64 {
     let z = deviations.abs();
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
-    let factors = [
-        1.330_274_429,
-        -1.821_255_978,
-        1.781_477_937,
-        -0.356_563_782,
-        0.319_381_530,
-    ];
+    let factors = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_530];
     let sum = factors.iter().fold(0.0, |sum, factor| (sum + factor) * t);
     let tail = (-z * z / 2.0).exp() / (2.0 * PI).sqrt() * sum;
     if deviations < 0.0 { 1.0 - tail } else { tail }
@@ -100,10 +94,7 @@ mod tests {
     use super::*;
 
     fn near(actual: f64, expected: f64, within: f64) {
-        assert!(
-            (actual - expected).abs() <= within,
-            "{actual}, expected {expected}"
-        );
+        assert!((actual - expected).abs() <= within, "{actual}, expected {expected}");
     }
 
     /// A job of so many hours with one interruption a day, checkpoints of 60 s every 3,220 s
@@ -148,11 +139,7 @@ mod tests {
         assert_eq!(risk.takes_longer_than(749.0), 1.0);
         // Where a restart takes more than what is left, any interruption is too much.
         let risk = of_hours(0.0);
-        near(
-            risk.takes_longer_than(299.0),
-            1.0 - (-299.0_f64 / 86_400.0).exp(),
-            1e-9,
-        );
+        near(risk.takes_longer_than(299.0), 1.0 - (-299.0_f64 / 86_400.0).exp(), 1e-9);
     }
 
     /// The job step by step: interruptions at random, also during restarts, and work that
@@ -183,14 +170,9 @@ mod tests {
     /// 10:26 and 11 h of ten hours of work are missed in 29% and 10% of the runs.
     #[test]
     fn a_simulation_agrees() {
-        for (hours, deadline) in [
-            (10.0, 10.433),
-            (10.0, 11.0),
-            (10.0, 11.5),
-            (10.0, 12.0),
-            (2.0, 2.5),
-            (100.0, 105.0),
-        ] {
+        for (hours, deadline) in
+            [(10.0, 10.433), (10.0, 11.0), (10.0, 11.5), (10.0, 12.0), (2.0, 2.5), (100.0, 105.0)]
+        {
             let expected = simulated(hours, deadline, 40_000);
             let computed = of_hours(hours).takes_longer_than(deadline * 3_600.0);
             // A little too much rather than too little.

@@ -34,10 +34,7 @@ fn job(name: &str, gpus: u32, hours: i64, deadline: Option<i64>) -> Job {
 }
 
 fn host(gpus: u32, spans: &[Span]) -> Host {
-    let spans: Vec<Span> = spans
-        .iter()
-        .map(|(from, to)| (from * HOUR, to * HOUR))
-        .collect();
+    let spans: Vec<Span> = spans.iter().map(|(from, to)| (from * HOUR, to * HOUR)).collect();
     Host {
         id: "i-1".to_owned(),
         instance_type: "z1.1".to_owned(),
@@ -85,16 +82,10 @@ fn a_worked_example() {
     let [sweep, fit, test] = answer.planned.placements.as_slice() else {
         panic!("{answer:?}");
     };
-    assert_eq!(
-        (fit.place, fit.spans.as_slice()),
-        (Where::Host(0), &[(0, 4 * HOUR)][..])
-    );
+    assert_eq!((fit.place, fit.spans.as_slice()), (Where::Host(0), &[(0, 4 * HOUR)][..]));
     assert!(matches!(test.place, Where::Rental { machines: 1, .. }));
     assert_eq!((test.start(), test.end()), (0, 4 * HOUR));
-    assert_eq!(
-        sweep.spans,
-        [(4 * HOUR, 6 * HOUR), (24 * HOUR, 25 * HOUR + 300)]
-    );
+    assert_eq!(sweep.spans, [(4 * HOUR, 6 * HOUR), (24 * HOUR, 25 * HOUR + 300)]);
     assert_eq!(answer.planned.cost(), dollars("4"));
     assert_eq!(answer.first_come.cost(), dollars("11"));
     assert_eq!((answer.planned.late(), answer.first_come.late()), (0, 0));
@@ -123,12 +114,7 @@ fn every_order_beats_the_list_where_it_is_short_sighted() {
 /// $6.80; with 200 GB it would be $8.80, so the job stays.
 #[test]
 fn data_that_leaves_its_region_is_paid_for() {
-    let rentals = || {
-        vec![
-            rental(HOME, 1, 100, false),
-            rental("us-west-2", 1, 60, false),
-        ]
-    };
+    let rentals = || vec![rental(HOME, 1, 100, false), rental("us-west-2", 1, 60, false)];
     for (gb, cost, transfer) in [(100, "6.8", "2"), (200, "8", "0")] {
         let mut train = job("train", 1, 8, None);
         train.data_region = Some(HOME.to_owned());
@@ -186,20 +172,14 @@ fn a_job_takes_one_machine_unless_none_is_large_enough() {
 
 #[test]
 fn the_limit_makes_jobs_wait() {
-    let jobs = vec![
-        job("a", 1, 4, None),
-        job("b", 2, 2, None),
-        job("c", 1, 3, Some(3)),
-    ];
+    let jobs = vec![job("a", 1, 4, None), job("b", 2, 2, None), job("c", 1, 3, Some(3))];
     let mut asked = request(jobs, vec![rental(HOME, 1, 100, false)], Vec::new());
     asked.most_gpus = Some(2);
     let answer = schedule_jobs(asked.clone()).expect("a plan");
     // c from 0, a from 0, b from 4.
     let starts = |plan: &JobPlan| {
         let placements = plan.placements.iter();
-        placements
-            .map(|placement| placement.start() / HOUR)
-            .collect::<Vec<_>>()
+        placements.map(|placement| placement.start() / HOUR).collect::<Vec<_>>()
     };
     assert_eq!(starts(&answer.planned), [0, 4, 0]);
     // a from 0, b from 4, c after b.
@@ -207,14 +187,7 @@ fn the_limit_makes_jobs_wait() {
     assert_eq!(answer.first_come.late(), 1);
     asked.most_gpus = Some(1);
     let refused = schedule_jobs(asked).expect_err("b takes two");
-    assert!(matches!(
-        refused,
-        ScheduleError::AboveLimit {
-            gpus: 2,
-            most: 1,
-            ..
-        }
-    ));
+    assert!(matches!(refused, ScheduleError::AboveLimit { gpus: 2, most: 1, .. }));
 }
 
 #[test]
@@ -223,32 +196,18 @@ fn what_cannot_be_is_refused() {
     let of =
         |jobs: Vec<Job>, rentals: Vec<Rental>| schedule_jobs(request(jobs, rentals, Vec::new()));
     let late = of(vec![job("fit", 1, 5, Some(4))], rentals()).expect_err("5 h by 4");
-    let ScheduleError::AfterDeadline {
-        job: name, nearest, ..
-    } = &late
-    else {
+    let ScheduleError::AfterDeadline { job: name, nearest, .. } = &late else {
         panic!("{late}");
     };
-    assert_eq!(
-        (name.as_str(), nearest.map(|at| at.as_second())),
-        ("fit", Some(5 * HOUR))
-    );
+    assert_eq!((name.as_str(), nearest.map(|at| at.as_second())), ("fit", Some(5 * HOUR)));
     let nowhere = of(vec![job("fit", 1, 5, None)], Vec::new()).expect_err("no machine");
-    assert!(
-        matches!(nowhere, ScheduleError::NoMachine { .. }),
-        "{nowhere}"
-    );
+    assert!(matches!(nowhere, ScheduleError::NoMachine { .. }), "{nowhere}");
     // Spot alone is not enough: what is interrupted for too long has nowhere to go.
     let spot = vec![rental(HOME, 1, 40, true)];
     assert!(of(vec![job("fit", 1, 5, None)], spot).is_err());
     assert_eq!(of(Vec::new(), rentals()), Err(ScheduleError::NoJobs));
     let many = vec![job("fit", 1, 1, None); MOST_JOBS + 1];
-    assert_eq!(
-        of(many, rentals()),
-        Err(ScheduleError::TooMany {
-            jobs: MOST_JOBS + 1
-        })
-    );
+    assert_eq!(of(many, rentals()), Err(ScheduleError::TooMany { jobs: MOST_JOBS + 1 }));
 }
 
 /// Every start at a whole hour on the host and on rented machines, checked hour by hour:
@@ -291,24 +250,16 @@ impl BruteForce<'_> {
             let late = usize::from(job.deadline.is_some_and(|at| (end as i64) * HOUR > at));
             let is_free = (start..end).all(|hour| self.host[hour] + gpus <= self.idle[hour]);
             if is_free {
-                self.host[start..end]
-                    .iter_mut()
-                    .for_each(|used| *used += gpus);
+                self.host[start..end].iter_mut().for_each(|used| *used += gpus);
                 self.place(index + 1, (so_far.0 + late, so_far.1));
-                self.host[start..end]
-                    .iter_mut()
-                    .for_each(|used| *used -= gpus);
+                self.host[start..end].iter_mut().for_each(|used| *used -= gpus);
             }
             let most = self.request.most_gpus.expect("a limit");
             if (start..end).all(|hour| self.rented[hour] + gpus <= most) {
                 let cost = length as i64 * i64::from(gpus);
-                self.rented[start..end]
-                    .iter_mut()
-                    .for_each(|used| *used += gpus);
+                self.rented[start..end].iter_mut().for_each(|used| *used += gpus);
                 self.place(index + 1, (so_far.0 + late, so_far.1 + cost));
-                self.rented[start..end]
-                    .iter_mut()
-                    .for_each(|used| *used -= gpus);
+                self.rented[start..end].iter_mut().for_each(|used| *used -= gpus);
             }
         }
     }
@@ -329,9 +280,8 @@ fn no_order_is_better_than_brute_force_finds() {
                 job
             })
             .collect();
-        let idle: Vec<u32> = (0..LAST_HOUR)
-            .map(|hour| if hour < 12 && hour % 6 < 4 { 2 } else { 0 })
-            .collect();
+        let idle: Vec<u32> =
+            (0..LAST_HOUR).map(|hour| if hour < 12 && hour % 6 < 4 { 2 } else { 0 }).collect();
         let hosts = vec![host(2, &[(0, 4), (6, 10)])];
         let mut asked = request(jobs, vec![rental(HOME, 1, 100, false)], hosts);
         asked.most_gpus = Some(2);

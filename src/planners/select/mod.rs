@@ -193,10 +193,7 @@ impl Selection {
                 Some(last) if last.nearest.reason.name() == refused.reason.name() => {
                     last.count += 1
                 }
-                _ => reasons.push(ReasonCount {
-                    count: 1,
-                    nearest: refused,
-                }),
+                _ => reasons.push(ReasonCount { count: 1, nearest: refused }),
             }
         }
         reasons
@@ -215,10 +212,7 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
                     evaluation.map(|evaluation| wanted.selected(offer.clone(), evaluation)),
                 );
             }
-            Err(reason) => refused.push(RefusedType {
-                offered: offer,
-                reason,
-            }),
+            Err(reason) => refused.push(RefusedType { offered: offer, reason }),
         }
     }
     fits.sort_by(|left, right| {
@@ -226,23 +220,12 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
             let (rate, dtype) = (selected.rate, selected.dtype());
             let mut dtypes = wanted.models.iter().map(|served| Some(served.dtype));
             let preferred = dtypes.position(|candidate| candidate == dtype);
-            (
-                !selected.is_checked(),
-                preferred,
-                rate.currency(),
-                rate.amount(),
-            )
+            (!selected.is_checked(), preferred, rate.currency(), rate.amount())
         };
-        key(left)
-            .cmp(&key(right))
-            .then_with(|| left.offered.place().cmp(&right.offered.place()))
+        key(left).cmp(&key(right)).then_with(|| left.offered.place().cmp(&right.offered.place()))
     });
     refused.sort_by(nearer);
-    Selection {
-        wanted,
-        fits,
-        refused,
-    }
+    Selection { wanted, fits, refused }
 }
 
 fn nearer(left: &RefusedType, right: &RefusedType) -> Ordering {
@@ -317,11 +300,7 @@ impl Wanted {
         }
         let (paying, rate) = self.pay(offered)?;
         self.ask_budget(paying, rate)?;
-        Ok(TypeEvaluation {
-            paying,
-            rate,
-            layout,
-        })
+        Ok(TypeEvaluation { paying, rate, layout })
     }
 
     /// Asks whether the vCPUs and the memory of the host do the whole work.
@@ -335,20 +314,12 @@ impl Wanted {
     }
 
     fn ask_accelerator(&self, offered: &OfferedType) -> Result<(), Refusal> {
-        let vendor = offered
-            .shape
-            .gpu
-            .as_ref()
-            .and_then(|gpu| gpu.model.vendor());
+        let vendor = offered.shape.gpu.as_ref().and_then(|gpu| gpu.model.vendor());
         let is_cuda = offered.shape.accelerator == AcceleratorKind::Gpu && vendor == Some("NVIDIA");
         if !is_cuda && !self.names_accelerator {
             return Err(Refusal::Accelerator);
         }
-        if offered.is_asked {
-            Ok(())
-        } else {
-            Err(Refusal::OtherGpu)
-        }
+        if offered.is_asked { Ok(()) } else { Err(Refusal::OtherGpu) }
     }
 
     fn ask_architecture(&self, shape: &InstanceShape) -> Result<(), Refusal> {
@@ -356,9 +327,7 @@ impl Wanted {
             (None, _) => Ok(()),
             (Some(wanted), Some(there)) if wanted == there => Ok(()),
             (Some(_), Some(_)) => Err(Refusal::Architecture),
-            (Some(_), None) => Err(Refusal::Unknown {
-                fact: "the CPU architecture",
-            }),
+            (Some(_), None) => Err(Refusal::Unknown { fact: "the CPU architecture" }),
         }
     }
 
@@ -368,18 +337,12 @@ impl Wanted {
         served: Option<&ServedModel>,
     ) -> Result<Option<Layout>, Refusal> {
         let unknown = |fact: &'static str| Refusal::Unknown { fact };
-        let gpu = shape
-            .gpu
-            .as_ref()
-            .ok_or(unknown("the number of accelerators"))?;
+        let gpu = shape.gpu.as_ref().ok_or(unknown("the number of accelerators"))?;
         // A part of a GPU does part of its work.
         if let Some(needed) = self.gpus
             && gpu.share.count() < needed.count()
         {
-            return Err(Refusal::Gpus {
-                needed,
-                there: gpu.share,
-            });
+            return Err(Refusal::Gpus { needed, there: gpu.share });
         }
         if self.vram_mib.is_some() || self.vram_total_mib.is_some() {
             self.ask_vram(gpu)?;
@@ -398,43 +361,34 @@ impl Wanted {
     }
 
     fn ask_vram(&self, gpu: &GpuOffer) -> Result<(), Refusal> {
-        let each_mib = reported_vram_mib(gpu).ok_or(Refusal::Unknown {
-            fact: "driver-reported memory",
-        })?;
+        let each_mib =
+            reported_vram_mib(gpu).ok_or(Refusal::Unknown { fact: "driver-reported memory" })?;
         if let Some(needed_mib) = self.vram_mib
             && (each_mib as f64) < needed_mib
         {
-            return Err(Refusal::Vram {
-                needed_mib,
-                usable_mib: each_mib,
-            });
+            return Err(Refusal::Vram { needed_mib, usable_mib: each_mib });
         }
         let usable_mib = each_mib * u64::from(gpu.share.visible_devices());
         match self.vram_total_mib {
-            Some(needed_mib) if (usable_mib as f64) < needed_mib => Err(Refusal::VramTotal {
-                needed_mib,
-                usable_mib,
-            }),
+            Some(needed_mib) if (usable_mib as f64) < needed_mib => {
+                Err(Refusal::VramTotal { needed_mib, usable_mib })
+            }
             _ => Ok(()),
         }
     }
 
     fn ask_memory(shape: &InstanceShape, needed_mib: Option<f64>) -> Result<(), Refusal> {
         match needed_mib {
-            Some(needed_mib) if (shape.memory_mib as f64) < needed_mib => Err(Refusal::Memory {
-                needed_mib,
-                there_mib: shape.memory_mib,
-            }),
+            Some(needed_mib) if (shape.memory_mib as f64) < needed_mib => {
+                Err(Refusal::Memory { needed_mib, there_mib: shape.memory_mib })
+            }
             _ => Ok(()),
         }
     }
 
     fn ask_vcpu(shape: &InstanceShape, needed: f64) -> Result<(), Refusal> {
         if f64::from(shape.vcpu) < needed {
-            return Err(Refusal::Vcpu {
-                needed,
-                there: shape.vcpu,
-            });
+            return Err(Refusal::Vcpu { needed, there: shape.vcpu });
         }
         Ok(())
     }
@@ -443,9 +397,7 @@ impl Wanted {
         match family(shape.family()).and_then(|facts| facts.launchable) {
             Some(true) => Ok(()),
             Some(false) => Err(Refusal::NotLaunchable),
-            None => Err(Refusal::Unknown {
-                fact: "launch availability",
-            }),
+            None => Err(Refusal::Unknown { fact: "launch availability" }),
         }
     }
 
@@ -490,11 +442,7 @@ impl Wanted {
 
     /// Hours that a month bills.
     pub fn billed_hours(&self, paying: Paying) -> Decimal {
-        if paying.is_committed() {
-            self.hours_of_month
-        } else {
-            self.hours
-        }
+        if paying.is_committed() { self.hours_of_month } else { self.hours }
     }
 
     fn monthly(&self, paying: Paying, rate: HourlyRate) -> Money {
@@ -502,11 +450,7 @@ impl Wanted {
     }
 
     fn selected(&self, offered: OfferedType, evaluation: TypeEvaluation) -> SelectedType {
-        let TypeEvaluation {
-            paying,
-            rate,
-            layout,
-        } = evaluation;
+        let TypeEvaluation { paying, rate, layout } = evaluation;
         let monthly = self.monthly(paying, rate);
         let today = self.today.as_ref();
         let today = today.filter(|today| self.models.is_empty() && !today.is_committed);
@@ -543,10 +487,7 @@ fn held_by(shape: &InstanceShape, served: &ServedModel) -> Result<Layout, Refusa
         reason => Refusal::Model {
             params: served.model.params,
             dtype: served.dtype,
-            gpus: shape
-                .gpu
-                .as_ref()
-                .map_or(0, |gpu| gpu.share.visible_devices()),
+            gpus: shape.gpu.as_ref().map_or(0, |gpu| gpu.share.visible_devices()),
             reason,
         },
     })

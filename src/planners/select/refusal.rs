@@ -124,28 +124,14 @@ impl Refusal {
         Some(match self {
             // What would hold it, were its GPUs linked, has all the memory.
             Self::Model {
-                reason:
-                    ServingRefusal::Memory {
-                        needed_mib,
-                        usable_mib,
-                        gpus,
-                        ..
-                    },
+                reason: ServingRefusal::Memory { needed_mib, usable_mib, gpus, .. },
                 ..
             } => (needed_mib - *usable_mib as f64) * f64::from(*gpus),
             Self::Gpus { needed, there } => (needed.count() - there.count()).to_f64()?,
-            Self::Vram {
-                needed_mib,
-                usable_mib,
+            Self::Vram { needed_mib, usable_mib } | Self::VramTotal { needed_mib, usable_mib } => {
+                needed_mib - *usable_mib as f64
             }
-            | Self::VramTotal {
-                needed_mib,
-                usable_mib,
-            } => needed_mib - *usable_mib as f64,
-            Self::Memory {
-                needed_mib,
-                there_mib,
-            } => needed_mib - *there_mib as f64,
+            Self::Memory { needed_mib, there_mib } => needed_mib - *there_mib as f64,
             Self::Vcpu { needed, there } => needed - f64::from(*there),
             Self::OverHourly { over } | Self::OverMonthly { over } => over.amount().to_f64()?,
             _ => return None,
@@ -161,46 +147,26 @@ impl fmt::Display for Refusal {
             Self::OtherGpu => f.write_str("another GPU than `--gpu` names"),
             Self::Architecture => f.write_str("different CPU architecture"),
             Self::Gpus { needed, there } => write!(f, "GPUs: {needed} needed, {there} there"),
-            Self::Vram {
-                needed_mib,
-                usable_mib,
-            } => write!(
-                f,
-                "VRAM of a GPU: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
-            ),
-            Self::VramTotal {
-                needed_mib,
-                usable_mib,
-            } => write!(
-                f,
-                "VRAM of all GPUs: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
-            ),
-            Self::Model {
-                params,
-                dtype,
-                gpus,
-                reason,
-            } => {
+            Self::Vram { needed_mib, usable_mib } => {
+                write!(f, "VRAM of a GPU: {needed_mib:.0} MiB needed, {usable_mib} MiB usable")
+            }
+            Self::VramTotal { needed_mib, usable_mib } => {
+                write!(f, "VRAM of all GPUs: {needed_mib:.0} MiB needed, {usable_mib} MiB usable")
+            }
+            Self::Model { params, dtype, gpus, reason } => {
                 write!(f, "{} in {dtype}: ", parameters(*params))?;
                 unheld(f, reason, *gpus)
             }
             Self::NvLink => f.write_str("its GPUs have no NVLink"),
             Self::Efa => f.write_str("it has no EFA"),
-            Self::Memory {
-                needed_mib,
-                there_mib,
-            } => write!(
-                f,
-                "host memory: {needed_mib:.0} MiB needed, {there_mib} MiB there"
-            ),
+            Self::Memory { needed_mib, there_mib } => {
+                write!(f, "host memory: {needed_mib:.0} MiB needed, {there_mib} MiB there")
+            }
             Self::Vcpu { needed, there } => write!(f, "vCPUs: {needed:.2} needed, {there} there"),
             Self::Unknown { fact } => write!(f, "{fact} is unknown"),
             Self::NotLaunchable => f.write_str("no longer available for launch"),
             Self::NotOffered => f.write_str("not available or not priced in the region"),
-            Self::NoPrice {
-                paying,
-                is_sold_in_blocks,
-            } => {
+            Self::NoPrice { paying, is_sold_in_blocks } => {
                 write!(f, "no {paying} price")?;
                 if *is_sold_in_blocks {
                     f.write_str("; sold in Capacity Blocks")?;
@@ -218,13 +184,7 @@ impl fmt::Display for Refusal {
 
 /// Why GPUs of a type do not hold a model.
 fn unheld(f: &mut fmt::Formatter<'_>, reason: &ServingRefusal, there: u16) -> fmt::Result {
-    let ServingRefusal::Memory {
-        needed_mib,
-        usable_mib,
-        gpus,
-        ..
-    } = reason
-    else {
+    let ServingRefusal::Memory { needed_mib, usable_mib, gpus, .. } = reason else {
         return write!(f, "{reason}");
     };
     let of = match (*gpus, there) {

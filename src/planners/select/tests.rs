@@ -59,24 +59,17 @@ fn offered(name: &str, on_demand: &str, spot: Option<&str>) -> OfferedType {
 
 fn names(selection: &Selection) -> Vec<&str> {
     let fits = selection.fits.iter();
-    fits.map(|selected| selected.offered.shape.instance_type.as_str())
-        .collect()
+    fits.map(|selected| selected.offered.shape.instance_type.as_str()).collect()
 }
 
 fn reason(wanted: Wanted, offered: OfferedType) -> Option<String> {
     let selection = select(wanted, vec![offered]);
-    selection
-        .refused
-        .first()
-        .map(|refused| refused.reason.to_string())
+    selection.refused.first().map(|refused| refused.reason.to_string())
 }
 
 #[test]
 fn what_fits_is_ranked_by_the_price_that_suits() {
-    let spot = OfferedType {
-        spot_suits: true,
-        ..offered("p5.4xlarge", "6.88", Some("1.5"))
-    };
+    let spot = OfferedType { spot_suits: true, ..offered("p5.4xlarge", "6.88", Some("1.5")) };
     let offers = || {
         vec![
             spot.clone(),
@@ -88,20 +81,11 @@ fn what_fits_is_ranked_by_the_price_that_suits() {
     assert_eq!(names(&selection), ["p5.4xlarge", "g6e.xlarge"]);
     assert_eq!(selection.fits[0].paying, Paying::Spot);
     // 1.5 × 730 and 1.861 × 730.
-    let months: Vec<String> = selection
-        .fits
-        .iter()
-        .map(|selected| selected.monthly.to_string())
-        .collect();
+    let months: Vec<String> =
+        selection.fits.iter().map(|selected| selected.monthly.to_string()).collect();
     assert_eq!(months, ["$1,095.00", "$1,358.53"]);
-    let on_demand = Wanted {
-        paying: Some(Paying::OnDemand),
-        ..wanted()
-    };
-    assert_eq!(
-        names(&select(on_demand, offers())),
-        ["g6e.xlarge", "p5.4xlarge"]
-    );
+    let on_demand = Wanted { paying: Some(Paying::OnDemand), ..wanted() };
+    assert_eq!(names(&select(on_demand, offers())), ["g6e.xlarge", "p5.4xlarge"]);
 }
 
 #[test]
@@ -111,19 +95,12 @@ fn commitments_bill_every_hour_of_the_month() {
         ..offered("g6e.xlarge", "1.861", None)
     };
     let selection = select(
-        Wanted {
-            paying: Some(Paying::Reserved1yr),
-            hours: Decimal::from(100),
-            ..wanted()
-        },
+        Wanted { paying: Some(Paying::Reserved1yr), hours: Decimal::from(100), ..wanted() },
         vec![reserved, offered("g6e.2xlarge", "2.24208", None)],
     );
     // 1.17243 × 730.
     assert_eq!(selection.fits[0].monthly.to_string(), "$855.87");
-    assert_eq!(
-        selection.refused[0].reason.to_string(),
-        "no reserved-1yr price"
-    );
+    assert_eq!(selection.refused[0].reason.to_string(), "no reserved-1yr price");
 }
 
 #[test]
@@ -132,77 +109,35 @@ fn every_need_has_its_reason() {
     assert_eq!(reason(wanted(), offer()), None);
     let cases: [(Wanted, &str); 10] = [
         (
-            Wanted {
-                vram_mib: Some(46_069.0),
-                ..wanted()
-            },
+            Wanted { vram_mib: Some(46_069.0), ..wanted() },
             "VRAM of a GPU: 46069 MiB needed, 46068 MiB usable",
         ),
         (
-            Wanted {
-                vram_total_mib: Some(81_920.0),
-                ..wanted()
-            },
+            Wanted { vram_total_mib: Some(81_920.0), ..wanted() },
             "VRAM of all GPUs: 81920 MiB needed, 46068 MiB usable",
         ),
+        (Wanted { gpus: Some(GpuShare::Whole(2)), ..wanted() }, "GPUs: 2 needed, 1 there"),
         (
-            Wanted {
-                gpus: Some(GpuShare::Whole(2)),
-                ..wanted()
-            },
-            "GPUs: 2 needed, 1 there",
-        ),
-        (
-            Wanted {
-                memory_mib: Some(32_769.0),
-                ..wanted()
-            },
+            Wanted { memory_mib: Some(32_769.0), ..wanted() },
             "host memory: 32769 MiB needed, 32768 MiB there",
         ),
+        (Wanted { vcpu: Some(4.5), ..wanted() }, "vCPUs: 4.50 needed, 4 there"),
+        (Wanted { nvlink: true, ..wanted() }, "its GPUs have no NVLink"),
+        (Wanted { efa: true, ..wanted() }, "it has no EFA"),
         (
-            Wanted {
-                vcpu: Some(4.5),
-                ..wanted()
-            },
-            "vCPUs: 4.50 needed, 4 there",
-        ),
-        (
-            Wanted {
-                nvlink: true,
-                ..wanted()
-            },
-            "its GPUs have no NVLink",
-        ),
-        (
-            Wanted {
-                efa: true,
-                ..wanted()
-            },
-            "it has no EFA",
-        ),
-        (
-            Wanted {
-                architecture: Some(Architecture::Arm64),
-                ..wanted()
-            },
+            Wanted { architecture: Some(Architecture::Arm64), ..wanted() },
             "different CPU architecture",
         ),
         (
             Wanted {
-                budget: Budget {
-                    hourly: Some(Decimal::new(155, 2)),
-                    monthly: None,
-                },
+                budget: Budget { hourly: Some(Decimal::new(155, 2)), monthly: None },
                 ..wanted()
             },
             "$0.311 per hour over the budget",
         ),
         (
             Wanted {
-                budget: Budget {
-                    hourly: None,
-                    monthly: Some(Decimal::from(1_300)),
-                },
+                budget: Budget { hourly: None, monthly: Some(Decimal::from(1_300)) },
                 ..wanted()
             },
             "$58.53 per month over the budget",
@@ -212,18 +147,9 @@ fn every_need_has_its_reason() {
         assert_eq!(reason(wanted, offer()).as_deref(), Some(expected));
     }
     let old = offered("p3.2xlarge", "3.06", None);
-    let small = Wanted {
-        vram_mib: Some(1_024.0),
-        ..wanted()
-    };
-    assert_eq!(
-        reason(small.clone(), old).as_deref(),
-        Some("no longer available for launch")
-    );
-    let elsewhere = OfferedType {
-        region: None,
-        ..offer()
-    };
+    let small = Wanted { vram_mib: Some(1_024.0), ..wanted() };
+    assert_eq!(reason(small.clone(), old).as_deref(), Some("no longer available for launch"));
+    let elsewhere = OfferedType { region: None, ..offer() };
     assert_eq!(
         reason(small.clone(), elsewhere).as_deref(),
         Some("not available or not priced in the region")
@@ -294,8 +220,7 @@ fn a_rate_that_was_not_checked_is_not_served() {
     let evaluation = |selection: &Selection| -> Vec<(String, bool)> {
         let fits = selection.fits.iter();
         let name = |selected: &SelectedType| selected.offered.shape.instance_type.clone();
-        fits.map(|selected| (name(selected), selected.is_checked()))
-            .collect()
+        fits.map(|selected| (name(selected), selected.is_checked())).collect()
     };
     let expected = |served: &[&str], unknown: &[&str]| -> Vec<(String, bool)> {
         let served = served.iter().map(|name| ((*name).to_owned(), true));
@@ -306,10 +231,7 @@ fn a_rate_that_was_not_checked_is_not_served() {
     let selection = select(busy(None), offers());
     assert_eq!(
         evaluation(&selection),
-        expected(
-            &["m7i.48xlarge", "g6e.48xlarge"],
-            &["g4dn.xlarge", "p4d.24xlarge"]
-        )
+        expected(&["m7i.48xlarge", "g6e.48xlarge"], &["g4dn.xlarge", "p4d.24xlarge"])
     );
     let price = |place: usize| selection.fits[place].per_thousand_requests;
     // 9.6768 / 36,000 × 1,000.
@@ -318,31 +240,18 @@ fn a_rate_that_was_not_checked_is_not_served() {
     assert_eq!((price(2), price(3)), (None, None));
     // 1 TiB of host memory: an m7i.48xlarge has 768 GiB.
     let selection = select(busy(Some(1_048_576.0)), offers());
-    assert_eq!(
-        evaluation(&selection),
-        expected(&["g6e.48xlarge"], &["p4d.24xlarge"])
-    );
+    assert_eq!(evaluation(&selection), expected(&["g6e.48xlarge"], &["p4d.24xlarge"]));
 }
 
 /// A g6f.large has an eighth of an L4.
 #[test]
 fn a_part_of_a_gpu_is_none_unless_it_is_asked_for() {
     let part = || offered("g6f.large", "0.202", None);
-    let asks = |gpus: GpuShare| Wanted {
-        gpus: Some(gpus),
-        vram_mib: Some(2_048.0),
-        ..wanted()
-    };
+    let asks = |gpus: GpuShare| Wanted { gpus: Some(gpus), vram_mib: Some(2_048.0), ..wanted() };
     let of =
         |share: &str| GpuShare::from_count(share.parse().expect("a decimal")).expect("a share");
-    assert_eq!(
-        reason(asks(of("1")), part()).as_deref(),
-        Some("GPUs: 1 needed, 0.125 there")
-    );
-    assert_eq!(
-        reason(asks(of("0.25")), part()).as_deref(),
-        Some("GPUs: 0.25 needed, 0.125 there")
-    );
+    assert_eq!(reason(asks(of("1")), part()).as_deref(), Some("GPUs: 1 needed, 0.125 there"));
+    assert_eq!(reason(asks(of("0.25")), part()).as_deref(), Some("GPUs: 0.25 needed, 0.125 there"));
     assert_eq!(reason(asks(of("0.125")), part()), None);
     let whole = offered("g6.xlarge", "0.8048", None);
     assert_eq!(reason(asks(of("0.125")), whole), None);
@@ -360,30 +269,18 @@ fn another_currency_is_nearer_than_another_architecture() {
     };
     let over = Wanted {
         vram_mib: None,
-        budget: Budget {
-            hourly: None,
-            monthly: Some(Decimal::ONE_THOUSAND),
-        },
+        budget: Budget { hourly: None, monthly: Some(Decimal::ONE_THOUSAND) },
         ..wanted()
     };
     let selection = select(over, vec![yuan("g5g.xlarge"), yuan("g5.xlarge")]);
-    let reasons: Vec<&str> = selection
-        .refused
-        .iter()
-        .map(|refused| refused.reason.name())
-        .collect();
+    let reasons: Vec<&str> =
+        selection.refused.iter().map(|refused| refused.reason.name()).collect();
     assert_eq!(reasons, ["currency", "architecture"]);
 }
 
 #[test]
 fn reasons_are_counted_with_the_nearest_first() {
-    let over = Wanted {
-        budget: Budget {
-            hourly: Some(Decimal::ONE),
-            monthly: None,
-        },
-        ..wanted()
-    };
+    let over = Wanted { budget: Budget { hourly: Some(Decimal::ONE), monthly: None }, ..wanted() };
     let selection = select(
         over,
         vec![
@@ -402,8 +299,5 @@ fn reasons_are_counted_with_the_nearest_first() {
         })
         .collect();
     // An A10G misses 40 GiB by less than a T4.
-    assert_eq!(
-        reasons,
-        [(2, "budget-hourly", "g6e.xlarge"), (2, "vram", "g5.xlarge")]
-    );
+    assert_eq!(reasons, [(2, "budget-hourly", "g6e.xlarge"), (2, "vram", "g5.xlarge")]);
 }

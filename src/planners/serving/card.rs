@@ -45,10 +45,7 @@ impl Card {
         if offer.model.vendor() != Some("NVIDIA") {
             return Err(ServingRefusal::Vendor);
         }
-        let unknown = |fact| ServingRefusal::Unknown {
-            fact,
-            model: offer.model.clone(),
-        };
+        let unknown = |fact| ServingRefusal::Unknown { fact, model: offer.model.clone() };
         let spec = whole_device_spec(offer).ok_or_else(|| unknown("specification"))?;
         let in_16_bits = spec.fp16_dense_tflops;
         let in_16_bits = in_16_bits.ok_or_else(|| unknown("throughput"))?;
@@ -88,10 +85,7 @@ fn speed(spec: &GpuSpec, in_16_bits: f64, dtype: Dtype) -> Result<(f64, Computes
     match as_stored {
         Some(tflops) => Ok((tflops, Computes::AsStored)),
         None if reads() == Some(true) => Ok((in_16_bits, Computes::In16Bits)),
-        None => Err(ServingRefusal::Dtype {
-            model: spec.model.clone(),
-            dtype,
-        }),
+        None => Err(ServingRefusal::Dtype { model: spec.model.clone(), dtype }),
     }
 }
 

@@ -43,11 +43,7 @@ pub struct ServingTerms {
 impl ServingTerms {
     /// Share of the peak that so many GPUs reach together.
     pub fn efficiency_of(&self, gpus: u16) -> f64 {
-        let usual = if gpus == 1 {
-            EFFICIENCY
-        } else {
-            LINKED_EFFICIENCY
-        };
+        let usual = if gpus == 1 { EFFICIENCY } else { LINKED_EFFICIENCY };
         self.efficiency.unwrap_or(usual)
     }
 
@@ -76,10 +72,7 @@ impl ServedModel {
     /// [`ServingRefusal`] where it does not.
     pub fn on(&self, shape: &InstanceShape) -> Result<Layout, ServingRefusal> {
         let card = Card::of(shape, self.dtype)?;
-        let layouts = Layouts {
-            served: self,
-            card: &card,
-        };
+        let layouts = Layouts { served: self, card: &card };
         layouts.fastest()
     }
 
@@ -90,24 +83,14 @@ impl ServedModel {
         if let ServingRefusal::Memory { holds, .. } = refused
             && holds > 0
         {
-            return Some(Nearest::Fewer {
-                dtype: self.dtype,
-                instance_type,
-                sequences: holds,
-            });
+            return Some(Nearest::Fewer { dtype: self.dtype, instance_type, sequences: holds });
         }
         let mut smaller = smaller_than(self.dtype.bytes());
         let dtype = smaller.find(|dtype| {
-            let served = Self {
-                dtype: *dtype,
-                ..self.clone()
-            };
+            let served = Self { dtype: *dtype, ..self.clone() };
             served.on(shape).is_ok()
         })?;
-        Some(Nearest::Smaller {
-            dtype,
-            instance_type,
-        })
+        Some(Nearest::Smaller { dtype, instance_type })
     }
 }
 
@@ -115,11 +98,7 @@ impl ServedModel {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Nearest {
     /// A type holds the model with fewer sequences.
-    Fewer {
-        dtype: Dtype,
-        instance_type: String,
-        sequences: u64,
-    },
+    Fewer { dtype: Dtype, instance_type: String, sequences: u64 },
     /// A type holds it in smaller numbers.
     Smaller { dtype: Dtype, instance_type: String },
 }
@@ -264,10 +243,7 @@ impl Layouts<'_> {
 
     /// Bytes of the cache of one sequence.
     fn cache_of_one(&self) -> f64 {
-        let of_token = self
-            .served
-            .model
-            .kv_bytes_per_token(self.served.terms.kv_dtype);
+        let of_token = self.served.model.kv_bytes_per_token(self.served.terms.kv_dtype);
         self.served.load.context_tokens as f64 * of_token
     }
 

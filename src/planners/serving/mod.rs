@@ -43,19 +43,12 @@ pub fn computed_memory(models: &[ServedModel], instance_type: &str) -> Vec<Compu
         let Ok(card) = Card::of(instance, served.dtype) else {
             continue;
         };
-        let layouts = Layouts {
-            served,
-            card: &card,
-        };
+        let layouts = Layouts { served, card: &card };
         for gpus_each in layouts.groups() {
             if layouts.obstacle(gpus_each).is_none() {
                 let (_, most) = layouts.shares(gpus_each);
                 let mib = layouts.needed_mib(gpus_each, most) / served.terms.headroom;
-                computed.push(ComputedMemory {
-                    dtype: served.dtype,
-                    gpus_each,
-                    mib,
-                });
+                computed.push(ComputedMemory { dtype: served.dtype, gpus_each, mib });
             }
         }
     }

@@ -5,10 +5,7 @@ use crate::planners::model::{Model, ModelQuery};
 use rust_decimal::Decimal;
 
 fn published(name: &str) -> Model {
-    let query = ModelQuery {
-        name: Some(name.to_owned()),
-        ..ModelQuery::default()
-    };
+    let query = ModelQuery { name: Some(name.to_owned()), ..ModelQuery::default() };
     query.model().expect("published")
 }
 
@@ -16,12 +13,7 @@ fn served(model: Model, dtype: Dtype, sequences: u32) -> ServedModel {
     ServedModel {
         model,
         dtype,
-        load: Load {
-            context_tokens: 8_192,
-            input_tokens: 4_096,
-            output_tokens: 4_096,
-            sequences,
-        },
+        load: Load { context_tokens: 8_192, input_tokens: 4_096, output_tokens: 4_096, sequences },
         terms: ServingTerms {
             kv_dtype: Dtype::Fp16,
             runtime_mib: 2_048.0,
@@ -54,28 +46,15 @@ fn one_card_by_hand() {
     let model = served(published("llama-3.1-8b"), Dtype::Fp16, 4);
     let layout = model.on(of("g6e.xlarge")).expect("it fits");
     assert_eq!((layout.gpus_each, layout.copies, layout.holds), (1, 1, 20));
-    assert!(
-        (layout.needed_mib - 25_752.6).abs() < 0.1,
-        "{}",
-        layout.needed_mib
-    );
+    assert!((layout.needed_mib - 25_752.6).abs() < 0.1, "{}", layout.needed_mib);
     assert!((layout.pace.prefill_seconds - 1.1931).abs() < 1e-4);
     assert!((layout.pace.step_seconds - 0.034_334).abs() < 1e-6);
     assert!((layout.tokens_per_second - 115.524).abs() < 0.01);
     let rate = HourlyRate::new(Decimal::new(1_861, 3), Currency::Usd).expect("a rate");
     let text = |money: Option<Money>| money.map(|money| money.amount().round_dp(3).to_string());
-    assert_eq!(
-        text(layout.per_million(rate, &model.terms)).as_deref(),
-        Some("4.475")
-    );
-    let half = ServingTerms {
-        utilization: 0.5,
-        ..model.terms.clone()
-    };
-    assert_eq!(
-        text(layout.per_million(rate, &half)).as_deref(),
-        Some("8.950")
-    );
+    assert_eq!(text(layout.per_million(rate, &model.terms)).as_deref(), Some("4.475"));
+    let half = ServingTerms { utilization: 0.5, ..model.terms.clone() };
+    assert_eq!(text(layout.per_million(rate, &half)).as_deref(), Some("8.950"));
     // Of two hours that are paid, one is used.
     let hour = |terms: &ServingTerms| text(terms.hourly_of_use(rate));
     assert_eq!(hour(&model.terms).as_deref(), Some("1.861"));
@@ -139,9 +118,8 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
                     && (*gpus == 1 || held.card.has_nvlink)
                     && asked.model.kv_heads.is_multiple_of(u32::from(*gpus))
             });
-            let best = groups
-                .filter_map(|gpus| simulated(&asked, &held.card, gpus))
-                .fold(0.0, f64::max);
+            let best =
+                groups.filter_map(|gpus| simulated(&asked, &held.card, gpus)).fold(0.0, f64::max);
             let off = (held.tokens_per_second / best - 1.0).abs();
             assert!(off < 0.001, "{model} on {}: {off}", machine.instance_type);
             compared += 1;
@@ -152,11 +130,9 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
 
 #[test]
 fn as_many_sequences_fit_as_it_says_and_no_more() {
-    for (name, dtype) in [
-        ("p4de.24xlarge", Dtype::Fp16),
-        ("p5.48xlarge", Dtype::Fp8),
-        ("g7e.2xlarge", Dtype::Int4),
-    ] {
+    for (name, dtype) in
+        [("p4de.24xlarge", Dtype::Fp16), ("p5.48xlarge", Dtype::Fp8), ("g7e.2xlarge", Dtype::Int4)]
+    {
         let model = |sequences: u64| {
             let sequences = u32::try_from(sequences).expect("few");
             served(published("llama-3.1-70b"), dtype, sequences)
@@ -198,10 +174,7 @@ fn a_model_is_spread_over_linked_gpus_alone() {
     let wide = wide.model().expect("whole");
     assert_eq!(
         reason(&served(wide, Dtype::Int4, 1), "p5en.48xlarge"),
-        ServingRefusal::Heads {
-            gpus: 8,
-            kv_heads: 4
-        }
+        ServingRefusal::Heads { gpus: 8, kv_heads: 4 }
     );
 }
 
@@ -215,17 +188,11 @@ fn what_a_card_does_not_compute_is_read_in_16_bits_or_refused() {
     assert_eq!(computes(Dtype::Fp8, "g6.xlarge"), Computes::AsStored);
     assert_eq!(computes(Dtype::Fp8, "g5.xlarge"), Computes::In16Bits);
     assert_eq!(computes(Dtype::Int4, "g4dn.xlarge"), Computes::In16Bits);
-    assert_eq!(
-        reason(&small(Dtype::Bf16), "g4dn.xlarge").to_string(),
-        "T4 does not run bf16"
-    );
+    assert_eq!(reason(&small(Dtype::Bf16), "g4dn.xlarge").to_string(), "T4 does not run bf16");
     for name in ["g4ad.xlarge", "trn1.2xlarge"] {
         assert_eq!(reason(&small(Dtype::Fp16), name), ServingRefusal::Vendor);
     }
-    assert!(matches!(
-        reason(&small(Dtype::Fp16), "g7.2xlarge"),
-        ServingRefusal::Unknown { .. }
-    ));
+    assert!(matches!(reason(&small(Dtype::Fp16), "g7.2xlarge"), ServingRefusal::Unknown { .. }));
 }
 
 /// An eighth of an L4 has 2,861 MiB and an eighth of 300 GB/s and 121 TFLOPS.
@@ -252,13 +219,7 @@ fn where_a_type_does_not_hold_it_the_nearest_is_reported() {
     );
     assert_eq!(
         nearest("llama-3.1-70b", Dtype::Fp16, "g7e.2xlarge", 1),
-        Some(Nearest::Smaller {
-            dtype: Dtype::Fp8,
-            instance_type: "g7e.2xlarge".to_owned(),
-        })
+        Some(Nearest::Smaller { dtype: Dtype::Fp8, instance_type: "g7e.2xlarge".to_owned() })
     );
-    assert_eq!(
-        nearest("llama-3.1-405b", Dtype::Int4, "g4dn.xlarge", 1),
-        None
-    );
+    assert_eq!(nearest("llama-3.1-405b", Dtype::Int4, "g4dn.xlarge", 1), None);
 }

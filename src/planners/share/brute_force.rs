@@ -98,9 +98,8 @@ fn with_mig_of_kinds(kinds: &[(ShareTenant, usize)]) -> usize {
     let counts: Vec<usize> = kinds.iter().map(|(_, count)| *count).collect();
     let fits = |card: &Vec<usize>| {
         let pairs = kinds.iter().zip(card);
-        let group: Vec<&ShareTenant> = pairs
-            .flat_map(|((kind, _), count)| std::iter::repeat_n(kind, *count))
-            .collect();
+        let group: Vec<&ShareTenant> =
+            pairs.flat_map(|((kind, _), count)| std::iter::repeat_n(kind, *count)).collect();
         let is_slices = || {
             group.len() <= MOST_ON_CARD
                 && sum_at_worst(&group) <= 80.0
@@ -120,9 +119,8 @@ fn fewest(tenants: &[ShareTenant], fits: impl Fn(&[&ShareTenant]) -> bool) -> us
         let chosen = numbered.filter(|(place, _)| (mask >> place) & 1 == 1);
         chosen.map(|(_, tenant)| tenant).collect()
     };
-    let is_card: Vec<bool> = (0..=everyone)
-        .map(|mask| mask.count_ones() == 1 || fits(&group(mask)))
-        .collect();
+    let is_card: Vec<bool> =
+        (0..=everyone).map(|mask| mask.count_ones() == 1 || fits(&group(mask))).collect();
     let mut least = vec![0; everyone + 1];
     for mask in 1..=everyone {
         let mut best = usize::MAX;
@@ -139,9 +137,7 @@ fn fewest(tenants: &[ShareTenant], fits: impl Fn(&[&ShareTenant]) -> bool) -> us
 }
 
 fn with_mig(tenants: &[ShareTenant]) -> usize {
-    fewest(tenants, |group| {
-        sum_at_worst(group) <= 80.0 && on_slices(group, 0, 0, [0; 5])
-    })
+    fewest(tenants, |group| sum_at_worst(group) <= 80.0 && on_slices(group, 0, 0, [0; 5]))
 }
 
 fn with_mps(tenants: &[ShareTenant], card_mib: f64) -> usize {
@@ -166,11 +162,7 @@ fn some_tenants(most: usize) -> impl Strategy<Value = Vec<ShareTenant>> {
             ..of(
                 Isolation::Trusted,
                 "search",
-                tenant(
-                    &format!("t{number}"),
-                    f64::from(gib * 1_000),
-                    Some(f64::from(peak)),
-                ),
+                tenant(&format!("t{number}"), f64::from(gib * 1_000), Some(f64::from(peak))),
             )
         });
         tenants.collect()
@@ -194,11 +186,7 @@ fn check_rules(plan: &SharePlan, packing: &Packing) -> Result<(), TestCaseError>
             prop_assert!(card.peak_percent <= Some(80.0));
         }
         let mut taken = 0_u32;
-        for (profile, at) in card
-            .tenants
-            .iter()
-            .filter_map(|tenant| tenant.placement.as_ref())
-        {
+        for (profile, at) in card.tenants.iter().filter_map(|tenant| tenant.placement.as_ref()) {
             let mask = ((1_u32 << profile.placement_size) - 1) << at;
             prop_assert_eq!(taken & mask, 0);
             taken |= mask;
@@ -228,13 +216,10 @@ fn kinds() -> impl Strategy<Value = Vec<(ShareTenant, usize)>> {
 
 /// Every tenant of some kinds, under a name of its own.
 fn each_of(kinds: &[(ShareTenant, usize)]) -> Vec<ShareTenant> {
-    let tenants = kinds
-        .iter()
-        .flat_map(|(kind, count)| std::iter::repeat_n(kind, *count));
-    let numbered = tenants.enumerate().map(|(number, kind)| ShareTenant {
-        name: format!("t{number}"),
-        ..kind.clone()
-    });
+    let tenants = kinds.iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, *count));
+    let numbered = tenants
+        .enumerate()
+        .map(|(number, kind)| ShareTenant { name: format!("t{number}"), ..kind.clone() });
     numbered.collect()
 }
 

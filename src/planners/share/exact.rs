@@ -49,14 +49,7 @@ pub(super) fn fewest_cards<R: Rules>(
     if known <= least {
         return Fewest::NoFewer;
     }
-    let mut search = Search {
-        rules,
-        order,
-        least,
-        best: None,
-        known,
-        steps: 0,
-    };
+    let mut search = Search { rules, order, least, best: None, known, steps: 0 };
     // The card of each tenant that was placed, in order.
     let is_finished = search.place(&mut Vec::new(), &mut Vec::new());
     match (search.best, is_finished) {

@@ -45,9 +45,7 @@ impl Fragments {
                 starts.any(|start| (start..start + profile.placement_size).contains(&slice))
             })
         };
-        let free: Vec<u8> = (0..memory_slices(known))
-            .filter(|slice| !is_taken(*slice))
-            .collect();
+        let free: Vec<u8> = (0..memory_slices(known)).filter(|slice| !is_taken(*slice)).collect();
         let usable = free.iter().filter(|slice| is_usable(**slice)).count();
         Self {
             compute_free: total.saturating_sub(compute),

@@ -121,10 +121,7 @@ impl<'a> Waiting<'a> {
 
     /// Indices into the tenants of the question.
     fn tenants(&self, places: impl IntoIterator<Item = usize>) -> Vec<usize> {
-        places
-            .into_iter()
-            .map(|place| self.members[place])
-            .collect()
+        places.into_iter().map(|place| self.members[place]).collect()
     }
 
     /// Whether the peaks of some and of one more stay within the target.
@@ -168,9 +165,7 @@ impl<'a> Waiting<'a> {
             cards.iter_mut().for_each(|card| card.mode = mode);
         }
         Lot {
-            instances: cards
-                .len()
-                .div_ceil(usize::from(self.question.on.cards.max(1))),
+            instances: cards.len().div_ceil(usize::from(self.question.on.cards.max(1))),
             mode,
             owner: self.owner,
             cards,
@@ -245,9 +240,7 @@ impl<'a> Waiting<'a> {
                 .max(compute.div_ceil(slices) as usize)
                 .max(memory.div_ceil(memory_slices) as usize);
         } else {
-            least = least
-                .max(at_least(vram_mib, card_mib))
-                .max(shared.len().div_ceil(self.most()));
+            least = least.max(at_least(vram_mib, card_mib)).max(shared.len().div_ceil(self.most()));
         }
         alone + least.max(usize::from(!shared.is_empty()))
     }
@@ -264,27 +257,18 @@ impl<'a> Waiting<'a> {
             || vec![None; card.len()],
             |(profiles, starts)| {
                 let pairs = profiles.into_iter().zip(starts);
-                pairs
-                    .map(|(profile, start)| Some((profile.clone(), start)))
-                    .collect()
+                pairs.map(|(profile, start)| Some((profile.clone(), start))).collect()
             },
         );
         let pairs = card.iter().zip(placements);
-        pairs
-            .map(|(tenant, placement)| Slice {
-                tenant: *tenant,
-                placement,
-            })
-            .collect()
+        pairs.map(|(tenant, placement)| Slice { tenant: *tenant, placement }).collect()
     }
 
     /// A card with what its tenants ask of it.
     fn card(&self, mut placed: Vec<Slice>) -> PackedCard {
         placed.sort_by_key(|slice| (slice.placement.as_ref().map(|(_, at)| *at), slice.tenant));
-        let vram_needed_mib = placed
-            .iter()
-            .map(|slice| self.needs[slice.tenant].vram_needed_mib)
-            .sum();
+        let vram_needed_mib =
+            placed.iter().map(|slice| self.needs[slice.tenant].vram_needed_mib).sum();
         for slice in &mut placed {
             slice.tenant = self.members[slice.tenant];
         }

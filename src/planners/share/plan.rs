@@ -28,11 +28,7 @@ pub enum NoMethod {
     #[error("{model} does not support MIG")]
     NoMig { model: GpuModel },
     #[error("tenant `{name}` is {isolation}, which needs {needs}")]
-    NeedsMore {
-        name: String,
-        isolation: Isolation,
-        needs: &'static str,
-    },
+    NeedsMore { name: String, isolation: Isolation, needs: &'static str },
     #[error("the peak of tenant `{name}` is unknown")]
     PeakUnknown { name: String },
     #[error("all tenants are {isolation}")]
@@ -120,17 +116,10 @@ impl SharePlan {
         let paid = packing.monthly?;
         let fleets = self.question.smaller.iter().map(|on| {
             let cards = usize::from(on.cards.max(1));
-            let lots = packing
-                .lots
-                .iter()
-                .map(|lot| lot.cards.len().div_ceil(cards));
+            let lots = packing.lots.iter().map(|lot| lot.cards.len().div_ceil(cards));
             let instances = lots.sum::<usize>() + packing.spare;
             let monthly = cost_of(&self.question, on.rate, instances);
-            SmallerFleet {
-                on,
-                instances,
-                monthly,
-            }
+            SmallerFleet { on, instances, monthly }
         });
         let is_less = |fleet: &SmallerFleet<'_>| {
             let monthly = fleet.monthly;
@@ -165,9 +154,8 @@ impl SharePlan {
 /// Where the question has no answer.
 pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, ShareError> {
     question.check()?;
-    let slices = slices_of(&question.on.offer).map_err(|_| NoMethod::NoMig {
-        model: question.on.offer.model.clone(),
-    });
+    let slices = slices_of(&question.on.offer)
+        .map_err(|_| NoMethod::NoMig { model: question.on.offer.model.clone() });
     let profiles: &[MigProfile] = slices.as_deref().unwrap_or_default();
     let outcomes = Method::ALL.iter().map(|method| MethodOutcome {
         method: *method,
@@ -289,9 +277,8 @@ fn packing(question: &ShareQuestion, lots: Vec<Lot>) -> Packing {
 
 /// Lots whose tenants share no card, as one: whole cards need no instance of their own.
 fn with_whole_cards_together(question: &ShareQuestion, lots: Vec<Lot>) -> Vec<Lot> {
-    let (whole, mut lots): (Vec<Lot>, Vec<Lot>) = lots
-        .into_iter()
-        .partition(|lot| lot.mode == CardMode::Whole);
+    let (whole, mut lots): (Vec<Lot>, Vec<Lot>) =
+        lots.into_iter().partition(|lot| lot.mode == CardMode::Whole);
     let mut least_cards = 0;
     let mut cards = Vec::new();
     for lot in whole {
@@ -318,10 +305,7 @@ fn monthly(question: &ShareQuestion, instances: usize) -> Option<Money> {
 
 fn cost_of(question: &ShareQuestion, rate: HourlyRate, instances: usize) -> Money {
     let instance_cost = rate.times_hours(question.hours_per_month).rounded();
-    Money::new(
-        instance_cost.amount() * Decimal::from(instances),
-        instance_cost.currency(),
-    )
+    Money::new(instance_cost.amount() * Decimal::from(instances), instance_cost.currency())
 }
 
 fn today_monthly(question: &ShareQuestion) -> Option<Money> {

@@ -118,10 +118,7 @@ pub enum ShareError {
     #[error("{instance_type} has no whole GPU to share")]
     NoWholeGpu { instance_type: String },
     #[error("{instance_type} has {model}: MIG, MPS and time-slicing are of NVIDIA GPUs")]
-    NotNvidia {
-        instance_type: String,
-        model: String,
-    },
+    NotNvidia { instance_type: String, model: String },
     #[error("the memory of the GPUs of {instance_type} is not in the catalog")]
     MemoryUnknown { instance_type: String },
     #[error("no tenant to place")]
@@ -158,20 +155,12 @@ impl SharedOn {
         };
         if offer.model.vendor() != Some("NVIDIA") {
             let model = offer.model.name().to_owned();
-            return Err(ShareError::NotNvidia {
-                instance_type,
-                model,
-            });
+            return Err(ShareError::NotNvidia { instance_type, model });
         }
         let Some(card_mib) = card_mib(offer) else {
             return Err(ShareError::MemoryUnknown { instance_type });
         };
-        Ok(Self {
-            instance_type,
-            offer: offer.clone(),
-            cards,
-            card_mib,
-        })
+        Ok(Self { instance_type, offer: offer.clone(), cards, card_mib })
     }
 }
 

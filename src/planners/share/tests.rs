@@ -21,11 +21,7 @@ pub(super) fn tenant(name: &str, vram_mib: f64, peak: Option<f64>) -> ShareTenan
 }
 
 pub(super) fn of(isolation: Isolation, owner: &str, tenant: ShareTenant) -> ShareTenant {
-    ShareTenant {
-        isolation,
-        owner: Some(owner.to_owned()),
-        ..tenant
-    }
+    ShareTenant { isolation, owner: Some(owner.to_owned()), ..tenant }
 }
 
 pub(super) fn question(instance_type: &str, tenants: Vec<ShareTenant>) -> ShareQuestion {
@@ -51,9 +47,7 @@ pub(super) fn question(instance_type: &str, tenants: Vec<ShareTenant>) -> ShareQ
 
 fn models(count: usize, vram_mib: f64, peak: f64) -> Vec<ShareTenant> {
     let names = (1..=count).map(|number| format!("model-{number}"));
-    names
-        .map(|name| tenant(&name, vram_mib, Some(peak)))
-        .collect()
+    names.map(|name| tenant(&name, vram_mib, Some(peak))).collect()
 }
 
 pub(super) fn planned(question: ShareQuestion) -> SharePlan {
@@ -62,10 +56,7 @@ pub(super) fn planned(question: ShareQuestion) -> SharePlan {
 
 pub(super) fn outcome(plan: &SharePlan, method: Method) -> &Result<Packing, NoMethod> {
     let mut methods = plan.methods.iter();
-    &methods
-        .find(|row| row.method == method)
-        .expect("every method")
-        .outcome
+    &methods.find(|row| row.method == method).expect("every method").outcome
 }
 
 /// Profiles with their starts, card by card.
@@ -75,9 +66,7 @@ fn slices(lot: &Lot) -> Vec<Vec<String>> {
         None => "-".to_owned(),
     };
     let cards = lot.cards.iter();
-    cards
-        .map(|card| card.tenants.iter().map(name).collect())
-        .collect()
+    cards.map(|card| card.tenants.iter().map(name).collect()).collect()
 }
 
 #[test]
@@ -97,11 +86,7 @@ fn two_models_of_ten_gib_share_an_a100() {
     assert_eq!(money(plan.alone_monthly).as_deref(), Some("$80,145.40"));
     // Two 3g.20gb take all eight memory slices, and six of seven compute slices.
     let fragments = packing.lots[0].cards[0].fragments.expect("slices");
-    let free = Fragments {
-        compute_free: 1,
-        memory_free: 0,
-        memory_stranded: 0,
-    };
+    let free = Fragments { compute_free: 1, memory_free: 0, memory_stranded: 0 };
     assert_eq!(fragments, free);
     // Eight cards of two instances hold two tenants each and four of the third: of 16 on one that
     // is lost, the four empty cards take eight.
@@ -143,24 +128,15 @@ fn peaks_that_never_meet_share_a_card_and_separate_ones_do_not() {
     // 60% each on a card without slices: 60 + 60 = 120 > 80, hour by hour 60 + 20 = 80.
     let night = |name: &str, hours: [f64; 4]| ShareTenant {
         hours: hours.to_vec(),
-        ..of(
-            Isolation::Trusted,
-            "search",
-            tenant(name, 4_096.0, Some(60.0)),
-        )
+        ..of(Isolation::Trusted, "search", tenant(name, 4_096.0, Some(60.0)))
     };
-    let apart = vec![
-        night("day", [60.0, 60.0, 20.0, 20.0]),
-        night("night", [20.0, 20.0, 60.0, 60.0]),
-    ];
+    let apart =
+        vec![night("day", [60.0, 60.0, 20.0, 20.0]), night("night", [20.0, 20.0, 60.0, 60.0])];
     let plan = planned(question("g5.xlarge", apart.clone()));
     let (method, packing) = plan.chosen().expect("MPS");
     assert_eq!((method, packing.cards()), (Method::Mps, 1));
     let card = &packing.lots[0].cards[0];
-    assert_eq!(
-        (card.peak_percent, card.separate_percent),
-        (Some(80.0), Some(120.0))
-    );
+    assert_eq!((card.peak_percent, card.separate_percent), (Some(80.0), Some(120.0)));
     // One whose hours are not known has its peak in each of them: 60 + 60.
     let mut unknown = apart;
     unknown[1].hours.clear();
@@ -171,76 +147,37 @@ fn peaks_that_never_meet_share_a_card_and_separate_ones_do_not() {
 #[test]
 fn classes_and_owners_decide_what_may_be_shared() {
     let mixed = vec![
-        of(
-            Isolation::Production,
-            "ads",
-            tenant("ranker", 10_240.0, Some(30.0)),
-        ),
-        of(
-            Isolation::Trusted,
-            "search",
-            tenant("embed", 6_000.0, Some(20.0)),
-        ),
-        of(
-            Isolation::Trusted,
-            "search",
-            tenant("rerank", 6_000.0, Some(20.0)),
-        ),
-        of(
-            Isolation::Trusted,
-            "maps",
-            tenant("tiles", 6_000.0, Some(20.0)),
-        ),
-        of(
-            Isolation::Development,
-            "search",
-            tenant("notebook", 3_000.0, Some(5.0)),
-        ),
+        of(Isolation::Production, "ads", tenant("ranker", 10_240.0, Some(30.0))),
+        of(Isolation::Trusted, "search", tenant("embed", 6_000.0, Some(20.0))),
+        of(Isolation::Trusted, "search", tenant("rerank", 6_000.0, Some(20.0))),
+        of(Isolation::Trusted, "maps", tenant("tiles", 6_000.0, Some(20.0))),
+        of(Isolation::Development, "search", tenant("notebook", 3_000.0, Some(5.0))),
     ];
     let plan = planned(question("p4d.24xlarge", mixed.clone()));
     let by_class = outcome(&plan, Method::ByClass).as_ref().expect("open");
-    let lots: Vec<(CardMode, Option<&str>, usize)> = by_class
-        .lots
-        .iter()
-        .map(|lot| (lot.mode, lot.owner.as_deref(), lot.cards.len()))
-        .collect();
+    let lots: Vec<(CardMode, Option<&str>, usize)> =
+        by_class.lots.iter().map(|lot| (lot.mode, lot.owner.as_deref(), lot.cards.len())).collect();
     // Owners are apart where there are no walls, so that two tenants are by
     // themselves. Each lot has instances of its own.
     assert_eq!(
         lots,
-        [
-            (CardMode::Mig, None, 1),
-            (CardMode::Mps, Some("search"), 1),
-            (CardMode::Whole, None, 2),
-        ]
+        [(CardMode::Mig, None, 1), (CardMode::Mps, Some("search"), 1), (CardMode::Whole, None, 2),]
     );
     assert_eq!(by_class.instances, 3);
     let said = |method| outcome(&plan, method).as_ref().unwrap_err().to_string();
-    assert_eq!(
-        said(Method::Mps),
-        "tenant `ranker` is production, which needs MIG"
-    );
-    assert_eq!(
-        said(Method::TimeSlicing),
-        "tenant `ranker` is production, which needs MIG"
-    );
+    assert_eq!(said(Method::Mps), "tenant `ranker` is production, which needs MIG");
+    assert_eq!(said(Method::TimeSlicing), "tenant `ranker` is production, which needs MIG");
     // All on slices takes one instance.
     let (method, packing) = plan.chosen().expect("MIG");
     assert_eq!((method, packing.instances), (Method::Mig, 1));
 
     // A card without MIG says so by name, and production keeps a card.
     let plan = planned(question("g5.12xlarge", mixed));
-    let said = outcome(&plan, Method::Mig)
-        .as_ref()
-        .unwrap_err()
-        .to_string();
+    let said = outcome(&plan, Method::Mig).as_ref().unwrap_err().to_string();
     assert_eq!(said, "A10G does not support MIG");
     let (method, packing) = plan.chosen().expect("by class");
     assert_eq!((method, packing.cards()), (Method::ByClass, 4));
-    assert_eq!(
-        packing.lots.last().map(|lot| lot.mode),
-        Some(CardMode::Whole)
-    );
+    assert_eq!(packing.lots.last().map(|lot| lot.mode), Some(CardMode::Whole));
 }
 
 /// 40 tenants on 20 cards take three p4d.24xlarge of $16,029.08, with N spare ones 3 + N. Today
@@ -253,12 +190,7 @@ fn what_is_saved_is_against_the_instances_of_today() {
         instances: BTreeMap::from([("p4d.24xlarge".to_owned(), (count, rate))]),
         kept,
     };
-    for (spare, saved) in [
-        (0, "32058.16"),
-        (1, "16029.08"),
-        (2, "0.00"),
-        (3, "-16029.08"),
-    ] {
+    for (spare, saved) in [(0, "32058.16"), (1, "16029.08"), (2, "0.00"), (3, "-16029.08")] {
         asked.survive_nodes = spare;
         asked.today = Some(run(5, 0));
         let plan = planned(asked.clone());
@@ -291,9 +223,7 @@ fn what_is_saved_is_against_the_instances_of_today() {
 fn isolation_is_not_given_up_for_empty_cards() {
     let trusted = |count: usize| -> Vec<ShareTenant> {
         let tenants = models(count, 10_240.0, 20.0).into_iter();
-        tenants
-            .map(|tenant| of(Isolation::Trusted, "search", tenant))
-            .collect()
+        tenants.map(|tenant| of(Isolation::Trusted, "search", tenant)).collect()
     };
     let mut asked = question("p5.48xlarge", trusted(12));
     asked.smaller = vec![SmallerType {
@@ -309,10 +239,7 @@ fn isolation_is_not_given_up_for_empty_cards() {
     // 55.04 × 730 = 40,179.20 with four empty cards; 4 × 6.88 × 730 = 20,089.60 without.
     assert_eq!(packing.monthly.expect("priced").to_string(), "$40,179.20");
     let smaller = plan.smaller(packing).expect("cheaper");
-    assert_eq!(
-        (smaller.instances, smaller.monthly.to_string().as_str()),
-        (4, "$20,089.60")
-    );
+    assert_eq!((smaller.instances, smaller.monthly.to_string().as_str()), (4, "$20,089.60"));
     // With 8 full cards, it is not cheaper: 8 × 6.88 = 55.04.
     asked.tenants = trusted(24);
     let plan = planned(asked.clone());
@@ -328,16 +255,9 @@ fn isolation_is_not_given_up_for_empty_cards() {
 
 #[test]
 fn an_unknown_peak_is_placed_by_memory_and_only_behind_walls() {
-    let unknown = of(
-        Isolation::Trusted,
-        "search",
-        tenant("embed", 10_240.0, None),
-    );
+    let unknown = of(Isolation::Trusted, "search", tenant("embed", 10_240.0, None));
     let plan = planned(question("p4d.24xlarge", vec![unknown]));
-    let said = outcome(&plan, Method::Mps)
-        .as_ref()
-        .unwrap_err()
-        .to_string();
+    let said = outcome(&plan, Method::Mps).as_ref().unwrap_err().to_string();
     assert_eq!(said, "the peak of tenant `embed` is unknown");
     let (_, packing) = plan.chosen().expect("MIG");
     assert_eq!(slices(&packing.lots[0]), [["3g.20gb:0"]]);
@@ -349,25 +269,15 @@ fn an_unknown_peak_is_placed_by_memory_and_only_behind_walls() {
 #[test]
 fn what_cannot_be_asked_is_refused() {
     let refused = |question| plan_sharing(question).unwrap_err();
-    assert_eq!(
-        refused(question("p4d.24xlarge", Vec::new())),
-        ShareError::NoTenants
-    );
+    assert_eq!(refused(question("p4d.24xlarge", Vec::new())), ShareError::NoTenants);
     let twice = [models(1, 1.0, 1.0), models(1, 1.0, 1.0)].concat();
-    assert!(matches!(
-        refused(question("p4d.24xlarge", twice)),
-        ShareError::SameName { .. }
-    ));
+    assert!(matches!(refused(question("p4d.24xlarge", twice)), ShareError::SameName { .. }));
     let many = models(MOST_TENANTS + 1, 1.0, 1.0);
-    assert!(matches!(
-        refused(question("p4d.24xlarge", many)),
-        ShareError::TooMany { .. }
-    ));
+    assert!(matches!(refused(question("p4d.24xlarge", many)), ShareError::TooMany { .. }));
     // 50 GiB × 1.2 = 60 GiB: an A100 or H100 with 80 holds it.
     let large = models(1, 51_200.0, 10.0);
-    let ShareError::LargerThanCard {
-        nearest, card_mib, ..
-    } = refused(question("p4d.24xlarge", large))
+    let ShareError::LargerThanCard { nearest, card_mib, .. } =
+        refused(question("p4d.24xlarge", large))
     else {
         panic!("it is larger than a card");
     };
@@ -376,15 +286,9 @@ fn what_cannot_be_asked_is_refused() {
     let holds = on(&nearest).card_mib;
     assert!((61_440.0..90_000.0).contains(&holds), "{nearest}: {holds}");
     let none = refused(question("p4d.24xlarge", models(1, 1e6, 10.0)));
-    assert!(matches!(
-        none,
-        ShareError::LargerThanCard { nearest: None, .. }
-    ));
+    assert!(matches!(none, ShareError::LargerThanCard { nearest: None, .. }));
     for (name, said) in [
-        (
-            "trn1.2xlarge",
-            "MIG, MPS and time-slicing are of NVIDIA GPUs",
-        ),
+        ("trn1.2xlarge", "MIG, MPS and time-slicing are of NVIDIA GPUs"),
         ("g6f.large", "has no whole GPU to share"),
         ("m5.large", "has no whole GPU to share"),
     ] {

@@ -145,7 +145,6 @@ impl BillFormat {
 
     /// The names of all columns that statements read, and whether each is expected.
     pub fn known(self) -> impl Iterator<Item = (&'static str, bool)> {
-        self.columns()
-            .map(|column| (column.name, column.need != "rare"))
+        self.columns().map(|column| (column.name, column.need != "rare"))
     }
 }

@@ -37,11 +37,7 @@ pub fn date_of(day: i64) -> String {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * of_year + 2) / 153;
     let date = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     let year = era * 400 + year_of_era + i64::from(month <= 2);
     format!("{year:04}-{month:02}-{date:02}")
 }

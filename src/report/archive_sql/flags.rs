@@ -3,9 +3,7 @@
 use super::points::{GAUGES, Key, Measure, PointColumns};
 
 /// What a column may be of, as flags call it.
-const KEYS: [&str; 7] = [
-    "account", "region", "instance", "gpu", "metric", "ts", "value",
-];
+const KEYS: [&str; 7] = ["account", "region", "instance", "gpu", "metric", "ts", "value"];
 
 /// The columns of an archive by pairs such as `instance=Hostname,ts=time`. A column that is
 /// not named has the name of its key; accounts and regions without a column have these texts.
@@ -41,9 +39,8 @@ pub fn point_columns(
         region: text("region", region),
         instance: named("instance")?,
         // `gpu=` says that there is none.
-        gpu: named_column("gpu").map_or(Some("gpu".to_owned()), |column| {
-            (!column.is_empty()).then_some(column)
-        }),
+        gpu: named_column("gpu")
+            .map_or(Some("gpu".to_owned()), |column| (!column.is_empty()).then_some(column)),
         metric: named("metric")?,
         time: named("ts")?,
         value: named("value")?,
@@ -122,14 +119,7 @@ mod tests {
         assert_eq!(parsed.account, Key::Column("payer".to_owned()));
         assert_eq!(parsed.region, Key::Text("r".to_owned()));
         assert_eq!((&*parsed.metric, &*parsed.value), ("metric", "value"));
-        for text in [
-            "host=x",
-            "instance",
-            "instance=a,host=x",
-            "ts=",
-            "ts=a,ts=b",
-            "",
-        ] {
+        for text in ["host=x", "instance", "instance=a,host=x", "ts=", "ts=a,ts=b", ""] {
             assert!(columns(text).is_err(), "{text}");
         }
     }
@@ -139,14 +129,9 @@ mod tests {
         let of = |text: &str| measures(&[text.to_owned()]);
         let parsed = of("gpu_utilization=ratio*100,gpu_memory_used=a/b,gpu_memory_total=m/1048576");
         let parsed = parsed.expect("pairs");
-        let parsed: Vec<(&str, f64)> = parsed
-            .iter()
-            .map(|measure| (measure.name.as_str(), measure.scale))
-            .collect();
-        assert_eq!(
-            parsed,
-            [("ratio", 100.0), ("a/b", 1.0), ("m", 1.0 / 1_048_576.0)]
-        );
+        let parsed: Vec<(&str, f64)> =
+            parsed.iter().map(|measure| (measure.name.as_str(), measure.scale)).collect();
+        assert_eq!(parsed, [("ratio", 100.0), ("a/b", 1.0), ("m", 1.0 / 1_048_576.0)]);
         for text in [
             "utilization=x",
             "gpu_utilization=x*0",

@@ -74,12 +74,7 @@ impl Measure {
         let known = GAUGES.into_iter().find(|(known, _)| *known == gauge);
         let (gauge, is_of_instance) = known?;
         let is_sound = (1e-15..=1e15).contains(&scale) && !name.is_empty();
-        is_sound.then(|| Self {
-            gauge,
-            is_of_instance,
-            name: name.to_owned(),
-            scale,
-        })
+        is_sound.then(|| Self { gauge, is_of_instance, name: name.to_owned(), scale })
     }
 }
 
@@ -148,10 +143,8 @@ impl Points {
         let columns = &self.columns;
         let (metric, value) = (self.ident(&columns.metric), self.ident(&columns.value));
         let names = self.names(|_| true);
-        let mut text = format!(
-            "{metric} in ({names}) and {} and {value} is not null",
-            self.placed()
-        );
+        let mut text =
+            format!("{metric} in ({names}) and {} and {value} is not null", self.placed());
         if let Some(days) = &self.days {
             // A column that is compared as it is lets an engine skip whole files.
             let time = self.ident(&columns.time);
@@ -203,10 +196,7 @@ impl Points {
                 ("instance", &self.ident(&columns.instance)),
                 ("gpu", &self.gpu()),
                 ("name", &self.ident(&columns.metric)),
-                (
-                    "metric",
-                    &self.case(|measure| format!("'{}'", measure.gauge)),
-                ),
+                ("metric", &self.case(|measure| format!("'{}'", measure.gauge))),
                 ("second", &self.dialect.seconds(&time, self.time_unit)),
                 ("value", &self.value()),
                 ("placed", &self.placed()),

@@ -1,11 +1,7 @@
 use super::*;
 
-const DIALECTS: [Dialect; 4] = [
-    Dialect::DataFusion,
-    Dialect::DuckDb,
-    Dialect::Spark,
-    Dialect::Trino,
-];
+const DIALECTS: [Dialect; 4] =
+    [Dialect::DataFusion, Dialect::DuckDb, Dialect::Spark, Dialect::Trino];
 
 fn points(dialect: Dialect) -> Points {
     Points {
@@ -44,21 +40,10 @@ fn texts() -> Vec<String> {
     let mut texts = Vec::new();
     for dialect in DIALECTS {
         for (is_distinct, days) in [(false, None), (true, Some(20_758..20_759))] {
-            let points = Points {
-                is_distinct,
-                days,
-                ..points(dialect)
-            };
-            texts.extend(
-                statements(&points, None)
-                    .into_iter()
-                    .map(|statement| statement.text),
-            );
-            texts.extend(
-                statements(&points, Some("p"))
-                    .into_iter()
-                    .map(|statement| statement.text),
-            );
+            let points = Points { is_distinct, days, ..points(dialect) };
+            texts.extend(statements(&points, None).into_iter().map(|statement| statement.text));
+            texts
+                .extend(statements(&points, Some("p")).into_iter().map(|statement| statement.text));
             texts.extend([
                 points.periods(),
                 rows_statement(&points),
@@ -144,11 +129,7 @@ const BILL: [&str; 22] = [
 fn statements_give_the_columns_of_their_tables() {
     for dialect in DIALECTS {
         for statement in statements(&points(dialect), Some("p")) {
-            let table = statement
-                .table
-                .columns()
-                .iter()
-                .map(|(name, _)| (*name).to_owned());
+            let table = statement.table.columns().iter().map(|(name, _)| (*name).to_owned());
             let expected: Vec<String> = table.chain(["dt".to_owned()]).collect();
             assert_eq!(columns(&statement.text), expected, "{}", statement.text);
         }
@@ -164,25 +145,16 @@ fn names_are_quoted_as_each_engine_reads_them() {
     let quoted = |dialect: Dialect| (dialect.ident(name), dialect.text(name));
     let owned = |ident: &str, text: &str| (ident.to_owned(), text.to_owned());
     for dialect in [Dialect::DataFusion, Dialect::DuckDb, Dialect::Trino] {
-        assert_eq!(
-            quoted(dialect),
-            owned("\"a\"\"b`c'd\\e\"", "'a\"b`c''d\\e'")
-        );
+        assert_eq!(quoted(dialect), owned("\"a\"\"b`c'd\\e\"", "'a\"b`c''d\\e'"));
     }
-    assert_eq!(
-        quoted(Dialect::Spark),
-        owned("`a\"b``c'd\\e`", "'a\"b`c\\'d\\\\e'")
-    );
+    assert_eq!(quoted(Dialect::Spark), owned("`a\"b``c'd\\e`", "'a\"b`c\\'d\\\\e'"));
     assert_eq!(Dialect::Trino.table("lake.points"), "\"lake\".\"points\"");
 }
 
 #[test]
 fn a_name_in_braces_is_a_name() {
     let points = Points {
-        columns: PointColumns {
-            instance: "{where}".to_owned(),
-            ..points(Dialect::DuckDb).columns
-        },
+        columns: PointColumns { instance: "{where}".to_owned(), ..points(Dialect::DuckDb).columns },
         ..points(Dialect::DuckDb)
     };
     assert!(points.periods().contains("\"{where}\" as instance"));
@@ -214,25 +186,12 @@ fn files_are_read_where_an_engine_reads_files() {
 #[test]
 fn days_are_compared_in_the_unit_of_the_column() {
     let of = |time_unit: TimeUnit| {
-        let points = Points {
-            time_unit,
-            days: Some(20_758..20_760),
-            ..points(Dialect::DuckDb)
-        };
+        let points = Points { time_unit, days: Some(20_758..20_760), ..points(Dialect::DuckDb) };
         points.periods()
     };
     let text = of(TimeUnit::Milliseconds);
-    assert!(
-        text.contains("\"ts\" >= 1793491200000 and \"ts\" < 1793664000000"),
-        "{text}"
-    );
-    assert!(
-        text.contains("cast(\"ts\" as double) / 1000 as second"),
-        "{text}"
-    );
+    assert!(text.contains("\"ts\" >= 1793491200000 and \"ts\" < 1793664000000"), "{text}");
+    assert!(text.contains("cast(\"ts\" as double) / 1000 as second"), "{text}");
     let text = of(TimeUnit::Timestamp);
-    assert!(
-        text.contains("epoch(cast(\"ts\" as timestamp)) >= 1793491200"),
-        "{text}"
-    );
+    assert!(text.contains("epoch(cast(\"ts\" as timestamp)) >= 1793491200"), "{text}");
 }

@@ -7,9 +7,7 @@ pub(super) const CHECKS: &str = include_str!("checks.sql");
 /// `-- TITLE`.
 pub(super) fn block(file: &'static str, title: &str) -> &'static str {
     let mut blocks = blocks(file);
-    blocks
-        .find(|(own, _)| *own == title)
-        .map_or("", |(_, text)| text)
+    blocks.find(|(own, _)| *own == title).map_or("", |(_, text)| text)
 }
 
 /// All blocks of a file, each with its title.

@@ -91,10 +91,7 @@ impl<'a> Step<'a> {
     pub fn in_order(audit: &'a Audit, picked: &Picked<'a>, view: &View) -> (Vec<Self>, Vec<Self>) {
         let mut findings: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
         for finding in &audit.findings {
-            findings
-                .entry(finding.workload())
-                .or_default()
-                .push(finding);
+            findings.entry(finding.workload()).or_default().push(finding);
         }
         let unused = || audit.unused.iter().flat_map(Self::of_unused);
         let is_filtered = view.is_filtered();
@@ -104,18 +101,13 @@ impl<'a> Step<'a> {
                 let answers = findings.get(audited.workload.id().as_str());
                 let covered = &covered;
                 let steps = Self::of(audited).filter_map(move |step| match step.action.kind() {
-                    ActionKind::Commit => Some(Self {
-                        action: Cow::Owned(covered.get(&step.id)?.clone()),
-                        ..step
-                    }),
+                    ActionKind::Commit => {
+                        Some(Self { action: Cow::Owned(covered.get(&step.id)?.clone()), ..step })
+                    }
                     _ => Some(step),
                 });
                 steps.map(move |step| Self {
-                    why: evidence(
-                        answers.map_or(&[][..], Vec::as_slice),
-                        audited,
-                        &step.action,
-                    ),
+                    why: evidence(answers.map_or(&[][..], Vec::as_slice), audited, &step.action),
                     ..step
                 })
             });
@@ -126,10 +118,7 @@ impl<'a> Step<'a> {
             });
             steps
         };
-        (
-            sorted(&picked.kept, !is_filtered),
-            sorted(&picked.left_out, is_filtered),
-        )
+        (sorted(&picked.kept, !is_filtered), sorted(&picked.left_out, is_filtered))
     }
 
     /// Whether no running work is at risk: what ends does nothing, by every sign.
@@ -165,9 +154,7 @@ impl<'a> Step<'a> {
 /// What shows that an action is right: the finding that it answers has the same saving.
 fn evidence(findings: &[&Finding], audited: &AuditedWorkload, action: &Action) -> String {
     let saving = Some(action.monthly_savings());
-    let mut answered = findings
-        .iter()
-        .filter(|finding| finding.monthly_savings == saving);
+    let mut answered = findings.iter().filter(|finding| finding.monthly_savings == saving);
     match answered.next() {
         Some(finding) => finding.title.clone(),
         None if matches!(action.kind(), ActionKind::Spot | ActionKind::Commit) => {

@@ -42,9 +42,6 @@ pub fn audit_schema() -> Result<String, serde_json::Error> {
         purchases_table(&[]),
         Table::of("findings", "", ("", ""), findings(), []),
     ];
-    let form = Doc {
-        extras,
-        ..Doc::form_with_gaps(record, tables)
-    };
+    let form = Doc { extras, ..Doc::form_with_gaps(record, tables) };
     doc_schema("audit", about, &[form])
 }

@@ -82,9 +82,7 @@ pub(super) fn findings_table(audit: &Audit, keeps: impl Fn(&str) -> bool, apart:
     let names = workloads.map(|workload| (workload.workload.id(), workload.workload.name.as_str()));
     let names: BTreeMap<String, &str> = names.collect();
     let findings = audit.findings.iter();
-    let kept: Vec<&Finding> = findings
-        .filter(|finding| keeps(finding.workload()))
-        .collect();
+    let kept: Vec<&Finding> = findings.filter(|finding| keeps(finding.workload())).collect();
     let rows = alike(&kept, apart).into_iter().map(|alike| {
         let called = alike.iter().map(|finding| finding.workload());
         let called = called.map(|id| names.get(id).copied().unwrap_or(id));
@@ -96,13 +94,7 @@ pub(super) fn findings_table(audit: &Audit, keeps: impl Fn(&str) -> bool, apart:
         }
     });
     let title = "FINDINGS  savings are per finding; they overlap and do not add up";
-    Table::of(
-        "findings",
-        title,
-        ("finding", "findings"),
-        self::findings(),
-        rows,
-    )
+    Table::of("findings", title, ("finding", "findings"), self::findings(), rows)
 }
 
 impl Row<'_> {
@@ -145,13 +137,7 @@ fn alike<'a>(findings: &[&'a Finding], apart: bool) -> Vec<Vec<&'a Finding>> {
         let action = finding.recommendation.action.clone();
         // Amounts of one currency compare, and none of them with what has no estimate.
         let currency = finding.monthly_savings.map(|saved| saved.currency().code());
-        (
-            finding.rule(),
-            finding.severity,
-            finding.confidence,
-            action,
-            currency,
-        )
+        (finding.rule(), finding.severity, finding.confidence, action, currency)
     };
     let mut numbers = BTreeMap::new();
     for finding in findings {
@@ -165,10 +151,8 @@ fn alike<'a>(findings: &[&'a Finding], apart: bool) -> Vec<Vec<&'a Finding>> {
 /// The least and the most that a member of a group saves by itself; absent where that is the
 /// same for all.
 fn span(group: &[&Finding]) -> Option<(Money, Money)> {
-    let mut savings: Vec<Money> = group
-        .iter()
-        .filter_map(|finding| finding.monthly_savings)
-        .collect();
+    let mut savings: Vec<Money> =
+        group.iter().filter_map(|finding| finding.monthly_savings).collect();
     savings.sort_by_key(|saved| saved.amount());
     let (least, most) = (*savings.first()?, *savings.last()?);
     (least != most).then_some((least, most))
@@ -184,14 +168,9 @@ fn name(evidence: &Evidence) -> &'static str {
 /// Statistic, figure, window, number and coverage of samples; absent for a fact.
 fn sampled(evidence: &Evidence) -> Option<(&'static str, &'static str, Window, u64, f64)> {
     match &evidence.observation {
-        Observation::Sampled {
-            statistic,
-            figure,
-            window,
-            n_samples,
-            coverage,
-            ..
-        } => Some((statistic.name(), figure, *window, *n_samples, *coverage)),
+        Observation::Sampled { statistic, figure, window, n_samples, coverage, .. } => {
+            Some((statistic.name(), figure, *window, *n_samples, *coverage))
+        }
         Observation::Fact { .. } => None,
     }
 }
@@ -254,20 +233,12 @@ fn compared(evidence: &Evidence, comparison: &str) -> String {
         _ => decimals,
     };
     let number = |value: f64| {
-        if value.fract() == 0.0 {
-            format!("{value:.0}")
-        } else {
-            format!("{value:.decimals$}")
-        }
+        if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.decimals$}") }
     };
     // The unit of a count is in its name.
     let unit = match evidence.unit {
         "%" => "%",
         _ => "",
     };
-    format!(
-        "{}{unit}{comparison} {}{unit}",
-        number(evidence.observed),
-        number(evidence.threshold),
-    )
+    format!("{}{unit}{comparison} {}{unit}", number(evidence.observed), number(evidence.threshold),)
 }

@@ -202,11 +202,7 @@ fn description(charge: &Charge<'_>) -> String {
 /// Category and type of the commitment of which a part is unused.
 fn discount(charge: &UnusedCharge<'_>) -> Option<(&'static str, &'static str)> {
     let kind = CommitmentKind::from_name(charge.one.kind)?;
-    commitment(if kind.is_reserved() {
-        ChargeKind::Reserved
-    } else {
-        ChargeKind::SavingsPlan
-    })
+    commitment(if kind.is_reserved() { ChargeKind::Reserved } else { ChargeKind::SavingsPlan })
 }
 
 fn unused_account(charge: &UnusedCharge<'_>) -> String {

@@ -25,11 +25,7 @@ pub enum AuditTable<'a> {
 /// A list of an audit as a document.
 pub fn audit_list(audit: &Audit, list: AuditTable<'_>) -> Doc {
     let tables = tables_of(audit, list);
-    Doc {
-        csv: CsvRows::Tables(tables.len()),
-        tables,
-        ..Doc::default()
-    }
+    Doc { csv: CsvRows::Tables(tables.len()), tables, ..Doc::default() }
 }
 
 /// An audit with all its lists, for a workbook.

@@ -85,16 +85,11 @@ pub(super) fn headline(audit: &Audit) -> String {
     };
     let share = totals.savings_percent();
     let share = share.map_or(String::new(), |share| format!(" ({}%)", rounded(share, 1)));
-    let certain = totals
-        .monthly_waste
-        .filter(|waste| !waste.amount().is_zero());
+    let certain = totals.monthly_waste.filter(|waste| !waste.amount().is_zero());
     let certain = certain.map_or("none of it is certain today".to_owned(), |waste| {
         format!("{} of it is certain today", money(waste))
     });
-    format!(
-        "{} of {cost} per month can be saved{share}; {certain}",
-        money(saved)
-    )
+    format!("{} of {cost} per month can be saved{share}; {certain}", money(saved))
 }
 
 /// From today's cost and utilization to those after the plan.
@@ -103,9 +98,9 @@ fn closing(audit: &Audit) -> String {
     let (Some(today), Some(planned)) = (totals.monthly_cost, totals.planned_monthly_cost) else {
         return String::new();
     };
-    let year = totals.annual_savings().map_or(String::new(), |saved| {
-        format!(", {} less per year", money(saved))
-    });
+    let year = totals
+        .annual_savings()
+        .map_or(String::new(), |saved| format!(", {} less per year", money(saved)));
     let busy = measured(audit, Kpi::Utilization);
     let busy = busy.zip(audit.planned_utilization_percent);
     let busy = busy.map_or(String::new(), |(today, planned)| {
@@ -113,10 +108,7 @@ fn closing(audit: &Audit) -> String {
         let excluded =
             (unmeasured > 0).then(|| format!(", {} unmeasured excluded", count(unmeasured)));
         let (today, planned) = (percent(today), percent(planned));
-        format!(
-            "; GPUs {today} busy today → {planned} after{}",
-            excluded.unwrap_or_default()
-        )
+        format!("; GPUs {today} busy today → {planned} after{}", excluded.unwrap_or_default())
     });
     format!(
         "Total: {} per month today → {} after the plan{year}{busy}",
@@ -158,9 +150,7 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
         minute(audit.as_of)
     )];
     let origins = audit.prices.by_origin();
-    let origins = origins
-        .iter()
-        .map(|(origin, number)| format!("{number} {origin}"));
+    let origins = origins.iter().map(|(origin, number)| format!("{number} {origin}"));
     let origins = origins.collect::<Vec<_>>().join(", ");
     let oldest = audit.prices.oldest_effective_date();
     let oldest = oldest.map_or(String::new(), |date| format!(", oldest from {date}"));
@@ -183,9 +173,7 @@ fn not_counted(audit: &Audit) -> Vec<String> {
         let cost = workload.workload.monthly_cost();
         cost.is_some_and(|cost| cost.currency() != currency)
     });
-    let others: usize = others
-        .map(|workload| workload.workload.instances.len())
-        .sum();
+    let others: usize = others.map(|workload| workload.workload.instances.len()).sum();
     [
         (audit.totals.unpriced_instances, "unpriced", "unpriced"),
         (others as u64, "in another currency", "in other currencies"),
@@ -217,19 +205,14 @@ fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table>
     }
     if audit.plan_risk < audit.accepted && audit.target.is_none() {
         let risk = audit.plan_risk;
-        owned.notes.push(format!(
-            "The plan of `--risk {risk}` costs less and is shown."
-        ));
+        owned.notes.push(format!("The plan of `--risk {risk}` costs less and is shown."));
     }
     let mut purchases: Vec<&Purchase> = audit.purchases.iter().collect();
     purchases.sort_by_cached_key(|purchase| {
         let promise = purchase.promise();
         Reverse(promise.map(|promise| promise.term_total.amount()))
     });
-    let promises = Table {
-        most: most(PROMISED),
-        ..purchases_table(purchases)
-    };
+    let promises = Table { most: most(PROMISED), ..purchases_table(purchases) };
     vec![first, owned, promises, silent(audit, picked, how)]
 }
 
@@ -240,25 +223,17 @@ fn averages(workloads: &[&AuditedWorkload]) -> Option<String> {
         actions.any(|action| action.kind() == ActionKind::Rightsize)
     });
     let seconds = resized.filter_map(|audited| audited.proposals.rightsize()?.averaged_seconds);
-    seconds
-        .max()
-        .map(|seconds| format!("rightsize: {}", averaged_away(seconds)))
+    seconds.max().map(|seconds| format!("rightsize: {}", averaged_away(seconds)))
 }
 
 /// Why workloads have no advice, a line each cause, that of the largest cost first.
 fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
     let mut causes: BTreeMap<&str, Vec<&AuditedWorkload>> = BTreeMap::new();
-    for audited in picked
-        .kept
-        .iter()
-        .filter(|workload| workload.actions.is_empty())
-    {
+    for audited in picked.kept.iter().filter(|workload| workload.actions.is_empty()) {
         causes.entry(cause(audited)).or_default().push(audited);
     }
     let cost = |workloads: &[&AuditedWorkload]| {
-        sum(workloads
-            .iter()
-            .map(|workload| workload.workload.monthly_cost()))
+        sum(workloads.iter().map(|workload| workload.workload.monthly_cost()))
     };
     let mut causes: Vec<(&str, Vec<&AuditedWorkload>)> = causes.into_iter().collect();
     causes.sort_by_key(|(_, workloads)| Reverse(cost(workloads).map(Money::amount)));
@@ -278,16 +253,9 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
     let gaps = audit.gaps.len() as u64;
     if how.is_brief && gaps > 0 {
         let gaps = counted(gaps, "data gap", "data gaps");
-        notes.push(format!(
-            "{gaps}: `--all` lists them, with every workload and finding"
-        ));
+        notes.push(format!("{gaps}: `--all` lists them, with every workload and finding"));
     }
-    Table {
-        key: "no_advice",
-        title: "NO ADVICE".to_owned(),
-        notes,
-        ..Table::default()
-    }
+    Table { key: "no_advice", title: "NO ADVICE".to_owned(), notes, ..Table::default() }
 }
 
 /// Why the plan does nothing with a workload.
@@ -403,10 +371,9 @@ fn plots(audit: &Audit, days: &[DayCost]) -> Vec<Plot> {
     }
     let shown = &days[days.len().saturating_sub(MOST_BARS)..];
     if !shown.is_empty() {
-        let bars = shown.iter().map(|day| Bar {
-            whole: day.cost.map(Money::amount),
-            part: day.unused.amount(),
-        });
+        let bars = shown
+            .iter()
+            .map(|day| Bar { whole: day.cost.map(Money::amount), part: day.unused.amount() });
         let unknown = shown.iter().filter(|day| day.unknown_rows > 0).count() as u64;
         let unknown = (unknown > 0).then(|| {
             let days = counted(unknown, "day", "days");

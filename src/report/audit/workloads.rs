@@ -166,10 +166,7 @@ impl<'a> Row<'a> {
 
     fn members(&self) -> impl Iterator<Item = (&'a Member, &'a InstanceUsage, Option<Money>)> {
         let workload = self.workload;
-        let costs = workload
-            .cost
-            .as_ref()
-            .map_or(&[][..], |cost| &cost.instances);
+        let costs = workload.cost.as_ref().map_or(&[][..], |cost| &cost.instances);
         let members = workload.members.iter().zip(&workload.usage).enumerate();
         members.map(|(place, (member, usage))| {
             let cost = costs.get(place);
@@ -201,9 +198,7 @@ impl<'a> Row<'a> {
 
     fn commitments(&self) -> Vec<String> {
         let committed = self.committed.iter();
-        committed
-            .flat_map(|cost| cost.commitments.keys().cloned())
-            .collect()
+        committed.flat_map(|cost| cost.commitments.keys().cloned()).collect()
     }
 
     /// The largest utilization of each hour, from when it was first seen in the window on.

@@ -61,12 +61,7 @@ fn headline(bill: &Bill) -> String {
 }
 
 fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
-    let forms: BTreeSet<&str> = origin
-        .read
-        .files
-        .iter()
-        .map(|file| file.form.name())
-        .collect();
+    let forms: BTreeSet<&str> = origin.read.files.iter().map(|file| file.form.name()).collect();
     let forms: Vec<&str> = forms.into_iter().collect();
     let codes = bill.currencies.iter().map(|part| part.currency.code());
     let codes = codes.collect::<Vec<_>>().join(", ");
@@ -92,12 +87,7 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
             "" => "the account",
             flags => flags,
         };
-        Given::new(
-            "audit_hours",
-            "hours of the audit",
-            hours(audit.hours),
-            source,
-        )
+        Given::new("audit_hours", "hours of the audit", hours(audit.hours), source)
     }));
     given.extend(bill.grouped_by.as_ref().map(|key| {
         let key = Value::Text(key.to_string());
@@ -110,18 +100,10 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
 fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
     let amounts = Amounts(bill.currency);
     let text = |amount: Decimal| amounts.text(amount);
-    let of_currency = if is_one_of_many {
-        format!(", {}", bill.currency)
-    } else {
-        String::new()
-    };
+    let of_currency = if is_one_of_many { format!(", {}", bill.currency) } else { String::new() };
     let step = |name: &str, arithmetic: String, result: Option<Decimal>| {
         let result = Value::Percent(result?.to_f64()?);
-        Some(Step::new(
-            format!("{name}{of_currency}"),
-            arithmetic,
-            result,
-        ))
+        Some(Step::new(format!("{name}{of_currency}"), arithmetic, result))
     };
     let part_of = |name: &str, part: &Tally, whole: &Tally| {
         let words = format!("{} / {}", amounts.words(part), amounts.words(whole));
@@ -166,11 +148,7 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
         let (instances, unallocated) = bill.unallocated();
         let whole = bill.of_instances().effective;
         steps.push(part_of("unallocated GPU cost", &instances, &whole));
-        steps.push(part_of(
-            "unallocated cost",
-            &unallocated,
-            &bill.total().effective,
-        ));
+        steps.push(part_of("unallocated cost", &unallocated, &bill.total().effective));
     }
     let divided = &bill.divided;
     if divided.cost.sum().is_some() {
@@ -204,9 +182,7 @@ fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
         next.push(format!("gpucost bill {files} --group-by tag:team"));
     }
     if negotiated_rates(bill).next().is_some() {
-        next.push(format!(
-            "gpucost bill {files} --write-prices negotiated.csv"
-        ));
+        next.push(format!("gpucost bill {files} --write-prices negotiated.csv"));
     }
     next.push(format!("gpucost bill {files} --format json"));
     next

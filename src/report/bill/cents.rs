@@ -49,21 +49,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn decimals(texts: &[&str]) -> Vec<Decimal> {
-        texts
-            .iter()
-            .map(|text| text.parse().expect("a decimal"))
-            .collect()
+        texts.iter().map(|text| text.parse().expect("a decimal")).collect()
     }
 
     #[test]
     fn cents_go_to_what_lost_most() {
         for (parts, total, expected) in [
             // Down these are -0.50, -8.79 and 0.33, which is 2 cents short.
-            (
-                ["-0.4999", "-8.783", "0.336"],
-                "-8.94",
-                ["-0.50", "-8.78", "0.34"],
-            ),
+            (["-0.4999", "-8.783", "0.336"], "-8.94", ["-0.50", "-8.78", "0.34"]),
             (["0.001", "0.001", "0.001"], "0.01", ["0.01", "0", "0"]),
             (["0.009", "0.001", "0"], "-0.01", ["0", "0", "-0.01"]),
             (["1", "2", "3"], "6", ["1", "2", "3"]),

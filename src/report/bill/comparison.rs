@@ -151,9 +151,7 @@ fn in_parts(comparison: &Comparison) -> Vec<(DifferenceReason, Decimal, Decimal)
     let total = shown_difference(comparison.bill, comparison.audit);
     let shown = in_cents(&exact, total);
     let differences = differences.iter().zip(shown);
-    differences
-        .map(|((reason, part), cost)| (*reason, part.hours, cost))
-        .collect()
+    differences.map(|((reason, part), cost)| (*reason, part.hours, cost)).collect()
 }
 
 fn in_words(reason: DifferenceReason) -> &'static str {
@@ -188,27 +186,14 @@ pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
     for (reason, _, cost) in in_parts(comparison) {
         *names.entry(reason.name()).or_default() += cost;
     }
-    let named: Vec<String> = names
-        .iter()
-        .map(|(name, cost)| format!("{name} {}", amounts.text(*cost)))
-        .collect();
+    let named: Vec<String> =
+        names.iter().map(|(name, cost)| format!("{name} {}", amounts.text(*cost))).collect();
     let total = shown_difference(comparison.bill, comparison.audit);
-    let both = format!(
-        "{} − {}",
-        amounts.text(comparison.bill),
-        amounts.text(comparison.audit)
-    );
-    let arithmetic = if named.is_empty() {
-        both
-    } else {
-        format!("{both} = {}", named.join(" + "))
-    };
+    let both = format!("{} − {}", amounts.text(comparison.bill), amounts.text(comparison.audit));
+    let arithmetic =
+        if named.is_empty() { both } else { format!("{both} = {}", named.join(" + ")) };
     let total = Value::Money(Money::new(total, bill.currency));
-    let mut steps = vec![Step::new(
-        format!("bill − audit{of_currency}"),
-        arithmetic,
-        total,
-    )];
+    let mut steps = vec![Step::new(format!("bill − audit{of_currency}"), arithmetic, total)];
     let used = comparison.used();
     let share = used.idle_percent().and_then(|share| share.to_f64());
     steps.extend(share.map(|share| {
@@ -218,11 +203,7 @@ pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
             amounts.text(used.cost),
             amounts.text(used.unmeasured)
         );
-        Step::new(
-            format!("idle GPU cost{of_currency}"),
-            words,
-            Value::Percent(share),
-        )
+        Step::new(format!("idle GPU cost{of_currency}"), words, Value::Percent(share))
     }));
     steps
 }

@@ -169,13 +169,7 @@ pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
         "rates", "PRICES PER HOUR  that the bill shows", "price", "prices", rates: rates();
     };
     let noun = ("row", "rows");
-    more.push(Table::of(
-        "sources",
-        "FILES",
-        noun,
-        sources(),
-        &origin.read.files,
-    ));
+    more.push(Table::of("sources", "FILES", noun, sources(), &origin.read.files));
     tables.extend(more.into_iter().filter(|table| !table.rows.is_empty()));
     tables
 }

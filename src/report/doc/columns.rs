@@ -175,10 +175,7 @@ pub(super) fn flat_heads(heads: &[Head]) -> Vec<Head> {
     let heads = heads.iter().filter(|head| head.is_flat()).flat_map(|head| {
         let path = head.name();
         let Some(below) = head.below() else {
-            return vec![Head {
-                path: Cow::Owned(path),
-                ..head.clone()
-            }];
+            return vec![Head { path: Cow::Owned(path), ..head.clone() }];
         };
         let mut below = flat_heads(below);
         // A row has one of several rows: the names of those stand for themselves, unless those

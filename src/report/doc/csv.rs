@@ -39,9 +39,7 @@ fn named(table: &Table) -> Table {
 
 /// The rows of tables under the columns of all of them.
 fn together(tables: &[&Table]) -> Result<String, ::csv::Error> {
-    let tables = tables
-        .iter()
-        .map(|table| flattened(&table.columns, &table.rows));
+    let tables = tables.iter().map(|table| flattened(&table.columns, &table.rows));
     let tables: Vec<(Vec<Head>, Vec<Vec<Value>>)> = tables.collect();
     let mut header: Vec<&str> = Vec::new();
     for head in tables.iter().flat_map(|(heads, _)| heads) {
@@ -50,14 +48,11 @@ fn together(tables: &[&Table]) -> Result<String, ::csv::Error> {
         }
     }
     let rows = tables.iter().flat_map(|(heads, rows)| {
-        let places: Vec<Option<usize>> = header
-            .iter()
-            .map(|path| heads.iter().position(|head| head.path == *path))
-            .collect();
+        let places: Vec<Option<usize>> =
+            header.iter().map(|path| heads.iter().position(|head| head.path == *path)).collect();
         rows.iter().map(move |row| {
-            let cells = places
-                .iter()
-                .map(|place| place.map_or(String::new(), |place| cell(&row[place])));
+            let cells =
+                places.iter().map(|place| place.map_or(String::new(), |place| cell(&row[place])));
             cells.collect::<Vec<_>>()
         })
     });

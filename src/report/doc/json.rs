@@ -109,11 +109,7 @@ impl<'a> Fields<'a> {
     fn of(heads: &'a [Head], values: &'a [Value]) -> Self {
         let fields = heads.iter().zip(values);
         let fields = fields.filter(|(head, _)| head.is_json());
-        Self(
-            fields
-                .map(|(head, value)| (head.key(), head, value))
-                .collect(),
-        )
+        Self(fields.map(|(head, value)| (head.key(), head, value)).collect())
     }
 
     /// Adds each to a map; those with a common first part of their paths are an object, which is

@@ -54,11 +54,7 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
 
 fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
     if table.is_folded {
-        writeln!(
-            out,
-            "\n<details>\n<summary>{}</summary>",
-            text(&table.title)
-        )?;
+        writeln!(out, "\n<details>\n<summary>{}</summary>", text(&table.title))?;
     } else if !table.title.is_empty() {
         writeln!(out, "\n**{}**", text(&table.title))?;
     }
@@ -82,18 +78,12 @@ fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
         let titles = columns.iter().map(|(_, head)| text(&head.title));
         writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
         let rule = |(place, _): &(usize, &Head)| {
-            if table.is_figures(*place) {
-                "--:"
-            } else {
-                "---"
-            }
+            if table.is_figures(*place) { "--:" } else { "---" }
         };
         let rules = columns.iter().map(rule);
         writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
         for row in table.rows.iter().take(table.most.unwrap_or(SHOWN)) {
-            let cells = columns
-                .iter()
-                .map(|(place, head)| cell(head, row.get(*place)));
+            let cells = columns.iter().map(|(place, head)| cell(head, row.get(*place)));
             let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
             if out.len() + line.len() > FULL {
                 break;
@@ -105,11 +95,7 @@ fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
     let rest = table.rows.len() - drawn;
     if rest > 0 {
         let (singular, many) = table.noun;
-        let rest = counted(
-            rest as u64,
-            &format!("more {singular}"),
-            &format!("more {many}"),
-        );
+        let rest = counted(rest as u64, &format!("more {singular}"), &format!("more {many}"));
         let worth = worth_words(table.worth_behind(drawn));
         writeln!(out, "\n… and {rest}{worth}: see `--format json`")?;
     }
@@ -155,10 +141,7 @@ mod tests {
     #[test]
     fn a_comment_ends_before_it_is_full_and_counts_the_rest() {
         let name = "n".repeat(290);
-        let blank = Head {
-            level: Level::Screen,
-            ..column("blank", "blank")
-        };
+        let blank = Head { level: Level::Screen, ..column("blank", "blank") };
         let table = Table {
             title: "ROWS".to_owned(),
             noun: ("row", "rows"),
@@ -180,17 +163,11 @@ mod tests {
         let hidden = |noun: &str| -> usize {
             let lines = markdown.lines().filter_map(|line| {
                 let (number, rest) = line.strip_prefix("… and ")?.split_once(" more ")?;
-                rest.starts_with(noun)
-                    .then(|| number.parse::<usize>().expect("a number"))
+                rest.starts_with(noun).then(|| number.parse::<usize>().expect("a number"))
             });
             lines.sum()
         };
-        let shown = |begin: &str| {
-            markdown
-                .lines()
-                .filter(|line| line.starts_with(begin))
-                .count()
-        };
+        let shown = |begin: &str| markdown.lines().filter(|line| line.starts_with(begin)).count();
         assert_eq!(shown("| nn") + hidden("row"), 60);
         // The notes of both tables, and the caveats.
         assert_eq!(shown("nn") + shown("- nn") + hidden("line"), 90);

@@ -77,19 +77,12 @@ pub struct Doc {
 impl Doc {
     /// The form of documents for their schema: their own keys, and tables without a row.
     pub(in crate::report) fn form(record: Record, tables: impl Into<Vec<Table>>) -> Self {
-        Self {
-            record,
-            tables: tables.into(),
-            ..Self::default()
-        }
+        Self { record, tables: tables.into(), ..Self::default() }
     }
 
     /// The form of documents that say what could not be read.
     pub(in crate::report) fn form_with_gaps(record: Record, tables: impl Into<Vec<Table>>) -> Self {
-        Self {
-            gaps: Some(Vec::new()),
-            ..Self::form(record, tables)
-        }
+        Self { gaps: Some(Vec::new()), ..Self::form(record, tables) }
     }
 
     /// What to know besides the tables, in lists of sentences below their titles.
@@ -98,9 +91,7 @@ impl Doc {
         let missing = missing.map(|gap| format!("{}: {}", gap.what, gap.remedy));
         let gaps = alike(self.gaps.as_deref().unwrap_or_default(), false);
         let gaps = gaps.iter().filter_map(|group| {
-            let Gap {
-                what, reason, hint, ..
-            } = group.first()?;
+            let Gap { what, reason, hint, .. } = group.first()?;
             Some(format!("{what} of {}: {reason}; {hint}", places(group)))
         });
         [
@@ -127,9 +118,7 @@ impl Doc {
             [] => &self.tables,
             screens => screens,
         };
-        tables
-            .iter()
-            .filter(move |table| self.is_answer() || !is_empty(table))
+        tables.iter().filter(move |table| self.is_answer() || !is_empty(table))
     }
 }
 
@@ -160,10 +149,7 @@ pub struct Record {
 impl Record {
     /// The heads of a record alone, for its schema.
     pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Self {
-        Self {
-            heads: heads(columns),
-            values: Vec::new(),
-        }
+        Self { heads: heads(columns), values: Vec::new() }
     }
 
     /// The record with the keys of another one behind its own.
@@ -175,10 +161,7 @@ impl Record {
 
     /// The record of what `columns` say of a row.
     pub(in crate::report) fn of<R>(columns: Vec<Column<R>>, row: &R) -> Self {
-        Self {
-            values: values(&columns, row),
-            heads: heads(columns),
-        }
+        Self { values: values(&columns, row), heads: heads(columns) }
     }
 }
 
@@ -292,11 +275,8 @@ impl Table {
         if !self.columns.iter().any(|head| record(head).is_some()) {
             return Cow::Borrowed(self);
         }
-        let mut spread = Self {
-            columns: Vec::new(),
-            rows: vec![Vec::new(); self.rows.len()],
-            ..self.clone()
-        };
+        let mut spread =
+            Self { columns: Vec::new(), rows: vec![Vec::new(); self.rows.len()], ..self.clone() };
         for (place, head) in self.columns.iter().enumerate() {
             let heads = record(head);
             for (cells, row) in spread.rows.iter_mut().zip(&self.rows) {
@@ -306,9 +286,7 @@ impl Table {
                     (None, value) => cells.push(value.clone()),
                 }
             }
-            spread
-                .columns
-                .extend(heads.unwrap_or_else(|| vec![head.clone()]));
+            spread.columns.extend(heads.unwrap_or_else(|| vec![head.clone()]));
         }
         Cow::Owned(spread)
     }
@@ -404,9 +382,7 @@ impl Table {
                 let mut known = self.rows.iter().filter_map(|row| row.get(place));
                 known.any(|value| *value != Value::Absent && !value.is_words())
             }
-            ref kind => kind
-                .json_type()
-                .is_some_and(|name| ["integer", "number"].contains(&name)),
+            ref kind => kind.json_type().is_some_and(|name| ["integer", "number"].contains(&name)),
         }
     }
 }

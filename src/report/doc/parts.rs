@@ -75,11 +75,7 @@ pub(in crate::report) fn gaps_table(list: &[Gap]) -> Table {
 
 /// The keys of the document itself.
 pub(super) fn record(doc: &Doc) -> Cow<'_, Record> {
-    if doc.is_answer() {
-        Cow::Owned(Record::of(answer(), doc))
-    } else {
-        Cow::Borrowed(&doc.record)
-    }
+    if doc.is_answer() { Cow::Owned(Record::of(answer(), doc)) } else { Cow::Borrowed(&doc.record) }
 }
 
 /// The parts of a document that are rows; the titles are for schemas.

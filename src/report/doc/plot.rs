@@ -46,14 +46,7 @@ pub(super) fn plots(plots: &[Plot], page: &mut Page) {
         gap_pattern(page);
     }
     for plot in plots {
-        html!(
-            page,
-            "<section id=\"",
-            plot.key,
-            "\">\n<h2>",
-            plot.title,
-            "</h2>\n"
-        );
+        html!(page, "<section id=\"", plot.key, "\">\n<h2>", plot.title, "</h2>\n");
         match &plot.kind {
             PlotKind::Heat(rows) => heat(rows, page),
             PlotKind::Bars(all) => bars(page, all, &plot.title),

@@ -51,12 +51,7 @@ pub fn schema_document(
 
 fn form(doc: &Doc) -> Json {
     let mut form = object(&record(doc).heads);
-    add(
-        &mut form,
-        "schema_version",
-        json!({ "const": SCHEMA_VERSION }),
-        true,
-    );
+    add(&mut form, "schema_version", json!({ "const": SCHEMA_VERSION }), true);
     if let Json::Object(extras) = object(&doc.extras.heads)["properties"].take() {
         for (key, schema) in extras {
             add(&mut form, &key, schema, false);

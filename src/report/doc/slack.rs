@@ -58,10 +58,7 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
     if !next.is_empty() {
         blocks.push(section(&next));
     }
-    json_document(&Message {
-        text: escape(&answer.headline),
-        blocks,
-    })
+    json_document(&Message { text: escape(&answer.headline), blocks })
 }
 
 /// A line for each row, below one with the names of the columns.
@@ -76,9 +73,8 @@ fn rows(sheet: &Table) -> String {
         return lines.join("\n");
     }
     let columns = sheet.on_screen(false).into_iter();
-    let (places, titles): (Vec<usize>, Vec<String>) = columns
-        .map(|(place, column)| (place, sentence(&column.title)))
-        .unzip();
+    let (places, titles): (Vec<usize>, Vec<String>) =
+        columns.map(|(place, column)| (place, sentence(&column.title))).unzip();
     lines.push(format!("_{}_", titles.join(" · ")));
     for row in sheet.rows.iter().take(SHOWN) {
         let cells = places.iter().filter_map(|place| row.get(*place));
@@ -87,11 +83,7 @@ fn rows(sheet: &Table) -> String {
     let rest = sheet.rows.len().saturating_sub(SHOWN);
     if rest > 0 {
         let (singular, many) = sheet.noun;
-        let more = counted(
-            rest as u64,
-            &format!("more {singular}"),
-            &format!("more {many}"),
-        );
+        let more = counted(rest as u64, &format!("more {singular}"), &format!("more {many}"));
         lines.push(format!("… and {more}"));
     }
     lines.join("\n")

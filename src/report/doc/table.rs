@@ -128,9 +128,7 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     let heads = table.on_screen(style.wide).into_iter();
     let (below, heads): (Columns<'_>, Columns<'_>) =
         heads.partition(|(_, head)| matches!(head.level, Level::Below | Level::Titled));
-    let titles = heads
-        .iter()
-        .map(|(_, head)| safe(&head.title.to_uppercase()));
+    let titles = heads.iter().map(|(_, head)| safe(&head.title.to_uppercase()));
     let titles: Vec<String> = titles.collect();
     let header: Vec<&str> = titles.iter().map(String::as_str).collect();
     let figures = heads.iter().map(|(place, _)| table.is_figures(*place));

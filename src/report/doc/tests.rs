@@ -10,10 +10,8 @@ fn usd(text: &str) -> Money {
 
 /// Two tables whose rows have a record, behind one for screens alone.
 fn changes() -> Doc {
-    let side = |key: &'static str, title: &'static str| Head {
-        kind: Kind::Money,
-        ..column(key, title)
-    };
+    let side =
+        |key: &'static str, title: &'static str| Head { kind: Kind::Money, ..column(key, title) };
     let table = |key: &'static str, change: Option<Money>| Table {
         key,
         title: key.to_owned(),
@@ -26,31 +24,19 @@ fn changes() -> Doc {
         ],
         rows: vec![vec![
             Value::text("a"),
-            Value::Record(vec![
-                Value::Money(usd("2")),
-                Value::of(change, Value::Money).signed(),
-            ]),
+            Value::Record(vec![Value::Money(usd("2")), Value::of(change, Value::Money).signed()]),
         ]],
         ..Table::default()
     };
     let screen = Table {
-        columns: vec![Head {
-            level: Level::Screen,
-            ..column("sum", "sum")
-        }],
+        columns: vec![Head { level: Level::Screen, ..column("sum", "sum") }],
         ..table("totals", None)
     };
     Doc {
         record: Record {
             heads: vec![
-                Head {
-                    kind: Kind::List,
-                    ..column("gpus", "")
-                },
-                Head {
-                    kind: Kind::Map(Box::new(Kind::Text)),
-                    ..column("more.tags", "")
-                },
+                Head { kind: Kind::List, ..column("gpus", "") },
+                Head { kind: Kind::Map(Box::new(Kind::Text)), ..column("more.tags", "") },
             ],
             values: vec![
                 Value::List(vec![Value::text("A10G"), Value::Absent]),
@@ -61,11 +47,7 @@ fn changes() -> Doc {
             ],
         },
         csv: CsvRows::Named,
-        tables: vec![
-            screen,
-            table("added", Some(usd("2"))),
-            table("more.gone", Some(usd("-1.5"))),
-        ],
+        tables: vec![screen, table("added", Some(usd("2"))), table("more.gone", Some(usd("-1.5")))],
         ..Doc::default()
     }
 }
@@ -77,10 +59,7 @@ fn records_are_columns_on_screens_and_changes_have_their_sign() {
     assert_eq!(json["gpus"], serde_json::json!(["A10G", null]));
     assert_eq!(json.get("totals"), None);
     let more = &json["more"];
-    assert_eq!(
-        more["tags"],
-        serde_json::json!({ "team": "a", "host": null })
-    );
+    assert_eq!(more["tags"], serde_json::json!({ "team": "a", "host": null }));
     assert_eq!(more["gone"][0]["cost"]["change"], -1.5);
     let schema = doc_schema("x", "", &[changes()]).expect("a schema");
     let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
@@ -89,10 +68,7 @@ fn records_are_columns_on_screens_and_changes_have_their_sign() {
     assert_eq!(more["properties"]["gone"]["type"], "array");
     assert_eq!(schema["properties"].get("totals"), None);
     let cost = |list: &str| json[list][0]["cost"].clone();
-    assert_eq!(
-        cost("added"),
-        serde_json::json!({ "new": 2.0, "change": 2.0 })
-    );
+    assert_eq!(cost("added"), serde_json::json!({ "new": 2.0, "change": 2.0 }));
     assert_eq!(
         doc_csv(&changes()).expect("memory"),
         "table,id,cost_new,cost_change\nadded,a,2.00,2.00\nmore.gone,a,2.00,-1.50\n"
@@ -103,10 +79,7 @@ fn records_are_columns_on_screens_and_changes_have_their_sign() {
             .contains("| name | now | change |\n| --- | --: | --: |\n| a | \\$2.00 | +\\$2.00 |"),
         "{markdown}"
     );
-    assert!(
-        markdown.contains("| a | \\$2.00 | -\\$1.50 |"),
-        "{markdown}"
-    );
+    assert!(markdown.contains("| a | \\$2.00 | -\\$1.50 |"), "{markdown}");
     assert!(markdown.contains("| sum |"), "{markdown}");
 }
 
@@ -134,19 +107,12 @@ fn answer() -> Doc {
             noun: ("type", "types"),
             columns: vec![
                 column("instance_type", "type"),
-                Head {
-                    level: Level::Wide,
-                    ..column("requests", "requests")
-                },
+                Head { level: Level::Wide, ..column("requests", "requests") },
                 column("cost_usd_monthly", "month"),
                 column("cost_usd_hourly", "hour"),
             ],
             rows: vec![
-                row(
-                    "g5.xlarge",
-                    Value::Money(usd("734.38")),
-                    Value::Price(usd("1.006")),
-                ),
+                row("g5.xlarge", Value::Money(usd("734.38")), Value::Price(usd("1.006"))),
                 row("=HYPERLINK(1)\u{1b}", Value::Absent, Value::Absent),
             ],
             ..Table::default()
@@ -168,13 +134,7 @@ fn answer() -> Doc {
 
 #[test]
 fn a_table_has_every_part_in_order() {
-    let style = TableStyle {
-        width: 60,
-        color: false,
-        wide: false,
-        limit: None,
-        ascii: false,
-    };
+    let style = TableStyle { width: 60, color: false, wide: false, limit: None, ascii: false };
     assert_eq!(
         doc_table(&answer(), style),
         "3 GPUs serve 500 requests a second\n\
@@ -227,13 +187,7 @@ fn numbers_are_whole_where_words_do_not_fit() {
         Value::Money(usd("1234567.89")),
         Value::Price(usd("21.957642")),
     ]];
-    let style = TableStyle {
-        width: 60,
-        color: false,
-        wide: false,
-        limit: None,
-        ascii: false,
-    };
+    let style = TableStyle { width: 60, color: false, wide: false, limit: None, ascii: false };
     let text = doc_table(&answer, style);
     assert!(!text.contains('…'), "{text}");
     for line in text.lines() {
@@ -245,39 +199,22 @@ fn numbers_are_whole_where_words_do_not_fit() {
         let mut rest = text.as_str();
         for word in cell.split(' ') {
             let split = rest.split_once(word);
-            rest = split
-                .unwrap_or_else(|| panic!("{word} of {cell}: {text}"))
-                .1;
+            rest = split.unwrap_or_else(|| panic!("{word} of {cell}: {text}")).1;
         }
     }
     // A wide table has each row on one line.
-    let wide = doc_table(
-        &answer,
-        TableStyle {
-            wide: true,
-            ..style
-        },
-    );
+    let wide = doc_table(&answer, TableStyle { wide: true, ..style });
     assert!(wide.contains(reason) && wide.contains(source), "{wide}");
 }
 
 #[test]
 fn figures_that_take_more_than_the_width_are_not_cut() {
     let mut answer = answer();
-    let style = TableStyle {
-        width: 20,
-        color: false,
-        wide: false,
-        limit: None,
-        ascii: false,
-    };
+    let style = TableStyle { width: 20, color: false, wide: false, limit: None, ascii: false };
     answer.tables[0].rows[0][2] = Value::Money(usd("1234567.89"));
     let text = doc_table(&answer, style);
     // Beside a name of 19 columns no figure has room: they are below it.
-    assert!(
-        text.contains("    $1,234,567.89,\n    HOUR: $1.006\n"),
-        "{text}"
-    );
+    assert!(text.contains("    $1,234,567.89,\n    HOUR: $1.006\n"), "{text}");
 }
 
 #[test]
@@ -285,13 +222,7 @@ fn instants_are_to_the_minute_in_tables_alone() {
     let mut answer = answer();
     let at = "2026-11-02T10:25:29Z".parse().expect("a time stamp");
     answer.tables[0].rows[0][0] = Value::Time(at);
-    let style = TableStyle {
-        width: 100,
-        color: false,
-        wide: false,
-        limit: None,
-        ascii: false,
-    };
+    let style = TableStyle { width: 100, color: false, wide: false, limit: None, ascii: false };
     let table = doc_table(&answer, style);
     assert!(table.contains("\n2026-11-02 10:25  "), "{table}");
     let json = doc_json(&answer).expect("a document");
@@ -307,10 +238,7 @@ fn rows_are_objects_in_json() {
     assert_eq!(json["currency"], "USD");
     assert_eq!(json["given"][0]["value"], 1_500.0);
     assert_eq!(json["types"][0]["cost_usd_monthly"], 734.38);
-    assert_eq!(
-        json["types"][1]["cost_usd_monthly"],
-        serde_json::Value::Null
-    );
+    assert_eq!(json["types"][1]["cost_usd_monthly"], serde_json::Value::Null);
     assert_eq!(json["types"][1]["requests"], 1_200);
     assert!(!text.contains('\u{1b}'));
 }
@@ -343,13 +271,7 @@ fn a_long_name_is_cut_on_a_screen_and_whole_elsewhere() {
     answer.headline = "name ".repeat(2_000);
     answer.given[0].source.clone_from(&long);
     for (width, wide) in [(60, false), (100, true)] {
-        let style = TableStyle {
-            width,
-            color: false,
-            wide,
-            limit: None,
-            ascii: false,
-        };
+        let style = TableStyle { width, color: false, wide, limit: None, ascii: false };
         let table = doc_table(&answer, style);
         assert!(table.len() < 8_000, "{} bytes at {width}", table.len());
         assert!(table.contains('…'));
@@ -362,21 +284,14 @@ fn a_long_name_is_cut_on_a_screen_and_whole_elsewhere() {
 #[test]
 fn rates_align_on_screens_and_keep_their_decimals_in_data() {
     let mut answer = answer();
-    for (row, price) in answer.tables[0]
-        .rows
-        .iter_mut()
-        .zip(["1234.5", "0.0089685"])
-    {
+    for (row, price) in answer.tables[0].rows.iter_mut().zip(["1234.5", "0.0089685"]) {
         row[3] = Value::Rate(usd(price), 3);
     }
     let table = doc_markdown(&answer);
     assert!(table.contains("1,234.500 |"), "{table}");
     assert!(table.contains("0.009 |"), "{table}");
     let rows = doc_csv(&answer).expect("rows");
-    let cells: Vec<&str> = rows
-        .lines()
-        .filter_map(|row| row.rsplit(',').next())
-        .collect();
+    let cells: Vec<&str> = rows.lines().filter_map(|row| row.rsplit(',').next()).collect();
     // Six decimals, half to even.
     assert_eq!(cells, ["cost_usd_hourly", "1234.5", "0.008968"]);
 }
@@ -417,10 +332,7 @@ fn screens_may_differ_and_names_in_rows_too() {
         ..Doc::default()
     };
     assert_eq!(doc_csv(&doc).expect("valid"), flat);
-    let listed = Doc {
-        csv: CsvRows::default(),
-        ..doc.clone()
-    };
+    let listed = Doc { csv: CsvRows::default(), ..doc.clone() };
     assert_eq!(doc_csv(&listed).expect("valid"), flat);
     let page = doc_markdown(&doc);
     assert!(page.contains("OTHER") && !page.contains("MOVES"), "{page}");
@@ -454,13 +366,7 @@ fn rows_that_are_not_shown_say_what_they_add_up_to() {
         }],
         ..Doc::default()
     };
-    let style = TableStyle {
-        width: 80,
-        color: false,
-        wide: false,
-        limit: Some(1),
-        ascii: false,
-    };
+    let style = TableStyle { width: 80, color: false, wide: false, limit: Some(1), ascii: false };
     let text = doc_table(&doc, style);
     let said = "\n$4.00\n  … and 2 more moves worth $3.00: see `--all`\n";
     assert!(text.contains(said), "{text}");
@@ -487,13 +393,7 @@ columns! {
 fn a_name_that_a_row_shares_with_its_rows_stands_for_the_row() {
     let rows = [(20.0, vec![(0, 15.5), (1, 24.5)]), (0.0, Vec::new())];
     let table = Table::of("machines", "", ("machine", "machines"), machines(), rows);
-    let doc = Doc {
-        tables: vec![Table {
-            is_optional: true,
-            ..table
-        }],
-        ..Doc::default()
-    };
+    let doc = Doc { tables: vec![Table { is_optional: true, ..table }], ..Doc::default() };
     assert_eq!(
         doc_csv(&doc).expect("CSV"),
         "mean,free,tags,gpu_index,gpu_mean\n\
@@ -537,16 +437,10 @@ columns! {
 }
 
 fn table_of(names: &[&'static str]) -> Doc {
-    let listed = names.iter().map(|name| Row {
-        name,
-        cost: Some(usd("1.5")),
-    });
+    let listed = names.iter().map(|name| Row { name, cost: Some(usd("1.5")) });
     Doc {
         headline: "Some rows".to_owned(),
-        record: Record {
-            heads: vec![column("kind", "")],
-            values: vec![Value::text("x")],
-        },
+        record: Record { heads: vec![column("kind", "")], values: vec![Value::text("x")] },
         tables: vec![Table {
             summed: &["cost"],
             most: Some(1),
@@ -568,31 +462,19 @@ fn a_column_may_have_another_form_in_json_and_in_flat_formats() {
             {"name": "ab", "parts": ["ab", "ab"], "sizes": {"a": 1, "b": null}, "cost": 1.5}
         ])
     );
-    assert_eq!(
-        doc_csv(&doc).expect("CSV"),
-        "name,parts,sizes,cost\nab,abab,a=1;b=,1.50\n"
-    );
+    assert_eq!(doc_csv(&doc).expect("CSV"), "name,parts,sizes,cost\nab,abab,a=1;b=,1.50\n");
 }
 
 #[test]
 fn sentences_stand_below_their_rows_and_hidden_rows_have_their_worth() {
-    let style = TableStyle {
-        width: 30,
-        color: false,
-        wide: false,
-        limit: None,
-        ascii: false,
-    };
+    let style = TableStyle { width: 30, color: false, wide: false, limit: None, ascii: false };
     let doc = table_of(&["ab", "c", "d"]);
     assert_eq!(
         doc_table(&doc, style),
         "Some rows\n\nROWS\n  ab    $1.50\n      ab is idle\n  … and 2 more rows worth $3.00: see `--format wide`\n\n\
          That is all.\n"
     );
-    let unlimited = TableStyle {
-        limit: Some(usize::MAX),
-        ..style
-    };
+    let unlimited = TableStyle { limit: Some(usize::MAX), ..style };
     assert!(
         doc_table(&doc, unlimited)
             .contains("      ab is idle; it has been\n      so for many days\n")

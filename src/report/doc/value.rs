@@ -87,9 +87,7 @@ impl Value {
         match self {
             Self::Number(value, _) | Self::Percent(value) => *value > 0.0,
             Self::Share(share) => *share > Decimal::ZERO,
-            _ => self
-                .amount()
-                .is_some_and(|amount| amount.amount() > Decimal::ZERO),
+            _ => self.amount().is_some_and(|amount| amount.amount() > Decimal::ZERO),
         }
     }
 
@@ -151,11 +149,7 @@ pub(in crate::report) fn shown(value: &Value) -> String {
 /// A number with separators before its decimals.
 fn number(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
-    let sign = if value < 0.0 && text.contains(|c| ('1'..='9').contains(&c)) {
-        "-"
-    } else {
-        ""
-    };
+    let sign = if value < 0.0 && text.contains(|c| ('1'..='9').contains(&c)) { "-" } else { "" };
     match text.split_once('.') {
         Some((whole, rest)) => format!("{sign}{}.{rest}", separated(whole)),
         None => format!("{sign}{}", separated(&text)),
@@ -169,9 +163,5 @@ pub fn elapsed_words(seconds: f64) -> String {
     }
     let whole = seconds.round() as u64;
     let (hours, minutes, seconds) = (whole / 3_600, whole / 60 % 60, whole % 60);
-    if hours > 0 {
-        format!("{hours}h {minutes:02}m")
-    } else {
-        format!("{minutes}m {seconds:02}s")
-    }
+    if hours > 0 { format!("{hours}h {minutes:02}m") } else { format!("{minutes}m {seconds:02}s") }
 }

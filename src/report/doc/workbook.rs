@@ -32,34 +32,20 @@ const FIRST: &str = "document";
 /// # Errors
 /// When a table has more rows than the format holds.
 pub fn doc_xlsx(doc: &Doc, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
-    let mut workbook = Workbook {
-        sheets: Vec::new(),
-        formats: Formats::new(),
-    };
+    let mut workbook = Workbook { sheets: Vec::new(), formats: Formats::new() };
     let (heads, mut rows) = flattened(&doc.record.heads, std::slice::from_ref(&doc.record.values));
     let record = heads.iter().zip(rows.pop().unwrap_or_default());
     let record = record.map(|(head, value)| (head.path.to_string(), value, head.meaning));
     let given = doc.given.iter();
-    let given = given.map(|input| {
-        (
-            input.key.to_owned(),
-            input.value.clone(),
-            input.source.as_str(),
-        )
-    });
+    let given =
+        given.map(|input| (input.key.to_owned(), input.value.clone(), input.source.as_str()));
     let headline = ("headline".to_owned(), Value::text(&doc.headline), "");
-    let lines: Vec<(String, Value, &str)> = std::iter::once(headline)
-        .chain(record)
-        .chain(given)
-        .collect();
+    let lines: Vec<(String, Value, &str)> =
+        std::iter::once(headline).chain(record).chain(given).collect();
     workbook.add_first(&lines)?;
     for table in doc.data_tables() {
         let (columns, rows) = flattened(&table.columns, &table.rows);
-        workbook.add(&Table {
-            columns,
-            rows,
-            ..table.clone()
-        })?;
+        workbook.add(&Table { columns, rows, ..table.clone() })?;
     }
     workbook.finish(created)
 }
@@ -227,13 +213,10 @@ impl Workbook {
         let summed = table.summed.iter();
         let summed: Vec<u16> = summed.filter_map(|key| columns.get(key).copied()).collect();
         let amounts = |col: u16| {
-            table
-                .rows
-                .iter()
-                .filter_map(move |row| match row.get(usize::from(col)) {
-                    Some(Value::Money(amount)) => Some(amount.rounded()),
-                    _ => None,
-                })
+            table.rows.iter().filter_map(move |row| match row.get(usize::from(col)) {
+                Some(Value::Money(amount)) => Some(amount.rounded()),
+                _ => None,
+            })
         };
         let summed_amounts = summed.iter().flat_map(|col| amounts(*col));
         let currencies: BTreeSet<Currency> = summed_amounts.map(Money::currency).collect();

@@ -51,11 +51,7 @@ pub(super) fn cost(workload: &Workload) -> Vec<Line> {
     let (storage, mut lines) = (&workload.idle_storage, Vec::new());
     let dated = storage.quotes.iter().map(|(resource, quote)| {
         let date = quote.effective_date;
-        (
-            resource,
-            quote,
-            date.map_or(String::new(), |date| format!(" as of {date}")),
-        )
+        (resource, quote, date.map_or(String::new(), |date| format!(" as of {date}")))
     });
     steps! { lines;
         "unpriced" for unpriced in &workload.unpriced => "{}; {}", unpriced.cause, unpriced.cause.hint();
@@ -66,10 +62,7 @@ pub(super) fn cost(workload: &Workload) -> Vec<Line> {
     let Some(cost) = &workload.cost else {
         return lines;
     };
-    let open = cost
-        .instances
-        .iter()
-        .filter(|instance| instance.committed.is_none());
+    let open = cost.instances.iter().filter(|instance| instance.committed.is_none());
     let open = open.map(|instance| (&instance.key, &instance.quote, instance.monthly_hours));
     rates(open, &mut lines);
     let mut alike: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
@@ -83,11 +76,7 @@ pub(super) fn cost(workload: &Workload) -> Vec<Line> {
         }
     }
     let is_one = cost.instances.len() == 1;
-    let rounded = if is_one {
-        "rounded"
-    } else {
-        "each instance rounded to cents"
-    };
+    let rounded = if is_one { "rounded" } else { "each instance rounded to cents" };
     steps! { lines;
         "total" => "{} per month, {rounded}", money(cost.compute_monthly);
         "committed" for committed in workload.committed_cost() => "{} of the cost is committed by {}: stopping saves none of it before then, but frees the hours for other instances", money(committed.monthly), committed.in_words();
@@ -100,11 +89,7 @@ pub(super) fn cost(workload: &Workload) -> Vec<Line> {
 fn paid_hours(instance: &InstanceCost) -> Option<(String, Vec<String>)> {
     let paid = instance.committed.as_ref()?;
     let part = |amount, whom: &str, of| {
-        format!(
-            "{}/h {whom} for {} of its hours",
-            figure(amount, 10),
-            share(of)
-        )
+        format!("{}/h {whom} for {} of its hours", figure(amount, 10), share(of))
     };
     let covered = paid.parts.iter().map(|covered| {
         let whom = format!("by {}", covered.commitment);
@@ -115,15 +100,10 @@ fn paid_hours(instance: &InstanceCost) -> Option<(String, Vec<String>)> {
         let open = part(amount, "on demand", paid.uncovered_share);
         format!("{open}: {}", price(&instance.key, &instance.quote))
     });
-    let (hourly, hours) = (
-        figure(instance.hourly.amount(), 10),
-        figure(instance.monthly_hours, 10),
-    );
+    let (hourly, hours) =
+        (figure(instance.hourly.amount(), 10), figure(instance.monthly_hours, 10));
     let month = figure(instance.monthly().amount(), 6);
-    Some((
-        format!("{hourly}/h × {hours} h = {month} per month"),
-        covered.chain(open).collect(),
-    ))
+    Some((format!("{hourly}/h × {hours} h = {month} per month"), covered.chain(open).collect()))
 }
 
 /// What a reserved instance or a savings plan costs, and how far it is used.
@@ -134,10 +114,8 @@ pub(super) fn commitment(used: &CommitmentUse, by: &Derivation<'_>) -> Vec<Line>
     for reservation in reserved.filter(|reservation| reservation.id == used.id) {
         let place = reservation.zone.as_ref().unwrap_or(&reservation.region);
         let (count, hourly) = (reservation.count, reservation.effective_hourly());
-        let (upfront, recurring) = (
-            reservation.upfront.normalize(),
-            reservation.recurring_hourly.normalize(),
-        );
+        let (upfront, recurring) =
+            (reservation.upfront.normalize(), reservation.recurring_hourly.normalize());
         let monthly = figure(hourly * Decimal::from(count) * month, 6);
         steps! { lines;
             "commitment" => "{count} × {} in {place}, {}, {}, {}, {}", reservation.instance_type, reservation.operating_system, reservation.tenancy, reservation.class, reservation.payment;
@@ -146,10 +124,8 @@ pub(super) fn commitment(used: &CommitmentUse, by: &Derivation<'_>) -> Vec<Line>
         }
     }
     for plan in plans.filter(|plan| plan.id == used.id) {
-        let (hourly, monthly) = (
-            plan.commitment_hourly.normalize(),
-            plan.commitment_hourly * month,
-        );
+        let (hourly, monthly) =
+            (plan.commitment_hourly.normalize(), plan.commitment_hourly * month);
         steps! { lines;
             "commitment" => "{}", used.name;
             "cost" => "{hourly}/h × {month} h = {} per month, used or not", figure(monthly, 6);

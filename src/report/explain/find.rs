@@ -61,11 +61,7 @@ fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<
     if let Some(finding) = audit.findings.iter().find(|finding| finding.id() == id) {
         return Some(Ok(explained(audit, finding)));
     }
-    if let Some(used) = audit
-        .commitments
-        .iter()
-        .find(|commitment| commitment.id == id)
-    {
+    if let Some(used) = audit.commitments.iter().find(|commitment| commitment.id == id) {
         return Some(Ok(Explained::Commitment(used)));
     }
     if let Some(unused) = audit.unused.iter().find(|commitment| commitment.id == id) {
@@ -76,9 +72,7 @@ fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<
     }
     let is_about = |finding: &Finding, name: &str| {
         let subject = finding.workload();
-        let pod = subject
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with('@'));
+        let pod = subject.strip_prefix(name).is_some_and(|rest| rest.starts_with('@'));
         // One of several pods of a name, each on a node of its own.
         subject == name || (pod && name.contains('/'))
     };
@@ -167,28 +161,15 @@ fn workload<'a>(audit: &'a Audit, id: &str) -> Option<Found<&'a AuditedWorkload>
         workload.workload.name == id || instances.any(|instance| instance.native() == id)
     };
     let named = workloads().filter(is_named);
-    only(
-        named.map(|workload| (workload.workload.id(), workload)),
-        NotFound::Ambiguous,
-    )
+    only(named.map(|workload| (workload.workload.id(), workload)), NotFound::Ambiguous)
 }
 
 /// Every ID of a finding, a workload, a commitment or an unused reservation, in the order of the
 /// report.
 pub fn explainable_ids(audit: &Audit) -> Vec<String> {
     let findings = audit.findings.iter().map(Finding::id);
-    let workloads = audit
-        .workloads
-        .iter()
-        .map(|workload| workload.workload.id());
-    let commitments = audit
-        .commitments
-        .iter()
-        .map(|commitment| commitment.id.clone());
+    let workloads = audit.workloads.iter().map(|workload| workload.workload.id());
+    let commitments = audit.commitments.iter().map(|commitment| commitment.id.clone());
     let unused = audit.unused.iter().map(|commitment| commitment.id.clone());
-    findings
-        .chain(workloads)
-        .chain(commitments)
-        .chain(unused)
-        .collect()
+    findings.chain(workloads).chain(commitments).chain(unused).collect()
 }

@@ -9,12 +9,7 @@ use crate::savings::{Answer, Proposal, Refusal, Refused, SkipReason};
 /// Types that are reported beside the chosen one, of each sort.
 pub(super) const SHOWN: usize = 3;
 
-const RESULTS: [&str; 4] = [
-    "planned",
-    "offered, not planned",
-    "refused",
-    "not evaluated",
-];
+const RESULTS: [&str; 4] = ["planned", "offered, not planned", "refused", "not evaluated"];
 
 /// A lever with its result and the reason.
 pub(super) type LeverRow = (ActionKind, &'static str, Option<String>);
@@ -81,11 +76,7 @@ fn left_out(
         Some(SkipReason::Target) => "less risky actions reach the target".to_owned(),
         // A type that the plan leads to may have no offer where others have one.
         None => {
-            let last = audited
-                .actions
-                .iter()
-                .rev()
-                .find_map(|action| action.target());
+            let last = audited.actions.iter().rev().find_map(|action| action.target());
             let today = &audited.workload.key.instance_type;
             let name = last.map_or(today, |target| &target.instance_type);
             let is_of = |refused: &&Refused| {

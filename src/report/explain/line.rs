@@ -47,10 +47,7 @@ pub(super) struct Line {
 }
 
 pub(in crate::report) fn line(name: &'static str, derivation: std::fmt::Arguments<'_>) -> Line {
-    Line {
-        name,
-        derivation: derivation.to_string(),
-    }
+    Line { name, derivation: derivation.to_string() }
 }
 
 columns! {

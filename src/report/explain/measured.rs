@@ -78,11 +78,7 @@ pub(super) fn opinion(audited: &AuditedWorkload) -> Vec<Line> {
         "gpucost plans nothing for hours that a commitment has paid for"
     } else if audited.verdict.confidence.is_none() {
         "without GPU metrics, gpucost gives no verdict, and AWS uses CPU, memory and network"
-    } else if workload
-        .opinions
-        .iter()
-        .all(|opinion| opinion.action == word)
-    {
+    } else if workload.opinions.iter().all(|opinion| opinion.action == word) {
         "gpucost plans the same kind of action"
     } else {
         "AWS uses CPU, memory and network where no GPU metric is enabled"

@@ -69,9 +69,7 @@ pub fn explain_doc(explained: Explained<'_>, by: &Derivation<'_>) -> Doc {
     let mut subject = Subject::default();
     match explained {
         Explained::Finding(finding, audited) => {
-            subject
-                .sections
-                .push(("finding", of_finding(finding, audited)));
+            subject.sections.push(("finding", of_finding(finding, audited)));
             if let Some(audited) = audited {
                 subject.workload(audited, by);
             }
@@ -122,9 +120,7 @@ impl<'a> Subject<'a> {
             ("AWS", opinion(audited)),
         ]);
         self.gpus = workload.gpus().collect();
-        let levers = LEVERS
-            .iter()
-            .map(|known_lever| lever(known_lever.kind(), audited, by));
+        let levers = LEVERS.iter().map(|known_lever| lever(known_lever.kind(), audited, by));
         self.levers = levers.collect();
         self.plan("workload", audited, by);
     }
@@ -211,19 +207,14 @@ fn identity(workload: &Workload) -> Vec<Line> {
 fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line> {
     let (advice, mut lines) = (&finding.recommendation, Vec::new());
     let to = if advice.to.is_empty() { "" } else { ": " };
-    let mut alone = audited
-        .into_iter()
-        .flat_map(|workload| workload.proposals.actions());
+    let mut alone = audited.into_iter().flat_map(|workload| workload.proposals.actions());
     let action = alone.find(|action| Some(action.monthly_savings()) == finding.monthly_savings);
     // Those of the stop and of the plan follow with them.
     let stop = audited.and_then(|workload| workload.proposals.stop());
     let stop = stop.into_iter().flat_map(|stop| &stop.caveats);
     let planned = audited.into_iter().flat_map(|workload| &workload.actions);
     let follow: BTreeSet<&String> = stop.chain(planned.flat_map(Action::caveats)).collect();
-    let caveats = advice
-        .caveats
-        .iter()
-        .filter(|caveat| !follow.contains(caveat));
+    let caveats = advice.caveats.iter().filter(|caveat| !follow.contains(caveat));
     steps! { lines;
         "severity" => "{}, {}, {}", finding.severity, finding.kind, finding.confidence;
         "because" for fact in finding.evidence() => "{}; {}", evidence(fact), origin(fact);
@@ -240,12 +231,7 @@ fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line>
 /// Where an observation was made.
 fn origin(evidence: &Evidence) -> String {
     match &evidence.observation {
-        Observation::Sampled {
-            statistic,
-            source,
-            window,
-            ..
-        } => {
+        Observation::Sampled { statistic, source, window, .. } => {
             let (start, end) = (window.start, window.end);
             format!("{statistic} per period, from {source}, {start} to {end}")
         }

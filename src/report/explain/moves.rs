@@ -19,9 +19,7 @@ pub(super) fn stopped(action: &Action, audited: &AuditedWorkload, lines: &mut Ve
         return;
     };
     let members = audited.workload.instances.iter().zip(&cost.instances);
-    let ended: Vec<_> = members
-        .filter(|(id, _)| stop.members.contains(id))
-        .collect();
+    let ended: Vec<_> = members.filter(|(id, _)| stop.members.contains(id)).collect();
     let open = |instance: &InstanceCost| {
         instance.monthly().amount() - instance.committed_monthly().amount()
     };
@@ -34,11 +32,7 @@ pub(super) fn stopped(action: &Action, audited: &AuditedWorkload, lines: &mut Ve
             money(monthly)
         } else {
             let saved = money(Money::new(open(instance), monthly.currency()));
-            format!(
-                "{} − {} committed = {saved}",
-                money(monthly),
-                money(committed)
-            )
+            format!("{} − {} committed = {saved}", money(monthly), money(committed))
         };
         alike.entry(saves).or_default().push(id.as_str());
     }
@@ -85,11 +79,7 @@ fn market(figures: &SpotFigures, lines: &mut Vec<Line>) {
         || "no interruption band".to_owned(),
         |band| format!("λ of the band −ln(1 − p)/730 = {band:.6}"),
     );
-    let basis = if hazard.is_prudence {
-        "prudence"
-    } else {
-        "the band"
-    };
+    let basis = if hazard.is_prudence { "prudence" } else { "the band" };
     let (nodes, hourly) = (figures.nodes, hazard.per_hour);
     let work = figures.checkpointing;
     let (cost, restart) = (work.cost.as_secs(), work.restart.as_secs());
@@ -122,9 +112,7 @@ pub(super) fn sharing(workload: &Workload, sharing: &Sharing, lines: &mut Vec<Li
         let Some((profile, _)) = &slice.placement else {
             continue;
         };
-        let seen = by_profile
-            .entry(&profile.name)
-            .or_insert((profile, 0, 0.0, 0.0));
+        let seen = by_profile.entry(&profile.name).or_insert((profile, 0, 0.0, 0.0));
         let tenant = sharing.tenants[slice.tenant];
         seen.1 += 1;
         seen.2 = seen.2.max(tenant.vram_needed_mib);
@@ -133,19 +121,13 @@ pub(super) fn sharing(workload: &Workload, sharing: &Sharing, lines: &mut Vec<Li
     for (name, (profile, tenants, needed, peak)) in by_profile {
         let slices = f64::from(profile.compute_slices);
         let card_slices = f64::from(total.unwrap_or(profile.compute_slices));
-        let memory = profile
-            .memory_mib
-            .map_or_else(|| "unknown".to_owned(), count);
+        let memory = profile.memory_mib.map_or_else(|| "unknown".to_owned(), count);
         let needed = counted(format!("{needed:.0}"), "MiB", "MiB");
         steps! { lines;
             "slices" => "{tenants} × {name}: at most {needed} needed (peak with headroom) of {memory} MiB; peak at most {peak:.1}% × {card_slices} / {slices} slices = {:.1}% ≤ {SHARED_TARGET_PERCENT}%", peak * card_slices / slices;
         }
     }
-    let fullest = sharing
-        .cards
-        .iter()
-        .map(|card| card.peak_percent)
-        .fold(0.0, f64::max);
+    let fullest = sharing.cards.iter().map(|card| card.peak_percent).fold(0.0, f64::max);
     let how = match sharing.mode {
         SharingMode::Mig => "",
         SharingMode::Mps => ", using MPS",
@@ -159,11 +141,7 @@ pub(super) fn sharing(workload: &Workload, sharing: &Sharing, lines: &mut Vec<Li
     let per_instance = usize::from(offer.share.visible_devices());
     let (cards, kept) = (sharing.cards.len(), target.count as usize);
     let by_cards = cards.div_ceil(per_instance);
-    let by_cpu = if kept > by_cards {
-        "; vCPUs require more"
-    } else {
-        ""
-    };
+    let by_cpu = if kept > by_cards { "; vCPUs require more" } else { "" };
     steps! { lines;
         "cards" => "{} / {per_instance} per instance: {}, rounded up{by_cpu}", counted(cards, "card", "cards"), counted(by_cards, "instance", "instances");
     }
@@ -171,10 +149,8 @@ pub(super) fn sharing(workload: &Workload, sharing: &Sharing, lines: &mut Vec<Li
     let mut dearest: Vec<&InstanceCost> = cost.instances.iter().collect();
     dearest.sort_by_key(|instance| Reverse(instance.quote.rate.amount() * instance.monthly_hours));
     let kept = dearest.into_iter().take(kept);
-    let sum = rates(
-        kept.map(|instance| (&instance.key, &instance.quote, instance.monthly_hours)),
-        lines,
-    );
+    let sum =
+        rates(kept.map(|instance| (&instance.key, &instance.quote, instance.monthly_hours)), lines);
     steps! { lines;
         "left" => "{} per month", figure(sum, 6);
     }

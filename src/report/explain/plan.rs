@@ -40,9 +40,7 @@ columns! {
 fn notes(action: &Action) -> Vec<String> {
     let caveats = action.caveats().iter();
     let caveats = caveats.map(|caveat| format!("caveat: {caveat}"));
-    std::iter::once(action.detail().to_owned())
-        .chain(caveats)
-        .collect()
+    std::iter::once(action.detail().to_owned()).chain(caveats).collect()
 }
 
 /// Actions with what each leaves of a cost.
@@ -50,11 +48,7 @@ pub(super) fn balance(actions: &[Action], cost: Option<Money>) -> Vec<Planned<'_
     let rows = actions.iter().scan(cost, |left, action| {
         let saved = action.monthly_savings().amount();
         *left = left.map(|left| Money::new(left.amount() - saved, left.currency()));
-        Some(Planned {
-            action,
-            planned_monthly_cost: *left,
-            steps: Vec::new(),
-        })
+        Some(Planned { action, planned_monthly_cost: *left, steps: Vec::new() })
     });
     rows.collect()
 }
@@ -98,10 +92,7 @@ pub(super) fn alternatives<'a>(
     by: &Derivation<'_>,
 ) -> Vec<Planned<'a>> {
     let is_taken = |kind| audited.actions.iter().any(|action| action.kind() == kind);
-    let alone = audited
-        .proposals
-        .actions()
-        .filter(|action| !is_taken(action.kind()));
+    let alone = audited.proposals.actions().filter(|action| !is_taken(action.kind()));
     let rows = alone.map(|action| {
         let mut steps = Vec::new();
         basis(action, audited, by, &mut steps);

@@ -29,10 +29,8 @@ pub(super) fn commit(
 /// A pool with the fees that it pays and the hours that these replace.
 fn purchase(bought: &Purchase, by: &Derivation<'_>, lines: &mut Vec<Line>) {
     let (usage, count, month) = (&bought.usage, bought.count, by.policy.hours_per_month);
-    let (on_demand, effective) = (
-        bought.on_demand_hourly.amount(),
-        bought.term.effective_hourly.amount(),
-    );
+    let (on_demand, effective) =
+        (bought.on_demand_hourly.amount(), bought.term.effective_hourly.amount());
     let [listed, fee] = [on_demand, effective].map(|rate| figure(rate, 6));
     let term = bought.key.with_option(bought.term.option);
     let quote = by.audit.prices.quote(&term);
@@ -54,10 +52,8 @@ fn purchase(bought: &Purchase, by: &Derivation<'_>, lines: &mut Vec<Line>) {
     });
     let above = total - usage.covered_hours(count);
     let fees = effective * Decimal::from(count) * month;
-    let (before, rest) = (
-        on_demand * total * month / all_hours,
-        on_demand * above * month / all_hours,
-    );
+    let (before, rest) =
+        (on_demand * total * month / all_hours, on_demand * above * month / all_hours);
     let saved = figure(before - fees - rest, 6);
     let [before, fees, rest] = [before, fees, rest].map(|amount| figure(amount, 6));
     let [total, above] = [total, above].map(|hours| figure(hours, 4));
@@ -82,11 +78,8 @@ fn purchase(bought: &Purchase, by: &Derivation<'_>, lines: &mut Vec<Line>) {
 fn split(bought: &Purchase, own: &PurchaseShare, lines: &mut Vec<Line>) {
     let workloads = bought.shares.len();
     let pool_cost: Decimal = bought.shares.iter().map(|share| share.monthly).sum();
-    let (saved, pool_cost, cost) = (
-        money(bought.monthly_savings),
-        figure(pool_cost, 6),
-        figure(own.monthly, 6),
-    );
+    let (saved, pool_cost, cost) =
+        (money(bought.monthly_savings), figure(pool_cost, 6), figure(own.monthly, 6));
     steps! { lines;
         "share" if workloads < 2 => "the pool has no other workload: all savings are assigned to it";
         "share" if workloads > 1 => "{saved} × {cost} of the {pool_cost} cost of its {workloads} workloads = {}, in whole cents, remainder to the last one", money(own.monthly_savings);

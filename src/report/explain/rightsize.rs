@@ -44,10 +44,8 @@ pub(super) fn rightsize(
     } else {
         format!("{number} in each hour in which any of {today_count} ran")
     };
-    let (suitable, rejected) = (
-        rightsizing.suitable_in_all,
-        answer.map_or(0, Answer::refused_in_all),
-    );
+    let (suitable, rejected) =
+        (rightsizing.suitable_in_all, answer.map_or(0, Answer::refused_in_all));
     let others = rightsizing.suitable.iter().skip(1).take(SHOWN);
     let others = others.filter_map(|considered| Some((considered, money(considered.monthly?))));
     let refused = answer.iter().flat_map(|answer| &answer.refused).take(SHOWN);
@@ -81,24 +79,15 @@ fn needs(
     let times = 1.0 + f64::from(chosen.per_gpu);
     let least = times * demand.vram_peak_mib * by.policy.vram_headroom + 8.0 * 1024.0;
     let is_measured = memory.is_some();
-    let has = format!(
-        "{} MiB available, {} MiB today",
-        count(new.memory_mib),
-        count(old.memory_mib)
-    );
+    let has =
+        format!("{} MiB available, {} MiB today", count(new.memory_mib), count(old.memory_mib));
     steps! { lines;
         "GPUs" => "{} in use (all except those known to be always inactive) and {} held on the fullest instance, of {before}; {} needed, {after} available", demand.gpus_active, demand.gpus_held, rightsizing.gpus_needed;
         "GPUs" for tenants in tenants => "on each of {number} instances: {tenants} in use on all, {} on each GPU", chosen.per_gpu;
         "GPUs" if chosen.spread == Spread::Replicas => "on each of {number} instances";
     }
     if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu) {
-        vram(
-            (offer, other),
-            demand,
-            (rightsizing, chosen),
-            by.policy.vram_headroom,
-            lines,
-        );
+        vram((offer, other), demand, (rightsizing, chosen), by.policy.vram_headroom, lines);
     }
     vcpu((old.vcpu, new.vcpu), demand, chosen, headroom, lines);
     steps! { lines;
@@ -191,9 +180,7 @@ fn projected(
         RatioBasis::Bandwidth => Some(("GB/s", "memory bandwidth")),
         RatioBasis::Compute => Some(("TFLOPS", "dense FP16")),
     };
-    let speeds = performance(today, basis)
-        .ok()
-        .zip(performance(other, basis).ok());
+    let speeds = performance(today, basis).ok().zip(performance(other, basis).ok());
     let serves = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
     let there = if slowdown > 1.0 {
         format!("{slowdown:.3} times the duration on each {model}")

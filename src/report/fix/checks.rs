@@ -30,10 +30,7 @@ pub(super) fn valid_until(as_of: Timestamp) -> Timestamp {
 }
 
 pub(super) fn ids<'a>(members: &[MemberFix<'a>]) -> Vec<&'a str> {
-    members
-        .iter()
-        .map(|member| member.member.id.native())
-        .collect()
+    members.iter().map(|member| member.member.id.native()).collect()
 }
 
 /// The credentials must be those of the account.
@@ -54,9 +51,7 @@ pub(super) fn on_instances(fix: &WorkloadFix<'_>, state: &str) -> Procedure {
     };
     let states = fix.members.chunks(MOST_IDS).map(of_some);
     Procedure {
-        before: std::iter::once(account(&key.account))
-            .chain(states)
-            .collect(),
+        before: std::iter::once(account(&key.account)).chain(states).collect(),
         ..Procedure::default()
     }
 }
@@ -89,14 +84,8 @@ pub(super) fn still_idle(
     members: &[MemberFix<'_>],
     as_of: Timestamp,
 ) -> Option<Vec<Step>> {
-    let source = workload
-        .utilization
-        .as_ref()
-        .map(|utilization| utilization.source);
-    let is_agent = matches!(
-        source,
-        Some(SeriesSource::CloudWatchAgent | SeriesSource::Generated)
-    );
+    let source = workload.utilization.as_ref().map(|utilization| utilization.source);
+    let is_agent = matches!(source, Some(SeriesSource::CloudWatchAgent | SeriesSource::Generated));
     let is_plain = |member: &MemberFix<'_>| {
         let mut id = member.member.id.native().chars();
         id.all(|c| c.is_ascii_alphanumeric() || c == '-')
@@ -117,11 +106,7 @@ pub(super) fn still_idle(
         let reporting = step! { expect [gpus] "{id}: GPUs that have reported in the last hours, up to four", "aws cloudwatch list-metrics --region {} --metric-name {} --dimensions Name=InstanceId,Value={} --recently-active PT3H --query length(Metrics) --output text", region, ACTIVITY, id };
         let mut measured = workload.usage.iter();
         let usage = measured.find(|usage| usage.instance == member.member.id);
-        [
-            idle,
-            reporting,
-            no_other_use(workload, member, usage, as_of),
-        ]
+        [idle, reporting, no_other_use(workload, member, usage, as_of)]
     };
     Some(members.iter().flat_map(of_one).collect())
 }
@@ -184,9 +169,7 @@ pub(super) fn offered(
     instance_type: &str,
     market: Market,
 ) -> Vec<Step> {
-    let zones = members
-        .iter()
-        .filter_map(|member| member.member.zone.as_deref());
+    let zones = members.iter().filter_map(|member| member.member.zone.as_deref());
     let zones: BTreeSet<&str> = zones.collect();
     let named: Vec<&str> = zones.iter().copied().collect();
     let region = &workload.key.region;

@@ -48,10 +48,7 @@ impl Command {
     /// or all of them where it is a word, and `$NAME` is what an earlier command printed. Nothing
     /// in a value is read as either.
     pub(super) fn of(template: &'static str, values: &[&dyn Words]) -> Self {
-        let mut command = Self {
-            words: Vec::new(),
-            is_refused: false,
-        };
+        let mut command = Self { words: Vec::new(), is_refused: false };
         let mut values = values.iter().map(|value| value.words());
         let mut rest = template;
         while !rest.is_empty() {
@@ -134,13 +131,7 @@ mod tests {
 
     #[test]
     fn a_shell_reads_every_word_back() {
-        for id in [
-            "i-1",
-            "i-1; rm -rf ~",
-            "a'b\"c`d$e",
-            "two\nlines",
-            "ü\u{202e}",
-        ] {
+        for id in ["i-1", "i-1; rm -rf ~", "a'b\"c`d$e", "two\nlines", "ü\u{202e}"] {
             let text = stop(id).text();
             assert!(!text.contains('\n'), "{text}");
             assert!(!stop(id).is_refused(), "{id}");

@@ -187,9 +187,7 @@ fn tables<'a>(items: &'a [FixItem<'a>]) -> [Table; 2] {
         _ => None,
     });
     let promised: Vec<(&FixItem<'_>, &Purchase, Promise)> = promised.collect();
-    let paid = sum(promised
-        .iter()
-        .map(|(.., promise)| Some(promise.term_total)));
+    let paid = sum(promised.iter().map(|(.., promise)| Some(promise.term_total)));
     let upfront = sum(promised.iter().map(|(.., promise)| Some(promise.upfront)));
     let sums = paid.zip(upfront).map(|(paid, upfront)| {
         let (paid, upfront) = (money(paid), money(upfront));
@@ -235,9 +233,7 @@ fn next(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Vec<Strin
         Some("--format script".to_owned()).filter(|_| !is_masked),
     ];
     let flags = flags.iter().flatten();
-    flags
-        .map(|flags| invocation.command("fix", true, flags))
-        .collect()
+    flags.map(|flags| invocation.command("fix", true, flags)).collect()
 }
 
 /// The steps of an action to type, then its files.

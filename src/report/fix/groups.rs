@@ -47,18 +47,12 @@ impl<'a> Known<'a> {
     fn begun(&self, others: impl IntoIterator<Item = Step>) -> Procedure {
         let sizes = group_sizes(self.workload, &self.group, self.begins);
         let first = [account(&self.workload.key.account), sizes];
-        Procedure {
-            before: first.into_iter().chain(others).collect(),
-            ..Procedure::default()
-        }
+        Procedure { before: first.into_iter().chain(others).collect(), ..Procedure::default() }
     }
 
     /// Nothing may start other instances.
     fn quiet(&self) -> [Step; 2] {
-        [
-            no_policies(self.workload, &self.group),
-            no_schedules(self.workload, &self.group),
-        ]
+        [no_policies(self.workload, &self.group), no_schedules(self.workload, &self.group)]
     }
 
     fn sized(&self, GroupSizes { desired, min }: GroupSizes, again: &str) -> Step {
@@ -177,9 +171,7 @@ pub(super) fn resize(fix: &WorkloadFix<'_>) -> Option<Procedure> {
         if let Some(schedule) = schedule.filter(|_| is_scheduled) {
             // A schedule would set the old number again.
             procedure.steps.extend(known.put_back(schedule, known.ends));
-            procedure
-                .back
-                .extend(known.put_back(schedule, known.begins));
+            procedure.back.extend(known.put_back(schedule, known.begins));
         }
     }
     // One refresh is enough where the next action starts another.
@@ -207,14 +199,10 @@ fn other_type(known: &Known<'_>, to: &Target, procedure: &mut Procedure) {
 pub(super) fn spot(fix: &WorkloadFix<'_>) -> Option<Procedure> {
     let known = Known::of(fix)?;
     let mut procedure = known.begun([policies(known.workload, &known.group)]);
-    procedure
-        .before
-        .push(quota(known.workload, fix.instance_type, Market::Spot));
+    procedure.before.push(quota(known.workload, fix.instance_type, Market::Spot));
     let about = "check that the job writes checkpoints and starts from the last one, and that the \
                  quota above leaves room: the steps replace every instance";
-    procedure
-        .before
-        .push(Step::new(about, StepKind::Disruptive));
+    procedure.before.push(Step::new(about, StepKind::Disruptive));
     let settings = known.settings;
     if let Some(percent) = settings.on_demand_above_base_percent {
         let policy = |base: u32, percent: u32, strategy: &str| {

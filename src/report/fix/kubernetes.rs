@@ -28,9 +28,7 @@ pub(super) fn are_replaced(fix: &WorkloadFix<'_>) -> bool {
 /// The cluster of the credentials must have each node on the instance of the audit: names of
 /// nodes are the same in several. Absent where that is not known.
 pub(super) fn same(members: &[MemberFix<'_>]) -> Option<Vec<Step>> {
-    let nodes = members
-        .iter()
-        .filter_map(|member| Some((member, member.node?)));
+    let nodes = members.iter().filter_map(|member| Some((member, member.node?)));
     let steps = nodes.map(|(member, node)| {
         let (name, id) = (&node.name, member.member.id.native());
         let provider_id = format!("aws:///{}/{id}", member.member.zone.as_deref()?);
@@ -86,9 +84,7 @@ pub(super) fn stop(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
 pub(super) fn moved(fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
     let Some(to) = fix.to else { return };
     let by_karpenter = nodes(fix).filter(|node| node.pool_maker == Some(PoolMaker::Karpenter));
-    let pools: BTreeSet<&str> = by_karpenter
-        .filter_map(|node| node.pool.as_deref())
-        .collect();
+    let pools: BTreeSet<&str> = by_karpenter.filter_map(|node| node.pool.as_deref()).collect();
     for (number, pool) in pools.into_iter().enumerate() {
         let purpose = format!(
             "the requirement on the type in the NodePool {pool}; keep its other requirements"
@@ -118,12 +114,7 @@ pub(super) fn node_pool(pool: &str, instance_type: &str) -> Value {
 
 fn selected(namespace: &str, owner: &Owner, instance_type: &str) -> Step {
     let selector = json!({TYPE_LABEL: instance_type});
-    patched(
-        namespace,
-        owner,
-        &json!({"nodeSelector": selector}),
-        instance_type,
-    )
+    patched(namespace, owner, &json!({"nodeSelector": selector}), instance_type)
 }
 
 /// Changes what the pods of an owner ask for, where a change of its template reaches them.

@@ -47,12 +47,7 @@ pub(super) fn stop(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
 
 /// Lowers the capacity reservations that instances leave, and raises them on the way back.
 fn lower(fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
-    for &Lowered {
-        reservation,
-        from,
-        to,
-    } in &fix.lowered
-    {
+    for &Lowered { reservation, from, to } in &fix.lowered {
         let (id, region) = (&reservation.id, &reservation.region);
         if to == 0 {
             procedure.steps.push(step! { run "cancel the capacity reservation {id}", "aws ec2 cancel-capacity-reservation --region {} --capacity-reservation-id {}", region, id });
@@ -88,12 +83,7 @@ pub(super) fn resize(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedur
     before.extend(fix.lowered.iter().map(reserved));
     before.extend(ready(workload, &fix.members));
     let instance_type = to.instance_type.as_str();
-    before.extend(offered(
-        workload,
-        &fix.members,
-        instance_type,
-        Market::OnDemand,
-    ));
+    before.extend(offered(workload, &fix.members, instance_type, Market::OnDemand));
     let named = instances(fix.members.len());
     before.push(interrupted(&named, Some("each image")));
     before.extend(erased_store(workload));
@@ -195,9 +185,7 @@ pub(super) fn on_spot(fix: &WorkloadFix<'_>) -> Procedure {
     let workload = &*fix.audited.workload;
     let (region, instance_type) = (&workload.key.region, fix.instance_type);
     let mut procedure = on_instances(fix, "running");
-    procedure
-        .before
-        .extend(offered(workload, &fix.members, instance_type, Market::Spot));
+    procedure.before.extend(offered(workload, &fix.members, instance_type, Market::Spot));
     steps! { procedure.before;
         read "the spot prices of today", "aws ec2 describe-spot-price-history --region {} --instance-types {} --max-items 10 --query 'SpotPriceHistory[].[AvailabilityZone, SpotPrice, Timestamp]' --output text", region, instance_type;
         manual "check that the job writes checkpoints and starts from the last one";

@@ -15,12 +15,7 @@ pub fn fix_markdown(plan: &FixPlan<'_>) -> String {
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
     let saved = money_or_absent(plan.monthly_savings());
-    writeln!(
-        out,
-        "# Runbook: {}, {} per month\n",
-        plan.number(),
-        text(&saved)
-    )?;
+    writeln!(out, "# Runbook: {}, {} per month\n", plan.number(), text(&saved))?;
     writeln!(
         out,
         "From the plan of {} at risk {}. Its checks hold for {VALID_DAYS} days after that: then \
@@ -32,10 +27,7 @@ fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
     if plan.items.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "| | saves per month | action | what | to | risk | by |"
-    )?;
+    writeln!(out, "| | saves per month | action | what | to | risk | by |")?;
     writeln!(out, "|---:|---:|---|---|---|---|---|")?;
     for item in &plan.items {
         writeln!(
@@ -91,10 +83,7 @@ fn section(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
     for step in &procedure.watch {
         writeln!(out, "- {}", text(&step.about))?;
     }
-    procedure
-        .files
-        .iter()
-        .try_for_each(|printed| file(printed, out))
+    procedure.files.iter().try_for_each(|printed| file(printed, out))
 }
 
 fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {

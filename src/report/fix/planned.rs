@@ -51,12 +51,7 @@ impl<'a> FixPlan<'a> {
                 manual.extend(workloads);
                 procedure = procedure.without_script();
             }
-            FixItem {
-                number: index + 1,
-                fix,
-                procedure,
-                why_manual,
-            }
+            FixItem { number: index + 1, fix, procedure, why_manual }
         });
         Self {
             as_of: audit.as_of,
@@ -94,11 +89,7 @@ impl<'a> FixPlan<'a> {
 impl FixItem<'_> {
     /// Who carries it out.
     pub(super) fn by(&self) -> &'static str {
-        if self.why_manual.is_some() {
-            "manual"
-        } else {
-            "script"
-        }
+        if self.why_manual.is_some() { "manual" } else { "script" }
     }
 
     /// Whether it saves less where data is kept: snapshots of volumes are billed, and the
@@ -117,11 +108,7 @@ impl FixItem<'_> {
     /// What it saves, such as `$7,659.63`, or `up to $52.80` before snapshots of unknown price.
     pub(super) fn saved(&self) -> String {
         let amount = money(self.fix.monthly_savings);
-        if self.saves_at_most() {
-            format!("up to {amount}")
-        } else {
-            amount
-        }
+        if self.saves_at_most() { format!("up to {amount}") } else { amount }
     }
 
     /// Such as `1. stop llm-poc-old: $7,659.63 per month`.

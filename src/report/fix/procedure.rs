@@ -68,10 +68,7 @@ impl Step {
     }
 
     pub(super) fn new(about: impl Into<String>, kind: StepKind) -> Self {
-        Self {
-            about: about.into(),
-            kind,
-        }
+        Self { about: about.into(), kind }
     }
 
     pub(super) fn command(&self) -> Option<&Command> {
@@ -123,10 +120,9 @@ impl Step {
                 "manual; the script goes on with `--interrupt-work` only: ",
                 "it interrupts work: the script needs --interrupt-work for it",
             ),
-            StepKind::Typed(_) => (
-                "to type: ",
-                "it runs on a host, or needs values that a person sets",
-            ),
+            StepKind::Typed(_) => {
+                ("to type: ", "it runs on a host, or needs values that a person sets")
+            }
             _ => return ("", None),
         };
         (who, Some(why))
@@ -181,11 +177,7 @@ impl Procedure {
                 let own = step.why_manual().filter(|_| part != "watch");
                 lines.push(Line {
                     number: lines.len() + 1,
-                    kind: if part == "change" && reads {
-                        "check"
-                    } else {
-                        part
-                    },
+                    kind: if part == "change" && reads { "check" } else { part },
                     step,
                     why_manual: own.or(why),
                 });
@@ -196,11 +188,7 @@ impl Procedure {
 
     /// The lists of a runbook, each with its heading.
     pub(super) fn lists(&self) -> [(&'static str, &[Step]); 3] {
-        [
-            ("Check before", &self.before),
-            ("Steps", &self.steps),
-            ("Way back", &self.back),
-        ]
+        [("Check before", &self.before), ("Steps", &self.steps), ("Way back", &self.back)]
     }
 
     /// Its lists for a shell: everything but commands is a comment.

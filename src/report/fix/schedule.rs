@@ -26,16 +26,9 @@ pub(super) struct Edge<'a> {
 pub(super) fn edges(scheduling: &Scheduling) -> Vec<Edge<'_>> {
     let windows = scheduling.schedule.windows.iter().enumerate();
     let edges = windows.flat_map(|(index, window)| {
-        let edge = |is_off, hour| Edge {
-            number: index + 1,
-            is_off,
-            hour,
-            zone: &scheduling.zone_name,
-        };
-        [
-            edge(true, window.first_hour),
-            edge(false, window.first_hour + window.hours),
-        ]
+        let edge =
+            |is_off, hour| Edge { number: index + 1, is_off, hour, zone: &scheduling.zone_name };
+        [edge(true, window.first_hour), edge(false, window.first_hour + window.hours)]
     });
     let (off, on): (Vec<Edge<'_>>, Vec<Edge<'_>>) = edges.partition(|edge| edge.is_off);
     on.into_iter().chain(off).collect()
@@ -70,11 +63,7 @@ impl Edge<'_> {
 
     /// What a group has from it on: no instances in the hours off.
     pub(super) fn sizes(&self, on: GroupSizes) -> GroupSizes {
-        if self.is_off {
-            GroupSizes { desired: 0, min: 0 }
-        } else {
-            on
-        }
+        if self.is_off { GroupSizes { desired: 0, min: 0 } } else { on }
     }
 }
 
@@ -180,11 +169,7 @@ impl<'a> Role<'a> {
     }
 
     fn schedule(&self, edge: &Edge<'_>, name: &str, some: &[MemberFix<'_>]) -> Step {
-        let operation = if edge.is_off {
-            "stopInstances"
-        } else {
-            "startInstances"
-        };
+        let operation = if edge.is_off { "stopInstances" } else { "startInstances" };
         let target = json!({
             "Arn": format!(
                 "arn:{}:scheduler:::aws-sdk:ec2:{operation}",
@@ -204,12 +189,7 @@ mod tests {
 
     #[test]
     fn both_forms_of_an_hour_of_the_week_are_the_same_hour() {
-        let edge = |hour| Edge {
-            number: 1,
-            is_off: true,
-            hour,
-            zone: "UTC",
-        };
+        let edge = |hour| Edge { number: 1, is_off: true, hour, zone: "UTC" };
         // Monday 00:00, Saturday 20:00 (5 × 24 + 20), Sunday 23:00 (6 × 24 + 23), and
         // Monday 02:00 of the next week (7 × 24 + 2).
         let expected = [

@@ -36,11 +36,7 @@ fn mig(fix: &WorkloadFix<'_>, sharing: &Sharing, per_instance: usize, procedure:
     let slices_of_each = "the slices of each instance, for nvidia-mig-parted and the GPU operator";
     let same = "the same without nvidia-mig-parted, on each host";
     procedure.files.extend([
-        Printed::new(
-            "mig-parted.yaml",
-            slices_of_each,
-            yaml(&mig_parted(&instances)),
-        ),
+        Printed::new("mig-parted.yaml", slices_of_each, yaml(&mig_parted(&instances))),
         Printed::new("nvidia-smi.txt", same, nvidia_smi(&instances)),
     ]);
     for number in 1..=instances.len() {
@@ -102,9 +98,8 @@ fn nvidia_smi(instances: &[&[SharedCard]]) -> String {
     for (host, cards) in (1..).zip(instances) {
         text.push_str(&format!("# host {host}\n"));
         for (device, card) in cards.iter().enumerate() {
-            let places = card
-                .placements()
-                .map(|(profile, start)| format!("{}:{start}", profile.name));
+            let places =
+                card.placements().map(|(profile, start)| format!("{}:{start}", profile.name));
             let places = places.collect::<Vec<_>>().join(",");
             if !places.is_empty() {
                 text.push_str(&format!(

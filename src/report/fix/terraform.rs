@@ -12,17 +12,10 @@ pub(super) fn managed(kind: ActionKind, fix: &WorkloadFix<'_>, procedure: &mut P
     if fix.planned.is_empty() {
         return;
     }
-    let addresses: Vec<&str> = fix
-        .planned
-        .iter()
-        .map(|planned| planned.address.as_str())
-        .collect();
+    let addresses: Vec<&str> = fix.planned.iter().map(|planned| planned.address.as_str()).collect();
     let named = addresses.join(", ");
-    let (groups, machines): (Vec<&PlannedResource>, Vec<&PlannedResource>) = fix
-        .planned
-        .iter()
-        .copied()
-        .partition(|resource| resource.resource_type == GROUP_RESOURCE);
+    let (groups, machines): (Vec<&PlannedResource>, Vec<&PlannedResource>) =
+        fix.planned.iter().copied().partition(|resource| resource.resource_type == GROUP_RESOURCE);
     match kind {
         ActionKind::Rightsize if !machines.is_empty() => {
             for resource in machines {
@@ -110,9 +103,6 @@ mod tests {
     #[test]
     fn no_text_is_a_template() {
         assert_eq!(quoted("g5.xlarge"), "\"g5.xlarge\"");
-        assert_eq!(
-            quoted("${file(\"x\")}%{if}"),
-            "\"$${file(\\\"x\\\")}%%{if}\""
-        );
+        assert_eq!(quoted("${file(\"x\")}%{if}"), "\"$${file(\\\"x\\\")}%%{if}\"");
     }
 }

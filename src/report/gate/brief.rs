@@ -51,16 +51,10 @@ impl GateBrief {
         let before = comparable.and_then(|baseline| baseline.monthly_cost);
         let sums = before.zip(totals.monthly_cost).and_then(|(before, after)| {
             let delta = after.checked_sub(before).ok()?;
-            Some(PlannedTotals {
-                before,
-                after,
-                delta,
-            })
+            Some(PlannedTotals { before, after, delta })
         });
         let sums: Vec<PlannedTotals> = sums.into_iter().collect();
-        let waste = totals
-            .monthly_waste
-            .filter(|waste| !waste.amount().is_zero());
+        let waste = totals.monthly_waste.filter(|waste| !waste.amount().is_zero());
         let waste = waste.map_or(String::new(), |waste| format!(", including {waste} waste"));
         Self {
             as_of: audit.as_of,
@@ -96,9 +90,7 @@ impl GateBrief {
         let unjudged = (!rules.is_empty()).then(|| format!("{UNJUDGED}: {rules}"));
         let sentences = [("not read", unread), ("not evaluated", unjudged)];
         let sentences = sentences.into_iter();
-        sentences
-            .filter_map(|(title, sentence)| Some((title, sentence?)))
-            .collect()
+        sentences.filter_map(|(title, sentence)| Some((title, sentence?))).collect()
     }
 
     /// What a report says beside its violations and notices, settings first.
@@ -114,11 +106,7 @@ impl GateBrief {
         let missing = report.missing_data.iter().map(|missing| Remark {
             title: format!("not evaluated: {}", missing.rules.join(", ")),
             resource: Some(&missing.place),
-            ..Remark::whole(
-                level,
-                "",
-                vec![missing_words(missing), missing.hint.clone()],
-            )
+            ..Remark::whole(level, "", vec![missing_words(missing), missing.hint.clone()])
         });
         let rest = self.not_checked(report).into_iter();
         let rest = rest.map(|(title, sentence)| Remark::whole("note", title, vec![sentence]));
@@ -141,13 +129,7 @@ pub(super) struct Remark<'a> {
 impl<'a> Remark<'a> {
     /// About the report as a whole.
     pub(super) fn whole(level: &'static str, title: &str, lines: Vec<String>) -> Self {
-        Self {
-            level,
-            title: title.to_owned(),
-            lines,
-            place: &Place::Nowhere,
-            resource: None,
-        }
+        Self { level, title: title.to_owned(), lines, place: &Place::Nowhere, resource: None }
     }
 
     pub(super) fn of(violation: &'a Violation, level: &'static str) -> Self {
@@ -156,11 +138,7 @@ impl<'a> Remark<'a> {
         lines.extend(violation.steps.iter().cloned());
         Self {
             place: &violation.place,
-            ..Self::whole(
-                level,
-                &format!("{}: {}", violation.rule, violation.scope),
-                lines,
-            )
+            ..Self::whole(level, &format!("{}: {}", violation.rule, violation.scope), lines)
         }
     }
 
@@ -230,9 +208,7 @@ pub(super) fn settings_lines(report: &GateReport) -> Vec<String> {
     };
     let file = bounded(&used.file, NAME_WIDTH);
     let title = format!("settings of {file} that change amounts or findings:");
-    std::iter::once(title)
-        .chain(used.changes.iter().map(line))
-        .collect()
+    std::iter::once(title).chain(used.changes.iter().map(line)).collect()
 }
 
 /// How a violation stands to the baseline, in words; absent without one.

@@ -170,10 +170,7 @@ pub fn gate_slack(
     let promises = promises_words(&brief.promises);
     let given =
         promises.map(|words| Given::new("promises", "promises", Value::Text(words), "plan"));
-    doc_slack(&Doc {
-        given: given.into_iter().collect(),
-        ..marked(report, doc)
-    })
+    doc_slack(&Doc { given: given.into_iter().collect(), ..marked(report, doc) })
 }
 
 /// The document with its outcome at a glance.
@@ -184,10 +181,7 @@ fn marked(report: &GateReport, doc: Doc) -> Doc {
         GateOutcome::Clean if report.policy_file.is_some() => "✅",
         GateOutcome::Clean | GateOutcome::Nothing => "ℹ️",
     };
-    Doc {
-        headline: format!("{mark} {}", doc.headline),
-        ..doc
-    }
+    Doc { headline: format!("{mark} {}", doc.headline), ..doc }
 }
 
 /// The JSON schema of `gpucost check`.
@@ -248,12 +242,7 @@ fn screens(
     before: &[Table],
     own: &[Table; 5],
 ) -> Vec<Table> {
-    let words = |key, title: String, notes| Table {
-        key,
-        title,
-        notes,
-        ..Table::default()
-    };
+    let words = |key, title: String, notes| Table { key, title, notes, ..Table::default() };
     let mut settings = settings_lines(report).into_iter();
     let title = settings.next().unwrap_or_default();
     let settings = words("settings", title, settings.collect());
@@ -269,13 +258,7 @@ fn screens(
     let not_checked = brief.not_checked(report).into_iter();
     let not_checked = not_checked.map(|(_, sentence)| sentence).collect();
     let not_checked = words("not_checked", "NOT CHECKED".to_owned(), not_checked);
-    let [
-        mut checks,
-        violations,
-        mut notices,
-        mut suppressed,
-        missing_data,
-    ] = own.clone();
+    let [mut checks, violations, mut notices, mut suppressed, missing_data] = own.clone();
     let outcomes = CheckOutcome::ALL.iter().rev().filter_map(|outcome| {
         let checks = report.checks.iter();
         let number = checks.filter(|check| check.outcome == *outcome).count();
@@ -303,13 +286,7 @@ fn screens(
 /// Data that is missing in several places for one reason, as one row.
 fn alike(missing: &[MissingData]) -> Vec<MissingData> {
     let cause = |missing: &MissingData| {
-        let MissingData {
-            what,
-            reason,
-            hint,
-            rules,
-            ..
-        } = missing.clone();
+        let MissingData { what, reason, hint, rules, .. } = missing.clone();
         Some((what.to_string(), reason, hint, rules))
     };
     let groups = groups_of(missing, cause).into_iter();
@@ -340,11 +317,7 @@ fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 
 fn place_row(place: &Place) -> Option<PlaceRow<'_>> {
     match place {
         Place::PolicyLine { file, line } => Some((file, Some(*line), None)),
-        Place::PlanResource {
-            file,
-            address,
-            line,
-        } => Some((file, *line, Some(address))),
+        Place::PlanResource { file, address, line } => Some((file, *line, Some(address))),
         Place::Nowhere => None,
     }
 }

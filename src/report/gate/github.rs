@@ -11,11 +11,7 @@ const MOST_OF_A_KIND: usize = 10;
 /// Columns of a title.
 const TITLE_WIDTH: usize = 120;
 /// Levels with the kinds of annotation, gravest first.
-const KINDS: [(&str, &str); 3] = [
-    ("error", "error"),
-    ("warning", "warning"),
-    ("note", "notice"),
-];
+const KINDS: [(&str, &str); 3] = [("error", "error"), ("warning", "warning"), ("note", "notice")];
 
 /// The gate's report as workflow commands: what fails is an error. Of more than ten of a kind,
 /// nine are written and a tenth counts the rest.
@@ -70,9 +66,7 @@ fn command(remark: &Remark<'_>, kind: &str) -> String {
 
 /// The message of a command, as GitHub's own toolkit escapes it.
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A property of a command.

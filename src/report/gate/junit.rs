@@ -128,10 +128,7 @@ fn details(violation: &Violation) -> String {
     let facts = [
         line("observed", Some(violation.observed.clone())),
         line("limit", Some(violation.limit.clone())),
-        line(
-            "per month",
-            violation.monthly.map(|amount| amount.to_string()),
-        ),
+        line("per month", violation.monthly.map(|amount| amount.to_string())),
         line("baseline", since_baseline(violation)),
         line("defined at", Some(place).filter(|place| !place.is_empty())),
     ];
@@ -164,9 +161,7 @@ fn element((rule, name, ending): &Case<'_>) -> String {
 
 /// A value of an attribute, without the quotes.
 fn attribute(text: &str) -> String {
-    content(&safe(text))
-        .replace('"', "&quot;")
-        .replace('\'', "&apos;")
+    content(&safe(text)).replace('"', "&quot;").replace('\'', "&apos;")
 }
 
 /// Text between tags. `safe` keeps two characters that XML cannot hold.
@@ -191,9 +186,7 @@ mod tests {
         let back = parsed.root_element().attribute("b").expect("an attribute");
         assert_eq!(
             back,
-            safe(&every_char)
-                .replace('\u{fffe}', "\\u{fffe}")
-                .replace('\u{ffff}', "\\u{ffff}")
+            safe(&every_char).replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
         );
     }
 }

@@ -48,9 +48,7 @@ pub fn gate_sarif(report: &GateReport, brief: &GateBrief) -> Result<String, serd
     let suppressed = report.suppressed.iter();
     let suppressed = suppressed.map(|entry| (&entry.violation, "error", Some(&entry.by)));
     let entries: Vec<_> = violations.chain(notices).chain(suppressed).collect();
-    let rules = entries
-        .iter()
-        .map(|(violation, ..)| violation.rule.as_str());
+    let rules = entries.iter().map(|(violation, ..)| violation.rule.as_str());
     let rules: Vec<&str> = rules.collect::<BTreeSet<_>>().into_iter().collect();
     let results = entries.into_iter().map(|(violation, level, by)| {
         let mut result = result(violation, level, report);
@@ -96,9 +94,7 @@ fn descriptor(id: &str) -> Value {
         Some((_, demand, help)) => ((*demand).to_owned(), *help, "docs/check.md".to_owned()),
         None => {
             let known = RULES.iter().find(|rule| rule.meta().id == id);
-            let title = known.map_or("A finding forbidden by the policy", |rule| {
-                rule.meta().title
-            });
+            let title = known.map_or("A finding forbidden by the policy", |rule| rule.meta().title);
             (
                 format!("{}.", title.trim_end_matches('.')),
                 "`gpucost explain ID` with the finding ID shows the reasons.",
@@ -225,14 +221,8 @@ mod tests {
     #[test]
     fn paths_are_uris() {
         assert_eq!(percent_encoded("a b/ü%:c"), "a%20b/%C3%BC%25%3Ac");
-        assert_eq!(
-            artifact("./p.toml"),
-            json!({"uri": "p.toml", "uriBaseId": ROOT})
-        );
-        assert_eq!(
-            artifact("/etc/p.toml"),
-            json!({"uri": "file:///etc/p.toml"})
-        );
+        assert_eq!(artifact("./p.toml"), json!({"uri": "p.toml", "uriBaseId": ROOT}));
+        assert_eq!(artifact("/etc/p.toml"), json!({"uri": "file:///etc/p.toml"}));
     }
 
     #[test]

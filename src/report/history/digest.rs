@@ -91,11 +91,7 @@ fn headline(digest: &Digest) -> String {
 
 /// `from 2026-11-01 to 2026-11-07`, or `on 2026-11-01`.
 fn in_days(span: Span) -> String {
-    let word = if span.first == span.last {
-        "on"
-    } else {
-        "from"
-    };
+    let word = if span.first == span.last { "on" } else { "from" };
     format!("{word} {}", days(span))
 }
 
@@ -115,9 +111,7 @@ fn given(digest: &Digest) -> Vec<Given> {
         ("promises", "promises", promises.map(Value::Text)),
     ];
     let given = given.into_iter();
-    given
-        .filter_map(|(key, name, value)| Some(Given::new(key, name, value?, "history")))
-        .collect()
+    given.filter_map(|(key, name, value)| Some(Given::new(key, name, value?, "history"))).collect()
 }
 
 /// What both audits said, per month of what ran at their time.

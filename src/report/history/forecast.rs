@@ -109,16 +109,8 @@ pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
         return String::new();
     };
     let daily = money(Money::new(daily, forecast.running.currency()));
-    let (were, are) = if number == 1 {
-        ("was", "is")
-    } else {
-        ("were", "are")
-    };
-    let to_come = if number < forecast.days_left {
-        ", like those to come"
-    } else {
-        ""
-    };
+    let (were, are) = if number == 1 { ("was", "is") } else { ("were", "are") };
+    let to_come = if number < forecast.days_left { ", like those to come" } else { "" };
     format!(
         "; {number} of its {total} days {were} not recorded whole and {are} taken at {daily} a \
          day{to_come}"
@@ -158,8 +150,5 @@ fn cause(change: &Change, movers: &[(String, Money)]) -> String {
     let movers = movers.map(|(name, amount)| format!("{} {}", fit(name, MOVER), amount.signed()));
     let words: [Vec<String>; 2] = [parts.collect(), movers.collect()];
     let words = words.iter().filter(|words| !words.is_empty());
-    words
-        .map(|words| words.join(", "))
-        .collect::<Vec<_>>()
-        .join("; ")
+    words.map(|words| words.join(", ")).collect::<Vec<_>>().join("; ")
 }

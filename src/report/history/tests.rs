@@ -58,10 +58,7 @@ fn figures_are_those_of_the_hand() {
     assert_eq!(json["periods"][1]["recorded_days"], json!(10));
     // 10 days of July: 240 + 240 of 144 + 240 + 240 … of the hours of `a`, `b` and `z` those
     // of `b` are covered: 24 of 62.40 at the public price.
-    assert_eq!(
-        json["periods"][1]["commitment_coverage_percent"],
-        json!(38.4615)
-    );
+    assert_eq!(json["periods"][1]["commitment_coverage_percent"], json!(38.4615));
     let action = &json["actions"][0];
     assert_eq!(action["status"], "done");
     // 20 days × (24 − 14.40).
@@ -69,16 +66,9 @@ fn figures_are_those_of_the_hand() {
     assert_eq!(action["saved_mix"], json!(192.0));
     assert_eq!(action["since"], "2026-06-21");
     // July: 534 so far, and 21 × 15 and 21 × 38.40 to come.
-    let results: Vec<&Value> = json["steps"]
-        .as_array()
-        .expect("steps")
-        .iter()
-        .map(|step| &step["result"])
-        .collect();
-    assert_eq!(
-        results[..4],
-        [&json!(534.0), &json!(315.0), &json!(806.4), &json!(1_655.4)]
-    );
+    let results: Vec<&Value> =
+        json["steps"].as_array().expect("steps").iter().map(|step| &step["result"]).collect();
+    assert_eq!(results[..4], [&json!(534.0), &json!(315.0), &json!(806.4), &json!(1_655.4)]);
     // Of 30 days each, the change is of one day: mix.
     assert_eq!(json["change"][0]["part"], "before");
     assert_eq!(json["currency"], "USD");
@@ -89,10 +79,7 @@ fn a_page_has_a_bar_for_each_month() {
     let answer = history_answer(&two_months(), "");
     let csv = doc_csv(&answer).expect("CSV");
     assert_eq!(csv.lines().count(), 3);
-    assert!(
-        csv.starts_with("first_day,last_day,recorded_days,"),
-        "{csv}"
-    );
+    assert!(csv.starts_with("first_day,last_day,recorded_days,"), "{csv}");
     let page = doc_html(&answer);
     for part in [
         "$1,794.00",
@@ -120,21 +107,12 @@ fn names_from_outside_do_nothing() {
         row.tags.insert("team".to_owned(), name.to_owned());
     }
     for key in [TrendKey::Workload, TrendKey::Tag("team".to_owned())] {
-        let ask = TrendRequest {
-            key,
-            ..ask(Step::Day)
-        };
+        let ask = TrendRequest { key, ..ask(Step::Day) };
         let mut stop = action((ActionKind::Stop, None), "a", "24", "730", (0, 1));
         stop.name = name.to_owned();
         let history = overview(ledger(3, rows.clone()), vec![stop], ask);
         let answer = history_answer(&history, "");
-        let style = TableStyle {
-            width: 200,
-            color: false,
-            wide: true,
-            limit: None,
-            ascii: false,
-        };
+        let style = TableStyle { width: 200, color: false, wide: true, limit: None, ascii: false };
         let page = doc_html(&answer);
         assert!(!page.contains("<script>"), "a name is markup");
         for text in [doc_table(&answer, style), page] {
@@ -161,21 +139,12 @@ fn what_is_unknown_is_absent_and_said() {
         list: None,
         ..row(4, "old", "24", "1")
     });
-    let runs: Vec<_> = (0..12)
-        .filter(|night| *night != 5)
-        .map(crate::trend::lab::run)
-        .collect();
+    let runs: Vec<_> = (0..12).filter(|night| *night != 5).map(crate::trend::lab::run).collect();
     let ledger = Ledger::of(rows, &runs, crate::trend::lab::night(12));
     let answer = history_answer(&overview(ledger, Vec::new(), ask(Step::Month)), "");
     let json = of_json(&answer);
-    assert_eq!(
-        json["periods"][0]["commitment_coverage_percent"],
-        json!(0.0)
-    );
-    assert_eq!(
-        json["periods"][0]["commitment_utilization_percent"],
-        Value::Null
-    );
+    assert_eq!(json["periods"][0]["commitment_coverage_percent"], json!(0.0));
+    assert_eq!(json["periods"][0]["commitment_utilization_percent"], Value::Null);
     assert_eq!(json["periods"][0]["missing_days"], json!(1));
     assert_eq!(json["missing"][0]["what"], "1 day without a record");
     // 11 days of $24 and $1 of storage, and 19 days of $24: 18 to come, and the missing one.
@@ -188,10 +157,7 @@ fn what_is_unknown_is_absent_and_said() {
         "{headline}"
     );
     let caveats = json["caveats"].to_string();
-    assert!(
-        caveats.contains("7 hours of instances have no price"),
-        "{caveats}"
-    );
+    assert!(caveats.contains("7 hours of instances have no price"), "{caveats}");
     // Twelve days are too few for a band, and the last day is not judged.
     let steps = json["steps"].to_string();
     assert!(steps.contains("range, no band"), "{steps}");
@@ -204,17 +170,12 @@ fn a_band_is_called_by_what_was_observed() {
     // alone was wrong.
     let cost = |number| if number < 40 { "24" } else { "48" };
     let rows = (0..60).map(|number| row(number, "a", "24", cost(number)));
-    let answer = history_answer(
-        &overview(ledger(60, rows.collect()), Vec::new(), ask(Step::Month)),
-        "",
-    );
+    let answer =
+        history_answer(&overview(ledger(60, rows.collect()), Vec::new(), ask(Step::Month)), "");
     let json = of_json(&answer);
     // 59 forecasts, and bands from the twenty-first on: 38 of 39 held.
     let steps = json["steps"].to_string();
-    assert!(
-        steps.contains("band of 59 past errors, held 38 of 39 times (97.4%)"),
-        "{steps}"
-    );
+    assert!(steps.contains("band of 59 past errors, held 38 of 39 times (97.4%)"), "{steps}");
     assert!(!steps.contains("80%"), "{steps}");
     // Those that were over before the last day.
     assert_eq!(json["last_day"][0]["band_held"], "37 of 38");

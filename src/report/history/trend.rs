@@ -70,19 +70,10 @@ columns! {
 
 /// What a history says; `flags` are those that lead to it, each with a blank before it.
 pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
-    let tables = [
-        Some(by_step(overview)),
-        change(overview),
-        Some(by_key(overview)),
-    ];
+    let tables = [Some(by_step(overview)), change(overview), Some(by_key(overview))];
     let noun = ("row", "rows");
     let work = Table::of("units", "UNITS OF WORK", noun, units(), &overview.units);
-    let more = [
-        actions(overview),
-        past_forecasts(overview),
-        last_day(overview),
-        work,
-    ];
+    let more = [actions(overview), past_forecasts(overview), last_day(overview), work];
     let more = more.into_iter().filter(|table| !table.rows.is_empty());
     let page = format!("gpucost history{flags} --format html --output history.html");
     let forecast = format!("gpucost history{flags} --forecast month");
@@ -107,10 +98,7 @@ pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
         plots: plots(overview),
         caveats: caveats(overview),
         missing: missing(overview),
-        next: [page]
-            .into_iter()
-            .chain(overview.forecast.is_none().then_some(forecast))
-            .collect(),
+        next: [page].into_iter().chain(overview.forecast.is_none().then_some(forecast)).collect(),
         ..Doc::default()
     }
 }
@@ -146,10 +134,7 @@ fn by_step(overview: &Overview) -> Table {
         Step::Week => "BY WEEK",
         Step::Month => "BY MONTH",
     };
-    let rows = overview
-        .periods
-        .iter()
-        .map(|period| (period, &overview.ledger));
+    let rows = overview.periods.iter().map(|period| (period, &overview.ledger));
     let mut table = Table::of("periods", title, ("row", "rows"), periods(), rows);
     let useful = useful_hour(&overview.sums, &overview.ledger).filter(|_| table.rows.len() > 1);
     table.notes.extend(useful.map(|cost| {
@@ -260,11 +245,7 @@ pub(super) fn missing(overview: &Overview) -> Vec<Missing> {
     let mut missing = Vec::new();
     let days: u32 = overview.periods.iter().map(Period::missing_days).sum();
     // Steps without any recorded day are no rows.
-    let recorded: u32 = overview
-        .periods
-        .iter()
-        .map(|period| period.recorded_days)
-        .sum();
+    let recorded: u32 = overview.periods.iter().map(|period| period.recorded_days).sum();
     let days = days.max(overview.span.days().saturating_sub(recorded));
     if days > 0 {
         let days = counted(u64::from(days), "day", "days");

@@ -45,11 +45,8 @@ impl Switches {
         // What the whole plan does says what the rejected actions would save.
         switches.replan(audit);
         switches.whole_savings = audit.totals.monthly_savings();
-        let ids: BTreeSet<String> = audit
-            .workloads
-            .iter()
-            .map(|workload| workload.workload.id())
-            .collect();
+        let ids: BTreeSet<String> =
+            audit.workloads.iter().map(|workload| workload.workload.id()).collect();
         for rejection in rejected {
             let mut about = Vec::new();
             for audited in &audit.workloads {
@@ -80,8 +77,7 @@ impl Switches {
         for audited in &audit.workloads {
             let id = audited.workload.id();
             for action in &audited.actions {
-                self.last
-                    .insert((id.clone(), action.kind()), action.clone());
+                self.last.insert((id.clone(), action.kind()), action.clone());
             }
         }
     }
@@ -133,7 +129,6 @@ impl Switches {
             action: *kind,
             reason: reason.clone(),
         });
-        off.chain(kept.map(|(rejection, _)| rejection.clone()))
-            .collect()
+        off.chain(kept.map(|(rejection, _)| rejection.clone())).collect()
     }
 }

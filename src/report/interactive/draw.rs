@@ -13,12 +13,9 @@ use ratatui::widgets::Paragraph;
 
 /// Draws the whole screen. Rows that do not fit are not read.
 pub fn draw(frame: &mut Frame<'_>, model: &Model<'_>) {
-    let [top, body, bottom] = Layout::vertical([
-        Constraint::Length(3),
-        Constraint::Fill(1),
-        Constraint::Length(1),
-    ])
-    .areas(frame.area());
+    let [top, body, bottom] =
+        Layout::vertical([Constraint::Length(3), Constraint::Fill(1), Constraint::Length(1)])
+            .areas(frame.area());
     let (width, height) = (usize::from(body.width), usize::from(body.height));
     let lines = if model.is_help_shown {
         help::lines(width)
@@ -37,11 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model<'_>) {
 fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
     let audit = &model.audit;
     let totals = &audit.totals;
-    let source = if audit.source == EstateSource::Demo {
-        " · demo estate"
-    } else {
-        ""
-    };
+    let source = if audit.source == EstateSource::Demo { " · demo estate" } else { "" };
     let title = format!(
         "gpucost audit · {}{source} · {} · {}",
         minute(audit.as_of),
@@ -49,19 +42,14 @@ fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
         counted(totals.gpus, "GPU", "GPUs"),
     );
     let percent = totals.savings_percent();
-    let percent = percent.map_or(String::new(), |percent| {
-        format!(" ({}%)", rounded(percent, 1))
-    });
+    let percent = percent.map_or(String::new(), |percent| format!(" ({}%)", rounded(percent, 1)));
     let money = format!(
         "today {} → plan {} · saves {}{percent} per month",
         money_or_absent(totals.monthly_cost),
         money_or_absent(totals.planned_monthly_cost),
         money_or_absent(totals.monthly_savings()),
     );
-    let on = audit
-        .workloads
-        .iter()
-        .map(|workload| workload.actions.len());
+    let on = audit.workloads.iter().map(|workload| workload.actions.len());
     let whole = model.switches.whole_savings;
     let chosen = if whole == totals.monthly_savings() {
         String::new()
@@ -70,11 +58,7 @@ fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
     };
     let actions = format!(
         "{} on, {} off, risk {}{chosen}",
-        counted(
-            (on.sum::<usize>() + model.released().len()) as u64,
-            "action",
-            "actions"
-        ),
+        counted((on.sum::<usize>() + model.released().len()) as u64, "action", "actions"),
         count(model.switches.off() as u64),
         audit.plan_risk,
     );

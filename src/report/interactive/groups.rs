@@ -63,9 +63,7 @@ pub(super) fn sums<'a>(
     places: impl IntoIterator<Item = &'a usize> + Copy,
 ) -> String {
     let of = |amount: fn(&RowFacts) -> Option<Money>| {
-        let facts = places
-            .into_iter()
-            .filter_map(|place| model.facts.get(*place));
+        let facts = places.into_iter().filter_map(|place| model.facts.get(*place));
         money_or_absent(sum(facts.map(amount)))
     };
     let (cost, saved) = (of(|facts| facts.cost), of(|facts| facts.monthly_savings));

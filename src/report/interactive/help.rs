@@ -6,29 +6,17 @@ use ratatui::text::Line;
 
 const KEYS: [(&str, &str); 14] = [
     ("↑ ↓ or k j", "move by a row"),
-    (
-        "PgUp PgDn",
-        "move by ten rows; in a workload, show days before and after",
-    ),
+    ("PgUp PgDn", "move by ten rows; in a workload, show days before and after"),
     ("Home End or g G", "first and last row"),
     ("Enter", "open a workload"),
     ("Esc", "back; in a list, clear the filter"),
     ("Tab", "from the workloads to the plan, and back"),
-    (
-        "/",
-        "filter by words of name, ID, type, region, class and tags",
-    ),
-    (
-        "s",
-        "sort by cost, savings, utilization, name, type, region, class",
-    ),
+    ("/", "filter by words of name, ID, type, region, class and tags"),
+    ("s", "sort by cost, savings, utilization, name, type, region, class"),
     ("b", "group the lists by account, by team, or not"),
     ("Space", "switch an action on or off, and plan again"),
     ("← →", "in a workload, its machines and each GPU of them"),
-    (
-        "w",
-        "export the choice as a policy for `gpucost audit --policy`",
-    ),
+    ("w", "export the choice as a policy for `gpucost audit --policy`"),
     ("?", "these keys"),
     ("q", "quit; Ctrl-C quits at once"),
 ];

@@ -82,11 +82,8 @@ impl Hours {
     }
 
     pub(super) fn scroll(&mut self, is_back: bool) {
-        self.scrolled = if is_back {
-            self.scrolled + PAGE
-        } else {
-            self.scrolled.saturating_sub(PAGE)
-        };
+        self.scrolled =
+            if is_back { self.scrolled + PAGE } else { self.scrolled.saturating_sub(PAGE) };
     }
 
     /// What the grid is of.
@@ -99,10 +96,7 @@ impl Hours {
         } else {
             String::new()
         };
-        let of = match self
-            .gpu
-            .and_then(|gpu| self.found.as_ref()?.0.gpus.get(gpu))
-        {
+        let of = match self.gpu.and_then(|gpu| self.found.as_ref()?.0.gpus.get(gpu)) {
             Some((index, _)) => format!("GPU {index} of {}", self.gpus()),
             None if self.gpus() > 0 => format!("mean of {} GPUs", self.gpus()),
             None => "GPU".to_owned(),
@@ -114,10 +108,7 @@ impl Hours {
         let (hours, window) = self.found.as_ref()?;
         let of_gpu = self.gpu.and_then(|gpu| hours.gpus.get(gpu));
         let of_all = hours.all.as_slice();
-        Some((
-            of_gpu.map_or(of_all, |(_, hours)| hours.as_slice()),
-            *window,
-        ))
+        Some((of_gpu.map_or(of_all, |(_, hours)| hours.as_slice()), *window))
     }
 
     /// The hours by day of UTC, ascending; absent outside of the window.
@@ -152,11 +143,7 @@ impl Hours {
         if days.is_empty() {
             return vec![Line::from("  no hours in the window")];
         }
-        let drawing = Drawing {
-            is_wide: width >= WIDE,
-            color,
-            ascii,
-        };
+        let drawing = Drawing { is_wide: width >= WIDE, color, ascii };
         let mut lines = vec![Line::from(drawing.header())];
         // Header and legend take a line each.
         let rows = height.saturating_sub(2).max(1);
@@ -190,9 +177,8 @@ impl Hours {
             HourMean::Percent(percent) => Some(*percent),
             HourMean::Stopped | HourMean::Missing => None,
         });
-        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), percent| {
-            (sum + percent, count + 1)
-        });
+        let (sum, count) =
+            known.fold((0.0, 0_u32), |(sum, count), percent| (sum + percent, count + 1));
         (count > 0).then(|| percent(sum / f64::from(count)))
     }
 }
@@ -234,11 +220,7 @@ impl Drawing {
                 sparkline(&[Some(mean)], 1, self.ascii).unwrap_or_default()
             }
         };
-        let text = if self.is_wide {
-            format!("{text:>3} ")
-        } else {
-            text.repeat(2)
-        };
+        let text = if self.is_wide { format!("{text:>3} ") } else { text.repeat(2) };
         let style = match hour {
             Some(HourMean::Percent(mean)) if self.color => Style::new().fg(heat(mean)),
             _ => Style::new(),

@@ -82,11 +82,7 @@ fn summary(model: &Model<'_>, sorted: SortKey) -> String {
     let number = if shown == workload_count {
         counted(workload_count as u64, "workload", "workloads")
     } else {
-        format!(
-            "{} of {} workloads",
-            count(shown as u64),
-            count(workload_count as u64)
-        )
+        format!("{} of {} workloads", count(shown as u64), count(workload_count as u64))
     };
     let filter = model.filter_words();
     format!("{number}, {sums} · by {sorted}{filter}")

@@ -236,11 +236,8 @@ impl<'a> Model<'a> {
     }
 
     fn in_workload(&mut self, key: Key, from_plan: bool) {
-        let kinds: Vec<ActionKind> = self
-            .open_switches()
-            .iter()
-            .map(|switch| switch.kind)
-            .collect();
+        let kinds: Vec<ActionKind> =
+            self.open_switches().iter().map(|switch| switch.kind).collect();
         match key {
             Key::Escape | Key::Tab | Key::Backspace => {
                 self.screen = match from_plan {
@@ -267,10 +264,7 @@ impl<'a> Model<'a> {
         let unused = self.audit.unused.iter();
         unused
             .flat_map(|commitment| {
-                commitment
-                    .actions
-                    .iter()
-                    .map(move |action| (commitment, action))
+                commitment.actions.iter().map(move |action| (commitment, action))
             })
             .collect()
     }
@@ -315,20 +309,13 @@ impl<'a> Model<'a> {
         }
         // The list of workloads keeps its order, so that nothing moves below the cursor.
         self.list_actions();
-        let entry = self
-            .entries
-            .iter()
-            .position(|entry| *entry == (place, kind));
+        let entry = self.entries.iter().position(|entry| *entry == (place, kind));
         self.plan_cursor = entry.unwrap_or(self.plan_cursor);
         let kinds = self.open_switches().len();
         self.action_cursor = self.action_cursor.min(kinds.saturating_sub(1));
         let change = self.monthly_savings().zip(before);
         if let Some(change) = change.and_then(|(now, before)| now.checked_sub(before).ok()) {
-            let sign = if change.amount().is_sign_negative() {
-                ""
-            } else {
-                "+"
-            };
+            let sign = if change.amount().is_sign_negative() { "" } else { "+" };
             self.say(format!("savings {sign}{change} per month"));
         }
     }
@@ -413,9 +400,7 @@ impl<'a> Model<'a> {
                 continue;
             };
             for switch in self.switches.of_workload(audited) {
-                let saved = switch
-                    .action
-                    .map(|action| action.monthly_savings().amount());
+                let saved = switch.action.map(|action| action.monthly_savings().amount());
                 let group = self.group_of(*place);
                 entries.push((group, Reverse(saved), *place, switch.kind));
             }

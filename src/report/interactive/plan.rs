@@ -36,10 +36,8 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         left("ACTION", KIND),
         "WORKLOAD"
     );
-    let mut lines = vec![
-        Line::styled(fit(&title, width), bold()),
-        Line::styled(fit(&header, width), bold()),
-    ];
+    let mut lines =
+        vec![Line::styled(fit(&title, width), bold()), Line::styled(fit(&header, width), bold())];
     let beside = released.len().min(MOST_RELEASED);
     let hidden = released.len() - beside;
     let below = beside + usize::from(hidden > 0);
@@ -85,19 +83,13 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
 fn switched(switch: &Switch<'_>) -> String {
     let mark = if switch.is_on { "[x]" } else { "[ ]" };
     let saves = money_or_absent(switch.action.map(Action::monthly_savings));
-    format!(
-        "{mark}  {}  {}",
-        right(&saves, AMOUNT),
-        left(switch.kind.name(), KIND)
-    )
+    format!("{mark}  {}  {}", right(&saves, AMOUNT), left(switch.kind.name(), KIND))
 }
 
 /// A name, and where its action leads.
 fn described(switch: &Switch<'_>, name: &str) -> String {
     let name = fit(name, 40);
-    let risk = switch
-        .action
-        .map(|action| format!(" ({} risk)", action.risk()));
+    let risk = switch.action.map(|action| format!(" ({} risk)", action.risk()));
     let risk = risk.unwrap_or_default();
     match switch.action.and_then(Action::target) {
         Some(to) => format!("{name} → {to}{risk}"),
@@ -167,7 +159,5 @@ fn sentence(text: &str, indent: &str, width: usize) -> Vec<Line<'static>> {
         }
     }
     let lines = lines.into_iter();
-    lines
-        .map(|line| Line::from(format!("{indent}{line}")))
-        .collect()
+    lines.map(|line| Line::from(format!("{indent}{line}"))).collect()
 }

@@ -45,11 +45,7 @@ pub(super) fn bar(percent: Option<f64>, width: usize) -> String {
 
 /// A color, where the terminal has some.
 pub(super) fn accent(view: &LiveView, color: Color) -> Style {
-    if view.color {
-        Style::new().fg(color)
-    } else {
-        Style::new()
-    }
+    if view.color { Style::new().fg(color) } else { Style::new() }
 }
 
 pub(super) fn bold() -> Style {
@@ -67,10 +63,7 @@ pub(super) fn percent(share: Option<f64>) -> String {
 
 /// MiB as GiB with one decimal.
 pub(super) fn gib(mib: Option<f64>) -> String {
-    mib.map_or_else(
-        || ABSENT.to_owned(),
-        |mib| format!("{:.1}", mib / MIB_PER_GIB),
-    )
+    mib.map_or_else(|| ABSENT.to_owned(), |mib| format!("{:.1}", mib / MIB_PER_GIB))
 }
 
 /// A figure without decimals.

@@ -35,11 +35,8 @@ pub(super) fn lines(
     {
         return (lines, 0);
     }
-    let shown = if view.gpus.len() < height {
-        view.gpus.len()
-    } else {
-        height.saturating_sub(2).max(1)
-    };
+    let shown =
+        if view.gpus.len() < height { view.gpus.len() } else { height.saturating_sub(2).max(1) };
     let hidden = view.gpus.len().saturating_sub(shown);
     let first = scroll.min(hidden);
     let columns = fitting(view, width);
@@ -68,8 +65,7 @@ fn at_length(view: &LiveView, width: usize, height: usize) -> Option<Vec<Line<'s
     let mut rows: Vec<_> = view.gpus.iter().map(|gpu| long(gpu, view, width)).collect();
     let line_count: usize = rows.iter().map(Vec::len).sum();
     if line_count + rows.len() <= height {
-        rows.iter_mut()
-            .for_each(|lines| lines.push(Line::default()));
+        rows.iter_mut().for_each(|lines| lines.push(Line::default()));
     }
     (line_count <= height).then(|| rows.concat())
 }
@@ -124,9 +120,8 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
     let title = Vec::from_iter(title.into_iter().flatten()).join("  ");
     let works = gpu.works();
     let (now, mean) = (percent(works.now), percent(works.mean));
-    let signal = works.signal.map_or("utilization".to_owned(), |signal| {
-        format!("{signal} activity")
-    });
+    let signal =
+        works.signal.map_or("utilization".to_owned(), |signal| format!("{signal} activity"));
     let utilization = if works.signal.is_none() && gpu.is_divided {
         "see MIG instances".to_owned()
     } else {
@@ -138,11 +133,7 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
         gib(gpu.vram_total_mib),
         gib(gpu.vram_peak_mib)
     );
-    let power = format!(
-        "{} of {} W",
-        whole(reading.power_w),
-        whole(gpu.power_limit_w)
-    );
+    let power = format!("{} of {} W", whole(reading.power_w), whole(gpu.power_limit_w));
     let figures = [utilization.width(), memory.width(), power.width()];
     let figures = figures.into_iter().max().unwrap_or(0).max(24);
     let drawn = width.saturating_sub(15 + GAP + figures).min(SPARKLINE.1);
@@ -188,14 +179,7 @@ const fn column(
     color: Color,
     cell: fn(&LiveGpu, usize) -> String,
 ) -> Column {
-    Column {
-        turn,
-        title,
-        width,
-        cell,
-        is_right,
-        color,
-    }
+    Column { turn, title, width, cell, is_right, color }
 }
 
 /// The turns of the columns that are not as wide as it says here.
@@ -205,22 +189,12 @@ const UTILIZATION: u8 = 4;
 /// The columns in the order in which they stand.
 const COLUMNS: [Column; 9] = [
     column(LABEL, ("GPU", 0), false, Color::Reset, row_label),
-    column(
-        UTILIZATION,
-        ("utilization", SPARKLINE.0),
-        false,
-        Color::Cyan,
-        |gpu, width| sparkline(&gpu.utilization, width),
-    ),
-    column(1, ("now", 5), true, Color::Reset, |gpu, _| {
-        percent(gpu.works().now)
+    column(UTILIZATION, ("utilization", SPARKLINE.0), false, Color::Cyan, |gpu, width| {
+        sparkline(&gpu.utilization, width)
     }),
-    column(2, ("mean", 5), true, Color::Reset, |gpu, _| {
-        percent(gpu.works().mean)
-    }),
-    column(7, ("memory", 10), false, Color::Blue, |gpu, width| {
-        bar(gpu.memory_percent(), width)
-    }),
+    column(1, ("now", 5), true, Color::Reset, |gpu, _| percent(gpu.works().now)),
+    column(2, ("mean", 5), true, Color::Reset, |gpu, _| percent(gpu.works().mean)),
+    column(7, ("memory", 10), false, Color::Blue, |gpu, width| bar(gpu.memory_percent(), width)),
     column(3, ("GiB used/of", 11), true, Color::Reset, |gpu, _| {
         let used = gib(gpu.reading.vram_used_mib);
         format!("{used}/{}", gib(gpu.vram_total_mib))
@@ -229,9 +203,7 @@ const COLUMNS: [Column; 9] = [
         let used = whole(gpu.reading.power_w);
         format!("{used}/{}", whole(gpu.power_limit_w))
     }),
-    column(6, ("°C", 5), true, Color::Reset, |gpu, _| {
-        whole(gpu.reading.temperature_c)
-    }),
+    column(6, ("°C", 5), true, Color::Reset, |gpu, _| whole(gpu.reading.temperature_c)),
     column(8, ("clocks", 14), false, Color::Reset, |gpu, width| {
         fit(&throttle(gpu.reading.throttle), width)
     }),
@@ -256,9 +228,7 @@ fn fitting(view: &LiveView, width: usize) -> Vec<(&'static Column, usize)> {
     let past = widths.entry(UTILIZATION);
     past.and_modify(|columns| *columns = (*columns + left).min(SPARKLINE.1));
     let columns = COLUMNS.iter();
-    columns
-        .filter_map(|column| Some((column, *widths.get(&column.turn)?)))
-        .collect()
+    columns.filter_map(|column| Some((column, *widths.get(&column.turn)?))).collect()
 }
 
 fn row(
@@ -293,9 +263,5 @@ fn cells(columns: &[(&Column, usize)], cell: impl Fn(&Column, usize) -> String) 
 
 fn padded(text: &str, width: usize, is_right: bool) -> String {
     let blanks = " ".repeat(width.saturating_sub(text.width()));
-    if is_right {
-        blanks + text
-    } else {
-        text.to_owned() + &blanks
-    }
+    if is_right { blanks + text } else { text.to_owned() + &blanks }
 }

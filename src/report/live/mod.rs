@@ -54,12 +54,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, scroll: usize) -> usize {
     .areas(area);
     let (gpus, hidden) = gpus::lines(view, scroll, width, usize::from(gpu_area.height));
     let help = sections::help(view, hidden, width);
-    for (lines, area) in [
-        (top, top_area),
-        (gpus, gpu_area),
-        (bottom, bottom_area),
-        (vec![help], help_area),
-    ] {
+    for (lines, area) in
+        [(top, top_area), (gpus, gpu_area), (bottom, bottom_area), (vec![help], help_area)]
+    {
         frame.render_widget(Paragraph::new(lines), area);
     }
     hidden

@@ -32,30 +32,22 @@ fn processes(view: &LiveView, width: usize) -> Vec<Line<'static>> {
     let mut rows: Vec<(&str, &GpuProcess)> = view
         .gpus
         .iter()
-        .flat_map(|gpu| {
-            gpu.processes()
-                .map(|process| (gpu.number.as_str(), process))
-        })
+        .flat_map(|gpu| gpu.processes().map(|process| (gpu.number.as_str(), process)))
         .collect();
     if rows.is_empty() {
         return Vec::new();
     }
     // Rows of equal weight stay in the order of the GPUs.
     rows.sort_by_key(|(_, process)| {
-        (
-            !process.is_of_command,
-            Reverse(process.vram_mib),
-            process.pid,
-        )
+        (!process.is_of_command, Reverse(process.vram_mib), process.pid)
     });
     let header = line("PID", "GPU", "GiB", "SM", "process");
     let mut lines = vec![Line::styled(fit(&header, width), bold())];
     lines.extend(rows.iter().take(MOST_PROCESSES).map(|(gpu, process)| {
         let name = process.name.as_deref().unwrap_or(ABSENT);
         let name = fit(name, width.saturating_sub(BEFORE_NAME).max(1));
-        let busy = process
-            .sm_percent
-            .map_or_else(|| ABSENT.to_owned(), |share| format!("{share}%"));
+        let busy =
+            process.sm_percent.map_or_else(|| ABSENT.to_owned(), |share| format!("{share}%"));
         let memory = gib(process.vram_mib.map(|mib| mib as f64));
         let row = line(&process.pid.to_string(), gpu, &memory, &busy, &name);
         Line::from(fit(&row, width))

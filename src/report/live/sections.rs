@@ -120,11 +120,7 @@ fn verdict(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
 fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
     let style = accent(view, Color::Yellow).patch(bold());
     let alert_count = view.alerts.len();
-    let shown = if alert_count <= rows {
-        alert_count
-    } else {
-        rows.max(1)
-    };
+    let shown = if alert_count <= rows { alert_count } else { rows.max(1) };
     let mut lines = Vec::new();
     for (index, alert) in view.alerts.iter().take(shown).enumerate() {
         let more = match alert_count - shown {
@@ -132,10 +128,7 @@ fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
             _ => String::new(),
         };
         let text = fit(alert, width.saturating_sub(9 + more.width()));
-        lines.push(Line::from(vec![
-            Span::styled("! ALERT  ", style),
-            Span::raw(text + &more),
-        ]));
+        lines.push(Line::from(vec![Span::styled("! ALERT  ", style), Span::raw(text + &more)]));
     }
     lines
 }
@@ -157,10 +150,7 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
     let rates = |name: &str, words: (&str, &str), inward: Option<f64>, outward: Option<f64>| {
         let (inward, outward) = inward.zip(outward)?;
         let (inward, outward) = (bytes_per_second(inward), bytes_per_second(outward));
-        Some(format!(
-            "{name} {inward} {}, {outward} {}",
-            words.0, words.1
-        ))
+        Some(format!("{name} {inward} {}, {outward} {}", words.0, words.1))
     };
     let network = rates(
         "network",

@@ -19,10 +19,7 @@ pub fn status_line(view: &LiveView, width: usize) -> String {
         (2, mean),
         (4, peak(&view.gpus)),
         (1, Some(verdict_word(view.verdict.as_ref()))),
-        (
-            3,
-            (alerts > 0).then(|| counted(alerts as u64, "alert", "alerts")),
-        ),
+        (3, (alerts > 0).then(|| counted(alerts as u64, "alert", "alerts"))),
         (3, (lost > 0).then(|| format!("{lost} lost"))),
     ];
     let mut parts: Vec<(u8, String)> = parts
@@ -57,9 +54,5 @@ fn peak(gpus: &[LiveGpu]) -> Option<String> {
         Some((peak / total, peak, total))
     });
     let (_, peak, total) = shares.max_by(|left, right| left.0.total_cmp(&right.0))?;
-    Some(format!(
-        "{} of {} GiB peak",
-        gib(Some(peak)),
-        gib(Some(total))
-    ))
+    Some(format!("{} of {} GiB peak", gib(Some(peak)), gib(Some(total))))
 }

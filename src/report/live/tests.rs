@@ -105,10 +105,8 @@ fn view(gpus: Vec<GpuIdentity>, rounds: u32, samples: impl Fn(u32) -> Vec<GpuSam
     view.missed_samples = 1;
     view.duration_seconds = Some(1_800.0);
     view.command = Some("python3 train.py".to_owned());
-    view.verdict = Some(verdict(
-        Classification::Underutilized,
-        "1 of 4 A10G used, 41% mean, 13.2 GiB peak",
-    ));
+    view.verdict =
+        Some(verdict(Classification::Underutilized, "1 of 4 A10G used, 41% mean, 13.2 GiB peak"));
     view.diagnosis = Some(
         "input-starved: the CPU is at 96% while the GPUs wait; try more data loader workers"
             .to_owned(),
@@ -126,9 +124,7 @@ fn wave(round: u32) -> f64 {
 }
 
 fn one_gpu() -> LiveView {
-    view(vec![identity(0, "NVIDIA A10G")], 724, |round| {
-        vec![read(reading(wave(round)))]
-    })
+    view(vec![identity(0, "NVIDIA A10G")], 724, |round| vec![read(reading(wave(round)))])
 }
 
 /// Eight, the sixth of which is lost halfway and the last of which tells nothing.
@@ -171,23 +167,14 @@ fn mig() -> LiveView {
         power_limit_w: None,
         ..identity(0, "NVIDIA A100-SXM4-80GB")
     };
-    let divided = GpuIdentity {
-        is_mig_enabled: Some(true),
-        ..identity(0, "NVIDIA A100-SXM4-80GB")
-    };
+    let divided =
+        GpuIdentity { is_mig_enabled: Some(true), ..identity(0, "NVIDIA A100-SXM4-80GB") };
     let whole = identity(1, "NVIDIA A100-SXM4-80GB");
     let gpus = vec![divided, slice(0), slice(1), slice(2), whole];
-    let in_slice = |used: f64| {
-        read(GpuReading {
-            vram_used_mib: Some(used),
-            ..GpuReading::default()
-        })
-    };
+    let in_slice =
+        |used: f64| read(GpuReading { vram_used_mib: Some(used), ..GpuReading::default() });
     let mut view = view(gpus, 30, |round| {
-        let divided = GpuReading {
-            utilization_percent: None,
-            ..reading(50.0)
-        };
+        let divided = GpuReading { utilization_percent: None, ..reading(50.0) };
         vec![
             read(divided),
             in_slice(8_192.0),
@@ -206,18 +193,12 @@ fn mig() -> LiveView {
 fn screen(view: &LiveView, (width, height): (u16, u16), scroll: usize) -> (String, usize) {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
     let mut hidden = 0;
-    terminal
-        .draw(|frame| hidden = draw(frame, view, scroll))
-        .expect("drawn");
+    terminal.draw(|frame| hidden = draw(frame, view, scroll)).expect("drawn");
     let buffer = terminal.backend().buffer();
     if !view.color {
         let is_plain = |color| color == Color::Reset;
         let cells = &buffer.content;
-        assert!(
-            cells
-                .iter()
-                .all(|cell| is_plain(cell.fg) && is_plain(cell.bg))
-        );
+        assert!(cells.iter().all(|cell| is_plain(cell.fg) && is_plain(cell.bg)));
     }
     let lines: Vec<String> = buffer
         .content
@@ -257,10 +238,7 @@ fn slices_show_what_their_multiprocessors_do() {
     let mut view = mig();
     view.gpus.truncate(2);
     let counted = GpuReading {
-        activity: Some(Activity {
-            sm_percent: Some(80.5),
-            ..Activity::default()
-        }),
+        activity: Some(Activity { sm_percent: Some(80.5), ..Activity::default() }),
         ..GpuReading::default()
     };
     view.gpus[1].sample(&read(counted));
@@ -294,15 +272,9 @@ fn what_does_not_fit_is_counted_and_scrolled_to() {
     let shown = text.matches("A10G  ").count();
     assert!(shown >= 2, "{text}");
     assert_eq!(shown + hidden, 8, "{text}");
-    assert!(
-        text.contains(&format!("… and {hidden} more below")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("… and {hidden} more below")), "{text}");
     let (text, _) = screen(&view, (40, 10), 1);
-    assert!(
-        text.contains(&format!("1 more above, {} below", hidden - 1)),
-        "{text}"
-    );
+    assert!(text.contains(&format!("1 more above, {} below", hidden - 1)), "{text}");
     let (end, _) = screen(&view, (40, 10), 1_000);
     assert!(end.contains(&format!("… and {hidden} more above")), "{end}");
     assert!(end.contains("7 A10G"), "{end}");
@@ -378,10 +350,7 @@ fn a_sample_keeps_the_peak_and_forgets_what_is_no_longer_reported() {
     assert_eq!(gpu.vram_peak_mib, Some(13_517.0));
     assert_eq!(gpu.reading.vram_used_mib, Some(10.0));
     assert_eq!(gpu.vram_total_mib, Some(23_028.0));
-    assert_eq!(
-        (gpu.reading.utilization_percent, gpu.reading.power_w),
-        (None, None)
-    );
+    assert_eq!((gpu.reading.utilization_percent, gpu.reading.power_w), (None, None));
     assert_eq!(gpu.xid_count, 2);
     gpu.sample(&GpuSample::lost("gone"));
     assert_eq!(gpu.reading.vram_used_mib, None);
@@ -401,14 +370,8 @@ fn the_status_line_drops_what_matters_least() {
         status_line(&view, whole.width() - 1),
         "12m 04s  41% mean  13.2 of 22.5 GiB peak  UNDERUTILIZED so far  6 alerts  1 lost"
     );
-    assert_eq!(
-        status_line(&view, 60),
-        "12m 04s  41% mean  UNDERUTILIZED so far  6 alerts  1 lost"
-    );
-    assert_eq!(
-        status_line(&view, 42),
-        "12m 04s  41% mean  UNDERUTILIZED so far"
-    );
+    assert_eq!(status_line(&view, 60), "12m 04s  41% mean  UNDERUTILIZED so far  6 alerts  1 lost");
+    assert_eq!(status_line(&view, 42), "12m 04s  41% mean  UNDERUTILIZED so far");
     assert_eq!(status_line(&view, 7), "12m 04s");
     assert_eq!(status_line(&view, 4), "12m…");
     for width in 1..130 {
@@ -474,14 +437,8 @@ fn what_the_command_wrote_last_outlasts_the_processes() {
     view.output_file = Some("gpucost-command.log".to_owned());
     view.output = vec!["step 1".to_owned(), "step 2".to_owned()];
     let (text, hidden) = screen(&view, (100, 40), 0);
-    assert!(
-        text.contains("output, in gpucost-command.log\nstep 1\nstep 2"),
-        "{text}"
-    );
-    assert!(
-        text.contains("q leave the view  Ctrl-C interrupt the command"),
-        "{text}"
-    );
+    assert!(text.contains("output, in gpucost-command.log\nstep 1\nstep 2"), "{text}");
+    assert!(text.contains("q leave the view  Ctrl-C interrupt the command"), "{text}");
     assert!(text.contains("PID") && hidden == 0, "{text}");
     // On few lines all GPUs stay, then the output.
     for height in 22..40 {

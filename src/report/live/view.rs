@@ -117,19 +117,14 @@ impl LiveGpu {
         self.vram_total_mib = self.reading.vram_total_mib.or(self.vram_total_mib);
         if self.lost.is_none() {
             let held_by = self.processes().max_by_key(|process| {
-                (
-                    process.is_of_command,
-                    process.name.is_some(),
-                    process.vram_mib,
-                )
+                (process.is_of_command, process.name.is_some(), process.vram_mib)
             });
             self.program = held_by.and_then(|process| process.name.clone());
         }
         let used = self.reading.vram_used_mib;
         self.vram_peak_mib = used.into_iter().chain(self.vram_peak_mib).reduce(f64::max);
         self.utilization.push(self.works().now);
-        self.power
-            .push(share(self.reading.power_w, self.power_limit_w));
+        self.power.push(share(self.reading.power_w, self.power_limit_w));
     }
 
     /// Activity of the multiprocessors at the last sample.
@@ -154,11 +149,7 @@ impl LiveGpu {
                 mean: self.mean_percent,
             };
         }
-        Works {
-            signal: Some("SM"),
-            now: self.sm_percent(),
-            mean: self.sm_mean_percent,
-        }
+        Works { signal: Some("SM"), now: self.sm_percent(), mean: self.sm_mean_percent }
     }
 
     /// Memory in use, percent of all.

@@ -49,9 +49,9 @@ pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_j
         };
         match own {
             Some(advice) => setup.beyond.push(format!("{line}: {advice}")),
-            None if signal.is_some() => setup
-                .lacking
-                .push(format!("{line}, only power reported so far")),
+            None if signal.is_some() => {
+                setup.lacking.push(format!("{line}, only power reported so far"))
+            }
             None => setup.lacking.push(line),
         }
     }
@@ -59,11 +59,7 @@ pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_j
 }
 
 fn described(workload: &Workload, usage: &InstanceUsage) -> String {
-    let of = [
-        &workload.name,
-        &workload.key.instance_type,
-        &workload.key.region,
-    ];
+    let of = [&workload.name, &workload.key.instance_type, &workload.key.region];
     let of: Vec<String> = of.iter().map(|name| safe(name)).collect();
     format!("{} ({})", safe(usage.instance.as_str()), of.join(", "))
 }

@@ -60,11 +60,7 @@ fn headline(batching: &Batching, best: &BatchChoice, (singular, many): (&str, &s
     } else {
         format!(" with {}", counted(rented, singular, many))
     };
-    format!(
-        "{answer}: {} × {name}{with} for {} per month",
-        best.machines,
-        money(month)
-    )
+    format!("{answer}: {} × {name}{with} for {} per month", best.machines, money(month))
 }
 
 /// All requests.
@@ -75,10 +71,7 @@ fn per_second(batching: &Batching) -> String {
 
 fn given(batching: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Given> {
     let request = &batching.request;
-    let rate = Value::Number(
-        request.requests_per_second,
-        decimals_of(request.requests_per_second),
-    );
+    let rate = Value::Number(request.requests_per_second, decimals_of(request.requests_per_second));
     let objective_ms = request.objective_seconds.map(|seconds| seconds * 1e3);
     let points = request.curve.points().len() as u64;
     rows! {
@@ -101,16 +94,13 @@ fn steps(batching: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<
     let most = decimal(request.curve.items_per_second(f64::from(best.limit)), 2);
     let hours = request.hours_per_month;
     let paid = today.and_then(|today| Some((Decimal::from(today.instances), today.rate?)));
-    let of_machines = request
-        .machine
-        .rate
-        .map_or("no price is known".to_owned(), |price| {
-            format!(
-                "{} × {} / ({total_rate} × 3,600) × 10⁶",
-                best.machines,
-                unit_price(price.an_hour())
-            )
-        });
+    let of_machines = request.machine.rate.map_or("no price is known".to_owned(), |price| {
+        format!(
+            "{} × {} / ({total_rate} × 3,600) × 10⁶",
+            best.machines,
+            unit_price(price.an_hour())
+        )
+    });
     rows! {
         Step::new("requests per second of a server", format!("{total_rate} / {}", best.servers), Value::Number(rate, rate_decimals));
         Step::new("load", format!("{} / {most} at batch {}", decimal(rate, rate_decimals), best.limit), Value::Percent(best.load * 100.0));

@@ -71,18 +71,13 @@ fn headline(plan: &Capacity<'_>) -> String {
     let rented = match fits(plan).next() {
         Some((candidate, cheapest)) => format!(
             "; {}{} × {} with {}{over}, {}",
-            if fits(plan).count() > 1 {
-                "cheapest: "
-            } else {
-                ""
-            },
+            if fits(plan).count() > 1 { "cheapest: " } else { "" },
             cheapest.fleet.instances,
             candidate.shape.instance_type,
             gpus(cheapest.fleet.gpus),
-            cheapest.cost.map_or("unpriced".to_owned(), |cost| format!(
-                "{} per month",
-                money(cost.monthly)
-            ))
+            cheapest
+                .cost
+                .map_or("unpriced".to_owned(), |cost| format!("{} per month", money(cost.monthly)))
         ),
         None if over.is_empty() => over,
         None => format!("; {}{over}", gpus(plan.fleet.gpus)),
@@ -127,19 +122,14 @@ fn rate_source(plan: &Capacity<'_>) -> String {
     if let Some(counts) = question.counts {
         let periods = counted(counts.periods, "period", "periods");
         let seconds = plain(counts.period_seconds);
-        return format!(
-            "{}: {} of {periods} of {seconds} s",
-            counts.name, counts.peak
-        );
+        return format!("{}: {} of {periods} of {seconds} s", counts.name, counts.peak);
     }
     let (Demand::Recorded(recording), Some(file)) = (load.demand, &question.arrivals_file) else {
         return "--rate".to_owned();
     };
     let requests = count(recording.count() as u64);
-    let recorded = format!(
-        "{file}: {requests} requests in {} s",
-        plain(recording.lasted_seconds())
-    );
+    let recorded =
+        format!("{file}: {requests} requests in {} s", plain(recording.lasted_seconds()));
     if (recording.per_second - load.per_second).abs() < f64::EPSILON {
         recorded
     } else {
@@ -152,16 +142,8 @@ fn throughput_source(basis: &ThroughputBasis) -> String {
         ThroughputBasis::Stated => "--per-gpu".to_owned(),
         ThroughputBasis::Latency => "--batch / --latency".to_owned(),
         ThroughputBasis::Recorded => "recorded service times".to_owned(),
-        ThroughputBasis::Tokens {
-            per_second,
-            prompt_per_second,
-        } => prompt_per_second.map_or_else(
-            || {
-                format!(
-                    "{} tokens per second, --tokens-per-second",
-                    plain(*per_second)
-                )
-            },
+        ThroughputBasis::Tokens { per_second, prompt_per_second } => prompt_per_second.map_or_else(
+            || format!("{} tokens per second, --tokens-per-second", plain(*per_second)),
             |prompt| {
                 format!(
                     "{} generated and {} prompt tokens per second",
@@ -170,10 +152,7 @@ fn throughput_source(basis: &ThroughputBasis) -> String {
                 )
             },
         ),
-        ThroughputBasis::Utilization {
-            measured,
-            served_per_second,
-        } => format!(
+        ThroughputBasis::Utilization { measured, served_per_second } => format!(
             "{}: {} per second on {} at {:.1}% ({})",
             measured.name,
             plain(*served_per_second),
@@ -185,11 +164,7 @@ fn throughput_source(basis: &ThroughputBasis) -> String {
 }
 
 fn steps(plan: &Capacity<'_>) -> Vec<Step> {
-    let (service, load, need) = (
-        &plan.question.service,
-        &plan.question.service.load,
-        &plan.need,
-    );
+    let (service, load, need) = (&plan.question.service, &plan.question.service.load, &plan.need);
     let (planned, per_gpu) = (load.planned_per_second(), load.gpu.per_second());
     let (rate, headroom) = (plain(load.per_second), plain(load.headroom_percent));
     let (gpus, batch, zones, fleet) = (need.gpus, load.gpu.batch, service.zones, plan.fleet);
@@ -207,14 +182,10 @@ fn steps(plan: &Capacity<'_>) -> Vec<Step> {
     };
     let rented = fits(plan).next();
     let instances = |fleet: Fleet| match zones.count {
-        0 | 1 => format!(
-            "{} / {}, rounded up",
-            fleet.gpus_per_zone, fleet.gpus_per_instance
-        ),
-        zones => format!(
-            "{zones} × ({} / {}, rounded up)",
-            fleet.gpus_per_zone, fleet.gpus_per_instance
-        ),
+        0 | 1 => format!("{} / {}, rounded up", fleet.gpus_per_zone, fleet.gpus_per_instance),
+        zones => {
+            format!("{zones} × ({} / {}, rounded up)", fleet.gpus_per_zone, fleet.gpus_per_instance)
+        }
     };
     let priced = rented
         .and_then(|(_, fits)| Some((fits.fleet.instances, fits.quote.as_ref()?.rate, fits.cost?)));
@@ -236,10 +207,7 @@ fn steps(plan: &Capacity<'_>) -> Vec<Step> {
 
 fn tables(plan: &Capacity<'_>) -> Vec<Table> {
     let alone = Fits {
-        ratio: Ratio {
-            value: 1.0,
-            basis: RatioBasis::SameGpu,
-        },
+        ratio: Ratio { value: 1.0, basis: RatioBasis::SameGpu },
         per_gpu_per_second: plan.question.service.load.gpu.per_second(),
         need: plan.need,
         fleet: plan.fleet,
@@ -252,10 +220,7 @@ fn tables(plan: &Capacity<'_>) -> Vec<Table> {
     let fleets = Table::of("fleets", "FLEETS", noun, fleets(), fits.chain(alone));
     let reasons = plan.candidates.iter();
     let reasons = reasons.filter_map(|candidate| {
-        Some((
-            candidate.shape.instance_type.as_str(),
-            candidate.fits.as_ref().err()?,
-        ))
+        Some((candidate.shape.instance_type.as_str(), candidate.fits.as_ref().err()?))
     });
     let refused = Table::of("refused", "REFUSED", noun, refused(), reasons);
     rows! {
@@ -270,20 +235,15 @@ fn refusal(why: &Refusal) -> String {
         Refusal::Vendor => "another maker's drivers and libraries".to_owned(),
         Refusal::Architecture => "different CPU architecture".to_owned(),
         Refusal::NotLaunchable => "it can no longer be launched".to_owned(),
-        Refusal::Vram {
-            needed_mib,
-            usable_mib,
-        } => format!(
+        Refusal::Vram { needed_mib, usable_mib } => format!(
             "{} MiB of VRAM needed with headroom, {} MiB usable",
             count(needed_mib.ceil() as u64),
             count(*usable_mib)
         ),
         Refusal::Unknown(rejection) => rejection.to_string(),
-        Refusal::Load(CapacityError::BelowFloor {
-            percentile,
-            floor_seconds,
-            ..
-        }) => format!("p{percentile} is {floor_seconds:.3} s without any wait"),
+        Refusal::Load(CapacityError::BelowFloor { percentile, floor_seconds, .. }) => {
+            format!("p{percentile} is {floor_seconds:.3} s without any wait")
+        }
         Refusal::Load(error) => error.to_string(),
     }
 }
@@ -293,16 +253,10 @@ fn caveats(plan: &Capacity<'_>) -> Vec<String> {
     let (load, counts) = (&question.service.load, question.counts);
     let is_measured = matches!(question.basis, ThroughputBasis::Utilization { .. });
     let busiest = counts.filter(|counts| counts.max_per_second > counts.peak_per_second);
-    let missing = counts
-        .map(|counts| counts.missing)
-        .filter(|missing| *missing > 0);
+    let missing = counts.map(|counts| counts.missing).filter(|missing| *missing > 0);
     let quotes = fits(plan).filter_map(|(_, fits)| fits.quote.as_ref());
     let oldest = quotes.min_by_key(|quote| quote.effective_date);
-    let rate = if counts.is_some() {
-        "mean rate"
-    } else {
-        "rate without headroom"
-    };
+    let rate = if counts.is_some() { "mean rate" } else { "rate without headroom" };
     rows! {
         if load.objective.is_none() => "without `--objective` waits are not bounded: close to 100% busy, requests queue".to_owned();
         if is_measured => "assumed: twice the requests keep a GPU busy for twice the time; larger batches may serve more".to_owned();

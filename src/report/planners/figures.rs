@@ -68,24 +68,9 @@ pub(super) fn current(today: &Today) -> [Given; 3] {
     let (instances, name) = (today.instances.into(), &today.name);
     let hourly = Value::make_price(today.rate.map(HourlyRate::an_hour));
     [
-        Given::new(
-            "current_type",
-            "type today",
-            Value::text(&today.instance_type),
-            name,
-        ),
-        Given::new(
-            "current_instances",
-            "instances today",
-            Value::Count(instances),
-            name,
-        ),
-        Given::new(
-            "current_hourly",
-            "price of one today, per hour",
-            hourly,
-            "as it is paid",
-        ),
+        Given::new("current_type", "type today", Value::text(&today.instance_type), name),
+        Given::new("current_instances", "instances today", Value::Count(instances), name),
+        Given::new("current_hourly", "price of one today, per hour", hourly, "as it is paid"),
     ]
 }
 

@@ -37,12 +37,7 @@ pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags
     Doc {
         name: "reserved",
         headline: headline(&pools, growth),
-        given: vec![Given::new(
-            "growth_percent_monthly",
-            "growth per month",
-            percent,
-            source,
-        )],
+        given: vec![Given::new("growth_percent_monthly", "growth per month", percent, source)],
         tables: rows! {
             Table::of("pools", "RESERVED INSTANCES  what to buy now, over the whole term", ("row", "rows"), of_purchases(), purchases);
         },

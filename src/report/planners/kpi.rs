@@ -90,11 +90,7 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> D
     let workloads = audit.workloads.iter();
     let workloads = workloads.filter_map(|workload| Row::of(workload, policy));
     let jobs = Some(&audit.kpis.jobs).filter(|jobs| !jobs.is_empty());
-    let window = format!(
-        "{} to {}",
-        minute(audit.window.start),
-        minute(audit.window.end)
-    );
+    let window = format!("{} to {}", minute(audit.window.start), minute(audit.window.end));
     Doc {
         name: "kpi",
         headline: headline(audit),

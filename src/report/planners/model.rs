@@ -36,11 +36,7 @@ pub(super) fn given(wanted: &Wanted) -> Vec<Given> {
     let (model, load, terms) = (&served_model.model, &served_model.load, &served_model.terms);
     let billions = |params: u64| Value::Number(params as f64 / 1e9, 2);
     let efficiency = |usual: f64| Value::Percent(terms.efficiency.unwrap_or(usual) * 100.0);
-    let dtypes: Vec<&str> = wanted
-        .models
-        .iter()
-        .map(|variant| variant.dtype.name())
-        .collect();
+    let dtypes: Vec<&str> = wanted.models.iter().map(|variant| variant.dtype.name()).collect();
     let line = |key, name, value| {
         let source = wanted.sources.get(key).cloned();
         Given::new(key, name, value, source.unwrap_or_default())
@@ -73,9 +69,7 @@ pub(super) fn steps(best: &SelectedType, wanted: &Wanted) -> Vec<Step> {
     };
     // Where the preferred type of numbers fits nowhere, the first row is in another.
     let mut models = wanted.models.iter();
-    let served = models
-        .find(|variant| variant.dtype == held.dtype)
-        .unwrap_or(served);
+    let served = models.find(|variant| variant.dtype == held.dtype).unwrap_or(served);
     rows! {
         ..memory(served, held);
         ..speed(served, held);
@@ -94,21 +88,14 @@ fn memory(served: &ServedModel, layout: &Layout) -> Vec<Step> {
         let (bytes, embedded) = (decimal(bytes, 3), billions(embedded));
         format!("{quantized} × 10⁹ × {bytes} + {embedded} × 10⁹ embeddings × 2 bytes")
     } else {
-        format!(
-            "{} × 10⁹ × {} bytes",
-            billions(model.params),
-            decimal(bytes, 0)
-        )
+        format!("{} × 10⁹ × {} bytes", billions(model.params), decimal(bytes, 0))
     };
     let token = model.kv_bytes_per_token(terms.kv_dtype);
     let (layers, heads, dimension) = (model.layers, model.kv_heads, model.head_dim);
     let bytes = decimal(terms.kv_dtype.bytes(), 0);
     let sequences = layout.pace.sequences;
     let cache = gib(sequences * load.context_tokens as f64 * token);
-    let (runtime, needed) = (
-        terms.runtime_mib / MIB_OF_GIB,
-        layout.needed_mib / MIB_OF_GIB,
-    );
+    let (runtime, needed) = (terms.runtime_mib / MIB_OF_GIB, layout.needed_mib / MIB_OF_GIB);
     rows! {
         Step::new("weights, GiB", of_weights, Value::Number(weights, 2));
         Step::new("cache of a token, KiB", format!("2 × {layers} layers × {heads} heads × {dimension} × {bytes} bytes"), Value::Number(token / 1024.0, 1));
@@ -127,16 +114,10 @@ fn speed(served: &ServedModel, layout: &Layout) -> Vec<Step> {
         let reads = effort.bytes / (gpus * card.bytes_per_second);
         let (work, of_gpu) = if reads >= effort.operations / (gpus * card.flops) {
             let (work, of_gpu) = (effort.bytes / 1e9, card.bytes_per_second / 1e9);
-            (
-                format!("{} GB", decimal(work, 1)),
-                format!("{} GB/s", decimal(of_gpu, 0)),
-            )
+            (format!("{} GB", decimal(work, 1)), format!("{} GB/s", decimal(of_gpu, 0)))
         } else {
             let (work, of_gpu) = (effort.operations / 1e12, card.flops / 1e12);
-            (
-                format!("{} TFLOP", decimal(work, 1)),
-                format!("{} TFLOPS", decimal(of_gpu, 0)),
-            )
+            (format!("{} TFLOP", decimal(work, 1)), format!("{} TFLOPS", decimal(of_gpu, 0)))
         };
         format!("{work} / ({} × {of_gpu} × {share}%)", layout.gpus_each)
     };
@@ -159,10 +140,9 @@ fn speed(served: &ServedModel, layout: &Layout) -> Vec<Step> {
             decimal(first, 2),
             decimal(each, 2)
         ),
-        uneven => format!(
-            "{uneven} such copies, and {} with one sequence fewer",
-            layout.copies - uneven
-        ),
+        uneven => {
+            format!("{uneven} such copies, and {} with one sequence fewer", layout.copies - uneven)
+        }
     };
     rows! {
         Step::new("weights on prompts, TFLOP", format!("2 × {active} × 10⁹ × {sequences} × {input} tokens"), Value::Number(of_weights / 1e12, 1));
@@ -232,9 +212,7 @@ fn least<'a>((served, selection): (&ServedModel, &'a Selection)) -> Option<&'a S
     let cost = |selected: &SelectedType| {
         per_million(selected, selection).map(|cost| (cost.currency(), cost.amount()))
     };
-    let priced = selection
-        .of(served.dtype)
-        .filter(|selected| cost(selected).is_some());
+    let priced = selection.of(served.dtype).filter(|selected| cost(selected).is_some());
     priced.min_by_key(|selected| cost(selected))
 }
 
@@ -279,9 +257,8 @@ pub(super) fn caveats(selection: &Selection) -> Vec<String> {
     let is_long = served.load.input_tokens > MEASURED_TOKENS;
     let held = selection.fits.iter().filter_map(|fit| fit.layout.as_ref());
     let in_16_bits = held.filter(|held| held.card.computes == Computes::In16Bits);
-    let cards: BTreeSet<String> = in_16_bits
-        .map(|held| format!("{} on {}", held.dtype, held.card.model))
-        .collect();
+    let cards: BTreeSet<String> =
+        in_16_bits.map(|held| format!("{} on {}", held.dtype, held.card.model)).collect();
     let cards = cards.into_iter().collect::<Vec<_>>().join(", ");
     let is_quantized = wanted.models.iter().any(|model| model.dtype.is_quantized());
     let names = selection.fits.iter();

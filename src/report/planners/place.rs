@@ -69,10 +69,7 @@ fn headline(schedule: &JobSchedule) -> String {
 
 fn given(schedule: &JobSchedule) -> Vec<Given> {
     let request = &schedule.request;
-    let gpu_hours = request
-        .jobs
-        .iter()
-        .map(|job| hours(job.seconds) * f64::from(job.gpus));
+    let gpu_hours = request.jobs.iter().map(|job| hours(job.seconds) * f64::from(job.gpus));
     let transfer = Money::new(request.transfer_per_gb, request.currency);
     let restart = request.checkpointing.restart.as_secs_f64() / 60.0;
     rows! {
@@ -87,13 +84,10 @@ fn given(schedule: &JobSchedule) -> Vec<Given> {
 
 /// The plans that are compared, with their names.
 fn compared(schedule: &JobSchedule) -> Vec<(&'static str, &JobPlan, &JobSchedule)> {
-    let best = schedule
-        .best
-        .as_ref()
-        .map(|(best, is_whole)| match is_whole {
-            true => ("best of every order", best, schedule),
-            false => ("best of the orders tried", best, schedule),
-        });
+    let best = schedule.best.as_ref().map(|(best, is_whole)| match is_whole {
+        true => ("best of every order", best, schedule),
+        false => ("best of the orders tried", best, schedule),
+    });
     rows! {
         ("planned", &schedule.planned, schedule);
         ("first come, first served", &schedule.first_come, schedule);
@@ -159,9 +153,8 @@ fn jobs(schedule: &JobSchedule) -> Table {
         planned,
         first_come,
     });
-    let regions: BTreeSet<&str> = placements()
-        .map(|placement| region_of(schedule, placement))
-        .collect();
+    let regions: BTreeSet<&str> =
+        placements().map(|placement| region_of(schedule, placement)).collect();
     let only = regions.first().filter(|_| regions.len() == 1);
     let place = only.map_or(String::new(), |region| format!("in {region}, "));
     let title = format!("JOBS  {place}times in UTC");
@@ -186,11 +179,7 @@ fn region_of<'a>(schedule: &'a JobSchedule, placement: &Placement) -> &'a str {
 fn place(row: &Row<'_>) -> String {
     match row.planned.place {
         Where::Host(host) => row.found.request.hosts[host].id.clone(),
-        Where::Rental {
-            rental: place,
-            machines,
-            ..
-        } => {
+        Where::Rental { rental: place, machines, .. } => {
             let rental = rental(row.found, row.job, place);
             format!("{machines} × {}", rental.instance_type)
         }
@@ -211,11 +200,9 @@ fn rented(schedule: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, b
         let job = &schedule.request.jobs[placement.job];
         match placement.place {
             Where::Host(_) => None,
-            Where::Rental {
-                rental: place,
-                machines,
-                spot,
-            } => Some((job, machines, rental(schedule, job, place), spot.is_some())),
+            Where::Rental { rental: place, machines, spot } => {
+                Some((job, machines, rental(schedule, job, place), spot.is_some()))
+            }
         }
     })
 }
@@ -251,21 +238,16 @@ fn unused_gpus(schedule: &JobSchedule) -> u64 {
 
 fn unknown(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
     let request = &schedule.request;
-    let others = request.needs.iter().flat_map(|need| {
-        need.other_currencies
-            .iter()
-            .map(move |currency| (need, currency))
-    });
+    let others = request
+        .needs
+        .iter()
+        .flat_map(|need| need.other_currencies.iter().map(move |currency| (need, currency)));
     let restartable = request.jobs.iter().filter(|job| job.is_restartable);
     let needs = restartable.map(|job| &request.needs[job.need]);
     let without_spot = needs.filter(|need| !need.rentals.iter().any(|rental| rental.is_spot));
     let without_spot: BTreeSet<&str> = without_spot.map(|need| need.name.as_str()).collect();
-    let remedy = |gpu: &str| {
-        format!(
-            "run `gpucost pricing --gpu {} --region all`",
-            shell_word(gpu)
-        )
-    };
+    let remedy =
+        |gpu: &str| format!("run `gpucost pricing --gpu {} --region all`", shell_word(gpu));
     rows! {
         for (reason, jobs) in unplaced => Missing::new(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
         for (need, (currency, offers)) in others => Missing::new(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, request.currency), remedy(&need.name));

@@ -16,12 +16,7 @@ use std::collections::BTreeSet;
 /// over, with its instances.
 pub fn rent_or_buy_answer(comparison: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc {
     let own = std::iter::once((None, comparison));
-    let options = own.chain(
-        comparison
-            .rentals
-            .iter()
-            .map(|rented| (Some(rented), comparison)),
-    );
+    let options = own.chain(comparison.rentals.iter().map(|rented| (Some(rented), comparison)));
     let turned = format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER");
     let source = comparison.own.sources.get(&Input::Watts);
     let is_measured = source.is_some_and(|source| source.contains("--profile-data"));
@@ -124,10 +119,7 @@ fn given(own: &Own) -> Vec<Given> {
 fn steps(comparison: &RentOrBuy) -> Vec<Step> {
     let own = &comparison.own;
     let hours = own.hours_of_month.normalize();
-    let electricity = comparison
-        .parts
-        .iter()
-        .find(|part| part.name == "electricity");
+    let electricity = comparison.parts.iter().find(|part| part.name == "electricity");
     let electricity = electricity.map(|part| usd(part.monthly));
     let asked = comparison.asked();
     let saves = |rented: &PricedRental| rented.monthly.amount() > comparison.monthly.amount();
@@ -203,10 +195,7 @@ fn quotient(price: Money) -> Money {
 
 fn caveats(comparison: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
     let own = &comparison.own;
-    let turned = comparison
-        .sensitivity
-        .iter()
-        .flat_map(|sensitivity| sensitivity.asked_months);
+    let turned = comparison.sensitivity.iter().flat_map(|sensitivity| sensitivity.asked_months);
     let turned: Vec<Option<u32>> = turned.collect();
     let (earliest, latest) = (turned.iter().flatten().min(), turned.iter().flatten().max());
     let months = match earliest.zip(latest) {
@@ -235,24 +224,17 @@ const COMMUNITY: &str = "[community]";
 /// What to know of the machines that are compared.
 fn of_machines(comparison: &RentOrBuy) -> Vec<String> {
     let rentals = || comparison.rentals.iter().map(|rented| &rented.rental);
-    let several = comparison
-        .rentals
-        .iter()
-        .filter(|rental| !rental.is_alike)
-        .count();
+    let several = comparison.rentals.iter().filter(|rental| !rental.is_alike).count();
     let counted = counted(comparison.rentals.len() as u64, "rental", "rentals");
     let hosts: BTreeSet<String> = rentals().filter_map(of_marketplace).collect();
     let hosts = hosts.into_iter().collect::<Vec<_>>().join(", ");
     let others =
         rentals().filter(|rental| rental.provider.as_deref().is_some_and(|name| name != AWS));
     let days: BTreeSet<Date> = others.filter_map(|rental| rental.seen_on).collect();
-    let when = days
-        .first()
-        .zip(days.last())
-        .map(|(first, last)| match first == last {
-            true => format!("on {first}"),
-            false => format!("from {first} to {last}"),
-        });
+    let when = days.first().zip(days.last()).map(|(first, last)| match first == last {
+        true => format!("on {first}"),
+        false => format!("from {first} to {last}"),
+    });
     rows! {
         ..comparison.asked().and_then(|rented| not_launched(type_of(&rented.rental)));
         if several > 0 => format!("{several} of {counted} are several machines with fewer GPUs each, and last: no NVLink links GPUs of two machines, so that work on all of them together is slower there or does not run");
@@ -272,9 +254,7 @@ fn of_marketplace(rental: &Rental) -> Option<String> {
     if rental.machine.contains(COMMUNITY) {
         return Some(format!("{provider} {COMMUNITY}"));
     }
-    MARKETPLACES
-        .contains(&provider)
-        .then(|| provider.to_owned())
+    MARKETPLACES.contains(&provider).then(|| provider.to_owned())
 }
 
 fn next(comparison: &RentOrBuy) -> Vec<String> {

@@ -16,10 +16,8 @@ use rust_decimal::Decimal;
 /// The types that do the work, and why the others are out.
 pub fn select_answer(selection: &Selection) -> Doc {
     let (wanted, refused) = (&selection.wanted, &selection.refused);
-    let (is_spread, reasons) = (
-        has_regions(refused.iter().map(|offer| &offer.offered)),
-        selection.reasons(),
-    );
+    let (is_spread, reasons) =
+        (has_regions(refused.iter().map(|offer| &offer.offered)), selection.reasons());
     let is_sized = wanted.vram_mib.is_some() || wanted.vram_total_mib.is_some();
     let is_known = is_sized || wanted.model().is_some() || wanted.vcpu_without_gpu.is_some();
     Doc {
@@ -58,9 +56,7 @@ fn headline(selection: &Selection) -> String {
     };
     let (checked, unchecked) = (count(true), count(false));
     let served = selection.wanted.models.iter();
-    let served = served
-        .filter(|model| Some(model.dtype) == best.dtype())
-        .map(model::served);
+    let served = served.filter(|model| Some(model.dtype) == best.dtype()).map(model::served);
     let tokens = model::per_million(best, selection);
     let name = place(&best.offered);
     let name = served.fold(name, |name, served| format!("{served}: {name}"));
@@ -192,36 +188,28 @@ fn types(selection: &Selection) -> Table {
     let is_wide = today.is_some() || has_model;
     let is_saved = today.is_some_and(|today| !today.is_committed);
     let several = wanted.models.len() > 1;
-    let is_in_part = wanted
-        .model()
-        .is_some_and(|model| model.terms.utilization < 1.0);
+    let is_in_part = wanted.model().is_some_and(|model| model.terms.utilization < 1.0);
     let rows = fits.iter().map(|offer| (offer, selection));
-    Table::of(
-        "types",
-        "TYPES THAT FIT",
-        noun(has_regions),
-        of_types(),
-        rows,
-    )
-    .wide_unless(has_regions, &["region"])
-    .wide_unless(several, &["dtype"])
-    .wide_unless(!(has_regions || is_wide) || !is_on_demand, &["paying"])
-    .wide_unless(is_saved && !has_model, &["saved_monthly"])
-    .wide_unless(
-        has_model,
-        &[
-            "gpus_of_a_copy",
-            "gpu_memory_needed_gib",
-            "output_tokens_per_second",
-            "cost_per_million_output_tokens",
-        ],
-    )
-    .wide_unless(is_in_part, &["cost_per_hour_of_use"])
-    .wide_unless(!has_model, &["on_demand_hourly", "spot_hourly"])
-    .wide_unless(wanted.rate_per_second.is_some(), &["per_thousand_requests"])
-    // Nothing else may be interrupted.
-    .wide_unless(wanted.restartable, &["interruption_band"])
-    .wide_unless(!is_wide, &["reserved_1yr_hourly", "reserved_3yr_hourly"])
+    Table::of("types", "TYPES THAT FIT", noun(has_regions), of_types(), rows)
+        .wide_unless(has_regions, &["region"])
+        .wide_unless(several, &["dtype"])
+        .wide_unless(!(has_regions || is_wide) || !is_on_demand, &["paying"])
+        .wide_unless(is_saved && !has_model, &["saved_monthly"])
+        .wide_unless(
+            has_model,
+            &[
+                "gpus_of_a_copy",
+                "gpu_memory_needed_gib",
+                "output_tokens_per_second",
+                "cost_per_million_output_tokens",
+            ],
+        )
+        .wide_unless(is_in_part, &["cost_per_hour_of_use"])
+        .wide_unless(!has_model, &["on_demand_hourly", "spot_hourly"])
+        .wide_unless(wanted.rate_per_second.is_some(), &["per_thousand_requests"])
+        // Nothing else may be interrupted.
+        .wide_unless(wanted.restartable, &["interruption_band"])
+        .wide_unless(!is_wide, &["reserved_1yr_hourly", "reserved_3yr_hourly"])
 }
 
 columns! {

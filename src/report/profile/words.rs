@@ -116,18 +116,13 @@ fn held_back(profile: &RunProfile) -> String {
 /// `This g5.12xlarge costs $5.67/h; g5.4xlarge is sufficient: $2,955.04 less per month.`
 fn price(report: &ProfileReport) -> Option<String> {
     let cost = report.cost.as_ref()?;
-    let today = format!(
-        "This {} costs {}",
-        cost.shape.instance_type,
-        rate_words(cost.today.hourly)
-    );
+    let today =
+        format!("This {} costs {}", cost.shape.instance_type, rate_words(cost.today.hourly));
     let better = report.best();
     if let Some((best, savings)) = better.and_then(|best| Some((best, best.monthly_savings?))) {
         let name = &best.considered.shape.instance_type;
         let less = money(savings);
-        return Some(format!(
-            "{today}; {name} is sufficient: {less} less per month."
-        ));
+        return Some(format!("{today}; {name} is sufficient: {less} less per month."));
     }
     let verdict = &report.profile.verdict;
     let reason = match (&cost.sizing, verdict.classification) {
@@ -165,11 +160,7 @@ pub fn alert_line(alert: &Alert, gpu: Option<&str>) -> String {
     let worst = match alert.kind.threshold() {
         Some(threshold) if alert.kind != AlertKind::Lost => {
             let decimals = decimals_apart(alert.worst, threshold);
-            format!(
-                "worst {:.decimals$}{}",
-                alert.worst,
-                after_number(alert.kind.unit())
-            )
+            format!("worst {:.decimals$}{}", alert.worst, after_number(alert.kind.unit()))
         }
         _ => format!(
             "{} in a row without a response",
@@ -246,10 +237,7 @@ fn cost_words(cost: &RunCost) -> String {
     let price = cost.today.instances.first();
     parts.extend(price.map(|instance| {
         let (option, quote) = (instance.key.option, &instance.quote);
-        format!(
-            "{option} price as of {} ({})",
-            quote.effective_date, quote.origin
-        )
+        format!("{option} price as of {} ({})", quote.effective_date, quote.origin)
     }));
     parts.join(" · ")
 }
@@ -306,14 +294,11 @@ fn host_words(host: &HostProfile) -> Option<String> {
         range.map(|range| format!("{} from {place}", bytes_per_second(range.mean)))
     };
     let parts = [
-        host.cpu_percent
-            .map(|cpu| format!("{} mean{cores}", percent(cpu.mean))),
+        host.cpu_percent.map(|cpu| format!("{} mean{cores}", percent(cpu.mean))),
         host.busiest_core_percent
             .map(|busiest| format!("busiest CPU {} at p95", percent(busiest.p95))),
-        host.io_wait_percent
-            .map(|wait| format!("{} disk I/O wait", percent(wait.mean))),
-        host.memory_used_mib
-            .map(|used| format!("{:.1}{memory} GiB peak memory", gib(used.max))),
+        host.io_wait_percent.map(|wait| format!("{} disk I/O wait", percent(wait.mean))),
+        host.memory_used_mib.map(|used| format!("{:.1}{memory} GiB peak memory", gib(used.max))),
         rate(host.network_received_bytes_per_second, "the network"),
         rate(host.disk_read_bytes_per_second, "disks"),
     ];
@@ -327,11 +312,7 @@ fn energy_words(profile: &RunProfile) -> Option<String> {
         let power = gpu.power;
         power.is_some_and(|power| power.basis == PowerBasis::EnergyCounter)
     });
-    let basis = if is_counted {
-        "energy counters"
-    } else {
-        "power samples"
-    };
+    let basis = if is_counted { "energy counters" } else { "power samples" };
     Some(format!("{:.4} kWh from {basis}", joules / JOULES_PER_KWH))
 }
 
@@ -370,11 +351,7 @@ pub(super) fn trouble(profile: &RunProfile) -> Vec<String> {
         let lost = gpu.lost.as_ref().map(|lost| {
             let (after, reason) = (elapsed_words(lost.at_seconds), &lost.reason);
             let line = format!("{place} stopped responding after {after}: {reason}");
-            line + if lost.is_back {
-                "; responding again"
-            } else {
-                ""
-            }
+            line + if lost.is_back { "; responding again" } else { "" }
         });
         // Clocks that rest cost nothing.
         let slowed = gpu.throttle.iter().flatten().filter_map(move |time| {

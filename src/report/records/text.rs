@@ -84,9 +84,7 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
     );
     for trouble in FileTrouble::ALL {
         let troubled_files = verified.found.iter();
-        let own: Vec<&FoundFile> = troubled_files
-            .filter(|file| file.trouble == *trouble)
-            .collect();
+        let own: Vec<&FoundFile> = troubled_files.filter(|file| file.trouble == *trouble).collect();
         if own.is_empty() {
             continue;
         }
@@ -142,15 +140,9 @@ mod tests {
             of("111122223333", 1_440, BillKept::New),
             "recorded 1,440 hours of resources of 2026-10 of 111122223333 in history"
         );
-        assert_eq!(
-            of("", 1, BillKept::New),
-            "recorded 1 hour of a resource of 2026-10 in history"
-        );
+        assert_eq!(of("", 1, BillKept::New), "recorded 1 hour of a resource of 2026-10 in history");
         let smaller = of("", 1, BillKept::Smaller);
-        assert!(
-            smaller.contains("\nwarning: it is smaller than"),
-            "{smaller}"
-        );
+        assert!(smaller.contains("\nwarning: it is smaller than"), "{smaller}");
         assert_eq!(
             of("\u{1b}[2J", 1, BillKept::Known),
             format!(
@@ -164,30 +156,15 @@ mod tests {
     fn a_run_says_which_days_were_new() {
         let days: Vec<Date> = (20..23).map(|day| Date::constant(2026, 11, day)).collect();
         let of = |days: &[Date], is_new| {
-            kept_run_text(&StoredRun {
-                run_id: "RUN",
-                place: "history",
-                days,
-                actions: 1,
-                is_new,
-            })
+            kept_run_text(&StoredRun { run_id: "RUN", place: "history", days, actions: 1, is_new })
         };
         assert_eq!(
             of(&days, true),
             "recorded 3 days (2026-11-20 to 2026-11-22) and 1 action as RUN in history"
         );
-        assert_eq!(
-            of(&days[..1], true),
-            "recorded 2026-11-20 and 1 action as RUN in history"
-        );
-        assert_eq!(
-            of(&[], true),
-            "recorded no new day and 1 action as RUN in history"
-        );
-        assert_eq!(
-            of(&days, false),
-            "RUN was recorded in history before; nothing was changed"
-        );
+        assert_eq!(of(&days[..1], true), "recorded 2026-11-20 and 1 action as RUN in history");
+        assert_eq!(of(&[], true), "recorded no new day and 1 action as RUN in history");
+        assert_eq!(of(&days, false), "RUN was recorded in history before; nothing was changed");
     }
 
     #[test]

@@ -15,9 +15,7 @@ pub(in crate::report) fn document(
     for row in rows {
         writer.write_record(row)?;
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
+    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -20,10 +20,7 @@ pub(in crate::report) fn gap_section(
     if gaps.is_empty() {
         return Ok(());
     }
-    let title = format!(
-        "GAPS  {}",
-        counted(gaps.len() as u64, "data gap", "data gaps")
-    );
+    let title = format!("GAPS  {}", counted(gaps.len() as u64, "data gap", "data gaps"));
     style.title(&title, out)?;
     let groups = alike(gaps, style.lists_members());
     let (shown, hidden) = groups.split_at(style.shown(groups.len(), SHOWN));
@@ -91,22 +88,11 @@ mod tests {
     use crate::domain::GapSubject;
 
     fn gap(place: &str, reason: &str) -> Gap {
-        Gap::in_words(
-            GapSubject::GpuUtilization,
-            place,
-            reason,
-            "set up the agent",
-        )
+        Gap::in_words(GapSubject::GpuUtilization, place, reason, "set up the agent")
     }
 
     fn shown(gaps: &[Gap], limit: Option<usize>) -> String {
-        let style = TableStyle {
-            width: 80,
-            color: false,
-            wide: false,
-            limit,
-            ascii: false,
-        };
+        let style = TableStyle { width: 80, color: false, wide: false, limit, ascii: false };
         let mut out = String::new();
         gap_section(gaps, style, &mut out).expect("a string takes everything");
         out
@@ -114,9 +100,8 @@ mod tests {
 
     #[test]
     fn equal_gaps_are_one_and_each_of_them_is_shown_on_request() {
-        let mut gaps: Vec<Gap> = (1..=25)
-            .map(|number| gap(&format!("i-{number:02}"), "nothing was reported"))
-            .collect();
+        let mut gaps: Vec<Gap> =
+            (1..=25).map(|number| gap(&format!("i-{number:02}"), "nothing was reported")).collect();
         gaps.push(gap("us-east-1", "access denied"));
         assert_eq!(
             shown(&gaps, None),

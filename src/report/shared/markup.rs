@@ -121,10 +121,7 @@ mod tests {
         html!(page, "<b title=\"", name, "\">", 3 + 4, name, "</b>");
         let escaped = "&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&#96;&amp;\
             \\u{a}\\u{202e}";
-        assert_eq!(
-            page.finish(),
-            format!("<b title=\"{escaped}\">7{escaped}</b>")
-        );
+        assert_eq!(page.finish(), format!("<b title=\"{escaped}\">7{escaped}</b>"));
     }
 
     #[test]

@@ -26,11 +26,7 @@ impl Invocation {
         let words = self.scope.iter().map(|word| shell_word(word));
         let words = words.chain(self.quoted.iter().cloned());
         let flags: String = words.map(|word| format!(" {word}")).collect();
-        if flags.len() <= LONGEST_COMMAND {
-            flags
-        } else {
-            String::new()
-        }
+        if flags.len() <= LONGEST_COMMAND { flags } else { String::new() }
     }
 
     /// A whole command, quoted for a shell.

@@ -14,9 +14,7 @@ const LONGEST_VALUE: usize = 80;
 const LONGEST_ID: usize = 400;
 
 /// Last words of names that are units.
-const UNITS: [&str; 7] = [
-    "bytes", "celsius", "joules", "ratio", "seconds", "usd", "watts",
-];
+const UNITS: [&str; 7] = ["bytes", "celsius", "joules", "ratio", "seconds", "usd", "watts"];
 
 /// Labels of a sample, in their order.
 #[derive(Debug, Clone, Default)]
@@ -198,13 +196,8 @@ mod tests {
 
     #[test]
     fn values_of_labels_cannot_end_a_line_or_a_label() {
-        let labels = Labels::default()
-            .with("name", "a\"} 1\nb\\n\u{1b}[2J")
-            .with("other", "");
-        assert_eq!(
-            labels.0,
-            "name=\"a\\\"} 1\\\\u{a}b\\\\n\\\\u{1b}[2J\",other=\"\""
-        );
+        let labels = Labels::default().with("name", "a\"} 1\nb\\n\u{1b}[2J").with("other", "");
+        assert_eq!(labels.0, "name=\"a\\\"} 1\\\\u{a}b\\\\n\\\\u{1b}[2J\",other=\"\"");
         let long = Labels::default().with("name", &"x".repeat(10_000));
         assert!(long.0.len() < 120, "{}", long.0.len());
     }
@@ -249,15 +242,8 @@ mod tests {
         let cents = Money::new("199999.995".parse().expect("a decimal"), Currency::Cny);
         let mut page = Exposition::default();
         let labels = Labels::default().in_currency_of(Some(cents));
-        page.family(
-            "gpucost_cost_monthly",
-            "Cost.",
-            [(labels, money(Some(cents)))],
-        );
+        page.family("gpucost_cost_monthly", "Cost.", [(labels, money(Some(cents)))]);
         let text = page.finish();
-        assert!(
-            text.contains("gpucost_cost_monthly{currency=\"CNY\"} 200000.00\n"),
-            "{text}"
-        );
+        assert!(text.contains("gpucost_cost_monthly{currency=\"CNY\"} 200000.00\n"), "{text}");
     }
 }

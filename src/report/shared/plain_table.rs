@@ -112,12 +112,7 @@ impl PlainTable {
         let whole = self.whole_widths();
         let each = whole.iter().zip(contents).enumerate();
         let needed = each.map(|(index, (whole, content))| {
-            PADDING
-                + if self.numbers.contains(&index) {
-                    usize::from(*content)
-                } else {
-                    *whole
-                }
+            PADDING + if self.numbers.contains(&index) { usize::from(*content) } else { *whole }
         });
         needed.sum::<usize>() <= width + PADDING
     }
@@ -185,8 +180,7 @@ impl PlainTable {
             false => style.width.saturating_sub(indent),
         };
         let rows = self.divided(width, self.gives).into_iter().skip(1);
-        rows.map(|lines| lines.iter().map(|line| fit(line, width)).collect())
-            .collect()
+        rows.map(|lines| lines.iter().map(|line| fit(line, width)).collect()).collect()
     }
 
     /// The titles of the columns that [`Self::lines_in`] leaves out.
@@ -196,10 +190,7 @@ impl PlainTable {
         }
         let kept = self.kept(&self.widths(), style.width.saturating_sub(indent));
         let titles = self.header.iter().enumerate();
-        titles
-            .filter(|(index, _)| !kept.contains(index))
-            .map(|(_, title)| title.clone())
-            .collect()
+        titles.filter(|(index, _)| !kept.contains(index)).map(|(_, title)| title.clone()).collect()
     }
 
     /// The columns that a width leaves of those that have these widths.
@@ -241,17 +232,12 @@ impl PlainTable {
         let of = |cells: &[String]| -> Vec<String> {
             let cell = |index: &usize| {
                 let cell = cells.get(*index).map_or("", String::as_str);
-                if gives == Some(*index) {
-                    fit(cell, widths[*index])
-                } else {
-                    cell.to_owned()
-                }
+                if gives == Some(*index) { fit(cell, widths[*index]) } else { cell.to_owned() }
             };
             beside.iter().map(cell).collect()
         };
-        let numbers: Vec<usize> = (0..beside.len())
-            .filter(|place| self.numbers.contains(&beside[*place]))
-            .collect();
+        let numbers: Vec<usize> =
+            (0..beside.len()).filter(|place| self.numbers.contains(&beside[*place])).collect();
         let rows: Vec<Vec<String>> = self.rows.iter().map(|cells| of(cells)).collect();
         let lines = lines_of(&drawn(&of(&self.header), &rows, &numbers));
         let mut blocks: Vec<Vec<String>> = lines.into_iter().map(|line| vec![line]).collect();
@@ -317,13 +303,7 @@ mod tests {
     use super::*;
 
     fn style(width: usize) -> TableStyle {
-        TableStyle {
-            width,
-            color: false,
-            wide: false,
-            limit: None,
-            ascii: false,
-        }
+        TableStyle { width, color: false, wide: false, limit: None, ascii: false }
     }
 
     fn table() -> PlainTable {
@@ -399,11 +379,7 @@ mod tests {
         let cells = ["a-name-of-twenty-chr", "$1,000.00", "$12,000.00"];
         table.row(cells.map(str::to_owned).to_vec());
         // 20 + 2 + 9 + 2 + 10 columns.
-        assert!(
-            table
-                .wrapped(style(43))
-                .contains("chr  $1,000.00  $12,000.00\n")
-        );
+        assert!(table.wrapped(style(43)).contains("chr  $1,000.00  $12,000.00\n"));
         assert_eq!(
             table.wrapped(style(42)),
             "NAME                       COST\n\

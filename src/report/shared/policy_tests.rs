@@ -10,14 +10,8 @@ fn sha256(text: &str) -> [u8; 32] {
         .collect();
     // The first 32 bits of the fractional part of a root.
     let fraction = |root: f64| (root.fract() * 4_294_967_296.0) as u32;
-    let k: Vec<u32> = primes
-        .iter()
-        .map(|p| fraction(f64::from(*p).cbrt()))
-        .collect();
-    let mut h: Vec<u32> = primes[..8]
-        .iter()
-        .map(|p| fraction(f64::from(*p).sqrt()))
-        .collect();
+    let k: Vec<u32> = primes.iter().map(|p| fraction(f64::from(*p).cbrt())).collect();
+    let mut h: Vec<u32> = primes[..8].iter().map(|p| fraction(f64::from(*p).sqrt())).collect();
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0x80);
     while bytes.len() % 64 != 56 {
@@ -32,21 +26,15 @@ fn sha256(text: &str) -> [u8; 32] {
         for i in 16..64 {
             let s0 = w[i - 15].rotate_right(7) ^ w[i - 15].rotate_right(18) ^ (w[i - 15] >> 3);
             let s1 = w[i - 2].rotate_right(17) ^ w[i - 2].rotate_right(19) ^ (w[i - 2] >> 10);
-            let next = w[i - 16]
-                .wrapping_add(s0)
-                .wrapping_add(w[i - 7])
-                .wrapping_add(s1);
+            let next = w[i - 16].wrapping_add(s0).wrapping_add(w[i - 7]).wrapping_add(s1);
             w.push(next);
         }
         let mut v = h.clone();
         for i in 0..64 {
             let s1 = v[4].rotate_right(6) ^ v[4].rotate_right(11) ^ v[4].rotate_right(25);
             let choice = (v[4] & v[5]) ^ (!v[4] & v[6]);
-            let t1 = v[7]
-                .wrapping_add(s1)
-                .wrapping_add(choice)
-                .wrapping_add(k[i])
-                .wrapping_add(w[i]);
+            let t1 =
+                v[7].wrapping_add(s1).wrapping_add(choice).wrapping_add(k[i]).wrapping_add(w[i]);
             let s0 = v[0].rotate_right(2) ^ v[0].rotate_right(13) ^ v[0].rotate_right(22);
             let majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
             v.rotate_right(1);
@@ -79,14 +67,8 @@ fn base64(bytes: &[u8]) -> String {
 #[test]
 fn the_hash_is_that_of_the_standard() {
     // The example of FIPS 180-4 for "abc", in base 64.
-    assert_eq!(
-        base64(&sha256("abc")),
-        "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="
-    );
-    assert_eq!(
-        base64(&sha256("")),
-        "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-    );
+    assert_eq!(base64(&sha256("abc")), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    assert_eq!(base64(&sha256("")), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
 }
 
 #[test]

@@ -44,9 +44,7 @@ pub(in crate::report) fn command(shown: &str) -> String {
 
 /// The three characters that Slack gives a meaning.
 pub(in crate::report) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// At most so many characters, and never half of an entity.
@@ -55,10 +53,7 @@ fn cut(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let mut shown: String = text.chars().take(most - 1).collect();
-    if let Some(start) = shown
-        .rfind('&')
-        .filter(|start| !shown[*start..].contains(';'))
-    {
+    if let Some(start) = shown.rfind('&').filter(|start| !shown[*start..].contains(';')) {
         shown.truncate(start);
     }
     shown.push('…');
@@ -71,10 +66,7 @@ mod tests {
 
     #[test]
     fn no_person_is_called() {
-        assert_eq!(
-            sentence("<!channel> & <@U1>"),
-            "&lt;!channel&gt; &amp; &lt;@U1&gt;"
-        );
+        assert_eq!(sentence("<!channel> & <@U1>"), "&lt;!channel&gt; &amp; &lt;@U1&gt;");
         assert_eq!(command("a`b<c>"), "`a'b&lt;c&gt;`");
     }
 

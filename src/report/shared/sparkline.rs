@@ -17,11 +17,7 @@ pub(in crate::report) fn sparkline(
     if cells == 0 || percentages.iter().all(Option::is_none) {
         return None;
     }
-    let (bars, unknown) = if ascii {
-        (&ASCII_BARS, ASCII_UNKNOWN)
-    } else {
-        (&BARS, UNKNOWN)
-    };
+    let (bars, unknown) = if ascii { (&ASCII_BARS, ASCII_UNKNOWN) } else { (&BARS, UNKNOWN) };
     let len = percentages.len();
     let cell = |number: usize| {
         let part = &percentages[number * len / cells..(number + 1) * len / cells];

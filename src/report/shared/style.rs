@@ -22,11 +22,7 @@ pub struct TableStyle {
 impl TableStyle {
     /// Text in a colour, by its terminal code.
     pub(in crate::report) fn paint(self, code: &str, text: &str) -> String {
-        if self.color {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
+        if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
     pub(in crate::report) fn heading(self, text: &str) -> String {
@@ -75,11 +71,7 @@ impl TableStyle {
         if rows == 0 {
             return Ok(());
         }
-        let more = counted(
-            rows as u64,
-            &format!("more {singular}"),
-            &format!("more {plural}"),
-        );
+        let more = counted(rows as u64, &format!("more {singular}"), &format!("more {plural}"));
         let worth = worth_words(worth);
         let how = match self.limit {
             Some(_) => "see `--all`",

@@ -24,9 +24,7 @@ pub fn money(money: Money) -> String {
 
 /// An amount without cents.
 pub(in crate::report) fn whole(amount: Money) -> String {
-    let whole = amount
-        .amount()
-        .round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
+    let whole = amount.amount().round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
     let text = money(Money::new(whole, amount.currency()));
     text.trim_end_matches(".00").to_owned()
 }
@@ -63,11 +61,7 @@ pub(in crate::report) fn unit_price(price: Money) -> String {
 pub(in crate::report) fn price_with(price: Money, decimals: u32) -> String {
     let amount = price.amount();
     let text = rounded(amount.abs(), decimals);
-    let sign = if amount.is_sign_negative() && !amount.is_zero() {
-        "-"
-    } else {
-        ""
-    };
+    let sign = if amount.is_sign_negative() && !amount.is_zero() { "-" } else { "" };
     let (whole, rest) = text.split_once('.').unwrap_or((&text, "00"));
     let symbol = price.currency().sign();
     format!("{sign}{symbol}{}.{rest}", separated(whole))
@@ -285,10 +279,7 @@ mod tests {
         assert_eq!(shell_word("my estate.json"), "'my estate.json'");
         assert_eq!(shell_word("it's; rm $x"), "'it'\\''s; rm $x'");
         assert_eq!(shell_word(""), "''");
-        assert_eq!(
-            shell_word("a'\\\u{1b}1\u{9b}"),
-            "$'a\\'\\\\\\0331\\302\\233'"
-        );
+        assert_eq!(shell_word("a'\\\u{1b}1\u{9b}"), "$'a\\'\\\\\\0331\\302\\233'");
     }
 
     #[test]

@@ -56,18 +56,12 @@ pub fn class_names() -> impl Iterator<Item = &'static str> {
 fn states_of(audited: &AuditedWorkload) -> BTreeSet<&'static str> {
     let parts = audited.parts.iter().map(|part| &part.verdict);
     let verdicts = parts.chain([&audited.verdict]);
-    verdicts
-        .filter_map(|verdict| Some(verdict.state?.name()))
-        .collect()
+    verdicts.filter_map(|verdict| Some(verdict.state?.name())).collect()
 }
 
 /// The class of a workload in lists.
 pub(in crate::report) fn class_of(audited: &AuditedWorkload) -> &'static str {
-    if audited.workload.key.running {
-        audited.verdict.classification.name()
-    } else {
-        STOPPED
-    }
+    if audited.workload.key.running { audited.verdict.classification.name() } else { STOPPED }
 }
 
 /// The team that tags name.
@@ -169,11 +163,7 @@ impl View {
         let teams = rows.iter().filter_map(|row| row.team.as_deref());
         let flags = [
             ("--type", &self.types, types.collect()),
-            (
-                "--workload",
-                &self.names,
-                names.map(String::as_str).collect(),
-            ),
+            ("--workload", &self.names, names.map(String::as_str).collect()),
             ("--team", &self.teams, teams.collect()),
         ];
         let mut flags = flags.into_iter();
@@ -217,10 +207,7 @@ impl View {
         let left_out = of(left_out);
         Picked {
             kept: of(kept),
-            hidden: left_out
-                .iter()
-                .map(|workload| workload.workload.id())
-                .collect(),
+            hidden: left_out.iter().map(|workload| workload.workload.id()).collect(),
             left_out,
         }
     }
@@ -244,12 +231,8 @@ impl Picked<'_> {
 /// How many of some workloads there are, what they cost and what the plan saves of that; absent
 /// without any. `which` says which ones they are, such as `more` that are not shown.
 pub(in crate::report) fn summed(workloads: &[&AuditedWorkload], which: &str) -> Option<String> {
-    let costs = workloads
-        .iter()
-        .map(|workload| workload.workload.monthly_cost());
-    let savings = workloads
-        .iter()
-        .map(|workload| workload.planned_monthly_savings());
+    let costs = workloads.iter().map(|workload| workload.workload.monthly_cost());
+    let savings = workloads.iter().map(|workload| workload.planned_monthly_savings());
     hidden_rows(workloads.len(), which, sum(costs), sum(savings))
 }
 
@@ -265,15 +248,10 @@ pub(in crate::report) fn hidden_rows(
     }
     let cost = cost.map_or(String::new(), |cost| format!(", {} per month", money(cost)));
     let savings = savings.filter(|savings| !savings.amount().is_zero());
-    let savings = savings.map_or(String::new(), |savings| {
-        format!(", of which {} can be saved", money(savings))
-    });
+    let savings = savings
+        .map_or(String::new(), |savings| format!(", of which {} can be saved", money(savings)));
     let number = number as u64;
-    let workloads = counted(
-        number,
-        &format!("{more} workload"),
-        &format!("{more} workloads"),
-    );
+    let workloads = counted(number, &format!("{more} workload"), &format!("{more} workloads"));
     Some(format!("{workloads}{cost}{savings}"))
 }
 
@@ -338,10 +316,7 @@ mod tests {
     fn amounts_come_from_the_largest_on_and_unknown_ones_last() {
         let by = |sort| {
             let sort = Some(sort);
-            let view = View {
-                sort,
-                ..View::default()
-            };
+            let view = View { sort, ..View::default() };
             view.order(&rows()).0
         };
         assert_eq!(by(SortKey::Cost), [1, 3, 0, 2]);
@@ -361,11 +336,7 @@ mod tests {
         assert_eq!(g5.order(&rows()), (vec![0, 3], vec![1, 2]));
         let of = |names: &[&str], teams: &[&str]| {
             let (names, teams) = (patterns(names), patterns(teams));
-            let view = View {
-                names,
-                teams,
-                ..View::default()
-            };
+            let view = View { names, teams, ..View::default() };
             view.order(&rows()).0
         };
         assert_eq!(of(&["i-c", "d"], &[]), [2, 3]);
@@ -375,28 +346,13 @@ mod tests {
 
     #[test]
     fn a_pattern_that_fits_nothing_is_named_with_the_nearest() {
-        let view = View {
-            types: patterns(&["g5.*", "g5.xlrage"]),
-            ..View::default()
-        };
+        let view = View { types: patterns(&["g5.*", "g5.xlrage"]), ..View::default() };
         let unknown = view.unknown(&rows()).expect("one is unknown");
-        assert_eq!(
-            (unknown.flag, unknown.pattern.as_str()),
-            ("--type", "g5.xlrage")
-        );
-        assert_eq!(
-            unknown.nearest.first().map(String::as_str),
-            Some("g5.xlarge")
-        );
+        assert_eq!((unknown.flag, unknown.pattern.as_str()), ("--type", "g5.xlrage"));
+        assert_eq!(unknown.nearest.first().map(String::as_str), Some("g5.xlarge"));
         assert_eq!(view.unknown(&[]), None);
-        let view = View {
-            teams: patterns(&["team-?"]),
-            ..View::default()
-        };
-        assert_eq!(
-            view.unknown(&rows()).map(|pattern| pattern.flag),
-            Some("--team")
-        );
+        let view = View { teams: patterns(&["team-?"]), ..View::default() };
+        assert_eq!(view.unknown(&rows()).map(|pattern| pattern.flag), Some("--team"));
     }
 
     #[test]

@@ -52,9 +52,8 @@ pub fn terraform_brief(
 
 /// What the figures of a plan rest on and leave out, in own words only.
 pub(super) fn notes(change: &PlannedChange) -> Vec<String> {
-    let oldest = change
-        .oldest_seen_on()
-        .map_or(String::new(), |day| format!(", oldest from {day},"));
+    let oldest =
+        change.oldest_seen_on().map_or(String::new(), |day| format!(", oldest from {day},"));
     let mut notes = vec![format!(
         "{} hours per month at list prices{oldest} for Linux on shared hardware unless the \
          plan specifies otherwise; volumes, addresses, reserved instances and savings plans \
@@ -77,11 +76,7 @@ pub(super) fn runs(before: Option<&PlannedSide>, after: Option<&PlannedSide>) ->
     let [counts, types, most] = match (before.map(parts), after.map(parts)) {
         (Some(before), Some(after)) => [0, 1, 2].map(|at| {
             let (was, is) = (&before[at], &after[at]);
-            if was == is || at == 2 {
-                is.clone()
-            } else {
-                format!("{was} → {is}")
-            }
+            if was == is || at == 2 { is.clone() } else { format!("{was} → {is}") }
         }),
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => return String::new(),
@@ -105,11 +100,8 @@ fn counts(side: &PlannedSide) -> String {
     let Ok(planned) = &side.instances.payment else {
         return side.count.map_or("?".to_owned(), |count| count.to_string());
     };
-    let parts = [
-        (planned.on_demand, ""),
-        (planned.spot, " spot"),
-        (planned.capacity_block, " block"),
-    ];
+    let parts =
+        [(planned.on_demand, ""), (planned.spot, " spot"), (planned.capacity_block, " block")];
     let counts: Vec<String> = parts
         .iter()
         .filter(|(number, _)| *number > 0)

@@ -23,10 +23,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     host.machine?;
     let pods = host.node.cpu_only_pods.filter(|count| *count > 0)?;
     let requested = host.devices.requested?;
-    let has_gpus = host
-        .devices
-        .physical
-        .is_some_and(|physical| !physical.is_zero());
+    let has_gpus = host.devices.physical.is_some_and(|physical| !physical.is_zero());
     if host.is_new || !has_gpus || !requested.is_zero() {
         return None;
     }
@@ -65,20 +62,8 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         (Comparator::GreaterThan, 0.0),
         "pods",
     );
-    let none = Evidence::fact(
-        "requested GPUs",
-        SCHEDULER,
-        0.0,
-        (Comparator::Equal, 0.0),
-        "GPUs",
-    );
-    Some(Finding::new(
-        ID,
-        host.subject(),
-        judgement,
-        decisive,
-        vec![none],
-    ))
+    let none = Evidence::fact("requested GPUs", SCHEDULER, 0.0, (Comparator::Equal, 0.0), "GPUs");
+    Some(Finding::new(ID, host.subject(), judgement, decisive, vec![none]))
 }
 
 fn steps(host: &Host<'_>) -> Vec<String> {

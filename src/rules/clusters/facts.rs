@@ -77,10 +77,7 @@ impl Host<'_> {
 
     /// Whether GPUs were seen working in the window though no pod requests any.
     pub fn works_unasked(&self) -> bool {
-        let is_unclaimed = self
-            .devices
-            .requested
-            .is_some_and(|requested| requested.is_zero());
+        let is_unclaimed = self.devices.requested.is_some_and(|requested| requested.is_zero());
         let usage = self.machine.and_then(|machine| machine.usage);
         let mut gpus = usage.into_iter().flat_map(|usage| &usage.gpus);
         is_unclaimed && gpus.any(|gpu| gpu.works() == Some(true))
@@ -99,8 +96,7 @@ impl Host<'_> {
 
     /// What would stop an engineer from releasing it.
     pub fn release_caveats(&self) -> &[String] {
-        self.machine
-            .map_or(&[], |machine| machine.ending.caveats.as_slice())
+        self.machine.map_or(&[], |machine| machine.ending.caveats.as_slice())
     }
 
     /// Why no pod is placed on it, after its name; empty where pods are.
@@ -196,14 +192,8 @@ impl<'a> View<'a> {
             }
             let claims = by_machine.remove(&node.machine).unwrap_or_default();
             for claim in &claims {
-                let key = (
-                    claim.holder.namespace.as_str(),
-                    claim.holder.name(),
-                    &node.machine,
-                );
-                let group = grouped
-                    .entry(key)
-                    .or_insert_with(|| (hosts.len(), Vec::new()));
+                let key = (claim.holder.namespace.as_str(), claim.holder.name(), &node.machine);
+                let group = grouped.entry(key).or_insert_with(|| (hosts.len(), Vec::new()));
                 group.1.push(claim);
             }
             let age = machine.map(|instance| facts.as_of.duration_since(instance.first_seen));
@@ -215,11 +205,7 @@ impl<'a> View<'a> {
             });
         }
         let holdings = holdings(facts, &hosts, grouped);
-        Self {
-            facts,
-            hosts,
-            holdings,
-        }
+        Self { facts, hosts, holdings }
     }
 
     pub fn host(&self, holding: &Holding<'_>) -> &Host<'a> {
@@ -243,11 +229,7 @@ fn holdings<'a>(
 ) -> Vec<Holding<'a>> {
     let mut uses: BTreeMap<HoldingKey<'a>, BTreeMap<u32, &'a DeviceUse>> = BTreeMap::new();
     for gpu_use in &facts.clusters.uses {
-        let key = (
-            gpu_use.namespace.as_str(),
-            gpu_use.pod.as_str(),
-            &gpu_use.machine,
-        );
+        let key = (gpu_use.namespace.as_str(), gpu_use.pod.as_str(), &gpu_use.machine);
         uses.entry(key).or_default().insert(gpu_use.gpu, gpu_use);
     }
     let mut named: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -264,9 +246,7 @@ fn holdings<'a>(
         if named.get(&(namespace, pod)).is_some_and(|count| *count > 1) {
             subject = format!("{subject}@{}", hosts[host].node.name);
         }
-        let whole = claims
-            .iter()
-            .filter(|claim| claim.devices.unit == DeviceUnit::Whole);
+        let whole = claims.iter().filter(|claim| claim.devices.unit == DeviceUnit::Whole);
         let since = claims.iter().filter_map(|claim| claim.since).max();
         holdings.push(Holding {
             subject,
@@ -275,9 +255,7 @@ fn holdings<'a>(
             host,
             devices: claims.iter().map(|claim| claim.devices.physical()).sum(),
             whole: whole.map(|claim| u64::from(claim.devices.count)).sum(),
-            has_parts: claims
-                .iter()
-                .any(|claim| claim.devices.unit != DeviceUnit::Whole),
+            has_parts: claims.iter().any(|claim| claim.devices.unit != DeviceUnit::Whole),
             held_hours: since.map(|since| seconds_since(facts.as_of, since) / 3_600.0),
             uses: uses.remove(&key).unwrap_or_default(),
             claims,

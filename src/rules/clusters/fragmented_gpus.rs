@@ -42,12 +42,7 @@ impl GroupKey<'_> {
     }
 
     fn subject(&self) -> String {
-        let parts = [
-            self.cluster,
-            self.pool,
-            Some(self.instance_type),
-            self.special_class(),
-        ];
+        let parts = [self.cluster, self.pool, Some(self.instance_type), self.special_class()];
         let parts: Vec<&str> = parts.into_iter().flatten().collect();
         parts.join("/")
     }
@@ -96,9 +91,7 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
         free.map(|spot| spot.free).max().unwrap_or_default()
     });
     let grouped = groups.iter();
-    grouped
-        .filter_map(|(key, spots)| finding(*key, spots, &waiting))
-        .collect()
+    grouped.filter_map(|(key, spots)| finding(*key, spots, &waiting)).collect()
 }
 
 impl Spot<'_> {
@@ -110,9 +103,7 @@ impl Spot<'_> {
 /// A node that pods are placed on, if it has room for what is on it.
 fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>> {
     let devices = host.node.devices.values();
-    let is_whole = devices
-        .clone()
-        .all(|device| device.unit == DeviceUnit::Whole);
+    let is_whole = devices.clone().all(|device| device.unit == DeviceUnit::Whole);
     if host.node.scheduler != Scheduler::Kubernetes {
         return None;
     }
@@ -134,10 +125,7 @@ fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>
             devices = devices.checked_sub(holding.whole)?;
             continue;
         }
-        let placement = holding
-            .holder
-            .placement
-            .filter(|placement| !placement.is_bound);
+        let placement = holding.holder.placement.filter(|placement| !placement.is_bound);
         match maker(holding).zip(placement) {
             Some((maker, placement)) => {
                 movable.push(Movable { maker, placement });
@@ -171,11 +159,7 @@ fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>
 }
 
 fn size(devices: u64, placement: Placement) -> Size {
-    Size {
-        devices,
-        cpu_millicores: placement.cpu_millicores,
-        memory_mib: placement.memory_mib,
-    }
+    Size { devices, cpu_millicores: placement.cpu_millicores, memory_mib: placement.memory_mib }
 }
 
 /// The kind of what would create a pod again on another node; absent where nothing would.
@@ -215,12 +199,8 @@ fn waiting<'a>(view: &View<'a>, largest: impl Fn(&str) -> u64) -> BTreeSet<(&'a 
             *pod = size(count, holder.placement.unwrap_or_default());
         }
     }
-    let asked = pods
-        .into_iter()
-        .map(|((_, _, resource), size)| (resource, size));
-    asked
-        .filter(|(resource, size)| size.devices > largest(resource))
-        .collect()
+    let asked = pods.into_iter().map(|((_, _, resource), size)| (resource, size));
+    asked.filter(|(resource, size)| size.devices > largest(resource)).collect()
 }
 
 fn finding(
@@ -272,13 +252,7 @@ fn finding(
         monthly_savings: savings(&claimed, &packing),
         recommendation: advice(&claimed, &packing),
     };
-    Some(Finding::new(
-        ID,
-        key.subject(),
-        judgement,
-        decisive,
-        further,
-    ))
+    Some(Finding::new(ID, key.subject(), judgement, decisive, further))
 }
 
 fn title(
@@ -291,9 +265,7 @@ fn title(
     let scattered = spots.iter().filter(|spot| spot.free > 0).count();
     let class = key.special_class();
     let class = class.map_or_else(String::new, |class| format!(" ({class})"));
-    let of = key
-        .pool
-        .map_or_else(String::new, |pool| format!(" of pool {pool}"));
+    let of = key.pool.map_or_else(String::new, |pool| format!(" of pool {pool}"));
     let mut title = format!(
         "{} on {scattered} of {} × {}{class}{of}",
         counted(free, "free GPU", "free GPUs"),
@@ -301,25 +273,17 @@ fn title(
         key.instance_type
     );
     if let Some(count) = blocked {
-        title.push_str(&format!(
-            ", and no node has the {count} that a pod waits for"
-        ));
+        title.push_str(&format!(", and no node has the {count} that a pod waits for"));
     }
     if freed > 0 {
-        title.push_str(&format!(
-            ": the pods of {claimed} nodes fit on {}",
-            claimed - freed
-        ));
+        title.push_str(&format!(": the pods of {claimed} nodes fit on {}", claimed - freed));
     }
     title
 }
 
 /// What ends with the nodes that are freed; absent as soon as that of one is not known.
 fn savings(claimed: &[&Spot<'_>], packing: &Packing) -> Option<Money> {
-    let mut freed = packing
-        .freed
-        .iter()
-        .map(|place| claimed[*place].host.release());
+    let mut freed = packing.freed.iter().map(|place| claimed[*place].host.release());
     let first = freed.next()??;
     freed.try_fold(first, |sum, next| sum.checked_add(next?).ok())
 }
@@ -387,9 +351,7 @@ fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
     let beside: u64 = beside.map(u64::from).sum();
     if beside > 0 {
         let pods = counted(beside, "pod", "pods");
-        caveats.push(format!(
-            "{pods} without GPUs on the released nodes must fit elsewhere too"
-        ));
+        caveats.push(format!("{pods} without GPUs on the released nodes must fit elsewhere too"));
     }
     caveats.push("disruption budgets and the zones of volumes are not checked".to_owned());
     caveats

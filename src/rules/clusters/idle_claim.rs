@@ -72,10 +72,7 @@ pub(super) fn confidence(view: &View<'_>, holding: &Holding<'_>, measured: f64) 
 /// What was measured of a device of the node of a holding.
 fn gpu_usage<'a>(view: &'a View<'_>, holding: &Holding<'_>, gpu: u32) -> Option<&'a GpuUsage> {
     let usage = view.host(holding).machine?.usage?;
-    usage
-        .gpus
-        .iter()
-        .find(|measured| u32::from(measured.index) == gpu)
+    usage.gpus.iter().find(|measured| u32::from(measured.index) == gpu)
 }
 
 /// How each pod used what it holds, in order.
@@ -85,9 +82,7 @@ pub(super) fn uses<'a>(view: &'a View<'a>) -> Vec<Use<'a>> {
 }
 
 fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
-    let is_new = holding
-        .held_hours
-        .is_some_and(|held| held < LEAST_HOURS_OF_NEW);
+    let is_new = holding.held_hours.is_some_and(|held| held < LEAST_HOURS_OF_NEW);
     if is_new {
         return Use::Other;
     }
@@ -108,10 +103,7 @@ pub(super) fn contradicts_itself(view: &View<'_>, holding: &Holding<'_>) -> bool
 
 fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     let uses = holding.uses.values();
-    let largest_percent = uses
-        .clone()
-        .map(|gpu_use| gpu_use.max_percent)
-        .fold(0.0, f64::max);
+    let largest_percent = uses.clone().map(|gpu_use| gpu_use.max_percent).fold(0.0, f64::max);
     let encodes = holding.uses.keys().any(|gpu| {
         let usage = gpu_usage(view, holding, *gpu);
         usage.is_some_and(GpuUsage::encodes)
@@ -133,10 +125,9 @@ fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
 /// pods are idle.
 fn by_machine<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     let host = view.host(holding);
-    let (Some(physical), Some(usage)) = (
-        host.devices.physical,
-        host.machine.and_then(|machine| machine.usage),
-    ) else {
+    let (Some(physical), Some(usage)) =
+        (host.devices.physical, host.machine.and_then(|machine| machine.usage))
+    else {
         return Use::Unknown;
     };
     let maxima: Vec<_> = usage.gpus.iter().filter_map(|gpu| gpu.maxima).collect();
@@ -245,9 +236,7 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
 
 /// How to end what holds the devices, so that nothing starts it again.
 fn end_step(holding: &Holding<'_>) -> String {
-    let Holder {
-        namespace, owner, ..
-    } = holding.holder;
+    let Holder { namespace, owner, .. } = holding.holder;
     match (holding.scheduler, owner) {
         (Scheduler::Kubernetes, Some(owner)) => format!(
             "ask the owners of namespace {namespace}, then scale {} {} down or delete it",

@@ -23,21 +23,12 @@ pub(super) fn hours_ago(hours: i64) -> Timestamp {
 }
 
 pub(super) fn slice(slices: u8) -> DeviceUnit {
-    DeviceUnit::Slice {
-        profile: format!("{slices}g"),
-        slices,
-        of: 7,
-        replicas: 1,
-    }
+    DeviceUnit::Slice { profile: format!("{slices}g"), slices, of: 7, replicas: 1 }
 }
 
 /// A node with so many GPUs of its own, all of which it offers whole.
 pub(super) fn node(name: &str, gpus: u32) -> Node {
-    let amount = NodeAmount {
-        capacity: 100,
-        allocatable: 100,
-        requested: Some(10),
-    };
+    let amount = NodeAmount { capacity: 100, allocatable: 100, requested: Some(10) };
     Node {
         name: name.to_owned(),
         scheduler: Scheduler::Kubernetes,
@@ -59,11 +50,7 @@ pub(super) fn node(name: &str, gpus: u32) -> Node {
 }
 
 pub(super) fn offered(unit: DeviceUnit, count: u32) -> NodeDevices {
-    NodeDevices {
-        unit,
-        capacity: count,
-        allocatable: count,
-    }
+    NodeDevices { unit, capacity: count, allocatable: count }
 }
 
 /// A claim of a pod of a Deployment that has run for ten days.
@@ -72,22 +59,11 @@ pub(super) fn claim(pod: &str, unit: &DeviceUnit, count: u32, on: &str) -> Claim
         holder: Holder {
             namespace: "search".to_owned(),
             pod: Some(pod.to_owned()),
-            owner: Some(Owner {
-                kind: "Deployment".to_owned(),
-                name: "ranker".to_owned(),
-            }),
+            owner: Some(Owner { kind: "Deployment".to_owned(), name: "ranker".to_owned() }),
             labels: BTreeMap::new(),
-            placement: Some(Placement {
-                cpu_millicores: 1,
-                memory_mib: 1,
-                ..Placement::default()
-            }),
+            placement: Some(Placement { cpu_millicores: 1, memory_mib: 1, ..Placement::default() }),
         },
-        devices: Devices {
-            resource: GPU.to_owned(),
-            unit: unit.clone(),
-            count,
-        },
+        devices: Devices { resource: GPU.to_owned(), unit: unit.clone(), count },
         state: ClaimState::Running,
         since: Some(hours_ago(240)),
         machine: Some(ResourceId::named(format!("i-{on}"))),
@@ -108,10 +84,7 @@ pub(super) fn pending(pod: &str, count: u32, minutes: i64) -> Claim {
 }
 
 pub(super) fn of(kind: &str, mut claim: Claim) -> Claim {
-    claim.holder.owner = Some(Owner {
-        kind: kind.to_owned(),
-        name: "one".to_owned(),
-    });
+    claim.holder.owner = Some(Owner { kind: kind.to_owned(), name: "one".to_owned() });
     claim
 }
 
@@ -164,11 +137,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
     };
     InstanceUsage {
         instance: id.clone(),
-        running: RunningTime {
-            running_seconds: seconds,
-            observed_seconds: seconds,
-            proved: true,
-        },
+        running: RunningTime { running_seconds: seconds, observed_seconds: seconds, proved: true },
         signal: None,
         summary: None,
         gpus: maxima.iter().enumerate().map(gpu).collect(),
@@ -201,14 +170,7 @@ pub(super) struct Lab {
 
 impl Lab {
     pub fn of(nodes: Vec<Node>, claims: Vec<Claim>) -> Self {
-        Self {
-            clusters: Clusters {
-                nodes,
-                claims,
-                uses: Vec::new(),
-            },
-            ..Self::default()
-        }
+        Self { clusters: Clusters { nodes, claims, uses: Vec::new() }, ..Self::default() }
     }
 
     pub fn with<T>(&self, judge: impl Fn(&ClusterFacts<'_>) -> T) -> T {
@@ -226,10 +188,7 @@ impl Lab {
                 is_ignored: self.ignored.contains(&node.name),
                 first_seen: as_of() - SignedDuration::from_mins(if is_new { 30 } else { 90_000 }),
                 monthly_cost: is_priced.then_some(cost),
-                ending: Ending {
-                    monthly_savings: is_priced.then_some(cost),
-                    ..Ending::default()
-                },
+                ending: Ending { monthly_savings: is_priced.then_some(cost), ..Ending::default() },
                 usage: self.usage.get(&node.name),
             };
             (&node.machine, facts)
@@ -238,10 +197,7 @@ impl Lab {
             clusters: &self.clusters,
             machines: machines.collect(),
             policy: &policy,
-            window: Window {
-                start: hours_ago(14 * 24),
-                end: as_of(),
-            },
+            window: Window { start: hours_ago(14 * 24), end: as_of() },
             as_of: as_of(),
         })
     }
@@ -252,10 +208,7 @@ impl Lab {
 
     /// Subject, title and savings of the findings of a rule.
     pub fn rows(&self, rule: &str) -> Vec<(String, String, Option<i64>)> {
-        let findings = self
-            .findings()
-            .into_iter()
-            .filter(|finding| finding.rule() == rule);
+        let findings = self.findings().into_iter().filter(|finding| finding.rule() == rule);
         findings
             .map(|finding| {
                 let dollars = |money: Money| {
@@ -263,11 +216,7 @@ impl Lab {
                     amount.parse::<f64>().expect("a number").round() as i64
                 };
                 let savings = finding.monthly_savings.map(dollars);
-                (
-                    finding.workload().to_owned(),
-                    finding.title.clone(),
-                    savings,
-                )
+                (finding.workload().to_owned(), finding.title.clone(), savings)
             })
             .collect()
     }
@@ -279,8 +228,7 @@ impl Lab {
     pub fn silences(&self) -> Vec<(String, Vec<&'static str>)> {
         let silent = self.with(cluster_silences);
         let rows = silent.into_iter();
-        rows.map(|silence| (silence.missing_data.reason.clone(), silence.rules))
-            .collect()
+        rows.map(|silence| (silence.missing_data.reason.clone(), silence.rules)).collect()
     }
 }
 

@@ -79,22 +79,16 @@ pub fn cluster_findings(facts: &ClusterFacts<'_>) -> Vec<Finding> {
 pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     let view = View::of(facts);
     let unread = |scheduler: Scheduler| {
-        count(&view, |host| {
-            host.node.scheduler == scheduler && host.node.pods.is_none()
-        })
+        count(&view, |host| host.node.scheduler == scheduler && host.node.pods.is_none())
     };
     let unsorted = count(&view, |host| {
         let is_of_pods = host.node.scheduler == Scheduler::Kubernetes;
-        let is_unclaimed = host
-            .devices
-            .requested
-            .is_some_and(|requested| requested.is_zero());
+        let is_unclaimed = host.devices.requested.is_some_and(|requested| requested.is_zero());
         let has_pods = host.node.pods.is_some_and(|count| count > 0);
         is_of_pods && is_unclaimed && has_pods && host.node.cpu_only_pods.is_none()
     });
-    let uncounted = count(&view, |host| {
-        host.node.pods.is_some() && host.devices.physical.is_none()
-    });
+    let uncounted =
+        count(&view, |host| host.node.pods.is_some() && host.devices.physical.is_none());
     let uses = idle_claim::uses(&view);
     let is_idle_unknown = |claim_use: &Use<'_>| matches!(claim_use, Use::Unknown);
     let both = || uses.iter().zip(&view.holdings);
@@ -129,40 +123,22 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
             fragmented_gpus::unplaced(&view),
             vec![fragmented_gpus::ID],
         ),
-        (
-            GapSubject::Tasks,
-            CauseKind::TasksUnknown,
-            unread(Scheduler::Ecs),
-            OF_TASKS.to_vec(),
-        ),
+        (GapSubject::Tasks, CauseKind::TasksUnknown, unread(Scheduler::Ecs), OF_TASKS.to_vec()),
         (
             GapSubject::Pods,
             CauseKind::PodKindsUnknown,
             unsorted,
             vec![cpu_only_pods_on_gpu_node::ID],
         ),
-        (
-            GapSubject::Devices,
-            CauseKind::PhysicalUnknown,
-            uncounted,
-            vec![unallocated_gpus::ID],
-        ),
+        (GapSubject::Devices, CauseKind::PhysicalUnknown, uncounted, vec![unallocated_gpus::ID]),
         (GapSubject::PodUse, CauseKind::PodUseUnknown, unused, of_use),
-        (
-            GapSubject::Tasks,
-            CauseKind::TaskUseUnknown,
-            unused_by_tasks,
-            OF_TASK_USE.to_vec(),
-        ),
+        (GapSubject::Tasks, CauseKind::TaskUseUnknown, unused_by_tasks, OF_TASK_USE.to_vec()),
     ];
     let missing = silences.into_iter().filter(|(_, _, count, _)| *count > 0);
     missing
         .map(|(what, kind, count, rules)| {
             let cause = Cause::of(kind, [count.to_string().as_str(), ""]);
-            Silence {
-                rules,
-                missing_data: Gap::of(what, PLACE, cause),
-            }
+            Silence { rules, missing_data: Gap::of(what, PLACE, cause) }
         })
         .collect()
 }

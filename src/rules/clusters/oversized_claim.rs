@@ -15,9 +15,7 @@ pub(super) const ID: &str = "oversized-claim";
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
     let holdings = view.holdings.iter();
-    holdings
-        .filter_map(|holding| finding(view, holding))
-        .collect()
+    holdings.filter_map(|holding| finding(view, holding)).collect()
 }
 
 /// Whether it is about a holding at all: no metrics name tasks of ECS.
@@ -39,11 +37,8 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     if !applies(holding) || !is_known {
         return None;
     }
-    let (active, unused): (Vec<&DeviceUse>, Vec<&DeviceUse>) = holding
-        .uses
-        .values()
-        .copied()
-        .partition(|gpu_use| gpu_use.max_percent >= ACTIVE_PERCENT);
+    let (active, unused): (Vec<&DeviceUse>, Vec<&DeviceUse>) =
+        holding.uses.values().copied().partition(|gpu_use| gpu_use.max_percent >= ACTIVE_PERCENT);
     if active.is_empty() || unused.is_empty() {
         return None;
     }
@@ -53,10 +48,7 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     let host = view.host(holding);
     let devices = Decimal::from(unused.len());
     let origin = format!("metrics that name pods, of {}", host.node.name);
-    let indices: Vec<String> = unused
-        .iter()
-        .map(|gpu_use| gpu_use.gpu.to_string())
-        .collect();
+    let indices: Vec<String> = unused.iter().map(|gpu_use| gpu_use.gpu.to_string()).collect();
     let judgement = Assessment {
         severity: Severity::Warning,
         confidence: confidence(view, holding, measured),
@@ -107,11 +99,5 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
             "h",
         ),
     ];
-    Some(Finding::new(
-        ID,
-        &holding.subject,
-        judgement,
-        decisive,
-        further,
-    ))
+    Some(Finding::new(ID, &holding.subject, judgement, decisive, further))
 }

@@ -23,9 +23,7 @@ impl Size {
     }
 
     pub fn sum(sizes: &[Self]) -> Self {
-        sizes
-            .iter()
-            .fold(Self::default(), |sum, size| sum.plus(*size))
+        sizes.iter().fold(Self::default(), |sum, size| sum.plus(*size))
     }
 
     pub fn fits(self, room: Self) -> bool {
@@ -135,16 +133,10 @@ pub(super) fn can_gather(bins: &[Bin], wanted: Size) -> bool {
         let mut changed = bins.to_vec();
         let movable = std::mem::take(&mut changed[target].movable);
         changed[target].pinned = changed[target].pinned.plus(wanted);
-        changed.push(Bin {
-            capacity: Size::sum(&movable),
-            pinned: Size::default(),
-            movable,
-        });
+        changed.push(Bin { capacity: Size::sum(&movable), pinned: Size::default(), movable });
         let order: Vec<usize> = (0..changed.len()).collect();
         let moves = placed(&changed, &order, bins.len(), true);
-        moves
-            .or_else(|| placed(&changed, &order, bins.len(), false))
-            .is_some()
+        moves.or_else(|| placed(&changed, &order, bins.len(), false)).is_some()
     })
 }
 
@@ -191,11 +183,7 @@ mod tests {
 
     /// So many devices, of which each has a core and a GiB.
     fn of(devices: u64) -> Size {
-        Size {
-            devices,
-            cpu_millicores: devices * 1_000,
-            memory_mib: devices * 1_024,
-        }
+        Size { devices, cpu_millicores: devices * 1_000, memory_mib: devices * 1_024 }
     }
 
     fn bin(capacity: u64, movable: &[u64]) -> Bin {
@@ -213,11 +201,7 @@ mod tests {
         let packing = pack(&bins);
         assert_eq!(packing.freed, [0]);
         // The fullest has room for 2, and 1 is placed there.
-        let expected = Move {
-            from: 0,
-            pod: 0,
-            to: 1,
-        };
+        let expected = Move { from: 0, pod: 0, to: 1 };
         assert_eq!(packing.moves, [expected]);
         // Nothing fits beside a full node.
         assert_eq!(pack(&[bin(8, &[8]), bin(8, &[1])]), Packing::default());
@@ -229,11 +213,7 @@ mod tests {
 
     #[test]
     fn what_cannot_move_keeps_its_node() {
-        let pinned = Bin {
-            capacity: of(8),
-            pinned: of(1),
-            movable: Vec::new(),
-        };
+        let pinned = Bin { capacity: of(8), pinned: of(1), movable: Vec::new() };
         // The node of five goes to the one of the pod that stays.
         assert_eq!(pack(&[bin(8, &[5]), pinned.clone()]).freed, [0]);
         assert_eq!(pack(&[pinned.clone(), pinned]), Packing::default());
@@ -244,17 +224,9 @@ mod tests {
     #[test]
     fn a_pod_moves_only_where_its_cpu_and_memory_fit() {
         // A pod with one device on each of two nodes with three cores and 4 GiB.
-        let size = |cpu_millicores, memory_mib| Size {
-            devices: 1,
-            cpu_millicores,
-            memory_mib,
-        };
+        let size = |cpu_millicores, memory_mib| Size { devices: 1, cpu_millicores, memory_mib };
         let node = |pod| Bin {
-            capacity: Size {
-                devices: 8,
-                cpu_millicores: 3_000,
-                memory_mib: 4_096,
-            },
+            capacity: Size { devices: 8, cpu_millicores: 3_000, memory_mib: 4_096 },
             pinned: Size::default(),
             movable: vec![pod],
         };
@@ -269,11 +241,7 @@ mod tests {
         let both = [beside, node(size(1_500, 2_048))];
         assert_eq!(pack(&both).freed, [0]);
         // Seven devices are free, and of 3,000 millicores 1,500.
-        let wanted = |cpu_millicores| Size {
-            devices: 7,
-            cpu_millicores,
-            memory_mib: 0,
-        };
+        let wanted = |cpu_millicores| Size { devices: 7, cpu_millicores, memory_mib: 0 };
         let nodes = [node(size(1_500, 2_048))];
         assert!(can_gather(&nodes, wanted(1_500)) && !can_gather(&nodes, wanted(1_501)));
     }
@@ -289,10 +257,7 @@ mod tests {
         let mixed = [bin(8, &[5, 1]), bin(8, &[6])];
         assert!(can_gather(&mixed, of(3)) && !can_gather(&mixed, of(4)));
         // Only if the two change places: six beside the one that stays, five beside three.
-        let stays = |pinned, movable: &[u64]| Bin {
-            pinned: of(pinned),
-            ..bin(8, movable)
-        };
+        let stays = |pinned, movable: &[u64]| Bin { pinned: of(pinned), ..bin(8, movable) };
         assert!(can_gather(&[stays(1, &[5]), bin(8, &[6])], of(3)));
         assert!(can_gather(&[stays(4, &[]), bin(8, &[4])], of(8)));
         assert!(!can_gather(&[stays(4, &[]), stays(4, &[])], of(8)));

@@ -90,9 +90,7 @@ fn waiting<'a>(view: &View<'a>) -> Vec<Waiting<'a>> {
             continue;
         }
         let name = claim.holder.pod.as_deref().unwrap_or_default();
-        let pod = pods
-            .entry((claim.holder.namespace.as_str(), name))
-            .or_default();
+        let pod = pods.entry((claim.holder.namespace.as_str(), name)).or_default();
         let asked = pod.asked.entry(&claim.devices.resource).or_default();
         *asked += claim.devices.physical();
         pod.minutes = minutes.max(pod.minutes);
@@ -108,10 +106,7 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
     let longest = waits.reduce(f64::max)?;
     let asked: Decimal = pods.iter().map(Waiting::devices).sum();
     let most: Decimal = pods.iter().map(Waiting::devices).max()?;
-    let resources: BTreeSet<&str> = pods
-        .iter()
-        .flat_map(|pod| pod.asked.keys().copied())
-        .collect();
+    let resources: BTreeSet<&str> = pods.iter().flat_map(|pod| pod.asked.keys().copied()).collect();
     let of = |amounts: &BTreeMap<&str, Decimal>| -> Decimal {
         let own = resources.iter().filter_map(|name| amounts.get(*name));
         own.sum::<Decimal>().round_dp(DEVICE_DECIMALS)
@@ -159,13 +154,7 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
         (Comparator::AtLeast, number(most)),
         "GPUs",
     );
-    Some(Finding::new(
-        ID,
-        cluster(view),
-        judgement,
-        decisive,
-        vec![beside],
-    ))
+    Some(Finding::new(ID, cluster(view), judgement, decisive, vec![beside]))
 }
 
 /// The name of the only cluster. What waits is of no node, and so of no named one of

@@ -27,22 +27,14 @@ impl<'a> Pool<'a> {
         }
         let name = node.pool.as_deref().filter(|name| is_plain(name))?;
         let cluster = node.cluster.as_deref().filter(|name| is_plain(name));
-        Some(Self {
-            name,
-            maker: node.pool_maker?,
-            cluster: cluster.unwrap_or("CLUSTER"),
-        })
+        Some(Self { name, maker: node.pool_maker?, cluster: cluster.unwrap_or("CLUSTER") })
     }
 
     /// How nodes that are drained go, and what of the pool is lowered so that they stay away.
     /// Each command names its nodes: a smaller size alone leaves the choice to the provider,
     /// and the size of today may be read of a part of the pool, and by several findings.
     fn released(self, gone: &[&Node], resource: &str) -> String {
-        let Self {
-            name,
-            maker,
-            cluster,
-        } = self;
+        let Self { name, maker, cluster } = self;
         let count = gone.len();
         let names = gone.iter().map(|node| node.name.as_str());
         let machines = gone.iter().map(|node| node.machine.native());
@@ -86,11 +78,7 @@ impl<'a> Pool<'a> {
 
     /// The values that keep pods away that request none of a resource.
     pub fn reserved_for(self, resource: &str) -> Option<String> {
-        let Self {
-            name,
-            maker,
-            cluster,
-        } = self;
+        let Self { name, maker, cluster } = self;
         match maker {
             PoolMaker::Karpenter => Some(format!(
                 "in the NodePool {name}, set spec.template.spec.taints: [{{key: {resource}, value: \
@@ -179,11 +167,7 @@ mod tests {
     use super::*;
 
     fn of(maker: PoolMaker, name: &str) -> Node {
-        Node {
-            pool: Some("gpu-a100".to_owned()),
-            pool_maker: Some(maker),
-            ..node(name, 8)
-        }
+        Node { pool: Some("gpu-a100".to_owned()), pool_maker: Some(maker), ..node(name, 8) }
     }
 
     fn said(maker: PoolMaker, names: &[&str]) -> String {
@@ -241,13 +225,10 @@ mod tests {
             let of_pool = findings.iter().filter(|finding| {
                 releasing.contains(&finding.rule()) && finding.monthly_savings.is_some()
             });
-            let steps: Vec<&String> = of_pool
-                .flat_map(|finding| &finding.recommendation.steps)
-                .collect();
-            let values: Vec<&&String> = steps
-                .iter()
-                .filter(|step| step.contains("gpu-a100"))
-                .collect();
+            let steps: Vec<&String> =
+                of_pool.flat_map(|finding| &finding.recommendation.steps).collect();
+            let values: Vec<&&String> =
+                steps.iter().filter(|step| step.contains("gpu-a100")).collect();
             assert_eq!(values.len(), 3, "{steps:?}");
             for step in values {
                 let absolute = ["--nodes ", "desiredSize", "--node-count", "--num-nodes"];
@@ -275,10 +256,7 @@ mod tests {
     #[test]
     fn a_name_that_is_no_word_of_a_command_is_in_none() {
         for name in ["", "-rf", "a b", "a;reboot", "a`id`", "$(id)", "a\u{202e}b"] {
-            let hostile = Node {
-                pool: Some(name.to_owned()),
-                ..of(PoolMaker::EksNodeGroup, "a")
-            };
+            let hostile = Node { pool: Some(name.to_owned()), ..of(PoolMaker::EksNodeGroup, "a") };
             assert!(Pool::of(&hostile).is_none(), "{name}");
         }
         let mut node = of(PoolMaker::EksNodeGroup, "a");
@@ -287,10 +265,7 @@ mod tests {
         node.pool_maker = None;
         assert!(Pool::of(&node).is_none());
         // Commands for node groups of Kubernetes are of no use for container instances.
-        let task_host = Node {
-            scheduler: Scheduler::Ecs,
-            ..of(PoolMaker::EksNodeGroup, "a")
-        };
+        let task_host = Node { scheduler: Scheduler::Ecs, ..of(PoolMaker::EksNodeGroup, "a") };
         assert!(Pool::of(&task_host).is_none());
     }
 
@@ -300,18 +275,10 @@ mod tests {
         let pool = Pool::of(&node).expect("it is known");
         // A p4d.24xlarge has 8 GPUs, 96 vCPUs and 1,152 GiB.
         for (scarce, words) in [
-            (
-                "CPU",
-                "karpenter.k8s.aws/instance-cpu, operator: Gt, values: [\"96\"]",
-            ),
-            (
-                "memory",
-                "karpenter.k8s.aws/instance-memory, operator: Gt, values: [\"1179648\"]",
-            ),
+            ("CPU", "karpenter.k8s.aws/instance-cpu, operator: Gt, values: [\"96\"]"),
+            ("memory", "karpenter.k8s.aws/instance-memory, operator: Gt, values: [\"1179648\"]"),
         ] {
-            let said = pool
-                .with_more(scarce, "p4d.24xlarge")
-                .expect("a listed type");
+            let said = pool.with_more(scarce, "p4d.24xlarge").expect("a listed type");
             assert!(said.contains(words), "{said}");
             assert!(said.contains("instance-gpu-count, operator: In, values: [\"8\"]"));
         }

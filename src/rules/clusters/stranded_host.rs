@@ -32,13 +32,9 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     if host.is_new || !host.is_schedulable() || free < Decimal::ONE {
         return None;
     }
-    let amounts = [
-        ("CPU", percent(host.node.cpu_millicores)),
-        ("memory", percent(host.node.memory_mib)),
-    ];
-    let known = amounts
-        .into_iter()
-        .filter_map(|(name, percent)| Some((name, percent?)));
+    let amounts =
+        [("CPU", percent(host.node.cpu_millicores)), ("memory", percent(host.node.memory_mib))];
+    let known = amounts.into_iter().filter_map(|(name, percent)| Some((name, percent?)));
     let (name, most) = known.max_by(|left, right| left.1.total_cmp(&right.1))?;
     if most < FULL_PERCENT {
         return None;
@@ -78,18 +74,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         (Comparator::AtLeast, FULL_PERCENT),
         "%",
     );
-    let free = Evidence::fact(
-        "free GPUs",
-        SCHEDULER,
-        number(free),
-        (Comparator::AtLeast, 1.0),
-        "GPUs",
-    );
-    Some(Finding::new(
-        ID,
-        host.subject(),
-        judgement,
-        decisive,
-        vec![free],
-    ))
+    let free =
+        Evidence::fact("free GPUs", SCHEDULER, number(free), (Comparator::AtLeast, 1.0), "GPUs");
+    Some(Finding::new(ID, host.subject(), judgement, decisive, vec![free]))
 }

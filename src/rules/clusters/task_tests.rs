@@ -6,12 +6,7 @@ use crate::domain::{Claim, ECS_SERVICE, Node};
 
 /// A container instance with eight GPUs of a capacity provider.
 fn host(name: &str, tasks: u32) -> Node {
-    Node {
-        scheduler: Scheduler::Ecs,
-        pods: Some(tasks),
-        cpu_only_pods: None,
-        ..node(name, 8)
-    }
+    Node { scheduler: Scheduler::Ecs, pods: Some(tasks), cpu_only_pods: None, ..node(name, 8) }
 }
 
 fn of_service(task: &str, count: u32, on: &str) -> Claim {
@@ -100,21 +95,13 @@ fn an_idle_task_is_ended_through_its_service() {
 fn what_was_not_read_of_tasks_is_a_gap_of_its_own() {
     let mut unread = host("a", 0);
     unread.pods = None;
-    let lab = Lab::of(
-        vec![unread, host("b", 1)],
-        vec![of_service("x", 8, "b"), of_service("y", 1, "a")],
-    );
+    let lab =
+        Lab::of(vec![unread, host("b", 1)], vec![of_service("x", 8, "b"), of_service("y", 1, "a")]);
     assert_eq!(lab.rules(), Vec::<&str>::new());
     // Several GPUs that a task holds are no question for rules that need metrics of pods.
     let expected = [
-        (
-            "what tasks request of 1 container instance is unknown",
-            "unallocated-gpus",
-        ),
-        (
-            "whether 2 tasks use the GPUs that they hold is unknown",
-            "idle-claim",
-        ),
+        ("what tasks request of 1 container instance is unknown", "unallocated-gpus"),
+        ("whether 2 tasks use the GPUs that they hold is unknown", "idle-claim"),
     ];
     let expected = expected.map(|(words, rule)| (words.to_owned(), vec![rule]));
     assert_eq!(lab.silences(), expected);

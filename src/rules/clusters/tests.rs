@@ -16,16 +16,8 @@ fn a_node_without_claims_is_saved_and_a_part_of_one_is_a_cost() {
     );
     // 3 of 8 of 8,000, and all of it.
     let expected = [
-        row(
-            "i-a",
-            "no pod requests 3 of the 8 GPUs of node a: USD 3000.00 per month",
-            None,
-        ),
-        row(
-            "i-b",
-            "no pod requests 8 of the 8 GPUs of node b: USD 8000.00 per month",
-            Some(8_000),
-        ),
+        row("i-a", "no pod requests 3 of the 8 GPUs of node a: USD 3000.00 per month", None),
+        row("i-b", "no pod requests 8 of the 8 GPUs of node b: USD 8000.00 per month", Some(8_000)),
     ];
     assert_eq!(lab.rows("unallocated-gpus"), expected);
     let finding = &lab.with(cluster_findings)[0];
@@ -36,11 +28,7 @@ fn a_node_without_claims_is_saved_and_a_part_of_one_is_a_cost() {
 fn a_cordoned_node_is_said_and_new_ignored_and_unpriced_ones_differ() {
     let mut lab = Lab::of(
         vec![
-            Node {
-                is_cordoned: true,
-                is_ready: Some(false),
-                ..node("a", 8)
-            },
+            Node { is_cordoned: true, is_ready: Some(false), ..node("a", 8) },
             node("new", 8),
             node("kept", 8),
             node("own", 8),
@@ -145,20 +133,10 @@ fn a_part_of_a_gpu_that_nothing_offers_is_unallocated() {
 
 #[test]
 fn pods_without_gpus_keep_a_node() {
-    let kept = Node {
-        cpu_only_pods: Some(2),
-        ..node("a", 8)
-    };
-    let busy = Node {
-        cpu_only_pods: Some(9),
-        ..node("b", 8)
-    };
+    let kept = Node { cpu_only_pods: Some(2), ..node("a", 8) };
+    let busy = Node { cpu_only_pods: Some(9), ..node("b", 8) };
     let lab = Lab::of(vec![kept, busy], vec![whole("x", 1, "b")]);
-    let expected = row(
-        "i-a",
-        "node a has 8 GPUs and runs 2 pods that request none",
-        None,
-    );
+    let expected = row("i-a", "node a has 8 GPUs and runs 2 pods that request none", None);
     assert_eq!(lab.rows("cpu-only-pods-on-gpu-node"), [expected]);
     let findings = lab.findings();
     let steps = |rule: &str| {
@@ -173,10 +151,7 @@ fn pods_without_gpus_keep_a_node() {
 
 #[test]
 fn what_works_without_a_request_is_not_removed_and_not_free() {
-    let kept = Node {
-        cpu_only_pods: Some(2),
-        ..node("a", 8)
-    };
+    let kept = Node { cpu_only_pods: Some(2), ..node("a", 8) };
     let lab = |most| {
         let mut lab = Lab::of(vec![kept.clone()], Vec::new());
         let maxima = [0.0, 0.0, most, 0.0, 0.0, 0.0, 0.0, 0.0];
@@ -203,10 +178,8 @@ fn what_works_without_a_request_is_not_removed_and_not_free() {
     }
 
     // A pod waits for 5 of 4 + 4, of which 4 are in use.
-    let mut pair = Lab::of(
-        vec![node("a", 4), node("b", 8)],
-        vec![whole("x", 4, "b"), pending("z", 5, 60)],
-    );
+    let mut pair =
+        Lab::of(vec![node("a", 4), node("b", 8)], vec![whole("x", 4, "b"), pending("z", 5, 60)]);
     assert_eq!(pair.rows("fragmented-gpus").len(), 1);
     pair.usage.insert("a".to_owned(), usage("a", &[95.0; 4]));
     assert_eq!(pair.rows("fragmented-gpus"), []);
@@ -226,9 +199,7 @@ fn a_pod_is_idle_by_metrics_that_name_it() {
     );
     assert_eq!(lab.rows("idle-claim"), [expected]);
     let findings = lab.findings();
-    let finding = findings
-        .iter()
-        .find(|finding| finding.rule() == "idle-claim");
+    let finding = findings.iter().find(|finding| finding.rule() == "idle-claim");
     let finding = finding.expect("it is idle");
     assert_eq!(finding.evidence()[0].observed, 0.9);
     assert_eq!(finding.evidence()[1].observed, 240.0);
@@ -268,10 +239,7 @@ fn a_pod_needs_a_day_of_samples_or_all_since_its_start() {
 #[test]
 fn without_such_metrics_only_an_idle_node_tells() {
     let lab = |maxima: &[f64]| {
-        let mut lab = Lab::of(
-            vec![node("a", 4)],
-            vec![whole("x", 3, "a"), whole("y", 1, "a")],
-        );
+        let mut lab = Lab::of(vec![node("a", 4)], vec![whole("x", 3, "a"), whole("y", 1, "a")]);
         lab.usage.insert("a".to_owned(), usage("a", maxima));
         lab
     };
@@ -284,10 +252,7 @@ fn without_such_metrics_only_an_idle_node_tells() {
     // All devices of a node that works are one pod's.
     let mut busy_lab = Lab::of(vec![node("a", 1)], vec![whole("x", 1, "a")]);
     busy_lab.usage.insert("a".to_owned(), usage("a", &[5.0]));
-    assert_eq!(
-        (busy_lab.rows("idle-claim"), busy_lab.silences()),
-        (vec![], vec![])
-    );
+    assert_eq!((busy_lab.rows("idle-claim"), busy_lab.silences()), (vec![], vec![]));
 }
 
 #[test]
@@ -295,10 +260,8 @@ fn samples_of_a_pod_of_the_same_name_before_it_tell_nothing() {
     let lab = |seconds: i64, n_samples, second| {
         let mut lab = Lab::of(vec![node("a", 2)], vec![whole("x", 2, "a")]);
         lab.clusters.claims[0].since = Some(as_of() - SignedDuration::from_secs(seconds));
-        let device = |gpu, max_percent| DeviceUse {
-            n_samples,
-            ..used("x", gpu, "a", 0, max_percent)
-        };
+        let device =
+            |gpu, max_percent| DeviceUse { n_samples, ..used("x", gpu, "a", 0, max_percent) };
         lab.clusters.uses = vec![device(0, 0.0), device(1, second)];
         lab
     };
@@ -308,11 +271,7 @@ fn samples_of_a_pod_of_the_same_name_before_it_tell_nothing() {
         let idle = lab(four_hours, n_samples, 0.0);
         assert_eq!(idle.rows("idle-claim").len(), usize::from(speaks));
         let oversized = lab(four_hours, n_samples, 80.0);
-        assert_eq!(
-            oversized.rows("oversized-claim").len(),
-            usize::from(speaks),
-            "{n_samples}"
-        );
+        assert_eq!(oversized.rows("oversized-claim").len(), usize::from(speaks), "{n_samples}");
         let silent = usize::from(!speaks);
         assert_eq!(idle.silences().len(), silent);
         assert_eq!(oversized.silences().len(), silent);
@@ -349,12 +308,7 @@ fn a_machine_that_was_not_measured_since_a_pod_started_tells_nothing() {
 fn a_pod_holds_more_than_it_uses() {
     let mut lab = Lab::of(vec![node("a", 8)], vec![whole("x", 4, "a")]);
     let device = |gpu, max| used("x", gpu, "a", 240, max);
-    lab.clusters.uses = vec![
-        device(0, 80.0),
-        device(1, 0.0),
-        device(2, 0.5),
-        device(5, 1.0),
-    ];
+    lab.clusters.uses = vec![device(0, 80.0), device(1, 0.0), device(2, 0.5), device(5, 1.0)];
     let expected = row(
         "search/x",
         "search/x (Deployment ranker) holds 4 GPUs of node a and never uses 2 of them: USD \
@@ -373,16 +327,10 @@ fn a_pod_holds_more_than_it_uses() {
 
 #[test]
 fn pods_of_one_name_on_two_nodes_are_told_apart() {
-    let mut lab = Lab::of(
-        vec![node("a", 1), node("b", 1)],
-        vec![whole("x", 1, "a"), whole("x", 1, "b")],
-    );
+    let mut lab =
+        Lab::of(vec![node("a", 1), node("b", 1)], vec![whole("x", 1, "a"), whole("x", 1, "b")]);
     lab.clusters.uses = vec![used("x", 0, "a", 240, 0.0), used("x", 0, "b", 240, 0.0)];
-    let subjects: Vec<String> = lab
-        .rows("idle-claim")
-        .into_iter()
-        .map(|row| row.0)
-        .collect();
+    let subjects: Vec<String> = lab.rows("idle-claim").into_iter().map(|row| row.0).collect();
     assert_eq!(subjects, ["search/x@a", "search/x@b"]);
 }
 
@@ -427,9 +375,7 @@ fn nodes_that_fewer_stand_in_for_are_named_and_saved() {
     );
     assert_eq!(*savings, Some(8_000));
     let findings = lab.findings();
-    let finding = findings
-        .iter()
-        .find(|finding| finding.rule() == "fragmented-gpus");
+    let finding = findings.iter().find(|finding| finding.rule() == "fragmented-gpus");
     let advice = &finding.expect("it is there").recommendation;
     assert_eq!(advice.steps[0], "cordon and drain c: 1 pod moves");
     assert!(advice.caveats[0].contains("RayCluster"), "{advice:?}");
@@ -439,10 +385,7 @@ fn nodes_that_fewer_stand_in_for_are_named_and_saved() {
 fn what_nothing_creates_again_does_not_move() {
     let mut bare = whole("y", 1, "b");
     bare.holder.owner = None;
-    let mut lab = Lab::of(
-        vec![node("a", 8), node("b", 8)],
-        vec![whole("x", 8, "a"), bare],
-    );
+    let mut lab = Lab::of(vec![node("a", 8), node("b", 8)], vec![whole("x", 8, "a"), bare]);
     assert_eq!(lab.rows("fragmented-gpus"), []);
     // Another pool, and a node on which no pod is placed.
     lab.clusters.claims = vec![whole("x", 1, "a"), whole("y", 1, "b")];
@@ -485,12 +428,7 @@ fn a_pod_that_waits_needs_its_devices_on_one_node() {
     // Nine are free, and no move gathers eight.
     let fives = Lab::of(
         vec![node("a", 8), node("b", 8), node("c", 8)],
-        vec![
-            whole("x", 5, "a"),
-            whole("y", 5, "b"),
-            whole("z", 5, "c"),
-            pending("p", 8, 60),
-        ],
+        vec![whole("x", 5, "a"), whole("y", 5, "b"), whole("z", 5, "c"), pending("p", 8, 60)],
     );
     assert_eq!(fives.rows("fragmented-gpus"), []);
 }
@@ -538,41 +476,24 @@ fn devices_that_a_driver_allocates_are_claims_of_their_pod() {
 
 #[test]
 fn what_was_not_read_is_one_gap_of_each_kind() {
-    let unread = Node {
-        pods: None,
-        cpu_only_pods: None,
-        ..node("a", 8)
-    };
+    let unread = Node { pods: None, cpu_only_pods: None, ..node("a", 8) };
     let mut unsorted = node("b", 8);
     unsorted.cpu_only_pods = None;
     let mut uncounted = node("c", 8);
     uncounted.physical = None;
-    let lab = Lab::of(
-        vec![unread.clone(), unread, unsorted, uncounted],
-        Vec::new(),
-    );
+    let lab = Lab::of(vec![unread.clone(), unread, unsorted, uncounted], Vec::new());
     // The node without pods and the one without a number of GPUs leave two: of b, and none of c.
     assert_eq!(lab.rules(), ["unallocated-gpus"]);
     let expected = [
-        (
-            "what pods request of 2 nodes is unknown",
-            OF_REQUESTS.to_vec(),
-        ),
-        (
-            "which pods of 1 node request no GPU is unknown",
-            vec!["cpu-only-pods-on-gpu-node"],
-        ),
-        (
-            "the number of physical GPUs of 1 node is unknown",
-            vec!["unallocated-gpus"],
-        ),
+        ("what pods request of 2 nodes is unknown", OF_REQUESTS.to_vec()),
+        ("which pods of 1 node request no GPU is unknown", vec!["cpu-only-pods-on-gpu-node"]),
+        ("the number of physical GPUs of 1 node is unknown", vec!["unallocated-gpus"]),
     ];
     let expected = expected.map(|(words, rules)| (words.to_owned(), rules));
     assert_eq!(lab.silences(), expected);
-    for (kind, rule) in [
-        (CauseKind::PodsUnknown, "fragmented-gpus"),
-        (CauseKind::PodUseUnknown, "idle-claim"),
-    ] {
+    for (kind, rule) in
+        [(CauseKind::PodsUnknown, "fragmented-gpus"), (CauseKind::PodUseUnknown, "idle-claim")]
+    {
         assert!(keeps_silent(kind, rule));
         assert!(!keeps_silent(kind, "idle-gpu"));
     }

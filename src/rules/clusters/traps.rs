@@ -10,10 +10,8 @@ fn a_pod_waits_beside_devices_of_another_resource() {
         devices: BTreeMap::from([("amd.com/gpu".to_owned(), offered(DeviceUnit::Whole, 8))]),
         ..node("amd", 8)
     };
-    let mut lab = Lab::of(
-        vec![of_amd, node("a", 8)],
-        vec![whole("x", 6, "a"), pending("p", 8, 60)],
-    );
+    let mut lab =
+        Lab::of(vec![of_amd, node("a", 8)], vec![whole("x", 6, "a"), pending("p", 8, 60)]);
     // Two are free, and eight of another sort.
     assert_eq!(lab.rows("pending-gpu-pods"), []);
     lab.clusters.claims[1].devices.count = 3;
@@ -37,19 +35,12 @@ fn a_pod_waits_beside_devices_of_another_resource() {
 
 #[test]
 fn a_machine_that_the_inventory_does_not_show_is_not_removed() {
-    let kept = Node {
-        cpu_only_pods: Some(2),
-        ..node("kept", 8)
-    };
+    let kept = Node { cpu_only_pods: Some(2), ..node("kept", 8) };
     let mut lab = Lab::of(
         vec![node("a", 8), node("b", 8), kept],
         vec![whole("x", 1, "a"), whole("y", 1, "b")],
     );
-    let rules = [
-        "cpu-only-pods-on-gpu-node",
-        "fragmented-gpus",
-        "unallocated-gpus",
-    ];
+    let rules = ["cpu-only-pods-on-gpu-node", "fragmented-gpus", "unallocated-gpus"];
     for rule in rules {
         assert!(!lab.rows(rule).is_empty(), "{rule}");
     }
@@ -63,10 +54,7 @@ fn a_machine_that_the_inventory_does_not_show_is_not_removed() {
 #[test]
 fn pods_of_nodes_on_demand_do_not_move_to_spot() {
     let pair = |class| {
-        let other = Node {
-            price_class: class,
-            ..node("b", 8)
-        };
+        let other = Node { price_class: class, ..node("b", 8) };
         let claims = vec![whole("x", 1, "a"), whole("y", 1, "b")];
         Lab::of(vec![node("a", 8), other], claims)
     };

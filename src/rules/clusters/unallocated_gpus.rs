@@ -94,22 +94,14 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             "GPUs",
         ),
     ];
-    Some(Finding::new(
-        ID,
-        host.subject(),
-        judgement,
-        decisive,
-        further,
-    ))
+    Some(Finding::new(ID, host.subject(), judgement, decisive, further))
 }
 
 /// Whether all that is not requested are parts of GPUs that pods cannot request: a MIG
 /// layout leaves less than one over on each GPU that it divides.
 fn is_left_over(host: &Host<'_>, free: Decimal, unallocated: Decimal) -> bool {
     let offered = host.node.devices.values();
-    let is_healthy = offered
-        .clone()
-        .all(|device| device.capacity == device.allocatable);
+    let is_healthy = offered.clone().all(|device| device.capacity == device.allocatable);
     let instances: u64 = offered
         .map(|device| match device.unit {
             DeviceUnit::Slice { replicas, .. } => u64::from(device.capacity / replicas.max(1)),
@@ -117,11 +109,7 @@ fn is_left_over(host: &Host<'_>, free: Decimal, unallocated: Decimal) -> bool {
         })
         .sum();
     let physical = host.devices.physical.unwrap_or_default();
-    let divided = if is_healthy {
-        physical.min(Decimal::from(instances))
-    } else {
-        Decimal::ZERO
-    };
+    let divided = if is_healthy { physical.min(Decimal::from(instances)) } else { Decimal::ZERO };
     free.is_zero() && unallocated < divided.max(Decimal::ONE)
 }
 
@@ -159,32 +147,19 @@ fn steps(host: &Host<'_>, is_whole: bool, (unallocated, free): (Decimal, Decimal
         (None, Some(pool)) => format!("lower {} {pool}, so that the machine goes", words.pool),
         (None, None) => "terminate its machine".to_owned(),
     });
-    steps.extend(
-        host.reservation()
-            .map(|reservation| lowering(reservation, 1)),
-    );
+    steps.extend(host.reservation().map(|reservation| lowering(reservation, 1)));
     steps
 }
 
 fn caveats(host: &Host<'_>, is_whole: bool) -> Vec<String> {
     let words = host.words();
-    let mut caveats = if is_whole {
-        host.release_caveats().to_vec()
-    } else {
-        Vec::new()
-    };
+    let mut caveats = if is_whole { host.release_caveats().to_vec() } else { Vec::new() };
     if !host.is_schedulable() {
-        caveats.push(format!(
-            "it may be under repair: no {} is placed on it now",
-            words.pod
-        ));
+        caveats.push(format!("it may be under repair: no {} is placed on it now", words.pod));
     }
     if is_whole {
         caveats.push(words.keeper.to_owned());
     }
-    caveats.push(format!(
-        "this is one instant: {}s of other hours are not seen",
-        words.pod
-    ));
+    caveats.push(format!("this is one instant: {}s of other hours are not seen", words.pod));
     caveats
 }

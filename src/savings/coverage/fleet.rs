@@ -29,10 +29,7 @@ pub struct Class {
 impl Class {
     /// The same for another type.
     pub fn with_type(&self, instance_type: &str) -> Self {
-        Self {
-            pool: self.pool.with_type(instance_type),
-            ..self.clone()
-        }
+        Self { pool: self.pool.with_type(instance_type), ..self.clone() }
     }
 }
 
@@ -82,16 +79,10 @@ impl Existing {
         let own = self.commitments.reserved_instances.iter();
         let own = own.filter(|reservation| reservation.class == OfferingClass::Standard);
         let own = own.filter(|reservation| counts(reservation.start, reservation.end));
-        let mut own: Vec<_> = own
-            .filter_map(|reservation| Some((reservation, reservation.zone.clone()?)))
-            .collect();
+        let mut own: Vec<_> =
+            own.filter_map(|reservation| Some((reservation, reservation.zone.clone()?))).collect();
         own.sort_by_key(|(reservation, zone)| {
-            (
-                &reservation.instance_type,
-                zone.clone(),
-                reservation.count,
-                &reservation.id,
-            )
+            (&reservation.instance_type, zone.clone(), reservation.count, &reservation.id)
         });
         own.into_iter()
             .map(|(reservation, zone)| ZonalReservation {
@@ -376,11 +367,8 @@ impl Fleet {
         classes.extend(existing.others.iter().map(|other| other.class.clone()));
         let classes: Vec<Class> = classes.into_iter().collect();
         let lasting = existing.commitments.lasting(existing.as_of);
-        let used: Vec<UsedInstance> = classes
-            .iter()
-            .enumerate()
-            .map(|(place, class)| used(class, place, existing))
-            .collect();
+        let used: Vec<UsedInstance> =
+            classes.iter().enumerate().map(|(place, class)| used(class, place, existing)).collect();
         let mut joined = Joined::of(classes.len());
         for pool in pools(&existing.commitments, &used, existing.counts(true)) {
             let mut members = pool.members.iter().map(|member| member.instance);
@@ -397,10 +385,7 @@ impl Fleet {
         for place in 0..classes.len() {
             sets.entry(joined.root(place)).or_default().push(place);
         }
-        let mut fleet = Self {
-            places: BTreeMap::new(),
-            components: Vec::new(),
-        };
+        let mut fleet = Self { places: BTreeMap::new(), components: Vec::new() };
         for set in sets.into_values() {
             let own: Vec<UsedInstance> = set.iter().map(|place| used[*place].clone()).collect();
             for (place, class) in set.iter().enumerate() {
@@ -409,11 +394,7 @@ impl Fleet {
             }
             let with_members = |is_for_purchases: bool| {
                 let counts = existing.counts(is_for_purchases);
-                let commitments = if is_for_purchases {
-                    &lasting
-                } else {
-                    &existing.commitments
-                };
+                let commitments = if is_for_purchases { &lasting } else { &existing.commitments };
                 let candidates = pools(commitments, &own, counts).into_iter();
                 candidates.filter(|pool| !pool.members.is_empty()).collect()
             };

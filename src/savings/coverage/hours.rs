@@ -119,11 +119,7 @@ pub fn used_instances(
             plan_rates: plan_rates(&key, prices),
             is_room: false,
             rests: standing.resting.contains(&instance.id),
-            figures: standing
-                .figures
-                .get(&instance.id)
-                .copied()
-                .unwrap_or_default(),
+            figures: standing.figures.get(&instance.id).copied().unwrap_or_default(),
         };
         let pool = estate.commitments.pool(&instance.account, key);
         let members = pools.entry(pool).or_default();
@@ -164,10 +160,7 @@ fn plan_rates(key: &PriceKey, prices: &Prices<'_>) -> BTreeMap<PriceOption, Deci
     CommitmentTerm::ALL
         .into_iter()
         .flat_map(|term| {
-            [
-                PriceOption::Ec2InstanceSavingsPlan(term),
-                PriceOption::ComputeSavingsPlan(term),
-            ]
+            [PriceOption::Ec2InstanceSavingsPlan(term), PriceOption::ComputeSavingsPlan(term)]
         })
         .filter_map(|option| Some((option, rate(key, option, prices)?)))
         .collect()

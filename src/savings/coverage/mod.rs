@@ -93,10 +93,7 @@ impl InstanceCoverage {
             })
             .collect();
         let uncovered_share = per_hour(self.uncovered_hours())?;
-        (!parts.is_empty()).then_some(CommittedHours {
-            uncovered_share,
-            parts,
-        })
+        (!parts.is_empty()).then_some(CommittedHours { uncovered_share, parts })
     }
 }
 
@@ -160,28 +157,21 @@ impl Coverage {
     /// Share of the hours of a reservation's unused room that no commitment pays for,
     /// 0–1.
     pub fn uncovered_room(&self, room: &Room) -> Decimal {
-        let covered = self
-            .of(&room.id())
-            .and_then(InstanceCoverage::covered_share);
+        let covered = self.of(&room.id()).and_then(InstanceCoverage::covered_share);
         Decimal::ONE - covered.unwrap_or_default()
     }
 
     /// What a commitment pays a month for room that nothing runs in, by what these
     /// hours cost under it in the window, unrounded.
     pub fn room_monthly(&self, commitment: &str, window: Window, policy: &Policy) -> Decimal {
-        let rooms = self
-            .instances
-            .iter()
-            .filter(|instance| instance.id.as_str().contains('#'));
+        let rooms = self.instances.iter().filter(|instance| instance.id.as_str().contains('#'));
         let cost: Decimal = rooms
             .flat_map(|room| &room.parts)
             .filter(|part| part.commitment == commitment)
             .map(|part| part.cost.amount())
             .sum();
         let hours = Decimal::from(window.seconds()) / Decimal::from(HOUR_SECONDS);
-        (cost * policy.hours_per_month)
-            .checked_div(hours)
-            .unwrap_or_default()
+        (cost * policy.hours_per_month).checked_div(hours).unwrap_or_default()
     }
 }
 
@@ -198,10 +188,7 @@ pub fn existing_coverage(
     let owned = &estate.commitments;
     let rooms = Room::all_of((estate, usage));
     if owned.reserved_instances.is_empty() && owned.savings_plans.is_empty() {
-        return Coverage {
-            rooms,
-            ..Coverage::default()
-        };
+        return Coverage { rooms, ..Coverage::default() };
     }
     let mut instances = used_instances((estate, usage), prices, standing);
     let billed = rooms.iter().filter(|room| !room.reservation.capacity_block);
@@ -211,17 +198,10 @@ pub fn existing_coverage(
     }));
     let hours = hours::hours_of_window(estate);
     let covered = coverage(&instances, owned, hours, estate.as_of, policy);
-    let in_scope: BTreeSet<&ResourceId> = estate
-        .instances
-        .iter()
-        .map(|instance| &instance.id)
-        .collect();
+    let in_scope: BTreeSet<&ResourceId> =
+        estate.instances.iter().map(|instance| &instance.id).collect();
     instances.retain(|instance| !in_scope.contains(&instance.id));
-    Coverage {
-        rooms,
-        others: instances,
-        ..covered
-    }
+    Coverage { rooms, others: instances, ..covered }
 }
 
 /// What the commitments that are active at an instant cover of so many hours of instances. Every
@@ -238,13 +218,8 @@ pub fn coverage(
     let lasting = pool::pools(commitments, instances, |_, end| as_of < end);
     let (pools, queued): (Vec<Pool>, Vec<Pool>) =
         lasting.into_iter().partition(|pool| pool.start <= as_of);
-    let running: Vec<&[u64]> = instances
-        .iter()
-        .map(|instance| instance.hours.as_slice())
-        .collect();
-    let Applied {
-        tallies, uncovered, ..
-    } = Applied::of(&pools, &running, hours);
+    let running: Vec<&[u64]> = instances.iter().map(|instance| instance.hours.as_slice()).collect();
+    let Applied { tallies, uncovered, .. } = Applied::of(&pools, &running, hours);
     let mut covered: Vec<Vec<CoveredPart>> = vec![Vec::new(); instances.len()];
     for (pool, tally) in pools.iter().zip(&tallies) {
         for (index, hours, units) in tally.shares(pool) {
@@ -273,11 +248,7 @@ pub fn coverage(
             .into_iter()
             .zip(tallies)
             .map(|(pool, tally)| tally.used(pool, hours, as_of, policy))
-            .chain(
-                queued
-                    .into_iter()
-                    .map(|pool| Tally::default().used(pool, 0, as_of, policy)),
-            )
+            .chain(queued.into_iter().map(|pool| Tally::default().used(pool, 0, as_of, policy)))
             .collect(),
         rooms: Vec::new(),
         others: Vec::new(),
@@ -304,10 +275,8 @@ impl Applied {
         for alike in alike_hours(running, hours) {
             let weight = Decimal::from(alike.len());
             let ran = |instance: &&[u64]| instance.get(alike[0]).copied().unwrap_or(0);
-            let ran: Vec<Decimal> = running
-                .iter()
-                .map(|instance| pool_instances(ran(instance)))
-                .collect();
+            let ran: Vec<Decimal> =
+                running.iter().map(|instance| pool_instances(ran(instance))).collect();
             let mut open = ran.clone();
             for (pools, tallies) in kinds(pools, &mut tallies) {
                 for of_others in [false, true] {
@@ -326,11 +295,7 @@ impl Applied {
                 }
             }
         }
-        Self {
-            tallies,
-            uncovered,
-            covered,
-        }
+        Self { tallies, uncovered, covered }
     }
 }
 
@@ -346,9 +311,7 @@ fn alike_hours(running: &[&[u64]], hours: usize) -> Vec<Vec<usize>> {
         let sets = sets.entry(hasher.finish()).or_default();
         let is_alike = |set: &&mut Vec<usize>| {
             let first = set[0];
-            running
-                .iter()
-                .all(|instance| ran(instance, first) == ran(instance, hour))
+            running.iter().all(|instance| ran(instance, first) == ran(instance, hour))
         };
         match sets.iter_mut().find(is_alike) {
             Some(set) => set.push(hour),
@@ -405,11 +368,8 @@ impl Tally {
             let needed = *open * member.units_per_hour;
             let taken = needed.min(self.left);
             // What is needed in full leaves no rounding behind.
-            let share = if taken == needed {
-                *open
-            } else {
-                (taken / member.units_per_hour).min(*open)
-            };
+            let share =
+                if taken == needed { *open } else { (taken / member.units_per_hour).min(*open) };
             *open -= share;
             self.left -= taken;
             self.used += taken * weight;

@@ -74,10 +74,7 @@ pub(super) fn pools(
     let plans = plans.filter(|savings_plan| counts(savings_plan.start, savings_plan.end));
     let plans = plans.filter_map(|savings_plan| {
         let owner = commitments.ownership(savings_plan.account.as_deref());
-        Some((
-            Some(savings_plan.term),
-            plan(savings_plan, owner, instances)?,
-        ))
+        Some((Some(savings_plan.term), plan(savings_plan, owner, instances)?))
     });
     let mut pools: Vec<(Option<CommitmentTerm>, Pool)> = reservations.chain(plans).collect();
     // Plans of a longer term or more upfront have the lower rates. Of equal commitments the
@@ -112,9 +109,8 @@ pub fn normalization_factor(instance_type: &str) -> Option<Decimal> {
         }
         _ => {}
     }
-    let count = size
-        .strip_suffix("xlarge")
-        .or_else(|| size.strip_prefix("metal-")?.strip_suffix("xl"))?;
+    let count =
+        size.strip_suffix("xlarge").or_else(|| size.strip_prefix("metal-")?.strip_suffix("xl"))?;
     let count: u32 = count.parse().ok()?;
     (1..=1_000).contains(&count).then(|| xlarges(count))
 }
@@ -151,10 +147,7 @@ fn reserved(
             && instance.region == reservation.region
             && instance.operating_system == reservation.operating_system
             && instance.tenancy == reservation.tenancy
-            && reservation
-                .zone
-                .as_ref()
-                .is_none_or(|zone| instance.zone.as_ref() == Some(zone))
+            && reservation.zone.as_ref().is_none_or(|zone| instance.zone.as_ref() == Some(zone))
     };
     let units_of = |instance: &UsedInstance| match factor {
         Some(_) if family_of(&instance.instance_type) == family_of(&reservation.instance_type) => {
@@ -180,12 +173,7 @@ fn reserved(
     // Running instances first, then room that nothing runs in.
     members.sort_by_cached_key(|member| {
         let instance = &instances[member.instance];
-        (
-            instance.is_room,
-            member.units_per_hour,
-            &instance.instance_type,
-            instance.shown_covered(),
-        )
+        (instance.is_room, member.units_per_hour, &instance.instance_type, instance.shown_covered())
     });
     let per_instance = factor.unwrap_or(Decimal::ONE);
     Pool {
@@ -221,10 +209,9 @@ fn plan(
             CommitmentKind::Ec2InstanceSavingsPlan,
             PriceOption::Ec2InstanceSavingsPlan(savings_plan.term),
         ),
-        SavingsPlanKind::Compute => (
-            CommitmentKind::ComputeSavingsPlan,
-            PriceOption::ComputeSavingsPlan(savings_plan.term),
-        ),
+        SavingsPlanKind::Compute => {
+            (CommitmentKind::ComputeSavingsPlan, PriceOption::ComputeSavingsPlan(savings_plan.term))
+        }
         SavingsPlanKind::Other => return None,
     };
     let matches = |instance: &UsedInstance| {

@@ -47,19 +47,12 @@ impl Room {
             .filter(|instance| instance.launch_time <= estate.as_of)
             .collect();
         members.sort_by(|left, right| left.id.cmp(&right.id));
-        let running_now = members
-            .iter()
-            .filter(|member| member.state.is_running())
-            .count();
+        let running_now = members.iter().filter(|member| member.state.is_running()).count();
         let is_shared = u64::from(reservation.total - reservation.available) > running_now as u64;
-        let total = Decimal::from(if is_shared {
-            reservation.available
-        } else {
-            reservation.total
-        });
-        let mut hourly: Vec<Decimal> = (0..hours)
-            .map(|hour| if hour < begins { Decimal::ZERO } else { total })
-            .collect();
+        let total =
+            Decimal::from(if is_shared { reservation.available } else { reservation.total });
+        let mut hourly: Vec<Decimal> =
+            (0..hours).map(|hour| if hour < begins { Decimal::ZERO } else { total }).collect();
         if !is_shared {
             for member in &members {
                 let grid = (window, estate.period_seconds);
@@ -97,7 +90,6 @@ impl Room {
     /// Instances that there was room for, in the mean over the hours since it began.
     pub fn mean(&self) -> Decimal {
         let sum: Decimal = self.hourly.iter().sum();
-        sum.checked_div(Decimal::from(self.hours))
-            .unwrap_or_default()
+        sum.checked_div(Decimal::from(self.hours)).unwrap_or_default()
     }
 }

@@ -28,10 +28,7 @@ pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInsta
         instance_type: instance_type.to_owned(),
         operating_system: OperatingSystem::Linux,
         tenancy: Tenancy::Shared,
-        hours: running
-            .iter()
-            .map(|ran| u64::from(*ran) * INSTANCE)
-            .collect(),
+        hours: running.iter().map(|ran| u64::from(*ran) * INSTANCE).collect(),
         on_demand_hourly: None,
         plan_rates: BTreeMap::new(),
     }
@@ -73,11 +70,7 @@ pub(super) fn plan(id: &str, family: &str, hourly: &str) -> SavingsPlan {
 }
 
 pub(super) fn owned(reserved: Vec<ReservedInstances>, plans: Vec<SavingsPlan>) -> Commitments {
-    Commitments {
-        reserved_instances: reserved,
-        savings_plans: plans,
-        ..Commitments::default()
-    }
+    Commitments { reserved_instances: reserved, savings_plans: plans, ..Commitments::default() }
 }
 
 pub(super) fn covered(
@@ -97,10 +90,7 @@ fn option_of(instance: &InstanceCoverage) -> PurchaseOption {
 
 /// Covered hours by instance.
 fn hours(coverage: &Coverage) -> Vec<String> {
-    let hours = coverage
-        .instances
-        .iter()
-        .map(InstanceCoverage::covered_hours);
+    let hours = coverage.instances.iter().map(InstanceCoverage::covered_hours);
     hours.map(|hours| hours.normalize().to_string()).collect()
 }
 
@@ -125,23 +115,15 @@ fn factors_are_those_of_the_published_table() {
         let text = normalization_factor(instance_type).map(|units| units.to_string());
         assert_eq!(text.as_deref(), Some(factor), "{instance_type}");
     }
-    for unknown in [
-        "p3",
-        "p3.huge",
-        "p3.0xlarge",
-        "p3.99999999999xlarge",
-        "z9.metal",
-    ] {
+    for unknown in ["p3", "p3.huge", "p3.0xlarge", "p3.99999999999xlarge", "z9.metal"] {
         assert_eq!(normalization_factor(unknown), None, "{unknown}");
     }
 }
 
 #[test]
 fn a_zone_goes_first_then_the_region_then_the_plan() {
-    let mut instances: Vec<UsedInstance> = ["i-a", "i-b", "i-c"]
-        .into_iter()
-        .map(|id| used(id, "g5.xlarge", &[true; 4]))
-        .collect();
+    let mut instances: Vec<UsedInstance> =
+        ["i-a", "i-b", "i-c"].into_iter().map(|id| used(id, "g5.xlarge", &[true; 4])).collect();
     instances[2].zone = Some("us-east-1b".to_owned());
     for instance in &mut instances {
         instance.on_demand_hourly = Some(decimal("1.006"));
@@ -158,15 +140,9 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
         .instances
         .iter()
         .map(|instance| {
-            let [part] = instance.parts.as_slice() else {
-                panic!("{:?}", instance.parts)
-            };
+            let [part] = instance.parts.as_slice() else { panic!("{:?}", instance.parts) };
             let text = |number: Decimal| number.normalize().to_string();
-            (
-                part.commitment.as_str(),
-                text(part.hours),
-                text(part.cost.amount()),
-            )
+            (part.commitment.as_str(), text(part.hours), text(part.cost.amount()))
         })
         .collect();
     // Four hours at 0.6 and at 0.65; half of each of four hours at 0.634.
@@ -194,17 +170,10 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     use CommitmentKind::{Ec2InstanceSavingsPlan, RegionalReserved, ZonalReserved};
     assert_eq!(
         kinds,
-        [
-            ("z", ZonalReserved),
-            ("a", RegionalReserved),
-            ("p", Ec2InstanceSavingsPlan)
-        ]
+        [("z", ZonalReserved), ("a", RegionalReserved), ("p", Ec2InstanceSavingsPlan)]
     );
     assert!(
-        coverage
-            .commitments
-            .iter()
-            .all(|commitment| commitment.utilization == Some(Decimal::ONE))
+        coverage.commitments.iter().all(|commitment| commitment.utilization == Some(Decimal::ONE))
     );
     // Three instances ran four hours each, and the region's covers one of them.
     assert_eq!(coverage.commitments[1].eligible_hours, Decimal::from(12));
@@ -226,19 +195,13 @@ fn an_instance_stopped_leaves_its_coverage_to_the_next() {
     assert_eq!(commitment.coverage(), Some(decimal("0.75")));
     // 13.921094 × 730 = 10 162.39862, a quarter of it 2 540.599655.
     assert_eq!(commitment.monthly_cost.amount(), decimal("10162.40"));
-    assert_eq!(
-        commitment.unused_monthly.map(Money::amount),
-        Some(decimal("2540.60"))
-    );
+    assert_eq!(commitment.unused_monthly.map(Money::amount), Some(decimal("2540.60")));
     assert_eq!(commitment.name, "1 × p4d.24xlarge in us-east-1");
 }
 
 #[test]
 fn flexible_sizes_are_covered_by_units_the_smallest_first() {
-    let fleet = [
-        used("i-1", "vt1.24xlarge", &[true]),
-        used("i-2", "vt1.3xlarge", &[true]),
-    ];
+    let fleet = [used("i-1", "vt1.24xlarge", &[true]), used("i-2", "vt1.3xlarge", &[true])];
     // 48 units: 24 for the 3xlarge, 24 of 192 for the 24xlarge.
     let mine = owned(vec![reserved("r", "vt1.6xlarge", 1)], Vec::new());
     let coverage = covered(&fleet, &mine, 1);
@@ -255,10 +218,7 @@ fn flexible_sizes_are_covered_by_units_the_smallest_first() {
     assert_eq!(hours(&coverage), ["1", "1", "1"]);
     assert_eq!(coverage.commitments[0].utilization, Some(decimal("0.5")));
     // Half of 13.921094 × 730, whatever the units: 5 081.19931.
-    assert_eq!(
-        coverage.commitments[0].unused_monthly.map(Money::amount),
-        Some(decimal("5081.20"))
-    );
+    assert_eq!(coverage.commitments[0].unused_monthly.map(Money::amount), Some(decimal("5081.20")));
     // An eighth of an hour's rate is what the 3xlarge costs.
     let cost = coverage.instances[0].parts[0].cost.amount();
     assert_eq!(cost.round_dp(6), decimal("1.740137"));
@@ -286,16 +246,8 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
         ("z9.2xlarge", "z9.xlarge"),
         ("vt1.6xlarge", "g5.xlarge"),
     ] {
-        assert_eq!(
-            hours_of(&of(bought), &used("i-1", runs, &[true])),
-            "0",
-            "{bought}"
-        );
-        assert_eq!(
-            hours_of(&of(bought), &used("i-1", bought, &[true])),
-            "1",
-            "{bought}"
-        );
+        assert_eq!(hours_of(&of(bought), &used("i-1", runs, &[true])), "0", "{bought}");
+        assert_eq!(hours_of(&of(bought), &used("i-1", bought, &[true])), "1", "{bought}");
     }
     let mut zonal = whole.clone();
     zonal.zone = Some("us-east-1a".to_owned());
@@ -306,28 +258,14 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
         (OperatingSystem::Sles, Tenancy::Shared),
         (OperatingSystem::Linux, Tenancy::Dedicated),
     ] {
-        let other = ReservedInstances {
-            operating_system,
-            tenancy,
-            ..whole.clone()
-        };
-        let like = UsedInstance {
-            operating_system,
-            tenancy,
-            ..small.clone()
-        };
+        let other = ReservedInstances { operating_system, tenancy, ..whole.clone() };
+        let like = UsedInstance { operating_system, tenancy, ..small.clone() };
         assert_eq!(hours_of(&other, &like), "0", "{operating_system} {tenancy}");
-        let same = UsedInstance {
-            instance_type: "vt1.6xlarge".to_owned(),
-            ..like.clone()
-        };
+        let same = UsedInstance { instance_type: "vt1.6xlarge".to_owned(), ..like.clone() };
         assert_eq!(hours_of(&other, &same), "1", "{operating_system} {tenancy}");
         assert_eq!(hours_of(&whole, &like), "0", "another platform");
     }
-    let elsewhere = UsedInstance {
-        region: "eu-west-1".to_owned(),
-        ..small
-    };
+    let elsewhere = UsedInstance { region: "eu-west-1".to_owned(), ..small };
     assert_eq!(hours_of(&whole, &elsewhere), "0");
 }
 
@@ -340,28 +278,18 @@ fn a_commitment_counts_as_it_stands_at_the_instant() {
         ..reserved(id, "p4d.24xlarge", 1)
     };
     let machines = ["i-1", "i-2"].map(|id| used(id, "p4d.24xlarge", &[true; 4]));
-    let mine = vec![
-        of_term("a-queued", 5, 900),
-        of_term("b-ended", -9, 4),
-        of_term("c-young", 3, 900),
-    ];
+    let mine =
+        vec![of_term("a-queued", 5, 900), of_term("b-ended", -9, 4), of_term("c-young", 3, 900)];
     let coverage = covered(&machines, &owned(mine, Vec::new()), 4);
     assert_eq!(hours(&coverage), ["4", "0"]);
     let use_of: Vec<_> = coverage
         .commitments
         .iter()
         .map(|commitment| {
-            (
-                commitment.id.as_str(),
-                commitment.utilization,
-                commitment.unused_monthly.is_some(),
-            )
+            (commitment.id.as_str(), commitment.utilization, commitment.unused_monthly.is_some())
         })
         .collect();
-    let (young, queued) = (
-        ("c-young", Some(Decimal::ONE), true),
-        ("a-queued", None, false),
-    );
+    let (young, queued) = (("c-young", Some(Decimal::ONE), true), ("a-queued", None, false));
     assert_eq!(use_of, [young, queued]);
 }
 
@@ -380,10 +308,7 @@ fn days_to_expiry_are_whole_and_never_negative() {
     let days = |mine: &ReservedInstances| {
         let coverage = covered(&[], &owned(vec![mine.clone()], Vec::new()), 4);
         // Paid for in every hour of the window, though nothing runs at all.
-        (
-            coverage.commitments[0].days_to_expiry,
-            coverage.commitments[0].utilization,
-        )
+        (coverage.commitments[0].days_to_expiry, coverage.commitments[0].utilization)
     };
     assert_eq!(days(&mine), (41, Some(Decimal::ZERO)));
     mine.end = at(5);
@@ -406,14 +331,8 @@ fn plans_cover_what_saves_most_and_say_whose_rate_is_unknown() {
     assert_eq!(hours(&coverage), ["0.5", "1", "0", "0"]);
     assert_eq!(coverage.commitments[0].unrated, [ResourceId::named("i-3")]);
     assert_eq!(coverage.commitments[0].eligible_hours, Decimal::TWO);
-    assert_eq!(
-        coverage.commitments[0].name,
-        "USD 1.45/h for g5 in us-east-1"
-    );
-    assert_eq!(
-        option_of(&coverage.instances[1]),
-        PurchaseOption::SavingsPlan
-    );
+    assert_eq!(coverage.commitments[0].name, "USD 1.45/h for g5 in us-east-1");
+    assert_eq!(option_of(&coverage.instances[1]), PurchaseOption::SavingsPlan);
     assert_eq!(option_of(&coverage.instances[3]), PurchaseOption::OnDemand);
 }
 
@@ -426,14 +345,9 @@ fn what_a_compute_plan_pays_for_elsewhere_is_not_called_unused() {
         family: None,
         ..plan("c", "", "2")
     };
-    let models = SavingsPlan {
-        kind: SavingsPlanKind::Other,
-        ..plan("o", "g5", "9")
-    };
+    let models = SavingsPlan { kind: SavingsPlanKind::Other, ..plan("o", "g5", "9") };
     let mut machine = used("i-1", "g5.xlarge", &[true]);
-    machine
-        .plan_rates
-        .insert(PriceOption::ComputeSavingsPlan(term), Decimal::ONE);
+    machine.plan_rates.insert(PriceOption::ComputeSavingsPlan(term), Decimal::ONE);
     let coverage = covered(&[machine], &owned(Vec::new(), vec![compute, models]), 1);
     let [commitment] = coverage.commitments.as_slice() else {
         panic!("one plan covers instances: {:?}", coverage.commitments)
@@ -475,11 +389,8 @@ fn every_account_uses_its_own_before_those_of_others() {
         reservation.account = Some(account.to_owned());
     }
     let coverage = covered(&fleet, &mine, 2);
-    let by: Vec<&str> = coverage
-        .instances
-        .iter()
-        .map(|instance| instance.parts[0].commitment.as_str())
-        .collect();
+    let by: Vec<&str> =
+        coverage.instances.iter().map(|instance| instance.parts[0].commitment.as_str()).collect();
     assert_eq!(by, ["r-2", "r-1"]);
     // A plan: 4 an hour at a rate of 3 covers A's first and a third of B's.
     let with_rate = of_two_accounts().map(|mut instance| {
@@ -490,10 +401,8 @@ fn every_account_uses_its_own_before_those_of_others() {
     let mut mine = owned(Vec::new(), vec![plan("p-1", "p4d", "4")]);
     mine.set_owner("A");
     let coverage = covered(&with_rate, &mine, 2);
-    let shares: Vec<String> = hours(&coverage)
-        .iter()
-        .map(|hours| hours.chars().take(5).collect())
-        .collect();
+    let shares: Vec<String> =
+        hours(&coverage).iter().map(|hours| hours.chars().take(5).collect()).collect();
     assert_eq!(shares, ["0.666", "2"]);
 }
 

@@ -71,11 +71,7 @@ fn ruled_out(key: &WorkloadKey, kind: ActionKind) -> Option<Refusal> {
 
 /// Whether no lever for what is used too little saves, at this risk or another.
 fn nothing_less(part: &Part, facts: &Facts<'_>, proposals: &Proposals) -> bool {
-    let less = [
-        ActionKind::Schedule,
-        ActionKind::Rightsize,
-        ActionKind::Share,
-    ];
+    let less = [ActionKind::Schedule, ActionKind::Rightsize, ActionKind::Share];
     part.workload.key.running
         && part.idle.is_none()
         && part.verdict.is_low()

@@ -104,11 +104,7 @@ impl Stop {
         };
         let mut members = [self.members, right.members].concat();
         members.sort();
-        Self {
-            action,
-            members,
-            caveats,
-        }
+        Self { action, members, caveats }
     }
 }
 
@@ -248,10 +244,7 @@ impl Refused {
 
 impl From<Refusal> for Refused {
     fn from(reason: Refusal) -> Self {
-        Self {
-            candidate: None,
-            reason,
-        }
+        Self { candidate: None, reason }
     }
 }
 
@@ -279,10 +272,7 @@ impl Answer {
 impl From<Result<Proposal, Refusal>> for Answer {
     fn from(answer: Result<Proposal, Refusal>) -> Self {
         match answer {
-            Ok(proposal) => Self {
-                offered: Some(Arc::new(proposal)),
-                ..Self::default()
-            },
+            Ok(proposal) => Self { offered: Some(Arc::new(proposal)), ..Self::default() },
             Err(reason) => Self::from(reason),
         }
     }
@@ -290,10 +280,7 @@ impl From<Result<Proposal, Refusal>> for Answer {
 
 impl From<Refusal> for Answer {
     fn from(reason: Refusal) -> Self {
-        Self {
-            refused: vec![reason.into()],
-            ..Self::default()
-        }
+        Self { refused: vec![reason.into()], ..Self::default() }
     }
 }
 
@@ -456,9 +443,7 @@ impl Proposals {
         if part.amount().is_zero() {
             answer.refused.insert(0, Refusal::Committed.into());
         }
-        answer.offered = offered
-            .and_then(|offered| offered.saving(scaled))
-            .map(Arc::new);
+        answer.offered = offered.and_then(|offered| offered.saving(scaled)).map(Arc::new);
     }
 
     /// The measurement without which a lever stayed silent.

@@ -41,14 +41,8 @@ fn release(members: &Members<'_>, facts: &Facts<'_>) -> Result<Action, Refusal> 
         let unpriced = idle_storage.unpriced.join(", ");
         detail.push_str(&format!("; unpriced and not included: {unpriced}"));
     }
-    let action = Action::saving(
-        ActionKind::Release,
-        None,
-        detail,
-        saving.saved,
-        monthly,
-        Risk::Low,
-    );
+    let action =
+        Action::saving(ActionKind::Release, None, detail, saving.saved, monthly, Risk::Low);
     let action = action.ok_or(Refusal::OnlySnapshots)?;
     Ok(action
         .of_which_certain(saving.certain)

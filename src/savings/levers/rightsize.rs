@@ -73,19 +73,10 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
         && let Some(first) = refused.first().cloned()
         && refused.iter().all(|refusal| refusal.reason == first.reason)
     {
-        return Ok(Answer {
-            refused: vec![first],
-            types,
-            ..Answer::default()
-        });
+        return Ok(Answer { refused: vec![first], types, ..Answer::default() });
     }
     let refused = nearest(refused);
-    Ok(Answer {
-        offered,
-        more_refused: refused_count - refused.len(),
-        refused,
-        types,
-    })
+    Ok(Answer { offered, more_refused: refused_count - refused.len(), refused, types })
 }
 
 /// Of the types that do the work of what may be interrupted, the cheapest on the spot market.

@@ -63,10 +63,9 @@ fn markets(
             Ok(offer) => {
                 offers.insert(to.instance_type, offer);
             }
-            Err(reason) => refused.push(Refused {
-                candidate: Some(to),
-                reason: Refusal::Spot(reason),
-            }),
+            Err(reason) => {
+                refused.push(Refused { candidate: Some(to), reason: Refusal::Spot(reason) })
+            }
         }
     }
     Ok(Answer {
@@ -86,27 +85,18 @@ fn asked(stage: &Stage, earlier: &Proposals) -> Vec<SpotQuery> {
     let today = stage.members.first().map(|member| member.hourly);
     let shared = earlier.share().map(|sharing| &sharing.action).zip(today);
     let to = |(action, on_demand): (&Action, HourlyRate)| {
-        Some(SpotQuery {
-            to: action.target()?.clone(),
-            on_demand,
-        })
+        Some(SpotQuery { to: action.target()?.clone(), on_demand })
     };
     let moves = moved.chain(shared).filter_map(to);
     let stays = today.map(|on_demand| SpotQuery {
-        to: Target {
-            instance_type: stage.instance_type.clone(),
-            count: stage.count,
-        },
+        to: Target { instance_type: stage.instance_type.clone(), count: stage.count },
         on_demand,
     });
     moves.chain(stays).collect()
 }
 
 fn case_of(workload: &Workload, to: &Target, on_demand: HourlyRate, facts: &Facts<'_>) -> SpotCase {
-    let key = workload
-        .price_key
-        .with_type(&to.instance_type)
-        .with_option(PriceOption::Spot);
+    let key = workload.price_key.with_type(&to.instance_type).with_option(PriceOption::Spot);
     let kind = workload.declared_kind();
     let is_alone = workload.runs_on_one_gpu(facts.policy);
     SpotCase {

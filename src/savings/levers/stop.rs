@@ -51,10 +51,7 @@ impl Lever for StopIdle {
             Some(accepted_stop)
                 if accepted_stop.action.is_none() && facts.accepted < Risk::Medium =>
             {
-                let more = Facts {
-                    accepted: Risk::Medium,
-                    ..*facts
-                };
+                let more = Facts { accepted: Risk::Medium, ..*facts };
                 self::stop(members, &more)
             }
             other => other,
@@ -69,11 +66,7 @@ impl Lever for StopIdle {
             None if are_taken => vec![Refused::from(Refusal::TakenLately)],
             None => vec![Refused::from(Refusal::SavesNothing)],
         };
-        Answer {
-            offered: Some(Arc::new(Proposal::Stop(stop))),
-            refused,
-            ..Answer::default()
-        }
+        Answer { offered: Some(Arc::new(Proposal::Stop(stop))), refused, ..Answer::default() }
     }
 }
 
@@ -91,9 +84,9 @@ fn may_stop(members: &Members<'_>) -> Result<(), Refusal> {
         Some(state) if state.is_idle() => Ok(()),
         Some(UsageState::Stalled) => Err(Refusal::Resting(UsageState::Stalled)),
         Some(_) => Err(Refusal::SeenBriefly),
-        None if verdict.is_idle() => Err(Refusal::CpuWorks {
-            p95_percent: verdict.busy_cpu_percent.unwrap_or_default(),
-        }),
+        None if verdict.is_idle() => {
+            Err(Refusal::CpuWorks { p95_percent: verdict.busy_cpu_percent.unwrap_or_default() })
+        }
         None if verdict.confidence.is_none() => Err(Refusal::NoVerdict),
         None if verdict.state.is_none() && !is_well_used => Err(Refusal::IdlenessUnknown),
         None => Err(Refusal::InUse),
@@ -125,9 +118,8 @@ fn fate<'a>(
         return Fate::Taken;
     }
     let may_train = of.group.kind == WorkloadKind::Training;
-    let talks = usage
-        .network_mb_per_day()
-        .is_some_and(|megabytes| megabytes > IDLE_NETWORK_MB_PER_DAY);
+    let talks =
+        usage.network_mb_per_day().is_some_and(|megabytes| megabytes > IDLE_NETWORK_MB_PER_DAY);
     if may_train && talks && of.has_working_peers {
         return Fate::Coordinates;
     }
@@ -136,9 +128,9 @@ fn fate<'a>(
     }
     match &member.capacity_reservation {
         None => Fate::Ends(None),
-        Some(id) => bought
-            .lowerable(id)
-            .map_or(Fate::Held, |reservation| Fate::Ends(Some(reservation))),
+        Some(id) => {
+            bought.lowerable(id).map_or(Fate::Held, |reservation| Fate::Ends(Some(reservation)))
+        }
     }
 }
 
@@ -189,23 +181,13 @@ fn stop(of: &Members<'_>, facts: &Facts<'_>) -> Option<Stop> {
         ended.detail(of),
         money(ended.saved),
         cost.compute_monthly,
-        if ended.signs.is_empty() {
-            Risk::Low
-        } else {
-            Risk::Medium
-        },
+        if ended.signs.is_empty() { Risk::Low } else { Risk::Medium },
     );
     Some(Stop {
         action: action.map(|action| {
-            action
-                .of_which_certain(money(ended.certain))
-                .with_caveats(caveats.clone())
+            action.of_which_certain(money(ended.certain)).with_caveats(caveats.clone())
         }),
-        members: ended
-            .members
-            .iter()
-            .map(|member| member.id.clone())
-            .collect(),
+        members: ended.members.iter().map(|member| member.id.clone()).collect(),
         caveats,
     })
 }
@@ -302,9 +284,8 @@ impl Ended<'_> {
         }
         if !self.stay.is_empty() && !self.members.is_empty() {
             let zones = self.stay.iter();
-            let stay: Vec<String> = zones
-                .map(|(zone, count)| format!("{count} in {zone}"))
-                .collect();
+            let stay: Vec<String> =
+                zones.map(|(zone, count)| format!("{count} in {zone}")).collect();
             caveats.push(format!("remaining replicas: {}", stay.join(", ")));
         }
         if let Group::AutoScaling(name) = &of.group.key.group
@@ -350,10 +331,7 @@ fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
     let no_cpu = no_cpu.unmeasured("CPU", "check what runs there");
     let no_network = no_network.unmeasured("network traffic", "check what uses it");
     let no_power = no_power.unmeasured("power of a GPU", "compare it with its idle draw");
-    [no_cpu, no_network, no_power, cpu, network]
-        .into_iter()
-        .flatten()
-        .collect()
+    [no_cpu, no_network, no_power, cpu, network].into_iter().flatten().collect()
 }
 
 /// Members of which one sign holds, and its largest figure.
@@ -399,10 +377,8 @@ fn stay(of: &Members<'_>, facts: &Facts<'_>) -> BTreeMap<String, u32> {
     if of.group.kind != WorkloadKind::Serving || whole.len() < 2 {
         return BTreeMap::new();
     }
-    let mut stay: BTreeMap<String, u32> = whole
-        .into_iter()
-        .map(|(zone, count)| (zone.to_owned(), count))
-        .collect();
+    let mut stay: BTreeMap<String, u32> =
+        whole.into_iter().map(|(zone, count)| (zone.to_owned(), count)).collect();
     for member in ending(of, facts) {
         if let Some(count) = member.zone.as_ref().and_then(|zone| stay.get_mut(zone)) {
             *count -= 1;

@@ -49,8 +49,7 @@ pub struct Considered {
 impl Considered {
     /// How many times as long the work takes, at least 1.
     pub fn slowdown(&self) -> f64 {
-        self.projection
-            .map_or(1.0, |projection| projection.slowdown)
+        self.projection.map_or(1.0, |projection| projection.slowdown)
     }
 
     pub fn is_accepted(&self) -> bool {
@@ -60,11 +59,8 @@ impl Considered {
     /// Cost of the work and not of the month: what takes longer costs more, also
     /// around the clock.
     pub fn cost_of_work(&self) -> Option<Decimal> {
-        let today: Decimal = self
-            .moved
-            .iter()
-            .map(|instance| instance.monthly_at_todays_hours)
-            .sum();
+        let today: Decimal =
+            self.moved.iter().map(|instance| instance.monthly_at_todays_hours).sum();
         today.checked_mul(Decimal::from_f64(self.slowdown())?)
     }
 }
@@ -82,14 +78,7 @@ pub fn candidates(
     let Some(offer) = &today.shape.gpu else {
         return Vec::new();
     };
-    let asked = CandidateQuery {
-        today,
-        offer,
-        demand,
-        prices,
-        policy,
-        accepted,
-    };
+    let asked = CandidateQuery { today, offer, demand, prices, policy, accepted };
     let mut considered: Vec<Considered> = shapes()
         .filter(|shape| demand.gpus_unused || shape.accelerator != AcceleratorKind::Cpu)
         .filter_map(|shape| asked.consider(shape))
@@ -159,10 +148,7 @@ impl CandidateQuery<'_> {
                 return Some(candidate);
             }
             let rank = |considered: &Considered| considered.rejection.as_ref().map(Rejection::rank);
-            if nearest
-                .as_ref()
-                .is_none_or(|known| rank(&candidate) > rank(known))
-            {
+            if nearest.as_ref().is_none_or(|known| rank(&candidate) > rank(known)) {
                 nearest = Some(candidate);
             }
         }
@@ -180,10 +166,7 @@ impl CandidateQuery<'_> {
         let is_slow = self.may_serve() && latency > self.policy.max_latency_ratio;
         let less_network = self.demand.network_gbps.is_none()
             && link_gbps(&shape.instance_type) < link_gbps(&today.instance_type);
-        let same_gpu = shape
-            .gpu
-            .as_ref()
-            .is_some_and(|offer| is_same_gpu(self.offer, offer));
+        let same_gpu = shape.gpu.as_ref().is_some_and(|offer| is_same_gpu(self.offer, offer));
         let keeps_held = spread == Spread::Tenants
             || self.demand.gpus_held <= self.demand.gpus_active
             || shape.gpu.as_ref().is_some_and(|offer| {
@@ -254,12 +237,7 @@ impl CandidateQuery<'_> {
     /// Whether what runs on spot would move to a type of which nobody knows how often it is
     /// interrupted.
     fn is_unknown_market(&self, shape: &InstanceShape) -> bool {
-        let mut keys = self
-            .today
-            .cost
-            .instances
-            .iter()
-            .map(|instance| &instance.key);
+        let mut keys = self.today.cost.instances.iter().map(|instance| &instance.key);
         keys.any(|key| {
             let there = key.with_type(&shape.instance_type).in_zone(None);
             key.option == PriceOption::Spot && bundled_interruption_band(&there).is_none()
@@ -348,18 +326,13 @@ impl CandidateQuery<'_> {
     }
 
     fn may_serve(&self) -> bool {
-        matches!(
-            self.demand.kind,
-            WorkloadKind::Serving | WorkloadKind::Unknown
-        )
+        matches!(self.demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown)
     }
 
     /// Whether what links GPUs of one instance stays: they work as one, or may, which only the
     /// highest risk leaves open.
     fn keeps_link(&self) -> bool {
-        self.demand
-            .gpus_linked
-            .unwrap_or(self.accepted < Risk::High)
+        self.demand.gpus_linked.unwrap_or(self.accepted < Risk::High)
     }
 
     /// Whether GPUs that may work as one lose what links them.
@@ -392,10 +365,9 @@ impl CandidateQuery<'_> {
             return Ok(());
         };
         match there {
-            Some(usable_gbps) if usable_gbps < needed_gbps => Err(Rejection::Network {
-                needed_gbps,
-                usable_gbps,
-            }),
+            Some(usable_gbps) if usable_gbps < needed_gbps => {
+                Err(Rejection::Network { needed_gbps, usable_gbps })
+            }
             Some(_) => Ok(()),
             None => Err(Rejection::Unknown {
                 fact: "the network bandwidth",
@@ -443,10 +415,9 @@ impl CandidateQuery<'_> {
     fn ask_efa(&self, shape: &InstanceShape) -> Result<(), Rejection> {
         match (self.today.shape.efa, shape.efa) {
             (Some(true), Some(false)) => Err(Rejection::Efa),
-            (Some(true), None) => Err(Rejection::Unknown {
-                fact: "EFA",
-                of: shape.instance_type.clone(),
-            }),
+            (Some(true), None) => {
+                Err(Rejection::Unknown { fact: "EFA", of: shape.instance_type.clone() })
+            }
             _ => Ok(()),
         }
     }
@@ -464,15 +435,9 @@ impl CandidateQuery<'_> {
         if usable_mib as f64 >= needed_mib {
             Ok(())
         } else if self.demand.vram_is_reserved {
-            Err(Rejection::ReservedVram {
-                reserved_mib: self.demand.vram_peak_mib,
-                usable_mib,
-            })
+            Err(Rejection::ReservedVram { reserved_mib: self.demand.vram_peak_mib, usable_mib })
         } else {
-            Err(Rejection::Vram {
-                needed_mib,
-                usable_mib,
-            })
+            Err(Rejection::Vram { needed_mib, usable_mib })
         }
     }
 
@@ -500,9 +465,7 @@ impl CandidateQuery<'_> {
             Spread::Kept => needed,
             Spread::Tenants => {
                 let tenants = self.demand.tenants.unwrap_or_default();
-                tenants
-                    .div_ceil(count)
-                    .min(visible * u64::from(candidate.per_gpu))
+                tenants.div_ceil(count).min(visible * u64::from(candidate.per_gpu))
             }
             Spread::Replicas => {
                 let spread = self.demand.gpus_active_in_all.div_ceil(count);
@@ -589,10 +552,9 @@ impl CandidateQuery<'_> {
             Some(peak) => Ok(Projection::at(peak, ratio)),
             None if ratio.basis == RatioBasis::SameGpu => Ok(Projection::at(0.0, ratio)),
             None if self.demand.never_worked => Err(Rejection::NeverWorked),
-            None => Err(Rejection::Unknown {
-                fact: "the utilization",
-                of: "an active GPU".to_owned(),
-            }),
+            None => {
+                Err(Rejection::Unknown { fact: "the utilization", of: "an active GPU".to_owned() })
+            }
         }
     }
 }

@@ -22,10 +22,7 @@ fn the_card_of_today_holds_what_it_holds() {
 
 #[test]
 fn memory_that_an_engine_took_says_nothing_about_the_need() {
-    let engine = Demand {
-        vram_is_reserved: true,
-        ..group(demand(1, 15.0, 20_700.0), 6)
-    };
+    let engine = Demand { vram_is_reserved: true, ..group(demand(1, 15.0, 20_700.0), 6) };
     // 6 × 15 / 80 = 1.125: two of the same card, and no less memory.
     let candidates = considered("g5.xlarge", &engine, Risk::Medium);
     let same = find(&candidates, "g5.xlarge");
@@ -34,17 +31,11 @@ fn memory_that_an_engine_took_says_nothing_about_the_need() {
     assert_eq!(reason(&candidates, "g6f.xlarge"), "reserved-vram");
     // A peak that is not flat needs headroom where fewer share the load:
     // 20 700 × 1.2 = 24 840 of 23 028 MiB.
-    let varying = Demand {
-        vram_is_reserved: false,
-        ..engine.clone()
-    };
+    let varying = Demand { vram_is_reserved: false, ..engine.clone() };
     let candidates = considered("g5.xlarge", &varying, Risk::Medium);
     assert_eq!(reason(&candidates, "g5.xlarge"), "vram");
     // Stated at 8 GiB, it needs 9 830 MiB.
-    let stated = Demand {
-        vram_peak_mib: 8_192.0,
-        ..varying
-    };
+    let stated = Demand { vram_peak_mib: 8_192.0, ..varying };
     let candidates = considered("g5.xlarge", &stated, Risk::Medium);
     assert_eq!(reason(&candidates, "g5.xlarge"), "accepted");
     assert_eq!(reason(&candidates, "g6f.xlarge"), "vram");
@@ -76,40 +67,21 @@ fn slower_work_is_said_and_never_above_100_percent() {
     assert_eq!(there.utilization, 100.0);
     close(there.slowdown, 1.2495);
     let caveats = rightsizing.action.caveats().join("\n");
-    assert!(
-        caveats.contains("an epoch may take up to 1.50 times as long"),
-        "{caveats}"
-    );
-    let words = format!(
-        "{} {}",
-        rightsizing.action.detail(),
-        rightsizing.steps.join(" ")
-    );
-    assert!(
-        words.contains("1.25 times") && !words.contains("124.9"),
-        "{words}"
-    );
+    assert!(caveats.contains("an epoch may take up to 1.50 times as long"), "{caveats}");
+    let words = format!("{} {}", rightsizing.action.detail(), rightsizing.steps.join(" "));
+    assert!(words.contains("1.25 times") && !words.contains("124.9"), "{words}");
     // A faster card takes no longer: an L40S does 83.3 × 125 / 362.
-    let compute = Demand {
-        bound: Bound::Compute,
-        ..training
-    };
+    let compute = Demand { bound: Bound::Compute, ..training };
     let candidates = considered("p3.8xlarge", &compute, Risk::Medium);
     close(
-        find(&candidates, "g6e.xlarge")
-            .projection
-            .expect("projected")
-            .utilization,
+        find(&candidates, "g6e.xlarge").projection.expect("projected").utilization,
         83.3 * 125.0 / 362.0,
     );
 }
 
 #[test]
 fn what_may_work_as_one_loses_its_link_at_high_risk_only() {
-    let unknown = Demand {
-        gpus_linked: None,
-        ..demand(2, 30.0, 18_432.0)
-    };
+    let unknown = Demand { gpus_linked: None, ..demand(2, 30.0, 18_432.0) };
     let medium = considered("p4d.24xlarge", &unknown, Risk::Medium);
     assert_eq!(reason(&medium, "g7e.12xlarge"), "nvlink");
     // 8.286 × 730 = 6 048.78 instead of 21.957642 × 730 = 16 029.08.
@@ -120,10 +92,7 @@ fn what_may_work_as_one_loses_its_link_at_high_risk_only() {
     let mut caveats = rightsizing.action.caveats().iter();
     assert!(caveats.any(|caveat| caveat.starts_with("NVLink is lost, and whether")));
     // What trains on both keeps it at every risk.
-    let training = Demand {
-        gpus_linked: Some(true),
-        ..unknown
-    };
+    let training = Demand { gpus_linked: Some(true), ..unknown };
     let high = considered("p4d.24xlarge", &training, Risk::High);
     assert_eq!(reason(&high, "g7e.12xlarge"), "nvlink");
 }
@@ -136,22 +105,11 @@ fn the_runners_up_are_of_other_families() {
     assert_eq!(moves.len(), 3);
     let family = |chosen: &&Rightsizing| {
         let target = chosen.action.target().expect("a type");
-        target
-            .instance_type
-            .split_once('.')
-            .expect("a family")
-            .0
-            .to_owned()
+        target.instance_type.split_once('.').expect("a family").0.to_owned()
     };
     let families: std::collections::BTreeSet<String> = moves.iter().map(family).collect();
     assert_eq!(families.len(), 3, "{families:?}");
-    let saved = moves
-        .iter()
-        .map(|chosen| chosen.action.monthly_savings().amount());
+    let saved = moves.iter().map(|chosen| chosen.action.monthly_savings().amount());
     assert!(saved.rev().is_sorted());
-    assert!(
-        moves
-            .iter()
-            .all(|chosen| !chosen.moved.is_empty() && !chosen.quotes.is_empty())
-    );
+    assert!(moves.iter().all(|chosen| !chosen.moved.is_empty() && !chosen.quotes.is_empty()));
 }

@@ -37,9 +37,9 @@ impl CandidateQuery<'_> {
     /// least.
     pub(super) fn layouts(&self, shape: &InstanceShape, ratio: Option<&Ratio>) -> Vec<Layout> {
         let per_gpu = match &shape.gpu {
-            Some(other) if self.may_share_on_each(other) => self
-                .gpus_needed()
-                .div_ceil(other.share.visible_devices().max(1)),
+            Some(other) if self.may_share_on_each(other) => {
+                self.gpus_needed().div_ceil(other.share.visible_devices().max(1))
+            }
             _ => 1,
         };
         let mut layouts = vec![(self.demand.instances, Spread::Kept, per_gpu)];

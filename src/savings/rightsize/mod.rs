@@ -118,16 +118,9 @@ pub fn best(
     for candidate in &mut suitable {
         (candidate.moved, candidate.quotes) = (Vec::new(), Vec::new());
     }
-    let mut moves = tried
-        .into_iter()
-        .map(|candidate| moved(today, demand, candidate, accepted));
+    let mut moves = tried.into_iter().map(|candidate| moved(today, demand, candidate, accepted));
     let first = moves.next()??;
-    Some(Rightsizing {
-        runner_ups: moves.flatten().collect(),
-        suitable_in_all,
-        suitable,
-        ..first
-    })
+    Some(Rightsizing { runner_ups: moves.flatten().collect(), suitable_in_all, suitable, ..first })
 }
 
 fn moved(
@@ -199,20 +192,16 @@ fn detail(
             offer.model
         ));
     }
-    if let (Some(projection), Some(other)) = (
-        candidate.projection.filter(|_| candidate.is_another_card()),
-        &candidate.shape.gpu,
-    ) {
+    if let (Some(projection), Some(other)) =
+        (candidate.projection.filter(|_| candidate.is_another_card()), &candidate.shape.gpu)
+    {
         text.push_str(&if projection.slowdown > 1.0 {
             format!(
                 "; on each {}, the work takes {:.2} times as long",
                 other.model, projection.slowdown
             )
         } else {
-            format!(
-                "; {:.1}% of each {} projected",
-                projection.utilization, other.model
-            )
+            format!("; {:.1}% of each {} projected", projection.utilization, other.model)
         });
     }
     text

@@ -137,16 +137,9 @@ impl InstanceDemand {
         workload: &Workload,
         policy: &Policy,
     ) -> Result<Self, MissingData> {
-        let mut demand = Self {
-            active: 0,
-            held: 0,
-            peak_sum: 0.0,
-            peak_largest: 0.0,
-        };
+        let mut demand = Self { active: 0, held: 0, peak_sum: 0.0, peak_largest: 0.0 };
         for gpu in &usage.gpus {
-            let figures = gpu
-                .utilization
-                .filter(|_| workload.suffices(gpu.samples, policy));
+            let figures = gpu.utilization.filter(|_| workload.suffices(gpu.samples, policy));
             let figures = figures.ok_or(MissingData::PerGpu)?;
             let in_use = !workload.never_uses(gpu, policy);
             demand.active += u16::from(in_use);
@@ -170,10 +163,8 @@ impl InstanceDemand {
 /// percentile; where somebody may wait for an answer, and where an hour of work in
 /// twenty is not in that, its peaks count.
 pub(in crate::savings) fn peak(gpu: &GpuUsage, figures: Distribution, kind: WorkloadKind) -> f64 {
-    let may_wait = matches!(
-        kind,
-        WorkloadKind::Training | WorkloadKind::Batch | WorkloadKind::Evaluation
-    );
+    let may_wait =
+        matches!(kind, WorkloadKind::Training | WorkloadKind::Batch | WorkloadKind::Evaluation);
     if may_wait && figures.p95 >= ACTIVE_PERCENT {
         figures.p95
     } else {
@@ -243,10 +234,7 @@ impl Demand {
             },
             gpus_active,
             gpus_held: largest(|instance| instance.held).unwrap_or(0),
-            gpus_active_in_all: instances
-                .iter()
-                .map(|instance| u64::from(instance.active))
-                .sum(),
+            gpus_active_in_all: instances.iter().map(|instance| u64::from(instance.active)).sum(),
             tenants: tenants(workload, policy),
             gpu_peak_largest: instances
                 .iter()
@@ -284,11 +272,8 @@ impl Demand {
     /// GPUs that an instance elsewhere must have: where nothing may go wrong,
     /// one that only holds memory counts too.
     pub(super) fn gpus_needed(&self, counts_held: bool) -> u16 {
-        let gpus = if counts_held {
-            self.gpus_held.max(self.gpus_active)
-        } else {
-            self.gpus_active
-        };
+        let gpus =
+            if counts_held { self.gpus_held.max(self.gpus_active) } else { self.gpus_active };
         gpus.max(1)
     }
 }
@@ -317,9 +302,7 @@ fn tenants(workload: &Workload, policy: &Policy) -> Option<u64> {
     let needed =
         |gpu: &&GpuUsage| !workload.never_uses(gpu, policy) || gpu.is_allocated() != Some(false);
     let mut needed = workload.gpus().filter(needed);
-    needed.try_fold(0, |sum, gpu| {
-        (gpu.is_active() == Some(true)).then_some(sum + 1)
-    })
+    needed.try_fold(0, |sum, gpu| (gpu.is_active() == Some(true)).then_some(sum + 1))
 }
 
 /// Whether GPUs in use of one instance work as one: one alone does not, unless a tag says that
@@ -394,7 +377,5 @@ fn holds_several_models(workload: &Workload) -> bool {
 /// Whether a type without a GPU would do: no GPU ever worked, and none holds memory.
 fn never_uses_a_gpu(workload: &Workload, policy: &Policy) -> bool {
     workload.rests_on_runs().is_none()
-        && workload
-            .gpus()
-            .all(|gpu| gpu.is_never_used(policy) && gpu.is_allocated() == Some(false))
+        && workload.gpus().all(|gpu| gpu.is_never_used(policy) && gpu.is_allocated() == Some(false))
 }

@@ -88,9 +88,7 @@ impl Move {
                 Decimal::ONE
             } else {
                 let machines = (quotes.len() as u32, count);
-                let hours = today
-                    .activity
-                    .and_then(|hours| spread.hours(hours, machines));
+                let hours = today.activity.and_then(|hours| spread.hours(hours, machines));
                 hours.map_or(Decimal::from(count) / instances, |hours| hours.share)
             },
             currency,

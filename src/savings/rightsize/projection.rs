@@ -55,10 +55,7 @@ impl Projection {
 
     /// The same within what a GPU can be busy.
     pub(super) fn shown(self) -> Self {
-        Self {
-            utilization: self.utilization.min(100.0),
-            ..self
-        }
+        Self { utilization: self.utilization.min(100.0), ..self }
     }
 
     /// Whether a workload may be so busy; where `is_shared`, by several of today's GPUs on each,
@@ -110,10 +107,9 @@ pub(super) fn is_same_gpu(today: &GpuOffer, other: &GpuOffer) -> bool {
 pub fn performance(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection> {
     let spec = whole_device_spec(offer);
     let (figure, fact) = match basis {
-        RatioBasis::Bandwidth => (
-            spec.and_then(|spec| spec.memory_bandwidth_gbps),
-            "memory bandwidth",
-        ),
+        RatioBasis::Bandwidth => {
+            (spec.and_then(|spec| spec.memory_bandwidth_gbps), "memory bandwidth")
+        }
         _ => (
             spec.and_then(|spec| spec.fp16_dense_tflops.or(spec.bf16_dense_tflops)),
             "dense FP16 throughput",
@@ -136,16 +132,10 @@ pub fn performance(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection
 /// When the catalog does not know the figure of one of them.
 pub fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<Ratio, Rejection> {
     if is_same_gpu(today, other) {
-        return Ok(Ratio {
-            value: 1.0,
-            basis: RatioBasis::SameGpu,
-        });
+        return Ok(Ratio { value: 1.0, basis: RatioBasis::SameGpu });
     }
     let by = |basis: RatioBasis| {
-        Ok(Ratio {
-            value: performance(today, basis)? / performance(other, basis)?,
-            basis,
-        })
+        Ok(Ratio { value: performance(today, basis)? / performance(other, basis)?, basis })
     };
     match bound {
         Bound::Bandwidth => by(RatioBasis::Bandwidth),
@@ -153,11 +143,7 @@ pub fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<Ratio, 
         Bound::Unknown => {
             let bandwidth = by(RatioBasis::Bandwidth)?;
             let compute = by(RatioBasis::Compute)?;
-            Ok(if compute.value > bandwidth.value {
-                compute
-            } else {
-                bandwidth
-            })
+            Ok(if compute.value > bandwidth.value { compute } else { bandwidth })
         }
     }
 }

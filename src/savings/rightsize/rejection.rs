@@ -98,10 +98,7 @@ pub enum Rejection {
 
 impl Rejection {
     pub(super) fn unknown(fact: &'static str, of: &GpuModel) -> Self {
-        Self::Unknown {
-            fact,
-            of: of.to_string(),
-        }
+        Self::Unknown { fact, of: of.to_string() }
     }
 
     /// The name used in files, and to count by.
@@ -164,19 +161,13 @@ impl fmt::Display for Rejection {
                 let needed = counted(needed, "GPU", "GPUs");
                 write!(f, "fewer than the {needed} in use")
             }
-            Self::Vram {
-                needed_mib,
-                usable_mib,
-            } => write!(
+            Self::Vram { needed_mib, usable_mib } => write!(
                 f,
                 "VRAM: {} needed, {} usable",
                 counted(format!("{needed_mib:.0}"), "MiB", "MiB"),
                 counted(usable_mib, "MiB", "MiB")
             ),
-            Self::ReservedVram {
-                reserved_mib,
-                usable_mib,
-            } => write!(
+            Self::ReservedVram { reserved_mib, usable_mib } => write!(
                 f,
                 "VRAM: {} reserved, need unknown, {} usable",
                 counted(format!("{reserved_mib:.0}"), "MiB", "MiB"),
@@ -187,20 +178,15 @@ impl fmt::Display for Rejection {
             Self::DoublePrecision => {
                 f.write_str("no full-rate double precision, which its tag requires")
             }
-            Self::Network {
-                needed_gbps,
-                usable_gbps,
-            } => write!(
-                f,
-                "network: {needed_gbps:.1} Gbit/s needed, {usable_gbps} Gbit/s available"
-            ),
+            Self::Network { needed_gbps, usable_gbps } => {
+                write!(f, "network: {needed_gbps:.1} Gbit/s needed, {usable_gbps} Gbit/s available")
+            }
             Self::NeverWorked => f.write_str("no GPU was active, so the required speed is unknown"),
             Self::Vcpu { needed } => write!(f, "{needed:.1} vCPUs needed"),
             Self::CpuBaseline { needed, baseline } => match needed {
-                Some(needed) => write!(
-                    f,
-                    "{needed:.1} vCPUs needed, and its baseline is {baseline:.1}"
-                ),
+                Some(needed) => {
+                    write!(f, "{needed:.1} vCPUs needed, and its baseline is {baseline:.1}")
+                }
                 None => f.write_str("burstable, and CPU was not measured"),
             },
             Self::Memory { needed_mib } => {

@@ -58,9 +58,7 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
             None => format!("{lost}, and whether the GPUs work as one is unknown"),
         });
     }
-    let ratio = to
-        .projection
-        .map_or(1.0, |projection| projection.ratio.value);
+    let ratio = to.projection.map_or(1.0, |projection| projection.ratio.value);
     if ratio > 1.0 {
         let work = unit_of_work(demand.kind);
         caveats.push(format!("{work} may take up to {ratio:.2} times as long"));
@@ -93,11 +91,9 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
     if old.efa == Some(true) && new.efa != Some(true) {
         caveats.push("EFA is lost".to_owned());
     }
-    if let (None, Some(before), Some(after)) = (
-        demand.network_gbps,
-        link_gbps(&old.instance_type),
-        link_gbps(&new.instance_type),
-    ) && after < before
+    if let (None, Some(before), Some(after)) =
+        (demand.network_gbps, link_gbps(&old.instance_type), link_gbps(&new.instance_type))
+        && after < before
     {
         caveats.push(format!(
             "network usage is not measured: {after} Gbit/s instead of {before} Gbit/s"
@@ -156,11 +152,7 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         .unwrap_or_default();
     let is_launched = shape.instance_type != today.shape.instance_type;
     let launch = [
-        format!(
-            "check the vCPU quota for {} in {}",
-            shape.family(),
-            today.region
-        ),
+        format!("check the vCPU quota for {} in {}", shape.family(), today.region),
         format!(
             "check that your zone{zones} offers {} and that your image's driver supports it",
             shape.instance_type
@@ -183,9 +175,7 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         } else {
             format!("{:.1}% of each GPU", projection.utilization)
         };
-        steps.push(format!(
-            "measure one instance first: {projected} is projected from {basis}"
-        ));
+        steps.push(format!("measure one instance first: {projected} is projected from {basis}"));
     }
     steps.extend(averaged(demand, to).map(averaged_away));
     if demand.vram_is_reserved {
@@ -203,10 +193,7 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         ));
     }
     if demand.cpu_p95.is_none() && shape.vcpu < today.shape.vcpu {
-        steps.push(format!(
-            "verify CPU: {} vCPUs instead of {}",
-            shape.vcpu, today.shape.vcpu
-        ));
+        steps.push(format!("verify CPU: {} vCPUs instead of {}", shape.vcpu, today.shape.vcpu));
     }
     if shape.memory_mib < today.shape.memory_mib && demand.memory_p95_mib.is_none() {
         steps.push(format!(
@@ -225,9 +212,7 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         ));
     }
     if let Some(runs) = &demand.runs {
-        steps.push(format!(
-            "profile another typical run first: this is based on {runs}"
-        ));
+        steps.push(format!("profile another typical run first: this is based on {runs}"));
     }
     if to.moves_work(demand) {
         let start = if is_launched { "start" } else { "keep" };
@@ -272,11 +257,7 @@ pub(super) fn advice(today: &Today<'_>, demand: &Demand, to: &Considered) -> Str
     if !is_same_gpu(offer, other) {
         let what = match other.share {
             crate::domain::GpuShare::Fraction(part) => {
-                format!(
-                    "{} of {}",
-                    part.normalize(),
-                    with_article(other.model.name())
-                )
+                format!("{} of {}", part.normalize(), with_article(other.model.name()))
             }
             crate::domain::GpuShare::Whole(_) => format!("{} GPUs", other.model),
         };

@@ -97,10 +97,7 @@ fn find<'a>(candidates: &'a [Considered], name: &str) -> &'a Considered {
 
 fn reason(candidates: &[Considered], name: &str) -> &'static str {
     let candidate = find(candidates, name);
-    candidate
-        .rejection
-        .as_ref()
-        .map_or("accepted", Rejection::name)
+    candidate.rejection.as_ref().map_or("accepted", Rejection::name)
 }
 
 fn close(actual: f64, expected: f64) {
@@ -111,23 +108,12 @@ fn close(actual: f64, expected: f64) {
 fn the_figure_that_binds_decides_what_another_gpu_is_worth() {
     // One V100 (900 GB/s, 125 TFLOPS) at 60% on an L40S (864 GB/s, 362 TFLOPS).
     let projection_at = |bound| {
-        let demand = Demand {
-            bound,
-            ..demand(1, 60.0, 3_000.0)
-        };
+        let demand = Demand { bound, ..demand(1, 60.0, 3_000.0) };
         let candidates = considered("p3.8xlarge", &demand, Risk::Medium);
-        find(&candidates, "g6e.xlarge")
-            .projection
-            .expect("projected")
+        find(&candidates, "g6e.xlarge").projection.expect("projected")
     };
-    close(
-        projection_at(Bound::Bandwidth).utilization,
-        60.0 * 900.0 / 864.0,
-    );
-    close(
-        projection_at(Bound::Compute).utilization,
-        60.0 * 125.0 / 362.0,
-    );
+    close(projection_at(Bound::Bandwidth).utilization, 60.0 * 900.0 / 864.0);
+    close(projection_at(Bound::Compute).utilization, 60.0 * 125.0 / 362.0);
     // The worse of both.
     let unknown = projection_at(Bound::Unknown);
     close(unknown.utilization, 62.5);
@@ -135,9 +121,7 @@ fn the_figure_that_binds_decides_what_another_gpu_is_worth() {
     // An A10G has 600 GB/s and 70 TFLOPS: 900 / 600 = 1.5, 125 / 70 = 1.786.
     let demand = demand(1, 40.0, 3_000.0);
     let candidates = considered("p3.8xlarge", &demand, Risk::Medium);
-    let a10g = find(&candidates, "g5.xlarge")
-        .projection
-        .expect("projected");
+    let a10g = find(&candidates, "g5.xlarge").projection.expect("projected");
     assert_eq!(a10g.ratio.basis, RatioBasis::Compute);
     close(a10g.utilization, 40.0 * 125.0 / 70.0);
 }
@@ -145,11 +129,7 @@ fn the_figure_that_binds_decides_what_another_gpu_is_worth() {
 #[test]
 fn a_service_keeps_room_and_a_job_may_take_a_quarter_longer() {
     let of = |kind, p95| {
-        let demand = Demand {
-            kind,
-            bound: Bound::Bandwidth,
-            ..demand(1, p95, 3_000.0)
-        };
+        let demand = Demand { kind, bound: Bound::Bandwidth, ..demand(1, p95, 3_000.0) };
         considered("p3.8xlarge", &demand, Risk::Medium)
     };
     // On an L40S: 76.8 × 900 / 864 = 80, 76.9 a little more.
@@ -166,10 +146,7 @@ fn a_service_keeps_room_and_a_job_may_take_a_quarter_longer() {
     ] {
         let candidates = of(kind, 83.3);
         assert_eq!(reason(&candidates, "g5.xlarge"), "accepted");
-        let slowdown = find(&candidates, "g5.xlarge")
-            .projection
-            .expect("projected")
-            .slowdown;
+        let slowdown = find(&candidates, "g5.xlarge").projection.expect("projected").slowdown;
         close(slowdown, 1.2495);
         assert_eq!(reason(&of(kind, 83.4), "g5.xlarge"), "slowdown");
     }
@@ -186,10 +163,7 @@ fn slow_work_is_ranked_by_what_it_costs_and_not_by_the_month() {
     };
     let candidates = considered("p3.8xlarge", &demand, Risk::Medium);
     let work = find(&candidates, "g5.xlarge").cost_of_work();
-    assert_eq!(
-        work.map(|work| work.round_dp(2)),
-        Some(Decimal::new(91_761, 2))
-    );
+    assert_eq!(work.map(|work| work.round_dp(2)), Some(Decimal::new(91_761, 2)));
     let ranked: Vec<Decimal> = candidates
         .iter()
         .filter(|candidate| candidate.is_accepted())
@@ -204,20 +178,14 @@ fn memory_is_what_the_driver_reports() {
     // not, though 15 600 are less than 16 384.
     let of = |peak| {
         let demand = demand(1, 10.0, peak);
-        reason(
-            &considered("p3.8xlarge", &demand, Risk::Medium),
-            "g4dn.2xlarge",
-        )
+        reason(&considered("p3.8xlarge", &demand, Risk::Medium), "g4dn.2xlarge")
     };
     assert_eq!(of(12_800.0), "memory", "host memory is asked after VRAM");
     assert_eq!(of(13_000.0), "vram");
     // Half an L4 has a partition of 11 444 MiB.
     let half = |peak| {
         let demand = demand(1, 10.0, peak);
-        reason(
-            &considered("g6.4xlarge", &demand, Risk::Medium),
-            "g6f.4xlarge",
-        )
+        reason(&considered("g6.4xlarge", &demand, Risk::Medium), "g6f.4xlarge")
     };
     assert_eq!(half(9_536.0), "accepted");
     assert_eq!(half(9_537.0), "vram");
@@ -262,18 +230,12 @@ fn gpus_that_talk_keep_nvlink_and_efa() {
     let candidates = considered("p4d.24xlarge", &talking, Risk::Medium);
     assert_eq!(reason(&candidates, "g6e.12xlarge"), "nvlink");
     assert!(candidates.iter().all(|candidate| !candidate.is_accepted()));
-    let independent = Demand {
-        gpus_linked: Some(false),
-        ..talking.clone()
-    };
+    let independent = Demand { gpus_linked: Some(false), ..talking.clone() };
     let candidates = considered("p4d.24xlarge", &independent, Risk::Medium);
     // Two machines with an L40S each, or one with two RTX PRO 6000, by bandwidth
     // 30 × 1 555 / 864 and 30 × 1 555 / 1 597.
     assert_eq!(candidates[0].shape.instance_type, "g6e.2xlarge");
-    assert_eq!(
-        (candidates[0].count, candidates[0].spread),
-        (2, Spread::Tenants)
-    );
+    assert_eq!((candidates[0].count, candidates[0].spread), (2, Spread::Tenants));
     for (name, bandwidth) in [("g6e.2xlarge", 864.0), ("g7e.12xlarge", 1_597.0)] {
         let projection = find(&candidates, name).projection.expect("projected");
         close(projection.utilization, 30.0 * 1_555.0 / bandwidth);
@@ -295,51 +257,30 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
     assert_eq!((same.count, same.risk), (4, Risk::Medium));
     close(same.projection.expect("projected").utilization, 75.0);
     // 4 × 1.861 × 730.
-    assert_eq!(
-        same.monthly.map(|sum| sum.amount()),
-        Some(Decimal::new(543_412, 2))
-    );
+    assert_eq!(same.monthly.map(|sum| sum.amount()), Some(Decimal::new(543_412, 2)));
     // Exactly 80% is enough: 8 × 30 / 80 = 3.
     let eight = group(demand(1, 30.0, 20_000.0), 8);
     let candidates = considered("g6e.xlarge", &eight, Risk::Medium);
     assert_eq!(find(&candidates, "g6e.xlarge").count, 3);
     // The CPU holds it back: 10 × 50% × 1.2 are six machines' worth.
-    let busy = Demand {
-        cpu_p95: Some(50.0),
-        cpu_p95_sum: Some(500.0),
-        ..ten.clone()
-    };
+    let busy = Demand { cpu_p95: Some(50.0), cpu_p95_sum: Some(500.0), ..ten.clone() };
     let candidates = considered("g6e.xlarge", &busy, Risk::Medium);
     assert_eq!(find(&candidates, "g6e.xlarge").count, 6);
     // Two zones in use keep two replicas, and low risk keeps all of them.
-    let two = Demand {
-        least_instances: 2,
-        ..group(demand(1, 5.0, 20_000.0), 10)
-    };
+    let two = Demand { least_instances: 2, ..group(demand(1, 5.0, 20_000.0), 10) };
     let candidates = considered("g6e.xlarge", &two, Risk::Medium);
     assert_eq!(find(&candidates, "g6e.xlarge").count, 2);
     let candidates = considered("g6e.xlarge", &two, Risk::Low);
     assert!(candidates.iter().all(|candidate| candidate.count == 10));
     // What is no group does not shrink, and today's type alone is no move.
-    let lone = Demand {
-        least_instances: 10,
-        ..ten
-    };
+    let lone = Demand { least_instances: 10, ..ten };
     let candidates = considered("g6e.xlarge", &lone, Risk::Medium);
-    assert!(
-        candidates
-            .iter()
-            .all(|candidate| candidate.shape.instance_type != "g6e.xlarge")
-    );
+    assert!(candidates.iter().all(|candidate| candidate.shape.instance_type != "g6e.xlarge"));
 }
 
 #[test]
 fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
-    let holding = Demand {
-        gpus_held: 4,
-        tenants: None,
-        ..demand(1, 30.0, 8_000.0)
-    };
+    let holding = Demand { gpus_held: 4, tenants: None, ..demand(1, 30.0, 8_000.0) };
     let low = considered("g5.48xlarge", &holding, Risk::Low);
     assert_eq!(reason(&low, "g5.16xlarge"), "gpus");
     let medium = considered("g5.48xlarge", &holding, Risk::Medium);
@@ -355,10 +296,7 @@ fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
         activity: None,
     };
     let steps = steps(&today, &holding, candidate).join("\n");
-    assert!(
-        steps.contains("hold") && steps.contains("(3 per instance)"),
-        "{steps}"
-    );
+    assert!(steps.contains("hold") && steps.contains("(3 per instance)"), "{steps}");
     for check in ["quota", "zone", "driver", "host memory", "instance store"] {
         assert!(steps.contains(check), "{check}: {steps}");
     }
@@ -422,10 +360,7 @@ fn a_burstable_type_holds_what_stays_below_its_baseline() {
 
 #[test]
 fn the_video_encoder_of_another_card_is_not_known() {
-    let media = Demand {
-        encodes: true,
-        ..demand(1, 30.0, 4_000.0)
-    };
+    let media = Demand { encodes: true, ..demand(1, 30.0, 4_000.0) };
     let candidates = considered("g5.16xlarge", &media, Risk::Medium);
     assert_eq!(reason(&candidates, "g6.8xlarge"), "unknown-fact");
     assert_eq!(reason(&candidates, "g5.8xlarge"), "accepted");
@@ -433,11 +368,7 @@ fn the_video_encoder_of_another_card_is_not_known() {
 
 #[test]
 fn what_was_not_seen_working_moves_within_its_model_only() {
-    let unseen = Demand {
-        gpu_peak: None,
-        gpu_sum: None,
-        ..demand(1, 0.0, 4_000.0)
-    };
+    let unseen = Demand { gpu_peak: None, gpu_sum: None, ..demand(1, 0.0, 4_000.0) };
     let candidates = considered("g5.16xlarge", &unseen, Risk::Medium);
     assert_eq!(reason(&candidates, "g6.8xlarge"), "unknown-fact");
     assert!(candidates[0].shape.instance_type.starts_with("g5."));

@@ -24,10 +24,7 @@ impl Access {
     ) -> Result<Self, SourceError> {
         let config = configured(profile, endpoint_url).await;
         provided(&config, profile).await?;
-        Ok(Self {
-            config,
-            profile: profile.map(str::to_owned),
-        })
+        Ok(Self { config, profile: profile.map(str::to_owned) })
     }
 
     /// The region that the configuration names.

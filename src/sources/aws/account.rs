@@ -68,33 +68,20 @@ pub(super) async fn connected(
             })],
             jobs: None,
             prices: Some(Box::new(Ec2Prices(clients.clone()))),
-            commitments: Some(Box::new(Ec2Commitments {
-                clients,
-                account: id.clone(),
-            })),
+            commitments: Some(Box::new(Ec2Commitments { clients, account: id.clone() })),
         }
     });
-    let managed = names
-        .iter()
-        .filter(|_| options.reads(AwsService::SageMaker));
+    let managed = names.iter().filter(|_| options.reads(AwsService::SageMaker));
     let managed = managed.map(|name| {
         let clients = session.in_region(name);
         sagemaker::connection(clients, &id, options.as_of)
     });
     let connections: Vec<Connection> = of_ec2.chain(managed).collect();
     let has_plans = names.iter().any(|name| has_savings_plans(name));
-    let plans = has_plans.then(|| {
-        Box::new(SavingsPlans {
-            session: session.clone(),
-            account: id.clone(),
-        }) as _
-    });
+    let plans = has_plans
+        .then(|| Box::new(SavingsPlans { session: session.clone(), account: id.clone() }) as _);
     let is_asked = options.asks_opinions && has_hub(session.home_region());
-    let opinions = is_asked.then(|| {
-        Box::new(Hub {
-            session: session.clone(),
-        }) as _
-    });
+    let opinions = is_asked.then(|| Box::new(Hub { session: session.clone() }) as _);
     let account = Account {
         connections,
         id,
@@ -103,10 +90,7 @@ pub(super) async fn connected(
         opinions,
         meter: Box::new(move || session.usage()),
     };
-    Ok(Gathered {
-        value: account,
-        gaps,
-    })
+    Ok(Gathered { value: account, gaps })
 }
 
 /// The regions that are asked for, each once, else those that the account has enabled;
@@ -148,17 +132,10 @@ impl Ec2 {
         let mut listed = inventory(clients).await?;
         idle_storage_resources(clients, &mut listed).await;
         let mut gaps = listed.gaps;
-        let types = listed
-            .instances
-            .iter()
-            .map(|instance| instance.instance_type.clone());
+        let types = listed.instances.iter().map(|instance| instance.instance_type.clone());
         let types: BTreeSet<String> = types.collect();
         let types: Vec<String> = types.into_iter().collect();
-        let answer = if types.is_empty() {
-            Ok(Vec::new())
-        } else {
-            shapes(clients, &types).await
-        };
+        let answer = if types.is_empty() { Ok(Vec::new()) } else { shapes(clients, &types).await };
         let shapes = answer.unwrap_or_else(|error| {
             let cause = error.cause_of(CauseKind::CallFailed, "the bundled catalog is used");
             gaps.push(Gap::of(GapSubject::InstanceTypes, &clients.region, cause));

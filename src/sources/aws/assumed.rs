@@ -129,11 +129,7 @@ impl Lease {
         let left = expires.and_then(|at| at.duration_since(received).ok());
         let holds = left.filter(|left| !left.is_zero()).unwrap_or(asked);
         let holds = holds.min(asked);
-        Self {
-            credentials,
-            renew_at: received + holds * 3 / 4,
-            ends_at: received + holds,
-        }
+        Self { credentials, renew_at: received + holds * 3 / 4, ends_at: received + holds }
     }
 }
 

@@ -75,9 +75,7 @@ impl Environment {
     /// Whether it set up a group with some members.
     fn made(&self, group: &ScalingGroup, members: &[&Instance]) -> bool {
         let own = self.compute_environment_name.as_str();
-        let tagged = members
-            .iter()
-            .find_map(|member| member.tags.get(BatchEnvironment::TAG));
+        let tagged = members.iter().find_map(|member| member.tags.get(BatchEnvironment::TAG));
         if let Some(name) = tagged {
             return name == own;
         }
@@ -140,10 +138,8 @@ pub(super) async fn attach_environments(
         Ok(found) => found,
         Err(error) => return vec![gap(error)],
     };
-    let makers: Vec<Option<&Environment>> = groups
-        .iter()
-        .map(|group| maker(group, instances, &environments))
-        .collect();
+    let makers: Vec<Option<&Environment>> =
+        groups.iter().map(|group| maker(group, instances, &environments)).collect();
     if makers.iter().all(Option::is_none) {
         return Vec::new();
     }
@@ -163,10 +159,7 @@ fn maker<'a>(
     instances: &[Instance],
     environments: &'a [Environment],
 ) -> Option<&'a Environment> {
-    let members: Vec<&Instance> = instances
-        .iter()
-        .filter(|instance| group.has(instance))
-        .collect();
+    let members: Vec<&Instance> = instances.iter().filter(|instance| group.has(instance)).collect();
     environments
         .iter()
         .filter(|environment| environment.made(group, &members))
@@ -174,16 +167,13 @@ fn maker<'a>(
 }
 
 async fn environments(clients: &RegionClients) -> Result<Vec<Environment>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let mut environments = Vec::new();
     let mut pages = Pages::of(ENVIRONMENTS);
     loop {
         let body = body(&pages);
-        let page: Environments = session
-            .ask(&BATCH, region, "DescribeComputeEnvironments", &body)
-            .await?;
+        let page: Environments =
+            session.ask(&BATCH, region, "DescribeComputeEnvironments", &body).await?;
         environments.extend(page.compute_environments);
         if !pages.follow(page.next_token.as_deref())? {
             return Ok(environments);
@@ -192,16 +182,12 @@ async fn environments(clients: &RegionClients) -> Result<Vec<Environment>, Sourc
 }
 
 async fn queues(clients: &RegionClients) -> Result<Vec<Queue>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let mut queues = Vec::new();
     let mut pages = Pages::of(QUEUES);
     loop {
         let body = body(&pages);
-        let page: Queues = session
-            .ask(&BATCH, region, "DescribeJobQueues", &body)
-            .await?;
+        let page: Queues = session.ask(&BATCH, region, "DescribeJobQueues", &body).await?;
         queues.extend(page.job_queues);
         if !pages.follow(page.next_token.as_deref())? {
             return Ok(queues);
@@ -235,10 +221,7 @@ mod tests {
     }
 
     fn group(name: &str) -> ScalingGroup {
-        ScalingGroup {
-            name: name.to_owned(),
-            ..ScalingGroup::sample()
-        }
+        ScalingGroup { name: name.to_owned(), ..ScalingGroup::sample() }
     }
 
     #[test]
@@ -276,17 +259,10 @@ mod tests {
         };
         let settings = environment("train", "EC2").settings(Some(&queues.job_queues));
         assert_eq!(settings, Some(expected.clone()));
-        let unread = BatchEnvironment {
-            is_spot: true,
-            queues: None,
-            ..expected
-        };
+        let unread = BatchEnvironment { is_spot: true, queues: None, ..expected };
         assert_eq!(environment("train", "SPOT").settings(None), Some(unread));
         assert_eq!(environment("train", "FARGATE").settings(None), None);
-        let unmanaged = Environment {
-            compute_resources: None,
-            ..environment("own", "EC2")
-        };
+        let unmanaged = Environment { compute_resources: None, ..environment("own", "EC2") };
         assert_eq!(unmanaged.settings(None), None);
     }
 }

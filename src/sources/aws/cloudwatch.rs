@@ -34,10 +34,7 @@ impl CloudWatch {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
                 gaps.push(Gap::of(GapSubject::Metrics, &self.clients.region, cause));
                 if error.kind != FailureKind::Denied {
-                    return Gathered {
-                        value: MetricCalls::default(),
-                        gaps,
-                    };
+                    return Gathered { value: MetricCalls::default(), gaps };
                 }
                 // CPU needs no discovery: it still proves how long each ran.
                 Vec::new()
@@ -62,10 +59,7 @@ impl CloudWatch {
                 .and_then(|shape| shape.gpu.as_ref())
                 .map(|offer| offer.share.visible_devices())
         };
-        let MetricsPlan {
-            queries,
-            gaps: unusable,
-        } = plan_metrics(
+        let MetricsPlan { queries, gaps: unusable } = plan_metrics(
             instances,
             window,
             visible,
@@ -113,11 +107,7 @@ impl CloudWatch {
                 calls.push(call.boxed_local());
             }
         }
-        MetricCalls {
-            series,
-            cost_usd: metric_cost_usd(series as u64),
-            calls,
-        }
+        MetricCalls { series, cost_usd: metric_cost_usd(series as u64), calls }
     }
 
     async fn read_stretches(
@@ -134,20 +124,14 @@ impl CloudWatch {
                 let stretches = stretches.into_iter().zip(values);
                 let series = |(stretch, values)| (stretch, to_series(&batch, values, stretch));
                 let stretches = stretches.map(series).collect();
-                Gathered {
-                    value: Readings::Stretches { stretches, unread },
-                    gaps,
-                }
+                Gathered { value: Readings::Stretches { stretches, unread }, gaps }
             }
             Err(error) => {
                 let asked = batch.len().to_string();
                 let cause = error.cause_of(CauseKind::SeriesNotRead, &asked);
                 let unread = batch.into_iter().map(|query| query.instance);
                 Gathered {
-                    value: Readings::Stretches {
-                        stretches: Vec::new(),
-                        unread: unread.collect(),
-                    },
+                    value: Readings::Stretches { stretches: Vec::new(), unread: unread.collect() },
                     gaps: vec![Gap::of(GapSubject::Metrics, &self.clients.region, cause)],
                 }
             }
@@ -188,11 +172,7 @@ impl CloudWatch {
 
 impl MetricSource for CloudWatch {
     fn period_seconds(&self, lookback: SignedDuration) -> u32 {
-        if lookback <= FIVE_MINUTES_KEPT {
-            300
-        } else {
-            HOUR_SECONDS
-        }
+        if lookback <= FIVE_MINUTES_KEPT { 300 } else { HOUR_SECONDS }
     }
 
     fn by_the_hour(&self, _: u64) -> ByTheHour {
@@ -218,10 +198,7 @@ fn hours(batch: Vec<MetricQuery>, fetched: Fetched, window: Window) -> Readings 
             partial.insert(query.instance);
         }
     }
-    Readings::Hours {
-        series: to_series(&queries, measured, window),
-        partial,
-    }
+    Readings::Hours { series: to_series(&queries, measured, window), partial }
 }
 
 /// Cleaned as they come: raw points weigh four times as much.
@@ -230,12 +207,8 @@ fn to_series(queries: &[MetricQuery], values: Vec<MetricValues>, window: Window)
         .iter()
         .zip(values)
         .filter_map(|(query, raw)| {
-            let (points, rejected) = Points::clean(
-                raw,
-                (query.metric, query.statistic),
-                window,
-                query.period_seconds,
-            );
+            let (points, rejected) =
+                Points::clean(raw, (query.metric, query.statistic), window, query.period_seconds);
             // A series without any point says nothing; one whose points were
             // all bad is worth a gap.
             let is_empty = points.is_empty() && rejected.total() == 0;
@@ -286,10 +259,7 @@ mod tests {
 
     #[test]
     fn hours_of_a_query_that_failed_are_asked_for_again() {
-        let counted = |instance| MetricQuery {
-            counts_readings: true,
-            ..query(instance)
-        };
+        let counted = |instance| MetricQuery { counts_readings: true, ..query(instance) };
         let batch = vec![
             query("i-1"),
             counted("i-1"),
@@ -301,14 +271,7 @@ mod tests {
         let at = Timestamp::from_second(0).expect("in range");
         let (seven, sixty) = (vec![(at, 7.0)], vec![(at, 60.0)]);
         let fetched = Fetched {
-            values: vec![
-                seven.clone(),
-                sixty.clone(),
-                Vec::new(),
-                sixty,
-                seven,
-                Vec::new(),
-            ],
+            values: vec![seven.clone(), sixty.clone(), Vec::new(), sixty, seven, Vec::new()],
             failed: BTreeMap::from([
                 (2, "InternalError".to_owned()),
                 (5, "InternalError".to_owned()),
@@ -317,10 +280,8 @@ mod tests {
         let Readings::Hours { series, partial } = hours(batch, fetched, minutes(60)) else {
             panic!("not hours");
         };
-        let measured: Vec<&str> = series
-            .iter()
-            .map(|each_series| each_series.instance.as_str())
-            .collect();
+        let measured: Vec<&str> =
+            series.iter().map(|each_series| each_series.instance.as_str()).collect();
         assert_eq!(measured, ["i-1", "i-3"]);
         let again: Vec<&str> = partial.iter().map(ResourceId::as_str).collect();
         assert_eq!(again, ["i-2", "i-3"]);
@@ -334,10 +295,8 @@ mod tests {
         let at = Timestamp::from_second(300).expect("in range");
         let values = vec![vec![], vec![(at, -1.0)], vec![(at, 7.0)]];
         let series = to_series(&queries, values, window);
-        let figures: Vec<(usize, u64)> = series
-            .iter()
-            .map(|s| (s.points.len(), s.rejected.negative))
-            .collect();
+        let figures: Vec<(usize, u64)> =
+            series.iter().map(|s| (s.points.len(), s.rejected.negative)).collect();
         assert_eq!(figures, [(0, 1), (1, 0)]);
     }
 }

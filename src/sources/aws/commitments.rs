@@ -51,11 +51,8 @@ pub async fn region_commitments(clients: &RegionClients, account: &str) -> (Comm
     });
     unread.extend(unread_capacity);
     gaps.extend(unread);
-    let mut commitments = Commitments {
-        reserved_instances,
-        capacity_reservations,
-        ..Commitments::default()
-    };
+    let mut commitments =
+        Commitments { reserved_instances, capacity_reservations, ..Commitments::default() };
     commitments.set_owner(account);
     (commitments, gaps)
 }
@@ -97,31 +94,22 @@ fn unreadable(id: &str, field: &str) -> Gap {
 /// EC2 gives all of them at once.
 async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
     clients.ec2_turn().await;
-    let request = clients
-        .ec2
-        .describe_reserved_instances()
-        .filters(filter("state", &["active", "queued"]));
-    let answer = clients
-        .session
-        .patient(RESERVED, || request.clone().send())
-        .await?;
+    let request =
+        clients.ec2.describe_reserved_instances().filters(filter("state", &["active", "queued"]));
+    let answer = clients.session.patient(RESERVED, || request.clone().send()).await?;
     Ok(sorted(
         answer
             .reserved_instances()
             .iter()
             .filter(|reservation| {
-                reservation
-                    .instance_type()
-                    .is_some_and(|name| is_accelerated(name.as_str()))
+                reservation.instance_type().is_some_and(|name| is_accelerated(name.as_str()))
             })
             .map(|reservation| reserved_instances(reservation, &clients.region)),
     ))
 }
 
 fn is_accelerated(instance_type: &str) -> bool {
-    ACCELERATED_TYPES
-        .iter()
-        .any(|pattern| instance_type.starts_with(pattern.trim_end_matches('*')))
+    ACCELERATED_TYPES.iter().any(|pattern| instance_type.starts_with(pattern.trim_end_matches('*')))
 }
 
 fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
@@ -133,9 +121,7 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
         .filter(|charge| charge.frequency() == Some(&RecurringChargeFrequency::Hourly))
         .map(|charge| decimal(charge.amount()?))
         .sum();
-    let usage = reservation
-        .usage_price()
-        .map_or(Some(Decimal::ZERO), decimal);
+    let usage = reservation.usage_price().map_or(Some(Decimal::ZERO), decimal);
     Ok(ReservedInstances {
         id: id.to_owned(),
         account: None,
@@ -151,38 +137,24 @@ fn reserved_instances(reservation: &Ec2Reserved, region: &str) -> Result<Reserve
                 .map(|product| product.as_str())
                 .ok_or_else(missing_data("platform"))?,
         ),
-        tenancy: tenancy(
-            reservation
-                .instance_tenancy()
-                .map(|tenancy| tenancy.as_str()),
-        ),
+        tenancy: tenancy(reservation.instance_tenancy().map(|tenancy| tenancy.as_str())),
         count: reservation
             .instance_count()
             .and_then(|count| u32::try_from(count).ok())
             .ok_or_else(missing_data("number of instances"))?,
         class: reservation
             .offering_class()
-            .map_or(Some(OfferingClass::Standard), |class| {
-                OfferingClass::from_name(class.as_str())
-            })
+            .map_or(Some(OfferingClass::Standard), |class| OfferingClass::from_name(class.as_str()))
             .ok_or_else(missing_data("class"))?,
         payment: reservation
             .offering_type()
             .and_then(|payment| payment_option(payment.as_str()))
             .ok_or_else(missing_data("payment option"))?,
-        start: reservation
-            .start()
-            .and_then(timestamp)
-            .ok_or_else(missing_data("start"))?,
-        end: reservation
-            .end()
-            .and_then(timestamp)
-            .ok_or_else(missing_data("end"))?,
+        start: reservation.start().and_then(timestamp).ok_or_else(missing_data("start"))?,
+        end: reservation.end().and_then(timestamp).ok_or_else(missing_data("end"))?,
         currency: reservation
             .currency_code()
-            .map_or(Some(Currency::of_region(region)), |code| {
-                Currency::from_code(code.as_str())
-            })
+            .map_or(Some(Currency::of_region(region)), |code| Currency::from_code(code.as_str()))
             .ok_or_else(missing_data("currency"))?,
         upfront: reservation
             .fixed_price()
@@ -206,10 +178,7 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .filters(filter("state", &["active"]))
             .max_results(PAGE_SIZE)
             .set_next_token(pages.token());
-        let page = clients
-            .session
-            .patient(CAPACITY, || request.clone().send())
-            .await?;
+        let page = clients.session.patient(CAPACITY, || request.clone().send()).await?;
         reservations.extend(
             page.capacity_reservations()
                 .iter()
@@ -228,9 +197,7 @@ fn capacity_reservation(
     reservation: &Ec2Capacity,
     region: &str,
 ) -> Result<CapacityReservation, Gap> {
-    let id = reservation
-        .capacity_reservation_id()
-        .unwrap_or("unknown id");
+    let id = reservation.capacity_reservation_id().unwrap_or("unknown id");
     let missing_data = |what: &'static str| move || unreadable(id, what);
     let number = |count: Option<i32>| count.and_then(|count| u32::try_from(count).ok());
     let total = number(reservation.total_instance_count()).ok_or_else(missing_data("total"))?;
@@ -374,10 +341,7 @@ mod tests {
     fn platforms_lose_the_network_that_they_were_bought_for() {
         assert_eq!(system("Linux/UNIX (Amazon VPC)"), OperatingSystem::Linux);
         assert_eq!(system("SUSE Linux (Amazon VPC)"), OperatingSystem::Sles);
-        assert_eq!(
-            system("Windows with SQL Server Standard"),
-            OperatingSystem::OtherLicensed
-        );
+        assert_eq!(system("Windows with SQL Server Standard"), OperatingSystem::OtherLicensed);
     }
 
     #[test]

@@ -210,38 +210,18 @@ mod tests {
         let same = Says("tried:\n    A: no\n\n    B: no", Some(Box::new(inner)));
         let outer = Says("B: no", Some(Box::new(same)));
         let error = SourceError::no_credentials(Some("audit"), Some(&outer));
-        assert_eq!(
-            error.to_string(),
-            "no AWS credentials were found in profile `audit`"
-        );
-        let causes: Vec<String> = anyhow::Chain::new(&error)
-            .skip(1)
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(
-            causes,
-            [
-                "B: no",
-                "tried:",
-                "A: no",
-                "B: no",
-                "key (access key) is bad"
-            ]
-        );
+        assert_eq!(error.to_string(), "no AWS credentials were found in profile `audit`");
+        let causes: Vec<String> =
+            anyhow::Chain::new(&error).skip(1).map(ToString::to_string).collect();
+        assert_eq!(causes, ["B: no", "tried:", "A: no", "B: no", "key (access key) is bad"]);
     }
 
     #[test]
     fn codes_of_every_protocol_are_sorted() {
         assert_eq!(kind_of_code("UnauthorizedOperation"), FailureKind::Denied);
         assert_eq!(kind_of_code("AccessDeniedException"), FailureKind::Denied);
-        assert_eq!(
-            kind_of_code("RequestExpired"),
-            FailureKind::ExpiredCredentials
-        );
+        assert_eq!(kind_of_code("RequestExpired"), FailureKind::ExpiredCredentials);
         assert_eq!(kind_of_code("RequestLimitExceeded"), FailureKind::Throttled);
-        assert_eq!(
-            kind_of_code("OptInRequired"),
-            FailureKind::RejectedCredentials
-        );
+        assert_eq!(kind_of_code("OptInRequired"), FailureKind::RejectedCredentials);
     }
 }

@@ -76,16 +76,9 @@ async fn described(
 ) -> Result<DescribeInstancesOutput, Failed> {
     clients.ec2_turn().await;
     // A filter, unlike a list of ids, does not fail for one that is gone.
-    let wanted = (!ids.is_empty()).then(|| {
-        Filter::builder()
-            .name("instance-id")
-            .set_values(Some(ids.to_vec()))
-            .build()
-    });
-    let kinds = [
-        filter("instance-type", ACCELERATED_TYPES),
-        filter("instance-state-name", STATES),
-    ];
+    let wanted = (!ids.is_empty())
+        .then(|| Filter::builder().name("instance-id").set_values(Some(ids.to_vec())).build());
+    let kinds = [filter("instance-type", ACCELERATED_TYPES), filter("instance-state-name", STATES)];
     let request = clients
         .ec2
         .describe_instances()
@@ -113,8 +106,7 @@ async fn one_by_one(
                 if part.is_empty() {
                     let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
                     inventory.gaps.extend(
-                        half.into_iter()
-                            .map(|id| Gap::of(GapSubject::Instance, id, cause.clone())),
+                        half.into_iter().map(|id| Gap::of(GapSubject::Instance, id, cause.clone())),
                     );
                 } else {
                     parts.extend([part, half]);
@@ -157,9 +149,7 @@ impl RegionInventory {
 pub(super) fn filter(name: &str, values: &[&str]) -> Filter {
     Filter::builder()
         .name(name)
-        .set_values(Some(
-            values.iter().map(|value| (*value).to_owned()).collect(),
-        ))
+        .set_values(Some(values.iter().map(|value| (*value).to_owned()).collect()))
         .build()
 }
 
@@ -169,26 +159,19 @@ fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Insta
         let cause = Cause::of(CauseKind::InstanceNotReadable, [field]);
         Gap::of(GapSubject::Instance, id, cause)
     };
-    let state_name = instance
-        .state()
-        .and_then(|state| state.name())
-        .map(|name| name.as_str());
+    let state_name = instance.state().and_then(|state| state.name()).map(|name| name.as_str());
     let tags = tags(instance.tags());
     let placement = instance.placement();
     Ok(Instance {
         id: ResourceId::new(Provider::Aws, account, region, id),
         account: account.to_owned(),
         region: region.to_owned(),
-        zone: placement
-            .and_then(|placement| placement.availability_zone())
-            .map(str::to_owned),
+        zone: placement.and_then(|placement| placement.availability_zone()).map(str::to_owned),
         instance_type: instance
             .instance_type()
             .map(|name| name.as_str().to_owned())
             .ok_or_else(|| unreadable("type"))?,
-        state: state_name
-            .and_then(InstanceState::from_name)
-            .ok_or_else(|| unreadable("state"))?,
+        state: state_name.and_then(InstanceState::from_name).ok_or_else(|| unreadable("state"))?,
         lifecycle: lifecycle(instance).ok_or_else(|| unreadable("lifecycle"))?,
         capacity_reservation_id: text(instance.capacity_reservation_id()),
         capacity_block_id: text(instance.capacity_block_id()),
@@ -217,11 +200,7 @@ fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Insta
             .block_device_mappings()
             .iter()
             .filter_map(|mapping| mapping.ebs()?.volume_id())
-            .map(|id| Volume {
-                id: id.to_owned(),
-                volume_type: None,
-                size_gib: None,
-            })
+            .map(|id| Volume { id: id.to_owned(), volume_type: None, size_gib: None })
             .collect(),
         addresses: Vec::new(),
         tags,
@@ -259,12 +238,7 @@ fn primary_attachment(instance: &Ec2Instance) -> Option<jiff::Timestamp> {
 /// Fills in volumes and addresses of stopped instances. What is denied becomes
 /// a gap and stays unknown.
 pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut RegionInventory) {
-    let stopped = || {
-        inventory
-            .instances
-            .iter()
-            .filter(|instance| !instance.state.is_running())
-    };
+    let stopped = || inventory.instances.iter().filter(|instance| !instance.state.is_running());
     let volume_ids: Vec<String> = stopped()
         .flat_map(|instance| instance.volumes.iter().map(|volume| volume.id.clone()))
         .collect();
@@ -274,9 +248,7 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
     }
     match volumes(clients, &volume_ids).await {
         Ok(known) => fill_volumes(inventory, &known),
-        Err(error) => inventory
-            .gaps
-            .push(gap(GapSubject::Volumes, clients, &error)),
+        Err(error) => inventory.gaps.push(gap(GapSubject::Volumes, clients, &error)),
     }
     match addresses(clients, &instance_ids).await {
         Ok(found) => {
@@ -290,9 +262,7 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
                 }
             }
         }
-        Err(error) => inventory
-            .gaps
-            .push(gap(GapSubject::Addresses, clients, &error)),
+        Err(error) => inventory.gaps.push(gap(GapSubject::Addresses, clients, &error)),
     }
 }
 
@@ -304,11 +274,7 @@ fn gap(what: GapSubject, clients: &RegionClients, error: &SourceError) -> Gap {
 type VolumeFacts = BTreeMap<String, (Option<String>, Option<u64>)>;
 
 fn fill_volumes(inventory: &mut RegionInventory, known: &VolumeFacts) {
-    for volume in inventory
-        .instances
-        .iter_mut()
-        .flat_map(|instance| &mut instance.volumes)
-    {
+    for volume in inventory.instances.iter_mut().flat_map(|instance| &mut instance.volumes) {
         if let Some((volume_type, size_gib)) = known.get(&volume.id) {
             volume.volume_type.clone_from(volume_type);
             volume.size_gib = *size_gib;
@@ -327,16 +293,11 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
                 .ec2
                 .describe_volumes()
                 .filters(
-                    Filter::builder()
-                        .name("volume-id")
-                        .set_values(Some(some.to_vec()))
-                        .build(),
+                    Filter::builder().name("volume-id").set_values(Some(some.to_vec())).build(),
                 )
                 .set_next_token(pages.token());
-            let page = clients
-                .session
-                .patient("ec2:DescribeVolumes", || request.clone().send())
-                .await?;
+            let page =
+                clients.session.patient("ec2:DescribeVolumes", || request.clone().send()).await?;
             for volume in page.volumes() {
                 let size = volume.size().and_then(|size| u64::try_from(size).ok());
                 let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());
@@ -361,21 +322,16 @@ async fn addresses(
     let mut addresses = Vec::new();
     for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
         clients.ec2_turn().await;
-        let request = clients.ec2.describe_addresses().filters(
-            Filter::builder()
-                .name("instance-id")
-                .set_values(Some(some.to_vec()))
-                .build(),
-        );
-        let answer = clients
-            .session
-            .patient("ec2:DescribeAddresses", || request.clone().send())
-            .await?;
+        let request = clients
+            .ec2
+            .describe_addresses()
+            .filters(Filter::builder().name("instance-id").set_values(Some(some.to_vec())).build());
+        let answer =
+            clients.session.patient("ec2:DescribeAddresses", || request.clone().send()).await?;
         for address in answer.addresses() {
-            if let (Some(instance), Some(id)) = (
-                address.instance_id(),
-                address.allocation_id().or(address.public_ip()),
-            ) {
+            if let (Some(instance), Some(id)) =
+                (address.instance_id(), address.allocation_id().or(address.public_ip()))
+            {
                 addresses.push((instance.to_owned(), id.to_owned()));
             }
         }

@@ -17,30 +17,15 @@ pub(super) struct Rate {
 }
 
 /// EC2's Describe calls: 20 a second, 100 at once.
-pub(super) const EC2: Rate = Rate {
-    per_second: 15.0,
-    burst: 50.0,
-};
+pub(super) const EC2: Rate = Rate { per_second: 15.0, burst: 50.0 };
 /// CloudWatch: ListMetrics 25 a second, GetMetricData 50.
-pub(super) const CLOUDWATCH: Rate = Rate {
-    per_second: 20.0,
-    burst: 20.0,
-};
+pub(super) const CLOUDWATCH: Rate = Rate { per_second: 20.0, burst: 20.0 };
 /// The price list has no published limit.
-pub(super) const PRICING: Rate = Rate {
-    per_second: 10.0,
-    burst: 10.0,
-};
+pub(super) const PRICING: Rate = Rate { per_second: 10.0, burst: 10.0 };
 /// The savings plans have no published limit.
-pub(super) const SAVINGS_PLANS: Rate = Rate {
-    per_second: 5.0,
-    burst: 5.0,
-};
+pub(super) const SAVINGS_PLANS: Rate = Rate { per_second: 5.0, burst: 5.0 };
 /// Services that are asked for a few lists. ListAccounts may be called 8 times a second.
-pub(super) const SIGNED: Rate = Rate {
-    per_second: 5.0,
-    burst: 5.0,
-};
+pub(super) const SIGNED: Rate = Rate { per_second: 5.0, burst: 5.0 };
 
 #[derive(Debug)]
 struct Bucket {
@@ -69,10 +54,7 @@ impl RateLimiter {
         let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
         let bucket = buckets
             .entry((service, region.to_owned()))
-            .or_insert(Bucket {
-                tokens: rate.burst,
-                filled: now,
-            });
+            .or_insert(Bucket { tokens: rate.burst, filled: now });
         let elapsed = now.saturating_duration_since(bucket.filled).as_secs_f64();
         bucket.tokens = (bucket.tokens + elapsed * rate.per_second).min(rate.burst) - 1.0;
         bucket.filled = now;
@@ -91,21 +73,14 @@ mod tests {
     #[test]
     fn a_burst_is_free_and_then_calls_are_spaced() {
         let limiter = RateLimiter::default();
-        let rate = Rate {
-            per_second: 10.0,
-            burst: 3.0,
-        };
+        let rate = Rate { per_second: 10.0, burst: 3.0 };
         let now = Instant::now();
-        let waits: Vec<u128> = (0..5)
-            .map(|_| limiter.reserve("ec2", "us-east-1", rate, now).as_millis())
-            .collect();
+        let waits: Vec<u128> =
+            (0..5).map(|_| limiter.reserve("ec2", "us-east-1", rate, now).as_millis()).collect();
         assert_eq!(waits, [0, 0, 0, 100, 200]);
         let elsewhere = limiter.reserve("ec2", "eu-west-1", rate, now);
         assert_eq!(elsewhere, Duration::ZERO);
         let later = now + Duration::from_secs(10);
-        assert_eq!(
-            limiter.reserve("ec2", "us-east-1", rate, later),
-            Duration::ZERO
-        );
+        assert_eq!(limiter.reserve("ec2", "us-east-1", rate, later), Duration::ZERO);
     }
 }

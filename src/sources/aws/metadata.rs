@@ -39,10 +39,8 @@ pub struct InstancePlace {
 pub async fn instance_place(endpoint: Option<&str>) -> Result<InstancePlace, String> {
     let client = metadata_client(endpoint)?;
     // The first question tells whether there is a service at all.
-    let instance_id = client
-        .get("/latest/meta-data/instance-id")
-        .await
-        .map_err(|error| innermost(&error))?;
+    let instance_id =
+        client.get("/latest/meta-data/instance-id").await.map_err(|error| innermost(&error))?;
     let ask = async |path: &str| {
         let answer = client.get(format!("/latest/meta-data/{path}")).await.ok()?;
         plain(answer.as_ref())
@@ -69,9 +67,7 @@ pub(super) fn metadata_client(endpoint: Option<&str>) -> Result<Client, String> 
         .read_timeout(ANSWER_LIMIT)
         .operation_timeout(ANSWER_LIMIT);
     if let Some(endpoint) = endpoint {
-        builder = builder
-            .endpoint(endpoint)
-            .map_err(|error| error.to_string())?;
+        builder = builder.endpoint(endpoint).map_err(|error| error.to_string())?;
     }
     Ok(builder.build())
 }
@@ -82,10 +78,8 @@ fn local_client() -> SharedHttpClient {
         .connect_timeout(CONNECT_LIMIT)
         .read_timeout(ANSWER_LIMIT)
         .build();
-    let connector = Connector::builder()
-        .connector_settings(settings)
-        .tls_provider(PROVIDER)
-        .build();
+    let connector =
+        Connector::builder().connector_settings(settings).tls_provider(PROVIDER).build();
     let bounded = SharedHttpConnector::new(Bounded(connector));
     http_client_fn(move |_, _| bounded.clone())
 }

@@ -56,28 +56,20 @@ pub fn plan_metrics(
     agent_namespace: &str,
     period_seconds: u32,
 ) -> MetricsPlan {
-    let asked: Vec<&Instance> = instances
-        .iter()
-        .filter(|instance| may_have_run(instance, window))
-        .collect();
+    let asked: Vec<&Instance> =
+        instances.iter().filter(|instance| may_have_run(instance, window)).collect();
     let directory = Directory::of(asked.iter().copied());
     let mut plan = MetricsPlan::default();
     let agent_namespace: Arc<str> = agent_namespace.into();
     let chosen = choose(discovered, &directory);
     for instance in asked {
         let series = resolve(instance, visible_gpus(instance), &chosen, &mut plan.gaps);
-        plan.queries
-            .extend(instance_queries(instance, period_seconds));
-        let has_utilization = series
-            .iter()
-            .any(|(_, metric, _, _)| *metric == Metric::GpuUtilization);
+        plan.queries.extend(instance_queries(instance, period_seconds));
+        let has_utilization =
+            series.iter().any(|(_, metric, _, _)| *metric == Metric::GpuUtilization);
         for (gpu, metric, joined_by, dimensions) in series {
-            let source = QuerySource {
-                instance: &instance.id,
-                gpu,
-                joined_by,
-                dimensions: &dimensions,
-            };
+            let source =
+                QuerySource { instance: &instance.id, gpu, joined_by, dimensions: &dimensions };
             match metric {
                 // Power says less than utilization and is asked for in its
                 // absence only.
@@ -100,9 +92,7 @@ pub fn plan_metrics(
 /// Whether an instance may have run in the window: a box that works at night is stopped
 /// when an audit finds it by day.
 fn may_have_run(instance: &Instance, window: Window) -> bool {
-    instance
-        .stopped_at()
-        .is_none_or(|stopped| stopped > window.start)
+    instance.stopped_at().is_none_or(|stopped| stopped > window.start)
 }
 
 /// The instance that the dimensions of a series name.
@@ -164,22 +154,13 @@ fn resolve(
     gaps: &mut Vec<Gap>,
 ) -> Vec<ResolvedSeries> {
     let mut resolved = Vec::new();
-    for metric in [
-        Metric::GpuUtilization,
-        Metric::GpuMemoryUsed,
-        Metric::GpuPowerUtilization,
-    ] {
+    for metric in [Metric::GpuUtilization, Metric::GpuMemoryUsed, Metric::GpuPowerUtilization] {
         let from = (instance.id.clone(), None, metric);
         let to = (instance.id.clone(), Some(u16::MAX), metric);
-        let own: Vec<_> = chosen
-            .range(from..=to)
-            .filter(|((_, _, found), _)| *found == metric)
-            .collect();
+        let own: Vec<_> =
+            chosen.range(from..=to).filter(|((_, _, found), _)| *found == metric).collect();
         let is_power = metric == Metric::GpuPowerUtilization;
-        let per_gpu: Vec<_> = own
-            .iter()
-            .filter(|((_, gpu, _), _)| gpu.is_some())
-            .collect();
+        let per_gpu: Vec<_> = own.iter().filter(|((_, gpu, _), _)| gpu.is_some()).collect();
         let whole = own.iter().find(|((_, gpu, _), _)| gpu.is_none());
         match (per_gpu.as_slice(), whole) {
             (_, Some((_, (_, joined_by, dimensions)))) if is_power => {
@@ -288,11 +269,7 @@ fn agent_queries(
             metric: *metric,
             statistic: *statistic,
             counts_readings: false,
-            period_seconds: if *period == 0 {
-                period_seconds
-            } else {
-                *period
-            },
+            period_seconds: if *period == 0 { period_seconds } else { *period },
             namespace: Arc::clone(namespace),
             name: cloudwatch_name(*metric),
             dimensions: source.dimensions.clone(),
@@ -308,9 +285,7 @@ pub fn in_detail(queries: Vec<MetricQuery>, detail: Detail) -> Vec<MetricQuery> 
     match detail {
         Detail::Full => queries,
         Detail::Grid => {
-            let on_grid = queries
-                .into_iter()
-                .filter(|query| query.metric.is_on_grid());
+            let on_grid = queries.into_iter().filter(|query| query.metric.is_on_grid());
             on_grid.collect()
         }
         Detail::Hours => queries.into_iter().flat_map(with_counts).collect(),
@@ -323,15 +298,9 @@ fn with_counts(query: MetricQuery) -> Vec<MetricQuery> {
     let mut queries = Vec::with_capacity(3);
     let decides = query.metric.is_on_grid() || query.metric == Metric::GpuMemoryUsed;
     if decides && query.statistic == Statistic::Average {
-        queries.push(MetricQuery {
-            counts_readings: true,
-            ..query.clone()
-        });
+        queries.push(MetricQuery { counts_readings: true, ..query.clone() });
         if query.metric == Metric::CpuUtilization {
-            queries.push(MetricQuery {
-                statistic: Statistic::Maximum,
-                ..query.clone()
-            });
+            queries.push(MetricQuery { statistic: Statistic::Maximum, ..query.clone() });
         }
     }
     queries.push(query);
@@ -345,17 +314,12 @@ pub fn batches(
     instances: &[Instance],
     window: Window,
 ) -> Vec<Vec<MetricQuery>> {
-    let first_seen: BTreeMap<&ResourceId, _> = instances
-        .iter()
-        .map(|instance| (&instance.id, instance.first_seen()))
-        .collect();
+    let first_seen: BTreeMap<&ResourceId, _> =
+        instances.iter().map(|instance| (&instance.id, instance.first_seen())).collect();
     let mut batches: Vec<Vec<MetricQuery>> = Vec::new();
     let mut points_left = 0;
     for query in queries {
-        let from = first_seen
-            .get(&query.instance)
-            .copied()
-            .unwrap_or(window.start);
+        let from = first_seen.get(&query.instance).copied().unwrap_or(window.start);
         let points =
             window.starting_at(from).seconds() / i64::from(query.period_seconds.max(1)) + 1;
         match batches.last_mut() {

@@ -26,10 +26,7 @@ fn found(metric: Metric, dimensions: &[(&str, &str)]) -> DiscoveredMetric {
 }
 
 fn window() -> Window {
-    Window {
-        start: at(86_400),
-        end: at(2 * 86_400),
-    }
+    Window { start: at(86_400), end: at(2 * 86_400) }
 }
 
 fn plan(instances: &[Instance], gpus: u16, discovered: &[DiscoveredMetric]) -> MetricsPlan {
@@ -51,28 +48,14 @@ fn the_same_gpu_is_asked_for_once_and_roll_ups_never() {
     let instances = [instance("i-1", "ip-10-0-0-1.ec2.internal")];
     let discovered = [
         found(Metric::GpuUtilization, &[("InstanceId", "i-1")]),
+        found(Metric::GpuUtilization, &[("InstanceId", "i-1"), ("index", "0")]),
         found(
             Metric::GpuUtilization,
-            &[("InstanceId", "i-1"), ("index", "0")],
+            &[("InstanceId", "i-1"), ("index", "0"), ("name", "NVIDIA A10G"), ("host", "h")],
         ),
-        found(
-            Metric::GpuUtilization,
-            &[
-                ("InstanceId", "i-1"),
-                ("index", "0"),
-                ("name", "NVIDIA A10G"),
-                ("host", "h"),
-            ],
-        ),
-        found(
-            Metric::GpuUtilization,
-            &[("host", "ip-10-0-0-1"), ("index", "0")],
-        ),
+        found(Metric::GpuUtilization, &[("host", "ip-10-0-0-1"), ("index", "0")]),
         found(Metric::GpuUtilization, &[("AutoScalingGroupName", "a")]),
-        found(
-            Metric::GpuUtilization,
-            &[("InstanceId", "i-gone"), ("index", "0")],
-        ),
+        found(Metric::GpuUtilization, &[("InstanceId", "i-gone"), ("index", "0")]),
     ];
     let plan = plan(&instances, 4, &discovered);
     assert_eq!(utilization(&plan), [("i-1".to_owned(), Some(0), 4)]);
@@ -88,29 +71,17 @@ fn a_host_is_matched_by_its_name_unless_two_share_it() {
         instance("i-4", "ip-10-0-0-3.ec2.internal"),
     ];
     let discovered = [
+        found(Metric::GpuUtilization, &[("host", "IP-10-0-0-1"), ("index", "0")]),
         found(
             Metric::GpuUtilization,
-            &[("host", "IP-10-0-0-1"), ("index", "0")],
+            &[("host", "ip-10-0-0-2.eu-west-1.compute.internal"), ("index", "1")],
         ),
-        found(
-            Metric::GpuUtilization,
-            &[
-                ("host", "ip-10-0-0-2.eu-west-1.compute.internal"),
-                ("index", "1"),
-            ],
-        ),
-        found(
-            Metric::GpuUtilization,
-            &[("host", "ip-10-0-0-3"), ("index", "0")],
-        ),
+        found(Metric::GpuUtilization, &[("host", "ip-10-0-0-3"), ("index", "0")]),
     ];
     let plan = plan(&instances, 4, &discovered);
     assert_eq!(
         utilization(&plan),
-        [
-            ("i-1".to_owned(), Some(0), 2),
-            ("i-2".to_owned(), Some(1), 2)
-        ]
+        [("i-1".to_owned(), Some(0), 2), ("i-2".to_owned(), Some(1), 2)]
     );
     assert!(
         plan.queries
@@ -137,26 +108,14 @@ fn series_of_a_former_type_are_left_behind() {
     let discovered = [
         found(
             Metric::GpuUtilization,
-            &[
-                ("InstanceId", "i-1"),
-                ("index", "0"),
-                ("InstanceType", "g5.48xlarge"),
-                ("x", "y"),
-            ],
+            &[("InstanceId", "i-1"), ("index", "0"), ("InstanceType", "g5.48xlarge"), ("x", "y")],
         ),
         found(
             Metric::GpuUtilization,
-            &[
-                ("InstanceId", "i-1"),
-                ("index", "0"),
-                ("InstanceType", "g5.12xlarge"),
-            ],
+            &[("InstanceId", "i-1"), ("index", "0"), ("InstanceType", "g5.12xlarge")],
         ),
     ];
-    assert_eq!(
-        utilization(&plan(&instances, 4, &discovered)),
-        [("i-1".to_owned(), Some(0), 3)]
-    );
+    assert_eq!(utilization(&plan(&instances, 4, &discovered)), [("i-1".to_owned(), Some(0), 3)]);
 }
 
 #[test]
@@ -173,11 +132,8 @@ fn who_stopped_before_the_window_is_not_asked_for() {
         stopped("i-within", Some("User initiated (1970-01-02 08:00:00 GMT)")),
         stopped("i-unknown", None),
     ];
-    let asked: Vec<String> = plan(&instances, 1, &[])
-        .queries
-        .iter()
-        .map(|query| query.instance.to_string())
-        .collect();
+    let asked: Vec<String> =
+        plan(&instances, 1, &[]).queries.iter().map(|query| query.instance.to_string()).collect();
     let mut distinct = asked.clone();
     distinct.dedup();
     assert_eq!(distinct, ["i-runs", "i-within", "i-unknown"]);
@@ -187,16 +143,10 @@ fn who_stopped_before_the_window_is_not_asked_for() {
 fn power_is_asked_for_only_without_utilization() {
     let instances = [instance("i-1", "a"), instance("i-2", "b")];
     let discovered = [
-        found(
-            Metric::GpuUtilization,
-            &[("InstanceId", "i-1"), ("index", "0")],
-        ),
+        found(Metric::GpuUtilization, &[("InstanceId", "i-1"), ("index", "0")]),
         found(Metric::GpuPowerUtilization, &[("InstanceId", "i-1")]),
         found(Metric::GpuPowerUtilization, &[("InstanceId", "i-2")]),
-        found(
-            Metric::GpuPowerUtilization,
-            &[("InstanceId", "i-2"), ("GpuId", "0")],
-        ),
+        found(Metric::GpuPowerUtilization, &[("InstanceId", "i-2"), ("GpuId", "0")]),
     ];
     let plan = plan(&instances, 4, &discovered);
     let power: Vec<_> = plan
@@ -205,13 +155,7 @@ fn power_is_asked_for_only_without_utilization() {
         .filter(|q| q.metric == Metric::GpuPowerUtilization)
         .map(|q| (q.instance.as_str(), q.gpu, q.statistic))
         .collect();
-    assert_eq!(
-        power,
-        [
-            ("i-2", None, Statistic::Average),
-            ("i-2", None, Statistic::Maximum)
-        ]
-    );
+    assert_eq!(power, [("i-2", None, Statistic::Average), ("i-2", None, Statistic::Maximum)]);
 }
 
 #[test]
@@ -230,17 +174,11 @@ fn batches_respect_both_limits() {
         source: SeriesSource::Ec2,
         joined_by: JoinedBy::InstanceId,
     };
-    let fortnight = Window {
-        start: at(86_400),
-        end: at(15 * 86_400),
-    };
+    let fortnight = Window { start: at(86_400), end: at(15 * 86_400) };
     // 14 days of 300 s are 4,032 points and one for the border: 24 fit a page.
     let sizes = |number, period| {
         let queries = vec![query(period); number];
-        batches(queries, &instances, fortnight)
-            .iter()
-            .map(Vec::len)
-            .collect::<Vec<_>>()
+        batches(queries, &instances, fortnight).iter().map(Vec::len).collect::<Vec<_>>()
     };
     assert_eq!(sizes(60, 300), [24, 24, 12]);
     assert_eq!(sizes(1_001, 86_400), [500, 500, 1]);
@@ -250,10 +188,7 @@ fn batches_respect_both_limits() {
 /// Data points of a plan over a fortnight, as the quota counts them: by period, whether
 /// there are any or not.
 fn points(gpus: u16, detail: Detail) -> i64 {
-    let fortnight = Window {
-        start: at(86_400),
-        end: at(15 * 86_400),
-    };
+    let fortnight = Window { start: at(86_400), end: at(15 * 86_400) };
     let discovered: Vec<DiscoveredMetric> = (0..gpus)
         .flat_map(|gpu| {
             let index = gpu.to_string();
@@ -263,18 +198,10 @@ fn points(gpus: u16, detail: Detail) -> i64 {
         .collect();
     let period_seconds = if detail == Detail::Hours { 3_600 } else { 300 };
     let instances = [instance("i-1", "a")];
-    let plan = plan_metrics(
-        &instances,
-        fortnight,
-        |_| Some(gpus),
-        &discovered,
-        "CWAgent",
-        period_seconds,
-    );
+    let plan =
+        plan_metrics(&instances, fortnight, |_| Some(gpus), &discovered, "CWAgent", period_seconds);
     let queries = in_detail(plan.queries, detail);
-    let points = queries
-        .iter()
-        .map(|query| fortnight.seconds() / i64::from(query.period_seconds));
+    let points = queries.iter().map(|query| fortnight.seconds() / i64::from(query.period_seconds));
     points.sum()
 }
 
@@ -288,10 +215,7 @@ fn hours_are_a_fifth_of_the_points() {
     assert_eq!(one(Detail::Hours), 14 * 336 + 14);
     assert_eq!(one(Detail::Grid), 3 * 4_032);
     let eight = |detail| points(8, detail);
-    assert_eq!(
-        eight(Detail::Full),
-        4_032 + 2 * 336 + 8 * (4 * 4_032 + 3 * 336 + 14)
-    );
+    assert_eq!(eight(Detail::Full), 4_032 + 2 * 336 + 8 * (4 * 4_032 + 3 * 336 + 14));
     assert_eq!(eight(Detail::Hours), 5 * 336 + 8 * (9 * 336 + 14));
     assert_eq!(eight(Detail::Grid), 4_032 + 8 * 2 * 4_032);
     let share = |part: i64, gpus| part as f64 / points(gpus, Detail::Full) as f64;

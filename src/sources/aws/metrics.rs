@@ -93,10 +93,7 @@ impl Fetched {
     /// No query is answered yet, which is not the same as answered without values.
     fn of(queries: usize) -> Self {
         let failed = (0..queries).map(|place| (place, NOT_ANSWERED.to_owned()));
-        Self {
-            values: vec![Vec::new(); queries],
-            failed: failed.collect(),
-        }
+        Self { values: vec![Vec::new(); queries], failed: failed.collect() }
     }
 
     /// Adds a page of a query. Its last status counts: a failure may pass with the next page,
@@ -219,10 +216,7 @@ pub async fn fetch(
             .end_time(DateTime::from_secs(window.end.as_second()))
             .scan_by(ScanBy::TimestampAscending)
             .set_next_token(pages.token());
-        let page = clients
-            .session
-            .patient(GET_METRIC_DATA, || request.clone().send())
-            .await?;
+        let page = clients.session.patient(GET_METRIC_DATA, || request.clone().send()).await?;
         for result in page.metric_data_results() {
             let index = result
                 .id()
@@ -304,11 +298,8 @@ mod tests {
         let fetched = fetched.finished();
         let points: Vec<usize> = fetched.values.iter().map(Vec::len).collect();
         assert_eq!(points, [3, 0, 0, 0]);
-        let failed: Vec<(usize, &str)> = fetched
-            .failed
-            .iter()
-            .map(|(place, status)| (*place, status.as_str()))
-            .collect();
+        let failed: Vec<(usize, &str)> =
+            fetched.failed.iter().map(|(place, status)| (*place, status.as_str())).collect();
         assert_eq!(failed, [(1, "PartialData"), (3, "not answered")]);
         let gaps = fetched.gaps("eu-west-1");
         let reasons: Vec<&str> = gaps.iter().map(|gap| gap.reason.as_str()).collect();
@@ -341,18 +332,10 @@ mod tests {
         let failed: Vec<usize> = fetched.failed.keys().copied().collect();
         assert_eq!(failed, [2, 4, 5]);
         let gaps = fetched.gaps("eu-west-1");
-        let gaps = gaps
-            .iter()
-            .map(|gap| (gap.place.as_str(), gap.reason.as_str()));
+        let gaps = gaps.iter().map(|gap| (gap.place.as_str(), gap.reason.as_str()));
         let expected = [
-            (
-                "eu-west-1",
-                "cloudwatch:GetMetricData: Forbidden; 1 series are missing",
-            ),
-            (
-                "eu-west-1",
-                "cloudwatch:GetMetricData: InternalError; 2 series are missing",
-            ),
+            ("eu-west-1", "cloudwatch:GetMetricData: Forbidden; 1 series are missing"),
+            ("eu-west-1", "cloudwatch:GetMetricData: InternalError; 2 series are missing"),
         ];
         assert_eq!(gaps.collect::<Vec<_>>(), expected);
     }

@@ -94,9 +94,7 @@ async fn listed(session: &Session) -> Result<Vec<AwsAdvice>, SourceError> {
         if let Some(token) = pages.token() {
             body["nextToken"] = token.into();
         }
-        let page: Page = session
-            .ask(&HUB, REGION, "ListRecommendations", &body)
-            .await?;
+        let page: Page = session.ask(&HUB, REGION, "ListRecommendations", &body).await?;
         recommendations.extend(page.items.into_iter().filter_map(advice));
         if !pages.follow(page.next_token.as_deref())? {
             return Ok(recommendations);
@@ -158,11 +156,9 @@ mod tests {
     fn about(resource: &AdvisedResource) -> String {
         match resource {
             AdvisedResource::Instance(id) => id.to_string(),
-            AdvisedResource::AutoScalingGroup {
-                account,
-                region,
-                name,
-            } => format!("{account} {region} {name}"),
+            AdvisedResource::AutoScalingGroup { account, region, name } => {
+                format!("{account} {region} {name}")
+            }
         }
     }
 
@@ -197,15 +193,9 @@ mod tests {
         let rows: Vec<(String, String, Option<String>, Option<String>)> = recommendations
             .into_iter()
             .map(|recommendation| {
-                let savings = recommendation
-                    .monthly_savings
-                    .map(|money| money.amount().to_string());
-                (
-                    about(&recommendation.about),
-                    recommendation.action,
-                    recommendation.to,
-                    savings,
-                )
+                let savings =
+                    recommendation.monthly_savings.map(|money| money.amount().to_string());
+                (about(&recommendation.about), recommendation.action, recommendation.to, savings)
             })
             .collect();
         let text = |text: &str| Some(text.to_owned());
@@ -213,12 +203,7 @@ mod tests {
             ("i-1", "Rightsize", text("g5.xlarge"), text("412.00")),
             ("i-2", "Stop", None, text("0.00")),
             ("i-3", "Stop", None, None),
-            (
-                "1 us-east-1 trainers",
-                "Rightsize",
-                text("g6.xlarge"),
-                text("300.25"),
-            ),
+            ("1 us-east-1 trainers", "Rightsize", text("g6.xlarge"), text("300.25")),
             ("1 us-east-1 a/b", "ScaleIn", None, None),
         ];
         let expected = expected

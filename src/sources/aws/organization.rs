@@ -21,12 +21,7 @@ const ACCOUNTS_ON_A_PAGE: usize = 20;
 const LIST: &str = "organizations:ListAccounts";
 const ACTIVE: &str = "ACTIVE";
 /// The other states and statuses of accounts, in which they are not in use.
-const NOT_ACTIVE: [&str; 4] = [
-    "PENDING_ACTIVATION",
-    "SUSPENDED",
-    "PENDING_CLOSURE",
-    "CLOSED",
-];
+const NOT_ACTIVE: [&str; 4] = ["PENDING_ACTIVATION", "SUSPENDED", "PENDING_CLOSURE", "CLOSED"];
 /// Characters that are shown of another state.
 const SHOWN_OF_A_STATE: usize = 40;
 const BAD_ID: &str = "the ID of an account is not 12 digits";
@@ -66,10 +61,8 @@ pub async fn connect_organization(
 ) -> Result<Gathered<Vec<Account>>, SourceError> {
     let session = Session::connect(options).await?;
     let own = session.identity().await?.account;
-    let Gathered {
-        value: ids,
-        mut gaps,
-    } = wanted_accounts(&session, asked, &own, progress).await?;
+    let Gathered { value: ids, mut gaps } =
+        wanted_accounts(&session, asked, &own, progress).await?;
     let answers: Vec<_> = stream::iter(&ids)
         .map(|id| {
             let session = (&session, (own.as_str(), id.as_str()));
@@ -84,10 +77,7 @@ pub async fn connect_organization(
         match answer {
             Ok(found) => {
                 accounts.push(found.value);
-                gaps.extend(found.gaps.into_iter().map(|gap| Gap {
-                    place: id.clone(),
-                    ..gap
-                }));
+                gaps.extend(found.gaps.into_iter().map(|gap| Gap { place: id.clone(), ..gap }));
             }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
@@ -102,10 +92,7 @@ pub async fn connect_organization(
         (_, Some(first)) if !ids.contains(&own) => count_with(first, session),
         _ => {}
     }
-    Ok(Gathered {
-        value: accounts,
-        gaps,
-    })
+    Ok(Gathered { value: accounts, gaps })
 }
 
 /// Has an account report the calls of a session with its own.
@@ -190,14 +177,8 @@ async fn listed_accounts(session: &Session) -> Result<Vec<Listed>, SourceError> 
         if let Some(token) = pages.token() {
             body["NextToken"] = token.into();
         }
-        let page: Page = session
-            .ask(&ORGANIZATIONS, region, "ListAccounts", &body)
-            .await?;
-        if !page
-            .accounts
-            .iter()
-            .all(|account| is_account_id(&account.id))
-        {
+        let page: Page = session.ask(&ORGANIZATIONS, region, "ListAccounts", &body).await?;
+        if !page.accounts.iter().all(|account| is_account_id(&account.id)) {
             return Err(session.unreadable(LIST, BAD_ID));
         }
         accounts.extend(page.accounts);
@@ -265,15 +246,9 @@ mod tests {
     }
 
     fn causes(accounts: &Gathered<Vec<String>>) -> Vec<(&str, &str)> {
-        assert!(
-            accounts
-                .gaps
-                .iter()
-                .all(|gap| gap.hides() == Hidden::Instances)
-        );
+        assert!(accounts.gaps.iter().all(|gap| gap.hides() == Hidden::Instances));
         let gaps = accounts.gaps.iter();
-        gaps.map(|gap| (gap.place.as_str(), gap.reason.as_str()))
-            .collect()
+        gaps.map(|gap| (gap.place.as_str(), gap.reason.as_str())).collect()
     }
 
     #[test]

@@ -29,12 +29,7 @@ pub(super) struct Pages {
 impl Pages {
     /// None asked for yet.
     pub(super) fn of(action: &'static str) -> Self {
-        Self {
-            action,
-            room: usize::MAX,
-            token: None,
-            seen: BTreeSet::new(),
-        }
+        Self { action, room: usize::MAX, token: None, seen: BTreeSet::new() }
     }
 
     /// With at most so many results on all of them: an answer to a bounded question is
@@ -49,10 +44,7 @@ impl Pages {
     /// # Errors
     /// When more come than there can be.
     pub(super) fn take(&mut self, results: usize) -> Result<(), SourceError> {
-        self.room = self
-            .room
-            .checked_sub(results)
-            .ok_or_else(|| self.endless(TOO_MUCH))?;
+        self.room = self.room.checked_sub(results).ok_or_else(|| self.endless(TOO_MUCH))?;
         Ok(())
     }
 
@@ -110,10 +102,7 @@ mod tests {
             assert!(pages.follow(Some(token)).expect("new"));
         }
         let error = pages.follow(Some("b")).expect_err("it came before");
-        assert!(
-            error.to_string().contains("repeated a page token"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("repeated a page token"), "{error}");
         assert_eq!(error.action, Some("ec2:DescribeInstances"));
     }
 

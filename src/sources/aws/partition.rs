@@ -39,37 +39,12 @@ mod tests {
         for (region, name, suffix, organizations) in [
             ("eu-west-1", "aws", "amazonaws.com", "us-east-1"),
             ("cn-north-1", "aws-cn", "amazonaws.com.cn", "cn-northwest-1"),
-            (
-                "us-gov-east-1",
-                "aws-us-gov",
-                "amazonaws.com",
-                "us-gov-west-1",
-            ),
+            ("us-gov-east-1", "aws-us-gov", "amazonaws.com", "us-gov-west-1"),
             ("us-iso-west-1", "aws-iso", "c2s.ic.gov", "us-iso-east-1"),
-            (
-                "us-isob-east-1",
-                "aws-iso-b",
-                "sc2s.sgov.gov",
-                "us-isob-east-1",
-            ),
-            (
-                "eu-isoe-west-1",
-                "aws-iso-e",
-                "cloud.adc-e.uk",
-                "eu-isoe-west-1",
-            ),
-            (
-                "us-isof-east-1",
-                "aws-iso-f",
-                "csp.hci.ic.gov",
-                "us-isof-south-1",
-            ),
-            (
-                "eusc-de-east-1",
-                "aws-eusc",
-                "amazonaws.eu",
-                "eusc-de-east-1",
-            ),
+            ("us-isob-east-1", "aws-iso-b", "sc2s.sgov.gov", "us-isob-east-1"),
+            ("eu-isoe-west-1", "aws-iso-e", "cloud.adc-e.uk", "eu-isoe-west-1"),
+            ("us-isof-east-1", "aws-iso-f", "csp.hci.ic.gov", "us-isof-south-1"),
+            ("eusc-de-east-1", "aws-eusc", "amazonaws.eu", "eusc-de-east-1"),
         ] {
             assert_eq!(partition(region), name);
             assert_eq!(dns_suffix(region), suffix);

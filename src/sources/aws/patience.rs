@@ -51,9 +51,7 @@ impl Session {
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
         E: ProvideErrorMetadata + Error + 'static,
     {
-        self.attempted(action, send)
-            .await
-            .map_err(|failed| failed.error)
+        self.attempted(action, send).await.map_err(|failed| failed.error)
     }
 
     /// The same, with the answer where it could not be read.
@@ -68,10 +66,7 @@ impl Session {
     {
         self.persistent(action, move || {
             let sent = send();
-            async move {
-                sent.await
-                    .map_err(|error| Failed::of(action, &error, &self.secrets()))
-            }
+            async move { sent.await.map_err(|error| Failed::of(action, &error, &self.secrets())) }
         })
         .await
     }
@@ -102,10 +97,7 @@ impl Session {
             if failed.error.kind != FailureKind::Throttled || left.is_zero() {
                 return Err(failed);
             }
-            let text = format!(
-                "{action} is throttled; waiting for up to {} s",
-                left.as_secs()
-            );
+            let text = format!("{action} is throttled; waiting for up to {} s", left.as_secs());
             tracing::debug!("{text}");
             self.patience.notice.set(Some(text));
             tokio::time::sleep(pause.min(left)).await;

@@ -111,11 +111,7 @@ pub fn bill_policy(bucket: &str, prefix: &str) -> String {
     let key = prefix.trim_end_matches('/');
     let below = format!("{prefix}*");
     let objects = [key, &below].map(|name| format!("arn:aws:s3:::{bucket}/{name}"));
-    let objects = if key.is_empty() {
-        &objects[1..]
-    } else {
-        &objects[..]
-    };
+    let objects = if key.is_empty() { &objects[1..] } else { &objects[..] };
     let policy = json!({
         "Version": "2012-10-17",
         "Statement": [
@@ -159,10 +155,8 @@ impl Trusted {
         };
         let is_plain = text.chars().all(|c| c.is_ascii_graphic() && c != '*');
         let is_whole = is_account_id(account) && !partition.is_empty() && !principal.is_empty();
-        (is_plain && is_whole).then(|| Self {
-            partition: (*partition).to_owned(),
-            arn: text.to_owned(),
-        })
+        (is_plain && is_whole)
+            .then(|| Self { partition: (*partition).to_owned(), arn: text.to_owned() })
     }
 }
 
@@ -197,13 +191,7 @@ pub fn organization_policy(trusted: &Trusted, role: &Role, external_id: Option<&
             "Action": "sts:AssumeRole",
             "Resource": role.arn(&trusted.partition, "*")
         }));
-        statements.extend(
-            read_only()["Statement"]
-                .as_array()
-                .cloned()
-                .into_iter()
-                .flatten(),
-        );
+        statements.extend(read_only()["Statement"].as_array().cloned().into_iter().flatten());
     }
     let (path, name) = role.path_and_name();
     let template = json!({
@@ -250,10 +238,7 @@ mod tests {
     #[test]
     fn principals_are_accounts_or_arns_without_wildcards() {
         let arn = |text| Trusted::named(text).map(|trusted| trusted.arn);
-        assert_eq!(
-            arn("111122223333").as_deref(),
-            Some("arn:aws:iam::111122223333:root")
-        );
+        assert_eq!(arn("111122223333").as_deref(), Some("arn:aws:iam::111122223333:root"));
         let role = "arn:aws-cn:iam::111122223333:role/audit/gpucost";
         assert_eq!(arn(role).as_deref(), Some(role));
         for bad in [
@@ -276,25 +261,13 @@ mod tests {
         let documents: Value = serde_json::from_str(&text).expect("JSON");
         let trust = &documents["member_trust_policy"]["Statement"][0];
         assert_eq!(trust["Principal"]["AWS"], "arn:aws:iam::111122223333:root");
-        assert_eq!(
-            trust["Condition"]["StringEquals"]["sts:ExternalId"],
-            "a-word"
-        );
+        assert_eq!(trust["Condition"]["StringEquals"]["sts:ExternalId"], "a-word");
         let roles = &documents["caller_policy"]["Statement"][1];
         assert_eq!(roles["Resource"], "arn:aws:iam::*:role/audit/Reader");
         let made = &documents["stack_set_template"]["Resources"]["GpucostRole"]["Properties"];
-        assert_eq!(
-            made["AssumeRolePolicyDocument"],
-            documents["member_trust_policy"]
-        );
-        assert_eq!(
-            made["Policies"][0]["PolicyDocument"],
-            documents["member_policy"]
-        );
-        assert_eq!(
-            (&made["RoleName"], &made["Path"]),
-            (&json!("Reader"), &json!("/audit/"))
-        );
+        assert_eq!(made["AssumeRolePolicyDocument"], documents["member_trust_policy"]);
+        assert_eq!(made["Policies"][0]["PolicyDocument"], documents["member_policy"]);
+        assert_eq!((&made["RoleName"], &made["Path"]), (&json!("Reader"), &json!("/audit/")));
         let open = organization_policy(&trusted, &role, None);
         assert!(!open.contains("ExternalId"));
     }

@@ -112,10 +112,7 @@ pub async fn storage_prices(
         let (service, filters) = match resource {
             StorageResource::PublicIpv4 => (
                 "AmazonVPC",
-                vec![
-                    term("regionCode", region),
-                    term("group", "VPCPublicIPv4Address"),
-                ],
+                vec![term("regionCode", region), term("group", "VPCPublicIPv4Address")],
             ),
             volume => (
                 "AmazonEC2",
@@ -165,11 +162,8 @@ pub(super) async fn products(
             .set_filters(Some(filters.clone()))
             .set_next_token(pages.token());
         let page = session.patient(PRODUCTS, || request.clone().send()).await?;
-        products.extend(
-            page.price_list()
-                .iter()
-                .filter_map(|text| serde_json::from_str(text).ok()),
-        );
+        products
+            .extend(page.price_list().iter().filter_map(|text| serde_json::from_str(text).ok()));
         if !pages.follow(page.next_token())? {
             return Ok(products);
         }
@@ -202,10 +196,7 @@ pub async fn spot_prices(
             .ec2
             .describe_spot_price_history()
             .set_instance_types(Some(
-                types
-                    .iter()
-                    .map(|name| InstanceType::from(name.as_str()))
-                    .collect(),
+                types.iter().map(|name| InstanceType::from(name.as_str())).collect(),
             ))
             .product_descriptions(description)
             .start_time(DateTime::from_secs(window.start.as_second()))

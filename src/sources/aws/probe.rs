@@ -135,9 +135,8 @@ async fn asked(
         "cost-optimization-hub" if !has_hub(region) => None,
         "autoscaling" => {
             let fields = [("MaxRecords".to_owned(), "1".to_owned())];
-            let answer = session
-                .ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields)
-                .await;
+            let answer =
+                session.ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields).await;
             Some(answer.map(drop))
         }
         _ => {
@@ -212,24 +211,15 @@ async fn of_cloudwatch(
         .namespace(EC2_NAMESPACE)
         .metric_name(cloudwatch_name(Metric::CpuUtilization))
         .build();
-    let statistic = MetricStat::builder()
-        .metric(cpu)
-        .period(HOUR_SECONDS)
-        .stat("Average")
-        .build();
-    let query = MetricDataQuery::builder()
-        .id("q0")
-        .metric_stat(statistic)
-        .build();
+    let statistic = MetricStat::builder().metric(cpu).period(HOUR_SECONDS).stat("Average").build();
+    let query = MetricDataQuery::builder().id("q0").metric_stat(statistic).build();
     clients.metrics_asked(1);
     clients.cloudwatch_turn().await;
     let request = clients
         .cloudwatch
         .get_metric_data()
         .metric_data_queries(query)
-        .start_time(DateTime::from_secs(
-            at.as_second() - i64::from(HOUR_SECONDS),
-        ))
+        .start_time(DateTime::from_secs(at.as_second() - i64::from(HOUR_SECONDS)))
         .end_time(DateTime::from_secs(at.as_second()));
     let session = &clients.session;
     let answer = session.patient("cloudwatch:GetMetricData", || request.clone().send());
@@ -240,10 +230,8 @@ async fn of_savings_plans(session: &Session, operation: &str) -> Result<(), Sour
     session.savings_plans_turn().await;
     let client = session.savings_plans();
     if operation == "DescribeSavingsPlans" {
-        let request = client
-            .describe_savings_plans()
-            .states(SavingsPlanState::Active)
-            .max_results(1);
+        let request =
+            client.describe_savings_plans().states(SavingsPlanState::Active).max_results(1);
         let action = "savingsplans:DescribeSavingsPlans";
         let answer = session.patient(action, || request.clone().send());
         return answer.await.map(drop);
@@ -271,11 +259,9 @@ fn question<'a>(
             let body = json!({ "cluster": UNKNOWN, "containerInstances": [UNKNOWN] });
             (&ECS, region, body)
         }
-        ("ecs", "DescribeTasks") => (
-            &ECS,
-            region,
-            json!({ "cluster": UNKNOWN, "tasks": [UNKNOWN] }),
-        ),
+        ("ecs", "DescribeTasks") => {
+            (&ECS, region, json!({ "cluster": UNKNOWN, "tasks": [UNKNOWN] }))
+        }
         ("ecs", _) => (&ECS, region, json!({ "cluster": UNKNOWN, "maxResults": 1 })),
         ("tag", _) => {
             let body = json!({ "ResourcesPerPage": 1, "ResourceTypeFilters": ["sagemaker"] });
@@ -351,14 +337,7 @@ mod tests {
 
     #[test]
     fn each_question_goes_to_the_service_of_its_action() {
-        let own = [
-            "sts",
-            "ec2",
-            "cloudwatch",
-            "pricing",
-            "savingsplans",
-            "autoscaling",
-        ];
+        let own = ["sts", "ec2", "cloudwatch", "pricing", "savingsplans", "autoscaling"];
         let actions = ACTIONS.iter().filter_map(|action| action.split_once(':'));
         let mut asked = 0;
         for (service, operation) in actions.filter(|(service, _)| !own.contains(service)) {
@@ -375,10 +354,7 @@ mod tests {
             ("ec2:DescribeRegions", NeededBy::EveryAudit),
             ("ec2:DescribeVolumes", NeededBy::Service(AwsService::Ec2)),
             ("tag:GetResources", NeededBy::Service(AwsService::SageMaker)),
-            (
-                "cost-optimization-hub:ListRecommendations",
-                NeededBy::Opinion,
-            ),
+            ("cost-optimization-hub:ListRecommendations", NeededBy::Opinion),
         ] {
             assert_eq!(NeededBy::of(action), by, "{action}");
         }

@@ -59,28 +59,19 @@ fn quote(
 }
 
 fn terms<'a>(product: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> {
-    product["terms"][kind]
-        .as_object()
-        .into_iter()
-        .flat_map(|terms| terms.values())
+    product["terms"][kind].as_object().into_iter().flat_map(|terms| terms.values())
 }
 
 fn term_dimensions(term: &Value) -> impl Iterator<Item = &Value> {
-    term["priceDimensions"]
-        .as_object()
-        .into_iter()
-        .flat_map(|dimensions| dimensions.values())
+    term["priceDimensions"].as_object().into_iter().flat_map(|dimensions| dimensions.values())
 }
 
 /// The amount of one price dimension in a known currency.
 pub(super) fn price_per_unit(dimension: &Value) -> Option<(Decimal, Currency)> {
-    dimension["pricePerUnit"]
-        .as_object()?
-        .iter()
-        .find_map(|(code, amount)| {
-            let amount = amount.as_str()?.parse::<Decimal>().ok()?.normalize();
-            Some((amount, Currency::from_code(code)?))
-        })
+    dimension["pricePerUnit"].as_object()?.iter().find_map(|(code, amount)| {
+        let amount = amount.as_str()?.parse::<Decimal>().ok()?.normalize();
+        Some((amount, Currency::from_code(code)?))
+    })
 }
 
 /// The first on-demand price of a product in a unit.
@@ -167,17 +158,11 @@ mod tests {
             .map(|(key, quote)| (key.option.to_string(), quote.rate.amount().to_string()))
             .collect();
         let expected = [("on-demand", "3.06"), ("reserved-1yr-partial-upfront", "2")];
-        assert_eq!(
-            figures,
-            expected.map(|(option, rate)| (option.to_owned(), rate.to_owned()))
-        );
+        assert_eq!(figures, expected.map(|(option, rate)| (option.to_owned(), rate.to_owned())));
         assert_eq!(quotes[0].1.effective_date, jiff::civil::date(2026, 7, 1));
         assert_eq!(quotes[1].1.effective_date, read_on);
         assert_eq!(quotes[0].1.instalments, None);
-        let instalments = Instalments {
-            upfront: Decimal::from(8_760),
-            hourly: Decimal::ONE,
-        };
+        let instalments = Instalments { upfront: Decimal::from(8_760), hourly: Decimal::ONE };
         assert_eq!(quotes[1].1.instalments, Some(instalments));
     }
 
@@ -188,10 +173,6 @@ mod tests {
             json!("0.0000000000");
         let key = PriceKey::linux_on_demand("us-east-1", "p3.2xlarge");
         let quotes = quotes(&product, &key, jiff::civil::date(2026, 11, 20));
-        assert!(
-            quotes
-                .iter()
-                .all(|(key, _)| key.option != PriceOption::OnDemand)
-        );
+        assert!(quotes.iter().all(|(key, _)| key.option != PriceOption::OnDemand));
     }
 }

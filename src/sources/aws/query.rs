@@ -11,10 +11,7 @@ const MOST_NODES: u32 = 4_000_000;
 /// # Errors
 /// When it is not XML, with the reason.
 pub(super) fn parsed(text: &str) -> Result<Document<'_>, String> {
-    let options = ParsingOptions {
-        nodes_limit: MOST_NODES,
-        ..ParsingOptions::default()
-    };
+    let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| error.to_string())
 }
 
@@ -23,8 +20,7 @@ fn children<'a, 'input>(
     node: Node<'a, 'input>,
     name: &'static str,
 ) -> impl Iterator<Item = Node<'a, 'input>> {
-    node.children()
-        .filter(move |child| child.tag_name().name() == name)
+    node.children().filter(move |child| child.tag_name().name() == name)
 }
 
 /// The element at the end of a path of names.
@@ -32,8 +28,7 @@ pub(super) fn at<'a, 'input>(
     node: Node<'a, 'input>,
     path: &[&'static str],
 ) -> Option<Node<'a, 'input>> {
-    path.iter()
-        .try_fold(node, |node, name| children(node, name).next())
+    path.iter().try_fold(node, |node, name| children(node, name).next())
 }
 
 /// The text at the end of a path of names; absent where it is empty.

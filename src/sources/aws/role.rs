@@ -12,9 +12,7 @@ pub struct Role {
 
 impl Default for Role {
     fn default() -> Self {
-        Self {
-            name: DEFAULT_ROLE.to_owned(),
-        }
+        Self { name: DEFAULT_ROLE.to_owned() }
     }
 }
 
@@ -30,9 +28,7 @@ impl Role {
         };
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || "+=,.@_-/".contains(c);
         let is_whole = !name.is_empty() && !name.ends_with('/') && name.len() <= 576;
-        (is_whole && name.chars().all(is_of_name)).then(|| Self {
-            name: name.to_owned(),
-        })
+        (is_whole && name.chars().all(is_of_name)).then(|| Self { name: name.to_owned() })
     }
 
     /// Its path, which begins and ends with a slash, and its name.
@@ -56,11 +52,8 @@ mod tests {
     #[test]
     fn a_role_is_of_every_account_however_it_is_named() {
         let arn = |text| Role::named(text).map(|role| role.arn("aws-cn", "111122223333"));
-        for text in [
-            "audit/Reader",
-            "/audit/Reader",
-            "arn:aws:iam::444455556666:role/audit/Reader",
-        ] {
+        for text in ["audit/Reader", "/audit/Reader", "arn:aws:iam::444455556666:role/audit/Reader"]
+        {
             let expected = "arn:aws-cn:iam::111122223333:role/audit/Reader";
             assert_eq!(arn(text).as_deref(), Some(expected), "{text}");
         }

@@ -33,12 +33,7 @@ pub async fn savings_plan_rates(
 ) -> Result<Vec<(PriceKey, PriceQuote)>, SourceError> {
     if !has_savings_plans(region) {
         let region = region.to_owned();
-        return Err(SourceError::own(
-            ACTION,
-            FailureKind::Unsupported,
-            NO_RATES,
-            region,
-        ));
+        return Err(SourceError::own(ACTION, FailureKind::Unsupported, NO_RATES, region));
     }
     let client = session.savings_plans();
     let mut rates = Vec::new();
@@ -56,19 +51,12 @@ pub async fn savings_plan_rates(
                 SavingsPlanRateFilterAttribute::InstanceType,
                 instance_types.iter().map(String::as_str),
             ))
-            .filters(filter(
-                SavingsPlanRateFilterAttribute::ProductDescription,
-                ["Linux/UNIX"],
-            ))
+            .filters(filter(SavingsPlanRateFilterAttribute::ProductDescription, ["Linux/UNIX"]))
             .filters(filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
             .max_results(RATES_AT_ONCE)
             .set_next_token(pages.token());
         let page = session.patient(ACTION, || request.clone().send()).await?;
-        rates.extend(
-            page.search_results()
-                .iter()
-                .filter_map(|rate| quote(rate, region, read_on)),
-        );
+        rates.extend(page.search_results().iter().filter_map(|rate| quote(rate, region, read_on)));
         if !pages.follow(page.next_token())? {
             return Ok(rates);
         }

@@ -53,16 +53,13 @@ async fn described(
     account: &str,
     names: &[&str],
 ) -> Result<Vec<ScalingGroup>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let mut groups = Vec::new();
     let mut pages = Pages::of(GROUPS).with_room(names.len());
     loop {
         let fields = fields(names, pages.token());
-        let answer = session
-            .ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields)
-            .await?;
+        let answer =
+            session.ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields).await?;
         let page =
             page(&answer, account, region).map_err(|why| session.unreadable(GROUPS, &why))?;
         pages.take(page.groups.len())?;
@@ -99,9 +96,7 @@ fn page(answer: &str, account: &str, region: &str) -> Result<Page, String> {
     let groups = members(result, &["AutoScalingGroups"]);
     let groups = groups.map(|node| group(node, account, region));
     Ok(Page {
-        groups: groups
-            .collect::<Option<_>>()
-            .ok_or("a group has no sizes")?,
+        groups: groups.collect::<Option<_>>().ok_or("a group has no sizes")?,
         next_token: text(result, &["NextToken"]).map(str::to_owned),
     })
 }

@@ -27,9 +27,7 @@ fn only(groups: &str) -> ScalingGroup {
 }
 
 fn plain() -> ScalingGroup {
-    only(&format!(
-        "<member><AutoScalingGroupName>trainers</AutoScalingGroupName>{SIZES}</member>"
-    ))
+    only(&format!("<member><AutoScalingGroupName>trainers</AutoScalingGroupName>{SIZES}</member>"))
 }
 
 #[test]
@@ -73,11 +71,7 @@ fn every_setting_is_read() {
         on_demand_base: Some(2),
         on_demand_above_base_percent: Some(50),
         spot_allocation: Some("price-capacity-optimized".to_owned()),
-        warm_pool: Some(WarmPool {
-            min_size: 2,
-            state: Some("Stopped".to_owned()),
-            size: Some(3),
-        }),
+        warm_pool: Some(WarmPool { min_size: 2, state: Some("Stopped".to_owned()), size: Some(3) }),
         suspended: vec!["Launch".to_owned(), "Terminate".to_owned()],
         protected: vec![ResourceId::named("i-1"), ResourceId::named("i-2")],
         in_service: Some(vec![ResourceId::named("i-1"), ResourceId::named("i-2")]),
@@ -104,9 +98,7 @@ fn sizes_may_count_something_else_than_instances() {
         ));
         group.is_weighted
     };
-    assert!(!weighted(
-        "<DesiredCapacityType>units</DesiredCapacityType>"
-    ));
+    assert!(!weighted("<DesiredCapacityType>units</DesiredCapacityType>"));
     assert!(weighted("<DesiredCapacityType>vcpu</DesiredCapacityType>"));
     assert!(weighted(
         "<MixedInstancesPolicy><LaunchTemplate><Overrides>\
@@ -128,11 +120,7 @@ fn pages_end_and_what_is_not_one_is_refused() {
     let negative = "<member><AutoScalingGroupName>a</AutoScalingGroupName><MinSize>-1</MinSize>\
                     <MaxSize>1</MaxSize><DesiredCapacity>1</DesiredCapacity></member>";
     for bad in [&nameless, sizeless, negative] {
-        assert_eq!(
-            read(bad, ""),
-            Err("a group has no sizes".to_owned()),
-            "{bad}"
-        );
+        assert_eq!(read(bad, ""), Err("a group has no sizes".to_owned()), "{bad}");
     }
     for other in ["", "<a/>", "{\"a\": 1}", "<html><p>down</p></html>"] {
         assert!(page(other, ACCOUNT, REGION).is_err(), "{other}");
@@ -142,10 +130,8 @@ fn pages_end_and_what_is_not_one_is_refused() {
 #[test]
 fn the_form_numbers_its_names() {
     let form = fields(&["a", "b c"], Some("t".to_owned()));
-    let pairs: Vec<(&str, &str)> = form
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
+    let pairs: Vec<(&str, &str)> =
+        form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let expected = [
         ("AutoScalingGroupNames.member.1", "a"),
         ("AutoScalingGroupNames.member.2", "b c"),

@@ -175,10 +175,7 @@ pub(super) async fn configured(profile: Option<&str>, endpoint_url: Option<&str>
     }
     let mut config = loader.load().await;
     if config.region().is_none() {
-        config = config
-            .to_builder()
-            .region(Region::from_static(DEFAULT_REGION))
-            .build();
+        config = config.to_builder().region(Region::from_static(DEFAULT_REGION)).build();
     }
     let Some(profile) = profile else {
         return config;
@@ -193,10 +190,7 @@ pub(super) async fn configured(profile: Option<&str>, endpoint_url: Option<&str>
         .configure(&settings)
         .profile_name(profile)
         .build();
-    config
-        .to_builder()
-        .credentials_provider(SharedCredentialsProvider::new(provider))
-        .build()
+    config.to_builder().credentials_provider(SharedCredentialsProvider::new(provider)).build()
 }
 
 /// The region that a configuration names.
@@ -209,9 +203,8 @@ pub(super) async fn provided(
     config: &SdkConfig,
     profile: Option<&str>,
 ) -> Result<Credentials, SourceError> {
-    let provider = config
-        .credentials_provider()
-        .ok_or_else(|| SourceError::no_credentials(profile, None))?;
+    let provider =
+        config.credentials_provider().ok_or_else(|| SourceError::no_credentials(profile, None))?;
     tokio::time::timeout(CREDENTIALS_WITHIN, provider.provide_credentials())
         .await
         .map_err(|_| SourceError::late_credentials(profile))?
@@ -299,12 +292,8 @@ impl Session {
     pub async fn identity(&self) -> Result<Identity, SourceError> {
         let sts = self.sts();
         let request = sts.get_caller_identity();
-        let answer = self
-            .patient("sts:GetCallerIdentity", || request.clone().send())
-            .await?;
-        Ok(Identity {
-            account: answer.account().unwrap_or("unknown").to_owned(),
-        })
+        let answer = self.patient("sts:GetCallerIdentity", || request.clone().send()).await?;
+        Ok(Identity { account: answer.account().unwrap_or("unknown").to_owned() })
     }
 
     /// The regions that the account has enabled, ascending.
@@ -315,9 +304,7 @@ impl Session {
         let clients = self.in_region(self.home_region());
         clients.ec2_turn().await;
         let request = clients.ec2.describe_regions();
-        let answer = self
-            .patient("ec2:DescribeRegions", || request.clone().send())
-            .await?;
+        let answer = self.patient("ec2:DescribeRegions", || request.clone().send()).await?;
         let mut regions: Vec<String> = answer
             .regions()
             .iter()
@@ -356,9 +343,7 @@ impl Session {
     }
 
     pub(super) async fn pricing_turn(&self, endpoint_region: &str) {
-        self.limiter
-            .acquire("pricing", endpoint_region, limit::PRICING)
-            .await;
+        self.limiter.acquire("pricing", endpoint_region, limit::PRICING).await;
     }
 
     /// A client of the savings plans, one endpoint for all regions.
@@ -371,9 +356,7 @@ impl Session {
     }
 
     pub(super) async fn savings_plans_turn(&self) {
-        self.limiter
-            .acquire("savingsplans", DEFAULT_REGION, limit::SAVINGS_PLANS)
-            .await;
+        self.limiter.acquire("savingsplans", DEFAULT_REGION, limit::SAVINGS_PLANS).await;
     }
 
     /// The endpoint of every service, where one is configured.
@@ -428,17 +411,11 @@ impl Session {
 
 impl RegionClients {
     pub(super) async fn ec2_turn(&self) {
-        self.session
-            .limiter
-            .acquire("ec2", &self.region, limit::EC2)
-            .await;
+        self.session.limiter.acquire("ec2", &self.region, limit::EC2).await;
     }
 
     pub(super) async fn cloudwatch_turn(&self) {
-        self.session
-            .limiter
-            .acquire("cloudwatch", &self.region, limit::CLOUDWATCH)
-            .await;
+        self.session.limiter.acquire("cloudwatch", &self.region, limit::CLOUDWATCH).await;
     }
 
     pub(super) fn metrics_asked(&self, metrics: usize) {
@@ -461,9 +438,7 @@ mod tests {
 
     /// A session that asks a host and waits out throttling until an instant.
     fn session(listener: &TcpListener, limits: TimeLimits, until: Instant) -> Session {
-        let address = listener
-            .local_addr()
-            .expect("a bound socket has an address");
+        let address = listener.local_addr().expect("a bound socket has an address");
         let credentials = Credentials::new("key", "secret", None, None, "tests");
         Session {
             config: SdkConfig::builder()
@@ -477,10 +452,7 @@ mod tests {
                 .build(),
             meter: Meter::default(),
             limiter: Arc::default(),
-            patience: Patience {
-                until,
-                notice: Notice::default(),
-            },
+            patience: Patience { until, notice: Notice::default() },
             renewal: None,
             connector: Arc::default(),
         }
@@ -506,10 +478,7 @@ mod tests {
             .expect_err("nobody answers");
         assert!(begin.elapsed() < Duration::from_secs(10));
         assert_eq!(error.kind, FailureKind::Unreachable);
-        assert_eq!(
-            error.to_string(),
-            "ec2:DescribeInstances: no response within the time limit"
-        );
+        assert_eq!(error.to_string(), "ec2:DescribeInstances: no response within the time limit");
         assert_eq!(session.usage().calls, 1);
     }
 
@@ -551,9 +520,8 @@ mod tests {
         let session = session(&server, TIME_LIMITS, begin);
         throttle(server);
         let body = serde_json::json!({});
-        let answer = session
-            .ask::<serde_json::Value>(&SERVICE, "us-east-1", "ListAccounts", &body)
-            .await;
+        let answer =
+            session.ask::<serde_json::Value>(&SERVICE, "us-east-1", "ListAccounts", &body).await;
         let error = answer.expect_err("it is throttled");
         assert_eq!(
             error.to_string(),

@@ -84,18 +84,14 @@ fn shape(info: &InstanceTypeInfo) -> Option<InstanceShape> {
             .instance_storage_info()
             .and_then(|storage| storage.total_size_in_gb())
             .and_then(|size| u64::try_from(size).ok()),
-        efa: info
-            .network_info()
-            .and_then(|network| network.efa_supported()),
+        efa: info.network_info().and_then(|network| network.efa_supported()),
     })
 }
 
 fn gpus(info: &InstanceTypeInfo) -> Option<GpuOffer> {
     let device = info.gpu_info()?.gpus().first()?;
-    let partition = device
-        .gpu_partition_size()
-        .and_then(Decimal::from_f64)
-        .filter(|size| *size < Decimal::ONE);
+    let partition =
+        device.gpu_partition_size().and_then(Decimal::from_f64).filter(|size| *size < Decimal::ONE);
     let count = partition.or_else(|| device.count().map(Decimal::from))?;
     Some(GpuOffer {
         model: GpuModel::from_name(device.name()?),

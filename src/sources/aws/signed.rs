@@ -111,9 +111,7 @@ impl Call<'_> {
         let content_type = self.service.protocol.content_type().to_owned();
         let target = self.target.iter().cloned();
         let target = target.map(|target| ("x-amz-target", target));
-        std::iter::once(("content-type", content_type))
-            .chain(target)
-            .collect()
+        std::iter::once(("content-type", content_type)).chain(target).collect()
     }
 }
 
@@ -136,9 +134,7 @@ impl Session {
         operation: &str,
         body: &Value,
     ) -> Result<T, SourceError> {
-        let (action, answer) = self
-            .answer(service, region, operation, body.to_string())
-            .await?;
+        let (action, answer) = self.answer(service, region, operation, body.to_string()).await?;
         serde_json::from_slice(&answer).map_err(|error| self.unreadable(action, &error.to_string()))
     }
 
@@ -190,10 +186,8 @@ impl Session {
             target: service.protocol.target(operation),
             body,
         };
-        let answer = self
-            .persistent(action, || self.tried(&call))
-            .await
-            .map_err(|failed| failed.error)?;
+        let answer =
+            self.persistent(action, || self.tried(&call)).await.map_err(|failed| failed.error)?;
         Ok((action, answer))
     }
 
@@ -202,11 +196,9 @@ impl Session {
         let path = service.protocol.path(operation);
         match self.endpoint_url() {
             Some(url) => format!("{}/{path}", url.trim_end_matches('/')),
-            None => format!(
-                "https://{}.{region}.{}/{path}",
-                service.host_prefix,
-                dns_suffix(region)
-            ),
+            None => {
+                format!("https://{}.{region}.{}/{path}", service.host_prefix, dns_suffix(region))
+            }
         }
     }
 
@@ -233,10 +225,7 @@ impl Session {
     async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
         self.count_attempt();
         let credentials = self.credentials().await.map_err(|error| Missed {
-            failed: Box::new(Failed {
-                error,
-                unread: None,
-            }),
+            failed: Box::new(Failed { error, unread: None }),
             again: RetryPolicy::Never,
         })?;
         self.keep_secret(credentials.session_token());
@@ -279,11 +268,7 @@ impl Session {
         let failed = refusal(call.action, status, error_type, body, &self.secrets());
         let may_pass = status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled;
         Err(Missed {
-            again: if may_pass {
-                RetryPolicy::Later(wait)
-            } else {
-                RetryPolicy::Never
-            },
+            again: if may_pass { RetryPolicy::Later(wait) } else { RetryPolicy::Never },
             failed: Box::new(failed),
         })
     }

@@ -36,10 +36,7 @@ pub(super) fn runs(
             let window = whole(stretches);
             let run = runs
                 .entry((window.start, window.end))
-                .or_insert_with(|| Run {
-                    stretches: stretches.to_vec(),
-                    queries: Vec::new(),
-                });
+                .or_insert_with(|| Run { stretches: stretches.to_vec(), queries: Vec::new() });
             run.queries.extend(own.iter().cloned());
         }
     }
@@ -49,16 +46,10 @@ pub(super) fn runs(
 /// From the beginning of the first to the end of the last.
 pub(super) fn whole(stretches: &[Window]) -> Window {
     let ends = stretches.first().zip(stretches.last());
-    ends.map_or(
-        Window {
-            start: Timestamp::MIN,
-            end: Timestamp::MIN,
-        },
-        |(first, last)| Window {
-            start: first.start,
-            end: last.end,
-        },
-    )
+    ends.map_or(Window { start: Timestamp::MIN, end: Timestamp::MIN }, |(first, last)| Window {
+        start: first.start,
+        end: last.end,
+    })
 }
 
 /// A name for what is asked of a machine: other series, dimensions, statistics or periods have
@@ -109,10 +100,7 @@ mod tests {
     }
 
     fn stretch(start: i64, end: i64) -> Window {
-        Window {
-            start: at(start),
-            end: at(end),
-        }
+        Window { start: at(start), end: at(end) }
     }
 
     fn query(instance: &str, period_seconds: u32) -> MetricQuery {
@@ -152,11 +140,7 @@ mod tests {
     #[test]
     fn each_machine_is_asked_for_what_is_missing_of_it() {
         let instances = ["i-new", "i-old", "i-gone"].map(|id| Instance::sample(id, "", at(0)));
-        let queries = vec![
-            query("i-old", 300),
-            query("i-old", 3_600),
-            query("i-new", 300),
-        ];
+        let queries = vec![query("i-old", 300), query("i-old", 3_600), query("i-new", 300)];
         let known = SecondDay::default();
         let runs = runs(queries, &instances, &known);
         let asked: Vec<(Window, usize, Vec<String>)> = runs
@@ -182,10 +166,7 @@ mod tests {
     fn what_is_asked_otherwise_has_another_name() {
         let one = name_of(&[query("i-1", 300)]);
         assert_eq!(one, name_of(&[query("i-1", 300)]));
-        let maximum = MetricQuery {
-            statistic: Statistic::Maximum,
-            ..query("i-1", 300)
-        };
+        let maximum = MetricQuery { statistic: Statistic::Maximum, ..query("i-1", 300) };
         for other in [
             vec![],
             vec![query("i-2", 300)],

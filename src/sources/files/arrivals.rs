@@ -15,18 +15,9 @@ pub const MOST_ARRIVALS: usize = 1_000_000;
 /// Columns by what they state, without case, blanks and dashes.
 const TIME: [&str; 5] = ["timestamp", "time", "atseconds", "arrival", "arrivedat"];
 const SERVICE: [&str; 2] = ["serviceseconds", "latencyseconds"];
-const PROMPT: [&str; 4] = [
-    "contexttokens",
-    "prompttokens",
-    "inputtokens",
-    "requesttokens",
-];
-const GENERATED: [&str; 4] = [
-    "generatedtokens",
-    "completiontokens",
-    "outputtokens",
-    "responsetokens",
-];
+const PROMPT: [&str; 4] = ["contexttokens", "prompttokens", "inputtokens", "requesttokens"];
+const GENERATED: [&str; 4] =
+    ["generatedtokens", "completiontokens", "outputtokens", "responsetokens"];
 
 /// Why recorded requests could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -52,16 +43,10 @@ pub enum ArrivalsError {
 /// time that is before the one above, work that is not a number above zero, a ragged line,
 /// more than [`MOST_ARRIVALS`] requests, or none.
 pub fn read_arrivals(path: &Path) -> Result<Vec<RecordedRequest>, ArrivalsError> {
-    let bytes = read_written(path).map_err(|source| ArrivalsError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes =
+        read_written(path).map_err(|source| ArrivalsError::Io { path: path.to_owned(), source })?;
     let parsed = text_of(&bytes).and_then(parse);
-    parsed.map_err(|(line, message)| ArrivalsError::Line {
-        path: path.to_owned(),
-        line,
-        message,
-    })
+    parsed.map_err(|(line, message)| ArrivalsError::Line { path: path.to_owned(), line, message })
 }
 
 /// Where the columns are.
@@ -80,11 +65,7 @@ impl Columns {
         let time = place(&TIME).ok_or_else(|| {
             "no column `timestamp` or `at_seconds` with the time of each request".to_owned()
         })?;
-        Ok(Self {
-            time,
-            service: place(&SERVICE),
-            tokens: place(&PROMPT).zip(place(&GENERATED)),
-        })
+        Ok(Self { time, service: place(&SERVICE), tokens: place(&PROMPT).zip(place(&GENERATED)) })
     }
 
     fn work(&self, record: &csv::StringRecord) -> Result<RecordedWork, String> {
@@ -145,9 +126,7 @@ impl Moment {
 
 fn parse(text: &str) -> Result<Vec<RecordedRequest>, InvalidLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
     let columns = Columns::of(header).map_err(|message| (1, message))?;
     let mut requests: Vec<RecordedRequest> = Vec::new();
@@ -159,12 +138,7 @@ fn parse(text: &str) -> Result<Vec<RecordedRequest>, InvalidLine> {
             return Err(at_line(format!("more than {MOST_ARRIVALS} requests")));
         }
         let cell = record.get(columns.time).unwrap_or_default();
-        let not_a_time = || {
-            at_line(format!(
-                "{} is not a time like those above it",
-                quoted(cell)
-            ))
-        };
+        let not_a_time = || at_line(format!("{} is not a time like those above it", quoted(cell)));
         let moment = Moment::read(cell).ok_or_else(|| {
             at_line(format!(
                 "{} is not a time such as 2026-11-01T00:00:00Z or a number of seconds",
@@ -173,10 +147,7 @@ fn parse(text: &str) -> Result<Vec<RecordedRequest>, InvalidLine> {
         })?;
         let first = *first.get_or_insert(moment);
         let at_seconds = moment.seconds_since(first).ok_or_else(not_a_time)?;
-        if requests
-            .last()
-            .is_some_and(|last| at_seconds < last.at_seconds)
-        {
+        if requests.last().is_some_and(|last| at_seconds < last.at_seconds) {
             return Err(at_line(format!(
                 "the time {} is before that of the request above it",
                 quoted(cell)
@@ -203,10 +174,7 @@ mod tests {
         let requests = parse(azure).expect("valid");
         assert_eq!(requests.len(), 2);
         assert!((requests[1].at_seconds - 0.052).abs() < 1e-9);
-        let work = RecordedWork::Tokens {
-            prompt: 3_180.0,
-            generated: 8.0,
-        };
+        let work = RecordedWork::Tokens { prompt: 3_180.0, generated: 8.0 };
         assert_eq!(requests[1].work, work);
 
         let zoned = "time,path\n2026-11-01T00:00:00Z,/a\n2026-11-01T01:00:01+01:00,/b\n";
@@ -216,10 +184,8 @@ mod tests {
 
         let seconds = "\u{feff}at_seconds,service_seconds\n10,0.5\n10,0.25\n12.5,1\n";
         let requests = parse(seconds).expect("valid");
-        let rows: Vec<(f64, RecordedWork)> = requests
-            .iter()
-            .map(|request| (request.at_seconds, request.work))
-            .collect();
+        let rows: Vec<(f64, RecordedWork)> =
+            requests.iter().map(|request| (request.at_seconds, request.work)).collect();
         assert_eq!(
             rows,
             [
@@ -238,27 +204,11 @@ mod tests {
             ("timestamp\n", 1, "no requests"),
             ("timestamp\n1\n0.5\n", 3, "is before that"),
             ("timestamp\n1\nNaN\n", 3, "is not a time such as"),
-            (
-                "timestamp\n1\n2026-11-01T00:00:00Z\n",
-                3,
-                "like those above",
-            ),
-            (
-                "timestamp,service_seconds\n1,0\n",
-                2,
-                "without service time",
-            ),
+            ("timestamp\n1\n2026-11-01T00:00:00Z\n", 3, "like those above"),
+            ("timestamp,service_seconds\n1,0\n", 2, "without service time"),
             ("timestamp,service_seconds\n1,-1\n", 2, "zero or more"),
-            (
-                "timestamp,input_tokens,output_tokens\n1,0,0\n",
-                2,
-                "without tokens",
-            ),
-            (
-                "timestamp,input_tokens,output_tokens\n1,1,inf\n",
-                2,
-                "zero or more",
-            ),
+            ("timestamp,input_tokens,output_tokens\n1,0,0\n", 2, "without tokens"),
+            ("timestamp,input_tokens,output_tokens\n1,1,inf\n", 2, "zero or more"),
             ("timestamp,path\n1\n", 2, "1 cells instead of 2"),
         ] {
             let (at_line, message) = parse(text).expect_err(text);

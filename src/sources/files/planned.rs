@@ -57,10 +57,8 @@ fn read<T>(
     path: &Path,
     parse: impl Fn(&str) -> Result<T, InvalidLine>,
 ) -> Result<T, PlannedFileError> {
-    let bytes = read_written(path).map_err(|source| PlannedFileError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes = read_written(path)
+        .map_err(|source| PlannedFileError::Io { path: path.to_owned(), source })?;
     let parsed = text_of(&bytes).and_then(|text| {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         parse(text)
@@ -95,9 +93,7 @@ pub fn read_jobs(path: &Path) -> Result<Vec<JobRequest>, PlannedFileError> {
 }
 
 fn reader(text: &str) -> csv::Reader<&[u8]> {
-    csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes())
+    csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes())
 }
 
 fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
@@ -128,10 +124,7 @@ fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
         let value = cell.parse().ok();
         let value = value.filter(|gpus: &f64| (0.0..=f64::from(MOST_GPUS)).contains(gpus));
         let value = value.ok_or_else(|| {
-            at_line(format!(
-                "{} is not a number of GPUs from 0 to {MOST_GPUS}",
-                quoted(cell)
-            ))
+            at_line(format!("{} is not a number of GPUs from 0 to {MOST_GPUS}", quoted(cell)))
         })?;
         samples.push((at, value));
     }
@@ -152,10 +145,7 @@ fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
     for record in reader.records() {
         let record = record.map_err(|error| invalid(&error, text))?;
         let line = lines.at(record.position());
-        let cells = Cells {
-            header: &header,
-            record: &record,
-        };
+        let cells = Cells { header: &header, record: &record };
         let job = cells.job(line).map_err(|message| (line, message))?;
         if jobs.len() == MOST_JOBS {
             return Err((line, format!("more than {MOST_JOBS} jobs")));
@@ -173,16 +163,10 @@ fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
 }
 
 fn check_header(header: &[String]) -> Result<(), String> {
-    let unknown = header
-        .iter()
-        .find(|name| !JOB_COLUMNS.contains(&name.as_str()));
+    let unknown = header.iter().find(|name| !JOB_COLUMNS.contains(&name.as_str()));
     if let Some(unknown) = unknown {
         let near = nearest_names(unknown, JOB_COLUMNS.iter().copied());
-        let near = if near.is_empty() {
-            JOB_COLUMNS.join(", ")
-        } else {
-            near.join(", ")
-        };
+        let near = if near.is_empty() { JOB_COLUMNS.join(", ") } else { near.join(", ") };
         let unknown = quoted(unknown);
         return Err(format!("unknown column {unknown}; did you mean {near}?"));
     }
@@ -211,15 +195,11 @@ impl<'a> Cells<'a> {
     }
 
     fn required(&self, column: &str) -> Result<&'a str, String> {
-        self.get(column)
-            .ok_or_else(|| format!("`{column}` is empty"))
+        self.get(column).ok_or_else(|| format!("`{column}` is empty"))
     }
 
     fn job(&self, line: u64) -> Result<JobRequest, String> {
-        let long = self
-            .record
-            .iter()
-            .position(|cell| cell.len() > LONGEST_CELL);
+        let long = self.record.iter().position(|cell| cell.len() > LONGEST_CELL);
         if let Some(column) = long.and_then(|place| self.header.get(place)) {
             return Err(format!("`{column}` is longer than {LONGEST_CELL} bytes"));
         }
@@ -240,27 +220,18 @@ impl<'a> Cells<'a> {
     fn gpus(&self) -> Result<u32, String> {
         let cell = self.required("gpus")?;
         let gpus = cell.parse::<u32>().ok();
-        gpus.filter(|gpus| (1..=MOST_GPUS).contains(gpus))
-            .ok_or_else(|| {
-                format!(
-                    "{} is not a number of GPUs from 1 to {MOST_GPUS}",
-                    quoted(cell)
-                )
-            })
+        gpus.filter(|gpus| (1..=MOST_GPUS).contains(gpus)).ok_or_else(|| {
+            format!("{} is not a number of GPUs from 1 to {MOST_GPUS}", quoted(cell))
+        })
     }
 
     fn hours(&self) -> Result<Decimal, String> {
         let cell = self.required("hours")?;
         let hours = cell.parse::<Decimal>().ok();
         let most = Decimal::from(LONGEST_HOURS);
-        hours
-            .filter(|hours| *hours > Decimal::ZERO && *hours <= most)
-            .ok_or_else(|| {
-                format!(
-                    "{} is not hours above 0 and at most {LONGEST_HOURS}",
-                    quoted(cell)
-                )
-            })
+        hours.filter(|hours| *hours > Decimal::ZERO && *hours <= most).ok_or_else(|| {
+            format!("{} is not hours above 0 and at most {LONGEST_HOURS}", quoted(cell))
+        })
     }
 
     fn data_gb(&self) -> Result<Decimal, String> {
@@ -277,10 +248,7 @@ impl<'a> Cells<'a> {
         match self.get(column).map(str::to_ascii_lowercase).as_deref() {
             None | Some("no" | "false" | "0") => Ok(false),
             Some("yes" | "true" | "1") => Ok(true),
-            Some(other) => Err(format!(
-                "{} in `{column}` is neither yes nor no",
-                quoted(other)
-            )),
+            Some(other) => Err(format!("{} in `{column}` is neither yes nor no", quoted(other))),
         }
     }
 
@@ -330,16 +298,8 @@ mod tests {
             ("time,gpus\n5,NaN\n", 2, "from 0 to"),
             ("time,gpus\n5,inf\n", 2, "from 0 to"),
             ("time,gpus\n5\n", 2, "1 cells instead of 2"),
-            (
-                "time,gpus,Busy GPUs\n5,1,1\n",
-                1,
-                "`gpus` and `Busy GPUs` mean",
-            ),
-            (
-                "time,gpus,time\n5,1,5\n",
-                1,
-                "`time` and `time` mean the same",
-            ),
+            ("time,gpus,Busy GPUs\n5,1,1\n", 1, "`gpus` and `Busy GPUs` mean"),
+            ("time,gpus,time\n5,1,5\n", 1, "`time` and `time` mean the same"),
         ] {
             let (at_line, message) = demand(text).expect_err(text);
             assert_eq!(at_line, line, "{text}: {message}");
@@ -356,10 +316,7 @@ mod tests {
         assert_eq!(jobs.len(), 2);
         assert_eq!((jobs[0].seconds(), jobs[1].seconds()), (5_400, 1));
         assert_eq!(jobs[0].deadline, Some(Moment::After { seconds: 129_600 }));
-        assert_eq!(
-            jobs[1].release.map(|moment| moment.second(100)),
-            Some(7_300)
-        );
+        assert_eq!(jobs[1].release.map(|moment| moment.second(100)), Some(7_300));
         assert!(jobs[0].is_restartable && !jobs[1].is_restartable);
         assert_eq!(jobs[0].data_region.as_deref(), Some("us-east-1"));
         assert_eq!((jobs[0].line, jobs[1].line), (2, 3));
@@ -370,11 +327,7 @@ mod tests {
         let row = |row: &str| format!("name,gpu,gpus,hours,deadline,restartable\n{row}\n");
         for (text, line, says) in [
             ("name,gpu,gpus\n".to_owned(), 1, "no column `hours`"),
-            (
-                "name,gpu,gpus,hours,dedline\n".to_owned(),
-                1,
-                "did you mean deadline",
-            ),
+            ("name,gpu,gpus,hours,dedline\n".to_owned(), 1, "did you mean deadline"),
             ("name,gpu,gpus,hours,name\n".to_owned(), 1, "a duplicate"),
             ("name,gpu,gpus,hours\n".to_owned(), 1, "no jobs"),
             (row(",T4,1,1,,"), 2, "`name` is empty"),

@@ -47,10 +47,7 @@ pub enum ReportError {
         found: String,
     },
     /// A value in it cannot be what it must be.
-    #[error(
-        "the report {} has an invalid value at `{place}`: {found}",
-        shown(path)
-    )]
+    #[error("the report {} has an invalid value at `{place}`: {found}", shown(path))]
     Wrong {
         path: PathBuf,
         /// The keys that lead there.
@@ -69,27 +66,16 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
     let mut text = Vec::new();
     open(path)
         .and_then(|reader| Bounded::new(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
-        .map_err(|source| ReportError::Io {
-            path: path_of_error(),
-            source,
-        })?;
-    let malformed = |source| ReportError::Malformed {
-        path: path_of_error(),
-        source,
-    };
+        .map_err(|source| ReportError::Io { path: path_of_error(), source })?;
+    let malformed = |source| ReportError::Malformed { path: path_of_error(), source };
     let versions: Versions<'_> = serde_json::from_slice(&text).map_err(malformed)?;
     match versions.schema_version {
         None if versions.estate_version.is_some() => {
-            return Err(ReportError::Estate {
-                path: path_of_error(),
-            });
+            return Err(ReportError::Estate { path: path_of_error() });
         }
         Some(found) if !REPORT_VERSIONS.contains(&found.get().trim_matches('"')) => {
             let version = found.get().trim_matches('"').chars().take(40).collect();
-            return Err(ReportError::Newer {
-                path: path_of_error(),
-                found: version,
-            });
+            return Err(ReportError::Newer { path: path_of_error(), found: version });
         }
         // Without a version it is malformed, and the whole says so below.
         _ => {}
@@ -333,10 +319,8 @@ impl Report {
         let place = || "prices.currency".to_owned();
         let currency = known_currency(&self.prices.currency, place)?;
         let window = Window::stated(self.scope.window_start, self.scope.window_end);
-        let window = window.map_err(|found| InvalidValue {
-            place: "scope.window_end".to_owned(),
-            found,
-        })?;
+        let window =
+            window.map_err(|found| InvalidValue { place: "scope.window_end".to_owned(), found })?;
         let sum = |number, key: &str| money(number, currency, || format!("summary.{key}"));
         let totals = PastTotals {
             currency,
@@ -348,11 +332,8 @@ impl Report {
             monthly_savings: sum(self.summary.monthly_savings, "monthly_savings")?,
             monthly_waste: sum(self.summary.monthly_waste, "monthly_waste")?,
         };
-        let workloads: Vec<PastWorkload> = self
-            .workloads
-            .into_iter()
-            .map(Workload::past)
-            .collect::<Result<_, _>>()?;
+        let workloads: Vec<PastWorkload> =
+            self.workloads.into_iter().map(Workload::past).collect::<Result<_, _>>()?;
         let currencies: BTreeMap<String, Currency> = workloads
             .iter()
             .map(|workload| {
@@ -361,14 +342,10 @@ impl Report {
                 (workload.id.clone(), currency)
             })
             .collect();
-        let unit_costs = self
-            .unit_costs
-            .into_iter()
-            .map(|unit_cost| unit_cost.past(currency));
+        let unit_costs = self.unit_costs.into_iter().map(|unit_cost| unit_cost.past(currency));
         let unused = self.unused_commitments.into_iter();
-        let unused = unused
-            .map(|commitment| commitment.past(currency))
-            .collect::<Result<_, _>>()?;
+        let unused =
+            unused.map(|commitment| commitment.past(currency)).collect::<Result<_, _>>()?;
         let findings = self.findings.into_iter().map(|finding| {
             let currency = currencies.get(&finding.workload).copied();
             finding.past(currency.unwrap_or(totals.currency))
@@ -381,12 +358,7 @@ impl Report {
             source: self.scope.source,
             accounts: self.scope.accounts,
             regions: self.scope.regions,
-            tag_filters: self
-                .scope
-                .tag_filters
-                .into_iter()
-                .map(Filter::past)
-                .collect(),
+            tag_filters: self.scope.tag_filters.into_iter().map(Filter::past).collect(),
             totals,
             kpis: kpis(self.kpis, currency)?,
             unit_costs: unit_costs.collect::<Result<_, _>>()?,
@@ -401,11 +373,7 @@ impl Report {
 
 impl Filter {
     fn past(self) -> TagFilter {
-        TagFilter {
-            key: self.key,
-            value: self.value,
-            is_excluded: self.excluded,
-        }
+        TagFilter { key: self.key, value: self.value, is_excluded: self.excluded }
     }
 }
 
@@ -417,12 +385,7 @@ impl UnitCost {
             None => of_report,
         };
         let price = price(self.cost_per_units, currency, || place("cost_per_units"))?;
-        Ok(PastUnitCost {
-            price,
-            name: self.name,
-            unit: self.unit,
-            per: self.per,
-        })
+        Ok(PastUnitCost { price, name: self.name, unit: self.unit, per: self.per })
     }
 }
 
@@ -457,18 +420,12 @@ impl Workload {
             Some(plan) => (plan.planned_monthly_cost, plan.actions),
             None => (None, Vec::new()),
         };
-        let lost_work = actions
-            .iter()
-            .find_map(|action| action.lost_work_monthly_cost.clone());
-        let snapshots = actions
-            .into_iter()
-            .find_map(|action| action.snapshots_monthly_cost);
-        let monthly_cost = money(self.monthly_cost, currency, || {
-            format!("workloads.{id}.monthly_cost")
-        })?;
-        let planned_monthly_cost = money(planned, currency, || {
-            format!("workloads.{id}.plan.planned_monthly_cost")
-        })?;
+        let lost_work = actions.iter().find_map(|action| action.lost_work_monthly_cost.clone());
+        let snapshots = actions.into_iter().find_map(|action| action.snapshots_monthly_cost);
+        let monthly_cost =
+            money(self.monthly_cost, currency, || format!("workloads.{id}.monthly_cost"))?;
+        let planned_monthly_cost =
+            money(planned, currency, || format!("workloads.{id}.plan.planned_monthly_cost"))?;
         let lost_work = money(lost_work, currency, || {
             format!("workloads.{id}.plan.actions.lost_work_monthly_cost")
         })?;
@@ -509,9 +466,8 @@ impl Finding {
             Some(code) => known_currency(code, || format!("findings.{id}.currency"))?,
             None => usual,
         };
-        let monthly_savings = money(self.monthly_savings, currency, || {
-            format!("findings.{id}.monthly_savings")
-        })?;
+        let monthly_savings =
+            money(self.monthly_savings, currency, || format!("findings.{id}.monthly_savings"))?;
         Ok(PastFinding {
             id: self.id,
             rule: self.rule,

@@ -72,10 +72,8 @@ pub enum RequestCountsError {
 /// part, has more than [`MOST_COUNTS`] counts or none, or with the first count that is not a
 /// number of zero or more, or the first time that is none or there twice.
 pub fn read_request_counts(path: &Path) -> Result<Vec<CountedRequests>, RequestCountsError> {
-    let bytes = read_written(path).map_err(|source| RequestCountsError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes = read_written(path)
+        .map_err(|source| RequestCountsError::Io { path: path.to_owned(), source })?;
     let bytes = bytes.strip_prefix(MARK).unwrap_or(&bytes);
     let is_json = bytes.trim_ascii_start().first() == Some(&b'{');
     if !is_json {
@@ -88,22 +86,16 @@ pub fn read_request_counts(path: &Path) -> Result<Vec<CountedRequests>, RequestC
     }
     let answer = read_json(bytes, LONGEST_TEXT, PhantomData::<AnswerWire>);
     let answer = answer.map_err(|error| match error.source {
-        InvalidJson::Text(source) => RequestCountsError::Malformed {
-            path: path.to_owned(),
-            source,
-        },
-        InvalidJson::Value(source) => RequestCountsError::Wrong {
-            path: path.to_owned(),
-            place: error.place,
-            source,
-        },
+        InvalidJson::Text(source) => {
+            RequestCountsError::Malformed { path: path.to_owned(), source }
+        }
+        InvalidJson::Value(source) => {
+            RequestCountsError::Wrong { path: path.to_owned(), place: error.place, source }
+        }
     })?;
     answer
         .counts()
-        .map_err(|message| RequestCountsError::Unusable {
-            path: path.to_owned(),
-            message,
-        })
+        .map_err(|message| RequestCountsError::Unusable { path: path.to_owned(), message })
 }
 
 /// An answer of CloudWatch or of Prometheus.
@@ -239,10 +231,7 @@ impl AnswerWire {
         let by_time = match (self.metrics, self.data) {
             (Some(AtMost(metrics)), None) => of_cloudwatch(metrics)?,
             (None, Some(data))
-                if self
-                    .status
-                    .as_deref()
-                    .is_none_or(|status| status == "success") =>
+                if self.status.as_deref().is_none_or(|status| status == "success") =>
             {
                 of_prometheus(data)?
             }
@@ -256,10 +245,8 @@ impl AnswerWire {
                 ));
             }
             _ => {
-                return Err(
-                    "expected `MetricDataResults` of CloudWatch, or `data` of Prometheus"
-                        .to_owned(),
-                );
+                return Err("expected `MetricDataResults` of CloudWatch, or `data` of Prometheus"
+                    .to_owned());
             }
         };
         if by_time.is_empty() {
@@ -267,10 +254,7 @@ impl AnswerWire {
         }
         let counts = by_time.into_iter();
         Ok(counts
-            .map(|(at_milliseconds, requests)| CountedRequests {
-                at_milliseconds,
-                requests,
-            })
+            .map(|(at_milliseconds, requests)| CountedRequests { at_milliseconds, requests })
             .collect())
     }
 }
@@ -287,9 +271,7 @@ fn of_cloudwatch(metrics: Vec<MetricWire>) -> Result<BTreeMap<i64, f64>, String>
         ));
     }
     // Pages before the last are parts by their nature.
-    let status = metrics
-        .last()
-        .and_then(|metric| metric.status_code.as_deref());
+    let status = metrics.last().and_then(|metric| metric.status_code.as_deref());
     if let Some(status) = status.filter(|status| *status != "Complete") {
         return Err(format!("the status of the metric is {}", quoted(status)));
     }
@@ -297,11 +279,7 @@ fn of_cloudwatch(metrics: Vec<MetricWire>) -> Result<BTreeMap<i64, f64>, String>
     for metric in metrics {
         let (AtMost(times), AtMost(values)) = (metric.timestamps, metric.values);
         if times.len() != values.len() {
-            return Err(format!(
-                "{} timestamps and {} values",
-                times.len(),
-                values.len()
-            ));
+            return Err(format!("{} timestamps and {} values", times.len(), values.len()));
         }
         for (MomentWire(at), CountWire(requests)) in times.into_iter().zip(values) {
             if by_time.insert(at, requests).is_some() {
@@ -349,9 +327,7 @@ fn moment(milliseconds: i64) -> String {
 }
 
 fn csv_rows(text: &str) -> Result<Vec<CountedRequests>, InvalidLine> {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
     let (time, requests) = (column(header, &TIME)?, column(header, &REQUESTS)?);
     let mut counts: Vec<CountedRequests> = Vec::new();
@@ -380,15 +356,9 @@ fn csv_rows(text: &str) -> Result<Vec<CountedRequests>, InvalidLine> {
         let cell = record.get(requests).unwrap_or_default();
         let count = cell.parse().ok().and_then(OfCount::of);
         let CountWire(requests) = count.ok_or_else(|| {
-            at_line(format!(
-                "{} is not a number of requests from 0 to 10^15",
-                quoted(cell)
-            ))
+            at_line(format!("{} is not a number of requests from 0 to 10^15", quoted(cell)))
         })?;
-        counts.push(CountedRequests {
-            at_milliseconds,
-            requests,
-        });
+        counts.push(CountedRequests { at_milliseconds, requests });
     }
     if counts.is_empty() {
         return Err((1, "it has no counts below its header".to_owned()));

@@ -26,26 +26,18 @@ pub fn read_run_report(path: &Path) -> Result<Option<PastRun>, ReportError> {
     let mut text = Vec::new();
     open(path)
         .and_then(|reader| Bounded::new(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
-        .map_err(|source| ReportError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        .map_err(|source| ReportError::Io { path: path.to_owned(), source })?;
     if text.trim_ascii_start().starts_with(b"{\"samples_version\"") {
-        return Err(ReportError::Samples {
-            path: path.to_owned(),
-        });
+        return Err(ReportError::Samples { path: path.to_owned() });
     }
     let Ok(report) = serde_json::from_slice::<Report>(&text) else {
         return Ok(None);
     };
-    report
-        .past()
-        .map(Some)
-        .map_err(|(place, found)| ReportError::Wrong {
-            path: path.to_owned(),
-            place: place.to_owned(),
-            found,
-        })
+    report.past().map(Some).map_err(|(place, found)| ReportError::Wrong {
+        path: path.to_owned(),
+        place: place.to_owned(),
+        found,
+    })
 }
 
 #[derive(Deserialize)]
@@ -107,19 +99,13 @@ impl Report {
             Some(work) => (work.units, work.mfu.map(|mfu| mfu.mfu_pct)),
             None => (Vec::new(), None),
         };
-        let units = units
-            .into_iter()
-            .filter_map(|unit| Some((unit.unit, unit.count?)));
+        let units = units.into_iter().filter_map(|unit| Some((unit.unit, unit.count?)));
         let units: Vec<(String, f64)> = units.collect();
         for (_, count) in &units {
             bounded("work.units", Some(*count), MOST)?;
         }
         let whole = self.gpus.into_iter().filter(|gpu| gpu.mig_index.is_none());
-        bounded(
-            "elapsed_seconds",
-            Some(self.elapsed_seconds),
-            LONGEST_SECONDS,
-        )?;
+        bounded("elapsed_seconds", Some(self.elapsed_seconds), LONGEST_SECONDS)?;
         Ok(PastRun {
             gpus: whole.map(|gpu| gpu.name).collect(),
             is_judged: self.classification != INSUFFICIENT_DATA,
@@ -154,17 +140,15 @@ impl Cost {
         // Rates are written with six decimals.
         let amount = Decimal::from_f64(amount).map(|amount| amount.round_dp(6));
         let rate = amount.and_then(|amount| HourlyRate::new(amount, currency));
-        rate.map(Some)
-            .ok_or_else(|| wrong("`hourly_cost` to be a price"))
+        rate.map(Some).ok_or_else(|| wrong("`hourly_cost` to be a price"))
     }
 }
 
 fn bounded(place: &'static str, value: Option<f64>, most: f64) -> Result<Option<f64>, Wrong> {
     match value {
-        Some(found) if !(0.0..=most).contains(&found) => Err((
-            place,
-            format!("{found}; expected a number from 0 to {most}"),
-        )),
+        Some(found) if !(0.0..=most).contains(&found) => {
+            Err((place, format!("{found}; expected a number from 0 to {most}")))
+        }
         value => Ok(value),
     }
 }

@@ -63,24 +63,14 @@ fn read<T>(
     path: &Path,
     parse: impl Fn(&str) -> Result<Vec<T>, InvalidLine>,
 ) -> Result<Vec<T>, UnitsError> {
-    let bytes = read_written(path).map_err(|source| UnitsError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes =
+        read_written(path).map_err(|source| UnitsError::Io { path: path.to_owned(), source })?;
     let units = text_of(&bytes).and_then(parse);
-    units.map_err(|(line, message)| UnitsError::Line {
-        path: path.to_owned(),
-        line,
-        message,
-    })
+    units.map_err(|(line, message)| UnitsError::Line { path: path.to_owned(), line, message })
 }
 
 fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
-    let columns = Columns {
-        names: COLUMNS,
-        needed: 3,
-        most: MOST_ROWS,
-    };
+    let columns = Columns { names: COLUMNS, needed: 3, most: MOST_ROWS };
     rows(text, &columns, |[name, unit, count, window]| {
         let one = units([name, unit, count, window])?;
         Ok(((one.name.clone(), one.unit.clone()), one))
@@ -88,11 +78,7 @@ fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
 }
 
 fn parse_dated(text: &str) -> Result<Vec<DatedUnits>, InvalidLine> {
-    let columns = Columns {
-        names: DATED_COLUMNS,
-        needed: 4,
-        most: MOST_DATED_ROWS,
-    };
+    let columns = Columns { names: DATED_COLUMNS, needed: 4, most: MOST_DATED_ROWS };
     rows(text, &columns, |[name, unit, count, date]| {
         let not_a_date = |_| format!("`{date}` is not a date such as 2026-11-30");
         let day: Date = date.parse().map_err(not_a_date)?;
@@ -118,9 +104,7 @@ fn rows<T, K: Ord>(
     row: impl Fn([&str; 4]) -> Result<(K, T), String>,
 ) -> Result<Vec<T>, InvalidLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
     let places = places(header, columns).map_err(|message| (1, message))?;
     let mut rows: Vec<T> = Vec::new();
@@ -149,9 +133,7 @@ fn places(header: &csv::StringRecord, columns: &Columns) -> Result<[Option<usize
     let names = columns.names;
     if let Some(unknown) = header.iter().find(|name| !names.contains(name)) {
         let known = names.join(", ");
-        return Err(format!(
-            "unknown column `{unknown}`; known columns: {known}"
-        ));
+        return Err(format!("unknown column `{unknown}`; known columns: {known}"));
     }
     let place = |name: &str| header.iter().position(|column| column == name);
     let times = |name: &str| header.iter().filter(|column| *column == name).count();
@@ -267,20 +249,12 @@ mod tests {
             ("name,unit,count,cost\n", 1, "unknown column `cost`"),
             ("name,unit,unit,count\n", 1, "column `unit` is a duplicate"),
             ("name,unit,count\n,epoch,9\n", 2, "`name` is empty"),
-            (
-                "name,unit,count\na,epoch,9\nb,epoch,-1\n",
-                3,
-                "the count `-1`",
-            ),
+            ("name,unit,count\na,epoch,9\nb,epoch,-1\n", 3, "the count `-1`"),
             ("name,unit,count\na,epoch,NaN\n", 2, "the count `NaN`"),
             ("name,unit,count\na,epoch,1e19\n", 2, "the count `1e19`"),
             ("name,unit,count\na,epoch,1\na,epoch,2\n", 3, "a duplicate"),
             ("name,unit,count\na,epoch\n", 2, "2 cells instead of 3"),
-            (
-                "name,unit,count,window\na,epoch,1,soon\n",
-                2,
-                "`soon` is not",
-            ),
+            ("name,unit,count,window\na,epoch,1,soon\n", 2, "`soon` is not"),
             ("name,unit,count\na,epoch,inf\n", 2, "the count `inf`"),
             ("name,unit,count\na,epoch,\n", 2, "the count ``"),
             ("name,unit,count\na,epoch,0x10\n", 2, "the count `0x10`"),
@@ -307,11 +281,7 @@ mod tests {
         for (text, line, says) in [
             ("name,unit,count\n", 1, "missing column `date`"),
             ("name,unit,count,window\n", 1, "unknown column `window`"),
-            (
-                "date,name,unit,count\n2026-11-31,a,jobs,1\n",
-                2,
-                "`2026-11-31` is not a date",
-            ),
+            ("date,name,unit,count\n2026-11-31,a,jobs,1\n", 2, "`2026-11-31` is not a date"),
             ("date,name,unit,count\n,a,jobs,1\n", 2, "`` is not a date"),
             (
                 "date,name,unit,count\n2026-11-01,a,jobs,1\n2026-11-01,a,jobs,2\n",

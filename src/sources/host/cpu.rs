@@ -32,11 +32,7 @@ pub(super) fn cores(stat: &str, allowed: Option<&[(u32, u32)]>) -> Cores {
     let lines = stat.lines().filter_map(|line| {
         let mut fields = line.strip_prefix("cpu")?.split_ascii_whitespace();
         // The line of all CPUs together has no number.
-        let number: u32 = fields
-            .next()
-            .filter(|_| !line.starts_with("cpu "))?
-            .parse()
-            .ok()?;
+        let number: u32 = fields.next().filter(|_| !line.starts_with("cpu "))?.parse().ok()?;
         let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
         let [user, nice, system, idle, rest @ ..] = ticks.as_slice() else {
             return None;
@@ -47,19 +43,13 @@ pub(super) fn cores(stat: &str, allowed: Option<&[(u32, u32)]>) -> Cores {
         let work = [*nice, *system, interrupts, soft_interrupts, steal]
             .iter()
             .fold(*user, |sum, ticks| sum.saturating_add(*ticks));
-        let ticks = Ticks {
-            work,
-            idle: *idle,
-            io_wait,
-        };
+        let ticks = Ticks { work, idle: *idle, io_wait };
         Some((number, ticks))
     });
     lines
         .filter(|(number, _)| {
             allowed.is_none_or(|ranges| {
-                ranges
-                    .iter()
-                    .any(|(first, last)| (first..=last).contains(&number))
+                ranges.iter().any(|(first, last)| (first..=last).contains(&number))
             })
         })
         .collect()

@@ -39,18 +39,12 @@ impl Limits {
         let memory_kib =
             text(&proc.join("meminfo")).and_then(|info| meminfo_kib(&info, "MemTotal"));
         let memory_bytes = memory_kib.map(|kib| kib.saturating_mul(1024));
-        let mut limits = Self {
-            cpus,
-            ..Self::default()
-        };
+        let mut limits = Self { cpus, ..Self::default() };
         for folder in cgroup_folders(proc) {
             let quota = text(&folder.join("cpu.max")).and_then(|max| quota_cores(&max));
             let tightest = limits.cpu.as_ref().map_or(cores, |limit| limit.cores);
             if let Some(cores) = quota.filter(|quota| *quota < tightest) {
-                limits.cpu = Some(CpuLimit {
-                    folder: folder.clone(),
-                    cores,
-                });
+                limits.cpu = Some(CpuLimit { folder: folder.clone(), cores });
             }
             let max = text(&folder.join("memory.max")).and_then(|max| max.trim().parse().ok());
             let tightest = limits.memory.as_ref().map(|limit| limit.bytes);
@@ -124,17 +118,12 @@ fn cgroup_folders(proc: &Path) -> Vec<PathBuf> {
         return vec![top];
     }
     let own = top.join(path);
-    own.ancestors()
-        .take_while(|folder| folder.starts_with(&top))
-        .map(Path::to_owned)
-        .collect()
+    own.ancestors().take_while(|folder| folder.starts_with(&top)).map(Path::to_owned).collect()
 }
 
 /// Ranges of CPUs, such as `0-3,8`, of `/proc/self/status`.
 fn allowed_cpus(status: &str) -> Option<Vec<(u32, u32)>> {
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     list.trim()
         .split(',')
         .map(|range| {

@@ -46,11 +46,7 @@ struct MeterReading {
 impl HostSource {
     /// The host whose processes and counters are below `proc`, which is `/proc`.
     pub fn new(proc: &Path) -> Self {
-        Self {
-            proc: proc.to_owned(),
-            limits: Limits::read(proc),
-            last: None,
-        }
+        Self { proc: proc.to_owned(), limits: Limits::read(proc), last: None }
     }
 
     /// Samples the host. `at` is the time since the start on a clock that no
@@ -124,16 +120,12 @@ impl HostSource {
             let stalled = now?.checked_sub(before?)? as f64;
             Some((stalled / (elapsed.as_secs_f64() * 1e6) * 100.0).min(100.0))
         };
-        reading.cpu_pressure_percent = percent(
-            before.cpu_stalled_microseconds,
-            now.cpu_stalled_microseconds,
-        );
+        reading.cpu_pressure_percent =
+            percent(before.cpu_stalled_microseconds, now.cpu_stalled_microseconds);
         reading.io_pressure_percent =
             percent(before.io_stalled_microseconds, now.io_stalled_microseconds);
-        reading.memory_pressure_percent = percent(
-            before.memory_stalled_microseconds,
-            now.memory_stalled_microseconds,
-        );
+        reading.memory_pressure_percent =
+            percent(before.memory_stalled_microseconds, now.memory_stalled_microseconds);
         if let Some(limit) = &self.limits.cpu {
             reading.cpu_percent = limit.used_percent(
                 before.cgroup_cpu_microseconds,
@@ -174,11 +166,7 @@ impl HostSource {
 
 /// Time that some task stalled, of a file below `/proc/pressure`.
 fn stalled_microseconds(pressure: &str) -> Option<u64> {
-    let some = pressure
-        .lines()
-        .find_map(|line| line.strip_prefix("some "))?;
-    let total = some
-        .split_whitespace()
-        .find_map(|field| field.strip_prefix("total="))?;
+    let some = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = some.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
     total.parse().ok()
 }

@@ -76,11 +76,7 @@ impl HostSource {
     fn first_argument(&self, pid: u32) -> Option<String> {
         let path = self.proc.join(pid.to_string()).join("cmdline");
         let mut line = Vec::new();
-        File::open(path)
-            .ok()?
-            .take(COMMAND_LINE_BYTES)
-            .read_to_end(&mut line)
-            .ok()?;
+        File::open(path).ok()?.take(COMMAND_LINE_BYTES).read_to_end(&mut line).ok()?;
         let first = line.split(|byte| *byte == 0).next()?;
         let first = String::from_utf8_lossy(first);
         let name = match first.rsplit_once('/') {

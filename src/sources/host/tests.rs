@@ -60,18 +60,9 @@ fn noise_in_place_of_figures_is_nothing() {
 #[test]
 fn a_first_sample_has_no_shares_and_no_rates() {
     let folder = host(&[
-        (
-            "stat",
-            "cpu  9 9 9 9\ncpu0 10 0 5 85 0 0 0 0 0 0\ncpu1 1 1 1 1\nintr 5\n",
-        ),
-        (
-            "meminfo",
-            "MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 512 kB\n",
-        ),
-        (
-            "pressure/cpu",
-            "some avg10=0.00 total=5\nfull avg10=0.00 total=0\n",
-        ),
+        ("stat", "cpu  9 9 9 9\ncpu0 10 0 5 85 0 0 0 0 0 0\ncpu1 1 1 1 1\nintr 5\n"),
+        ("meminfo", "MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 512 kB\n"),
+        ("pressure/cpu", "some avg10=0.00 total=5\nfull avg10=0.00 total=0\n"),
         ("net/dev", "  eth0: 1 0 0 0 0 0 0 0 2 0\n"),
         ("diskstats", " 259 0 nvme0n1 1 0 8 0 1 0 16 0 0 0 0\n"),
     ]);
@@ -89,16 +80,10 @@ fn a_first_sample_has_no_shares_and_no_rates() {
 /// 2 and 3, stolen 10, idle 20, waiting 10: it worked 70. cpu1: 0 of 100.
 #[test]
 fn work_is_all_but_idle_and_waiting_and_guests_count_once() {
-    let folder = host(&[(
-        "stat",
-        "cpu0 100 0 0 0 0 0 0 0 50 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n",
-    )]);
+    let folder = host(&[("stat", "cpu0 100 0 0 0 0 0 0 0 50 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n")]);
     let reading = after(
         &folder,
-        &[(
-            "stat",
-            "cpu0 140 5 10 20 10 2 3 10 80 0\ncpu1 0 0 0 100 0 0 0 0 0 0\n",
-        )],
+        &[("stat", "cpu0 140 5 10 20 10 2 3 10 80 0\ncpu1 0 0 0 100 0 0 0 0 0 0\n")],
     );
     assert_eq!(reading.cores, Some(2));
     assert_near(reading.cpu_percent, 35.0);
@@ -110,16 +95,11 @@ fn work_is_all_but_idle_and_waiting_and_guests_count_once() {
 /// cpu4 works 30 of 100 although its idle time steps back by 2.
 #[test]
 fn cpus_that_come_go_or_step_back_leave_the_others_right() {
-    let folder = host(&[(
-        "stat",
-        "cpu0 0 0 0 0\ncpu2 900 0 0 900 0\ncpu3 1 1 1 1\ncpu4 0 0 0 70 70\n",
-    )]);
+    let folder =
+        host(&[("stat", "cpu0 0 0 0 0\ncpu2 900 0 0 900 0\ncpu3 1 1 1 1\ncpu4 0 0 0 70 70\n")]);
     let reading = after(
         &folder,
-        &[(
-            "stat",
-            "cpu0 50 0 0 50\ncpu1 999 0 0 0\ncpu2 3 0 0 4 0\ncpu4 30 0 0 68 140\n",
-        )],
+        &[("stat", "cpu0 50 0 0 50\ncpu1 999 0 0 0\ncpu2 3 0 0 4 0\ncpu4 30 0 0 68 140\n")],
     );
     assert_eq!(reading.cores, Some(4));
     assert_near(reading.cpu_percent, 40.0);
@@ -141,17 +121,8 @@ fn a_sample_too_soon_for_the_clock_of_the_kernel_has_no_share() {
 #[test]
 fn pressure_is_the_time_that_some_task_stalled() {
     let line = |total: u64| format!("some avg10=99.00 avg60=0.00 total={total}\nfull total=7\n");
-    let folder = host(&[
-        ("pressure/cpu", &line(1_000)),
-        ("pressure/io", &line(1_000)),
-    ]);
-    let reading = after(
-        &folder,
-        &[
-            ("pressure/cpu", &line(251_000)),
-            ("pressure/io", &line(999)),
-        ],
-    );
+    let folder = host(&[("pressure/cpu", &line(1_000)), ("pressure/io", &line(1_000))]);
+    let reading = after(&folder, &[("pressure/cpu", &line(251_000)), ("pressure/io", &line(999))]);
     assert_near(reading.cpu_pressure_percent, 25.0);
     assert_eq!(reading.io_pressure_percent, None);
     assert_eq!(reading.memory_pressure_percent, None);
@@ -177,11 +148,8 @@ fn bytes_of_a_bridge_are_not_counted_again() {
         .concat()
     };
     let devices = ["eth0", "eth1"].map(|name| format!("self/root/sys/class/net/{name}/device/x"));
-    let folder = host(&[
-        ("net/dev", &listing((1_000, 100), 5_000)),
-        (&devices[0], ""),
-        (&devices[1], ""),
-    ]);
+    let folder =
+        host(&[("net/dev", &listing((1_000, 100), 5_000)), (&devices[0], ""), (&devices[1], "")]);
     let reading = after(&folder, &[("net/dev", &listing((4_000, 600), 10))]);
     assert_near(reading.network_received_bytes_per_second, 3_000.0);
     assert_near(reading.network_sent_bytes_per_second, 500.0);
@@ -243,10 +211,7 @@ fn in_a_container_its_limits_count() {
     let file = |name: &str| format!("{pod}/{name}");
     let folder = host(&[
         ("stat", EIGHT_CPUS),
-        (
-            "meminfo",
-            "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB\n",
-        ),
+        ("meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB\n"),
         ("self/cgroup", "0::/kubepods/pod1\n"),
         ("pressure/cpu", "some total=0\n"),
         (&file("cpu.max"), "250000 100000\n"),
@@ -255,10 +220,7 @@ fn in_a_container_its_limits_count() {
         (&file("memory.max"), "1073741824\n"),
         (&file("memory.current"), "629145600\n"),
         (&file("memory.stat"), "anon 1\ninactive_file 92274688\n"),
-        (
-            "self/root/sys/fs/cgroup/kubepods/cpu.max",
-            "300000 100000\n",
-        ),
+        ("self/root/sys/fs/cgroup/kubepods/cpu.max", "300000 100000\n"),
         ("self/root/sys/fs/cgroup/kubepods/memory.max", "max\n"),
     ]);
     let busy = EIGHT_CPUS.replace(" 0 0 0 0", " 100 0 0 0");
@@ -286,10 +248,7 @@ fn limits_above_what_the_host_has_do_not_count() {
         ("meminfo", "MemTotal: 1024 kB\nMemAvailable: 256 kB\n"),
         ("self/cgroup", "1:cpu:/\n0::/\n"),
         ("self/root/sys/fs/cgroup/cpu.max", "400000 100000\n"),
-        (
-            "self/root/sys/fs/cgroup/memory.max",
-            "9223372036854771712\n",
-        ),
+        ("self/root/sys/fs/cgroup/memory.max", "9223372036854771712\n"),
     ]);
     let reading = after(&folder, &[("stat", "cpu0 1 0 0 1\ncpu1 0 0 0 2\n")]);
     assert_eq!(reading.cores, Some(2));
@@ -317,10 +276,7 @@ fn only_cpus_that_it_may_run_on_count() {
 fn the_name_of_the_host_is_read() {
     let folder = host(&[("sys/kernel/hostname", "ip-10-0-0-1.ec2.internal\n")]);
     let source = HostSource::new(folder.path());
-    assert_eq!(
-        source.hostname().as_deref(),
-        Some("ip-10-0-0-1.ec2.internal")
-    );
+    assert_eq!(source.hostname().as_deref(), Some("ip-10-0-0-1.ec2.internal"));
     write(folder.path(), &[("sys/kernel/hostname", "(none)\n")]);
     assert_eq!(source.hostname(), None);
 }

@@ -112,8 +112,6 @@ pub(super) fn rates(before: &Traffic, now: &Traffic, elapsed: Duration) -> Optio
         }
     }
     let seconds = elapsed.as_secs_f64();
-    (counted > 0 && seconds > 0.0).then(|| Rates {
-        inward: inward as f64 / seconds,
-        outward: outward as f64 / seconds,
-    })
+    (counted > 0 && seconds > 0.0)
+        .then(|| Rates { inward: inward as f64 / seconds, outward: outward as f64 / seconds })
 }

@@ -102,12 +102,7 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
         }
     }
     let (held, unlisted) = dra::held(&objects.device_claims, &listed);
-    let unclear = Unclear::of(
-        &objects.nodes,
-        &objects.pods,
-        &objects.device_claims,
-        &unlisted,
-    );
+    let unclear = Unclear::of(&objects.nodes, &objects.pods, &objects.device_claims, &unlisted);
     let causes = unclear.causes.iter().cloned();
     gaps.extend(causes.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
     let waiting = Waiting::of(&objects.pods, &objects.device_claims);
@@ -120,10 +115,7 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
     }));
     gaps.extend(count_pods(&objects, pods, &unclear.nodes, &mut nodes));
 
-    let holding: BTreeSet<_> = claims
-        .iter()
-        .filter_map(|claim| claim.machine.clone())
-        .collect();
+    let holding: BTreeSet<_> = claims.iter().filter_map(|claim| claim.machine.clone()).collect();
     let mut nodes: Vec<Described> = nodes.into_values().collect();
     nodes.retain(|described| described.is_accelerated || holding.contains(&described.node.machine));
     gaps.extend(remove_repeated(&mut nodes));
@@ -148,9 +140,7 @@ fn claims<'a>(
     held: &[Held<'a>],
     waiting: &Waiting<'_>,
 ) -> (Vec<Claim>, BTreeSet<&'a str>) {
-    let Objects {
-        makers, namespaces, ..
-    } = objects;
+    let Objects { makers, namespaces, .. } = objects;
     let mut holders = Holders::of(makers, namespaces, &objects.nodes);
     let mut claims = Vec::new();
     let mut missing = BTreeSet::new();
@@ -230,9 +220,7 @@ fn claims<'a>(
 /// What a pod that waits asks for: what the first node has that offers it.
 fn usual_unit(resource: &str, nodes: &BTreeMap<&str, Described>) -> DeviceUnit {
     let mut offering = nodes.values().filter(|node| node.offers(resource));
-    offering
-        .next()
-        .map_or_else(|| unit_by_name(resource), |node| node.unit(resource))
+    offering.next().map_or_else(|| unit_by_name(resource), |node| node.unit(resource))
 }
 
 /// The first of the pods that use what a claim holds, and its object where it is known.
@@ -326,9 +314,7 @@ fn tell_types_apart(nodes: &mut [Described]) {
         let Some((name, shape)) = described.named_shape() else {
             continue;
         };
-        let first = offers
-            .entry(name.clone())
-            .or_insert_with(|| shape.gpu.clone());
+        let first = offers.entry(name.clone()).or_insert_with(|| shape.gpu.clone());
         if *first != shape.gpu {
             several.insert(name);
         }

@@ -5,11 +5,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "the spec of a resource slice"
-)]
+#[serde(rename_all = "camelCase", default, expecting = "the spec of a resource slice")]
 pub(super) struct SliceSpec {
     pub driver: String,
     #[serde(deserialize_with = "or_default")]
@@ -60,9 +56,7 @@ impl Device {
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         let attributes = self.attributes.iter().chain(&self.basic.attributes);
         let mut named = attributes.filter(|(key, _)| {
-            let plain = key
-                .rsplit_once('/')
-                .map_or(key.as_str(), |(_, plain)| plain);
+            let plain = key.rsplit_once('/').map_or(key.as_str(), |(_, plain)| plain);
             plain == name
         });
         named.find_map(|(_, attribute)| attribute.string.as_deref())
@@ -70,11 +64,7 @@ impl Device {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "the status of a resource claim"
-)]
+#[serde(rename_all = "camelCase", default, expecting = "the status of a resource claim")]
 pub(super) struct DeviceClaimStatus {
     #[serde(deserialize_with = "or_default")]
     pub allocation: Allocation,
@@ -154,11 +144,7 @@ pub(super) struct DeviceRequest {
 
 /// Devices of a class.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "a request with `deviceClassName`"
-)]
+#[serde(rename_all = "camelCase", default, expecting = "a request with `deviceClassName`")]
 pub(super) struct DeviceClassRequest {
     pub device_class_name: String,
     #[serde(deserialize_with = "or_default")]

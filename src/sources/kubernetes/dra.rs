@@ -45,10 +45,7 @@ impl Listed {
     /// Of every pool its newest generation, unless slices of that are missing.
     pub(super) fn of(slices: &[SliceObject]) -> Self {
         let mut pools: BTreeMap<(&str, &str), Vec<&SliceObject>> = BTreeMap::new();
-        for slice in slices
-            .iter()
-            .filter(|slice| is_accelerator(&slice.spec.driver))
-        {
+        for slice in slices.iter().filter(|slice| is_accelerator(&slice.spec.driver)) {
             let key = (slice.spec.driver.as_str(), slice.spec.pool.name.as_str());
             pools.entry(key).or_default().push(slice);
         }
@@ -57,9 +54,7 @@ impl Listed {
             let newest = all.iter().map(|slice| slice.spec.pool.generation).max();
             let of_newest = |slice: &&&SliceObject| Some(slice.spec.pool.generation) == newest;
             let newest: Vec<&SliceObject> = all.iter().filter(of_newest).copied().collect();
-            let whole = newest
-                .first()
-                .map(|slice| slice.spec.pool.resource_slice_count);
+            let whole = newest.first().map(|slice| slice.spec.pool.resource_slice_count);
             if whole.is_some_and(|whole| newest.len() as u64 >= whole) {
                 newest.into_iter().for_each(|slice| listed.add(slice));
             }
@@ -162,9 +157,7 @@ pub(super) fn held<'a>(
     };
     let mut sharers: BTreeMap<Key, u32> = BTreeMap::new();
     for device in claims.iter().flat_map(results) {
-        *sharers
-            .entry(key(&device.driver, &device.pool, &device.device))
-            .or_default() += 1;
+        *sharers.entry(key(&device.driver, &device.pool, &device.device)).or_default() += 1;
     }
     let (mut held, mut unlisted) = (Vec::new(), Vec::new());
     for claim in claims {
@@ -177,21 +170,15 @@ pub(super) fn held<'a>(
                 continue;
             };
             let unit = shared(&known.unit, sharers[&key]);
-            *counts
-                .entry((known.node.as_str(), device.driver.as_str(), unit))
-                .or_default() += 1;
+            *counts.entry((known.node.as_str(), device.driver.as_str(), unit)).or_default() += 1;
         }
-        held.extend(
-            counts
-                .into_iter()
-                .map(|((node, driver, unit), count)| Held {
-                    claim,
-                    node,
-                    driver,
-                    unit,
-                    count,
-                }),
-        );
+        held.extend(counts.into_iter().map(|((node, driver, unit), count)| Held {
+            claim,
+            node,
+            driver,
+            unit,
+            count,
+        }));
     }
     (held, unlisted)
 }
@@ -199,12 +186,7 @@ pub(super) fn held<'a>(
 /// What one of several claims of a device has of it.
 fn shared(unit: &DeviceUnit, claims: u32) -> DeviceUnit {
     match unit {
-        DeviceUnit::Slice {
-            profile,
-            slices,
-            of,
-            replicas: _,
-        } => DeviceUnit::Slice {
+        DeviceUnit::Slice { profile, slices, of, replicas: _ } => DeviceUnit::Slice {
             profile: profile.clone(),
             slices: *slices,
             of: *of,
@@ -277,10 +259,7 @@ mod tests {
     fn cards_are_counted_by_their_ids_not_by_devices() {
         // Two cards, of which one is listed whole and in two parts.
         let devices = json!([gpu("a"), gpu("b"), mig("b-0", "b"), mig("b-1", "b")]);
-        let (slices, _) = objects(&json!([
-            slice(2, 1, devices),
-            slice(1, 1, json!([gpu("old")]))
-        ]));
+        let (slices, _) = objects(&json!([slice(2, 1, devices), slice(1, 1, json!([gpu("old")]))]));
         let listed = Listed::of(&slices);
         let node = listed.on("n").expect("cards");
         assert_eq!((node.count(), &node.model), (2, &Some(GpuModel::A100)));
@@ -304,11 +283,8 @@ mod tests {
         let physical: Vec<(String, u32)> = held
             .iter()
             .map(|held_devices| {
-                let physical = held_devices
-                    .unit
-                    .physical(held_devices.count)
-                    .round_dp(6)
-                    .normalize();
+                let physical =
+                    held_devices.unit.physical(held_devices.count).round_dp(6).normalize();
                 (physical.to_string(), held_devices.count)
             })
             .collect();

@@ -43,11 +43,7 @@ pub enum OpenError {
 
 fn in_places(searched: &[PathBuf]) -> String {
     let names: Vec<String> = searched.iter().map(|path| shown(path)).collect();
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!(" at {}", names.join(", "))
-    }
+    if names.is_empty() { String::new() } else { format!(" at {}", names.join(", ")) }
 }
 
 /// Own words for failures, without names from outside.

@@ -35,13 +35,7 @@ impl<'a> Holders<'a> {
             let kind = kind_of_node(&node.metadata.labels);
             peers.entry(kind).or_default().push(node);
         }
-        Self {
-            makers,
-            namespaces,
-            nodes,
-            peers,
-            admitted: BTreeMap::new(),
-        }
+        Self { makers, namespaces, nodes, peers, admitted: BTreeMap::new() }
     }
 
     pub(super) fn pod(&mut self, pod: &PodObject) -> Holder {
@@ -67,10 +61,7 @@ impl<'a> Holders<'a> {
         Holder {
             namespace: metadata.namespace.clone(),
             pod: pod.map(str::to_owned),
-            owner: Some(Owner {
-                kind: "ResourceClaim".to_owned(),
-                name: metadata.name.clone(),
-            }),
+            owner: Some(Owner { kind: "ResourceClaim".to_owned(), name: metadata.name.clone() }),
             labels: self.labels(metadata),
             placement: None,
         }
@@ -80,11 +71,7 @@ impl<'a> Holders<'a> {
     fn labels(&self, metadata: &Metadata) -> Labels {
         let mut labels = metadata.labels.clone();
         let beside = self.namespaces.get(&metadata.namespace);
-        for (key, value) in beside
-            .into_iter()
-            .flatten()
-            .filter(|(key, _)| is_given(key))
-        {
+        for (key, value) in beside.into_iter().flatten().filter(|(key, _)| is_given(key)) {
             labels.entry(key.clone()).or_insert_with(|| value.clone());
         }
         labels
@@ -97,19 +84,12 @@ impl<'a> Holders<'a> {
             || annotations.do_not_disrupt.as_deref() == Some("true")
             || spec.affinity.is_of_pods()
             || has_host_port(spec)
-            || spec
-                .topology_spread_constraints
-                .0
-                .iter()
-                .any(|constraint| constraint.is_required());
+            || spec.topology_spread_constraints.0.iter().any(|constraint| constraint.is_required());
         let Some(node) = self.nodes.get(&spec.node_name).filter(|_| !is_kept) else {
             return is_kept;
         };
         let kind = kind_of_node(&node.metadata.labels);
-        let asked = format!(
-            "{:?} {:?} {:?}",
-            spec.node_selector, spec.affinity, spec.tolerations
-        );
+        let asked = format!("{:?} {:?} {:?}", spec.node_selector, spec.affinity, spec.tolerations);
         let peers = self.peers.get(&kind);
         let is_admitted = self.admitted.entry((kind, asked)).or_insert_with(|| {
             let mut peers = peers.into_iter().flatten();
@@ -130,12 +110,8 @@ fn has_host_port(spec: &PodSpec) -> bool {
 fn admits(node: &NodeObject, spec: &PodSpec) -> bool {
     let labels = &node.metadata.labels;
     let mut selected = spec.node_selector.iter();
-    let is_tolerated = |taint: &Taint| {
-        spec.tolerations
-            .0
-            .iter()
-            .any(|toleration| toleration.tolerates(taint))
-    };
+    let is_tolerated =
+        |taint: &Taint| spec.tolerations.0.iter().any(|toleration| toleration.tolerates(taint));
     let mut taints = node.spec.taints.0.iter().filter(|taint| taint.is_lasting());
     selected.all(|(key, value)| labels.get(key) == Some(value))
         && spec.affinity.admits(&node.metadata.name, labels)
@@ -209,11 +185,8 @@ mod tests {
     fn labels_of_a_namespace_stand_in_for_those_that_a_pod_has_not() {
         let labels = json!({"team": "platform", "app": "web"});
         let holder = held(&json!({"metadata": {"labels": labels}}), &json!({}));
-        let pairs: Vec<(&str, &str)> = holder
-            .labels
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
+        let pairs: Vec<(&str, &str)> =
+            holder.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let expected = [
             ("app", "web"),
             ("cost", "7"),
@@ -249,16 +222,8 @@ mod tests {
             (&in_zone, &other_zone, true),
             // No pod is placed there anyway.
             (&in_zone, &cordoned, false),
-            (
-                &kept("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
-                &alike,
-                true,
-            ),
-            (
-                &kept("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"),
-                &alike,
-                false,
-            ),
+            (&kept("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), &alike, true),
+            (&kept("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"), &alike, false),
             (&kept("karpenter.sh/do-not-disrupt", "true"), &alike, true),
             (&spread, &alike, true),
             (&even, &alike, false),
@@ -266,11 +231,7 @@ mod tests {
             // Of its node, of its node by a sidecar, and of its own.
             (&listening("containers", on_node.clone()), &alike, true),
             (&listening("initContainers", on_node), &alike, true),
-            (
-                &listening("containers", json!({"containerPort": 8000})),
-                &alike,
-                false,
-            ),
+            (&listening("containers", json!({"containerPort": 8000})), &alike, false),
         ] {
             let placement = held(pod, peer).placement.expect("it is known");
             assert_eq!(placement.is_bound, is_bound, "{pod} beside {peer}");

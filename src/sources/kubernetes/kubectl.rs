@@ -50,9 +50,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Object>, KubectlError> {
     for path in paths {
         listed.extend(objects(path)?);
     }
-    let has_node = listed
-        .iter()
-        .any(|object| matches!(object, Object::Node(_)));
+    let has_node = listed.iter().any(|object| matches!(object, Object::Node(_)));
     match paths.first() {
         Some(path) if !has_node => Err(KubectlError::NoNodes { path: path.clone() }),
         _ => Ok(listed),
@@ -61,10 +59,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Object>, KubectlError> {
 
 fn objects(path: &Path) -> Result<Vec<Object>, KubectlError> {
     let path_of = || path.to_owned();
-    let unreadable = |source| KubectlError::Io {
-        path: path_of(),
-        source,
-    };
+    let unreadable = |source| KubectlError::Io { path: path_of(), source };
     let read = read_json_file(path, LONGEST_TEXT, PhantomData::<Document>);
     let error = match read.map_err(unreadable)? {
         Ok(document) => return Ok(document.0),
@@ -72,14 +67,9 @@ fn objects(path: &Path) -> Result<Vec<Object>, KubectlError> {
     };
     Err(match error.source {
         InvalidJson::Text(source) if source.is_io() => unreadable(source.into()),
-        InvalidJson::Value(source) if !error.place.is_empty() => KubectlError::Wrong {
-            path: path_of(),
-            place: error.place,
-            source,
-        },
-        source => KubectlError::Malformed {
-            path: path_of(),
-            source,
-        },
+        InvalidJson::Value(source) if !error.place.is_empty() => {
+            KubectlError::Wrong { path: path_of(), place: error.place, source }
+        }
+        source => KubectlError::Malformed { path: path_of(), source },
     })
 }

@@ -56,10 +56,7 @@ pub fn read_kubectl(paths: &[PathBuf]) -> Result<Gathered<Found>, KubectlError> 
 /// A cluster as a place that was read already, with a connection for each region of its
 /// machines. Whose account a machine is in, the machine says.
 pub fn account(reading: Reading) -> Account {
-    let Reading {
-        found: cluster,
-        usage,
-    } = reading;
+    let Reading { found: cluster, usage } = reading;
     let Gathered { value, gaps } = cluster;
     let mut regions: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
     for instance in value.instances {
@@ -75,31 +72,17 @@ pub fn account(reading: Reading) -> Account {
     let connections = regions.into_iter().map(|(region, instances)| {
         let machines: BTreeSet<_> = instances.iter().map(|instance| &instance.id).collect();
         let nodes = value.clusters.nodes.iter();
-        let nodes = nodes
-            .filter(|node| machines.contains(&node.machine))
-            .cloned();
+        let nodes = nodes.filter(|node| machines.contains(&node.machine)).cloned();
         let nodes = nodes.collect();
         let claims = value.clusters.claims.iter();
-        let claims = claims.filter(|claim| {
-            claim
-                .machine
-                .as_ref()
-                .is_some_and(|id| machines.contains(id))
-        });
+        let claims =
+            claims.filter(|claim| claim.machine.as_ref().is_some_and(|id| machines.contains(id)));
         let mut claims: Vec<_> = claims.cloned().collect();
         let (all_claims, gaps) = of_none.take().unwrap_or_default();
-        claims.extend(
-            all_claims
-                .into_iter()
-                .filter(|claim| claim.machine.is_none()),
-        );
+        claims.extend(all_claims.into_iter().filter(|claim| claim.machine.is_none()));
         let of_region = Found {
             shapes: value.shapes.clone(),
-            clusters: Clusters {
-                nodes,
-                claims,
-                uses: Vec::new(),
-            },
+            clusters: Clusters { nodes, claims, uses: Vec::new() },
             instances,
             scaling_groups: Vec::new(),
             managed: Managed::default(),
@@ -107,10 +90,7 @@ pub fn account(reading: Reading) -> Account {
         Connection {
             provider: None,
             region,
-            inventory: Box::new(Recorded(Gathered {
-                value: of_region,
-                gaps,
-            })),
+            inventory: Box::new(Recorded(Gathered { value: of_region, gaps })),
             metrics: Vec::new(),
             jobs: None,
             prices: None,

@@ -17,24 +17,13 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
-const CLUSTER: &[&str] = &[
-    "alpha.eksctl.io/cluster-name",
-    "kubernetes.azure.com/cluster",
-];
+const CLUSTER: &[&str] = &["alpha.eksctl.io/cluster-name", "kubernetes.azure.com/cluster"];
 /// What kind of reservation a node of Karpenter's class `reserved` is in.
 const RESERVATION_TYPE: &str = "karpenter.sh/capacity-reservation-type";
-const TYPE: &[&str] = &[
-    "node.kubernetes.io/instance-type",
-    "beta.kubernetes.io/instance-type",
-];
-const REGION: &[&str] = &[
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/region",
-];
-const ZONE: &[&str] = &[
-    "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/zone",
-];
+const TYPE: &[&str] = &["node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"];
+const REGION: &[&str] =
+    &["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"];
+const ZONE: &[&str] = &["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 const POOL: &[(&str, PoolMaker)] = &[
     ("karpenter.sh/nodepool", PoolMaker::Karpenter),
     ("eks.amazonaws.com/nodegroup", PoolMaker::EksNodeGroup),
@@ -77,17 +66,13 @@ impl Described {
     /// What one unit of a resource is on this node.
     pub(super) fn unit(&self, resource: &str) -> DeviceUnit {
         let physical = self.node.physical;
-        self.known
-            .unit(resource, &self.labels, &self.capacity, physical)
+        self.known.unit(resource, &self.labels, &self.capacity, physical)
     }
 
     /// What its type offers, by the name of the type; `None` where the catalog says it.
     pub(super) fn named_shape(&self) -> Option<(String, InstanceShape)> {
         let instance_type = &self.instance.instance_type;
-        let shape = InstanceShape {
-            instance_type: instance_type.clone(),
-            ..self.shape.clone()?
-        };
+        let shape = InstanceShape { instance_type: instance_type.clone(), ..self.shape.clone()? };
         Some((instance_type.clone(), shape))
     }
 
@@ -114,9 +99,7 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
     // A name that AWS gives is not the type of anything else.
     let is_of_aws = identity.provider == Provider::Aws;
     let type_label = label(labels, TYPE).filter(|name| is_of_aws || shape(name).is_none());
-    let listed = type_label
-        .filter(|_| identity.provider == Provider::Aws)
-        .and_then(shape);
+    let listed = type_label.filter(|_| identity.provider == Provider::Aws).and_then(shape);
     let stated = listed
         .and_then(|shape| shape.gpu.as_ref())
         .map(|offer| offer.share.count())
@@ -205,9 +188,7 @@ impl Identity {
             }
         };
         Self {
-            zone: zone
-                .map(str::to_owned)
-                .or(place.and_then(|place| place.zone)),
+            zone: zone.map(str::to_owned).or(place.and_then(|place| place.zone)),
             cluster: cluster.map(str::to_owned),
             provider,
             machine,
@@ -269,10 +250,7 @@ fn tags(name: &str, labels: &Labels) -> BTreeMap<String, String> {
 /// How a node was bought, in the words of those who add nodes.
 fn price_class(labels: &Labels) -> Option<Lifecycle> {
     let of = |name: &str| label(labels, &[name]).map(str::to_ascii_lowercase);
-    let named = [
-        "karpenter.sh/capacity-type",
-        "eks.amazonaws.com/capacityType",
-    ];
+    let named = ["karpenter.sh/capacity-type", "eks.amazonaws.com/capacityType"];
     let named = named.iter().find_map(|name| of(name));
     let of_azure = || of("kubernetes.azure.com/scalesetpriority");
     let of_google = || of("cloud.google.com/gke-provisioning");
@@ -288,10 +266,7 @@ fn price_class(labels: &Labels) -> Option<Lifecycle> {
         }
         _ => {}
     }
-    let spot = [
-        "cloud.google.com/gke-spot",
-        "cloud.google.com/gke-preemptible",
-    ];
+    let spot = ["cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"];
     let is_spot = spot.iter().any(|name| of(name).as_deref() == Some("true"));
     is_spot.then_some(Lifecycle::Spot)
 }
@@ -323,9 +298,8 @@ fn devices(
         let amount = all.get(name).map_or(0, |amount| amount.in_units(1));
         u32::try_from(amount).unwrap_or(u32::MAX)
     };
-    let names = capacity
-        .keys()
-        .filter(|name| kind_of(name).is_some() && !is_second_name(name, capacity));
+    let names =
+        capacity.keys().filter(|name| kind_of(name).is_some() && !is_second_name(name, capacity));
     let offered: BTreeMap<String, NodeDevices> = names
         .map(|name| {
             let one = NodeDevices {
@@ -362,14 +336,10 @@ fn without_stale(
 ) -> BTreeMap<String, NodeDevices> {
     let is_slice = |devices: &&NodeDevices| matches!(devices.unit, DeviceUnit::Slice { .. });
     let slices = offered.values().filter(is_slice);
-    let divided: Decimal = slices
-        .map(|devices| devices.unit.physical(devices.capacity))
-        .sum();
+    let divided: Decimal = slices.map(|devices| devices.unit.physical(devices.capacity)).sum();
     if !divided.is_zero() {
         let room = (physical - divided).floor().to_u32().unwrap_or(0);
-        let whole = offered
-            .values_mut()
-            .filter(|devices| devices.unit == DeviceUnit::Whole);
+        let whole = offered.values_mut().filter(|devices| devices.unit == DeviceUnit::Whole);
         for devices in whole {
             devices.capacity = devices.capacity.min(room);
             devices.allocatable = devices.allocatable.min(room);
@@ -445,10 +415,7 @@ mod tests {
                 vec![("eks.amazonaws.com/capacityType", "CAPACITY_BLOCK")],
                 Some(Lifecycle::CapacityBlock),
             ),
-            (
-                vec![("cloud.google.com/gke-spot", "true")],
-                Some(Lifecycle::Spot),
-            ),
+            (vec![("cloud.google.com/gke-spot", "true")], Some(Lifecycle::Spot)),
             (vec![("cloud.google.com/gke-spot", "false")], None),
             // Without the class it says nothing.
             (vec![block], None),
@@ -460,17 +427,9 @@ mod tests {
     #[test]
     fn whole_devices_beside_slices_that_fill_the_cards_are_stale() {
         let offered = |whole: u32, sevenths: u32| {
-            let slice = DeviceUnit::Slice {
-                profile: "1g.10gb".to_owned(),
-                slices: 1,
-                of: 7,
-                replicas: 1,
-            };
-            let one = |unit, count| NodeDevices {
-                unit,
-                capacity: count,
-                allocatable: count,
-            };
+            let slice =
+                DeviceUnit::Slice { profile: "1g.10gb".to_owned(), slices: 1, of: 7, replicas: 1 };
+            let one = |unit, count| NodeDevices { unit, capacity: count, allocatable: count };
             BTreeMap::from([
                 ("nvidia.com/gpu".to_owned(), one(DeviceUnit::Whole, whole)),
                 ("nvidia.com/mig-1g.10gb".to_owned(), one(slice, sevenths)),
@@ -478,8 +437,7 @@ mod tests {
         };
         let whole = |whole, sevenths, physical: u32| {
             let left = without_stale(offered(whole, sevenths), Decimal::from(physical));
-            left.get("nvidia.com/gpu")
-                .map(|devices| devices.allocatable)
+            left.get("nvidia.com/gpu").map(|devices| devices.allocatable)
         };
         // Fourteen sevenths are both cards, and eight leave no whole one.
         assert_eq!(whole(2, 14, 2), None);

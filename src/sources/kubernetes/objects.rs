@@ -14,11 +14,7 @@ use std::marker::PhantomData;
 /// Objects of one list.
 pub(super) const MOST_OBJECTS: usize = 1_000_000;
 #[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "the metadata of an object"
-)]
+#[serde(rename_all = "camelCase", default, expecting = "the metadata of an object")]
 pub(super) struct Metadata {
     pub name: String,
     #[serde(deserialize_with = "or_default")]
@@ -130,11 +126,7 @@ pub(super) struct PodSpec {
 /// A claim of devices of a pod: one that stands by itself, or one that a template makes
 /// for the pod, whose name is in the status of the pod.
 #[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "a claim of a pod with `name`"
-)]
+#[serde(rename_all = "camelCase", default, expecting = "a claim of a pod with `name`")]
 pub(super) struct PodClaim {
     pub name: String,
     #[serde(deserialize_with = "or_default")]
@@ -261,10 +253,7 @@ impl Item {
 
 /// A list of objects, or one of them.
 #[derive(Debug, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    expecting = "what `kubectl get -o json` prints, an object"
-)]
+#[serde(rename_all = "camelCase", expecting = "what `kubectl get -o json` prints, an object")]
 struct DocumentWire {
     #[serde(default)]
     api_version: String,
@@ -278,10 +267,7 @@ struct DocumentWire {
 
 impl ObjectWire {
     fn object(self) -> Result<Object, String> {
-        let group = self
-            .api_version
-            .split_once('/')
-            .map_or("", |(group, _)| group);
+        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
         let metadata = self.metadata;
         Ok(match (group, self.kind.as_str()) {
             ("", "Node") => Object::Node(Box::new(Body {
@@ -300,11 +286,9 @@ impl ObjectWire {
             }
             ("apps", "ReplicaSet") => Object::Maker("ReplicaSet", metadata),
             ("batch", "Job") => Object::Maker("Job", metadata),
-            ("resource.k8s.io", "ResourceSlice") => Object::Slice(Body {
-                metadata,
-                spec: part("spec", self.spec)?,
-                status: (),
-            }),
+            ("resource.k8s.io", "ResourceSlice") => {
+                Object::Slice(Body { metadata, spec: part("spec", self.spec)?, status: () })
+            }
             ("resource.k8s.io", "ResourceClaim") => Object::DeviceClaim(Body {
                 metadata,
                 spec: part("spec", self.spec)?,
@@ -322,11 +306,8 @@ fn part<T: Default + DeserializeOwned>(key: &str, raw: Option<Box<RawValue>>) ->
     };
     let text = raw.get();
     read_json(text.as_bytes(), text.len(), PhantomData::<T>).map_err(|error| {
-        let place = if error.place.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{key}.{}", error.place)
-        };
+        let place =
+            if error.place.is_empty() { key.to_owned() } else { format!("{key}.{}", error.place) };
         match error.source {
             InvalidJson::Value(invalid) => format!("{}, at `{place}`", invalid.words()),
             // It was read as JSON before, which numbers out of range and halves of
@@ -351,11 +332,7 @@ impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire = DocumentWire::deserialize(deserializer)?;
         if let Some(items) = wire.items {
-            let Metadata {
-                next,
-                remaining_item_count,
-                ..
-            } = wire.metadata;
+            let Metadata { next, remaining_item_count, .. } = wire.metadata;
             if !next.is_empty() || remaining_item_count != 0 {
                 return Err(D::Error::custom("it is one page of a longer list"));
             }
@@ -368,9 +345,7 @@ impl<'de> Deserialize<'de> for Document {
             spec: wire.spec,
             status: wire.status,
         };
-        one.object()
-            .map(|object| Self(vec![object]))
-            .map_err(D::Error::custom)
+        one.object().map(|object| Self(vec![object])).map_err(D::Error::custom)
     }
 }
 
@@ -393,12 +368,7 @@ mod tests {
         );
         assert!(matches!(
             list.as_slice(),
-            [
-                Object::Node(_),
-                Object::Pod(_),
-                Object::Other,
-                Object::Other
-            ]
+            [Object::Node(_), Object::Pod(_), Object::Other, Object::Other]
         ));
         let one =
             read(r#"{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "a"}}"#);
@@ -408,10 +378,9 @@ mod tests {
     #[test]
     fn a_page_of_a_longer_list_and_a_list_in_a_list_are_refused() {
         let read = |text: &str| serde_json::from_str::<Document>(text);
-        for last in [
-            r#"{"resourceVersion": "7"}"#,
-            r#"{"continue": "", "remainingItemCount": null}"#,
-        ] {
+        for last in
+            [r#"{"resourceVersion": "7"}"#, r#"{"continue": "", "remainingItemCount": null}"#]
+        {
             let text = format!(r#"{{"kind": "NodeList", "metadata": {last}, "items": []}}"#);
             assert!(read(&text).is_ok(), "{last}");
         }
@@ -426,10 +395,7 @@ mod tests {
         }
         let text = r#"{"kind": "List", "items": [{"kind": "NodeList", "items": []}]}"#;
         let error = read(text).expect_err("nested").to_string();
-        assert!(
-            error.contains("a NodeList in a list cannot be read"),
-            "{error}"
-        );
+        assert!(error.contains("a NodeList in a list cannot be read"), "{error}");
     }
 
     #[test]

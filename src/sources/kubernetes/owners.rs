@@ -25,11 +25,7 @@ impl Makers {
     pub(super) fn owner_of(&self, metadata: &Metadata) -> Option<Owner> {
         let mut owner = controller(&metadata.owner_references)?;
         for _ in 0..MOST_LINKS {
-            let key = (
-                owner.kind.clone(),
-                metadata.namespace.clone(),
-                owner.name.clone(),
-            );
+            let key = (owner.kind.clone(), metadata.namespace.clone(), owner.name.clone());
             match self.0.get(&key) {
                 Some(next) => owner = next.clone(),
                 None => break,
@@ -42,10 +38,7 @@ impl Makers {
 fn controller(references: &Parts<OwnerReference>) -> Option<Owner> {
     let mut owners = references.0.iter();
     let one = owners.find(|owner| owner.controller)?;
-    Some(Owner {
-        kind: one.kind.clone(),
-        name: one.name.clone(),
-    })
+    Some(Owner { kind: one.kind.clone(), name: one.name.clone() })
 }
 
 #[cfg(test)]
@@ -75,15 +68,9 @@ mod tests {
     #[test]
     fn a_chain_ends_with_the_last_one_that_is_known() {
         let mut makers = Makers::default();
-        makers.add(
-            "ReplicaSet",
-            &made("ranker-7d9", &[("Deployment", "ranker", true)]),
-        );
+        makers.add("ReplicaSet", &made("ranker-7d9", &[("Deployment", "ranker", true)]));
         makers.add("Job", &made("nightly-28", &[("CronJob", "nightly", true)]));
-        makers.add(
-            "ReplicaSet",
-            &made("circle", &[("ReplicaSet", "circle", true)]),
-        );
+        makers.add("ReplicaSet", &made("circle", &[("ReplicaSet", "circle", true)]));
         let of = |kind, name| owner(&makers, &[("Note", "x", false), (kind, name, true)]);
         for (kind, name, expected) in [
             ("ReplicaSet", "ranker-7d9", "Deployment ranker"),

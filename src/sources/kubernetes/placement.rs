@@ -85,11 +85,7 @@ struct NodeTerms {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(
-    default,
-    rename_all = "camelCase",
-    expecting = "a term with `matchExpressions`"
-)]
+#[serde(default, rename_all = "camelCase", expecting = "a term with `matchExpressions`")]
 struct NodeTerm {
     #[serde(deserialize_with = "or_default")]
     match_expressions: Parts<Requirement>,
@@ -220,10 +216,7 @@ mod tests {
             (json!({"key": "nvidia.com/gpu", "value": "false"}), false),
             (json!({"key": "team", "operator": "Exists"}), false),
             (json!({"operator": "Exists", "effect": "NoExecute"}), false),
-            (
-                json!({"key": "nvidia.com/gpu", "operator": "Gt", "value": "true"}),
-                false,
-            ),
+            (json!({"key": "nvidia.com/gpu", "operator": "Gt", "value": "true"}), false),
             (json!({}), false),
         ] {
             let one: Toleration = read(toleration.clone());
@@ -289,21 +282,11 @@ mod tests {
     fn memory_and_claimed_volumes_are_not_on_the_disk_of_a_node() {
         for (volume, expected) in [
             (json!({"name": "a", "emptyDir": {}}), true),
-            (
-                json!({"name": "a", "emptyDir": {"medium": "Memory"}}),
-                false,
-            ),
+            (json!({"name": "a", "emptyDir": {"medium": "Memory"}}), false),
             (json!({"name": "a", "hostPath": {"path": "/mnt"}}), true),
-            (
-                json!({"name": "a", "persistentVolumeClaim": {"claimName": "b"}}),
-                false,
-            ),
+            (json!({"name": "a", "persistentVolumeClaim": {"claimName": "b"}}), false),
         ] {
-            assert_eq!(
-                read::<Volume>(volume.clone()).is_local(),
-                expected,
-                "{volume}"
-            );
+            assert_eq!(read::<Volume>(volume.clone()).is_local(), expected, "{volume}");
         }
     }
 }

@@ -66,9 +66,7 @@ fn uses_device_claims(pod: &PodObject) -> bool {
 /// Devices that a pod asks for, by resource; none of which is zero.
 pub(super) fn devices(pod: &PodObject) -> BTreeMap<&str, u32> {
     let counts = requested(pod, |name| kind_of(name).is_some()).into_iter();
-    counts
-        .map(|(name, count)| (name, u32::try_from(count).unwrap_or(u32::MAX)))
-        .collect()
+    counts.map(|(name, count)| (name, u32::try_from(count).unwrap_or(u32::MAX))).collect()
 }
 
 /// Resources that a pod asks for and that may stand for accelerators.
@@ -89,9 +87,7 @@ fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str,
     asked
         .filter_map(|name| {
             let count = effective(&pod.spec, |requests| {
-                requests
-                    .get(name)
-                    .map_or(0, |quantity| quantity.in_units(1))
+                requests.get(name).map_or(0, |quantity| quantity.in_units(1))
             });
             (count > 0).then_some((name, count))
         })
@@ -101,19 +97,13 @@ fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str,
 /// What a pod requests beside devices: thousandths of a core, and bytes of memory.
 pub(super) fn host_requests(spec: &PodSpec) -> (u64, u64) {
     let cpu_millicores = amount(spec, "cpu", |quantity| quantity.in_units(1_000));
-    (
-        cpu_millicores,
-        amount(spec, "memory", |quantity| quantity.in_units(1)),
-    )
+    (cpu_millicores, amount(spec, "memory", |quantity| quantity.in_units(1)))
 }
 
 /// CPU or memory: what the pod states for all of its containers, else what they add up to,
 /// with what it takes beside them.
 fn amount(spec: &PodSpec, name: &str, units: impl Fn(Quantity) -> u64) -> u64 {
-    let beside = spec
-        .overhead
-        .get(name)
-        .map_or(0, |quantity| units(*quantity));
+    let beside = spec.overhead.get(name).map_or(0, |quantity| units(*quantity));
     let of = |requests: &Requests| requests.get(name).map(&units);
     let inside = of(&spec.resources)
         .unwrap_or_else(|| effective(spec, |requests| of(requests).unwrap_or_default()));

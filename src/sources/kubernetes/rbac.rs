@@ -83,15 +83,8 @@ pub(super) const DEVICE_CLAIMS: Resource = Resource {
 };
 
 /// Every list that is asked for, in order.
-pub const RESOURCES: &[Resource] = &[
-    NODES,
-    PODS,
-    NAMESPACES,
-    REPLICA_SETS,
-    JOBS,
-    SLICES,
-    DEVICE_CLAIMS,
-];
+pub const RESOURCES: &[Resource] =
+    &[NODES, PODS, NAMESPACES, REPLICA_SETS, JOBS, SLICES, DEVICE_CLAIMS];
 
 /// What fails before the first list.
 pub(super) const CONNECT: &str = "kubernetes:connect";
@@ -133,10 +126,8 @@ pub fn cluster_role() -> String {
          rules:\n"
     );
     for of_group in RESOURCES.chunk_by(|resource, next| resource.group == next.group) {
-        let names: Vec<String> = of_group
-            .iter()
-            .map(|resource| format!("\"{}\"", resource.name))
-            .collect();
+        let names: Vec<String> =
+            of_group.iter().map(|resource| format!("\"{}\"", resource.name)).collect();
         let group = of_group.first().map_or("", |resource| resource.group);
         // Writing to a string does not fail.
         let _ = write!(

@@ -12,11 +12,8 @@ const SHARED: &str = ".shared";
 const MIG: &str = "nvidia.com/mig-";
 pub(super) const NVIDIA_GPU: &str = "nvidia.com/gpu";
 /// Names of one and the same devices, the first of which counts them.
-static NEURON: [&str; 3] = [
-    "aws.amazon.com/neuron",
-    "aws.amazon.com/neurondevice",
-    "aws.amazon.com/neuroncore",
-];
+static NEURON: [&str; 3] =
+    ["aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "aws.amazon.com/neuroncore"];
 
 /// What kind of accelerator a resource stands for; `None` for anything else.
 pub(super) fn kind_of(resource: &str) -> Option<AcceleratorKind> {
@@ -42,11 +39,8 @@ const OF_VENDORS: [&str; 6] = [
 ];
 /// Names among them of network interfaces, and of the right to read counters: they take
 /// nothing of an accelerator.
-const OF_OTHERS: [&str; 3] = [
-    "nvidia.com/hostdev",
-    "gpu.intel.com/i915_monitoring",
-    "gpu.intel.com/xe_monitoring",
-];
+const OF_OTHERS: [&str; 3] =
+    ["nvidia.com/hostdev", "gpu.intel.com/i915_monitoring", "gpu.intel.com/xe_monitoring"];
 
 /// Whether a resource stands for accelerators, or for parts of them, in a way that is not
 /// understood: cores and memory of HAMi, or a card that KubeVirt hands to a machine.
@@ -58,10 +52,7 @@ pub(super) fn is_foreign(resource: &str) -> bool {
 /// The compute slices of a MIG profile such as `3g.20gb`.
 pub(super) fn slices_of(profile: &str) -> Option<u8> {
     let (slices, _) = profile.split_once("g.")?;
-    slices
-        .parse()
-        .ok()
-        .filter(|slices| (1..=8).contains(slices))
+    slices.parse().ok().filter(|slices| (1..=8).contains(slices))
 }
 
 pub(super) fn label<'a>(labels: &'a Labels, names: &[&str]) -> Option<&'a str> {
@@ -135,13 +126,8 @@ impl Labelled {
             "karpenter.k8s.aws/instance-gpu-memory",
             "eks.amazonaws.com/instance-gpu-memory",
         ];
-        let counted = number(labels, &["nvidia.com/gpu.count"]).map(|count| {
-            if is_of_slices {
-                count.div_ceil(mig.most)
-            } else {
-                count
-            }
-        });
+        let counted = number(labels, &["nvidia.com/gpu.count"])
+            .map(|count| if is_of_slices { count.div_ceil(mig.most) } else { count });
         let stated = number(
             labels,
             &[
@@ -151,15 +137,8 @@ impl Labelled {
             ],
         );
         Self {
-            vram_mib: number(
-                labels,
-                if is_of_slices {
-                    &memory[1..]
-                } else {
-                    &memory[..]
-                },
-            )
-            .map(u64::from),
+            vram_mib: number(labels, if is_of_slices { &memory[1..] } else { &memory[..] })
+                .map(u64::from),
             product: product.map(str::to_owned),
             count: counted.or(stated).filter(|count| *count > 0),
             single: single.map(str::to_owned),
@@ -228,11 +207,8 @@ fn parts(offered: u64, physical: Decimal) -> Option<DeviceUnit> {
 pub(super) fn is_second_name(resource: &str, capacity: &Amounts) -> bool {
     let place = NEURON.iter().position(|name| *name == resource);
     let earlier = place.map_or(&[][..], |place| &NEURON[..place]);
-    let is_offered = |name: &&str| {
-        capacity
-            .get(*name)
-            .is_some_and(|quantity| quantity.in_units(1) > 0)
-    };
+    let is_offered =
+        |name: &&str| capacity.get(*name).is_some_and(|quantity| quantity.in_units(1) > 0);
     earlier.iter().any(is_offered)
 }
 
@@ -243,9 +219,7 @@ pub(super) fn unit_by_name(resource: &str) -> DeviceUnit {
 
 /// Physical devices that what a node offers amounts to, rounded up.
 pub(super) fn offered_devices(devices: &BTreeMap<String, NodeDevices>) -> Option<Decimal> {
-    let has_whole = devices
-        .values()
-        .any(|node_devices| node_devices.unit == DeviceUnit::Whole);
+    let has_whole = devices.values().any(|node_devices| node_devices.unit == DeviceUnit::Whole);
     let is_slice =
         |node_devices: &NodeDevices| matches!(node_devices.unit, DeviceUnit::Slice { .. });
     if has_whole && devices.values().any(is_slice) {
@@ -253,9 +227,8 @@ pub(super) fn offered_devices(devices: &BTreeMap<String, NodeDevices>) -> Option
         return None;
     }
     let offered = devices.values();
-    let offered: Decimal = offered
-        .map(|node_devices| node_devices.unit.physical(node_devices.capacity))
-        .sum();
+    let offered: Decimal =
+        offered.map(|node_devices| node_devices.unit.physical(node_devices.capacity)).sum();
     Some(offered.round_dp(6).ceil()).filter(|count| *count > Decimal::ZERO)
 }
 
@@ -283,29 +256,19 @@ pub(super) fn slices_of_card(model: Option<&GpuModel>) -> u8 {
 fn mig_facts(model: Option<&GpuModel>, product: Option<&str>, profile: Option<&str>) -> MigFacts {
     let of_model = slices_of_card(model);
     let slices = profile.and_then(slices_of).unwrap_or(1);
-    let by_compute = MigFacts {
-        of: of_model,
-        most: u32::from(of_model / slices).max(1),
-    };
+    let by_compute = MigFacts { of: of_model, most: u32::from(of_model / slices).max(1) };
     // Profiles with more memory than compute are fewer; the memory is in most names.
     let listed = || {
-        let gigabytes = product?
-            .split('-')
-            .find_map(|word| word.strip_suffix("GB"))?;
+        let gigabytes = product?.split('-').find_map(|word| word.strip_suffix("GB"))?;
         let offer = GpuOffer {
             model: model?.clone(),
             share: GpuShare::Whole(1),
             vram_mib: Some(gigabytes.parse::<u64>().ok()?.checked_mul(1_024)?),
         };
         let profiles = mig_profiles(&offer);
-        let own = profiles
-            .iter()
-            .find(|mig_profile| Some(mig_profile.name.as_str()) == profile)?;
+        let own = profiles.iter().find(|mig_profile| Some(mig_profile.name.as_str()) == profile)?;
         Some(MigFacts {
-            of: profiles
-                .iter()
-                .map(|mig_profile| mig_profile.compute_slices)
-                .max()?,
+            of: profiles.iter().map(|mig_profile| mig_profile.compute_slices).max()?,
             most: u32::from(own.max_instances).max(1),
         })
     };
@@ -318,9 +281,7 @@ mod tests {
 
     fn labels(pairs: &[(&str, &str)]) -> Labels {
         let pairs = pairs.iter();
-        pairs
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect()
+        pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     fn amounts(pairs: &[(&str, &str)]) -> Amounts {
@@ -353,10 +314,7 @@ mod tests {
             ("nvidia.com/gpu.sharing-strategy", "time-slicing"),
         ]);
         let known = Labelled::of(&labels);
-        assert_eq!(
-            (known.count, known.product.as_deref()),
-            (Some(8), Some("Tesla-T4"))
-        );
+        assert_eq!((known.count, known.product.as_deref()), (Some(8), Some("Tesla-T4")));
         let replica = DeviceUnit::Replica { per_device: 10 };
         let capacity = amounts(&[("nvidia.com/gpu", "80")]);
         let unit = known.unit(NVIDIA_GPU, &labels, &capacity, Some(Decimal::from(8)));
@@ -364,10 +322,7 @@ mod tests {
         let capacity = amounts(&[("nvidia.com/gpu", "0"), ("nvidia.com/gpu.shared", "80")]);
         let unit = known.unit("nvidia.com/gpu.shared", &labels, &capacity, None);
         assert_eq!(unit, replica);
-        assert_eq!(
-            known.unit(NVIDIA_GPU, &labels, &capacity, None),
-            DeviceUnit::Whole
-        );
+        assert_eq!(known.unit(NVIDIA_GPU, &labels, &capacity, None), DeviceUnit::Whole);
     }
 
     #[test]
@@ -413,12 +368,8 @@ mod tests {
         }
         let labels = node("NVIDIA-A100-SXM4-40GB-MIG-3g.20gb", "2");
         let unit = Labelled::of(&labels).unit(NVIDIA_GPU, &labels, &Amounts::new(), None);
-        let half = DeviceUnit::Slice {
-            profile: "3g.20gb".to_owned(),
-            slices: 3,
-            of: 7,
-            replicas: 1,
-        };
+        let half =
+            DeviceUnit::Slice { profile: "3g.20gb".to_owned(), slices: 3, of: 7, replicas: 1 };
         assert_eq!(unit, half);
         // Not divided after all.
         let labels = node("NVIDIA-A100-SXM4-40GB", "8");
@@ -427,10 +378,8 @@ mod tests {
 
     #[test]
     fn neuron_cores_are_parts_of_devices_that_are_counted_once() {
-        let capacity = amounts(&[
-            ("aws.amazon.com/neuron", "16"),
-            ("aws.amazon.com/neuroncore", "32"),
-        ]);
+        let capacity =
+            amounts(&[("aws.amazon.com/neuron", "16"), ("aws.amazon.com/neuroncore", "32")]);
         let known = Labelled::default();
         let core = known.unit("aws.amazon.com/neuroncore", &Labels::new(), &capacity, None);
         assert_eq!(core, DeviceUnit::Replica { per_device: 2 });

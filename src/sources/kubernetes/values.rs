@@ -71,9 +71,7 @@ impl Quantity {
     /// In units of which there are so many in one, rounded up.
     pub(super) fn in_units(self, per_one: u32) -> u64 {
         let units = self.0.checked_mul(Decimal::from(per_one));
-        units.map_or(u64::MAX, |units| {
-            u64::try_from(units.ceil()).unwrap_or(u64::MAX)
-        })
+        units.map_or(u64::MAX, |units| u64::try_from(units.ceil()).unwrap_or(u64::MAX))
     }
 }
 

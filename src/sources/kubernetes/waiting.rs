@@ -68,13 +68,11 @@ impl<'a> Waiting<'a> {
                 }
             }
             unclear += u64::from(is_unclear);
-            waiting
-                .devices
-                .extend(
-                    counts
-                        .into_iter()
-                        .map(|(driver, count)| Awaited { pod, driver, count }),
-                );
+            waiting.devices.extend(counts.into_iter().map(|(driver, count)| Awaited {
+                pod,
+                driver,
+                count,
+            }));
         }
         if unclear > 0 {
             let classes: Vec<String> = classes.into_iter().take(MOST_NAMES).collect();
@@ -108,10 +106,7 @@ enum RequestedDevices {
 /// What a request asks for: of alternatives the fewest devices, because these are enough.
 fn asked(request: &DeviceRequest) -> RequestedDevices {
     let alternatives = request.alternatives();
-    if alternatives
-        .iter()
-        .all(|alternative| alternative.admin_access)
-    {
+    if alternatives.iter().all(|alternative| alternative.admin_access) {
         return RequestedDevices::Nothing;
     }
     let known = alternatives.iter().filter_map(|alternative| {
@@ -143,10 +138,7 @@ mod tests {
         let all = json!({"deviceClassName": gpu, "allocationMode": "All"});
         let monitor = json!({"deviceClassName": gpu, "adminAccess": true});
         let rows: [(Value, RequestedDevices); 8] = [
-            (
-                json!({"exactly": class(gpu)}),
-                RequestedDevices::Devices(gpu, 1),
-            ),
+            (json!({"exactly": class(gpu)}), RequestedDevices::Devices(gpu, 1)),
             (json!({"exactly": two}), RequestedDevices::Devices(gpu, 2)),
             // The first version of the API.
             (two.clone(), RequestedDevices::Devices(gpu, 2)),
@@ -154,10 +146,7 @@ mod tests {
                 json!({"firstAvailable": [two, class("mig.nvidia.com"), class(gpu)]}),
                 RequestedDevices::Devices(gpu, 1),
             ),
-            (
-                json!({"exactly": class("mig.nvidia.com")}),
-                unclear("mig.nvidia.com"),
-            ),
+            (json!({"exactly": class("mig.nvidia.com")}), unclear("mig.nvidia.com")),
             (json!({"exactly": class("big-gpus")}), unclear("big-gpus")),
             (json!({"exactly": all}), unclear(gpu)),
             (json!({"exactly": monitor}), RequestedDevices::Nothing),

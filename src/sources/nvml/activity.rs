@@ -132,17 +132,7 @@ fn between(
         let result = result.map(|metric| metric.value);
         *value = probe.heard(*call, result).filter(|value| is_amount(*value));
     }
-    let [
-        graphics,
-        sm,
-        occupancy,
-        tensor,
-        dram,
-        pcie_out,
-        pcie_in,
-        link_out,
-        link_in,
-    ] = values;
+    let [graphics, sm, occupancy, tensor, dram, pcie_out, pcie_in, link_out, link_in] = values;
     let bytes = |mib: Option<f64>| mib.map(|mib| mib * MIB);
     Some(Activity {
         graphics_percent: graphics,

@@ -14,10 +14,7 @@ pub(super) struct Call {
 }
 
 const fn call(name: &'static str, metric: Metric) -> Call {
-    Call {
-        name,
-        metric: Some(metric),
-    }
+    Call { name, metric: Some(metric) }
 }
 
 /// The name of the device; in MIG mode it holds the profile.
@@ -25,10 +22,7 @@ pub(super) const NAME: Call = call("nvmlDeviceGetName", Metric::Name);
 pub(super) const UUID: Call = call("nvmlDeviceGetUUID", Metric::UniqueId);
 /// Whether the GPU is divided, and will be after a reset. Cards that cannot be
 /// divided refuse it, which is not a gap.
-pub(super) const MIG_MODE: Call = Call {
-    name: "nvmlDeviceGetMigMode",
-    metric: None,
-};
+pub(super) const MIG_MODE: Call = Call { name: "nvmlDeviceGetMigMode", metric: None };
 /// GPU instance of a MIG device.
 pub(super) const GPU_INSTANCE: Call = call("nvmlDeviceGetGpuInstanceId", Metric::MigInstanceIds);
 /// Compute instance of a MIG device.
@@ -37,10 +31,8 @@ pub(super) const COMPUTE_INSTANCE: Call =
 /// Power limit in force, in milliwatts.
 pub(super) const POWER_LIMIT: Call = call("nvmlDeviceGetEnforcedPowerLimit", Metric::PowerLimit);
 /// Power limit out of the factory, in milliwatts.
-pub(super) const POWER_DEFAULT_LIMIT: Call = call(
-    "nvmlDeviceGetPowerManagementDefaultLimit",
-    Metric::DefaultPowerLimit,
-);
+pub(super) const POWER_DEFAULT_LIMIT: Call =
+    call("nvmlDeviceGetPowerManagementDefaultLimit", Metric::DefaultPowerLimit);
 /// PCIe generation of card and system.
 pub(super) const PCIE_GENERATION: Call =
     call("nvmlDeviceGetMaxPcieLinkGeneration", Metric::PcieLink);
@@ -64,20 +56,14 @@ pub(super) const SM_CLOCK: Call = call("nvmlDeviceGetClockInfo.sm", Metric::Cloc
 /// Megahertz.
 pub(super) const MEMORY_CLOCK: Call = call("nvmlDeviceGetClockInfo.memory", Metric::Clocks);
 /// Bits.
-pub(super) const THROTTLE: Call = call(
-    "nvmlDeviceGetCurrentClocksThrottleReasons",
-    Metric::ThrottleReasons,
-);
+pub(super) const THROTTLE: Call =
+    call("nvmlDeviceGetCurrentClocksThrottleReasons", Metric::ThrottleReasons);
 /// Percent of time.
-pub(super) const ENCODER: Call = call(
-    "nvmlDeviceGetEncoderUtilization",
-    Metric::EncoderUtilization,
-);
+pub(super) const ENCODER: Call =
+    call("nvmlDeviceGetEncoderUtilization", Metric::EncoderUtilization);
 /// Percent of time.
-pub(super) const DECODER: Call = call(
-    "nvmlDeviceGetDecoderUtilization",
-    Metric::DecoderUtilization,
-);
+pub(super) const DECODER: Call =
+    call("nvmlDeviceGetDecoderUtilization", Metric::DecoderUtilization);
 /// Bytes sent over PCIe, a counter.
 pub(super) const PCIE_SENT: Call = call("nvmlDeviceGetFieldValues.197", Metric::PcieTraffic);
 /// Bytes received over PCIe, a counter.
@@ -88,20 +74,13 @@ pub(super) const COMPUTE: Call = call("nvmlDeviceGetComputeRunningProcesses_v3",
 pub(super) const COMPUTE_V2: Call =
     call("nvmlDeviceGetComputeRunningProcesses_v2", Metric::Processes);
 /// `[[pid, bytes], …]`.
-pub(super) const GRAPHICS: Call = call(
-    "nvmlDeviceGetGraphicsRunningProcesses_v3",
-    Metric::Processes,
-);
+pub(super) const GRAPHICS: Call =
+    call("nvmlDeviceGetGraphicsRunningProcesses_v3", Metric::Processes);
 /// `[[pid, bytes], …]`.
-pub(super) const MPS: Call = call(
-    "nvmlDeviceGetMPSComputeRunningProcesses_v3",
-    Metric::Processes,
-);
+pub(super) const MPS: Call = call("nvmlDeviceGetMPSComputeRunningProcesses_v3", Metric::Processes);
 /// `[[pid, microseconds, percent], …]`. Where it is refused, processes are known all the same.
-pub(super) const PROCESS_UTILIZATION: Call = Call {
-    name: "nvmlDeviceGetProcessUtilization",
-    metric: None,
-};
+pub(super) const PROCESS_UTILIZATION: Call =
+    Call { name: "nvmlDeviceGetProcessUtilization", metric: None };
 /// `[[microseconds, percent], …]`.
 pub(super) const SAMPLES: Call = call("nvmlDeviceGetSamples.gpu", Metric::UtilizationSamples);
 /// Whether XID errors will be told.

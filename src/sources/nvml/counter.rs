@@ -116,9 +116,7 @@ mod tests {
 
     #[test]
     fn a_narrow_counter_wraps_when_the_link_cannot_have_gone_round_twice() {
-        let last = Count::Narrow {
-            uint: u32::MAX - 99,
-        };
+        let last = Count::Narrow { uint: u32::MAX - 99 };
         let next = Count::Narrow { uint: 900 };
         let mut counter = Counter::default();
         counter.rate(at(0), last, Some(4e9));

@@ -14,10 +14,8 @@ pub(super) fn gaps(rows: &[Row], driver_version: Option<&str>) -> Vec<Gap> {
     for row in rows {
         by_gpu.entry(row.identity.index).or_default().push(row);
     }
-    let gaps: BTreeSet<Gap> = by_gpu
-        .values()
-        .flat_map(|rows| of_gpu(rows, driver_version))
-        .collect();
+    let gaps: BTreeSet<Gap> =
+        by_gpu.values().flat_map(|rows| of_gpu(rows, driver_version)).collect();
     gaps.into_iter().collect()
 }
 

@@ -25,9 +25,8 @@ pub(super) fn unknown(index: u16) -> GpuIdentity {
 }
 
 pub(super) fn of_gpu(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
-    let mig_mode = probe.ask(calls::MIG_MODE, || {
-        device.mig_mode().map(|mode| [mode.current, mode.pending])
-    });
+    let mig_mode =
+        probe.ask(calls::MIG_MODE, || device.mig_mode().map(|mode| [mode.current, mode.pending]));
     GpuIdentity {
         is_mig_enabled: mig_mode.map(|[current, _]| current == 1),
         ..common(index, device, probe)
@@ -43,10 +42,7 @@ pub(super) fn of_mig(index: u16, slot: u16, device: &Device<'_>, probe: &mut Pro
         compute_instance: probe.ask(calls::COMPUTE_INSTANCE, || raw::compute_instance(device)),
         profile: common.name.as_deref().and_then(profile_in),
     };
-    GpuIdentity {
-        mig: Some(mig),
-        ..common
-    }
+    GpuIdentity { mig: Some(mig), ..common }
 }
 
 fn common(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
@@ -60,13 +56,9 @@ fn common(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
         uuid: probe.ask(calls::UUID, || device.uuid()),
         name: probe.ask(calls::NAME, || device.name()),
         vram_total_mib: total.map(|bytes| bytes as f64 / MIB),
-        power_limit_w: probe
-            .ask(calls::POWER_LIMIT, || device.enforced_power_limit())
-            .map(watts),
+        power_limit_w: probe.ask(calls::POWER_LIMIT, || device.enforced_power_limit()).map(watts),
         power_default_limit_w: probe
-            .ask(calls::POWER_DEFAULT_LIMIT, || {
-                device.power_management_limit_default()
-            })
+            .ask(calls::POWER_DEFAULT_LIMIT, || device.power_management_limit_default())
             .map(watts),
         pcie_max_bytes_per_second: generation
             .zip(lanes)

@@ -77,10 +77,7 @@ pub(super) struct Probe {
 impl Probe {
     /// A probe that keeps what is answered, or not.
     pub(super) fn new(is_recorded: bool) -> Self {
-        Self {
-            answers: is_recorded.then(BTreeMap::new),
-            ..Self::default()
-        }
+        Self { answers: is_recorded.then(BTreeMap::new), ..Self::default() }
     }
 
     /// Begins a sample.
@@ -196,9 +193,6 @@ impl Probe {
 
     /// Hands over what was answered since the last time.
     pub(super) fn take_answers(&mut self) -> BTreeMap<&'static str, Value> {
-        self.answers
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        self.answers.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

@@ -64,10 +64,7 @@ impl ProcessUse {
             self.last_microseconds = *newest;
         }
         // Of several of one process the newest stays.
-        samples
-            .into_iter()
-            .map(|(pid, _, percent)| (pid, percent))
-            .collect()
+        samples.into_iter().map(|(pid, _, percent)| (pid, percent)).collect()
     }
 }
 
@@ -82,13 +79,9 @@ pub(super) fn processes(
     let compute = compute.or_else(|| {
         let is_old = probe.refusal(calls::COMPUTE) == Some(Refusal::TooOld);
         is_old.then_some(())?;
-        list(probe, calls::COMPUTE_V2, || {
-            device.running_compute_processes_v2()
-        })
+        list(probe, calls::COMPUTE_V2, || device.running_compute_processes_v2())
     });
-    let graphics = list(probe, calls::GRAPHICS, || {
-        device.running_graphics_processes()
-    });
+    let graphics = list(probe, calls::GRAPHICS, || device.running_graphics_processes());
     let shared = list(probe, calls::MPS, || device.mps_running_compute_processes());
     if compute.is_none() && graphics.is_none() && shared.is_none() {
         return None;

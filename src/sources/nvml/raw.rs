@@ -11,11 +11,7 @@ use nvml_wrapper_sys::bindings::nvmlMemory_t;
 /// the driver keeps for itself counts as used.
 pub(super) fn memory_v1(device: &Device<'_>) -> Result<[u64; 3], NvmlError> {
     let call = nvml_sym(device.nvml().lib().nvmlDeviceGetMemoryInfo.as_ref())?;
-    let mut memory = nvmlMemory_t {
-        total: 0,
-        free: 0,
-        used: 0,
-    };
+    let mut memory = nvmlMemory_t { total: 0, free: 0, used: 0 };
     // SAFETY: the function comes from the library that made the handle, which
     // stays loaded as long as `device` borrows it; it writes one
     // `nvmlMemory_t`, and `memory` is one.

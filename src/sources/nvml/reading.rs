@@ -69,9 +69,8 @@ pub(super) fn read(
         rates.map(|rates| [rates.gpu, rates.memory])
     });
     let memory = identity::memory(device, probe);
-    let activity = sample
-        .scope
-        .and_then(|scope| meters.activity.read(at, sample.nvml, scope, probe));
+    let activity =
+        sample.scope.and_then(|scope| meters.activity.read(at, sample.nvml, scope, probe));
     let mut reading = GpuReading {
         utilization_percent: utilization.map(|[gpu, _]| f64::from(gpu)),
         memory_utilization_percent: utilization.map(|[_, memory]| f64::from(memory)),
@@ -85,23 +84,15 @@ pub(super) fn read(
             device.temperature(TemperatureSensor::Gpu)
         }),
         sm_clock_mhz: ask_u32(probe, calls::SM_CLOCK, || device.clock_info(Clock::SM)),
-        memory_clock_mhz: ask_u32(probe, calls::MEMORY_CLOCK, || {
-            device.clock_info(Clock::Memory)
-        }),
+        memory_clock_mhz: ask_u32(probe, calls::MEMORY_CLOCK, || device.clock_info(Clock::Memory)),
         throttle: probe
-            .ask(calls::THROTTLE, || {
-                device.current_throttle_reasons().map(|bits| bits.bits())
-            })
+            .ask(calls::THROTTLE, || device.current_throttle_reasons().map(|bits| bits.bits()))
             .map(ThrottleReasons),
         encoder_percent: ask_u32(probe, calls::ENCODER, || {
-            device
-                .encoder_utilization()
-                .map(|encoder| encoder.utilization)
+            device.encoder_utilization().map(|encoder| encoder.utilization)
         }),
         decoder_percent: ask_u32(probe, calls::DECODER, || {
-            device
-                .decoder_utilization()
-                .map(|decoder| decoder.utilization)
+            device.decoder_utilization().map(|decoder| decoder.utilization)
         }),
         processes: processes(device, probe, &mut meters.processes),
         pcie_sent_bytes_per_second: activity.and_then(|seen| seen.pcie_sent_bytes_per_second),
@@ -118,14 +109,10 @@ pub(super) fn read(
     };
     if is_left_to_counters {
         reading.pcie_sent_bytes_per_second = probe
-            .ask(calls::PCIE_SENT, || {
-                field(device, NVML_FI_DEV_PCIE_COUNT_TX_BYTES)
-            })
+            .ask(calls::PCIE_SENT, || field(device, NVML_FI_DEV_PCIE_COUNT_TX_BYTES))
             .and_then(|count| meters.pcie_sent.rate(at, count, most));
         reading.pcie_received_bytes_per_second = probe
-            .ask(calls::PCIE_RECEIVED, || {
-                field(device, NVML_FI_DEV_PCIE_COUNT_RX_BYTES)
-            })
+            .ask(calls::PCIE_RECEIVED, || field(device, NVML_FI_DEV_PCIE_COUNT_RX_BYTES))
             .and_then(|count| meters.pcie_received.rate(at, count, most));
     }
     reading

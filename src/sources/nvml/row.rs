@@ -42,10 +42,7 @@ impl Row {
             parent: None,
             meters: Meters::default(),
             events: Events::NONE,
-            absence: Some(Absence {
-                reason: reason_of(error),
-                retry_at: RETRY_AFTER,
-            }),
+            absence: Some(Absence { reason: reason_of(error), retry_at: RETRY_AFTER }),
         }
     }
 
@@ -108,10 +105,7 @@ impl Row {
     /// Without asking it: the whole driver does not answer.
     pub(super) fn lose(&mut self, loss: Loss, retry_at: Duration) -> GpuSample {
         self.meters.forget();
-        self.absence = Some(Absence {
-            reason: loss.reason.clone(),
-            retry_at,
-        });
+        self.absence = Some(Absence { reason: loss.reason.clone(), retry_at });
         GpuSample::Lost(loss)
     }
 

@@ -44,9 +44,7 @@ impl NvmlSource {
         // Handles, event sets and samples borrow the library, and all of them
         // live as long as the source, of which a process has one.
         let nvml: &'static Nvml = Box::leak(Box::new(nvml));
-        let count = nvml
-            .device_count()
-            .map_err(|error| failure_of(library, error))?;
+        let count = nvml.device_count().map_err(|error| failure_of(library, error))?;
         let driver_version = nvml.sys_driver_version().ok();
         let mut rows = find(nvml, count, record.is_some());
         if rows.is_empty() {
@@ -171,10 +169,9 @@ fn first_answers(rows: &mut [Row]) -> Vec<(u16, Option<u16>, Answers)> {
 
 fn failure_of(library: &Path, error: DriverError) -> NvmlError {
     match error {
-        DriverError::LibloadingError(error) => NvmlError::NoLibrary {
-            library: library.to_owned(),
-            cause: Cause(innermost(&error)),
-        },
+        DriverError::LibloadingError(error) => {
+            NvmlError::NoLibrary { library: library.to_owned(), cause: Cause(innermost(&error)) }
+        }
         DriverError::DriverNotLoaded | DriverError::LibraryNotFound => NvmlError::NoDriver,
         DriverError::LibRmVersionMismatch => NvmlError::VersionMismatch,
         DriverError::NoPermission | DriverError::OperatingSystem => NvmlError::NoPermission,

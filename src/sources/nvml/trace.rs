@@ -35,11 +35,7 @@ impl Recorder {
         system: Answers,
         devices: Vec<(u16, Option<u16>, Answers)>,
     ) -> Self {
-        let mut recorder = Self {
-            out: Some(out),
-            last: Vec::new(),
-            failure: None,
-        };
+        let mut recorder = Self { out: Some(out), last: Vec::new(), failure: None };
         let rows: Vec<Value> = devices
             .iter()
             .map(|(gpu, mig, answers)| json!({ "gpu": gpu, "mig": mig, "answers": answers }))
@@ -163,18 +159,13 @@ mod tests {
         recorder.sample(Duration::from_secs(2), count(), vec![changed.clone()]);
         recorder.sample(Duration::from_secs(3), count(), vec![changed]);
         let text = String::from_utf8(out.0.lock().expect("not poisoned").clone()).expect("UTF-8");
-        let lines: Vec<Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect();
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(lines.len(), 4);
         assert_eq!(lines[0]["devices"][0]["answers"][power], json!(70_000));
         assert_eq!(lines[1], json!({ "at": 1.0, "devices": {} }));
         assert_eq!(lines[2]["devices"]["0"][power], json!({ "error": 15 }));
-        assert_eq!(
-            lines[3],
-            json!({ "at": 3.0, "devices": { "0": { samples: [[5, 40.0]] } } })
-        );
+        assert_eq!(lines[3], json!({ "at": 3.0, "devices": { "0": { samples: [[5, 40.0]] } } }));
         assert_eq!(recorder.failure(), None);
     }
 

@@ -47,11 +47,7 @@ impl Download {
     /// What is in it, unpacked.
     pub(super) fn text(self) -> Box<dyn Read> {
         let file = BufReader::new(self.file);
-        if self.is_packed {
-            Box::new(MultiGzDecoder::new(file))
-        } else {
-            Box::new(file)
-        }
+        if self.is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) }
     }
 }
 
@@ -71,10 +67,7 @@ struct Failed {
 
 impl Downloads {
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self {
-            connector: aws_connector(CONNECT_WITHIN),
-            folder,
-        }
+        Self { connector: aws_connector(CONNECT_WITHIN), folder }
     }
 
     /// A file of at most so many bytes; `count` gets how many are there so far.
@@ -110,30 +103,15 @@ impl Downloads {
     ) -> Result<Download, Failed> {
         let request = request(url).map_err(|_| {
             let kind = FailureKind::InvalidSettings;
-            failed(
-                (action, kind),
-                INVALID_URL,
-                url.to_owned(),
-                RetryPolicy::Never,
-            )
+            failed((action, kind), INVALID_URL, url.to_owned(), RetryPolicy::Never)
         })?;
         let unreachable = |words: &str, said: String| {
-            failed(
-                (action, FailureKind::Unreachable),
-                words,
-                said,
-                RetryPolicy::Soon,
-            )
+            failed((action, FailureKind::Unreachable), words, said, RetryPolicy::Soon)
         };
         let late = |_| unreachable(TIMED_OUT, String::new());
         let kept = |error: std::io::Error| {
             let kind = FailureKind::InvalidSettings;
-            failed(
-                (action, kind),
-                NOT_KEPT,
-                error.to_string(),
-                RetryPolicy::Never,
-            )
+            failed((action, kind), NOT_KEPT, error.to_string(), RetryPolicy::Never)
         };
         let response = tokio::time::timeout(BYTES_WITHIN, self.connector.call(request))
             .await
@@ -149,9 +127,8 @@ impl Downloads {
         let mut file = tempfile::tempfile_in(&self.folder).map_err(kept)?;
         let mut body = pin!(response.into_body());
         let (mut bytes, mut counted) = (0_u64, 0_u64);
-        while let Some(frame) = tokio::time::timeout(BYTES_WITHIN, body.frame())
-            .await
-            .map_err(late)?
+        while let Some(frame) =
+            tokio::time::timeout(BYTES_WITHIN, body.frame()).await.map_err(late)?
         {
             let frame = frame.map_err(|error| unreachable(INCOMPLETE, chain(&*error)))?;
             // The other kind of frame is a trailer.
@@ -161,12 +138,7 @@ impl Downloads {
             bytes += data.len() as u64;
             if bytes > most_bytes {
                 let kind = FailureKind::Unsupported;
-                return Err(failed(
-                    (action, kind),
-                    TOO_LARGE,
-                    url.to_owned(),
-                    RetryPolicy::Never,
-                ));
+                return Err(failed((action, kind), TOO_LARGE, url.to_owned(), RetryPolicy::Never));
             }
             file.write_all(&data).map_err(kept)?;
             if bytes >= counted + COUNTED_EVERY {
@@ -175,11 +147,7 @@ impl Downloads {
             }
         }
         file.rewind().map_err(kept)?;
-        Ok(Download {
-            file,
-            is_packed,
-            changed_on,
-        })
+        Ok(Download { file, is_packed, changed_on })
     }
 }
 
@@ -213,10 +181,7 @@ fn failed(
     said: String,
     again: RetryPolicy,
 ) -> Failed {
-    Failed {
-        error: SourceError::own(action, kind, words, said),
-        again,
-    }
+    Failed { error: SourceError::own(action, kind, words, said), again }
 }
 
 /// The day of a date of HTTP, such as `Wed, 18 Nov 2026 07:28:00 GMT`.
@@ -231,16 +196,8 @@ mod tests {
 
     #[test]
     fn dates_of_http_are_days_in_utc() {
-        assert_eq!(
-            day_of("Wed, 18 Nov 2026 07:28:00 GMT"),
-            Some(date(2026, 11, 18))
-        );
-        for invalid in [
-            "",
-            "yesterday",
-            "2026-11-18",
-            "Wed, 32 Nov 2026 07:28:00 GMT",
-        ] {
+        assert_eq!(day_of("Wed, 18 Nov 2026 07:28:00 GMT"), Some(date(2026, 11, 18)));
+        for invalid in ["", "yesterday", "2026-11-18", "Wed, 32 Nov 2026 07:28:00 GMT"] {
             assert_eq!(day_of(invalid), None, "{invalid}");
         }
     }

@@ -88,20 +88,13 @@ impl PriceFiles {
         let host = self.endpoint.as_deref().unwrap_or(host);
         let url = format!("{host}/offers/v1.0/{folder}/AmazonEC2/current/region_index.json");
         if !self.indexes.contains_key(&url) {
-            let file = self
-                .downloads
-                .get((INDEX, url.as_str()), MOST_SMALL_BYTES, &|_| {})
-                .await?;
+            let file = self.downloads.get((INDEX, url.as_str()), MOST_SMALL_BYTES, &|_| {}).await?;
             let index = index::read(file.text()).map_err(|why| unread(INDEX, why))?;
             self.indexes.insert(url.clone(), index);
         }
         let listed = self.indexes.get(&url).and_then(|index| index.list(region));
         let (path, version) = listed.ok_or_else(|| unlisted(region))?;
-        Ok(Edition {
-            region: region.to_owned(),
-            url: format!("{host}{path}"),
-            version,
-        })
+        Ok(Edition { region: region.to_owned(), url: format!("{host}{path}"), version })
     }
 
     /// On-demand and standard reserved prices of the types in a price list, dated with
@@ -134,10 +127,7 @@ impl PriceFiles {
     pub async fn spot(&self) -> Result<BTreeMap<String, Vec<Quoted>>, SourceError> {
         let host = self.endpoint.as_deref().unwrap_or(SPOT_HOST);
         let url = format!("{host}/spot.json");
-        let file = self
-            .downloads
-            .get((SPOT, url.as_str()), MOST_SMALL_BYTES, &|_| {})
-            .await?;
+        let file = self.downloads.get((SPOT, url.as_str()), MOST_SMALL_BYTES, &|_| {}).await?;
         let seen_on = file.changed_on.unwrap_or(self.read_on).min(self.read_on);
         spot_feed::read(file.text(), &self.types, seen_on).map_err(|why| unread(SPOT, why))
     }

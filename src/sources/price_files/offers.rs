@@ -80,9 +80,7 @@ impl Row<'_> {
     fn get(&self, column: &str) -> &str {
         let place = self.columns.get(column);
         let cell = place.and_then(|place| self.cells.get(*place));
-        cell.and_then(|cell| std::str::from_utf8(cell).ok())
-            .unwrap_or_default()
-            .trim()
+        cell.and_then(|cell| std::str::from_utf8(cell).ok()).unwrap_or_default().trim()
     }
 
     fn amount(&self) -> Result<Decimal, String> {
@@ -137,10 +135,7 @@ impl PriceList<'_> {
             if cells.len() != width {
                 return Err(at_row(format!("{} cells instead of {width}", cells.len())));
             }
-            let cells = Row {
-                columns: &columns,
-                cells: &cells,
-            };
+            let cells = Row { columns: &columns, cells: &cells };
             self.add(&cells, seen_on, &mut offers).map_err(at_row)?;
         }
         self.finished(offers, seen_on)
@@ -150,10 +145,7 @@ impl PriceList<'_> {
     fn columns(&self, header: &ByteRecord) -> Result<BTreeMap<&'static str, usize>, String> {
         let mut columns = BTreeMap::new();
         for name in COLUMNS.into_iter().chain([REGION]) {
-            let mut places = header
-                .iter()
-                .enumerate()
-                .filter(|(_, cell)| *cell == name.as_bytes());
+            let mut places = header.iter().enumerate().filter(|(_, cell)| *cell == name.as_bytes());
             match (places.next(), places.next()) {
                 (Some((place, _)), None) => columns.insert(name, place),
                 (None, _) => return Err(format!("column `{name}` is missing")),
@@ -217,10 +209,8 @@ impl PriceList<'_> {
             "Ubuntu Pro" => OperatingSystem::UbuntuPro,
             _ => return None,
         };
-        is_wanted.then(|| PriceKey {
-            operating_system,
-            ..PriceKey::linux_on_demand(self.region, name)
-        })
+        is_wanted
+            .then(|| PriceKey { operating_system, ..PriceKey::linux_on_demand(self.region, name) })
     }
 
     /// Every price, with both parts of what is sold ahead.
@@ -236,10 +226,7 @@ impl PriceList<'_> {
                 (PaymentOption::AllUpfront, Some(upfront), None) => (upfront, Decimal::ZERO),
                 (_, Some(upfront), Some(hourly)) => (upfront, hourly),
                 _ => {
-                    return Err(format!(
-                        "a part of the price of {} is missing ({sku})",
-                        sold.key
-                    ));
+                    return Err(format!("a part of the price of {} is missing ({sku})", sold.key));
                 }
             };
             let (upfront, hourly) = parts;
@@ -254,9 +241,7 @@ impl PriceList<'_> {
             offers.insert(sold.key, quote);
         }
         let prices = offers.prices.into_iter();
-        Ok(prices
-            .filter_map(|(key, quote)| Some((key, quote?)))
-            .collect())
+        Ok(prices.filter_map(|(key, quote)| Some((key, quote?))).collect())
     }
 
     fn quote(
@@ -311,10 +296,7 @@ fn reserved(
         return Ok(());
     }
     let term = CommitmentTerm { years, payment };
-    let offer = (
-        row.get("SKU").to_owned(),
-        row.get("OfferTermCode").to_owned(),
-    );
+    let offer = (row.get("SKU").to_owned(), row.get("OfferTermCode").to_owned());
     let sold = offers.sold.entry(offer).or_insert_with(|| Sold {
         key: key.with_option(PriceOption::Reserved(term)),
         term,

@@ -176,10 +176,7 @@ fn a_list_that_is_not_whole_or_not_as_before_is_refused() {
         of(&whole.replace("\"MarketOption\"", "\"Market\"")),
         "column `MarketOption` is missing"
     );
-    assert_eq!(
-        of(&whole.replace("\"serviceName\"", "\"SKU\"")),
-        "column `SKU` is a duplicate"
-    );
+    assert_eq!(of(&whole.replace("\"serviceName\"", "\"SKU\"")), "column `SKU` is a duplicate");
     assert_eq!(
         of(&whole.replace("Publication Date", "Published")),
         "it does not say when it was published"
@@ -195,10 +192,7 @@ fn a_list_that_is_not_whole_or_not_as_before_is_refused() {
     for invalid in ["", "-1.5", "NaN", "inf", "1e400", "=cmd"] {
         assert_eq!(price(invalid), format!("row 1: `{invalid}` is not a price"));
     }
-    assert_eq!(
-        price("10000000"),
-        "row 1: `10000000` is not a price of an hour"
-    );
+    assert_eq!(price("10000000"), "row 1: `10000000` is not a price of an hour");
     let half = sold(["T1", "1yr", "Partial Upfront"], "Hrs", "0.3");
     assert_eq!(
         read(&[half]).expect_err("refused"),

@@ -87,10 +87,7 @@ pub(super) fn read(
             values.filter_map(move |value| price(region, &size.size, value, seen_on))
         });
         let prices: Vec<_> = prices.collect();
-        by_region
-            .entry(region.to_owned())
-            .or_default()
-            .extend(prices);
+        by_region.entry(region.to_owned()).or_default().extend(prices);
     }
     Ok(by_region)
 }

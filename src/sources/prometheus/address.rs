@@ -20,9 +20,8 @@ impl Address {
     /// Why it is none; the words do not repeat it.
     pub fn of(url: &str) -> Result<Self, &'static str> {
         let url = url.trim();
-        let (scheme, rest) = url
-            .split_once("://")
-            .ok_or("it does not begin with http:// or https://")?;
+        let (scheme, rest) =
+            url.split_once("://").ok_or("it does not begin with http:// or https://")?;
         let is_https = scheme.eq_ignore_ascii_case("https");
         if !is_https && !scheme.eq_ignore_ascii_case("http") {
             return Err("it does not begin with http:// or https://");
@@ -80,10 +79,7 @@ impl Destination {
     /// Where a URL leads; `None` where no request can be sent to it.
     pub fn of(url: &str) -> Option<Self> {
         let address = Address::of(url).ok()?;
-        Some(Self {
-            is_readable: !address.is_https && !address.is_loopback(),
-            host: address.host,
-        })
+        Some(Self { is_readable: !address.is_https && !address.is_loopback(), host: address.host })
     }
 }
 
@@ -124,11 +120,7 @@ mod tests {
     fn a_base_url_is_accepted_as_people_write_it() {
         for (url, base, host) in [
             ("http://prom:9090", "http://prom:9090", "prom"),
-            (
-                "HTTPS://prom/prometheus/",
-                "https://prom/prometheus",
-                "prom",
-            ),
+            ("HTTPS://prom/prometheus/", "https://prom/prometheus", "prom"),
             (" http://prom/api/v1/ ", "http://prom", "prom"),
             (
                 "http://vm:8481/select/0/prometheus/api/v1",

@@ -138,10 +138,7 @@ struct MatrixRow {
 impl MatrixData {
     pub fn rows(self) -> Vec<Row> {
         let rows = self.result.map_or_else(Vec::new, |Many(rows)| rows);
-        let rows = rows.into_iter().map(|row| Row {
-            labels: row.metric.0,
-            points: row.values.0,
-        });
+        let rows = rows.into_iter().map(|row| Row { labels: row.metric.0, points: row.values.0 });
         rows.collect()
     }
 }
@@ -213,8 +210,7 @@ impl Visitor<'_> for FigureVisitor {
 
     // `NaN`, `+Inf` and `1e-05` are numbers for Rust as they are for Go.
     fn visit_str<E: de::Error>(self, text: &str) -> Result<f64, E> {
-        text.parse()
-            .map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+        text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<f64, E> {
@@ -327,10 +323,7 @@ struct Many<T>(Vec<T>);
 
 impl<'de, T: Deserialize<'de> + Heavy> Deserialize<'de> for Many<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let visitor = ManyVisitor {
-            most_bytes: MOST_BYTES,
-            of: PhantomData,
-        };
+        let visitor = ManyVisitor { most_bytes: MOST_BYTES, of: PhantomData };
         deserializer.deserialize_seq(visitor).map(Self)
     }
 }

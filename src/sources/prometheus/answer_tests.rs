@@ -6,9 +6,7 @@ fn at(text: &str) -> Timestamp {
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
     let pairs = pairs.iter();
-    pairs
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 fn success(data: &str) -> Vec<u8> {
@@ -35,21 +33,12 @@ fn a_matrix_keeps_its_labels_and_values() {
     let expected = [
         Row {
             labels: labels(&[("__name__", "up"), ("gpu", "0")]),
-            points: vec![
-                (at("2015-07-01T20:10:30.781Z"), 1.0),
-                (at("2015-07-01T20:10:45Z"), 0.5),
-            ],
+            points: vec![(at("2015-07-01T20:10:30.781Z"), 1.0), (at("2015-07-01T20:10:45Z"), 0.5)],
         },
-        Row {
-            labels: Labels::new(),
-            points: Vec::new(),
-        },
+        Row { labels: Labels::new(), points: Vec::new() },
     ];
     assert_eq!(rows.expect("a matrix"), expected);
-    assert_eq!(
-        matrix("{\"resultType\":\"matrix\",\"result\":null}"),
-        Ok(Vec::new())
-    );
+    assert_eq!(matrix("{\"resultType\":\"matrix\",\"result\":null}"), Ok(Vec::new()));
 }
 
 #[test]
@@ -58,22 +47,9 @@ fn every_number_of_go_is_read() {
         r#"[[1,"NaN"],[2,"+Inf"],[3,"-Inf"],[4,"1e-05"],[5,"1.7976931348623157e+308"],
             [6.5e0,"-0"],[7,3],[8,0.25],[9,-4]]"#,
     );
-    let read: Vec<f64> = read
-        .expect("points")
-        .into_iter()
-        .map(|(_, value)| value)
-        .collect();
+    let read: Vec<f64> = read.expect("points").into_iter().map(|(_, value)| value).collect();
     assert!(read[0].is_nan());
-    let expected = [
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        1e-5,
-        f64::MAX,
-        -0.0,
-        3.0,
-        0.25,
-        -4.0,
-    ];
+    let expected = [f64::INFINITY, f64::NEG_INFINITY, 1e-5, f64::MAX, -0.0, 3.0, 0.25, -4.0];
     assert_eq!(read[1..], expected);
 }
 
@@ -96,10 +72,7 @@ fn what_is_no_point_is_refused() {
         r#"[[1,null]]"#,
         r#"{"1":"1"}"#,
     ] {
-        assert!(
-            matches!(points(values), Err(Unread::Malformed(_))),
-            "{values}"
-        );
+        assert!(matches!(points(values), Err(Unread::Malformed(_))), "{values}");
     }
 }
 
@@ -149,27 +122,13 @@ fn warnings_are_kept_up_to_a_number() {
 #[test]
 fn what_is_no_answer_of_this_api_is_told_from_what_is_malformed() {
     let why = |body: &str| read::<SeriesData>(body.as_bytes()).err();
-    for foreign in [
-        "",
-        " <!DOCTYPE html>",
-        "null",
-        "[]",
-        "{}",
-        r#"{"message":"no"}"#,
-    ] {
+    for foreign in ["", " <!DOCTYPE html>", "null", "[]", "{}", r#"{"message":"no"}"#] {
         assert_eq!(why(foreign), Some(Unread::Foreign), "{foreign}");
     }
     let refused = r#"{"status":"error","errorType":"bad_data","error":"no"}"#;
     assert_eq!(why(refused), Some(Unread::Refused));
-    for malformed in [
-        "{",
-        r#"{"status":"success"}"#,
-        r#"{"status":"success","data":{}}"#,
-    ] {
-        assert!(
-            matches!(why(malformed), Some(Unread::Malformed(_))),
-            "{malformed}"
-        );
+    for malformed in ["{", r#"{"status":"success"}"#, r#"{"status":"success","data":{}}"#] {
+        assert!(matches!(why(malformed), Some(Unread::Malformed(_))), "{malformed}");
     }
     let nested = format!("{{\"x\":{}", "[".repeat(100_000));
     assert!(matches!(why(&nested), Some(Unread::Malformed(_))));
@@ -178,19 +137,16 @@ fn what_is_no_answer_of_this_api_is_told_from_what_is_malformed() {
 #[test]
 fn the_labels_of_a_series_have_an_end() {
     let series = |count: usize, value: &str| {
-        let labels: Vec<String> = (0..count)
-            .map(|number| format!("\"l{number}\":\"{value}\""))
-            .collect();
+        let labels: Vec<String> =
+            (0..count).map(|number| format!("\"l{number}\":\"{value}\"")).collect();
         let data = success(&format!("[{{{}}}]", labels.join(",")));
         read::<SeriesData>(&data).map(|answer| answer.data.labels()[0].len())
     };
     assert_eq!(series(MOST_LABELS, "v"), Ok(MOST_LABELS));
     // Names of two bytes: 16,384 bytes are the most.
     assert_eq!(series(1, &"v".repeat(MOST_LABEL_BYTES - 2)), Ok(1));
-    for (count, value) in [
-        (MOST_LABELS + 1, "v".to_owned()),
-        (1, "v".repeat(MOST_LABEL_BYTES - 1)),
-    ] {
+    for (count, value) in [(MOST_LABELS + 1, "v".to_owned()), (1, "v".repeat(MOST_LABEL_BYTES - 1))]
+    {
         let Err(Unread::Malformed(words)) = series(count, &value) else {
             panic!("{count} labels are read");
         };
@@ -205,10 +161,7 @@ fn the_labels_of_a_series_have_an_end() {
 #[test]
 fn the_points_of_a_series_have_an_end() {
     let list = |count: usize| format!("[{}]", vec!["[1,\"1\"]"; count].join(","));
-    assert_eq!(
-        points(&list(MOST_POINTS)).map(|all| all.len()),
-        Ok(MOST_POINTS)
-    );
+    assert_eq!(points(&list(MOST_POINTS)).map(|all| all.len()), Ok(MOST_POINTS));
     let Err(Unread::Malformed(words)) = points(&list(MOST_POINTS + 1)) else {
         panic!("more than are requested are read");
     };
@@ -218,14 +171,10 @@ fn the_points_of_a_series_have_an_end() {
 #[test]
 fn the_series_of_an_answer_take_a_bounded_amount_of_memory() {
     let read = |text: &str, most_bytes: usize| {
-        let visitor = ManyVisitor::<MatrixRow> {
-            most_bytes,
-            of: PhantomData,
-        };
+        let visitor = ManyVisitor::<MatrixRow> { most_bytes, of: PhantomData };
         let mut json = serde_json::Deserializer::from_str(text);
         let rows = (&mut json).deserialize_seq(visitor);
-        rows.map(|rows| rows.len())
-            .map_err(|error| error.to_string())
+        rows.map(|rows| rows.len()).map_err(|error| error.to_string())
     };
     // A label of three bytes beside its 96, and two points of 24.
     let row = r#"{"metric":{"gpu":""},"values":[[1,"1"],[2,"1"]]}"#;

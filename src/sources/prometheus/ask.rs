@@ -68,10 +68,7 @@ pub(super) struct Sizes {
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self {
-            hosts: usize::MAX,
-            seconds: i64::MAX,
-        }
+        Self { hosts: usize::MAX, seconds: i64::MAX }
     }
 }
 
@@ -79,10 +76,7 @@ impl Sizes {
     /// Half of the hosts, else half of the time; `None` of one host and a day.
     fn below(self, hosts: usize, span: Span) -> Option<Self> {
         if hosts > 1 {
-            return Some(Self {
-                hosts: hosts.div_ceil(2),
-                ..self
-            });
+            return Some(Self { hosts: hosts.div_ceil(2), ..self });
         }
         let seconds = span.half_seconds()?;
         Some(Self { seconds, ..self })
@@ -200,10 +194,7 @@ fn note(failures: &mut Vec<Failure>, error: &SourceError, hosts: &[&str]) {
     let hosts = hosts.iter().map(|host| (*host).to_owned());
     match failures.iter_mut().find(|known| known.error == *error) {
         Some(known) => known.hosts.extend(hosts),
-        None => failures.push(Failure {
-            error: error.clone(),
-            hosts: hosts.collect(),
-        }),
+        None => failures.push(Failure { error: error.clone(), hosts: hosts.collect() }),
     }
 }
 

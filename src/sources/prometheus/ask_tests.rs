@@ -63,10 +63,7 @@ fn a_server_that_is_gone_is_asked_once() {
     for (kind, queries) in [(FailureKind::Unreachable, 1), (FailureKind::Other, 2)] {
         let answers = move |_: &str, _: Timestamp, _: Timestamp| Err(failure(kind));
         let server = Server::of(&[], Box::new(answers));
-        let mut sizes = Sizes {
-            hosts: 2,
-            ..Sizes::default()
-        };
+        let mut sizes = Sizes { hosts: 2, ..Sizes::default() };
         let (failures, _) = asked(&server, &["a", "b", "c", "d"], 1, &mut sizes);
         assert_eq!(server.queries().len(), queries, "{kind}");
         let hosts: Vec<usize> = failures.iter().map(|failure| failure.hosts.len()).collect();
@@ -87,9 +84,7 @@ fn an_instant_is_asked_for_half_of_the_hosts_where_all_are_too_many() {
     let mut answers = 0;
     let hosts = ["a", "b", "c", "d", "e"];
     let at = days(1).end;
-    let failures = now(at_instant(&server, (&hosts[..], at), text, |_| {
-        answers += 1
-    }));
+    let failures = now(at_instant(&server, (&hosts[..], at), text, |_| answers += 1));
     assert_eq!((failures, answers), (Vec::new(), 3));
     let halves = ["a|b|c|d|e", "a|b", "c|d|e", "c", "d|e"];
     assert_eq!(server.queries(), halves);

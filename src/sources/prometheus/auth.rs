@@ -82,11 +82,9 @@ impl fmt::Debug for Auth {
             Self::Basic { .. } => f.write_str("Basic { .. }"),
             Self::Bearer(_) => f.write_str("Bearer(..)"),
             Self::TokenCommand(_) => f.write_str("TokenCommand(..)"),
-            Self::SigV4 { service, region } => f
-                .debug_struct("SigV4")
-                .field("service", service)
-                .field("region", region)
-                .finish(),
+            Self::SigV4 { service, region } => {
+                f.debug_struct("SigV4").field("service", service).field("region", region).finish()
+            }
         }
     }
 }
@@ -190,13 +188,7 @@ impl Prover {
             }
             Auth::SigV4 { service, region } => {
                 let credentials = self.credentials().await?;
-                let post = Post {
-                    service,
-                    region,
-                    url,
-                    headers: &[FORM],
-                    body: form,
-                };
+                let post = Post { service, region, url, headers: &[FORM], body: form };
                 let signed = post.signature(&credentials, SystemTime::now());
                 signed.map_err(|error| {
                     let why = self.clean(&error.to_string());
@@ -213,10 +205,7 @@ impl Prover {
         }
         let mut token = self.token.lock().await;
         // Another call may have been refused with the same token, and have a new one.
-        if token
-            .as_deref()
-            .is_some_and(|token| refused.contains(&bearer(token)))
-        {
+        if token.as_deref().is_some_and(|token| refused.contains(&bearer(token))) {
             *token = None;
         }
         true
@@ -331,23 +320,17 @@ mod tests {
 
     fn prover(auth: Auth, headers: &[(&str, &str)]) -> Prover {
         let owned = headers.iter();
-        let headers: Vec<(String, String)> = owned
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let headers: Vec<(String, String)> =
+            owned.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Prover::new(auth, &headers, None).expect("valid")
     }
 
     fn basic(user: &str, password: &str) -> Auth {
-        Auth::Basic {
-            user: user.to_owned(),
-            password: password.to_owned(),
-        }
+        Auth::Basic { user: user.to_owned(), password: password.to_owned() }
     }
 
     async fn authorization(prover: &Prover) -> Result<String, SourceError> {
-        let headers = prover
-            .headers("prometheus:query", "http://prom", "")
-            .await?;
+        let headers = prover.headers("prometheus:query", "http://prom", "").await?;
         Ok(headers.into_iter().map(|(_, value)| value).collect())
     }
 
@@ -362,10 +345,7 @@ mod tests {
             (Auth::None, "None"),
             (basic("jane", "hunter2"), "Basic { .. }"),
             (Auth::Bearer("hunter2".to_owned()), "Bearer(..)"),
-            (
-                Auth::TokenCommand("echo hunter2".to_owned()),
-                "TokenCommand(..)",
-            ),
+            (Auth::TokenCommand("echo hunter2".to_owned()), "TokenCommand(..)"),
         ] {
             assert_eq!(
                 format!("{:?}", server(auth)),
@@ -396,10 +376,8 @@ mod tests {
 
     #[test]
     fn values_of_headers_are_hidden_whole_and_without_their_scheme() {
-        let prover = prover(
-            Auth::None,
-            &[("Authorization", "Token hunter2"), ("X-Scope-OrgID", "7")],
-        );
+        let prover =
+            prover(Auth::None, &[("Authorization", "Token hunter2"), ("X-Scope-OrgID", "7")]);
         assert_eq!(
             prover.clean("no hunter2\n\tof\u{7} 7, 17"),
             "no (not shown) of (not shown), 17"
@@ -425,41 +403,23 @@ mod tests {
     async fn a_token_command_runs_once_until_its_token_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");
-        let command = format!(
-            "echo >> '{0}'; echo token-$(($(wc -l < '{0}')))",
-            log.display()
-        );
+        let command = format!("echo >> '{0}'; echo token-$(($(wc -l < '{0}')))", log.display());
         let prover = prover(Auth::TokenCommand(command), &[]);
-        assert_eq!(
-            authorization(&prover).await.ok().as_deref(),
-            Some("Bearer token-1")
-        );
-        assert_eq!(
-            authorization(&prover).await.ok().as_deref(),
-            Some("Bearer token-1")
-        );
+        assert_eq!(authorization(&prover).await.ok().as_deref(), Some("Bearer token-1"));
+        assert_eq!(authorization(&prover).await.ok().as_deref(), Some("Bearer token-1"));
         assert_eq!(prover.clean("token-1 is unknown"), "(not shown) is unknown");
         assert!(prover.renew(&[bearer("token-1")]).await);
-        assert_eq!(
-            authorization(&prover).await.ok().as_deref(),
-            Some("Bearer token-2")
-        );
+        assert_eq!(authorization(&prover).await.ok().as_deref(), Some("Bearer token-2"));
         // A late refusal of the first one does not cost the second.
         assert!(prover.renew(&[bearer("token-1")]).await);
-        assert_eq!(
-            authorization(&prover).await.ok().as_deref(),
-            Some("Bearer token-2")
-        );
+        assert_eq!(authorization(&prover).await.ok().as_deref(), Some("Bearer token-2"));
     }
 
     #[cfg(unix)]
     #[tokio::test]
     async fn a_token_command_without_a_token_is_reported_without_its_text() {
         for (command, expected) in [
-            (
-                "exit 3 # hunter2",
-                "the token command failed: exit status: 3",
-            ),
+            ("exit 3 # hunter2", "the token command failed: exit status: 3"),
             ("true # hunter2", NO_TOKEN),
             ("echo hunter2 and more", NO_TOKEN),
             ("yes hunter2 | tr -d '\\n' | head -c 20000", NO_TOKEN),

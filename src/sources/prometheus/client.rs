@@ -31,13 +31,8 @@ use tokio::time::Instant;
 const MOST_WARNINGS: usize = 20;
 const USER_AGENT: &str = concat!("gpucost/", env!("CARGO_PKG_VERSION"));
 /// Headers that say how a body is sent, which nobody else can know.
-const OWN_HEADERS: [&str; 5] = [
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "content-type",
-    "transfer-encoding",
-];
+const OWN_HEADERS: [&str; 5] =
+    ["accept-encoding", "connection", "content-length", "content-type", "transfer-encoding"];
 
 /// How a server is asked.
 #[derive(Debug, Clone)]
@@ -111,10 +106,7 @@ impl Client {
         let prover = Prover::new(auth, &headers, options.aws_profile)
             .map_err(|why| invalid(INVALID_AUTH, why))?;
         let timeout = options.timeout.unsigned_abs();
-        let files = (
-            options.ca_file.as_deref(),
-            options.client_certificate.as_ref(),
-        );
+        let files = (options.ca_file.as_deref(), options.client_certificate.as_ref());
         let transport = Transport::new(&address, files, timeout, options.most_bytes).map_err(
             |file| match file {
                 InvalidFile::Authorities(why) => invalid(INVALID_CA_FILE, &why),
@@ -151,9 +143,7 @@ impl Client {
     ) -> Result<Vec<Labels>, SourceError> {
         let form = matchers
             .iter()
-            .fold(Form::new(self.is_open), |form, matcher| {
-                form.with("match[]", matcher)
-            });
+            .fold(Form::new(self.is_open), |form, matcher| form.with("match[]", matcher));
         let data: SeriesData = self.asked(SERIES, form.within(window)).await?;
         Ok(data.labels())
     }
@@ -215,9 +205,7 @@ impl Client {
 
     /// A query that the server gives up before this program does, and says so.
     fn evaluated(&self, query: &str) -> Form {
-        Form::new(self.is_open)
-            .with("query", query)
-            .until(self.timeout.as_millis() * 9 / 10)
+        Form::new(self.is_open).with("query", query).until(self.timeout.as_millis() * 9 / 10)
     }
 
     fn url(&self, operation: Operation) -> String {
@@ -343,13 +331,9 @@ fn check_headers(headers: &[(String, String)]) -> Result<(), SourceError> {
     for (place, (name, value)) in headers.iter().enumerate() {
         let why = |why: &str| invalid(INVALID_HEADER, &format!("number {}: {why}", place + 1));
         let mut request = HttpRequest::empty();
-        let added = request
-            .headers_mut()
-            .try_insert(name.clone(), value.clone());
+        let added = request.headers_mut().try_insert(name.clone(), value.clone());
         if added.is_err() {
-            return Err(why(
-                "its name or its value has a character that it cannot have",
-            ));
+            return Err(why("its name or its value has a character that it cannot have"));
         }
         if OWN_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err(why("gpucost sets it"));

@@ -24,9 +24,7 @@ fn client_with(url: &str, auth: Auth, headers: &[(&str, &str)]) -> Client {
     let server = Server {
         url: url.to_owned(),
         auth,
-        headers: headers
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect(),
+        headers: headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
     };
     Client::new(server, options()).expect("a client")
 }
@@ -40,10 +38,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 fn window() -> Window {
-    Window {
-        start: at("2026-11-01T00:00:00Z"),
-        end: at("2026-11-15T00:00:00Z"),
-    }
+    Window { start: at("2026-11-01T00:00:00Z"), end: at("2026-11-15T00:00:00Z") }
 }
 
 async fn ask(client: &Client) -> Result<Vec<(Labels, f64)>, SourceError> {
@@ -70,15 +65,8 @@ async fn a_range_is_asked_for_with_a_form_and_read_to_the_last_value() {
     let rows = rows.expect("rows");
 
     let request = requests.recv().expect("a request");
-    assert!(
-        request
-            .head
-            .starts_with("POST /api/v1/query_range HTTP/1.1\r\n")
-    );
-    assert_eq!(
-        request.header("content-type"),
-        Some("application/x-www-form-urlencoded")
-    );
+    assert!(request.head.starts_with("POST /api/v1/query_range HTTP/1.1\r\n"));
+    assert_eq!(request.header("content-type"), Some("application/x-www-form-urlencoded"));
     assert_eq!(request.header("x-scope-orgid"), Some("team-a"));
     assert_eq!(request.header("authorization"), None);
     assert_eq!(
@@ -139,14 +127,10 @@ async fn series_and_instants_are_asked_for_below_the_base_url() {
 
 #[tokio::test]
 async fn who_asks_is_proved_in_a_header() {
-    let basic = Auth::Basic {
-        user: "jane".to_owned(),
-        password: "hunter2".to_owned(),
-    };
-    for (auth, expected) in [
-        (basic, "Basic amFuZTpodW50ZXIy"),
-        (Auth::Bearer("a.b.c".to_owned()), "Bearer a.b.c"),
-    ] {
+    let basic = Auth::Basic { user: "jane".to_owned(), password: "hunter2".to_owned() };
+    for (auth, expected) in
+        [(basic, "Basic amFuZTpodW50ZXIy"), (Auth::Bearer("a.b.c".to_owned()), "Bearer a.b.c")]
+    {
         let (url, requests) = serve([ok(EMPTY)]);
         let client = client_with(&url, auth, &[]);
         assert!(ask(&client).await.expect("values").is_empty());
@@ -173,12 +157,7 @@ async fn a_token_that_is_refused_is_replaced_once() {
     }
     let sent: Vec<String> = requests
         .iter()
-        .map(|request| {
-            request
-                .header("authorization")
-                .unwrap_or_default()
-                .to_owned()
-        })
+        .map(|request| request.header("authorization").unwrap_or_default().to_owned())
         .collect();
     assert_eq!(sent, ["Bearer token-1", "Bearer token-2", "Bearer token-2"]);
     assert_eq!((client.usage().calls, client.usage().retries), (2, 1));
@@ -203,10 +182,7 @@ async fn throttling_is_waited_out_for_a_while() {
     let patient = client(&url);
     let error = ask(&patient).await.expect_err("throttled for ever");
     assert_eq!(error.kind, FailureKind::Throttled);
-    assert_eq!(
-        error.to_string(),
-        "prometheus:query: HTTP 429: begins with `slow down`"
-    );
+    assert_eq!(error.to_string(), "prometheus:query: HTTP 429: begins with `slow down`");
     assert_eq!(requests.iter().count(), 5);
     assert_eq!(patient.usage().retries, 4);
 
@@ -235,10 +211,7 @@ async fn faults_that_may_pass_are_tried_again_twice() {
     let (url, requests) = serve([down(), down(), down(), ok(EMPTY)]);
     let error = ask(&client(&url)).await.expect_err("down for good");
     assert_eq!(error.kind, FailureKind::Unreachable);
-    assert_eq!(
-        error.to_string(),
-        "prometheus:query: HTTP 502: begins with `<html>502</html>`"
-    );
+    assert_eq!(error.to_string(), "prometheus:query: HTTP 502: begins with `<html>502</html>`");
     assert_eq!(requests.try_iter().count(), 3);
 }
 
@@ -296,11 +269,7 @@ async fn a_query_that_is_too_large_is_told_from_others() {
             "bad_data",
             "exceeded maximum resolution of 11,000 points per timeseries",
         ),
-        (
-            "503 Service Unavailable",
-            "timeout",
-            "query timed out in query execution",
-        ),
+        ("503 Service Unavailable", "timeout", "query timed out in query execution"),
         ("503 Service Unavailable", "timeout", ""),
         ("413 Content Too Large", "", ""),
         ("200 OK", "execution", "too many samples"),
@@ -333,20 +302,12 @@ async fn an_address_without_the_api_is_told_from_other_failures() {
              <title>Sign in</title>`",
         ),
         (
-            reply(
-                "302 Found",
-                "location: http://jane:hunter2@sso/login?token=hunter2\r\n",
-                "",
-            ),
+            reply("302 Found", "location: http://jane:hunter2@sso/login?token=hunter2\r\n", ""),
             "HTTP 302: redirects to http://(not shown)@sso/login",
         ),
         (reply("307 Temporary Redirect", "", ""), "HTTP 307"),
         (
-            reply(
-                "400 Bad Request",
-                "",
-                "unsupported path requested: \"/api/v1/query\"",
-            ),
+            reply("400 Bad Request", "", "unsupported path requested: \"/api/v1/query\""),
             "HTTP 400: begins with `unsupported path requested: \"/api/v1/query\"`",
         ),
     ] {
@@ -396,20 +357,10 @@ async fn a_response_that_is_too_large_is_not_read_to_its_end() {
     encoder.write_all(huge.as_bytes()).expect("room");
     let packed = encoder.finish().expect("room");
     assert!(packed.len() < 1_000);
-    for answer in [
-        ok(&huge),
-        reply("200 OK", "content-encoding: gzip\r\n", packed),
-    ] {
+    for answer in [ok(&huge), reply("200 OK", "content-encoding: gzip\r\n", packed)] {
         let (url, _requests) = serve([answer]);
-        let server = Server {
-            url,
-            auth: Auth::None,
-            headers: Vec::new(),
-        };
-        let options = ClientOptions {
-            most_bytes: 1_000,
-            ..options()
-        };
+        let server = Server { url, auth: Auth::None, headers: Vec::new() };
+        let options = ClientOptions { most_bytes: 1_000, ..options() };
         let client = Client::new(server, options).expect("a client");
         let error = ask(&client).await.expect_err("too large");
         assert!(is_too_large(&error), "{error}");
@@ -435,28 +386,18 @@ async fn a_packed_response_is_read() {
 fn silent() -> (TcpListener, Server) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = silent.local_addr().expect("a bound socket has an address");
-    let server = Server {
-        url: format!("http://{address}"),
-        auth: Auth::None,
-        headers: Vec::new(),
-    };
+    let server = Server { url: format!("http://{address}"), auth: Auth::None, headers: Vec::new() };
     (silent, server)
 }
 
 #[tokio::test]
 async fn a_server_that_does_not_answer_is_given_up() {
     let (_silent, server) = silent();
-    let options = ClientOptions {
-        timeout: SignedDuration::from_millis(100),
-        ..options()
-    };
+    let options = ClientOptions { timeout: SignedDuration::from_millis(100), ..options() };
     let client = Client::new(server, options).expect("a client");
     let error = ask(&client).await.expect_err("nobody answers");
     assert_eq!(error.kind, FailureKind::Unreachable);
-    assert_eq!(
-        error.to_string(),
-        "prometheus:query: no response within the time limit"
-    );
+    assert_eq!(error.to_string(), "prometheus:query: no response within the time limit");
 
     let (url, _requests) = serve([]);
     // The thread that listens may not have ended yet.
@@ -469,10 +410,7 @@ async fn a_server_that_does_not_answer_is_given_up() {
 #[tokio::test]
 async fn all_queries_together_have_a_deadline() {
     let (_silent, server) = silent();
-    let options = ClientOptions {
-        deadline: SignedDuration::from_millis(100),
-        ..options()
-    };
+    let options = ClientOptions { deadline: SignedDuration::from_millis(100), ..options() };
     let client = Client::new(server, options).expect("a client");
     // The second has no time of its own.
     for _ in 0..2 {
@@ -501,10 +439,7 @@ async fn no_secret_is_in_what_is_said() {
         ok(&warning),
     ] {
         let (url, _requests) = serve([answer]);
-        let auth = Auth::Basic {
-            user: "jane".to_owned(),
-            password: "hunter2".to_owned(),
-        };
+        let auth = Auth::Basic { user: "jane".to_owned(), password: "hunter2".to_owned() };
         let client = client_with(&url, auth, &[("X-Scope-OrgID", "team-77")]);
         let outcome = ask(&client).await;
         let shown = format!("{outcome:?} {:?}", client.warnings());
@@ -560,11 +495,9 @@ fn settings_that_cannot_be_sent_are_refused_without_being_repeated() {
         "prometheus:connect: the URL of the Prometheus server is invalid: it has a user name or a \
          password: pass them separately"
     );
-    for header in [
-        ("Authorization hunter2", "x"),
-        ("X", "hunter2\r\nY: z"),
-        ("Content-Length", "7"),
-    ] {
+    for header in
+        [("Authorization hunter2", "x"), ("X", "hunter2\r\nY: z"), ("Content-Length", "7")]
+    {
         let said = refused(url, header, Auth::None);
         assert!(said.contains("number 1: "), "{said}");
     }

@@ -179,11 +179,9 @@ impl<'a> Discovery<'a> {
 
     /// Takes a series of nvidia_gpu_exporter that tells the index of a GPU.
     pub(super) fn take_gpu_info(&mut self, labels: &Labels) {
-        let (Some(home), Some((_, uuid)), Index::Known(index)) = (
-            self.hosts.find(labels),
-            find(labels, &["uuid"]),
-            index_of(labels, &["index"]).0,
-        ) else {
+        let (Some(home), Some((_, uuid)), Index::Known(index)) =
+            (self.hosts.find(labels), find(labels, &["uuid"]), index_of(labels, &["index"]).0)
+        else {
             return;
         };
         self.note_index(&home.instance.id, uuid, index);
@@ -223,10 +221,10 @@ impl<'a> Discovery<'a> {
             return;
         }
         let machine = &home.instance.id;
-        let known = self.machines.entry(machine).or_insert(Machine {
-            instance: home.instance,
-            joined_by: home.joined_by,
-        });
+        let known = self
+            .machines
+            .entry(machine)
+            .or_insert(Machine { instance: home.instance, joined_by: home.joined_by });
         known.joined_by = known.joined_by.max(home.joined_by);
         let (id, device) = device_of(metric, labels);
         if let (Index::Known(index), Some(uuid)) = (id.index, &id.uuid) {
@@ -237,10 +235,7 @@ impl<'a> Discovery<'a> {
             device: device.iter().map(|(name, _)| (*name).to_owned()).collect(),
             host: home.label,
         };
-        let values: Vec<String> = device
-            .iter()
-            .map(|(_, value)| (*value).to_owned())
-            .collect();
+        let values: Vec<String> = device.iter().map(|(_, value)| (*value).to_owned()).collect();
         let host = labels.get(&scope.host).cloned().unwrap_or_default();
         let card_slices = self.card_slices(labels);
         let group = self.groups.entry((row, scope)).or_default();
@@ -296,11 +291,7 @@ impl<'a> Discovery<'a> {
     pub(super) fn gaps(&self, server: &str) -> Vec<Gap> {
         let mut gaps = Vec::new();
         if self.unjoined.series > 0 {
-            let Unusable {
-                series,
-                hosts,
-                of_kubernetes,
-            } = &self.unjoined;
+            let Unusable { series, hosts, of_kubernetes } = &self.unjoined;
             let kind = if of_kubernetes * 2 >= *series {
                 CauseKind::NodesNotJoined
             } else {
@@ -374,10 +365,7 @@ fn slice_labels<'l>(
 /// The MIG slice that a series, or a row of an answer, is of.
 pub(super) fn slice_of(metric: &MappedMetric, labels: &Labels) -> Option<Slice> {
     let mut values = slice_labels(metric, labels).map(|(_, value)| value.to_owned());
-    Some(Slice {
-        number: values.next()?,
-        profile: values.next().unwrap_or_default(),
-    })
+    Some(Slice { number: values.next()?, profile: values.next().unwrap_or_default() })
 }
 
 /// Compute slices of a MIG profile: 3 of `3g.20gb` and of `1c.3g.20gb`, which is one of

@@ -43,14 +43,8 @@ fn pods_come_and_go_and_a_gpu_stays() {
                 "DCGM_FI_DEV_GPU_UTIL",
                 r#"Hostname="ip-10-0-0-1",gpu="0",UUID="GPU-a",exported_pod="p2",pod="dcgm-1""#,
             ),
-            (
-                "DCGM_FI_DEV_GPU_UTIL",
-                r#"hostname="ip-10-0-0-2",gpu="0",UUID="GPU-b",pod="p3""#,
-            ),
-            (
-                "DCGM_FI_DEV_GPU_UTIL",
-                r#"hostname="ip-10-0-0-2",gpu="0",uuid="GPU-b",vgpu="1""#,
-            ),
+            ("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-2",gpu="0",UUID="GPU-b",pod="p3""#),
+            ("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-2",gpu="0",uuid="GPU-b",vgpu="1""#),
         ],
     );
     let scopes: Vec<&Scope> = discovery.groups.keys().map(|(_, scope)| scope).collect();
@@ -66,18 +60,12 @@ fn pods_come_and_go_and_a_gpu_stays() {
         .flat_map(|group| group.hosts.values())
         .flat_map(|host| host.devices.values())
         .collect();
-    let series: Vec<(u32, bool)> = seen
-        .iter()
-        .map(|sighting| (sighting.series, sighting.is_virtual))
-        .collect();
+    let series: Vec<(u32, bool)> =
+        seen.iter().map(|sighting| (sighting.series, sighting.is_virtual)).collect();
     assert_eq!(series, [(2, false), (1, false), (1, true)]);
     assert_eq!(
         seen[0].id,
-        DeviceId {
-            index: Index::Known(0),
-            uuid: Some("GPU-a".to_owned()),
-            core: None,
-        }
+        DeviceId { index: Index::Known(0), uuid: Some("GPU-a".to_owned()), core: None }
     );
     assert_eq!(discovery.gaps("prom"), []);
 }
@@ -88,19 +76,13 @@ fn slices_are_of_the_gpu_whose_uuid_they_have() {
     let slice = r#"hostname="ip-10-0-0-1",gpu="0",UUID="GPU-a",modelName="NVIDIA A30",GPU_I_ID="3",GPU_I_PROFILE="2g.12gb""#;
     let discovery = taken(
         &instances,
-        &[
-            ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", slice),
-            ("DCGM_FI_DEV_POWER_USAGE", slice),
-        ],
+        &[("DCGM_FI_PROF_GR_ENGINE_ACTIVE", slice), ("DCGM_FI_DEV_POWER_USAGE", slice)],
     );
     let groups: Vec<&Group<'_>> = discovery.groups.values().collect();
     let labels = ["GPU_I_ID", "GPU_I_PROFILE"].map(str::to_owned);
     assert_eq!(groups[0].slice_labels, BTreeSet::from(labels));
     let seen = groups[0].hosts["ip-10-0-0-1"].devices.values().next();
-    let slice = Slice {
-        number: "3".to_owned(),
-        profile: "2g.12gb".to_owned(),
-    };
+    let slice = Slice { number: "3".to_owned(), profile: "2g.12gb".to_owned() };
     let engine = seen.expect("a GPU");
     assert_eq!(engine.slices, BTreeSet::from([slice]));
     assert_eq!((engine.has_whole, engine.card_slices), (false, Some(4)));
@@ -128,10 +110,7 @@ fn labels_of_other_exporters_are_found_in_any_case() {
                 "neuroncore_utilization_ratio",
                 r#"instance_id="i-2",neuroncore="3",runtime_tag="367""#,
             ),
-            (
-                "habanalabs_utilization",
-                r#"UUID="h",device="AN3",id="7",instance="10.0.0.2:41611""#,
-            ),
+            ("habanalabs_utilization", r#"UUID="h",device="AN3",id="7",instance="10.0.0.2:41611""#),
         ],
     );
     type Numbers<'a> = BTreeMap<(&'a str, Vec<&'a str>), (Index, Option<u16>)>;
@@ -142,24 +121,15 @@ fn labels_of_other_exporters_are_found_in_any_case() {
             let seen = group.hosts.values().flat_map(|host| host.devices.values());
             let labels: Vec<&str> = scope.device.iter().map(String::as_str).collect();
             seen.map(move |seen| {
-                (
-                    (scope.host.as_str(), labels.clone()),
-                    (seen.id.index, seen.id.core),
-                )
+                ((scope.host.as_str(), labels.clone()), (seen.id.index, seen.id.core))
             })
         })
         .collect();
     let expected = [
-        (
-            ("HOSTNAME", vec!["GPU_ID", "GPU_UUID"]),
-            (Index::Known(1), None),
-        ),
+        (("HOSTNAME", vec!["GPU_ID", "GPU_UUID"]), (Index::Known(1), None)),
         (("hostname", vec!["gpu_id"]), (Index::Known(2), None)),
         (("instance", vec!["id", "UUID"]), (Index::Known(7), None)),
-        (
-            ("instance_id", vec!["neuroncore"]),
-            (Index::Absent, Some(3)),
-        ),
+        (("instance_id", vec!["neuroncore"]), (Index::Absent, Some(3))),
     ];
     assert_eq!(numbers, BTreeMap::from(expected));
 }
@@ -169,19 +139,12 @@ fn what_cannot_be_used_is_one_gap_for_each_reason() {
     let instances = machines();
     let lost = |host: &str| format!(r#"Hostname="{host}",gpu="0",UUID="GPU-a",pod="dcgm-1""#);
     let texts = ["h6", "h5", "h4", "h3", "h2", "h1", "h1"].map(lost);
-    let mut series: Vec<(&str, &str)> = texts
-        .iter()
-        .map(|text| ("DCGM_FI_DEV_GPU_UTIL", text.as_str()))
-        .collect();
-    series.push((
-        "gpu_gfx_activity",
-        r#"gpu_id="0",hostname="ip-10-0-0-1",gpu_partition_id="3""#,
-    ));
+    let mut series: Vec<(&str, &str)> =
+        texts.iter().map(|text| ("DCGM_FI_DEV_GPU_UTIL", text.as_str())).collect();
+    series.push(("gpu_gfx_activity", r#"gpu_id="0",hostname="ip-10-0-0-1",gpu_partition_id="3""#));
     let gaps = taken(&instances, &series).gaps("prom:9090");
-    let texts: Vec<(&str, &str)> = gaps
-        .iter()
-        .map(|gap| (gap.place.as_str(), gap.reason.as_str()))
-        .collect();
+    let texts: Vec<(&str, &str)> =
+        gaps.iter().map(|gap| (gap.place.as_str(), gap.reason.as_str())).collect();
     assert_eq!(
         texts,
         [
@@ -200,10 +163,7 @@ fn what_cannot_be_used_is_one_gap_for_each_reason() {
     assert!(gaps[0].hint.contains("`node`"), "{}", gaps[0].hint);
     let outside = taken(
         &instances,
-        &[(
-            "nvidia_smi_utilization_gpu_ratio",
-            r#"uuid="a",instance="10.9.9.9:9835""#,
-        )],
+        &[("nvidia_smi_utilization_gpu_ratio", r#"uuid="a",instance="10.9.9.9:9835""#)],
     );
     let gaps = outside.gaps("prom:9090");
     assert!(gaps[0].hint.contains("`instance_id`"), "{}", gaps[0].hint);
@@ -224,10 +184,7 @@ fn an_index_is_a_small_number() {
         assert_eq!(index_of(&labels, &["gpu", "device"]).0, expected, "{value}");
     }
     let both = labels(r#"gpu="GPU-a",device="nvidia5""#);
-    assert_eq!(
-        index_of(&both, &["gpu", "device"]),
-        (Index::Known(5), Some(("device", "nvidia5")))
-    );
+    assert_eq!(index_of(&both, &["gpu", "device"]), (Index::Known(5), Some(("device", "nvidia5"))));
 }
 
 #[test]

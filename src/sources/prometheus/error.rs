@@ -86,10 +86,7 @@ pub(super) fn past_deadline(action: &'static str) -> SourceError {
 impl Failed {
     /// A failure that another try would repeat.
     pub fn for_good(error: SourceError) -> Self {
-        Self {
-            error,
-            again: RetryPolicy::Never,
-        }
+        Self { error, again: RetryPolicy::Never }
     }
 
     /// No answer, and why.
@@ -112,10 +109,7 @@ impl Failed {
             NotReceived::Broken(error) => (INCOMPLETE, RetryPolicy::Soon, chain(&**error)),
         };
         let said = prover.clean(&said);
-        Self {
-            error: SourceError::own(action, FailureKind::Unreachable, words, said),
-            again,
-        }
+        Self { error: SourceError::own(action, FailureKind::Unreachable, words, said), again }
     }
 
     /// An answer that says that the call failed.
@@ -129,10 +123,7 @@ impl Failed {
             _ => refusal.words(prover),
         };
         let code = format!("{STATUS}{}", reply.status);
-        Self {
-            error: SourceError::own(action, kind, &code, said),
-            again,
-        }
+        Self { error: SourceError::own(action, kind, &code, said), again }
     }
 
     /// An answer that cannot be read, or that says in its body that the call failed.
@@ -177,12 +168,7 @@ impl Refusal {
         let document: Value = serde_json::from_slice(body).unwrap_or_default();
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let error = &document["error"];
-        let places = [
-            error,
-            &error["message"],
-            &document["message"],
-            &document["Message"],
-        ];
+        let places = [error, &error["message"], &document["message"], &document["Message"]];
         let said = places.into_iter().find_map(text);
         Self {
             kind: text(&document["errorType"]).unwrap_or_default(),
@@ -192,11 +178,7 @@ impl Refusal {
     }
 
     fn words(&self, prover: &Prover) -> String {
-        if self.is_known_format {
-            prover.clean(&self.said)
-        } else {
-            start_of(&self.said, prover)
-        }
+        if self.is_known_format { prover.clean(&self.said) } else { start_of(&self.said, prover) }
     }
 
     fn sorted(&self, reply: &Reply) -> (FailureKind, RetryPolicy) {

@@ -18,13 +18,8 @@ const HOST_LABELS: [&str; 3] = ["hostname", "exported_hostname", "host"];
 /// What was scraped.
 const ADDRESS_LABELS: [&str; 1] = ["instance"];
 /// Which cluster a server of several has a series from.
-const CLUSTER_LABELS: [&str; 5] = [
-    "cluster",
-    "k8s_cluster_name",
-    "cluster_id",
-    "cluster_name",
-    "@resource.k8s.cluster.name",
-];
+const CLUSTER_LABELS: [&str; 5] =
+    ["cluster", "k8s_cluster_name", "cluster_id", "cluster_name", "@resource.k8s.cluster.name"];
 
 /// The machine of a series.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,12 +45,7 @@ pub(super) fn cluster_of(labels: &Labels) -> Option<(&str, &str)> {
 
 /// What a series calls its host, for people.
 pub(super) fn host_name(labels: &Labels) -> &str {
-    let names: [&[&str]; 4] = [
-        &INSTANCE_LABELS,
-        &NODE_LABELS,
-        &HOST_LABELS,
-        &ADDRESS_LABELS,
-    ];
+    let names: [&[&str]; 4] = [&INSTANCE_LABELS, &NODE_LABELS, &HOST_LABELS, &ADDRESS_LABELS];
     let label = names.into_iter().find_map(|names| find(labels, names));
     label.map_or("(no host)", |(_, value)| value)
 }
@@ -63,10 +53,7 @@ pub(super) fn host_name(labels: &Labels) -> &str {
 impl<'a> Hosts<'a> {
     /// Of instances and of the series of `kube_node_info`.
     pub(super) fn of(instances: impl IntoIterator<Item = &'a Instance>, nodes: &[Labels]) -> Self {
-        let mut hosts = Self {
-            directory: Directory::of(instances),
-            nodes: BTreeMap::new(),
-        };
+        let mut hosts = Self { directory: Directory::of(instances), nodes: BTreeMap::new() };
         for labels in nodes {
             let Some((_, provider_id)) = find(labels, &["provider_id"]) else {
                 continue;

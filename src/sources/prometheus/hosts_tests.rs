@@ -14,12 +14,7 @@ fn machines() -> Vec<Instance> {
         machine("i-4", "g5.xlarge", "ip-10-0-0-3.ec2.internal"),
         other(Provider::Gcp, "proj", "vm-1", "vm-1.c.proj.internal"),
         other(Provider::Azure, "sub", "vm-2", "vm-2"),
-        other(
-            Provider::SageMaker,
-            "111122223333",
-            "cluster/hp/i-5",
-            "ip-10-0-0-5.ec2.internal",
-        ),
+        other(Provider::SageMaker, "111122223333", "cluster/hp/i-5", "ip-10-0-0-5.ec2.internal"),
     ]
 }
 
@@ -76,10 +71,7 @@ fn the_strongest_label_names_the_machine() {
             r#"Hostname="ip-10-0-0-1",instance="10.0.0.2:9400""#,
             is("i-1", JoinedBy::Hostname, "Hostname"),
         ),
-        (
-            r#"instance="10.0.0.1:9835""#,
-            is("i-1", JoinedBy::Address, "instance"),
-        ),
+        (r#"instance="10.0.0.1:9835""#, is("i-1", JoinedBy::Address, "instance")),
         (
             r#"Hostname="hyperpod-i-5",pod="dcgm-exporter-6ldbb""#,
             is("cluster/hp/i-5", JoinedBy::ProviderId, "Hostname"),
@@ -97,26 +89,14 @@ fn the_strongest_label_names_the_machine() {
 #[test]
 fn nodes_are_told_apart_by_cluster_and_provider() {
     for (text, expected) in [
-        (
-            r#"cluster="b",node="worker-a""#,
-            is("i-1", JoinedBy::ProviderId, "node"),
-        ),
+        (r#"cluster="b",node="worker-a""#, is("i-1", JoinedBy::ProviderId, "node")),
         // AMD's exporter writes a cluster that kube-state-metrics does not have.
-        (
-            r#"cluster_name="mine",hostname="worker-a""#,
-            is("i-2", JoinedBy::ProviderId, "hostname"),
-        ),
-        (
-            r#"node="worker-g""#,
-            is("vm-1", JoinedBy::ProviderId, "node"),
-        ),
+        (r#"cluster_name="mine",hostname="worker-a""#, is("i-2", JoinedBy::ProviderId, "hostname")),
+        (r#"node="worker-g""#, is("vm-1", JoinedBy::ProviderId, "node")),
         (r#"node="worker-h""#, None),
         // The same name in another region.
         (r#"node="worker-e""#, None),
-        (
-            r#"node="worker-z""#,
-            is("vm-2", JoinedBy::ProviderId, "node"),
-        ),
+        (r#"node="worker-z""#, is("vm-2", JoinedBy::ProviderId, "node")),
         (r#"node="new""#, is("i-2", JoinedBy::ProviderId, "node")),
         (
             r#"instance="10.0.0.2:9835",pod="exporter-1""#,

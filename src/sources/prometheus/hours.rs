@@ -37,11 +37,8 @@ pub(super) async fn read_hours<A: Ask>(
     chunk: &Chunk<'_>,
     window: Window,
 ) -> Gathered<Readings> {
-    let mut reading = Reading {
-        partial: made_of_parts(chunk),
-        sizes: Sizes::default(),
-        has_ended: false,
-    };
+    let mut reading =
+        Reading { partial: made_of_parts(chunk), sizes: Sizes::default(), has_ended: false };
     let chunk = without(chunk, &reading.partial);
     let mut series = Vec::new();
     for (metric, statistic, at_least) in WANTED {
@@ -78,10 +75,7 @@ pub(super) async fn read_hours<A: Ask>(
         }));
     }
     let partial = reading.partial;
-    Gathered {
-        value: Readings::Hours { series, partial },
-        gaps: warned(asker, server),
-    }
+    Gathered { value: Readings::Hours { series, partial }, gaps: warned(asker, server) }
 }
 
 impl Reading {
@@ -154,13 +148,7 @@ fn without<'a>(chunk: &Chunk<'a>, left_out: &BTreeSet<ResourceId>) -> Chunk<'a> 
 
 /// A request whose answers are not in the unit of its metric.
 fn unscaled<'a>(request: &Request<'a>) -> Request<'a> {
-    Request {
-        mapped: MappedMetric {
-            scale: 1.0,
-            ..request.mapped.clone()
-        },
-        ..request.clone()
-    }
+    Request { mapped: MappedMetric { scale: 1.0, ..request.mapped.clone() }, ..request.clone() }
 }
 
 /// The machines of which an hour may have a period without a sample, or has a value of
@@ -172,11 +160,9 @@ fn not_whole<'a>(
 ) -> BTreeSet<ResourceId> {
     let devices: BTreeSet<DeviceKey<'a>> = values.keys().chain(counts.keys()).copied().collect();
     let open = devices.into_iter().filter(|device| {
-        let (Some(values), Some(counts), Some(machine)) = (
-            of_gpu(values, *device),
-            of_gpu(counts, *device),
-            chunk.machines.get(device.0),
-        ) else {
+        let (Some(values), Some(counts), Some(machine)) =
+            (of_gpu(values, *device), of_gpu(counts, *device), chunk.machines.get(device.0))
+        else {
             return true;
         };
         let others = seconds_of_others(machine, window);

@@ -37,11 +37,7 @@ fn without(from: i64, to: i64) -> Samples {
 fn server(samples: Samples, rows: usize) -> Server {
     let answers = move |query: &str, start: Timestamp, end: Timestamp| {
         let range = if query.contains("[1h]") { 3_600 } else { 300 };
-        let scale = if query.contains("FB_USED") {
-            100.0
-        } else {
-            1.0
-        };
+        let scale = if query.contains("FB_USED") { 100.0 } else { 1.0 };
         let value = |end: i64| -> Option<f64> {
             let inside = samples.iter();
             let inside = inside.filter(|(second, _)| (end - range..end).contains(second));
@@ -59,10 +55,7 @@ fn server(samples: Samples, rows: usize) -> Server {
         // Ranges are evaluated a millisecond before they end.
         let ends = (start.as_second() + 1..=end.as_second() + 1).step_by(range as usize);
         let points = ends.filter_map(|end| Some((before(end), value(end)?)));
-        let row = Row {
-            labels: labels(GPU),
-            points: points.collect(),
-        };
+        let row = Row { labels: labels(GPU), points: points.collect() };
         Ok(vec![row; rows])
     };
     Server::of(&[], Box::new(answers))
@@ -144,11 +137,7 @@ fn a_machine_with_an_hour_that_is_not_whole_is_asked_for_again() {
     for (what, samples, expected) in [
         ("all", whole(), false),
         ("without two samples", without(hour(5), hour(5) + 60), false),
-        (
-            "without a period",
-            without(hour(5) + 300, hour(5) + 600),
-            true,
-        ),
+        ("without a period", without(hour(5) + 300, hour(5) + 600), true),
         ("without whole hours", without(hour(5), hour(9)), false),
         ("without the newest quarter", without(END - 900, END), false),
         ("without the newest half", without(END - 1_800, END), true),
@@ -166,22 +155,13 @@ fn several_rows_and_another_machine_before_make_an_hour_partial() {
     let instances = instance("g5.xlarge");
     let (_, is_partial) = by_hours(&server(whole(), 2), &chunk(&instances, GPU));
     assert!(is_partial, "two rows of one GPU");
-    for (since, expected) in [
-        (START - 10, false),
-        (START + 3_600, false),
-        (START + 1_800, true),
-    ] {
+    for (since, expected) in [(START - 10, false), (START + 3_600, false), (START + 1_800, true)] {
         let mut instances = instance("g5.xlarge");
         instances[0].attached_time = Some(at(since));
         let (series, is_partial) = by_hours(&server(whole(), 1), &chunk(&instances, GPU));
         assert_eq!(is_partial, expected, "{since}");
         let hours = if since < START + 3_600 { 48 } else { 47 };
-        assert!(
-            series
-                .iter()
-                .all(|each_series| each_series.points.len() == hours),
-            "{since}"
-        );
+        assert!(series.iter().all(|each_series| each_series.points.len() == hours), "{since}");
     }
 }
 

@@ -39,11 +39,8 @@ pub(super) fn is_of_kubernetes(labels: &Labels) -> bool {
 /// The namespace and the name of the pod that a series is of. Without `honorLabels`, the
 /// server puts the exporter's own pod into `namespace` and `pod`, and prefixes what the
 /// exporter says.
-const POD_LABELS: [(&str, &str); 3] = [
-    ("exported_namespace", "exported_pod"),
-    ("pod_namespace", "pod_name"),
-    ("namespace", "pod"),
-];
+const POD_LABELS: [(&str, &str); 3] =
+    [("exported_namespace", "exported_pod"), ("pod_namespace", "pod_name"), ("namespace", "pod")];
 /// The labels among them that may name the exporter's own pod.
 const TARGET: usize = 2;
 /// Parts of the names that exporters have, as containers and as pods.
@@ -72,21 +69,13 @@ pub(super) fn pod_of(labels: &Labels) -> Option<PodOf> {
     let mut pods = names.filter_map(|(place, (namespace, pod))| {
         let (namespace, _) = find(labels, &[*namespace])?;
         let (pod, name) = find(labels, &[*pod])?;
-        let labels = PodLabels {
-            place,
-            namespace: namespace.to_owned(),
-            pod: pod.to_owned(),
-        };
+        let labels = PodLabels { place, namespace: namespace.to_owned(), pod: pod.to_owned() };
         Some((labels, name))
     });
     let (of, name) = pods.next()?;
     let container = find(labels, &["container"]).map_or(name, |(_, container)| container);
     let is_own = of.place == TARGET && EXPORTERS.iter().any(|own| container.contains(own));
-    Some(if is_own {
-        PodOf::Exporter(name.to_owned())
-    } else {
-        PodOf::Holder(of)
-    })
+    Some(if is_own { PodOf::Exporter(name.to_owned()) } else { PodOf::Holder(of) })
 }
 
 #[cfg(test)]
@@ -121,10 +110,7 @@ mod tests {
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        assert_eq!(
-            find(&labels, &["node", "hostname"]),
-            Some(("Hostname", "a"))
-        );
+        assert_eq!(find(&labels, &["node", "hostname"]), Some(("Hostname", "a")));
         assert_eq!(find(&labels, &["uuid"]), Some(("UUID", "GPU-1")));
         assert_eq!(find(&labels, &["gpu"]), None);
         assert!(!is_of_kubernetes(&labels));

@@ -21,9 +21,7 @@ impl Received {
 
     pub fn form(&self) -> Vec<(&str, &str)> {
         let pairs = self.form.iter();
-        pairs
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .collect()
+        pairs.map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 }
 
@@ -40,9 +38,7 @@ pub(super) fn serve_over<S: Read + Write, const N: usize>(
     over: impl Fn(TcpStream) -> S + Send + 'static,
 ) -> (SocketAddr, Receiver<Received>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener
-        .local_addr()
-        .expect("a bound socket has an address");
+    let address = listener.local_addr().expect("a bound socket has an address");
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for answer in answers {
@@ -70,10 +66,7 @@ fn received(stream: &mut impl Read) -> Option<Received> {
         stream.read_exact(&mut byte).ok()?;
         head.push(byte[0]);
     }
-    let mut request = Received {
-        head: String::from_utf8(head).ok()?,
-        form: Vec::new(),
-    };
+    let mut request = Received { head: String::from_utf8(head).ok()?, form: Vec::new() };
     let length = request.header("content-length")?.parse().ok()?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;

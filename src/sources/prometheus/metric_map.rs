@@ -80,13 +80,7 @@ pub(super) struct IdentityLabels {
 
 impl Exporter {
     pub(super) fn labels(self) -> IdentityLabels {
-        let none = IdentityLabels {
-            index: &[],
-            uuid: &[],
-            core: &[],
-            slice: &[],
-            profile: &[],
-        };
+        let none = IdentityLabels { index: &[], uuid: &[], core: &[], slice: &[], profile: &[] };
         match self {
             // `device` is `nvidia0`.
             Self::Dcgm => IdentityLabels {
@@ -97,16 +91,10 @@ impl Exporter {
                 ..none
             },
             // The index and the profile stand on series of their own.
-            Self::NvidiaGpuExporter => IdentityLabels {
-                uuid: &["uuid"],
-                slice: &["gpu_instance_id"],
-                ..none
-            },
-            Self::Amd => IdentityLabels {
-                index: &["gpu_id"],
-                uuid: &["gpu_uuid"],
-                ..none
-            },
+            Self::NvidiaGpuExporter => {
+                IdentityLabels { uuid: &["uuid"], slice: &["gpu_instance_id"], ..none }
+            }
+            Self::Amd => IdentityLabels { index: &["gpu_id"], uuid: &["gpu_uuid"], ..none },
             // The device is a label of the CloudWatch agent's own processor.
             Self::Neuron => IdentityLabels {
                 index: &["neurondevice", "neuron_device_index", "neuron_device"],
@@ -114,11 +102,7 @@ impl Exporter {
                 ..none
             },
             // `device` is the serial number.
-            Self::Gaudi => IdentityLabels {
-                index: &["id"],
-                uuid: &["uuid"],
-                ..none
-            },
+            Self::Gaudi => IdentityLabels { index: &["id"], uuid: &["uuid"], ..none },
             Self::Other => IdentityLabels {
                 index: &["gpu", "gpu_id", "index"],
                 uuid: &["uuid", "gpu_uuid"],
@@ -155,26 +139,22 @@ pub struct MetricMap {
 impl MetricMap {
     /// The metrics that exporters publish under names of their own.
     pub fn builtin() -> Self {
-        let rows = BUILTIN
-            .iter()
-            .flat_map(|(exporter, name, quantity, scale)| {
-                // The prefix of the sample configuration of AMD's exporter.
-                let prefixes: &[&str] = match exporter {
-                    Exporter::Amd => &["", "amd_"],
-                    _ => &[""],
-                };
-                prefixes.iter().map(move |prefix| MappedMetric {
-                    name: format!("{prefix}{name}"),
-                    quantity: *quantity,
-                    scale: *scale,
-                    exporter: *exporter,
-                    index_label: None,
-                    uuid_label: None,
-                })
-            });
-        Self {
-            rows: rows.collect(),
-        }
+        let rows = BUILTIN.iter().flat_map(|(exporter, name, quantity, scale)| {
+            // The prefix of the sample configuration of AMD's exporter.
+            let prefixes: &[&str] = match exporter {
+                Exporter::Amd => &["", "amd_"],
+                _ => &[""],
+            };
+            prefixes.iter().map(move |prefix| MappedMetric {
+                name: format!("{prefix}{name}"),
+                quantity: *quantity,
+                scale: *scale,
+                exporter: *exporter,
+                index_label: None,
+                uuid_label: None,
+            })
+        });
+        Self { rows: rows.collect() }
     }
 
     /// Own metrics, before the builtin ones that have other names.
@@ -211,12 +191,7 @@ const BUILTIN: &[(Exporter, &str, Quantity, f64)] = {
     };
     &[
         (Dcgm, "DCGM_FI_DEV_GPU_UTIL", Utilization, 1.0),
-        (
-            Dcgm,
-            "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
-            EngineActive,
-            PERCENT_OF_RATIO,
-        ),
+        (Dcgm, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", EngineActive, PERCENT_OF_RATIO),
         (Dcgm, "DCGM_FI_DEV_FB_USED", MemoryUsed, 1.0),
         (Dcgm, "DCGM_FI_DEV_FB_FREE", MemoryFree, 1.0),
         (Dcgm, "DCGM_FI_DEV_FB_RESERVED", MemoryReserved, 1.0),
@@ -224,43 +199,18 @@ const BUILTIN: &[(Exporter, &str, Quantity, f64)] = {
         (Dcgm, "DCGM_FI_DEV_POWER_USAGE", Power, 1.0),
         (Dcgm, "DCGM_FI_PROF_SM_ACTIVE", SmActive, PERCENT_OF_RATIO),
         (Dcgm, "DCGM_FI_DEV_GPU_TEMP", Temperature, 1.0),
-        (
-            NvidiaGpuExporter,
-            "nvidia_smi_utilization_gpu_ratio",
-            Utilization,
-            PERCENT_OF_RATIO,
-        ),
+        (NvidiaGpuExporter, "nvidia_smi_utilization_gpu_ratio", Utilization, PERCENT_OF_RATIO),
         (
             NvidiaGpuExporter,
             "nvidia_smi_mig_graphics_activity_ratio",
             EngineActive,
             PERCENT_OF_RATIO,
         ),
-        (
-            NvidiaGpuExporter,
-            "nvidia_smi_memory_used_bytes",
-            MemoryUsed,
-            MIB_OF_BYTES,
-        ),
-        (
-            NvidiaGpuExporter,
-            "nvidia_smi_mig_memory_used_bytes",
-            MemoryUsed,
-            MIB_OF_BYTES,
-        ),
-        (
-            NvidiaGpuExporter,
-            "nvidia_smi_memory_total_bytes",
-            MemoryTotal,
-            MIB_OF_BYTES,
-        ),
+        (NvidiaGpuExporter, "nvidia_smi_memory_used_bytes", MemoryUsed, MIB_OF_BYTES),
+        (NvidiaGpuExporter, "nvidia_smi_mig_memory_used_bytes", MemoryUsed, MIB_OF_BYTES),
+        (NvidiaGpuExporter, "nvidia_smi_memory_total_bytes", MemoryTotal, MIB_OF_BYTES),
         (NvidiaGpuExporter, "nvidia_smi_power_draw_watts", Power, 1.0),
-        (
-            NvidiaGpuExporter,
-            "nvidia_smi_temperature_gpu",
-            Temperature,
-            1.0,
-        ),
+        (NvidiaGpuExporter, "nvidia_smi_temperature_gpu", Temperature, 1.0),
         (Amd, "gpu_gfx_activity", Utilization, 1.0),
         (Amd, "gpu_used_vram", MemoryUsed, 1.0),
         (Amd, "gpu_total_vram", MemoryTotal, 1.0),
@@ -270,55 +220,15 @@ const BUILTIN: &[(Exporter, &str, Quantity, f64)] = {
         (Amd, "gpu_power_usage", Power, 1.0),
         (Amd, "gpu_junction_temperature", Temperature, 1.0),
         (Amd, "gpu_edge_temperature", Temperature, 1.0),
-        (
-            Neuron,
-            "neuroncore_utilization_ratio",
-            Utilization,
-            PERCENT_OF_RATIO,
-        ),
-        (
-            Neuron,
-            "neuroncore_memory_usage_constants",
-            MemoryUsedPart,
-            MIB_OF_BYTES,
-        ),
-        (
-            Neuron,
-            "neuroncore_memory_usage_model_code",
-            MemoryUsedPart,
-            MIB_OF_BYTES,
-        ),
-        (
-            Neuron,
-            "neuroncore_memory_usage_model_shared_scratchpad",
-            MemoryUsedPart,
-            MIB_OF_BYTES,
-        ),
-        (
-            Neuron,
-            "neuroncore_memory_usage_runtime_memory",
-            MemoryUsedPart,
-            MIB_OF_BYTES,
-        ),
-        (
-            Neuron,
-            "neuroncore_memory_usage_tensors",
-            MemoryUsedPart,
-            MIB_OF_BYTES,
-        ),
+        (Neuron, "neuroncore_utilization_ratio", Utilization, PERCENT_OF_RATIO),
+        (Neuron, "neuroncore_memory_usage_constants", MemoryUsedPart, MIB_OF_BYTES),
+        (Neuron, "neuroncore_memory_usage_model_code", MemoryUsedPart, MIB_OF_BYTES),
+        (Neuron, "neuroncore_memory_usage_model_shared_scratchpad", MemoryUsedPart, MIB_OF_BYTES),
+        (Neuron, "neuroncore_memory_usage_runtime_memory", MemoryUsedPart, MIB_OF_BYTES),
+        (Neuron, "neuroncore_memory_usage_tensors", MemoryUsedPart, MIB_OF_BYTES),
         (Gaudi, "habanalabs_utilization", Utilization, 1.0),
-        (
-            Gaudi,
-            "habanalabs_memory_used_bytes",
-            MemoryUsed,
-            MIB_OF_BYTES,
-        ),
-        (
-            Gaudi,
-            "habanalabs_memory_total_bytes",
-            MemoryTotal,
-            MIB_OF_BYTES,
-        ),
+        (Gaudi, "habanalabs_memory_used_bytes", MemoryUsed, MIB_OF_BYTES),
+        (Gaudi, "habanalabs_memory_total_bytes", MemoryTotal, MIB_OF_BYTES),
         (Gaudi, "habanalabs_power_mW", Power, 0.001),
         (Gaudi, "habanalabs_temperature_onchip", Temperature, 1.0),
     ]
@@ -339,24 +249,9 @@ mod tests {
             row.map(|row| (row.quantity.metric(), row.scale * value))
         };
         for (name, value, metric, expected) in [
-            (
-                "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
-                0.25,
-                Metric::GpuUtilization,
-                25.0,
-            ),
-            (
-                "nvidia_smi_memory_used_bytes",
-                1_073_741_824.0,
-                Metric::GpuMemoryUsed,
-                1_024.0,
-            ),
-            (
-                "amd_gpu_used_vram",
-                196_592.0,
-                Metric::GpuMemoryUsed,
-                196_592.0,
-            ),
+            ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.25, Metric::GpuUtilization, 25.0),
+            ("nvidia_smi_memory_used_bytes", 1_073_741_824.0, Metric::GpuMemoryUsed, 1_024.0),
+            ("amd_gpu_used_vram", 196_592.0, Metric::GpuMemoryUsed, 196_592.0),
             ("gpu_package_power", 750.0, Metric::GpuPowerDraw, 750.0),
             ("habanalabs_power_mW", 98_000.0, Metric::GpuPowerDraw, 98.0),
         ] {

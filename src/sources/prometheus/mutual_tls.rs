@@ -53,10 +53,7 @@ impl MutualTls {
         if !address.is_https {
             return Err("the URL must begin with https://".to_owned());
         }
-        let url: Uri = address
-            .base
-            .parse()
-            .map_err(|_| "the URL cannot be read".to_owned())?;
+        let url: Uri = address.base.parse().map_err(|_| "the URL cannot be read".to_owned())?;
         let chain = certificates((&own.certificate, &read(&own.certificate)?))?;
         let key = private_key((&own.key, &read(&own.key)?))?;
         let config = verifying(authorities.clone())?
@@ -83,16 +80,13 @@ impl MutualTls {
 
     /// Sends a request, and answers as soon as there is a status.
     pub(super) async fn call(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let request = request
-            .try_into_http1x()
-            .map_err(|error| ConnectorError::other(error.into(), None))?;
+        let request =
+            request.try_into_http1x().map_err(|error| ConnectorError::other(error.into(), None))?;
         let response = match self {
             Self::Direct(client) => client.request(request),
             Self::Tunnel(client) => client.request(request),
         };
-        let response = response
-            .await
-            .map_err(|error| ConnectorError::io(error.into()))?;
+        let response = response.await.map_err(|error| ConnectorError::io(error.into()))?;
         HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
             .map_err(|error| ConnectorError::other(error.into(), None))
     }
@@ -108,9 +102,7 @@ fn verifying(
         .map_err(|error| error.to_string())?;
     match authorities {
         Some(authorities) => Ok(builder.with_root_certificates(authorities)),
-        None => builder
-            .with_native_roots()
-            .map_err(|error| error.to_string()),
+        None => builder.with_native_roots().map_err(|error| error.to_string()),
     }
 }
 

@@ -30,10 +30,7 @@ fn chain(name: &str) -> Vec<CertificateDer<'static>> {
 }
 
 fn own() -> ClientCertificate {
-    ClientCertificate {
-        certificate: file("client.pem"),
-        key: file("client.key"),
-    }
+    ClientCertificate { certificate: file("client.pem"), key: file("client.key") }
 }
 
 /// A connection that is read to its end when it is let go: a client that is reset does not see
@@ -91,11 +88,7 @@ fn serve() -> (String, Receiver<Received>) {
 }
 
 fn client(url: &str, client_certificate: Option<ClientCertificate>) -> Result<Client, SourceError> {
-    let server = Server {
-        url: url.to_owned(),
-        auth: Auth::None,
-        headers: Vec::new(),
-    };
+    let server = Server { url: url.to_owned(), auth: Auth::None, headers: Vec::new() };
     let options = ClientOptions {
         timeout: SignedDuration::from_secs(5),
         first_pause: SignedDuration::from_millis(1),
@@ -154,9 +147,6 @@ fn files_that_do_not_fit_are_refused_without_being_repeated() {
     for said in [of_server, swapped, no_key, missing, open] {
         let start = "prometheus:connect: the client certificate cannot be used: ";
         assert!(said.starts_with(start), "{said}");
-        assert!(
-            !said.contains("PRIVATE KEY") && !said.contains("MIG"),
-            "{said}"
-        );
+        assert!(!said.contains("PRIVATE KEY") && !said.contains("MIG"), "{said}");
     }
 }

@@ -45,9 +45,8 @@ pub(super) fn numbers<'a, 'o>(
         let visible = offer.map(|offer| offer.share.visible_devices());
         let known = found.indices.range((*id, String::new())..);
         let known = known.take_while(|((machine, _), _)| machine == id);
-        let mut by_uuid: BTreeMap<String, u16> = known
-            .map(|((_, uuid), index)| (uuid.clone(), *index))
-            .collect();
+        let mut by_uuid: BTreeMap<String, u16> =
+            known.map(|((_, uuid), index)| (uuid.clone(), *index)).collect();
         let own = unnumbered.get(id).into_iter().flatten();
         let fits = |count: usize| visible.is_none_or(|visible| count <= usize::from(visible));
         // Beside GPUs that have an index, or with more than there are because a machine

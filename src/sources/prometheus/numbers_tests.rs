@@ -29,11 +29,7 @@ fn numbered(
     };
     let numbers = numbers(&discovery, offer_of);
     let mut gpus = Vec::new();
-    for host in discovery
-        .groups
-        .values()
-        .flat_map(|group| group.hosts.values())
-    {
+    for host in discovery.groups.values().flat_map(|group| group.hosts.values()) {
         let ids = host.devices.values().map(|seen| &seen.id);
         gpus.extend(ids.map(|id| numbers[host.machine].of(id)));
     }
@@ -46,20 +42,11 @@ const CORE: &str = "neuroncore_utilization_ratio";
 #[test]
 fn uuids_are_numbered_by_what_says_so_else_in_order() {
     let both = [r#"uuid="b""#, r#"uuid="a""#];
-    assert_eq!(
-        numbered("g5.12xlarge", RATIO, &both, &[]),
-        [Some(0), Some(1)]
-    );
+    assert_eq!(numbered("g5.12xlarge", RATIO, &both, &[]), [Some(0), Some(1)]);
     let infos = [r#"uuid="a",index="3""#, r#"uuid="b",index="2""#];
-    assert_eq!(
-        numbered("g5.12xlarge", RATIO, &both, &infos),
-        [Some(3), Some(2)]
-    );
+    assert_eq!(numbered("g5.12xlarge", RATIO, &both, &infos), [Some(3), Some(2)]);
     // What one of them is tells nothing of the other.
-    assert_eq!(
-        numbered("g5.12xlarge", RATIO, &both, &infos[..1]),
-        [Some(3), None]
-    );
+    assert_eq!(numbered("g5.12xlarge", RATIO, &both, &infos[..1]), [Some(3), None]);
 }
 
 #[test]
@@ -67,10 +54,7 @@ fn the_only_gpu_is_the_first_whatever_it_is_called() {
     // Stopped and started on another host, with another GPU.
     let both = [r#"uuid="b""#, r#"uuid="a""#];
     assert_eq!(numbered("g5.xlarge", RATIO, &both, &[]), [Some(0), Some(0)]);
-    assert_eq!(
-        numbered("g5.xlarge", RATIO, &[r#"job="x""#], &[]),
-        [Some(0)]
-    );
+    assert_eq!(numbered("g5.xlarge", RATIO, &[r#"job="x""#], &[]), [Some(0)]);
     assert_eq!(numbered("g5.12xlarge", RATIO, &[r#"job="x""#], &[]), [None]);
     // More than there are at a time: nothing tells which followed which.
     let five: Vec<String> = (0..5).map(|uuid| format!(r#"uuid="{uuid}""#)).collect();
@@ -87,14 +71,8 @@ fn cores_are_of_the_devices_that_they_are_numbered_over() {
     let cores = ["0", "1", "5"].map(core);
     let cores: Vec<&str> = cores.iter().map(String::as_str).collect();
     // Two cores in each Inferentia2, four in each Inferentia1.
-    assert_eq!(
-        numbered("inf2.48xlarge", CORE, &cores, &[]),
-        [Some(0), Some(0), Some(2)]
-    );
-    assert_eq!(
-        numbered("inf1.6xlarge", CORE, &cores, &[]),
-        [Some(0), Some(0), Some(1)]
-    );
+    assert_eq!(numbered("inf2.48xlarge", CORE, &cores, &[]), [Some(0), Some(0), Some(2)]);
+    assert_eq!(numbered("inf1.6xlarge", CORE, &cores, &[]), [Some(0), Some(0), Some(1)]);
     assert_eq!(numbered("trn2.48xlarge", CORE, &cores, &[]), [None; 3]);
     let device = [r#"neuroncore="9",neurondevice="4""#];
     assert_eq!(numbered("trn2.48xlarge", CORE, &device, &[]), [Some(4)]);

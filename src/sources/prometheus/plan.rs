@@ -146,28 +146,19 @@ pub(super) fn plan<'a>(
     let (mut devices, unassigned) = devices(&found, &numbers);
     found.unassigned.add_all(unassigned);
     for ((machine, _), device) in &mut devices {
-        let offer = found
-            .machines
-            .get(machine)
-            .and_then(|machine| offer_of(machine.instance));
+        let offer = found.machines.get(machine).and_then(|machine| offer_of(machine.instance));
         device.division.complete(offer);
     }
     note_unseen(found.mig_instances, &mut devices);
-    let choices: BTreeMap<DeviceKey<'a>, Choices> = devices
-        .iter()
-        .map(|(key, device)| (*key, choices(map, device)))
-        .collect();
+    let choices: BTreeMap<DeviceKey<'a>, Choices> =
+        devices.iter().map(|(key, device)| (*key, choices(map, device))).collect();
     let periods = window.seconds().max(0) as usize / period_seconds.max(1) as usize;
     let rows = ROWS_PER_QUERY.min(POINTS_PER_QUERY / periods.max(1)).max(1);
     let (mut chunks, place) = chunks(&found, devices, rows);
     for (chunk, request) in requests(map, &found, (&numbers, &choices), &place) {
         chunks[chunk].requests.push(request);
     }
-    Plan {
-        series: choices.values().map(Choices::series).sum(),
-        chunks,
-        gaps: found.gaps(server),
-    }
+    Plan { series: choices.values().map(Choices::series).sum(), chunks, gaps: found.gaps(server) }
 }
 
 /// Marks the cards that may have MIG instances without any series.
@@ -182,26 +173,13 @@ fn note_unseen<'a>(
     let mut counted: BTreeSet<&ResourceId> = BTreeSet::new();
     for ((machine, _), device) in devices.iter_mut() {
         let division = &mut device.division;
-        let compute: u32 = division
-            .slices
-            .values()
-            .flatten()
-            .copied()
-            .map(u32::from)
-            .sum();
+        let compute: u32 = division.slices.values().flatten().copied().map(u32::from).sum();
         let has_room = compute < u32::from(division.card_slices);
         let count = offered.and_then(|offered| offered.get(*machine)).copied();
-        let (count, seen) = (
-            count.unwrap_or(0) as usize,
-            seen.get(*machine).copied().unwrap_or(0),
-        );
+        let (count, seen) = (count.unwrap_or(0) as usize, seen.get(*machine).copied().unwrap_or(0));
         if has_room && !division.slices.is_empty() && count > seen {
             let is_first = counted.insert(*machine);
-            division.unseen = Some(if is_first {
-                (count - seen, count)
-            } else {
-                (0, 0)
-            });
+            division.unseen = Some(if is_first { (count - seen, count) } else { (0, 0) });
         }
     }
 }
@@ -210,10 +188,7 @@ fn note_unseen<'a>(
 fn requests<'a>(
     map: &MetricMap,
     discovery: &Discovery<'a>,
-    (numbers, choices): (
-        &BTreeMap<&'a ResourceId, Numbers>,
-        &BTreeMap<DeviceKey<'a>, Choices>,
-    ),
+    (numbers, choices): (&BTreeMap<&'a ResourceId, Numbers>, &BTreeMap<DeviceKey<'a>, Choices>),
     place: &Places<'a>,
 ) -> Vec<(usize, Request<'a>)> {
     let mut requests = Vec::new();
@@ -241,11 +216,7 @@ fn requests<'a>(
                 }
             }
         }
-        requests.extend(
-            of_group
-                .into_iter()
-                .map(|((chunk, _), request)| (chunk, request)),
-        );
+        requests.extend(of_group.into_iter().map(|((chunk, _), request)| (chunk, request)));
     }
     requests
 }
@@ -266,9 +237,7 @@ fn devices<'a>(
                     continue;
                 };
                 let device = devices.entry((series.machine, number)).or_default();
-                device.add(*row, seen, |slice| {
-                    discovery.compute_of(series.machine, seen, slice)
-                });
+                device.add(*row, seen, |slice| discovery.compute_of(series.machine, seen, slice));
             }
         }
     }
@@ -348,28 +317,20 @@ fn choices(map: &MetricMap, device: &Device) -> Choices {
     let used = first(Quantity::MemoryUsed, whole);
     let used_parts = first(Quantity::MemoryUsed, &device.sliced)
         .or_else(|| first(Quantity::MemoryUsed, by_core))
-        .map_or_else(
-            || rows_of(Quantity::MemoryUsedPart, by_core),
-            |row| vec![row],
-        );
+        .map_or_else(|| rows_of(Quantity::MemoryUsedPart, by_core), |row| vec![row]);
     // The memory of slices is not that of the card, which the catalog has.
     let total = if is_divided {
         Total::Unknown
     } else {
         let stated = first(Quantity::MemoryTotal, whole).map(Total::Stated);
-        stated
-            .or_else(|| sum_of_memory(map, whole, used?))
-            .unwrap_or(Total::Unknown)
+        stated.or_else(|| sum_of_memory(map, whole, used?)).unwrap_or(Total::Unknown)
     };
     Choices {
         utilization: Choice {
             whole: of_gpu.filter(|_| is_measurable),
             parts: parts.into_iter().collect(),
         },
-        used: Choice {
-            whole: used,
-            parts: used_parts,
-        },
+        used: Choice { whole: used, parts: used_parts },
         total,
         power: first(Quantity::Power, whole),
         sm: first(Quantity::SmActive, whole),
@@ -380,9 +341,7 @@ fn choices(map: &MetricMap, device: &Device) -> Choices {
 /// The memory of a GPU as a sum, where the exporter of its memory in use has the rest.
 fn sum_of_memory(map: &MetricMap, whole: &BTreeSet<usize>, used: usize) -> Option<Total> {
     let rest = rest_of_memory(map, map.rows[used].exporter)?;
-    rest.iter()
-        .all(|row| whole.contains(row))
-        .then_some(Total::Sum(used))
+    rest.iter().all(|row| whole.contains(row)).then_some(Total::Sum(used))
 }
 
 /// What an exporter says of the memory that is not in use: free, and reserved.
@@ -457,11 +416,7 @@ fn request<'a>(
     let rest = rest_of_memory(map, mapped.exporter).filter(|_| is_sum);
     let rest = rest.into_iter().flatten();
     Request {
-        metric: if is_sum {
-            Metric::GpuMemoryTotal
-        } else {
-            mapped.quantity.metric()
-        },
+        metric: if is_sum { Metric::GpuMemoryTotal } else { mapped.quantity.metric() },
         mapped: mapped.clone(),
         rest: rest.map(|row| map.rows[row].name.clone()).collect(),
         scope: scope.clone(),
@@ -478,15 +433,12 @@ impl<'a> Request<'a> {
         target: Target<'a>,
         (series, seen): (&HostSeries<'a>, &Seen),
     ) {
-        let targets = self
-            .hosts
-            .entry(host.to_owned())
-            .or_insert_with(|| HostTargets {
-                has_parts: false,
-                devices: BTreeMap::new(),
-                pods: series.pods.clone(),
-                exporters: series.exporters.clone(),
-            });
+        let targets = self.hosts.entry(host.to_owned()).or_insert_with(|| HostTargets {
+            has_parts: false,
+            devices: BTreeMap::new(),
+            pods: series.pods.clone(),
+            exporters: series.exporters.clone(),
+        });
         targets.has_parts |= seen.is_virtual;
         targets.devices.insert(values.to_vec(), target);
     }

@@ -31,9 +31,7 @@ fn gpu(machine: usize, gpu: u16, others: &str) -> String {
 /// The metrics that are asked for, with what they are part of.
 fn asked<'p>(plan: &'p Plan<'_>) -> Vec<(&'p str, Metric)> {
     let requests = plan.chunks.iter().flat_map(|chunk| &chunk.requests);
-    requests
-        .map(|request| (request.mapped.name.as_str(), request.metric))
-        .collect()
+    requests.map(|request| (request.mapped.name.as_str(), request.metric)).collect()
 }
 
 #[test]
@@ -90,30 +88,18 @@ fn the_engine_stands_in_for_utilization_and_a_sum_for_the_memory() {
     let plan = planned(&instances, &series, ten_minutes());
     let requests = &plan.chunks[0].requests;
     let of = |name: &str, metric: Metric| -> Vec<&str> {
-        let it = requests
-            .iter()
-            .find(|request| request.mapped.name == name && request.metric == metric);
+        let it =
+            requests.iter().find(|request| request.mapped.name == name && request.metric == metric);
         let hosts = it.into_iter().flat_map(|request| request.hosts.keys());
         hosts.map(String::as_str).collect()
     };
     let (first, second) = ("ip-10-0-0-0", "ip-10-0-0-1");
     assert_eq!(of("DCGM_FI_DEV_GPU_UTIL", Metric::GpuUtilization), [first]);
-    assert_eq!(
-        of("DCGM_FI_PROF_GR_ENGINE_ACTIVE", Metric::GpuUtilization),
-        [second]
-    );
-    assert_eq!(
-        of("DCGM_FI_DEV_FB_USED", Metric::GpuMemoryUsed),
-        [first, second]
-    );
+    assert_eq!(of("DCGM_FI_PROF_GR_ENGINE_ACTIVE", Metric::GpuUtilization), [second]);
+    assert_eq!(of("DCGM_FI_DEV_FB_USED", Metric::GpuMemoryUsed), [first, second]);
     assert_eq!(of("DCGM_FI_DEV_FB_USED", Metric::GpuMemoryTotal), [first]);
-    let sum = requests
-        .iter()
-        .find(|request| request.metric == Metric::GpuMemoryTotal);
-    assert_eq!(
-        sum.expect("a sum").rest,
-        ["DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"]
-    );
+    let sum = requests.iter().find(|request| request.metric == Metric::GpuMemoryTotal);
+    assert_eq!(sum.expect("a sum").rest, ["DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"]);
 }
 
 #[test]
@@ -145,15 +131,9 @@ fn a_divided_card_is_measured_by_its_slices_or_not_at_all() {
     );
     assert_eq!(requests[0].slice_labels, ["GPU_I_ID", "GPU_I_PROFILE"]);
     let divisions: Vec<&Division> = plan.chunks[0].divisions.values().collect();
-    let slice = Slice {
-        number: "2".to_owned(),
-        profile: "3g.20gb".to_owned(),
-    };
-    let expected = Division {
-        slices: BTreeMap::from([(slice, Some(3))]),
-        card_slices: 7,
-        unseen: None,
-    };
+    let slice = Slice { number: "2".to_owned(), profile: "3g.20gb".to_owned() };
+    let expected =
+        Division { slices: BTreeMap::from([(slice, Some(3))]), card_slices: 7, unseen: None };
     assert_eq!(divisions, [&expected, &expected]);
 }
 
@@ -164,10 +144,8 @@ fn instances_without_any_series_leave_cards_with_room_for_them_unmeasured() {
             slices: of
                 .iter()
                 .map(|(number, compute)| {
-                    let slice = Slice {
-                        number: (*number).to_owned(),
-                        profile: format!("{compute}g"),
-                    };
+                    let slice =
+                        Slice { number: (*number).to_owned(), profile: format!("{compute}g") };
                     (slice, Some(*compute))
                 })
                 .collect(),
@@ -203,10 +181,7 @@ fn machines_are_asked_for_together_up_to_so_many_gpus() {
         .collect();
     let sizes = |window: Window| -> Vec<usize> {
         let plan = planned(&instances, &series, window);
-        plan.chunks
-            .iter()
-            .map(|chunk| chunk.machines.len())
-            .collect()
+        plan.chunks.iter().map(|chunk| chunk.machines.len()).collect()
     };
     // 500 rows are 62 machines with eight GPUs; a million points of a fortnight, with
     // 4,032 each, are 248 rows, which are 31 of them.
@@ -234,14 +209,8 @@ fn one_exporter_speaks_for_a_metric_of_a_gpu() {
     let instances = machines(1, "g5.xlarge");
     let series = [
         ("DCGM_FI_DEV_GPU_UTIL", gpu(0, 0, "")),
-        (
-            "nvidia_smi_utilization_gpu_ratio",
-            r#"uuid="GPU-0-0",node="ip-10-0-0-0""#.to_owned(),
-        ),
-        (
-            "nvidia_smi_memory_used_bytes",
-            r#"uuid="GPU-0-0",node="ip-10-0-0-0""#.to_owned(),
-        ),
+        ("nvidia_smi_utilization_gpu_ratio", r#"uuid="GPU-0-0",node="ip-10-0-0-0""#.to_owned()),
+        ("nvidia_smi_memory_used_bytes", r#"uuid="GPU-0-0",node="ip-10-0-0-0""#.to_owned()),
     ];
     let plan = planned(&instances, &series, ten_minutes());
     assert_eq!(

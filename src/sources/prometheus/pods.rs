@@ -80,14 +80,7 @@ pub(super) async fn uses<A: Ask>(
     let mut reading = Reading::default();
     for (place, request) in of_utilization(chunk) {
         for (together, hosts) in groups(request, chunk, window) {
-            reading
-                .ask(
-                    asker,
-                    (place, request),
-                    (together, hosts.as_slice()),
-                    window,
-                )
-                .await;
+            reading.ask(asker, (place, request), (together, hosts.as_slice()), window).await;
         }
     }
     let (uses, invalid) = reading.uses(chunk, window);
@@ -101,10 +94,7 @@ pub(super) async fn uses<A: Ask>(
         let count = invalid.to_string();
         gaps.push(gap(Cause::of(CauseKind::UsesNotValid, [&count])));
     }
-    Gathered {
-        value: Readings::Uses(uses),
-        gaps,
-    }
+    Gathered { value: Readings::Uses(uses), gaps }
 }
 
 /// The requests for utilization, each with its place.
@@ -129,11 +119,7 @@ fn groups<'r>(
         let Some(seconds) = seconds_of(machine, window) else {
             continue;
         };
-        let together = Together {
-            pods,
-            has_parts: targets.has_parts,
-            seconds,
-        };
+        let together = Together { pods, has_parts: targets.has_parts, seconds };
         groups.entry(together).or_default().push(host.as_str());
     }
     groups
@@ -145,19 +131,12 @@ fn groups<'r>(
 fn seconds_of(machine: &Machine<'_>, window: Window) -> Option<i64> {
     let seconds = window.seconds();
     let first_seen = machine.instance.first_seen();
-    let is_certain = matches!(
-        machine.joined_by,
-        JoinedBy::InstanceId | JoinedBy::ProviderId
-    );
+    let is_certain = matches!(machine.joined_by, JoinedBy::InstanceId | JoinedBy::ProviderId);
     if is_certain || first_seen <= window.start {
         return (seconds > 0).then_some(seconds);
     }
     let own = window.end.as_second() - first_seen.as_second();
-    let unit = if own < DAY_SECONDS {
-        HOUR_SECONDS
-    } else {
-        DAY_SECONDS
-    };
+    let unit = if own < DAY_SECONDS { HOUR_SECONDS } else { DAY_SECONDS };
     let whole = own.div_euclid(unit) * unit;
     (whole > 0).then_some(whole)
 }
@@ -186,11 +165,7 @@ impl<'a> Reading<'a> {
         (together, hosts): (Together<'_>, &[&str]),
         window: Window,
     ) {
-        let Together {
-            pods,
-            has_parts,
-            seconds,
-        } = together;
+        let Together { pods, has_parts, seconds } = together;
         let ended = self.failed.iter_mut().find(|(error, _)| ends_all(error));
         if let Some((_, missing)) = ended {
             missing.extend(hosts.iter().map(|host| (*host).to_owned()));
@@ -239,11 +214,9 @@ impl<'a> Reading<'a> {
                 continue;
             };
             let text = |label: &String| labels.get(label).filter(|text| !text.is_empty());
-            let (Some(namespace), Some(pod), Some(part)) = (
-                text(&pods.namespace),
-                text(&pods.pod),
-                part_of(request, target, &labels),
-            ) else {
+            let (Some(namespace), Some(pod), Some(part)) =
+                (text(&pods.namespace), text(&pods.pod), part_of(request, target, &labels))
+            else {
                 continue;
             };
             if host.exporters.contains(pod) {

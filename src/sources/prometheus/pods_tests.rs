@@ -84,11 +84,7 @@ fn pods_that_follow_each_other_have_their_own_figures() {
     let gpu = r#"hostname="ip-10-0-0-1",gpu="0",namespace="gpu",pod="dcgm-exporter-1""#;
     let of = |pod: &str| format!(r#"{gpu},exported_namespace="ml",exported_pod="{pod}""#);
     let (one, two) = (of("p1"), of("p2"));
-    let series = [
-        (UTILIZATION, &*one),
-        (UTILIZATION, &*two),
-        (UTILIZATION, gpu),
-    ];
+    let series = [(UTILIZATION, &*one), (UTILIZATION, &*two), (UTILIZATION, gpu)];
     let chunk = chunk(&instances, &series, ten_minutes());
     assert!(are_named(&chunk));
     let server = answering(
@@ -136,15 +132,8 @@ fn the_slices_of_a_pod_take_part_by_their_compute() {
     const LARGE: &str = r#"hostname="ip-10-0-0-1",gpu="0",GPU_I_ID="2",GPU_I_PROFILE="3g.20gb",namespace="ml",pod="p1""#;
     const SMALL: &str = r#"hostname="ip-10-0-0-1",gpu="0",GPU_I_ID="9",GPU_I_PROFILE="1g.5gb",namespace="ml",pod="p1""#;
     const ENGINE: &str = "DCGM_FI_PROF_GR_ENGINE_ACTIVE";
-    let chunk = chunk(
-        &instances,
-        &[(ENGINE, LARGE), (ENGINE, SMALL)],
-        ten_minutes(),
-    );
-    let server = answering(
-        "namespace, pod",
-        &[(LARGE, 20.0, 0.7, 1.0), (SMALL, 20.0, 0.35, 0.5)],
-    );
+    let chunk = chunk(&instances, &[(ENGINE, LARGE), (ENGINE, SMALL)], ten_minutes());
+    let server = answering("namespace, pod", &[(LARGE, 20.0, 0.7, 1.0), (SMALL, 20.0, 0.35, 0.5)]);
     let (uses, gaps) = read_uses(&server, &chunk, ten_minutes());
     assert_eq!(gaps, []);
     // (3 × 70% + 1 × 35%) / 4; both were held for the same ten minutes.
@@ -192,12 +181,7 @@ fn what_names_no_holder_and_what_is_no_percentage_is_left_out() {
                 0.0,
                 0.0,
             ),
-            (
-                r#"hostname="ip-10-0-0-1",gpu="0",namespace="ml",pod="p1""#,
-                20.0,
-                40.0,
-                80.0,
-            ),
+            (r#"hostname="ip-10-0-0-1",gpu="0",namespace="ml",pod="p1""#, 20.0, 40.0, 80.0),
             (
                 r#"hostname="ip-10-0-0-1",gpu="0",namespace="ml",pod="p2""#,
                 20.0,
@@ -205,12 +189,7 @@ fn what_names_no_holder_and_what_is_no_percentage_is_left_out() {
                 2_147_483_632.0,
             ),
             // Of a GPU that was not listed.
-            (
-                r#"hostname="ip-10-0-0-1",gpu="7",namespace="ml",pod="p3""#,
-                20.0,
-                1.0,
-                1.0,
-            ),
+            (r#"hostname="ip-10-0-0-1",gpu="7",namespace="ml",pod="p3""#, 20.0, 1.0, 1.0),
         ],
     );
     let (uses, gaps) = read_uses(&server, &named, ten_minutes());
@@ -245,13 +224,7 @@ fn pods_that_cannot_be_read_leave_the_machine_as_it_is() {
     };
     let unknown = "how each pod used the GPUs of 1 host is unknown";
     assert!(gap.reason.ends_with(unknown), "{}", gap.reason);
-    let own = now(read(
-        &server,
-        SERVER,
-        &chunk,
-        (ten_minutes(), 300),
-        Detail::Full,
-    ));
+    let own = now(read(&server, SERVER, &chunk, (ten_minutes(), 300), Detail::Full));
     assert_eq!(own.gaps, []);
     assert!(matches!(own.value, Readings::Series(series) if series.len() == 2));
 }
@@ -269,10 +242,7 @@ fn before_a_machine_came_its_name_was_of_another() {
     let late = |joined_by, hours: i64| {
         let mut instance = machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal");
         instance.attached_time = Some(at(86_400 + hours * 3_600));
-        let machine = Machine {
-            instance: &instance,
-            joined_by,
-        };
+        let machine = Machine { instance: &instance, joined_by };
         seconds_of(&machine, days(3))
     };
     assert_eq!(late(JoinedBy::Hostname, 36), Some(86_400));
@@ -297,10 +267,7 @@ fn one_part_under_two_names_adds_up_and_two_parts_do_not() {
     ]);
     assert_eq!(combined(&upgraded, &division), Some((40, 50.0, 70.0)));
     let slice = |number: &str| {
-        Part::Slice(Slice {
-            number: number.to_owned(),
-            profile: "1g.5gb".to_owned(),
-        })
+        Part::Slice(Slice { number: number.to_owned(), profile: "1g.5gb".to_owned() })
     };
     let slices = OfParts::from([
         ((slice("1"), 0), figures(10.0, 20.0, 30.0)),

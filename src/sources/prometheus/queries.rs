@@ -141,9 +141,7 @@ fn text(
         Form::Count => format!("sum by ({by}) (count_over_time({series}[{range}]))"),
         Form::LargestCount => format!("max by ({by}) (count_over_time({series}[{range}]))"),
         Form::Sum => {
-            let names = [name]
-                .into_iter()
-                .chain(request.rest.iter().map(String::as_str));
+            let names = [name].into_iter().chain(request.rest.iter().map(String::as_str));
             let parts = names.map(|name| format!("max by ({by}) ({})", selector(name, matchers)));
             let sum = parts.collect::<Vec<_>>().join(" + ");
             let step = duration(period.min(HOUR_SECONDS));
@@ -156,11 +154,8 @@ fn text(
 fn grouping(request: &Request<'_>) -> String {
     let scope = &request.scope;
     let cluster = scope.cluster.as_ref().map(|(name, _)| name);
-    let labels = cluster
-        .into_iter()
-        .chain([&scope.host])
-        .chain(&scope.device)
-        .chain(&request.slice_labels);
+    let labels =
+        cluster.into_iter().chain([&scope.host]).chain(&scope.device).chain(&request.slice_labels);
     let labels = labels.map(|label| label_name(label));
     labels.collect::<Vec<_>>().join(", ")
 }
@@ -196,11 +191,7 @@ pub(super) fn selector(name: &str, matchers: &[String]) -> String {
 fn label_name(name: &str) -> String {
     let of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_plain = name.chars().all(of_name) && !name.starts_with(|c: char| c.is_ascii_digit());
-    if is_plain && !name.is_empty() {
-        name.to_owned()
-    } else {
-        quoted(name)
-    }
+    if is_plain && !name.is_empty() { name.to_owned() } else { quoted(name) }
 }
 
 /// A regular expression of RE2 that matches a text and no other.
@@ -237,9 +228,7 @@ fn quoted(text: &str) -> String {
 /// A duration of PromQL in its largest whole unit, such as `5m`.
 fn duration(seconds: u32) -> String {
     let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
-    let whole = units
-        .into_iter()
-        .find(|(unit, _)| seconds > 0 && seconds.is_multiple_of(*unit));
+    let whole = units.into_iter().find(|(unit, _)| seconds > 0 && seconds.is_multiple_of(*unit));
     match whole {
         Some((unit, name)) => format!("{}{name}", seconds / unit),
         None => format!("{seconds}s"),

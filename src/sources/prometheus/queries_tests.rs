@@ -18,11 +18,7 @@ fn request(name: &str, host: &str, device: &[&str], slices: &[&str]) -> Request<
             uuid_label: None,
         },
         rest: Vec::new(),
-        scope: Scope {
-            cluster: None,
-            host: host.to_owned(),
-            device: owned(device),
-        },
+        scope: Scope { cluster: None, host: host.to_owned(), device: owned(device) },
         slice_labels: owned(slices),
         hosts: BTreeMap::new(),
     }
@@ -64,9 +60,7 @@ fn each_form_has_its_text() {
 #[test]
 fn the_memory_of_a_card_is_a_sum_at_one_instant() {
     let mut sum = request("DCGM_FI_DEV_FB_USED", "hostname", &["gpu"], &[]);
-    sum.rest = ["DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"]
-        .map(str::to_owned)
-        .into();
+    sum.rest = ["DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"].map(str::to_owned).into();
     assert_eq!(
         query(&sum, Form::Sum, &["a"], 86_400),
         "max_over_time((max by (hostname, gpu) (DCGM_FI_DEV_FB_USED{hostname=~\"a\"}) + \
@@ -104,17 +98,9 @@ fn a_period_is_evaluated_a_millisecond_before_it_ends() {
     assert_eq!(span.periods, 2);
     assert_eq!(span.instants(), (before(86_700), before(87_000)));
     let places = |instants: &[Timestamp]| -> Vec<Option<usize>> {
-        instants
-            .iter()
-            .map(|instant| span.place(*instant))
-            .collect()
+        instants.iter().map(|instant| span.place(*instant)).collect()
     };
-    let exact = [
-        before(86_400),
-        before(86_700),
-        before(87_000),
-        before(87_300),
-    ];
+    let exact = [before(86_400), before(86_700), before(87_000), before(87_300)];
     assert_eq!(places(&exact), [None, Some(0), Some(1), None]);
     // On multiples of the period, as VictoriaMetrics answers.
     let moved = [at(86_400), at(86_700), at(87_000), at(87_300)];
@@ -126,10 +112,7 @@ fn a_window_shorter_than_a_period_is_one() {
     let span = Span::of(ten_minutes(), 86_400);
     assert_eq!((span.periods, span.period_seconds), (1, 600));
     // A day and a half has one whole day.
-    let window = Window {
-        start: at(86_400),
-        end: at(86_400 * 5 / 2),
-    };
+    let window = Window { start: at(86_400), end: at(86_400 * 5 / 2) };
     let span = Span::of(window, 86_400);
     assert_eq!((span.periods, span.period_seconds), (1, 86_400));
 }

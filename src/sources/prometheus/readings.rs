@@ -111,14 +111,9 @@ pub(super) async fn read<A: Ask>(
         }
         let span = Span::of(window, period_seconds.max(at_least));
         let mut grids = Grids::new();
-        let of_metric = chunk
-            .requests
-            .iter()
-            .filter(|request| request.metric == metric);
+        let of_metric = chunk.requests.iter().filter(|request| request.metric == metric);
         for request in of_metric {
-            reading
-                .ask(asker, request, statistic, span, &mut grids)
-                .await;
+            reading.ask(asker, request, statistic, span, &mut grids).await;
         }
         for (device, parts) in grids {
             let what = (metric, statistic);
@@ -126,10 +121,7 @@ pub(super) async fn read<A: Ask>(
         }
     }
     let gaps = reading.gaps(server, warned(asker, server));
-    Gathered {
-        value: Readings::Series(reading.series),
-        gaps,
-    }
+    Gathered { value: Readings::Series(reading.series), gaps }
 }
 
 impl Reading {
@@ -325,20 +317,14 @@ pub(super) fn take<'a>(
         };
         let periods = usize::try_from(span.periods).unwrap_or(0);
         let parts = grids.entry(target.device).or_default();
-        let cells = parts
-            .entry(part)
-            .or_insert_with(|| vec![Cell::default(); periods]);
+        let cells = parts.entry(part).or_insert_with(|| vec![Cell::default(); periods]);
         for (instant, value) in row.points {
             let value = value * request.mapped.scale;
             if (BLANK_FROM..BLANK_BELOW).contains(&value) {
                 continue;
             }
             // Cleaning counts what is infinite, and no unit needs this much.
-            let value = if value >= BLANK_BELOW {
-                f64::INFINITY
-            } else {
-                value
-            };
+            let value = if value >= BLANK_BELOW { f64::INFINITY } else { value };
             let place = span.place(instant);
             if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
                 cell.add(value, statistic);
@@ -365,15 +351,12 @@ fn combined(
     what: (Metric, Statistic),
 ) -> Vec<Option<f64>> {
     let whole = parts.get(&Part::Gpu);
-    let of_parts: Vec<(&Part, &Vec<Cell>)> = parts
-        .iter()
-        .filter(|(part, _)| **part != Part::Gpu)
-        .collect();
+    let of_parts: Vec<(&Part, &Vec<Cell>)> =
+        parts.iter().filter(|(part, _)| **part != Part::Gpu).collect();
     let periods = parts.values().map(Vec::len).max().unwrap_or(0);
     let present = |place: usize| -> Vec<(&Part, f64)> {
-        let values = of_parts
-            .iter()
-            .filter_map(|(part, cells)| Some((*part, cells.get(place)?.value()?)));
+        let values =
+            of_parts.iter().filter_map(|(part, cells)| Some((*part, cells.get(place)?.value()?)));
         values.collect()
     };
     let is_divided = |place: &usize| !present(*place).is_empty();
@@ -402,16 +385,12 @@ fn combined(
             value
         }
     };
-    (0..periods)
-        .map(|place| value(place).map(rounded))
-        .collect()
+    (0..periods).map(|place| value(place).map(rounded)).collect()
 }
 
 /// The slices with a value, with the places of their first and their last.
 fn spans<'c>(parts: &[(&Part, &'c Vec<Cell>)]) -> Vec<(&'c Vec<Cell>, (usize, usize))> {
-    let slices = parts
-        .iter()
-        .filter(|(part, _)| matches!(part, Part::Slice(_)));
+    let slices = parts.iter().filter(|(part, _)| matches!(part, Part::Slice(_)));
     let spanned = slices.filter_map(|(_, cells)| {
         let first = cells.iter().position(|cell| cell.rows > 0)?;
         let last = cells.iter().rposition(|cell| cell.rows > 0)?;
@@ -482,9 +461,7 @@ fn of_slices_or_cores(
 /// that, a sample stands for the time until the next.
 fn spacing(values: &[Option<f64>], period_seconds: u32) -> Option<u64> {
     let places = values.iter().zip(0_u64..);
-    let filled: Vec<u64> = places
-        .filter_map(|(value, place)| value.map(|_| place))
-        .collect();
+    let filled: Vec<u64> = places.filter_map(|(value, place)| value.map(|_| place)).collect();
     if filled.len() < FEWEST_VALUES {
         return None;
     }
@@ -512,11 +489,7 @@ pub(super) fn forms<'r>(
 ) -> Vec<(Form, Vec<&'r str>)> {
     let hosts = request.hosts.keys().map(String::as_str);
     if statistic == Statistic::Maximum {
-        let form = if request.rest.is_empty() {
-            Form::Maximum
-        } else {
-            Form::Sum
-        };
+        let form = if request.rest.is_empty() { Form::Maximum } else { Form::Sum };
         return vec![(form, hosts.collect())];
     }
     // Power is repeated as it is, whoever shares the GPU.

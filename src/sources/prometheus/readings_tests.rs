@@ -10,10 +10,7 @@ const MAXIMUM: (Metric, Statistic) = (Metric::GpuUtilization, Statistic::Maximum
 const MEMORY: (Metric, Statistic) = (Metric::GpuMemoryUsed, Statistic::Average);
 
 fn slice(number: &str, profile: &str) -> Slice {
-    Slice {
-        number: number.to_owned(),
-        profile: profile.to_owned(),
-    }
+    Slice { number: number.to_owned(), profile: profile.to_owned() }
 }
 
 /// A card of seven slices that holds `3g`, `1g` and, at other times, `7g`.
@@ -45,48 +42,24 @@ fn cells(values: &[Option<f64>]) -> Vec<Cell> {
 #[test]
 fn slices_take_part_by_their_share_of_the_card() {
     let parts = BTreeMap::from([
-        (
-            Part::Slice(slice("2", "3g.20gb")),
-            cells(&[Some(70.0), Some(100.0)]),
-        ),
-        (
-            Part::Slice(slice("9", "1g.5gb")),
-            cells(&[Some(35.0), Some(50.0)]),
-        ),
+        (Part::Slice(slice("2", "3g.20gb")), cells(&[Some(70.0), Some(100.0)])),
+        (Part::Slice(slice("9", "1g.5gb")), cells(&[Some(35.0), Some(50.0)])),
     ]);
     // 3/7 of 70 and 1/7 of 35 are 30 and 5; 300/7 and 50/7 are 50.
     for what in [UTILIZATION, MAXIMUM] {
-        assert_eq!(
-            combined(&parts, &division(), what),
-            [Some(35.0), Some(50.0)]
-        );
+        assert_eq!(combined(&parts, &division(), what), [Some(35.0), Some(50.0)]);
     }
-    assert_eq!(
-        combined(&parts, &division(), MEMORY),
-        [Some(105.0), Some(150.0)]
-    );
+    assert_eq!(combined(&parts, &division(), MEMORY), [Some(105.0), Some(150.0)]);
 }
 
 #[test]
 fn a_card_that_is_divided_anew_has_no_value_in_that_period() {
     let parts = BTreeMap::from([
-        (
-            Part::Slice(slice("2", "3g.20gb")),
-            cells(&[Some(7.0), Some(7.0), None]),
-        ),
-        (
-            Part::Slice(slice("0", "7g.40gb")),
-            cells(&[None, Some(7.0), Some(7.0)]),
-        ),
+        (Part::Slice(slice("2", "3g.20gb")), cells(&[Some(7.0), Some(7.0), None])),
+        (Part::Slice(slice("0", "7g.40gb")), cells(&[None, Some(7.0), Some(7.0)])),
     ]);
-    assert_eq!(
-        combined(&parts, &division(), UTILIZATION),
-        [Some(3.0), None, Some(7.0)]
-    );
-    assert_eq!(
-        combined(&parts, &division(), MEMORY),
-        [Some(7.0), None, Some(7.0)]
-    );
+    assert_eq!(combined(&parts, &division(), UTILIZATION), [Some(3.0), None, Some(7.0)]);
+    assert_eq!(combined(&parts, &division(), MEMORY), [Some(7.0), None, Some(7.0)]);
 }
 
 #[test]
@@ -95,10 +68,7 @@ fn the_whole_card_counts_only_while_it_is_not_divided() {
     let whole = [Some(80.0), Some(0.0), Some(0.0), Some(0.0), Some(60.0)];
     let parts = BTreeMap::from([
         (Part::Gpu, cells(&whole)),
-        (
-            Part::Slice(slice("0", "7g.40gb")),
-            cells(&[None, Some(50.0), None, Some(50.0), None]),
-        ),
+        (Part::Slice(slice("0", "7g.40gb")), cells(&[None, Some(50.0), None, Some(50.0), None])),
     ]);
     assert_eq!(
         combined(&parts, &division(), UTILIZATION),
@@ -132,9 +102,7 @@ fn a_slice_that_falls_silent_leaves_its_card_unmeasured() {
         let part = |number, values| (Part::Slice(slice(number, "3g.20gb")), cells(values));
         let parts = BTreeMap::from([part("1", left), part("2", right)]);
         let division = Division {
-            slices: ["1", "2"]
-                .map(|number| (slice(number, "3g.20gb"), Some(3)))
-                .into(),
+            slices: ["1", "2"].map(|number| (slice(number, "3g.20gb"), Some(3))).into(),
             card_slices: 7,
             unseen: None,
         };
@@ -146,10 +114,7 @@ fn a_slice_that_falls_silent_leaves_its_card_unmeasured() {
         [Some(30.0), None, Some(30.0), None]
     );
     // One begins where the other ended: the card was divided anew.
-    assert_eq!(
-        of(&[half, half, None, None], &[None, None, half, half]),
-        [Some(30.0); 4]
-    );
+    assert_eq!(of(&[half, half, None, None], &[None, None, half, half]), [Some(30.0); 4]);
 }
 
 #[test]
@@ -160,26 +125,14 @@ fn cores_take_part_by_their_mean_and_their_memory_adds_up() {
         (core("ratio", 1), cells(&[Some(10.0), None])),
     ]);
     let division = Division::default();
-    assert_eq!(
-        combined(&parts, &division, UTILIZATION),
-        [Some(30.0), Some(10.0)]
-    );
-    assert_eq!(
-        combined(&parts, &division, MAXIMUM),
-        [Some(50.0), Some(10.0)]
-    );
-    assert_eq!(
-        combined(&parts, &division, MEMORY),
-        [Some(60.0), Some(10.0)]
-    );
+    assert_eq!(combined(&parts, &division, UTILIZATION), [Some(30.0), Some(10.0)]);
+    assert_eq!(combined(&parts, &division, MAXIMUM), [Some(50.0), Some(10.0)]);
+    assert_eq!(combined(&parts, &division, MEMORY), [Some(60.0), Some(10.0)]);
 }
 
 #[test]
 fn a_ratio_of_one_is_a_hundred_percent() {
-    let noisy = BTreeMap::from([(
-        Part::Gpu,
-        cells(&[Some(100.000_000_000_000_01), Some(100.2)]),
-    )]);
+    let noisy = BTreeMap::from([(Part::Gpu, cells(&[Some(100.000_000_000_000_01), Some(100.2)]))]);
     let percents = combined(&noisy, &Division::default(), UTILIZATION);
     assert_eq!(percents, [Some(100.0), Some(100.2)]);
 }
@@ -194,12 +147,7 @@ fn of_one_gpu<'a>(id: &'a ResourceId, name: &str, quantity: Quantity, scale: f64
         index_label: None,
         uuid_label: None,
     };
-    let target = Target {
-        device: (id, 3),
-        core: None,
-        whole: true,
-        slices: false,
-    };
+    let target = Target { device: (id, 3), core: None, whole: true, slices: false };
     let targets = HostTargets {
         has_parts: false,
         devices: BTreeMap::from([(vec!["0".to_owned()], target)]),
@@ -210,11 +158,7 @@ fn of_one_gpu<'a>(id: &'a ResourceId, name: &str, quantity: Quantity, scale: f64
         metric: quantity.metric(),
         mapped,
         rest: Vec::new(),
-        scope: Scope {
-            cluster: None,
-            host: "hostname".to_owned(),
-            device: vec!["gpu".to_owned()],
-        },
+        scope: Scope { cluster: None, host: "hostname".to_owned(), device: vec!["gpu".to_owned()] },
         slice_labels: Vec::new(),
         hosts: BTreeMap::from([("a".to_owned(), targets)]),
     }
@@ -226,18 +170,12 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
     let request = of_one_gpu(&id, "DCGM_FI_DEV_FB_USED", Quantity::MemoryUsed, 2.0);
     let (first, second) = (before(86_700), before(87_000));
     let rows = vec![
-        row(
-            r#"hostname="a",gpu="0""#,
-            &[(first, 10.0), (second, 2_147_483_632.0)],
-        ),
+        row(r#"hostname="a",gpu="0""#, &[(first, 10.0), (second, 2_147_483_632.0)]),
         row(r#"hostname="a",gpu="1""#, &[(first, 99.0)]),
         row(r#"hostname="b",gpu="0""#, &[(first, 99.0)]),
         row(r#"hostname="a",gpu="0",GPU_I_ID="1""#, &[(first, 99.0)]),
         // The same GPU under other labels, such as after an upgrade of the exporter.
-        row(
-            r#"hostname="a",gpu="0""#,
-            &[(first, 30.0), (second, 9.2e18)],
-        ),
+        row(r#"hostname="a",gpu="0""#, &[(first, 30.0), (second, 9.2e18)]),
     ];
     let span = Span::of(ten_minutes(), 300);
     for (statistic, expected) in [(Statistic::Average, 40.0), (Statistic::Maximum, 60.0)] {
@@ -290,12 +228,7 @@ fn figures_beyond_any_blank_are_dropped_and_counted() {
     ];
     let (points, rejected) = of(Quantity::Utilization, &values);
     assert_eq!(points, [(0, 10.0), (10, 85.0)]);
-    let expected = Rejected {
-        not_a_number: 5,
-        negative: 1,
-        over_100: 1,
-        ..Rejected::default()
-    };
+    let expected = Rejected { not_a_number: 5, negative: 1, over_100: 1, ..Rejected::default() };
     assert_eq!(rejected, expected);
     // 1e25 MiB fit a single-precision number.
     let (points, rejected) = of(Quantity::MemoryUsed, &[1e25, 1_024.0]);

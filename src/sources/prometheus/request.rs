@@ -16,18 +16,11 @@ pub(super) struct Operation {
     pub path: &'static str,
 }
 
-pub(super) const SERIES: Operation = Operation {
-    action: "prometheus:series",
-    path: "/api/v1/series",
-};
-pub(super) const QUERY: Operation = Operation {
-    action: "prometheus:query",
-    path: "/api/v1/query",
-};
-pub(super) const QUERY_RANGE: Operation = Operation {
-    action: "prometheus:query_range",
-    path: "/api/v1/query_range",
-};
+pub(super) const SERIES: Operation =
+    Operation { action: "prometheus:series", path: "/api/v1/series" };
+pub(super) const QUERY: Operation = Operation { action: "prometheus:query", path: "/api/v1/query" };
+pub(super) const QUERY_RANGE: Operation =
+    Operation { action: "prometheus:query_range", path: "/api/v1/query_range" };
 /// What fails before the first call.
 pub(super) const CONNECT: &str = "prometheus:connect";
 
@@ -37,11 +30,8 @@ pub const ACTIONS: &[&str] = &[CONNECT, SERIES.action, QUERY.action, QUERY_RANGE
 /// Parameters that servers of the family understand and others ignore: VictoriaMetrics
 /// rounds start and end where it may use its cache, and Thanos answers with less where a
 /// store is missing.
-const EXACT: [(&str, &str); 3] = [
-    ("nocache", "1"),
-    ("dedup", "true"),
-    ("partial_response", "false"),
-];
+const EXACT: [(&str, &str); 3] =
+    [("nocache", "1"), ("dedup", "true"), ("partial_response", "false")];
 
 /// The parameters of one call.
 pub(super) struct Form(Serializer<'static, String>);
@@ -63,8 +53,7 @@ impl Form {
 
     /// With the first and the last instant.
     pub fn within(self, Window { start, end }: Window) -> Self {
-        self.with("start", &seconds(start))
-            .with("end", &seconds(end))
+        self.with("start", &seconds(start)).with("end", &seconds(end))
     }
 
     /// With the time after which the server gives up, in milliseconds.
@@ -105,10 +94,7 @@ mod tests {
 
     #[test]
     fn a_form_holds_what_a_query_says() {
-        let window = Window {
-            start: at("2026-11-01T00:00:00Z"),
-            end: at("2026-11-15T00:00:00Z"),
-        };
+        let window = Window { start: at("2026-11-01T00:00:00Z"), end: at("2026-11-15T00:00:00Z") };
         let form = Form::new(false)
             .with("query", "max by (UUID) (x{a=~\"b|ü\"}) & 1")
             .within(window)
@@ -118,9 +104,6 @@ mod tests {
             "query=max+by+%28UUID%29+%28x%7Ba%3D%7E%22b%7C%C3%BC%22%7D%29+%26+1\
              &start=1793491200.000&end=1794700800.000&timeout=9000ms"
         );
-        assert_eq!(
-            Form::new(true).text(),
-            "nocache=1&dedup=true&partial_response=false"
-        );
+        assert_eq!(Form::new(true).text(), "nocache=1&dedup=true&partial_response=false");
     }
 }

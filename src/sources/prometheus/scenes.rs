@@ -18,17 +18,11 @@ pub(super) fn before(second: i64) -> Timestamp {
 
 /// Two periods of five minutes from the second day on.
 pub(super) fn ten_minutes() -> Window {
-    Window {
-        start: at(86_400),
-        end: at(87_000),
-    }
+    Window { start: at(86_400), end: at(87_000) }
 }
 
 pub(super) fn days(days: i64) -> Window {
-    Window {
-        start: at(86_400),
-        end: at((1 + days) * 86_400),
-    }
+    Window { start: at(86_400), end: at((1 + days) * 86_400) }
 }
 
 /// A machine of a type by its id and its private DNS name.
@@ -51,10 +45,7 @@ pub(super) fn labels(text: &str) -> Labels {
 }
 
 pub(super) fn row(text: &str, points: &[(Timestamp, f64)]) -> Row {
-    Row {
-        labels: labels(text),
-        points: points.to_vec(),
-    }
+    Row { labels: labels(text), points: points.to_vec() }
 }
 
 pub(super) fn failure(kind: FailureKind) -> SourceError {
@@ -84,10 +75,7 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn of(series: &[(&'static str, &str)], answers: Answered) -> Self {
         Self {
-            series: series
-                .iter()
-                .map(|(name, text)| (*name, labels(text)))
-                .collect(),
+            series: series.iter().map(|(name, text)| (*name, labels(text))).collect(),
             answers,
             warnings: Vec::new(),
             asked: RefCell::new(Vec::new()),

@@ -54,10 +54,7 @@ pub fn connect(
         map,
         listing: Mutex::default(),
     });
-    Ok(MetricServer {
-        metrics,
-        meter: Box::new(move || client.usage()),
-    })
+    Ok(MetricServer { metrics, meter: Box::new(move || client.usage()) })
 }
 
 /// How many series of GPU utilization a server has at an instant, of the metric of each
@@ -79,10 +76,7 @@ pub async fn gpu_series(
         .filter(|(name, _)| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
         .collect();
     let names: Vec<&str> = exporters.keys().copied().collect();
-    let query = format!(
-        "count by (__name__) ({{__name__=~\"{}\"}})",
-        names.join("|")
-    );
+    let query = format!("count by (__name__) ({{__name__=~\"{}\"}})", names.join("|"));
     let mut counts = BTreeMap::new();
     for (labels, number) in client.query(&query, at).await? {
         let name = labels.get("__name__").map(String::as_str);
@@ -117,10 +111,7 @@ impl Prometheus {
         };
         let grid = (window, period_seconds);
         let listing = self.listing.lock().await;
-        let ask = MetricRequest {
-            period_seconds,
-            ..ask
-        };
+        let ask = MetricRequest { period_seconds, ..ask };
         let discovered = discover(client, server, &self.map, ask).await;
         drop(listing);
         let Gathered { value: plan, gaps } = discovered;
@@ -164,11 +155,7 @@ impl MetricSource for Prometheus {
     }
 
     fn by_the_hour(&self, gpus: u64) -> ByTheHour {
-        if gpus > MOST_GPUS_ON_GRID {
-            ByTheHour::Needed
-        } else {
-            ByTheHour::Never
-        }
+        if gpus > MOST_GPUS_ON_GRID { ByTheHour::Needed } else { ByTheHour::Never }
     }
 
     fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
@@ -184,22 +171,12 @@ async fn discover<'a, A: Ask>(
     map: &MetricMap,
     ask: MetricRequest<'a>,
 ) -> Gathered<Plan<'a>> {
-    let MetricRequest {
-        fleet,
-        instances,
-        shapes,
-        window,
-        period_seconds,
-        ..
-    } = ask;
+    let MetricRequest { fleet, instances, shapes, window, period_seconds, .. } = ask;
     let gap = |cause| Gap::of(GapSubject::Metrics, server, cause);
     let failed = |error: &SourceError| gap(error.cause_of(CauseKind::CallFailed, ""));
     let mut gaps = Vec::new();
     let mut nodes = Vec::new();
-    let answer = each_series(asker, NODE_INFO, window, |labels| {
-        nodes.push(labels.clone())
-    })
-    .await;
+    let answer = each_series(asker, NODE_INFO, window, |labels| nodes.push(labels.clone())).await;
     if let Err(error) = answer {
         gaps.push(failed(&error));
         if ends_all(&error) {
@@ -232,10 +209,7 @@ async fn discover<'a, A: Ask>(
     if !is_part {
         gaps.append(&mut planned.gaps);
     }
-    Gathered {
-        value: planned,
-        gaps,
-    }
+    Gathered { value: planned, gaps }
 }
 
 /// Takes every series that the map names; those that tell indices and profiles too. One
@@ -256,9 +230,7 @@ async fn take_all<A: Ask>(
     let slices = |labels: &Labels| discovery.take_mig_info(labels);
     answers.push(each_series(asker, MIG_INFO, window, slices).await);
     for (row, metric) in map.rows.iter().enumerate() {
-        let has_ended = answers
-            .iter()
-            .any(|answer| answer.as_ref().is_err_and(ends_all));
+        let has_ended = answers.iter().any(|answer| answer.as_ref().is_err_and(ends_all));
         if has_ended {
             break;
         }

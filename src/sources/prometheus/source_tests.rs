@@ -33,12 +33,7 @@ fn ask<'a>(
 fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Series>, Vec<Gap>) {
     let (map, shapes) = (MetricMap::builtin(), BTreeMap::new());
     let grid = (window, PERIOD_SECONDS);
-    let discovered = now(discover(
-        server,
-        SERVER,
-        &map,
-        ask(instances, &shapes, grid),
-    ));
+    let discovered = now(discover(server, SERVER, &map, ask(instances, &shapes, grid)));
     let (mut all_series, mut gaps) = (Vec::new(), discovered.gaps);
     for chunk in &discovered.value.chunks {
         let answer = now(read(server, SERVER, chunk, grid, Detail::Full));
@@ -70,9 +65,7 @@ fn values(series: &[Series], gpu: u16, metric: Metric, statistic: Statistic) -> 
     };
     let matching: Vec<&Series> = series.iter().filter(is_it).collect();
     assert!(matching.len() < 2, "{matching:?}");
-    matching
-        .first()
-        .map(|each_series| each_series.points.values().collect())
+    matching.first().map(|each_series| each_series.points.values().collect())
 }
 
 fn average(series: &[Series], gpu: u16) -> Option<Vec<f64>> {
@@ -93,10 +86,7 @@ fn one_gpu_of_many_pods_is_one_series() {
     );
     let [first, second] = first_and_second();
     let server = answering(
-        &[
-            ("DCGM_FI_DEV_GPU_UTIL", one.as_str()),
-            ("DCGM_FI_DEV_GPU_UTIL", two.as_str()),
-        ],
+        &[("DCGM_FI_DEV_GPU_UTIL", one.as_str()), ("DCGM_FI_DEV_GPU_UTIL", two.as_str())],
         move |query| match &query[..3] {
             "sum" => vec![row(gpu, &[(first, 40.0), (second, 60.0)])],
             "max" => vec![row(gpu, &[(first, 41.0), (second, 100.0)])],
@@ -134,19 +124,10 @@ fn rows_of_pods_that_share_a_gpu_are_not_averaged() {
     let server = answering(
         &[
             // In the mode for virtual GPUs, as its label says.
-            (
-                "DCGM_FI_DEV_GPU_UTIL",
-                r#"hostname="ip-10-0-0-1",gpu="0",vgpu="0""#,
-            ),
+            ("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-1",gpu="0",vgpu="0""#),
             // Pods that follow each other.
-            (
-                "DCGM_FI_DEV_GPU_UTIL",
-                r#"hostname="ip-10-0-0-2",gpu="0",pod="a""#,
-            ),
-            (
-                "DCGM_FI_DEV_GPU_UTIL",
-                r#"hostname="ip-10-0-0-2",gpu="0",pod="b""#,
-            ),
+            ("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-2",gpu="0",pod="a""#),
+            ("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-2",gpu="0",pod="b""#),
         ],
         |_| Vec::new(),
     );
@@ -160,10 +141,7 @@ fn rows_of_pods_that_share_a_gpu_are_not_averaged() {
                 "sum by (hostname, gpu) (sum_over_time({own}[5m])) / \
                  sum by (hostname, gpu) (count_over_time({own}[5m]))"
             ),
-            format!(
-                "max by (hostname, gpu) (avg_over_time({}[5m]))",
-                of("ip-10-0-0-1")
-            ),
+            format!("max by (hostname, gpu) (avg_over_time({}[5m]))", of("ip-10-0-0-1")),
         ]
     );
 }
@@ -193,10 +171,7 @@ fn slices_make_up_the_card() {
             (false, "sum") => (10_000.0, 2_000.0),
             (false, _) => (15_000.0, 2_500.0),
         };
-        vec![
-            row(LARGE, &[(first, large), (second, large)]),
-            row(SMALL, &[(first, small)]),
-        ]
+        vec![row(LARGE, &[(first, large), (second, large)]), row(SMALL, &[(first, small)])]
     });
     let (measured, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(gaps, []);
@@ -209,17 +184,8 @@ fn slices_make_up_the_card() {
     assert_eq!(memory, Some(vec![12_000.0, 10_000.0]));
     let peak = values(&measured, 3, Metric::GpuMemoryUsed, Statistic::Maximum);
     assert_eq!(peak, Some(vec![17_500.0, 15_000.0]));
-    assert_eq!(
-        measured.len(),
-        4,
-        "the memory of slices is not that of the card"
-    );
-    assert!(
-        server
-            .queries()
-            .iter()
-            .all(|query| !query.contains("GPU_UTIL"))
-    );
+    assert_eq!(measured.len(), 4, "the memory of slices is not that of the card");
+    assert!(server.queries().iter().all(|query| !query.contains("GPU_UTIL")));
 }
 
 #[test]
@@ -227,10 +193,7 @@ fn nvidia_gpu_exporter_is_joined_through_its_info() {
     let instances = [machine("i-1", "g5.12xlarge", "ip-10-0-0-1.ec2.internal")];
     const A: &str = r#"uuid="a",instance="10.0.0.1:9835""#;
     const B: &str = r#"uuid="b",instance="10.0.0.1:9835""#;
-    let infos = [
-        format!(r#"{A},index="1",name="NVIDIA A10G""#),
-        format!(r#"{B},index="0""#),
-    ];
+    let infos = [format!(r#"{A},index="1",name="NVIDIA A10G""#), format!(r#"{B},index="0""#)];
     let [first, _] = first_and_second();
     let server = answering(
         &[
@@ -263,15 +226,8 @@ fn nvidia_gpu_exporter_is_joined_through_its_info() {
         None,
         "it was not listed"
     );
-    assert!(
-        series
-            .iter()
-            .all(|each_series| each_series.joined_by == JoinedBy::Address)
-    );
-    let total = server
-        .queries()
-        .into_iter()
-        .find(|query| query.contains("total"));
+    assert!(series.iter().all(|each_series| each_series.joined_by == JoinedBy::Address));
+    let total = server.queries().into_iter().find(|query| query.contains("total"));
     assert_eq!(
         total.as_deref(),
         Some(
@@ -307,31 +263,18 @@ fn cores_of_neuron_make_up_devices() {
             [2_097_152.0, 2_097_152.0, 4_194_304.0]
         };
         let rows = CORES.into_iter().zip(values);
-        rows.map(|(core, value)| row(core, &[(first, value)]))
-            .collect()
+        rows.map(|(core, value)| row(core, &[(first, value)])).collect()
     });
     let (measured, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(gaps, []);
-    assert_eq!(
-        average(&measured, 0),
-        Some(vec![30.0]),
-        "the mean of two cores"
-    );
-    assert_eq!(
-        average(&measured, 1),
-        Some(vec![20.0]),
-        "the core that is used"
-    );
+    assert_eq!(average(&measured, 0), Some(vec![30.0]), "the mean of two cores");
+    assert_eq!(average(&measured, 1), Some(vec![20.0]), "the core that is used");
     let maximum = values(&measured, 0, Metric::GpuUtilization, Statistic::Maximum);
     assert_eq!(maximum, Some(vec![50.0]));
     let memory = |gpu| values(&measured, gpu, Metric::GpuMemoryUsed, Statistic::Average);
     assert_eq!(memory(0), Some(vec![6.0]));
     assert_eq!(memory(1), Some(vec![4.0]));
-    assert!(
-        measured
-            .iter()
-            .all(|each_series| each_series.joined_by == JoinedBy::InstanceId)
-    );
+    assert!(measured.iter().all(|each_series| each_series.joined_by == JoinedBy::InstanceId));
 }
 
 #[test]
@@ -349,10 +292,8 @@ fn memory_is_summed_and_power_and_temperature_are_by_the_hour() {
     let (series, _) = gathered(&server, &instances, days(2));
     assert_eq!(series, []);
     let asked = server.asked.borrow();
-    let of: Vec<(&str, u32)> = asked
-        .iter()
-        .map(|(query, _, _, step)| (query.as_str(), *step))
-        .collect();
+    let of: Vec<(&str, u32)> =
+        asked.iter().map(|(query, _, _, step)| (query.as_str(), *step)).collect();
     let sum = "max_over_time((max by (hostname, gpu) (DCGM_FI_DEV_FB_USED{hostname=~\"ip-10-0-0-1\"}) \
                + max by (hostname, gpu) (DCGM_FI_DEV_FB_FREE{hostname=~\"ip-10-0-0-1\"}) + \
                max by (hostname, gpu) (DCGM_FI_DEV_FB_RESERVED{hostname=~\"ip-10-0-0-1\"}))[1d:1h])";
@@ -398,16 +339,14 @@ fn two_hosts_of_one_name_are_neither() {
         machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal"),
         machine("i-2", "g5.xlarge", "ip-10-0-0-1.ec2.internal"),
     ];
-    let server = answering(
-        &[("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-1",gpu="0""#)],
-        |_| panic!("nothing can be asked for"),
-    );
+    let server =
+        answering(&[("DCGM_FI_DEV_GPU_UTIL", r#"hostname="ip-10-0-0-1",gpu="0""#)], |_| {
+            panic!("nothing can be asked for")
+        });
     let (series, gaps) = gathered(&server, &instances, ten_minutes());
     assert_eq!(series, []);
-    let texts: Vec<(&str, &str)> = gaps
-        .iter()
-        .map(|gap| (gap.place.as_str(), gap.reason.as_str()))
-        .collect();
+    let texts: Vec<(&str, &str)> =
+        gaps.iter().map(|gap| (gap.place.as_str(), gap.reason.as_str())).collect();
     assert_eq!(
         texts,
         [(
@@ -449,19 +388,10 @@ impl Ask for Gone {
 fn a_server_that_refuses_is_a_gap() {
     let instances = [machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal")];
     let (map, shapes) = (MetricMap::builtin(), BTreeMap::new());
-    for kind in [
-        FailureKind::Denied,
-        FailureKind::Unreachable,
-        FailureKind::Other,
-    ] {
+    for kind in [FailureKind::Denied, FailureKind::Unreachable, FailureKind::Other] {
         let server = Gone(kind);
         let grid = (ten_minutes(), PERIOD_SECONDS);
-        let discovered = now(discover(
-            &server,
-            SERVER,
-            &map,
-            ask(&instances, &shapes, grid),
-        ));
+        let discovered = now(discover(&server, SERVER, &map, ask(&instances, &shapes, grid)));
         assert!(discovered.value.chunks.is_empty());
         let kinds: Vec<Option<CauseKind>> = discovered
             .gaps
@@ -469,11 +399,7 @@ fn a_server_that_refuses_is_a_gap() {
             .map(|gap| gap.cause.as_ref().map(|cause| cause.kind()))
             .collect();
         assert!(!kinds.is_empty(), "{kind}");
-        assert!(
-            kinds
-                .iter()
-                .all(|cause| *cause == Some(CauseKind::CallFailed))
-        );
+        assert!(kinds.iter().all(|cause| *cause == Some(CauseKind::CallFailed)));
     }
 }
 
@@ -543,9 +469,8 @@ fn samples_that_are_far_apart_are_a_gap() {
     let instances = [machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal")];
     let gpu = r#"hostname="ip-10-0-0-1",gpu="0""#;
     // Every second hour of two days.
-    let points: Vec<(Timestamp, f64)> = (0..24)
-        .map(|place| (before(86_400 + 300 + place * 7_200), 5.0))
-        .collect();
+    let points: Vec<(Timestamp, f64)> =
+        (0..24).map(|place| (before(86_400 + 300 + place * 7_200), 5.0)).collect();
     let rows = vec![row(gpu, &points)];
     let server = answering(&[("DCGM_FI_DEV_GPU_UTIL", gpu)], move |_| rows.clone());
     let (series, gaps) = gathered(&server, &instances, days(2));
@@ -563,10 +488,7 @@ fn nodes_lead_to_machines_by_their_provider_id() {
     let [first, _] = first_and_second();
     let server = answering(
         &[
-            (
-                "kube_node_info",
-                r#"node="worker-a",provider_id="aws:///us-east-1a/i-0abc""#,
-            ),
+            ("kube_node_info", r#"node="worker-a",provider_id="aws:///us-east-1a/i-0abc""#),
             ("DCGM_FI_DEV_GPU_UTIL", gpu),
         ],
         move |_| vec![row(gpu, &[(first, 7.0)])],

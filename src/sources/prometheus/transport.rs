@@ -95,11 +95,7 @@ impl Transport {
                 Wire::Sdk(connector(address, pem).map_err(InvalidFile::Authorities)?)
             }
         };
-        Ok(Self {
-            wire,
-            timeout,
-            most_bytes,
-        })
+        Ok(Self { wire, timeout, most_bytes })
     }
 
     /// Sends a request and receives the whole answer, whatever its status.
@@ -124,11 +120,7 @@ impl Transport {
             body: Vec::new(),
             is_whole: true,
         };
-        let most = if reply.is_success() {
-            self.most_bytes
-        } else {
-            MOST_WORDS
-        };
+        let most = if reply.is_success() { self.most_bytes } else { MOST_WORDS };
         let body = response.into_body();
         (reply.body, reply.is_whole) = received(body, most).await.map_err(NotReceived::Broken)?;
         if is_packed && reply.is_whole {
@@ -155,14 +147,9 @@ fn connector(address: &Address, authorities: Option<String>) -> Result<Connector
         .with_trust_store(authorities)
         .build()
         .map_err(|error| error.to_string())?;
-    let proxy = if address.is_loopback() {
-        ProxyConfig::disabled()
-    } else {
-        ProxyConfig::from_env()
-    };
-    let settings = HttpConnectorSettings::builder()
-        .connect_timeout(CONNECT_WITHIN)
-        .build();
+    let proxy =
+        if address.is_loopback() { ProxyConfig::disabled() } else { ProxyConfig::from_env() };
+    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_WITHIN).build();
     // It follows no redirect, so that nothing secret goes to another server.
     Ok(Connector::builder()
         .connector_settings(settings)
@@ -209,9 +196,7 @@ async fn received(
 /// The first bytes of what was packed with gzip, and whether they are all.
 fn unpacked(packed: &[u8], most: usize) -> io::Result<(Vec<u8>, bool)> {
     let mut plain = Vec::new();
-    MultiGzDecoder::new(packed)
-        .take(most as u64 + 1)
-        .read_to_end(&mut plain)?;
+    MultiGzDecoder::new(packed).take(most as u64 + 1).read_to_end(&mut plain)?;
     let is_whole = plain.len() <= most;
     plain.truncate(most);
     Ok((plain, is_whole))

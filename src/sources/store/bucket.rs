@@ -148,11 +148,7 @@ impl Bucket {
                 if is_between(below, between) {
                     let name = format!("{inside}{below}");
                     room.take(&name)?;
-                    objects.push(Listed {
-                        name,
-                        bytes: object.size,
-                        is_regular: true,
-                    });
+                    objects.push(Listed { name, bytes: object.size, is_regular: true });
                 }
             }
             match page.page_token {
@@ -318,9 +314,8 @@ async fn write_parts(
 ) -> io::Result<()> {
     let mut left = bytes;
     let late = |_| io::Error::from(ErrorKind::TimedOut);
-    while let Some(part) = timeout_at(until.min(Instant::now() + READ_WITHIN), parts.next())
-        .await
-        .map_err(late)?
+    while let Some(part) =
+        timeout_at(until.min(Instant::now() + READ_WITHIN), parts.next()).await.map_err(late)?
     {
         let part = part.map_err(failed)?;
         let part = part.as_ref();
@@ -356,17 +351,11 @@ async fn region_of(home: &str, bucket: &str, transport: &Transport) -> io::Resul
     let request = request.body(HttpRequestBody::empty());
     let request = request.map_err(io::Error::other)?;
     let answer = transport.call(request).await.map_err(|error| {
-        let error = Error::Generic {
-            store: "S3",
-            source: Box::new(error),
-        };
+        let error = Error::Generic { store: "S3", source: Box::new(error) };
         failed(error)
     })?;
     if answer.status() == http::StatusCode::NOT_FOUND {
-        return Err(io::Error::new(
-            ErrorKind::NotFound,
-            "there is no such bucket",
-        ));
+        return Err(io::Error::new(ErrorKind::NotFound, "there is no such bucket"));
     }
     let region = answer.headers().get("x-amz-bucket-region");
     let region = region.and_then(|region| region.to_str().ok());
@@ -491,10 +480,7 @@ mod tests {
             .with_http_connector(Transport::new(connector, Signed::default()));
         let bucket = Bucket {
             store: store.build().expect("a store"),
-            place: BucketPlace {
-                bucket: "b".to_owned(),
-                prefix: "p/".to_owned(),
-            },
+            place: BucketPlace { bucket: "b".to_owned(), prefix: "p/".to_owned() },
             scratch: tempfile::tempdir().expect("a scratch folder"),
             read: RefCell::default(),
         };
@@ -536,17 +522,12 @@ mod tests {
     #[test]
     fn an_error_is_its_innermost_cause() {
         let cause = io::Error::other(format!("{STATUS}403 Forbidden: AccessDenied: no"));
-        let error = failed(Error::PermissionDenied {
-            path: "a".to_owned(),
-            source: Box::new(cause),
-        });
+        let error =
+            failed(Error::PermissionDenied { path: "a".to_owned(), source: Box::new(cause) });
         assert_eq!(error.kind(), ErrorKind::PermissionDenied);
         assert_eq!(error.to_string(), "403 Forbidden: AccessDenied: no");
         let bare = io::Error::other(format!("{STATUS}404 Not Found: "));
-        let error = failed(Error::NotFound {
-            path: "a".to_owned(),
-            source: Box::new(bare),
-        });
+        let error = failed(Error::NotFound { path: "a".to_owned(), source: Box::new(bare) });
         assert_eq!(error.to_string(), "404 Not Found");
     }
 }

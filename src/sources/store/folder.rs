@@ -21,8 +21,7 @@ impl Folder {
 
     /// The path of a name that this program made or listed.
     fn path(&self, name: &str) -> PathBuf {
-        name.split('/')
-            .fold(self.0.clone(), |path, part| path.join(part))
+        name.split('/').fold(self.0.clone(), |path, part| path.join(part))
     }
 
     /// The path of a folder of it. None that leads to it may be a link: what is behind one is of
@@ -83,11 +82,7 @@ impl Folder {
                     let Ok(there) = entry.metadata() else {
                         continue;
                     };
-                    let one = Listed {
-                        name,
-                        bytes: there.len(),
-                        is_regular: true,
-                    };
+                    let one = Listed { name, bytes: there.len(), is_regular: true };
                     add(&mut files, &mut room, one)?;
                 }
             }
@@ -115,20 +110,12 @@ impl Folder {
             fs::create_dir_all(folder)?;
         }
         let is_new = write_once(&path, |out| out.write_all(bytes))?;
-        Ok(if is_new {
-            Created::Now
-        } else {
-            Created::Before
-        })
+        Ok(if is_new { Created::Now } else { Created::Before })
     }
 }
 
 fn irregular(name: String) -> Listed {
-    Listed {
-        name,
-        bytes: 0,
-        is_regular: false,
-    }
+    Listed { name, bytes: 0, is_regular: false }
 }
 
 impl Store for Folder {
@@ -187,26 +174,16 @@ mod tests {
             assert_eq!(created.expect("writable"), expected, "{name}");
         }
         let file = |name: &str| (name.to_owned(), true);
-        let expected = [
-            "v1/a/dt=2026-11-01/z",
-            "v1/a/dt=2026-11-03/y",
-            "v1/b/dt=2026-11-02/x",
-        ];
+        let expected = ["v1/a/dt=2026-11-01/z", "v1/a/dt=2026-11-03/y", "v1/b/dt=2026-11-02/x"];
         assert_eq!(names(&folder, "v1", None), expected.map(file));
         let days = Some(("dt=2026-11-02", "dt=2026-11-09"));
         assert_eq!(names(&folder, "v1/a", days), [file(expected[1])]);
 
         let mut text = String::new();
         let open = |most| done(folder.open("v1/b/dt=2026-11-02/x", most));
-        open(5)
-            .expect("there")
-            .read_to_string(&mut text)
-            .expect("text");
+        open(5).expect("there").read_to_string(&mut text).expect("text");
         assert_eq!(text, "first");
-        assert_eq!(
-            open(4).expect_err("it has five").kind(),
-            ErrorKind::InvalidData
-        );
+        assert_eq!(open(4).expect_err("it has five").kind(), ErrorKind::InvalidData);
         let gone = done(folder.open("v1/b/dt=2026-11-02/none", 9));
         assert_eq!(gone.expect_err("not there").kind(), ErrorKind::NotFound);
     }
@@ -235,10 +212,7 @@ mod tests {
             assert_eq!(error.to_string(), words);
         }
         let mut left = fs::read_dir(outside.join("cost")).expect("a folder");
-        assert_eq!(
-            left.next().expect("a file").expect("listed").file_name(),
-            "secret"
-        );
+        assert_eq!(left.next().expect("a file").expect("listed").file_name(), "secret");
         assert!(left.next().is_none() && !outside.join("run").exists());
         // The directory itself may be one.
         let linked = scratch.path().join("linked");
@@ -275,9 +249,6 @@ mod tests {
             let error = done(folder.open(name, 99)).expect_err("no file");
             assert_eq!(error.to_string(), words, "{name}");
         }
-        assert_eq!(
-            fs::read(outside.join("deep/secret")).expect("there"),
-            b"secret"
-        );
+        assert_eq!(fs::read(outside.join("deep/secret")).expect("there"), b"secret");
     }
 }

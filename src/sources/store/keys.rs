@@ -28,17 +28,12 @@ impl fmt::Debug for Keys {
 
 impl Keys {
     pub(super) fn new(access: Access, signed: Signed) -> Self {
-        Self {
-            access,
-            signed,
-            held: Mutex::default(),
-        }
+        Self { access, signed, held: Mutex::default() }
     }
 
     fn lasting(&self) -> Option<Credentials> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.clone()
-            .filter(|credentials| lasts(credentials, SystemTime::now()))
+        held.clone().filter(|credentials| lasts(credentials, SystemTime::now()))
     }
 }
 

@@ -63,7 +63,7 @@ impl Place {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if !is_bucket(bucket) {
             return Err(
-                "a bucket has 3 to 63 lower-case letters, digits, hyphens and dots".to_owned(),
+                "a bucket has 3 to 63 lower-case letters, digits, hyphens and dots".to_owned()
             );
         }
         let prefix = prefix.trim_end_matches('/');
@@ -105,9 +105,7 @@ fn is_bucket(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = name.as_bytes();
     (3..=63).contains(&bytes.len())
-        && bytes
-            .iter()
-            .all(|byte| is_plain(*byte) || b"-.".contains(byte))
+        && bytes.iter().all(|byte| is_plain(*byte) || b"-.".contains(byte))
         && bytes.first().is_some_and(|byte| is_plain(*byte))
         && bytes.last().is_some_and(|byte| is_plain(*byte))
         && !name.contains("..")
@@ -135,10 +133,7 @@ mod tests {
             assert_eq!(of(path), Ok(Place::Folder(path.into())), "{path}");
         }
         let place = |bucket: &str, prefix: &str| {
-            Ok(Place::Bucket(BucketPlace {
-                bucket: bucket.to_owned(),
-                prefix: prefix.to_owned(),
-            }))
+            Ok(Place::Bucket(BucketPlace { bucket: bucket.to_owned(), prefix: prefix.to_owned() }))
         };
         assert_eq!(of("s3://my-bucket"), place("my-bucket", ""));
         assert_eq!(of("s3://my-bucket/"), place("my-bucket", ""));

@@ -59,9 +59,7 @@ impl Transport {
             .await
             .map_err(|late| HttpError::new(HttpErrorKind::Request, late))?
             .map_err(|error| HttpError::new(HttpErrorKind::Request, error))?;
-        answer
-            .try_into_http1x()
-            .map_err(|error| HttpError::new(HttpErrorKind::Decode, error))
+        answer.try_into_http1x().map_err(|error| HttpError::new(HttpErrorKind::Decode, error))
     }
 
     /// What a refusal says, in one line without credentials.
@@ -137,10 +135,7 @@ mod tests {
             of(&xml("refused a-session-token-of-tests")),
             "AccessDenied: refused (not shown)"
         );
-        assert_eq!(
-            of(&xml("bad X-Amz-Security-Token: abc")),
-            "AccessDenied: bad (not shown)"
-        );
+        assert_eq!(of(&xml("bad X-Amz-Security-Token: abc")), "AccessDenied: bad (not shown)");
         assert_eq!(of("<html>"), "");
     }
 }

@@ -27,17 +27,10 @@ struct Plan {
 
 impl Plan {
     fn any(place: usize, rng: &mut Rng) -> Self {
-        let kinds = [
-            ActionKind::Stop,
-            ActionKind::Rightsize,
-            ActionKind::Spot,
-            ActionKind::Commit,
-        ];
+        let kinds = [ActionKind::Stop, ActionKind::Rightsize, ActionKind::Spot, ActionKind::Commit];
         let advised = rng.i64(5..40);
         let done = (rng.u8(0..10) < 7).then(|| rng.i64(advised + 1..140));
-        let undone = done
-            .filter(|_| rng.u8(0..10) < 4)
-            .map(|done| rng.i64(done + 10..done + 30));
+        let undone = done.filter(|_| rng.u8(0..10) < 4).map(|done| rng.i64(done + 10..done + 30));
         Self {
             job: format!("job-{place}"),
             kind: kinds[place % kinds.len()],
@@ -56,11 +49,7 @@ impl Plan {
 
     fn hours_on(&self, night: i64) -> Decimal {
         let grown = self.grows.is_some_and(|day| day <= night);
-        if grown {
-            self.hours * Decimal::TWO
-        } else {
-            self.hours
-        }
+        if grown { self.hours * Decimal::TWO } else { self.hours }
     }
 
     /// What the job runs on a night.
@@ -113,11 +102,7 @@ impl Plan {
 
 /// Hours at the public price of a night.
 fn listed(hours: Decimal, night: i64) -> Decimal {
-    if night < CUT {
-        hours
-    } else {
-        hours * Decimal::new(LEFT.0, LEFT.1)
-    }
+    if night < CUT { hours } else { hours * Decimal::new(LEFT.0, LEFT.1) }
 }
 
 fn priced(mut row: WorkloadDay, night: i64) -> WorkloadDay {
@@ -169,12 +154,7 @@ fn every_dollar_of_half_a_year_is_told_apart() {
     let mut rows: Vec<WorkloadDay> = Vec::new();
     for night in 0..NIGHTS {
         rows.push(priced(
-            row(
-                night,
-                "other",
-                "24",
-                &listed(Decimal::from(24), night).to_string(),
-            ),
+            row(night, "other", "24", &listed(Decimal::from(24), night).to_string()),
             night,
         ));
         rows.extend(plans.iter().filter_map(|plan| plan.row(night)));
@@ -184,20 +164,15 @@ fn every_dollar_of_half_a_year_is_told_apart() {
     let ledger = ledger(NIGHTS, rows);
     let report = RealisedReport::of(&ledger, actions, &UnitsByDay::new(), &none);
 
-    let by_job: BTreeMap<&str, &super::Realised> = report
-        .actions
-        .iter()
-        .map(|realised| (realised.action.job.as_str(), realised))
-        .collect();
+    let by_job: BTreeMap<&str, &super::Realised> =
+        report.actions.iter().map(|realised| (realised.action.job.as_str(), realised)).collect();
     assert_eq!(by_job.len(), plans.len());
     let mut seen = BTreeMap::new();
     for plan in &plans {
         let realised = by_job[plan.job.as_str()];
         let expected = truth(plan);
         *seen.entry(realised.status).or_insert(0) += 1;
-        let said = realised
-            .saved
-            .map_or(Decimal::ZERO, |(saved, _)| saved.amount());
+        let said = realised.saved.map_or(Decimal::ZERO, |(saved, _)| saved.amount());
         assert!(
             (said - expected.saved).abs() <= Decimal::new(1, 2),
             "{plan:?}: {said} instead of {}",
@@ -221,15 +196,8 @@ fn every_dollar_of_half_a_year_is_told_apart() {
         }
     }
     // All of it happens in this half-year.
-    for status in [
-        ActionStatus::Done,
-        ActionStatus::Undone,
-        ActionStatus::NotDone,
-    ] {
-        assert!(
-            seen.get(&status).is_some_and(|number| *number > 5),
-            "{seen:?}"
-        );
+    for status in [ActionStatus::Done, ActionStatus::Undone, ActionStatus::NotDone] {
+        assert!(seen.get(&status).is_some_and(|number| *number > 5), "{seen:?}");
     }
     let cut: Decimal = plans.iter().map(|plan| truth(plan).price).sum();
     assert!(cut > Decimal::ONE_HUNDRED);

@@ -99,12 +99,7 @@ impl RealisedReport {
         let mut measured = Vec::new();
         for actions in by_job.into_values() {
             let units = actions.first().and_then(|action| units.get(&action.job));
-            let job = OneJob {
-                ledger,
-                jobs: &jobs,
-                prices: &prices,
-                units,
-            };
+            let job = OneJob { ledger, jobs: &jobs, prices: &prices, units };
             measured.extend(job.actions(actions, &mut sums));
         }
         measured.sort_by(|left, right| {
@@ -161,10 +156,7 @@ struct Jobs<'a> {
 
 impl<'a> Jobs<'a> {
     fn of(ledger: &'a Ledger) -> Self {
-        let mut index = Self {
-            rows: BTreeMap::new(),
-            by_name: BTreeMap::new(),
-        };
+        let mut index = Self { rows: BTreeMap::new(), by_name: BTreeMap::new() };
         for row in ledger.rows() {
             let days = index.rows.entry(row.job.as_str()).or_default();
             days.entry(row.day).or_default().push(row);
@@ -190,18 +182,10 @@ impl<'a> Jobs<'a> {
     fn with_successors(&self, action: &RecordedAction, since: Date) -> Vec<&'a str> {
         let name = [&action.account, &action.region, &action.name].map(String::as_str);
         let mut jobs: Vec<&str> = Vec::new();
-        jobs.extend(
-            self.rows
-                .get_key_value(action.job.as_str())
-                .map(|(job, _)| *job),
-        );
+        jobs.extend(self.rows.get_key_value(action.job.as_str()).map(|(job, _)| *job));
         let others = self.by_name.get(&name).into_iter().flatten().copied();
         let others: Vec<&str> = others.filter(|job| *job != action.job).collect();
-        let begins = |job: &&str| {
-            self.rows
-                .get(job)
-                .and_then(|days| days.keys().next().copied())
-        };
+        let begins = |job: &&str| self.rows.get(job).and_then(|days| days.keys().next().copied());
         let is_one = others.iter().all(|job| begins(job) > Some(since));
         if !action.name.is_empty() && is_one {
             jobs.extend(others);
@@ -266,9 +250,7 @@ impl<'a> OneJob<'a> {
             }
         }
         let last = self.ledger.last_day();
-        open.into_iter()
-            .map(|advised| self.closed(advised, last))
-            .collect()
+        open.into_iter().map(|advised| self.closed(advised, last)).collect()
     }
 
     /// Whether a day would have the job of an action, as it was last recorded.
@@ -298,9 +280,8 @@ impl<'a> OneJob<'a> {
                 active.push(place);
             }
         }
-        let (storage, compute): (Vec<usize>, Vec<usize>) = active
-            .into_iter()
-            .partition(|place| open[*place].action.kind == ActionKind::Release);
+        let (storage, compute): (Vec<usize>, Vec<usize>) =
+            active.into_iter().partition(|place| open[*place].action.kind == ActionKind::Release);
         for group in [storage, compute] {
             let Some(oldest) = group.first().map(|place| &open[*place]) else {
                 continue;
@@ -312,9 +293,7 @@ impl<'a> OneJob<'a> {
 
     fn on(&self, open: &Open<'a>, day: Date) -> JobDay {
         let jobs = self.jobs.with_successors(&open.action, open.since);
-        let rows = jobs
-            .iter()
-            .filter_map(|job| self.jobs.rows.get(job)?.get(&day));
+        let rows = jobs.iter().filter_map(|job| self.jobs.rows.get(job)?.get(&day));
         let rows = rows.flatten().copied();
         let mut job_day = JobDay::of(self.ledger, rows, &open.action, &open.earlier_types);
         if !self.is_cheaper(open, &job_day, day) {
@@ -384,10 +363,8 @@ impl<'a> OneJob<'a> {
     /// not counted.
     fn work(&self, since: Date, day: Date) -> Option<(Decimal, Decimal)> {
         let units = self.units?;
-        let before: Vec<Decimal> = units
-            .range(plus_days(since, -UNIT_DAYS)..since)
-            .map(|(_, units)| *units)
-            .collect();
+        let before: Vec<Decimal> =
+            units.range(plus_days(since, -UNIT_DAYS)..since).map(|(_, units)| *units).collect();
         let number = Decimal::from(before.len());
         let usual = before.iter().sum::<Decimal>().checked_div(number)?;
         let done = *units.get(&day)?;
@@ -397,9 +374,8 @@ impl<'a> OneJob<'a> {
     fn closed(&self, open: Open<'a>, last: Option<Date>) -> Realised {
         let is_advised = last.is_none_or(|last| date_of(open.action.last_seen) > last);
         let status = open.progress.status(is_advised);
-        let undone_on = (status == ActionStatus::Undone)
-            .then(|| open.progress.undone_on())
-            .flatten();
+        let undone_on =
+            (status == ActionStatus::Undone).then(|| open.progress.undone_on()).flatten();
         // Of an action that was undone, the mean of seven days goes on for some days.
         let days = open.days.iter();
         let days = days.filter(|day| undone_on.is_none_or(|undone| **day < undone));

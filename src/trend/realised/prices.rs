@@ -43,10 +43,7 @@ impl<'a> PastPrices<'a> {
         since: Date,
         day: Date,
     ) -> Option<Decimal> {
-        let key = (
-            action.region.as_str(),
-            action.baseline.instance_type.as_str(),
-        );
+        let key = (action.region.as_str(), action.baseline.instance_type.as_str());
         let jobs = self.negotiated.get(&key)?;
         let own = jobs.get(action.job.as_str())?;
         if let Some(today) = own.get(&day) {

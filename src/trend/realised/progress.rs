@@ -32,10 +32,8 @@ const MOSTLY: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 /// action, whatever it saves, and never all of it.
 const OTHER_TYPE: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 /// Months of a day: 12 / 365.
-const MONTHS: (Decimal, Decimal) = (
-    Decimal::from_parts(12, 0, 0, false, 0),
-    Decimal::from_parts(365, 0, 0, false, 0),
-);
+const MONTHS: (Decimal, Decimal) =
+    (Decimal::from_parts(12, 0, 0, false, 0), Decimal::from_parts(365, 0, 0, false, 0));
 
 /// What an amount per month is on a mean day, unrounded.
 pub(super) fn daily(monthly: Money) -> Decimal {

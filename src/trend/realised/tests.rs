@@ -130,14 +130,7 @@ fn a_discount_that_is_negotiated_later_is_of_no_action() {
 
 #[test]
 fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
-    let smaller = |number| {
-        Some(on_type(
-            row(number, "a", "24", "14.40"),
-            "g6.xlarge",
-            1,
-            "0.6",
-        ))
-    };
+    let smaller = |number| Some(on_type(row(number, "a", "24", "14.40"), "g6.xlarge", 1, "0.6"));
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
     let size = action(size, "a", "24", "292", SEEN);
     let measured = report(history(smaller), vec![size.clone()]);
@@ -145,12 +138,7 @@ fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
     assert_eq!(measured.actions[0].status, ActionStatus::Done);
     assert_eq!(saved(&measured.actions[0]), four(["0", "86.40", "0", "0"]));
 
-    let reserved = |number| {
-        Some(paid(
-            row(number, "a", "24", "14.40"),
-            PurchaseOption::Reserved,
-        ))
-    };
+    let reserved = |number| Some(paid(row(number, "a", "24", "14.40"), PurchaseOption::Reserved));
     let commit = action((ActionKind::Commit, None), "a", "24", "292", SEEN);
     let measured = report(history(reserved), vec![commit.clone()]);
     assert_eq!(measured.actions[0].status, ActionStatus::Done);
@@ -166,15 +154,10 @@ fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
     let measured = report(history(both), vec![size, commit]);
     let of = |kind: ActionKind| {
         let mut actions = measured.actions.iter();
-        actions
-            .find(|realised| realised.action.kind == kind)
-            .map(saved)
+        actions.find(|realised| realised.action.kind == kind).map(saved)
     };
     // 9 × 9.60 and 9 × 5.76.
-    assert_eq!(
-        of(ActionKind::Rightsize),
-        Some(four(["0", "86.40", "0", "0"]))
-    );
+    assert_eq!(of(ActionKind::Rightsize), Some(four(["0", "86.40", "0", "0"])));
     assert_eq!(of(ActionKind::Commit), Some(four(["0", "0", "51.84", "0"])));
     assert_eq!(measured.difference.amount(), decimal("138.24"));
 }
@@ -201,11 +184,7 @@ fn another_type_than_the_advised_one_is_a_part_of_it() {
 
     // Back on the old type from the tenth day on.
     let back = |number: i64| {
-        if number < 9 {
-            other(number)
-        } else {
-            Some(row(number, "a", "24", "24"))
-        }
+        if number < 9 { other(number) } else { Some(row(number, "a", "24", "24")) }
     };
     let mut rows = history(back);
     rows.extend((14..20).flat_map(|number| ["a", "z"].map(|job| row(number, job, "24", "24"))));
@@ -213,10 +192,7 @@ fn another_type_than_the_advised_one_is_a_part_of_it() {
     let measured = RealisedReport::of(&ledger(20, rows), vec![size.clone()], &units, NO_LIST);
     let realised = &measured.actions[0];
     assert_eq!(realised.status, ActionStatus::Undone);
-    assert_eq!(
-        (realised.since, realised.undone_on),
-        (Some(day(5)), Some(day(9)))
-    );
+    assert_eq!((realised.since, realised.undone_on), (Some(day(5)), Some(day(9))));
     assert_eq!(saved(realised), four(["48", "9.60", "0", "0"]));
 
     // A more expensive type is none of it, and neither is one that ran all along.
@@ -283,37 +259,21 @@ fn what_runs_again_is_undone() {
     let measured = RealisedReport::of(&ledger(20, rows), vec![stop()], &UnitsByDay::new(), NO_LIST);
     let realised = &measured.actions[0];
     assert_eq!(realised.status, ActionStatus::Undone);
-    assert_eq!(
-        (realised.since, realised.undone_on),
-        (Some(day(5)), Some(day(8)))
-    );
+    assert_eq!((realised.since, realised.undone_on), (Some(day(5)), Some(day(8))));
     // Three days off, and not those that follow within a week.
-    assert_eq!(
-        (realised.days, realised.expected.amount()),
-        (3, decimal("72"))
-    );
+    assert_eq!((realised.days, realised.expected.amount()), (3, decimal("72")));
     assert_eq!(saved(realised), four(["72", "0", "0", "0"]));
 }
 
 #[test]
 fn what_grew_cannot_be_compared_without_units() {
-    let grown = |number| {
-        Some(on_type(
-            row(number, "a", "48", "28.80"),
-            "g6.xlarge",
-            1,
-            "0.6",
-        ))
-    };
+    let grown = |number| Some(on_type(row(number, "a", "48", "28.80"), "g6.xlarge", 1, "0.6"));
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
     let size = action(size, "a", "24", "292", SEEN);
     let measured = report(history(grown), vec![size.clone()]);
     let realised = &measured.actions[0];
     assert_eq!((realised.days, realised.days_not_comparable), (0, 9));
-    assert_eq!(
-        (realised.saved, realised.status),
-        (None, ActionStatus::Done)
-    );
+    assert_eq!((realised.saved, realised.status), (None, ActionStatus::Done));
     // With twice the work a day it is twice the old cost: 9 × (48 − 28.80).
     let mut units: BTreeMap<_, _> = (0..3).map(|at| (day(at), decimal("100"))).collect();
     units.extend((3..14).map(|at| (day(at), decimal("200"))));
@@ -346,10 +306,7 @@ fn a_machine_that_is_replaced_was_not_stopped() {
 #[test]
 fn a_workload_that_ended_was_not_right_sized() {
     let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
-    let measured = report(
-        history(|_| None),
-        vec![action(size, "a", "24", "292", SEEN)],
-    );
+    let measured = report(history(|_| None), vec![action(size, "a", "24", "292", SEEN)]);
     assert_eq!(measured.actions[0].status, ActionStatus::Ended);
     assert_eq!(measured.actions[0].saved, None);
     assert_eq!(measured.claimed.amount(), Decimal::ZERO);
@@ -400,10 +357,7 @@ fn half_of_the_storage_is_a_part_however_little_the_plan_expected_of_it() {
 fn without_a_price_of_today_nothing_is_claimed() {
     let rows: Vec<WorkloadDay> = steady(5, "a", "24");
     let measured = report(rows.clone(), vec![stop()]);
-    assert_eq!(
-        (measured.actions[0].days, measured.actions[0].days_unpriced),
-        (0, 9)
-    );
+    assert_eq!((measured.actions[0].days, measured.actions[0].days_unpriced), (0, 9));
     assert_eq!(measured.actions[0].saved, None);
     // A list of today tells it, from the day on that its price holds.
     let cut = |_: &str, _: &str| {
@@ -424,17 +378,13 @@ fn an_action_is_what_its_first_night_said_and_lasts_until_its_last() {
     later.last_seen = night(9);
     later.baseline.hours_daily = decimal("1");
     let other = action((ActionKind::Spot, None), "a", "24", "511", SEEN);
-    for actions in [
-        vec![later.clone(), stop(), other.clone()],
-        vec![stop(), other.clone(), later.clone()],
-    ] {
+    for actions in
+        [vec![later.clone(), stop(), other.clone()], vec![stop(), other.clone(), later.clone()]]
+    {
         let kept = merged(actions);
         assert_eq!(kept.len(), 2);
         assert_eq!(kept[0].baseline.hours_daily, decimal("24"));
-        assert_eq!(
-            (kept[0].first_seen, kept[0].last_seen),
-            (night(3), night(9))
-        );
+        assert_eq!((kept[0].first_seen, kept[0].last_seen), (night(3), night(9)));
     }
 }
 

@@ -24,11 +24,7 @@ fn twice_the_hours_are_unusual_and_the_cause_is_usage() {
         (change.parts[ChangePart::Usage as usize], change.total()),
         (usd("240"), usd("240"))
     );
-    let jobs: Vec<_> = evaluation
-        .jobs
-        .iter()
-        .map(|unusual| unusual.job.clone())
-        .collect();
+    let jobs: Vec<_> = evaluation.jobs.iter().map(|unusual| unusual.job.clone()).collect();
     let own = ("a".to_owned(), "name of a".to_owned());
     assert_eq!(jobs, [Some(own)]);
     assert_eq!(evaluation.movers, [("name of a".to_owned(), usd("240"))]);
@@ -61,10 +57,7 @@ fn a_cut_price_is_named_as_such() {
     let evaluation = judge_last_day(&ledger(61, rows), AnomalyLimits::default()).expect("a day");
     let change = evaluation.change.expect("a day before");
     assert_eq!(
-        (
-            change.parts[ChangePart::Price as usize],
-            change.parts[ChangePart::Usage as usize]
-        ),
+        (change.parts[ChangePart::Price as usize], change.parts[ChangePart::Usage as usize]),
         (usd("-120"), usd("0"))
     );
     assert!(evaluation.total.expect("evaluation").is_unusual);
@@ -72,10 +65,7 @@ fn a_cut_price_is_named_as_such() {
 
 #[test]
 fn a_short_past_judges_nothing() {
-    let limits = AnomalyLimits {
-        amount: decimal("0"),
-        percent: decimal("0"),
-    };
+    let limits = AnomalyLimits { amount: decimal("0"), percent: decimal("0") };
     let evaluation = judge_last_day(&ledger(20, steady(20, "a", "24")), limits).expect("a day");
     assert_eq!(evaluation.total, None);
     assert!(evaluation.jobs.is_empty());

@@ -7,10 +7,7 @@ use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 fn span(first: i64, last: i64) -> Span {
-    Span {
-        first: day(first),
-        last: day(last),
-    }
+    Span { first: day(first), last: day(last) }
 }
 
 fn parts(change: &Change) -> [Decimal; 6] {
@@ -49,41 +46,24 @@ fn less_use_is_no_price_cut_and_a_price_cut_is_no_less_use() {
     cheaper.list = cheaper.effective;
     let history = ledger(2, vec![row(0, "a", "48", "48"), cheaper]);
     let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
-    assert_eq!(
-        parts(&change),
-        ["0", "0", "-12", "0", "0", "0"].map(decimal)
-    );
+    assert_eq!(parts(&change), ["0", "0", "-12", "0", "0", "0"].map(decimal));
     let history = ledger(2, vec![row(0, "a", "48", "48"), row(1, "a", "36", "36")]);
     let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
-    assert_eq!(
-        parts(&change),
-        ["-12", "0", "0", "0", "0", "0"].map(decimal)
-    );
+    assert_eq!(parts(&change), ["-12", "0", "0", "0", "0", "0"].map(decimal));
     // Without a public price, what changed by the hour is a discount, and no price cut.
     let mut unknown = row(1, "a", "48", "36");
     unknown.list = None;
     let history = ledger(2, vec![row(0, "a", "48", "48"), unknown]);
     let change = Change::between(&history, span(0, 0), span(1, 1)).expect("two days");
-    assert_eq!(
-        parts(&change),
-        ["0", "0", "0", "-12", "0", "0"].map(decimal)
-    );
+    assert_eq!(parts(&change), ["0", "0", "0", "-12", "0", "0"].map(decimal));
 }
 
 #[test]
 fn what_does_not_run_and_what_one_span_does_not_read_are_apart() {
-    let storage = WorkloadDay {
-        kind: CostKind::IdleStorage,
-        ..row(1, "c", "24", "3")
-    };
+    let storage = WorkloadDay { kind: CostKind::IdleStorage, ..row(1, "c", "24", "3") };
     let mut foreign = row(1, "d", "24", "24");
     foreign.account = "444455556666".to_owned();
-    let rows = vec![
-        row(0, "a", "24", "24"),
-        row(1, "a", "24", "24"),
-        storage,
-        foreign,
-    ];
+    let rows = vec![row(0, "a", "24", "24"), row(1, "a", "24", "24"), storage, foreign];
     let mut runs = [run(0), run(1)];
     runs[1].accounts.push("444455556666".to_owned());
     let history = Ledger::of(rows, &runs, night(2));
@@ -105,33 +85,26 @@ fn a_span_without_a_day_has_no_change_and_one_from_nothing_is_usage() {
 fn any_row(number: i64) -> impl Strategy<Value = WorkloadDay> {
     let of = (0_usize..4, 0_usize..3, 1_u32..2_400, 0_i64..100_000);
     let with = (0_i64..3, 0_usize..4, any::<bool>());
-    (of, with).prop_map(
-        move |((job, kind, hours, cents), (price, option, is_listed))| {
-            let hours = Decimal::new(i64::from(hours), 2).to_string();
-            let cost = Decimal::new(cents, 3).to_string();
-            let mut job_day = row(number, &format!("job-{job}"), &hours, &cost);
-            let hourly = ["0.333333", "1", "7.77"][price as usize];
-            job_day = on_type(
-                job_day,
-                ["g5.xlarge", "g6.xlarge", "p5.48xlarge"][kind],
-                1,
-                hourly,
-            );
-            job_day.option = [
-                PurchaseOption::OnDemand,
-                PurchaseOption::Spot,
-                PurchaseOption::Reserved,
-                PurchaseOption::SavingsPlan,
-            ][option];
-            if !is_listed {
-                job_day.list = None;
-            }
-            if job == 3 {
-                job_day.kind = CostKind::IdleStorage;
-            }
-            job_day
-        },
-    )
+    (of, with).prop_map(move |((job, kind, hours, cents), (price, option, is_listed))| {
+        let hours = Decimal::new(i64::from(hours), 2).to_string();
+        let cost = Decimal::new(cents, 3).to_string();
+        let mut job_day = row(number, &format!("job-{job}"), &hours, &cost);
+        let hourly = ["0.333333", "1", "7.77"][price as usize];
+        job_day = on_type(job_day, ["g5.xlarge", "g6.xlarge", "p5.48xlarge"][kind], 1, hourly);
+        job_day.option = [
+            PurchaseOption::OnDemand,
+            PurchaseOption::Spot,
+            PurchaseOption::Reserved,
+            PurchaseOption::SavingsPlan,
+        ][option];
+        if !is_listed {
+            job_day.list = None;
+        }
+        if job == 3 {
+            job_day.kind = CostKind::IdleStorage;
+        }
+        job_day
+    })
 }
 
 proptest! {

@@ -28,11 +28,7 @@ fn committed_hours_and_what_runs_by_hand() {
     assert_eq!(forecast.total(), usd("1248.00"));
     // Ten days say nothing about forecasts of twenty.
     let total = usd("1248.00");
-    let range = Certainty::Range {
-        low: total,
-        high: total,
-        origins: 0,
-    };
+    let range = Certainty::Range { low: total, high: total, origins: 0 };
     assert_eq!(forecast.certainty, range);
     assert_eq!((forecast.jobs, forecast.by_weekdays), (1, 0));
 }
@@ -65,8 +61,7 @@ fn weekdays_count_where_they_did_better() {
     let daily = |number| if is_off(number) { "0" } else { "24" };
     let on = |nights: i64| -> Vec<WorkloadDay> {
         let days = (0..nights).filter(|number| !is_off(*number));
-        days.map(|number| row(number, "a", daily(number), daily(number)))
-            .collect()
+        days.map(|number| row(number, "a", daily(number), daily(number))).collect()
     };
     // Until Wednesday, 2026-08-05: 18 working days are left in August.
     let forecast = Forecast::of(&ledger(66, on(66)), Horizon::Month).expect("days");
@@ -108,10 +103,7 @@ fn weekdays_do_not_win_on_noise_by_a_hair() {
         last += (walk[origin - 1] * 7.0 - actual).abs();
         weekdays += (level * 7.0 - actual).abs();
     }
-    assert!(
-        (weekdays / last - 0.9652).abs() < 0.0001,
-        "{weekdays} of {last}"
-    );
+    assert!((weekdays / last - 0.9652).abs() < 0.0001, "{weekdays} of {last}");
     let chooser = |values: Vec<f64>| {
         let known = values.into_iter().map(Some).collect();
         Chooser::new(DailySeries::new(day(0), known))
@@ -145,11 +137,7 @@ fn days_that_are_over_without_a_record_are_counted_apart() {
     rows.extend(steady(10, "b", "10"));
     rows.retain(|row| row.day != day(3) && (row.day != day(7) || row.job != "b"));
     let mut runs: Vec<_> = (0..10).filter(|night| *night != 3).map(run).collect();
-    runs[6].unread.push(PastGap {
-        what: GapSubject::Instance,
-        place: "b".to_owned(),
-        cause: None,
-    });
+    runs[6].unread.push(PastGap { what: GapSubject::Instance, place: "b".to_owned(), cause: None });
     let forecast = Forecast::of(&Ledger::of(rows, &runs, night(10)), Horizon::Month);
     let forecast = forecast.expect("days");
     // 8 whole days, 20 to come, and the two that are over: 22 × 34.
@@ -223,11 +211,7 @@ fn months_that_are_over_are_compared_with_what_they_cost() {
     let brief: Vec<_> = past
         .iter()
         .map(|past_forecast| {
-            (
-                past_forecast.made_after,
-                past_forecast.forecast,
-                past_forecast.actual,
-            )
+            (past_forecast.made_after, past_forecast.forecast, past_forecast.actual)
         })
         .collect();
     assert_eq!(
@@ -261,16 +245,10 @@ fn counted_band(values: &[f64], days: usize, at: usize) -> Option<(f64, f64)> {
     let at_most = (number + 1) / 10;
     let smaller = |value: f64| ratios.iter().filter(|other| **other < value).count();
     let larger = |value: f64| ratios.iter().filter(|other| **other > value).count();
-    let low = ratios
-        .iter()
-        .copied()
-        .filter(|value| smaller(*value) < at_most)
-        .fold(f64::MIN, f64::max);
-    let high = ratios
-        .iter()
-        .copied()
-        .filter(|value| larger(*value) < at_most)
-        .fold(f64::MAX, f64::min);
+    let low =
+        ratios.iter().copied().filter(|value| smaller(*value) < at_most).fold(f64::MIN, f64::max);
+    let high =
+        ratios.iter().copied().filter(|value| larger(*value) < at_most).fold(f64::MAX, f64::min);
     Some((low, high))
 }
 
@@ -301,10 +279,7 @@ fn a_band_is_of_the_own_errors_and_says_how_bands_did() {
             inside += usize::from(low <= ratio && ratio <= high);
         }
     }
-    assert_eq!(
-        (measured_band.checked, measured_band.inside),
-        (checked, inside)
-    );
+    assert_eq!((measured_band.checked, measured_band.inside), (checked, inside));
     // The first band has 20 origins whose four days were over: from the 24th day on.
     assert_eq!(checked, 86 - 23);
     assert!(measured_band.past_coverage_percent().expect("checked") > 70.0);
@@ -320,14 +295,7 @@ fn there_is_no_band_before_there_is_one() {
     // 20 origins make a band, and five of those after them can be checked.
     assert_eq!(steady(25), None);
     let measured_band = steady(26).expect("25 origins");
-    assert_eq!(
-        (
-            measured_band.origins,
-            measured_band.checked,
-            measured_band.inside
-        ),
-        (25, 5, 5)
-    );
+    assert_eq!((measured_band.origins, measured_band.checked, measured_band.inside), (25, 5, 5));
     assert_eq!((measured_band.low, measured_band.high), (1.0, 1.0));
 }
 

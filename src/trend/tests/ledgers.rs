@@ -9,9 +9,7 @@ use rust_decimal::Decimal;
 
 fn spend(ledger: &Ledger, number: i64) -> Decimal {
     let rows = ledger.rows_on(day(number)).iter();
-    rows.filter_map(|row| row.effective)
-        .map(Money::amount)
-        .sum()
+    rows.filter_map(|row| row.effective).map(Money::amount).sum()
 }
 
 #[test]
@@ -59,11 +57,8 @@ fn a_run_that_tags_limit_does_not_cut_a_group() {
     tagged.run_id = "tagged".to_owned();
     tagged.scope = "tag".to_owned();
     tagged.as_of = night(5);
-    tagged.tag_filters = vec![TagFilter {
-        key: "team".to_owned(),
-        value: "ml".to_owned(),
-        is_excluded: false,
-    }];
+    tagged.tag_filters =
+        vec![TagFilter { key: "team".to_owned(), value: "ml".to_owned(), is_excluded: false }];
     let mut part = row(0, "web", "48", "48");
     part.run_id = "tagged".to_owned();
     let rows = vec![row(0, "web", "72", "72"), part.clone()];
@@ -83,12 +78,7 @@ fn days_that_were_not_over_and_clocks_that_are_ahead_do_not_count() {
     wrong.run_id = "run-700".to_owned();
     let mut orphan = row(1, "a", "24", "999");
     orphan.run_id = "lost".to_owned();
-    let rows = vec![
-        row(1, "a", "24", "24"),
-        wrong,
-        orphan,
-        row(3, "a", "24", "24"),
-    ];
+    let rows = vec![row(1, "a", "24", "24"), wrong, orphan, row(3, "a", "24", "24")];
     let runs = [run(0), run(1), early, ahead];
     let recorded = Ledger::of(rows, &runs, night(4));
     assert_eq!(recorded.last_day(), Some(day(1)));
@@ -101,10 +91,7 @@ fn days_that_were_not_over_and_clocks_that_are_ahead_do_not_count() {
 fn figures_that_no_day_has_are_left_out_instead_of_overflowing() {
     let mut huge = row(0, "huge", "24", "24");
     huge.effective = Some(Money::new(Decimal::MAX, Currency::Usd));
-    let negative = WorkloadDay {
-        hours: Decimal::NEGATIVE_ONE,
-        ..row(0, "negative", "24", "24")
-    };
+    let negative = WorkloadDay { hours: Decimal::NEGATIVE_ONE, ..row(0, "negative", "24", "24") };
     let recorded = ledger(1, vec![huge, negative, row(0, "a", "24", "24")]);
     assert_eq!(recorded.left_out().rows_beyond, 2);
     assert_eq!(spend(&recorded, 0), decimal("24"));
@@ -116,23 +103,11 @@ fn currencies_are_not_added_up() {
     for amount in [&mut yuan.effective, &mut yuan.list, &mut yuan.contracted] {
         *amount = Some(Money::new(decimal("170"), Currency::Cny));
     }
-    let unpriced = WorkloadDay {
-        effective: None,
-        list: None,
-        contracted: None,
-        ..row(0, "new", "24", "24")
-    };
-    let rows = vec![
-        row(0, "a", "24", "24"),
-        row(0, "b", "1", "1"),
-        yuan,
-        unpriced,
-    ];
+    let unpriced =
+        WorkloadDay { effective: None, list: None, contracted: None, ..row(0, "new", "24", "24") };
+    let rows = vec![row(0, "a", "24", "24"), row(0, "b", "1", "1"), yuan, unpriced];
     let recorded = ledger(1, rows.clone());
-    assert_eq!(
-        (recorded.currency(), spend(&recorded, 0)),
-        (Currency::Usd, decimal("25"))
-    );
+    assert_eq!((recorded.currency(), spend(&recorded, 0)), (Currency::Usd, decimal("25")));
     assert_eq!(recorded.left_out().other_currencies.get("CNY"), Some(&1));
     // What has no amount is in no currency, and is known in each.
     assert_eq!(recorded.rows().len(), 3);
@@ -166,10 +141,7 @@ fn a_region_that_was_denied_for_a_night_did_not_save_anything() {
     ] {
         let recorded = Ledger::of(rows.clone(), &runs_with(place), night(5));
         assert_eq!(recorded.is_whole(day(2)), is_whole, "{place}");
-        assert!(
-            recorded.is_whole(day(1)) && recorded.is_whole(day(3)),
-            "{place}"
-        );
+        assert!(recorded.is_whole(day(1)) && recorded.is_whole(day(3)), "{place}");
     }
     let recorded = Ledger::of(rows, &runs_with("us-east-1"), night(5));
     let missing = recorded.day(day(2)).map(|read| read.missing.clone());
@@ -184,11 +156,7 @@ fn a_region_that_stays_denied_keeps_its_days_open_until_it_is_read() {
     rows.extend(steady(4, "b", "5"));
     let mut runs: Vec<RecordedRun> = (0..4).map(run).collect();
     for run in &mut runs[2..] {
-        run.unread.push(PastGap {
-            what: GapSubject::Instance,
-            place: "a".to_owned(),
-            cause: None,
-        });
+        run.unread.push(PastGap { what: GapSubject::Instance, place: "a".to_owned(), cause: None });
     }
     let recorded = Ledger::of(rows, &runs, night(4));
     assert!(!recorded.is_whole(day(2)) && !recorded.is_whole(day(3)));
@@ -222,9 +190,7 @@ fn an_account_that_left_the_scope_is_not_missing_for_ever() {
     assert_eq!(history(10, false).last_whole_day(), Some(day(9)));
     // It comes back: in between it was not read.
     let recorded = history(6, true);
-    let whole: Vec<bool> = (0..6)
-        .map(|number| recorded.is_whole(day(number)))
-        .collect();
+    let whole: Vec<bool> = (0..6).map(|number| recorded.is_whole(day(number))).collect();
     assert_eq!(whole, [true, true, false, false, false, true]);
 }
 
@@ -289,18 +255,13 @@ fn of_two_teams(keep: impl Fn(&str, i64) -> bool) -> Ledger {
 fn a_recorder_of_a_tag_that_failed_for_a_night_saved_nothing() {
     // The night of the third day of `web` fails.
     let recorded = of_two_teams(|team, number| team != "web" || number != 2);
-    let whole: Vec<bool> = (0..5)
-        .map(|number| recorded.is_whole(day(number)))
-        .collect();
+    let whole: Vec<bool> = (0..5).map(|number| recorded.is_whole(day(number))).collect();
     assert_eq!(whole, [true, true, false, true, true]);
     let missing = &recorded.day(day(2)).expect("recorded").missing;
     assert_eq!(missing.len(), 1);
     assert_eq!(missing[0].job, "b");
     // The mean whole day costs 124 before and after.
-    let span = |first, last| Span {
-        first: day(first),
-        last: day(last),
-    };
+    let span = |first, last| Span { first: day(first), last: day(last) };
     let change = Change::between(&recorded, span(1, 2), span(3, 4)).expect("whole days");
     assert_eq!((change.before, change.after), (usd("124"), usd("124")));
     assert!(change.parts.iter().all(|part| part.amount().is_zero()));
@@ -316,16 +277,10 @@ fn a_team_that_joins_is_scope_and_no_use() {
     // `web` is recorded from the third day on.
     let recorded = of_two_teams(|team, number| team != "web" || number >= 2);
     assert!((0..5).all(|number| recorded.is_whole(day(number))));
-    let span = |first, last| Span {
-        first: day(first),
-        last: day(last),
-    };
+    let span = |first, last| Span { first: day(first), last: day(last) };
     let change = Change::between(&recorded, span(0, 1), span(2, 3)).expect("whole days");
     assert_eq!(
-        (
-            change.parts[ChangePart::Usage as usize],
-            change.parts[ChangePart::Scope as usize]
-        ),
+        (change.parts[ChangePart::Usage as usize], change.parts[ChangePart::Scope as usize]),
         (usd("0"), usd("100"))
     );
     // A run without a filter would have found it on the first day: it did not run.
@@ -336,18 +291,12 @@ fn a_team_that_joins_is_scope_and_no_use() {
     let mut web = run(1);
     web.run_id = "web".to_owned();
     web.scope = "web".to_owned();
-    web.tag_filters = vec![TagFilter {
-        key: "team".to_owned(),
-        value: "web".to_owned(),
-        is_excluded: false,
-    }];
+    web.tag_filters =
+        vec![TagFilter { key: "team".to_owned(), value: "web".to_owned(), is_excluded: false }];
     let recorded = Ledger::of(vec![joined], &[unfiltered, web], night(2));
     let change = Change::between(&recorded, span(0, 0), span(1, 1)).expect("whole days");
     assert_eq!(
-        (
-            change.parts[ChangePart::Usage as usize],
-            change.parts[ChangePart::Scope as usize]
-        ),
+        (change.parts[ChangePart::Usage as usize], change.parts[ChangePart::Scope as usize]),
         (usd("100"), usd("0"))
     );
 }
@@ -358,11 +307,8 @@ fn a_job_of_a_run_of_everything_is_missing_where_only_a_tag_was_read() {
     let mut rows: Vec<WorkloadDay> = Vec::new();
     let mut runs: Vec<RecordedRun> = (0..3).map(run).collect();
     runs[1].scope = "ml".to_owned();
-    runs[1].tag_filters = vec![TagFilter {
-        key: "team".to_owned(),
-        value: "ml".to_owned(),
-        is_excluded: false,
-    }];
+    runs[1].tag_filters =
+        vec![TagFilter { key: "team".to_owned(), value: "ml".to_owned(), is_excluded: false }];
     for number in 0..3 {
         let mut tagged = row(number, "a", "24", "24");
         tagged.tags.insert("team".to_owned(), "ml".to_owned());

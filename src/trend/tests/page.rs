@@ -14,12 +14,9 @@ fn says(words: &str) {
 #[test]
 fn the_example_of_a_change_is_that_of_the_test() {
     // `a_price_cut_a_move_and_a_commitment_by_hand` has the same figures.
-    for (part, dollars) in [
-        ("usage", "−12.00"),
-        ("mix", "−1.80"),
-        ("price", "−6.00"),
-        ("rate", "−4.50"),
-    ] {
+    for (part, dollars) in
+        [("usage", "−12.00"), ("mix", "−1.80"), ("price", "−6.00"), ("rate", "−4.50")]
+    {
         let row = PAGE.lines().find(|line| {
             line.starts_with(&format!("| {part} |")) && line.ends_with(&format!("{dollars} |"))
         });
@@ -41,15 +38,9 @@ fn the_examples_of_savings_and_forecast_are_those_of_the_tests() {
 #[test]
 fn the_page_has_the_thresholds_of_the_code() {
     let limits = AnomalyLimits::default();
-    says(&format!(
-        "{} and {} by default",
-        limits.amount, limits.percent
-    ));
+    says(&format!("{} and {} by default", limits.amount, limits.percent));
     says(&format!("at least {LEAST_ORIGINS} ratios"));
     says(&format!("over {LEAST_TRIALS} or more of the last 56 days"));
     says(&format!("at least {LEAST_GAIN_PERCENT}% smaller"));
-    says(&format!(
-        "at least {} bands of the past",
-        crate::trend::LEAST_CHECKED
-    ));
+    says(&format!("at least {} bands of the past", crate::trend::LEAST_CHECKED));
 }

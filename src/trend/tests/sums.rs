@@ -40,23 +40,9 @@ fn a_day_by_hand() {
         unmeasured_gpu_hours: Some(decimal("10")),
         ..paid(row(0, "d", "10", "4"), PurchaseOption::Spot)
     };
-    let unpriced = WorkloadDay {
-        effective: None,
-        list: None,
-        contracted: None,
-        ..row(0, "e", "3", "0")
-    };
-    let recorded = ledger(
-        1,
-        vec![
-            on_demand,
-            reserved,
-            unused(0, "9.60"),
-            storage,
-            spot,
-            unpriced,
-        ],
-    );
+    let unpriced =
+        WorkloadDay { effective: None, list: None, contracted: None, ..row(0, "e", "3", "0") };
+    let recorded = ledger(1, vec![on_demand, reserved, unused(0, "9.60"), storage, spot, unpriced]);
     let sums = Sums::of(&recorded, recorded.rows());
     // 24 + 14.40 + 9.60 + 2 + 4.
     assert_eq!(sums.spend, decimal("54.00"));
@@ -96,10 +82,8 @@ fn months_and_weeks_count_the_days_that_they_have() {
     // June has 30 days, of which the 11th and 12th were not recorded, and July two so far.
     let mut rows = steady(32, "a", "24");
     rows.retain(|row| row.day != day(10) && row.day != day(11));
-    let runs: Vec<_> = (0..32)
-        .filter(|night| ![10, 11].contains(night))
-        .map(crate::trend::lab::run)
-        .collect();
+    let runs: Vec<_> =
+        (0..32).filter(|night| ![10, 11].contains(night)).map(crate::trend::lab::run).collect();
     let recorded = crate::trend::Ledger::of(rows, &runs, crate::trend::lab::night(32));
     let months = by_step(&recorded, Step::Month, None);
     let brief: Vec<(u32, u32, Decimal)> = months
@@ -109,10 +93,8 @@ fn months_and_weeks_count_the_days_that_they_have() {
     assert_eq!(brief, [(28, 2, decimal("672")), (2, 0, decimal("48"))]);
     // 2026-06-01 is a Monday.
     let weeks = by_step(&recorded, Step::Week, Some(day(9)));
-    let days: Vec<(u32, u32)> = weeks
-        .iter()
-        .map(|week| (week.recorded_days, week.span.days()))
-        .collect();
+    let days: Vec<(u32, u32)> =
+        weeks.iter().map(|week| (week.recorded_days, week.span.days())).collect();
     assert_eq!(days, [(3, 5), (7, 7), (7, 7), (4, 4)]);
     let daily = by_step(&recorded, Step::Day, Some(day(9)));
     assert_eq!(daily.len(), 21);
@@ -128,26 +110,14 @@ fn a_workload_stays_one_when_its_type_and_name_change() {
     rows.push(moved);
     rows.extend(steady(2, "b", "24"));
     let recorded = ledger(2, rows);
-    let span = Span {
-        first: day(0),
-        last: day(1),
-    };
+    let span = Span { first: day(0), last: day(1) };
     let brief = |key: &TrendKey| -> Vec<(String, Decimal)> {
         let shares = shares(&recorded, key, span).into_iter();
         shares.map(|share| (share.name, share.sums.spend)).collect()
     };
     let pair = |name: &str, spend: &str| (name.to_owned(), decimal(spend));
-    assert_eq!(
-        brief(&TrendKey::Workload),
-        [pair("name of b", "48"), pair("renamed", "36")]
-    );
-    assert_eq!(
-        brief(&TrendKey::InstanceType),
-        [pair("g5.xlarge", "72"), pair("g6.xlarge", "12")]
-    );
-    assert_eq!(
-        brief(&TrendKey::Tag("team".to_owned())),
-        [pair("", "72"), pair("ml", "12")]
-    );
+    assert_eq!(brief(&TrendKey::Workload), [pair("name of b", "48"), pair("renamed", "36")]);
+    assert_eq!(brief(&TrendKey::InstanceType), [pair("g5.xlarge", "72"), pair("g6.xlarge", "12")]);
+    assert_eq!(brief(&TrendKey::Tag("team".to_owned())), [pair("", "72"), pair("ml", "12")]);
     assert_eq!(brief(&TrendKey::Account), [pair("111122223333", "84")]);
 }

@@ -31,16 +31,11 @@ fn a_month_has_the_days_on_which_units_and_cost_are_known() {
     ];
     let months = unit_months(&recorded, &counted).expect("known");
     // Two names of one workload are two rows: of June, 48 dollars for 4 million tokens.
-    let brief: Vec<_> = months
-        .iter()
-        .map(|month| (month.days, month.cost.cost, month.cost.price()))
-        .collect();
+    let brief: Vec<_> =
+        months.iter().map(|month| (month.days, month.cost.cost, month.cost.price())).collect();
     assert_eq!(
         brief,
-        [
-            (1, Some(usd("24")), Some(usd("12"))),
-            (2, Some(usd("48")), Some(usd("12"))),
-        ]
+        [(1, Some(usd("24")), Some(usd("12"))), (2, Some(usd("48")), Some(usd("12"))),]
     );
     let error = unit_months(&recorded, &[units(0, "b", "tokens", "1")]).expect_err("unknown");
     let UnknownUnits { name, known } = error;

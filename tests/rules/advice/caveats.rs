@@ -31,33 +31,22 @@ fn nodes(instance_type: &str, kind: &str, gbps: f64, gpus: impl Fn(Machine) -> M
 /// A machine with eight A100 of which so many work and the others never did.
 fn a100s(machine: Machine, active: u16, percent: f64) -> Machine {
     (0..8).fold(machine, |machine, index| {
-        let (level, used_mib) = if index < active {
-            (percent, 3_000.0)
-        } else {
-            (0.0, 3.0)
-        };
-        machine
-            .gpu(index, flat(level))
-            .vram(index, used_mib, A100_MIB)
+        let (level, used_mib) = if index < active { (percent, 3_000.0) } else { (0.0, 3.0) };
+        machine.gpu(index, flat(level)).vram(index, used_mib, A100_MIB)
     })
 }
 
 #[test]
 fn nodes_that_train_on_all_their_gpus_stay_what_they_are() {
     // Nothing below 21.957642 an hour has eight GPUs and NVLink.
-    let fleet = nodes("p4d.24xlarge", "training", 15.0, |machine| {
-        a100s(machine, 8, 20.0)
-    });
+    let fleet = nodes("p4d.24xlarge", "training", 15.0, |machine| a100s(machine, 8, 20.0));
     for risk in [Risk::Low, Risk::Medium, Risk::High] {
         assert_eq!(moved(&fleet, risk), None, "{risk}");
     }
     let candidates = considered(&fleet, Risk::High);
     for name in ["g5.48xlarge", "g6.48xlarge"] {
         let reason = why_not(&candidates, name).expect("a reason");
-        assert!(
-            ["nvlink", "efa", "network"].contains(&reason),
-            "{name}: {reason}"
-        );
+        assert!(["nvlink", "efa", "network"].contains(&reason), "{name}: {reason}");
     }
 }
 
@@ -68,9 +57,7 @@ fn nodes_that_train_on_one_gpu_each_keep_efa_and_network_or_become_one() {
     // only a g7e.12xlarge (8.28608) has both; with 25 Gbit/s a g6.8xlarge has not.
     // One p4d.24xlarge has a GPU for each of the eight, and 8 × 15 × 1.2 = 144 of its 400
     // Gbit/s: 7 × 21.957642 × 730 = 112 203.55 less.
-    let fleet = nodes("p4d.24xlarge", "training", 15.0, |machine| {
-        a100s(machine, 1, 20.0)
-    });
+    let fleet = nodes("p4d.24xlarge", "training", 15.0, |machine| a100s(machine, 1, 20.0));
     let candidates = considered(&fleet, Risk::Medium);
     assert_eq!(why_not(&candidates, "g6e.xlarge"), Some("efa"));
     assert_eq!(why_not(&candidates, "g5.xlarge"), Some("efa"));
@@ -79,13 +66,8 @@ fn nodes_that_train_on_one_gpu_each_keep_efa_and_network_or_become_one() {
     let target = moved(&fleet, Risk::Medium);
     assert_eq!(target, to("p4d.24xlarge", 1, "112203.55"));
     // Two GPUs at work on each node keep what links them.
-    let pairs = nodes("p4d.24xlarge", "training", 15.0, |machine| {
-        a100s(machine, 2, 20.0)
-    });
-    assert_eq!(
-        why_not(&considered(&pairs, Risk::Medium), "g7e.12xlarge"),
-        Some("nvlink")
-    );
+    let pairs = nodes("p4d.24xlarge", "training", 15.0, |machine| a100s(machine, 2, 20.0));
+    assert_eq!(why_not(&considered(&pairs, Risk::Medium), "g7e.12xlarge"), Some("nvlink"));
 }
 
 fn one_a10g(machine: Machine) -> Machine {
@@ -130,9 +112,7 @@ fn the_busiest_hour_with_a_fifth_on_top_decides() {
             .cpu(flat(5.0))
             .gpu(0, flat(12.0))
             .vram(0, 1_000.0, A10G_MIB);
-        estate(vec![sending(machine, |period| {
-            if period / 12 == 100 { gbps } else { 0.01 }
-        })])
+        estate(vec![sending(machine, |period| if period / 12 == 100 { gbps } else { 0.01 })])
     };
     let busy = with_hour(2.1);
     let target = moved(&busy, Risk::Medium);
@@ -147,10 +127,7 @@ fn the_busiest_hour_with_a_fifth_on_top_decides() {
 fn endpoint(burst: f64) -> Estate {
     let level = move |period: u32| Some(if period % 288 == 150 { burst } else { 3.0 });
     estate(vec![
-        Machine::new("i-1", "g5.4xlarge")
-            .cpu(flat(5.0))
-            .gpu(0, level)
-            .vram(0, 3_000.0, A10G_MIB),
+        Machine::new("i-1", "g5.4xlarge").cpu(flat(5.0)).gpu(0, level).vram(0, 3_000.0, A10G_MIB),
     ])
 }
 
@@ -220,10 +197,7 @@ fn batch_takes_longer_and_has_no_latency() {
     assert_eq!(target, to("g6.xlarge", 1, "15441.58"));
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     let caveats = action.caveats().join("\n");
-    assert!(
-        caveats.contains("a job may take up to 5.18 times as long"),
-        "{caveats}"
-    );
+    assert!(caveats.contains("a job may take up to 5.18 times as long"), "{caveats}");
     assert!(!caveats.contains("a request"), "{caveats}");
 }
 
@@ -235,11 +209,7 @@ fn a_tag_for_double_precision_leaves_only_cards_that_have_it() {
     assert_eq!(target, to("p5.4xlarge", 1, "11006.68"));
     let candidates = considered(&fleet, Risk::High);
     for name in ["g6e.xlarge", "g6.xlarge", "g5.xlarge", "g7e.2xlarge"] {
-        assert_eq!(
-            why_not(&candidates, name),
-            Some("double-precision"),
-            "{name}"
-        );
+        assert_eq!(why_not(&candidates, name), Some("double-precision"), "{name}");
     }
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     assert!(!action.caveats().join("\n").contains("FP64"), "{action:?}");
@@ -266,18 +236,13 @@ fn away_from_a_v100_double_precision_is_the_first_word() {
     let tagged = estate(vec![v100(flat(20.0)).tag("gpucost:precision", "fp64")]);
     assert_eq!(moved(&tagged, Risk::High), None);
     let candidates = considered(&tagged, Risk::High);
-    assert_eq!(
-        why_not(&candidates, "g4dn.xlarge"),
-        Some("double-precision")
-    );
+    assert_eq!(why_not(&candidates, "g4dn.xlarge"), Some("double-precision"));
     assert_eq!(why_not(&candidates, "g5.xlarge"), Some("double-precision"));
 }
 
 /// A g5.xlarge that works from 8 to 20 and rests at night; on an L4 70% would be 140%.
 fn at_rest_by_night() -> Machine {
-    g5("i-1")
-        .gpu(0, daily((8, 20), 70.0, 0.0))
-        .vram(0, 3_000.0, A10G_MIB)
+    g5("i-1").gpu(0, daily((8, 20), 70.0, 0.0)).vram(0, 3_000.0, A10G_MIB)
 }
 
 /// The schedule that each level of risk makes: its dollars and caveats.
@@ -299,9 +264,7 @@ fn a_service_or_production_at_rest_by_night_is_scheduled_at_high_risk_only() {
         serving(),
         serving().tag("env", "prod"),
         at_rest_by_night().tag("env", "prod"),
-        at_rest_by_night()
-            .tag("gpucost:kind", "batch")
-            .tag("env", "production"),
+        at_rest_by_night().tag("gpucost:kind", "batch").tag("env", "production"),
     ] {
         let tags = format!("{:?}", machine.instance.tags);
         let [low, medium, high] = schedules(machine);
@@ -379,11 +342,7 @@ fn beside_another(other: Machine) -> Estate {
 
 #[test]
 fn a_member_of_ten_days_has_no_habit_yet() {
-    let night = |id: &str| {
-        g5(id)
-            .gpu(0, daily((8, 20), 70.0, 0.0))
-            .vram(0, 3_000.0, A10G_MIB)
-    };
+    let night = |id: &str| g5(id).gpu(0, daily((8, 20), 70.0, 0.0)).vram(0, 3_000.0, A10G_MIB);
     let schedule = |fleet: &Estate| act(fleet, Risk::Medium, ActionKind::Schedule);
     // 2 × 734.38 / 2 once both were seen for two weeks.
     let old = schedule(&beside_another(night("i-2"))).expect("a schedule");
@@ -415,9 +374,7 @@ fn each_member_saves_its_own_nights_at_its_own_price() {
 fn where_no_hour_is_known_to_be_active_there_is_no_schedule() {
     // At rest in all hours but the last, in which a newest point is still on its way; its
     // memory is not measured, so that it cannot be called idle either.
-    let fleet = estate(vec![
-        g5("i-1").gpu(0, |period| (period < 14 * 288 - 3).then_some(0.0)),
-    ]);
+    let fleet = estate(vec![g5("i-1").gpu(0, |period| (period < 14 * 288 - 3).then_some(0.0))]);
     for risk in [Risk::Low, Risk::Medium, Risk::High] {
         assert_eq!(act(&fleet, risk, ActionKind::Schedule), None, "{risk}");
     }

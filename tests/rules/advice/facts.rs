@@ -14,13 +14,10 @@ use jiff::{SignedDuration, Timestamp};
 fn half_used(rest: impl Fn(u32) -> Option<f64> + Copy) -> Estate {
     let machine = Machine::new("i-1", "g5.48xlarge").cpu(flat(5.0));
     let machine = (0..4).fold(machine, |machine, index| {
-        machine
-            .gpu(index, flat(45.0))
-            .vram(index, 9_000.0, A10G_MIB)
+        machine.gpu(index, flat(45.0)).vram(index, 9_000.0, A10G_MIB)
     });
-    let machine = (4..8).fold(machine, |machine, index| {
-        machine.gpu(index, rest).vram(index, 3.0, A10G_MIB)
-    });
+    let machine =
+        (4..8).fold(machine, |machine, index| machine.gpu(index, rest).vram(index, 3.0, A10G_MIB));
     estate(vec![machine])
 }
 
@@ -31,11 +28,7 @@ fn twelve_samples_of_four_thousand_do_not_say_never_used() {
     assert_eq!(of(&audit, "unused-gpus").len(), 0);
     assert_eq!(moved(&fleet, Risk::High), None);
     let mut gaps = audit.gaps.iter();
-    assert!(
-        gaps.any(|gap| gap.what == GapSubject::UtilizationPerGpu),
-        "{:#?}",
-        audit.gaps
-    );
+    assert!(gaps.any(|gap| gap.what == GapSubject::UtilizationPerGpu), "{:#?}", audit.gaps);
 }
 
 #[test]
@@ -102,9 +95,8 @@ fn second_gpu(level: impl Fn(u32) -> Option<f64> + Copy) -> Estate {
         .vram(0, 3_000.0, A10G_MIB)
         .gpu(1, level)
         .vram(1, 3.0, A10G_MIB);
-    let machine = (2..4).fold(machine, |machine, index| {
-        machine.gpu(index, flat(0.0)).vram(index, 3.0, A10G_MIB)
-    });
+    let machine = (2..4)
+        .fold(machine, |machine, index| machine.gpu(index, flat(0.0)).vram(index, 3.0, A10G_MIB));
     estate(vec![machine])
 }
 
@@ -201,10 +193,12 @@ fn readings(level: impl Fn(u32) -> f64) -> impl Iterator<Item = (Timestamp, f64)
 fn with_raw_memory(readings: impl IntoIterator<Item = (Timestamp, f64)>) -> Estate {
     let total = (Metric::GpuMemoryTotal, Statistic::Maximum);
     let used = (Metric::GpuMemoryUsed, Statistic::Maximum);
-    let machine = Machine::new("i-1", "g5.4xlarge")
-        .cpu(flat(5.0))
-        .gpu(0, flat(12.0))
-        .series(total.0, total.1, Some(0), flat(A10G_MIB));
+    let machine = Machine::new("i-1", "g5.4xlarge").cpu(flat(5.0)).gpu(0, flat(12.0)).series(
+        total.0,
+        total.1,
+        Some(0),
+        flat(A10G_MIB),
+    );
     estate(vec![raw(machine, used, Some(0), readings)])
 }
 
@@ -304,9 +298,7 @@ fn bytes_inside_a_period_are_added_up() {
 
 /// A g5.4xlarge at 12% in periods of so many seconds.
 fn in_periods_of(seconds: u32) -> Estate {
-    let machine = Machine::new("i-1", "g5.4xlarge")
-        .with_period(seconds)
-        .cpu(flat(5.0));
+    let machine = Machine::new("i-1", "g5.4xlarge").with_period(seconds).cpu(flat(5.0));
     let machine = vram_when(machine.gpu(0, flat(12.0)), A10G_MIB, flat(1_000.0));
     estate(vec![machine])
 }
@@ -322,11 +314,7 @@ fn averages_of_more_than_a_minute_hide_peaks_from_another_gpu() {
         assert!(command.starts_with("`gpucost profile --duration 1h` "));
         Some(period.to_owned())
     };
-    for (seconds, period) in [
-        (60, None),
-        (300, Some("5 minutes")),
-        (3_600, Some("1 hour")),
-    ] {
+    for (seconds, period) in [(60, None), (300, Some("5 minutes")), (3_600, Some("1 hour"))] {
         let fleet = in_periods_of(seconds);
         let target = moved(&fleet, Risk::Medium);
         assert_eq!(target, to("g6.xlarge", 1, "598.02"), "{seconds}");

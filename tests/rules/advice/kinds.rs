@@ -21,9 +21,7 @@ fn a10g(level: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
 
 /// A name with words for development and for serving, in production.
 fn guessed(level: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
-    a10g(level)
-        .tag("Name", "research-assistant-inference")
-        .tag("env", "prod")
+    a10g(level).tag("Name", "research-assistant-inference").tag("env", "prod")
 }
 
 #[test]
@@ -88,15 +86,10 @@ fn restartable(instance_type: &str) -> Machine {
 #[test]
 fn spot_is_for_declared_kinds_only() {
     // 0.526 − 0.23498 = 0.29102 an hour, 212.44 a month, before what interruptions lose.
-    let batch = estate(vec![
-        restartable("g4dn.xlarge").tag("gpucost:kind", "batch"),
-    ]);
+    let batch = estate(vec![restartable("g4dn.xlarge").tag("gpucost:kind", "batch")]);
     let action = act(&batch, Risk::Medium, ActionKind::Spot).expect("spot");
     let saved = action.monthly_savings().amount();
-    assert!(
-        decimal("150") < saved && saved < decimal("212.45"),
-        "{saved}"
-    );
+    assert!(decimal("150") < saved && saved < decimal("212.45"), "{saved}");
     assert_eq!(act(&batch, Risk::Low, ActionKind::Spot), None);
     for machine in [
         restartable("g4dn.xlarge"),
@@ -166,11 +159,7 @@ fn at_rest(level: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
 
 /// Periods from the last week's first on, without so many at its start and its end.
 fn without(first: u32, end: u32) -> impl Fn(u32) -> Option<f64> + Copy {
-    move |period| {
-        (PERIODS / 2 + first..PERIODS - end)
-            .contains(&period)
-            .then_some(0.0)
-    }
+    move |period| (PERIODS / 2 + first..PERIODS - end).contains(&period).then_some(0.0)
 }
 
 fn assert_idle(audit: &Audit) {
@@ -179,11 +168,7 @@ fn assert_idle(audit: &Audit) {
     assert_eq!(of(audit, "idle-so-far").len(), 0);
     let waste = audit.totals.monthly_waste.map(|waste| waste.amount());
     assert_eq!(waste, Some(decimal("734.38")));
-    let kinds: Vec<_> = sole(audit)
-        .actions
-        .iter()
-        .map(|action| action.kind())
-        .collect();
+    let kinds: Vec<_> = sole(audit).actions.iter().map(|action| action.kind()).collect();
     assert_eq!(kinds, [ActionKind::Stop]);
 }
 
@@ -229,9 +214,7 @@ fn where_no_gpu_was_active_the_speed_that_it_needs_is_not_known() {
         for name in ["g6.xlarge", "g6.2xlarge"] {
             assert_eq!(why_not(&candidates, name), Some("never-worked"), "{name}");
         }
-        let never = candidates
-            .iter()
-            .filter_map(|candidate| candidate.rejection.as_ref());
+        let never = candidates.iter().filter_map(|candidate| candidate.rejection.as_ref());
         let never = never.filter(|reason| reason.name() == "never-worked");
         for reason in never {
             assert!(!reason.to_string().contains("utilization of"), "{reason}");
@@ -245,8 +228,6 @@ fn where_a_gpu_was_active_no_type_is_refused_for_want_of_that() {
     let fleet = holding(machine, flat(12.0));
     assert_eq!(moved(&fleet, Risk::Medium), to("g6.xlarge", 1, "598.02"));
     let candidates = considered(&fleet, Risk::Medium);
-    let mut reasons = candidates
-        .iter()
-        .filter_map(|candidate| candidate.rejection.as_ref());
+    let mut reasons = candidates.iter().filter_map(|candidate| candidate.rejection.as_ref());
     assert!(reasons.all(|reason| reason.name() != "never-worked"));
 }

@@ -29,11 +29,7 @@ fn service(in_step: bool, tag: Option<&str>) -> Estate {
             machine = machine.tag("gpucost:gpus", value);
         }
         (0..8).fold(machine, |machine, gpu| {
-            let source = if in_step {
-                number
-            } else {
-                number * 8 + u32::from(gpu)
-            };
+            let source = if in_step { number } else { number * 8 + u32::from(gpu) };
             machine.gpu(gpu, noise(source)).vram(gpu, 4_096.0, 40_960.0)
         })
     });
@@ -81,11 +77,7 @@ fn experiments(gpus: u16) -> Estate {
             .tag("gpucost:kind", "training");
         machine.instance.zone = Some(format!("us-east-1{}", ["a", "b"][number as usize % 2]));
         (0..4).fold(machine, |machine, gpu| {
-            let (level, held) = if gpu < gpus {
-                (65.0, 13_000.0)
-            } else {
-                (0.0, 3.0)
-            };
+            let (level, held) = if gpu < gpus { (65.0, 13_000.0) } else { (0.0, 3.0) };
             machine.gpu(gpu, flat(level)).vram(gpu, held, 16_384.0)
         })
     });

@@ -86,11 +86,7 @@ fn assert_more_risk_saves_no_less(estate: &Estate) {
 fn daily((from, until): (u32, u32), busy: f64, rest: f64) -> impl Fn(u32) -> Option<f64> + Copy {
     move |period| {
         let hour = period / 12 % 24;
-        Some(if (from..until).contains(&hour) {
-            busy
-        } else {
-            rest
-        })
+        Some(if (from..until).contains(&hour) { busy } else { rest })
     }
 }
 
@@ -105,12 +101,7 @@ fn vram_when(machine: Machine, total: f64, used: impl Fn(u32) -> Option<f64> + C
     machine
         .series(metric, Statistic::Average, Some(0), used)
         .series(metric, Statistic::Maximum, Some(0), used)
-        .series(
-            Metric::GpuMemoryTotal,
-            Statistic::Maximum,
-            Some(0),
-            flat(total),
-        )
+        .series(Metric::GpuMemoryTotal, Statistic::Maximum, Some(0), flat(total))
 }
 
 /// Bytes of a period of five minutes at a rate.
@@ -120,9 +111,10 @@ fn bytes(gbps: f64) -> f64 {
 
 /// Sent at a rate by period, and received at a tenth of a gigabit.
 fn sending(machine: Machine, gbps: impl Fn(u32) -> f64) -> Machine {
-    machine
-        .series(Metric::NetworkIn, Statistic::Sum, None, flat(bytes(0.1)))
-        .series(Metric::NetworkOut, Statistic::Sum, None, |period| {
-            Some(bytes(gbps(period)))
-        })
+    machine.series(Metric::NetworkIn, Statistic::Sum, None, flat(bytes(0.1))).series(
+        Metric::NetworkOut,
+        Statistic::Sum,
+        None,
+        |period| Some(bytes(gbps(period))),
+    )
 }

@@ -21,9 +21,7 @@ fn group(count: u32, replica: impl Fn(u32, Machine) -> Machine) -> Estate {
 
 /// A declared service whose replicas are declared to answer for each other.
 fn serving(machine: Machine) -> Machine {
-    machine
-        .tag("gpucost:kind", "serving")
-        .tag("gpucost:replicas", "interchangeable")
+    machine.tag("gpucost:kind", "serving").tag("gpucost:replicas", "interchangeable")
 }
 
 fn in_auto_scaling_group(mut machine: Machine) -> Machine {
@@ -36,9 +34,7 @@ fn replicas_that_are_full_for_an_hour_of_every_day_all_stay() {
     // 10 × 90 = 900 at noon, / 80 = 11.25: twelve and not fewer than ten. On an L4
     // 90% would be 180%. The busy hour is 4.2% of the day, which no p95 shows.
     let fleet = group(10, |_, machine| {
-        serving(machine)
-            .gpu(0, daily((12, 13), 90.0, 10.0))
-            .vram(0, 19_000.0, A10G_MIB)
+        serving(machine).gpu(0, daily((12, 13), 90.0, 10.0)).vram(0, 19_000.0, A10G_MIB)
     });
     for risk in LEVELS {
         assert_eq!(moved(&fleet, risk), None, "{risk}");
@@ -64,11 +60,8 @@ fn five_full_minutes_of_a_fortnight_keep_the_number_and_not_the_model() {
 fn replicas_at_a_seventh_shrink_to_two() {
     // 10 × 15 = 150, / 80 = 1.875: two. 7 343.80 − 2 × 734.38 = 5 875.04. As L4s
     // 300 / 80 = 3.75: four, 4 × 0.8048 > 2 × 1.006.
-    let fleet = group(10, |_, machine| {
-        serving(machine)
-            .gpu(0, flat(15.0))
-            .vram(0, 9_000.0, A10G_MIB)
-    });
+    let fleet =
+        group(10, |_, machine| serving(machine).gpu(0, flat(15.0)).vram(0, 9_000.0, A10G_MIB));
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("fewer");
     assert_eq!(action.risk(), Risk::Medium);
     let caveats = action.caveats().join("\n");
@@ -86,9 +79,7 @@ fn replicas_that_take_turns_are_added_up_by_the_minute() {
     // L4s 360 / 80 = 4.5: five, 5 × 0.8048 = 4.024 > 3.018; as L40S (864 GB/s)
     // 125 / 80: two, 2 × 1.861 = 3.722.
     let fleet = group(10, |index, machine| {
-        serving(machine)
-            .gpu(0, daily((index, index + 1), 90.0, 10.0))
-            .vram(0, 9_000.0, A10G_MIB)
+        serving(machine).gpu(0, daily((index, index + 1), 90.0, 10.0)).vram(0, 9_000.0, A10G_MIB)
     });
     let target = moved(&fleet, Risk::Medium);
     assert_eq!(target, to("g5.xlarge", 3, "5140.66"));
@@ -99,9 +90,7 @@ fn one_replica_stays_in_every_zone() {
     // Two would do and three zones are in use. 7 343.80 − 2 203.14 = 5 140.66.
     let zones = ["us-east-1a", "us-east-1b", "us-east-1c"];
     let fleet = group(10, |index, machine| {
-        let mut machine = serving(machine)
-            .gpu(0, flat(15.0))
-            .vram(0, 9_000.0, A10G_MIB);
+        let mut machine = serving(machine).gpu(0, flat(15.0)).vram(0, 9_000.0, A10G_MIB);
         machine.instance.zone = Some(zones[index as usize % 3].to_owned());
         machine
     });
@@ -116,9 +105,7 @@ fn one_replica_stays_in_every_zone() {
 fn an_auto_scaling_group_alone_proves_nothing() {
     // The same load undeclared: ten stay ten, on L4s. 7 343.80 − 5 875.04 = 1 468.76.
     let fleet = group(10, |_, machine| {
-        in_auto_scaling_group(machine)
-            .gpu(0, flat(15.0))
-            .vram(0, 9_000.0, A10G_MIB)
+        in_auto_scaling_group(machine).gpu(0, flat(15.0)).vram(0, 9_000.0, A10G_MIB)
     });
     for risk in [Risk::Medium, Risk::High] {
         let target = moved(&fleet, risk);
@@ -150,10 +137,7 @@ fn data_parallel_training_never_shrinks() {
     // 8 × 15 = 120 would be two GPUs of 80%. 8 × 734.38 = 5 875.04 less
     // 8 × 587.504 = 4 700.03.
     let fleet = group(8, |_, machine| {
-        machine
-            .tag("gpucost:kind", "training")
-            .gpu(0, flat(15.0))
-            .vram(0, 9_000.0, A10G_MIB)
+        machine.tag("gpucost:kind", "training").gpu(0, flat(15.0)).vram(0, 9_000.0, A10G_MIB)
     });
     for risk in [Risk::Medium, Risk::High] {
         let target = moved(&fleet, risk);
@@ -167,9 +151,7 @@ fn data_parallel_training_never_shrinks() {
 fn replicas_that_hold_different_models_do_not_shrink() {
     let fleet = group(10, |index, machine| {
         let used_mib = [9_000.0, 4_000.0][index as usize % 2];
-        serving(machine)
-            .gpu(0, flat(15.0))
-            .vram(0, used_mib, A10G_MIB)
+        serving(machine).gpu(0, flat(15.0)).vram(0, used_mib, A10G_MIB)
     });
     let answer = moved(&fleet, Risk::Medium);
     assert_eq!(answer, to("g6.xlarge", 10, "1468.76"));
@@ -179,10 +161,7 @@ fn replicas_that_hold_different_models_do_not_shrink() {
     // 7 343.80 − 4 × 734.38 = 4 406.28.
     let share = act(&fleet, Risk::High, ActionKind::Share).expect("MPS");
     let target = share.target().expect("fewer");
-    assert_eq!(
-        (target.instance_type.as_str(), target.count),
-        ("g5.xlarge", 4)
-    );
+    assert_eq!((target.instance_type.as_str(), target.count), ("g5.xlarge", 4));
     assert_eq!(share.monthly_savings().amount(), decimal("4406.28"));
     assert_more_risk_saves_no_less(&fleet);
 }
@@ -213,19 +192,12 @@ fn notebooks_are_not_put_on_one_card_and_through_mps_add_their_memory_up() {
 fn two_replicas_are_the_fewest_whatever_they_use() {
     // 3 × 5 = 15, on L4s 30, would be one: two stay. 3 × 734.38 = 2 203.14 less
     // 2 × 587.504 = 1 175.01.
-    let fleet = group(3, |_, machine| {
-        serving(machine)
-            .gpu(0, flat(5.0))
-            .vram(0, 9_000.0, A10G_MIB)
-    });
+    let fleet =
+        group(3, |_, machine| serving(machine).gpu(0, flat(5.0)).vram(0, 9_000.0, A10G_MIB));
     let target = moved(&fleet, Risk::Medium);
     assert_eq!(target, to("g6.xlarge", 2, "1028.13"));
     // A lone instance has no replica.
-    let alone = estate(vec![
-        serving(g5("i-1"))
-            .gpu(0, flat(5.0))
-            .vram(0, 9_000.0, A10G_MIB),
-    ]);
+    let alone = estate(vec![serving(g5("i-1")).gpu(0, flat(5.0)).vram(0, 9_000.0, A10G_MIB)]);
     assert_eq!(moved(&alone, Risk::Medium), to("g6.xlarge", 1, "146.88"));
     assert_eq!(sole(&at(&alone, Risk::Low)).actions, []);
 }
@@ -242,9 +214,7 @@ fn fewer_replicas_save_nothing_in_the_hours_in_which_few_run() {
         let machine = Machine::new(machine.instance.id.as_str(), "g5.xlarge")
             .cpu(only_daily(up, 5.0))
             .tag("gpucost:workload", "chat");
-        let mut machine = serving(machine)
-            .gpu(0, only_daily(up, 20.0))
-            .vram(0, 9_000.0, A10G_MIB);
+        let mut machine = serving(machine).gpu(0, only_daily(up, 20.0)).vram(0, 9_000.0, A10G_MIB);
         machine.instance.attached_time = Some(machine.instance.launch_time);
         if index >= 2 {
             machine.instance.state = InstanceState::Stopped;

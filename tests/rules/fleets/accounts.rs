@@ -31,17 +31,12 @@ fn of_accounts(machines: Vec<Machine>, is_unshared: bool) -> Estate {
 /// How many the plan buys, by account.
 fn by_account(audit: &Audit) -> Vec<(Option<&str>, u32)> {
     let purchases = audit.purchases.iter();
-    purchases
-        .map(|purchase| (purchase.account.as_deref(), purchase.count))
-        .collect()
+    purchases.map(|purchase| (purchase.account.as_deref(), purchase.count)).collect()
 }
 
 #[test]
 fn two_halves_of_a_day_are_one_box_only_where_accounts_share() {
-    let machines = vec![
-        in_account(early_half("i-1"), A),
-        in_account(late_half("i-2"), B),
-    ];
+    let machines = vec![in_account(early_half("i-1"), A), in_account(late_half("i-2"), B)];
     // 2 × 367.19, of which one reservation takes all: 462.6594 are paid.
     let audit = audited(&of_accounts(machines.clone(), false));
     assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
@@ -55,9 +50,7 @@ fn two_halves_of_a_day_are_one_box_only_where_accounts_share() {
     assert_eq!(fleet.reserved.len(), 2);
     for pool in &fleet.reserved {
         let mut options = pool.options.iter();
-        let year = options
-            .find(|option| option.term == TERM)
-            .expect("it is sold");
+        let year = options.find(|option| option.term == TERM).expect("it is sold");
         assert_eq!(year.amount, Decimal::ZERO, "{:?}", pool.account);
     }
 }
@@ -74,11 +67,8 @@ fn a_purchase_names_its_account_and_the_plan_adds_up() {
     let audit = audited(&of_accounts(machines, true));
     assert_totals(&audit, ["2570.33", "1755.17", "0", "815.16"]);
     assert_eq!(by_account(&audit), [(Some(A), 2), (Some(B), 1)]);
-    let saved: Vec<Decimal> = audit
-        .purchases
-        .iter()
-        .map(|purchase| purchase.monthly_savings.amount())
-        .collect();
+    let saved: Vec<Decimal> =
+        audit.purchases.iter().map(|purchase| purchase.monthly_savings.amount()).collect();
     assert_eq!(saved, [decimal("543.44"), decimal("271.72")]);
     for workload in &audit.workloads {
         let account = &workload.workload.key.account;
@@ -111,11 +101,8 @@ fn a_plan_of_unknown_rate_keeps_its_own_account_from_buying() {
         estate.commitments.set_owner(A);
         assert_eq!(by_account(&audited(&estate)), expected);
         let fleet = assess_commitments(&estate, &Policy::default());
-        let of: Vec<Option<&str>> = fleet
-            .reserved
-            .iter()
-            .map(|pool| pool.account.as_deref())
-            .collect();
+        let of: Vec<Option<&str>> =
+            fleet.reserved.iter().map(|pool| pool.account.as_deref()).collect();
         let expected: Vec<Option<&str>> = expected.iter().map(|(account, _)| *account).collect();
         assert_eq!(of, expected);
     }

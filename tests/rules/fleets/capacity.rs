@@ -33,10 +33,7 @@ fn an_idle_box_and_its_reservation_end_in_one_step() {
     assert_totals(&audit, ["734.38", "0", "734.38", "0"]);
     assert_eq!(kinds(&audit), [ActionKind::Stop]);
     let detail = only_stop(&audit).detail();
-    assert!(
-        detail.contains("lower the capacity reservation cr-1 from 1 to 0"),
-        "{detail}"
-    );
+    assert!(detail.contains("lower the capacity reservation cr-1 from 1 to 0"), "{detail}");
     assert_eq!(dollars(only(&audit, "idle-gpu")), Some(decimal("734.38")));
     assert!(of(&audit, ROOM).is_empty());
     assert!(audit.unused.is_empty(), "{:?}", audit.unused);
@@ -75,19 +72,12 @@ fn only_what_leaves_the_reservation_and_what_is_free_in_it_is_waste() {
     assert_eq!(unused(&audit), Some(decimal("734.38")));
     assert_eq!(dollars(only(&audit, ROOM)), Some(decimal("734.38")));
     assert_eq!(dollars(only(&audit, "idle-gpu")), Some(decimal("734.38")));
-    assert_eq!(
-        only_stop(&audit).monthly_savings().amount(),
-        decimal("734.38")
-    );
+    assert_eq!(only_stop(&audit).monthly_savings().amount(), decimal("734.38"));
     // Committed to, all three go on: only the one that works may be paid otherwise.
     let audit = audited(&with(machines, committed(3, 1)));
     assert_totals(&audit, ["2203.14", "1931.42", "0", "271.72"]);
     assert_eq!(unused(&audit), Some(decimal("734.38")));
-    assert!(
-        of(&audit, ROOM)
-            .iter()
-            .all(|finding| dollars(finding).is_none())
-    );
+    assert!(of(&audit, ROOM).iter().all(|finding| dollars(finding).is_none()));
 }
 
 #[test]
@@ -105,19 +95,13 @@ fn unused_room_is_cost_and_waste_where_it_can_be_cancelled() {
     assert_eq!(kinds(&audit), [ActionKind::Commit]);
     assert!(of(&audit, ROOM).is_empty());
     // So is a Capacity Block, which is committed.
-    let block = CapacityReservation {
-        capacity_block: true,
-        ..capacity(4, 4)
-    };
+    let block = CapacityReservation { capacity_block: true, ..capacity(4, 4) };
     let audit = audited(&with(vec![working("i-1")], block));
     let waste = audit.totals.monthly_waste.map(Money::amount);
     assert_eq!(waste, Some(decimal("0")));
     assert!(of(&audit, ROOM).is_empty());
     // One that has ended holds nothing.
-    let ended = CapacityReservation {
-        end: Some(as_of()),
-        ..capacity(4, 4)
-    };
+    let ended = CapacityReservation { end: Some(as_of()), ..capacity(4, 4) };
     let audit = audited(&with(vec![working("i-1")], ended));
     assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
 }
@@ -147,11 +131,7 @@ fn room_that_a_reserved_instance_pays_for_costs_nothing_more() {
     // fees, and nothing ends before them.
     let audit = audited(&both(2));
     assert_totals(&audit, ["925.32", "925.32", "0", "0"]);
-    assert!(
-        of(&audit, ROOM)
-            .iter()
-            .all(|finding| dollars(finding).is_none())
-    );
+    assert!(of(&audit, ROOM).iter().all(|finding| dollars(finding).is_none()));
     assert_eq!(kinds(&audit), []);
     // Of one nothing is left for the room: 462.66 + 734.38.
     let audit = audited(&both(1));
@@ -241,10 +221,7 @@ fn a_move_out_of_a_reservation_lowers_it_in_the_same_action() {
     };
     let words = "lower the capacity reservation cr-1 from 1 to 0";
     let says = |audit: &Audit| -> Vec<bool> {
-        let actions = audit
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.actions);
+        let actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
         actions
             .filter(|action| action.kind() == ActionKind::Rightsize)
             .map(|action| action.detail().contains(words))
@@ -256,10 +233,7 @@ fn a_move_out_of_a_reservation_lowers_it_in_the_same_action() {
     let lowered = audited(&fleet);
     assert_eq!(says(&lowered), [true]);
     // What moves out saves as much as outside, and no room is counted beside it.
-    assert_eq!(
-        lowered.totals.planned_monthly_cost,
-        free.totals.planned_monthly_cost
-    );
+    assert_eq!(lowered.totals.planned_monthly_cost, free.totals.planned_monthly_cost);
     assert_eq!(unused(&lowered), None);
     // One that cannot be lowered keeps the box.
     let fleet = with(vec![inside(small())], of_2xlarge(committed(1, 0)));

@@ -40,10 +40,7 @@ fn place(steps: &[String], words: &str) -> usize {
 /// The caveats of the only planned action of a kind.
 fn caveats(estate: &Estate, kind: ActionKind) -> Vec<String> {
     let audit = audited(estate);
-    let actions = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.actions);
+    let actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
     let planned: Vec<_> = actions.filter(|action| action.kind() == kind).collect();
     assert_eq!(planned.len(), 1, "{planned:#?}");
     planned[0].caveats().to_vec()
@@ -74,10 +71,7 @@ fn fewer_instances_start_from_what_the_stop_leaves() {
     let idle = ["i-1", "i-2", "i-3"].map(idle);
     let replicas = ["i-4", "i-5", "i-6", "i-7"].map(replica);
     let members = declared(idle.into_iter().chain(replicas).collect(), "serving");
-    let of_seven = ScalingGroup {
-        desired: 7,
-        ..group()
-    };
+    let of_seven = ScalingGroup { desired: 7, ..group() };
     let estate = in_group(members, of_seven);
     let audit = audited(&estate);
     let advice = &only(&audit, "overprovisioned-gpu").recommendation;
@@ -114,11 +108,7 @@ fn hours_off_of_unknown_members_name_what_to_check() {
     let machines = || vec![by_day("i-1"), by_day("i-2")];
     // Not read, in a recording without the instances in service, or with one more.
     let unread = crate::rules::builder::estate(super::scaled(machines(), "trainers"));
-    let of_two = || ScalingGroup {
-        desired: 2,
-        min: 1,
-        ..group()
-    };
+    let of_two = || ScalingGroup { desired: 2, min: 1, ..group() };
     let mut unlisted = in_group(machines(), of_two());
     unlisted.scaling_groups[0].in_service = None;
     let mut starting = in_group(machines(), of_two());
@@ -140,9 +130,8 @@ fn hours_off_of_unknown_members_name_what_to_check() {
 #[test]
 fn another_type_for_a_part_replaces_no_others() {
     let large = Machine::new("i-4", "g5.12xlarge").cpu(flat(5.0));
-    let large = (0..4).fold(large, |machine, gpu| {
-        machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB)
-    });
+    let large = (0..4)
+        .fold(large, |machine, gpu| machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB));
     let busy = ["i-1", "i-2", "i-3"].map(working);
     let mixed = ScalingGroup {
         desired: 4,
@@ -170,10 +159,7 @@ fn fewer_of_a_part_end_by_their_ids() {
     let busy = ["i-1", "i-2", "i-3"].map(|id| of_type(working(id), "g5.2xlarge"));
     let replicas = ["i-4", "i-5", "i-6", "i-7"].map(replica);
     let members = declared(busy.into_iter().chain(replicas).collect(), "serving");
-    let of_seven = ScalingGroup {
-        desired: 7,
-        ..group()
-    };
+    let of_seven = ScalingGroup { desired: 7, ..group() };
     let steps = steps_of(&in_group(members, of_seven), "overprovisioned-gpu");
     let text = steps.join("\n");
     // 4 − 2 = 2 end, and the group has 3 others.
@@ -228,10 +214,7 @@ fn instances_in_standby_are_not_ended_with_a_decrement() {
     }
     let audit = audited(&estate);
     let stop = only_stop(&audit);
-    assert!(
-        warns(stop, "first check which of its instances are in service"),
-        "{stop:?}"
-    );
+    assert!(warns(stop, "first check which of its instances are in service"), "{stop:?}");
 }
 
 #[test]
@@ -269,10 +252,7 @@ fn what_keeps_a_group_from_its_sizes_is_said_of_every_action() {
     );
     place(&steps, "6 of them are protected from scale-in, and neither");
     place(&steps, "processes of the group are suspended (Terminate)");
-    let steps = steps_of(
-        &in_group(names.map(by_day).into(), stuck(&names[..1])),
-        "off-hours",
-    );
+    let steps = steps_of(&in_group(names.map(by_day).into(), stuck(&names[..1])), "off-hours");
     place(&steps, "4 and 6 when they end");
     place(&steps, "1 of them is protected from scale-in, and neither");
     place(&steps, "processes of the group are suspended (Terminate)");

@@ -40,10 +40,7 @@ fn claim(machine: &str, pod: &str, since: Option<Timestamp>) -> Claim {
         holder: Holder {
             namespace: "search".to_owned(),
             pod: Some(pod.to_owned()),
-            owner: Some(Owner {
-                kind: "Deployment".to_owned(),
-                name: "ranker".to_owned(),
-            }),
+            owner: Some(Owner { kind: "Deployment".to_owned(), name: "ranker".to_owned() }),
             labels: BTreeMap::new(),
             placement: None,
         },
@@ -97,10 +94,7 @@ fn nothing_is_promised_of_a_machine_that_a_pod_has_just_taken() {
         let caveats = &advice.caveats;
         let named = "GPUs of i-a have been held for less than 7 days or for an unknown time, by \
                      search/ranker-0 (Deployment ranker)";
-        assert!(
-            caveats.iter().any(|caveat| caveat.starts_with(named)),
-            "{caveats:?}"
-        );
+        assert!(caveats.iter().any(|caveat| caveat.starts_with(named)), "{caveats:?}");
         assert_eq!(kinds(&audit), Vec::<ActionKind>::new(), "{since:?}");
     }
 }
@@ -118,10 +112,7 @@ fn a_pod_that_was_idle_as_long_is_named_and_drained_first() {
         let (drained, ended) = (place(drain), place("terminate them"));
         assert!(drained.is_some() && drained < ended, "{steps:?}");
         assert_eq!(kinds(&audit), [ActionKind::Stop]);
-        assert!(warns(
-            only_stop(&audit),
-            "search/ranker-0 (Deployment ranker): drain first"
-        ));
+        assert!(warns(only_stop(&audit), "search/ranker-0 (Deployment ranker): drain first"));
     }
 }
 
@@ -137,10 +128,7 @@ fn of_a_group_those_are_stopped_that_no_pod_took() {
     assert_eq!(finding.recommendation.to, "i-a, i-c");
     let stop = only_stop(&audit);
     assert!(!stop.detail().contains("i-b"), "{}", stop.detail());
-    assert!(warns(
-        stop,
-        "GPUs of i-b have been held for less than 7 days"
-    ));
+    assert!(warns(stop, "GPUs of i-b have been held for less than 7 days"));
 }
 
 #[test]
@@ -149,10 +137,7 @@ fn a_container_instance_is_set_to_draining_first() {
     let audit = held(vec![idle("i-a")], Scheduler::Ecs, claims);
     let finding = only(&audit, "idle-gpu");
     assert_eq!(dollars(finding), Some(decimal("734.38")));
-    assert!(has_step(
-        finding,
-        "set the container instance node-i-a to DRAINING first"
-    ));
+    assert!(has_step(finding, "set the container instance node-i-a to DRAINING first"));
     let claims = vec![claim("i-a", "task-0", ago(60))];
     let audit = held(vec![idle("i-a")], Scheduler::Ecs, claims);
     assert_eq!(dollars(only(&audit, "idle-gpu")), None);

@@ -13,36 +13,25 @@ const NODES: &str = "the EKS node group gpu pool of the cluster ml";
 fn nodes(machines: Vec<Machine>) -> Vec<Machine> {
     let members = machines.into_iter();
     let members = members.map(|machine| machine.tag("eks:cluster-name", "ml"));
-    members
-        .map(|machine| machine.tag("eks:nodegroup-name", "gpu pool"))
-        .collect()
+    members.map(|machine| machine.tag("eks:nodegroup-name", "gpu pool")).collect()
 }
 
 /// The group with so many instances, of at least one.
 fn of(desired: u32) -> ScalingGroup {
-    ScalingGroup {
-        desired,
-        min: 1,
-        ..group()
-    }
+    ScalingGroup { desired, min: 1, ..group() }
 }
 
 #[test]
 fn idle_nodes_lower_the_sizes_of_their_node_group() {
     let steps = steps_of(&in_group(nodes(half_idle()), group()), "idle-gpu");
     let at = |words: &str| steps.iter().position(|step| step.contains(words));
-    let first = at(
-        "`--scaling-config` of `aws eks update-nodegroup-config --cluster-name ml \
+    let first = at("`--scaling-config` of `aws eks update-nodegroup-config --cluster-name ml \
                     --nodegroup-name 'gpu pool'`: EKS sets those of its Auto Scaling group \
-                    trainers",
-    );
+                    trainers");
     // 6 − 3 = 3.
     let minimum = at(&format!("set the minimum size of {NODES} from 4 to 3"));
     let ended = at("lowers the desired capacity from 6 to 3");
-    assert!(
-        first.is_some() && first < minimum && minimum < ended,
-        "{steps:#?}"
-    );
+    assert!(first.is_some() && first < minimum && minimum < ended, "{steps:#?}");
     // A name alone does not say in which cluster.
     let unnamed = half_idle().into_iter();
     let unnamed = unnamed.map(|machine| machine.tag("eks:nodegroup-name", "gpu pool"));
@@ -54,9 +43,8 @@ fn idle_nodes_lower_the_sizes_of_their_node_group() {
 #[test]
 fn a_node_group_keeps_its_types() {
     let large = Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
-    let large = (0..4).fold(large, |machine, gpu| {
-        machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB)
-    });
+    let large = (0..4)
+        .fold(large, |machine, gpu| machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB));
     let audit = audited(&in_group(nodes(vec![large]), of(1)));
     let advice = &only(&audit, "overprovisioned-gpu").recommendation;
     let step = format!(
@@ -95,10 +83,7 @@ fn a_node_group_keeps_its_capacity_type() {
     let machine = machine.tag("gpucost:restartable", "true");
     let machines = nodes(declared(vec![machine], "batch"));
     let audit = audited(&in_group(machines, of(1)));
-    let mut actions = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.actions);
+    let mut actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
     let spot = actions.find(|action| action.kind() == ActionKind::Spot);
     let expected = format!(
         "{NODES} keeps its capacity type: create a node group with the capacity type SPOT in the \
@@ -142,16 +127,10 @@ const OF_GROUP: [&str; 5] = [
 fn an_environment_that_was_not_read_keeps_its_group() {
     let tag = "aws:batch:compute-environment";
     let tagged = half_idle().into_iter();
-    let tagged = tagged
-        .map(|machine| machine.tag(tag, "night-asg-ly"))
-        .collect();
+    let tagged = tagged.map(|machine| machine.tag(tag, "night-asg-ly")).collect();
     let mut denied = unread(half_idle(), 6, BATCH_GROUP);
     denied.scaling_groups.clear();
-    for estate in [
-        unread(half_idle(), 6, BATCH_GROUP),
-        unread(tagged, 6, "renamed"),
-        denied,
-    ] {
+    for estate in [unread(half_idle(), 6, BATCH_GROUP), unread(tagged, 6, "renamed"), denied] {
         let text = steps_of(&estate, "idle-gpu").join("\n");
         for words in [
             "lower minvCpus of the Batch compute environment night-asg-ly with `aws batch \
@@ -171,10 +150,7 @@ fn an_environment_that_was_not_read_keeps_its_group() {
     }
     // A part of the name alone does not say so.
     let text = steps_of(&unread(half_idle(), 6, "AWSBatch-mine"), "idle-gpu").join("\n");
-    assert!(
-        text.contains("the Auto Scaling group AWSBatch-mine"),
-        "{text}"
-    );
+    assert!(text.contains("the Auto Scaling group AWSBatch-mine"), "{text}");
 }
 
 #[test]
@@ -186,20 +162,11 @@ fn other_actions_in_an_environment_that_was_not_read_have_no_values() {
     let office = Machine::new("i-1", "g5.xlarge").cpu(flat(5.0));
     let office = office.gpu(0, by_day).vram(0, HELD_MIB, A10G_MIB);
     let large = Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
-    let large = (0..4).fold(large, |machine, gpu| {
-        machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB)
-    });
+    let large = (0..4)
+        .fold(large, |machine, gpu| machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB));
     for (machine, rule, words) in [
-        (
-            office,
-            "off-hours",
-            "by EventBridge Scheduler, change minvCpus",
-        ),
-        (
-            large,
-            "overprovisioned-gpu",
-            "change instance types and minvCpus",
-        ),
+        (office, "off-hours", "by EventBridge Scheduler, change minvCpus"),
+        (large, "overprovisioned-gpu", "change instance types and minvCpus"),
     ] {
         let text = steps_of(&unread(vec![machine], 1, BATCH_GROUP), rule).join("\n");
         let step = format!("{words} of the Batch compute environment night-asg-ly with");
@@ -216,10 +183,7 @@ fn an_environment_that_was_not_read_may_buy_on_demand() {
     let machine = machine.gpu(0, flat(70.0)).vram(0, 3_000.0, 15_360.0);
     let machine = machine.tag("gpucost:restartable", "true");
     let audit = audited(&unread(declared(vec![machine], "batch"), 1, BATCH_GROUP));
-    let mut actions = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.actions);
+    let mut actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
     let spot = actions.find(|action| action.kind() == ActionKind::Spot);
     let expected = "if the Batch compute environment night-asg-ly buys on demand, set its type \
                     to SPOT with `aws batch update-compute-environment`, or add one of that type \

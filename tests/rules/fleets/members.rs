@@ -16,9 +16,12 @@ fn several(count: u32, make: fn(&str) -> Machine, prefix: &str) -> Vec<Machine> 
 
 /// Bytes in and out, each of so many a period of five minutes.
 fn talking(machine: Machine, bytes: f64) -> Machine {
-    machine
-        .series(Metric::NetworkIn, Statistic::Sum, None, flat(bytes))
-        .series(Metric::NetworkOut, Statistic::Sum, None, flat(bytes))
+    machine.series(Metric::NetworkIn, Statistic::Sum, None, flat(bytes)).series(
+        Metric::NetworkOut,
+        Statistic::Sum,
+        None,
+        flat(bytes),
+    )
 }
 
 #[test]
@@ -116,10 +119,7 @@ fn an_auto_scaling_group_replaces_what_is_stopped_by_hand() {
     assert_totals(&scaling, expected);
     assert_totals(&by_tag, expected);
     let stop = only_stop(&scaling);
-    assert!(
-        warns(stop, "minimum") && warns(stop, "policies"),
-        "{stop:?}"
-    );
+    assert!(warns(stop, "minimum") && warns(stop, "policies"), "{stop:?}");
     let steps = &only(&scaling, "idle-gpu").recommendation.steps;
     let place = |words: &str| steps.iter().position(|step| step.contains(words));
     let (lower, terminate) = (place("minimum"), place("decrement"));
@@ -132,10 +132,7 @@ fn an_auto_scaling_group_that_is_idle_is_lowered_first_too() {
     let audit = audited(&estate(scaled(several(2, idle, "idle"), "renderer")));
     assert_totals(&audit, ["1468.76", "0", "1468.76", "0"]);
     let steps = only(&audit, "idle-gpu").recommendation.steps.join("\n");
-    assert!(
-        steps.contains("minimum") && steps.contains("decrement"),
-        "{steps}"
-    );
+    assert!(steps.contains("minimum") && steps.contains("decrement"), "{steps}");
 }
 
 #[test]
@@ -148,23 +145,14 @@ fn an_idle_member_beside_training_keeps_its_dollars_and_is_asked_about_first() {
     let question = "coordinator or spare?";
     // 4 × 734.38 = 2 937.52; 3 × 271.7206 = 815.1618.
     let expected = ["2937.52", "1387.98", "734.38", "815.16"];
-    let training = audited(&estate(declared(
-        tagged(machines(), "renderer"),
-        "training",
-    )));
+    let training = audited(&estate(declared(tagged(machines(), "renderer"), "training")));
     assert_totals(&training, expected);
     let first = only_stop(&training).caveats().first();
-    assert!(
-        first.is_some_and(|caveat| caveat.contains(question)),
-        "{first:?}"
-    );
+    assert!(first.is_some_and(|caveat| caveat.contains(question)), "{first:?}");
     let finding = only(&training, "idle-gpu");
     assert_eq!(dollars(finding), Some(decimal("734.38")));
     let first = finding.recommendation.caveats.first();
-    assert!(
-        first.is_some_and(|caveat| caveat.contains(question)),
-        "{first:?}"
-    );
+    assert!(first.is_some_and(|caveat| caveat.contains(question)), "{first:?}");
     // A name that suggests it is enough to ask.
     let guessed = audited(&estate(tagged(machines(), "llm-train")));
     assert_totals(&guessed, expected);
@@ -178,9 +166,7 @@ fn an_idle_member_beside_training_keeps_its_dollars_and_is_asked_about_first() {
 #[test]
 fn without_peers_that_train_nobody_coordinates() {
     let machines = declared(tagged(several(2, idle, "idle"), "renderer"), "training");
-    let machines = machines
-        .into_iter()
-        .map(|machine| talking(machine, 20_000.0));
+    let machines = machines.into_iter().map(|machine| talking(machine, 20_000.0));
     let audit = audited(&estate(machines.collect()));
     // 11.52 MB a day leave the stop, and make none of it waste.
     assert_totals(&audit, ["1468.76", "0", "0", "1468.76"]);
@@ -326,27 +312,16 @@ fn a_group_of_ignored_members_costs_and_says_nothing() {
 fn an_idle_member_ends_at_the_price_of_its_own_system() {
     // 2 × 734.38 + 2 × 868.70 = 3 206.16 either way. The catalog sells no reserved
     // Windows g5.xlarge.
-    let machines = vec![
-        working("i-1"),
-        working("i-2"),
-        windows(working("i-3")),
-        windows(idle("i-4")),
-    ];
+    let machines =
+        vec![working("i-1"), working("i-2"), windows(working("i-3")), windows(idle("i-4"))];
     let of_windows = audited(&estate(tagged(machines, "renderer")));
     // 868.70 end; 2 × 271.7206 = 543.4412.
     assert_totals(&of_windows, ["3206.16", "1794.02", "868.70", "543.44"]);
-    let systems: Vec<OperatingSystem> = of_windows
-        .purchases
-        .iter()
-        .map(|purchase| purchase.key.operating_system)
-        .collect();
+    let systems: Vec<OperatingSystem> =
+        of_windows.purchases.iter().map(|purchase| purchase.key.operating_system).collect();
     assert_eq!(systems, [OperatingSystem::Linux]);
-    let machines = vec![
-        idle("i-1"),
-        working("i-2"),
-        windows(working("i-3")),
-        windows(working("i-4")),
-    ];
+    let machines =
+        vec![idle("i-1"), working("i-2"), windows(working("i-3")), windows(working("i-4"))];
     let of_linux = audited(&estate(tagged(machines, "renderer")));
     // 734.38 end; one is reserved.
     assert_totals(&of_linux, ["3206.16", "2200.06", "734.38", "271.72"]);
@@ -367,8 +342,5 @@ fn a_member_of_five_days_is_idle_so_far_and_one_of_eight_days_ends() {
     let eight = with(8 * 24);
     assert_totals(&eight, ["2203.14", "925.32", "734.38", "543.44"]);
     assert!(of(&eight, "idle-so-far").is_empty());
-    assert_eq!(
-        dollars(only(&eight, "idle-held-gpu")),
-        Some(decimal("734.38"))
-    );
+    assert_eq!(dollars(only(&eight, "idle-held-gpu")), Some(decimal("734.38")));
 }

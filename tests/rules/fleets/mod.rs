@@ -91,27 +91,21 @@ fn early_half(id: &str) -> Machine {
 fn stopped_for(mut machine: Machine, hours: i64) -> Machine {
     let when = as_of() - SignedDuration::from_hours(hours);
     machine.instance.state = gpucost::domain::InstanceState::Stopped;
-    machine.instance.state_transition_reason = Some(format!(
-        "User initiated ({})",
-        when.strftime("%Y-%m-%d %H:%M:%S GMT")
-    ));
+    machine.instance.state_transition_reason =
+        Some(format!("User initiated ({})", when.strftime("%Y-%m-%d %H:%M:%S GMT")));
     machine
 }
 
 /// Machines under one value of the workload tag.
 fn tagged(machines: Vec<Machine>, name: &str) -> Vec<Machine> {
     let members = machines.into_iter();
-    members
-        .map(|machine| machine.tag("gpucost:workload", name))
-        .collect()
+    members.map(|machine| machine.tag("gpucost:workload", name)).collect()
 }
 
 /// Machines that a tag says the kind of.
 fn declared(machines: Vec<Machine>, kind: &str) -> Vec<Machine> {
     let members = machines.into_iter();
-    members
-        .map(|machine| machine.tag("gpucost:kind", kind))
-        .collect()
+    members.map(|machine| machine.tag("gpucost:kind", kind)).collect()
 }
 
 /// Machines of one Auto Scaling group.
@@ -194,9 +188,7 @@ fn assert_totals(audit: &Audit, expected: [&str; 4]) {
 fn fees(audit: &Audit) -> Decimal {
     let month = Policy::default().hours_per_month;
     let purchases = audit.purchases.iter();
-    purchases
-        .map(|purchase| purchase.monthly_fee(month).amount())
-        .sum()
+    purchases.map(|purchase| purchase.monthly_fee(month).amount()).sum()
 }
 
 /// How many reserved instances the plan buys.
@@ -214,27 +206,16 @@ fn only_workload(audit: &Audit) -> &AuditedWorkload {
 
 /// The kinds of all actions, those on what is paid for and does not run last.
 fn kinds(audit: &Audit) -> Vec<ActionKind> {
-    let of_workloads = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.actions);
-    let of_unused = audit
-        .unused
-        .iter()
-        .flat_map(|commitment| &commitment.actions);
+    let of_workloads = audit.workloads.iter().flat_map(|workload| &workload.actions);
+    let of_unused = audit.unused.iter().flat_map(|commitment| &commitment.actions);
     of_workloads.chain(of_unused).map(Action::kind).collect()
 }
 
 /// The only stop of an audit.
 #[track_caller]
 fn only_stop(audit: &Audit) -> &Action {
-    let actions = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.actions);
-    let stops: Vec<&Action> = actions
-        .filter(|action| action.kind() == ActionKind::Stop)
-        .collect();
+    let actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
+    let stops: Vec<&Action> = actions.filter(|action| action.kind() == ActionKind::Stop).collect();
     assert_eq!(stops.len(), 1, "one stop: {stops:?}");
     stops[0]
 }

@@ -81,9 +81,7 @@ fn one_year(fleet: &ReservedFleet) -> &PoolOption {
         panic!("one pool: {:?}", fleet.reserved);
     };
     let mut options = pool.options.iter();
-    options
-        .find(|option| option.term == TERM)
-        .expect("it is sold")
+    options.find(|option| option.term == TERM).expect("it is sold")
 }
 
 fn named(prefix: &str, count: u32, make: fn(&str) -> Machine) -> Vec<Machine> {
@@ -217,10 +215,7 @@ fn another_member_never_lowers_what_its_pool_costs_after_the_plan() {
         (young("i-4", 8 * 24, WORKS), "1292.51"),
         // Up in half of 8 days, and so in 72 of the 144 h before, where the others are
         // most: 4 and 2, 2 203.14 − 543.4412.
-        (
-            box_in("i-5", WORKS, HELD_MIB, late).launched_hours_ago(8 * 24),
-            "1659.70",
-        ),
+        (box_in("i-5", WORKS, HELD_MIB, late).launched_hours_ago(8 * 24), "1659.70"),
         // Six days are too few to buy for: 734.38 more.
         (young("i-6", 6 * 24, WORKS), "2394.08"),
         // Around the clock, 5 and 3: 2 203.14 + 2 × 734.38 − 3 × 271.7206 = 2 856.7382.
@@ -241,20 +236,14 @@ fn another_member_never_lowers_what_its_pool_costs_after_the_plan() {
 
 #[test]
 fn linux_and_windows_of_one_group_are_two_pools() {
-    let machines = vec![
-        working("i-1"),
-        working("i-2"),
-        windows(working("i-3")),
-        windows(working("i-4")),
-    ];
+    let machines =
+        vec![working("i-1"), working("i-2"), windows(working("i-3")), windows(working("i-4"))];
     let fleet = estate(tagged(machines, "renderer"));
     let audit = audited(&fleet);
     // 2 × 734.38 + 2 × 868.70 = 3 206.16; 2 × 271.7206 = 543.4412. No Windows is sold
     // for one year without upfront.
     assert_totals(&audit, ["3206.16", "2662.72", "0", "543.44"]);
-    let [purchase] = audit.purchases.as_slice() else {
-        panic!("{:?}", audit.purchases)
-    };
+    let [purchase] = audit.purchases.as_slice() else { panic!("{:?}", audit.purchases) };
     assert_eq!(purchase.count, 2);
     assert_eq!(purchase.key.operating_system, OperatingSystem::Linux);
     for pool in &assessed(&fleet).reserved {
@@ -272,10 +261,7 @@ fn shared_and_dedicated_hardware_of_one_group_are_two_pools() {
     dedicated.instance.tenancy = Tenancy::Dedicated;
     let machines = vec![working("i-1"), working("i-2"), dedicated];
     let mut fleet = estate(tagged(machines, "renderer"));
-    let key = PriceKey {
-        tenancy: Tenancy::Dedicated,
-        ..g5_key()
-    };
+    let key = PriceKey { tenancy: Tenancy::Dedicated, ..g5_key() };
     // 2 × 734.38 + 1.10 × 730 = 2 271.76; 2 × 271.7206 = 543.4412.
     priced(&mut fleet, key.clone(), "1.10");
     let audit = audited(&fleet);
@@ -286,10 +272,7 @@ fn shared_and_dedicated_hardware_of_one_group_are_two_pools() {
     priced(&mut fleet, reserved, "0.70");
     let audit = audited(&fleet);
     assert_totals(&audit, ["2271.76", "1436.32", "0", "835.44"]);
-    let counts = audit
-        .purchases
-        .iter()
-        .map(|purchase| (purchase.key.tenancy, purchase.count));
+    let counts = audit.purchases.iter().map(|purchase| (purchase.key.tenancy, purchase.count));
     let counts: Vec<(Tenancy, u32)> = counts.collect();
     assert!(counts.contains(&(Tenancy::Shared, 2)), "{counts:?}");
     assert!(counts.contains(&(Tenancy::Dedicated, 1)), "{counts:?}");
@@ -329,12 +312,7 @@ fn nothing_is_bought_beside_a_plan_of_unknown_rate() {
     let fleet = assessed(&estate);
     let mut options = fleet.reserved.iter().flat_map(|pool| &pool.options);
     assert!(options.all(|option| option.amount.is_zero()));
-    assert!(
-        fleet
-            .gaps
-            .iter()
-            .any(|gap| gap.what == GapSubject::SavingsPlanRate)
-    );
+    assert!(fleet.gaps.iter().any(|gap| gap.what == GapSubject::SavingsPlanRate));
 }
 
 #[test]
@@ -350,10 +328,7 @@ fn a_plan_of_known_rate_covers_and_the_rest_is_bought_for() {
     let option = |workload: &AuditedWorkload| workload.workload.key.purchase_option;
     let mut options: Vec<PurchaseOption> = audit.workloads.iter().map(option).collect();
     options.sort();
-    assert_eq!(
-        options,
-        [PurchaseOption::OnDemand, PurchaseOption::SavingsPlan]
-    );
+    assert_eq!(options, [PurchaseOption::OnDemand, PurchaseOption::SavingsPlan]);
     assert!(!has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
 }
 
@@ -394,9 +369,7 @@ fn a_plan_of_another_family_holds_nothing_back() {
     assert_totals(&audit, ["1851.22", "1307.78", "0", "543.44"]);
     assert_eq!(bought(&audit), 2);
     assert!(!has_gap(&audit, "savings plan rate"), "{:?}", audit.gaps);
-    let [row] = audit.unused.as_slice() else {
-        panic!("{:?}", audit.unused)
-    };
+    let [row] = audit.unused.as_slice() else { panic!("{:?}", audit.unused) };
     assert_eq!(row.monthly_cost.map(Money::amount), Some(decimal("382.46")));
     assert_eq!(row.planned_monthly_cost(), row.monthly_cost);
 }
@@ -404,10 +377,7 @@ fn a_plan_of_another_family_holds_nothing_back() {
 #[test]
 fn a_plan_that_covers_no_instances_or_has_ended_holds_nothing_back() {
     let of_sagemaker = savings_plan(SavingsPlanKind::Other, "0.80");
-    let ended = SavingsPlan {
-        end: as_of(),
-        ..savings_plan(SavingsPlanKind::Compute, "0.80")
-    };
+    let ended = SavingsPlan { end: as_of(), ..savings_plan(SavingsPlanKind::Compute, "0.80") };
     for plan in [of_sagemaker, ended] {
         let audit = audited(&two_beside(plan));
         assert_eq!(bought(&audit), 2);

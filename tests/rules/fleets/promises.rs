@@ -12,10 +12,7 @@ use rust_decimal::Decimal;
 
 /// A g5.xlarge that works around the clock.
 fn steady(id: &str) -> Machine {
-    Machine::new(id, "g5.xlarge")
-        .cpu(flat(50.0))
-        .gpu(0, flat(WORKS))
-        .vram(0, HELD_MIB, A10G_MIB)
+    Machine::new(id, "g5.xlarge").cpu(flat(50.0)).gpu(0, flat(WORKS)).vram(0, HELD_MIB, A10G_MIB)
 }
 
 /// The day so many days after the audit.
@@ -30,9 +27,7 @@ fn at_high(machines: Vec<Machine>) -> Audit {
 
 fn commits(report: &Audit, id: &str) -> bool {
     let mut workloads = report.workloads.iter();
-    let workload = workloads
-        .find(|workload| workload.workload.id() == id)
-        .expect("it is there");
+    let workload = workloads.find(|workload| workload.workload.id() == id).expect("it is there");
     let mut kinds = workload.actions.iter().map(|action| action.kind());
     kinds.any(|kind| kind == ActionKind::Commit)
 }
@@ -40,9 +35,7 @@ fn commits(report: &Audit, id: &str) -> bool {
 #[test]
 fn a_purchase_states_everything_that_is_paid_until_it_ends() {
     let report = audited(&estate(vec![steady("i-1"), steady("i-2")]));
-    let [bought] = report.purchases.as_slice() else {
-        panic!("{:?}", report.purchases)
-    };
+    let [bought] = report.purchases.as_slice() else { panic!("{:?}", report.purchases) };
     let promise = bought.promise().expect("a term");
     assert_eq!(promise.kind, "standard-reserved-instance");
     assert_eq!((bought.count, promise.term.years), (2, 1));
@@ -64,9 +57,7 @@ fn upfront_is_cash_and_a_young_machine_is_little_evidence() {
     let mut young = steady("i-2").launched_hours_ago(10 * 24);
     young.instance.attached_time = None;
     let report = at_high(vec![steady("i-1"), young]);
-    let [bought] = report.purchases.as_slice() else {
-        panic!("{:?}", report.purchases)
-    };
+    let [bought] = report.purchases.as_slice() else { panic!("{:?}", report.purchases) };
     let promise = bought.promise().expect("a term");
     // Three years all upfront: 2 × 9 940.99, and nothing by the month.
     assert_eq!(bought.count, 2);
@@ -84,21 +75,12 @@ fn work_that_ends_is_asked_until_when_and_no_dollar_changes() {
         audited(&estate(vec![declared, steady("i-2")]))
     };
     let (training, serving) = (fleet("training"), fleet("serving"));
-    let [bought] = training.purchases.as_slice() else {
-        panic!("{:?}", training.purchases)
-    };
-    let [caveat] = bought.caveats.as_slice() else {
-        panic!("{:?}", bought.caveats)
-    };
-    assert!(
-        caveat.starts_with("i-1: until when does it run?"),
-        "{caveat}"
-    );
+    let [bought] = training.purchases.as_slice() else { panic!("{:?}", training.purchases) };
+    let [caveat] = bought.caveats.as_slice() else { panic!("{:?}", bought.caveats) };
+    assert!(caveat.starts_with("i-1: until when does it run?"), "{caveat}");
     let asked = |report: &Audit, id: &str| {
         let mut workloads = report.workloads.iter();
-        let workload = workloads
-            .find(|workload| workload.workload.id() == id)
-            .expect("there");
+        let workload = workloads.find(|workload| workload.workload.id() == id).expect("there");
         let mut caveats = workload.actions.iter().flat_map(|action| action.caveats());
         caveats.any(|caveat| caveat.starts_with("until when"))
     };
@@ -112,9 +94,8 @@ fn work_that_ends_is_asked_until_when_and_no_dollar_changes() {
 fn no_term_goes_beyond_the_last_day() {
     // 8 760 hours from midnight on end at midnight of the 365th day.
     let until = |days: i64| {
-        let ends = steady("i-1")
-            .tag("gpucost:kind", "training")
-            .tag("gpucost:until", &in_days(days));
+        let ends =
+            steady("i-1").tag("gpucost:kind", "training").tag("gpucost:until", &in_days(days));
         audited(&estate(vec![ends, steady("i-2")]))
     };
     let soon = until(364);
@@ -131,10 +112,7 @@ fn no_term_goes_beyond_the_last_day() {
 fn a_tag_that_cannot_be_read_is_a_gap() {
     let gaps = |tag: &str, value: &str| {
         let report = audited(&estate(vec![steady("i-1").tag(tag, value)]));
-        let of_tag = report
-            .gaps
-            .into_iter()
-            .filter(|gap| gap.reason.contains(tag));
+        let of_tag = report.gaps.into_iter().filter(|gap| gap.reason.contains(tag));
         of_tag.map(|gap| (gap.what, gap.place)).collect::<Vec<_>>()
     };
     let of_one = |what: GapSubject| vec![(what, "i-1".to_owned())];
@@ -145,12 +123,7 @@ fn a_tag_that_cannot_be_read_is_a_gap() {
         (GapSubject::TagValue, "precision", "high", "FP64"),
         (GapSubject::TagValue, "replicas", "two", "interchangeable"),
         (GapSubject::TagValue, "restartable", "maybe", "No"),
-        (
-            GapSubject::TimeZone,
-            "timezone",
-            "Mars/Olympus",
-            "Europe/Berlin",
-        ),
+        (GapSubject::TimeZone, "timezone", "Mars/Olympus", "Europe/Berlin"),
         (GapSubject::VramUse, "vram", "plenty", "8GiB"),
     ] {
         let tag = format!("gpucost:{tag}");
@@ -162,11 +135,7 @@ fn a_tag_that_cannot_be_read_is_a_gap() {
         let member = steady(id).tag("gpucost:workload", "team");
         member.tag("gpucost:replicas", replicas)
     };
-    let group = vec![
-        member("i-1", "interchangeable"),
-        member("i-2", "2"),
-        member("i-3", ""),
-    ];
+    let group = vec![member("i-1", "interchangeable"), member("i-2", "2"), member("i-3", "")];
     let report = audited(&estate(group));
     let words = "the tag gpucost:replicas of 2 instances, such as i-2, cannot be read: it declares \
                  nothing";
@@ -185,9 +154,7 @@ fn a_last_day_allows_the_terms_that_end_before() {
     // 0.627728 × 730 = 458.24144.
     let ends = steady("i-1").tag("gpucost:until", &in_days(2 * 366));
     let report = at_high(vec![ends, steady("i-2")]);
-    let [bought] = report.purchases.as_slice() else {
-        panic!("{:?}", report.purchases)
-    };
+    let [bought] = report.purchases.as_slice() else { panic!("{:?}", report.purchases) };
     let promise = bought.promise().expect("a term");
     assert_eq!((bought.count, promise.term.years), (2, 1));
     assert_eq!(bought.monthly_savings.amount(), decimal("605.09"));
@@ -201,9 +168,7 @@ fn a_finding_shows_the_cents_of_the_action_that_answers_it() {
         let report = audit(&estate(vec![steady("i-1")]), &Policy::default(), risk);
         let of_rule = |rule: &str| {
             let mut findings = report.findings.iter();
-            let finding = findings
-                .find(|finding| finding.rule() == rule)
-                .expect("it fires");
+            let finding = findings.find(|finding| finding.rule() == rule).expect("it fires");
             finding.monthly_savings.map(|saved| saved.amount())
         };
         let mut findings = report.findings.iter();

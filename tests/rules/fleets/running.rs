@@ -42,10 +42,7 @@ fn half_of_the_time_costs_the_same_found_up_or_stopped() {
         only_workload(&stopped).verdict.classification
     );
     assert_eq!(only_workload(&up).verdict.state, Some(UsageState::Steady));
-    assert_eq!(
-        only_workload(&stopped).verdict.state,
-        Some(UsageState::Steady)
-    );
+    assert_eq!(only_workload(&stopped).verdict.state, Some(UsageState::Steady));
     assert_eq!(up.totals.stopped_instances, 0);
     assert_eq!(stopped.totals.stopped_instances, 1);
     // EC2 does not always say when: then the last hour that ran does.

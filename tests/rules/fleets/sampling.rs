@@ -17,9 +17,7 @@ fn alone(machine: Machine) -> Audit {
 
 fn stops(audit: &Audit) -> bool {
     let actions = &only_workload(audit).actions;
-    actions
-        .iter()
-        .any(|action| action.kind() == ActionKind::Stop)
+    actions.iter().any(|action| action.kind() == ActionKind::Stop)
 }
 
 fn has_actions(audit: &Audit) -> bool {
@@ -34,9 +32,7 @@ fn says(audit: &Audit, words: &str) -> bool {
 /// not measured in the others.
 fn seen_in(seen: impl Fn(u32) -> bool + Copy) -> Machine {
     let mut machine = box_in("i-1", 0.0, FREE_MIB, seen);
-    machine
-        .series
-        .retain(|series| series.metric != Metric::CpuUtilization);
+    machine.series.retain(|series| series.metric != Metric::CpuUtilization);
     machine.cpu(flat(95.0))
 }
 
@@ -50,33 +46,20 @@ fn with_records(first: &Machine, second: &Machine) -> Machine {
 #[test]
 fn a_quarter_of_an_hour_is_a_cadence_and_not_a_hole() {
     for step in [2, 3, 12] {
-        let audit = alone(box_in("i-1", WORKS, HELD_MIB, move |period| {
-            period % step == 0
-        }));
+        let audit = alone(box_in("i-1", WORKS, HELD_MIB, move |period| period % step == 0));
         let workload = only_workload(&audit);
         let summary = workload.workload.utilization.as_ref().expect("measured");
         let expected = u64::from(PERIODS / step);
-        assert_eq!(
-            (summary.n_samples, summary.expected_samples),
-            (expected, expected)
-        );
-        assert_eq!(
-            workload.verdict.classification,
-            Classification::WellUtilized
-        );
+        assert_eq!((summary.n_samples, summary.expected_samples), (expected, expected));
+        assert_eq!(workload.verdict.classification, Classification::WellUtilized);
         // 1.006 × 730; a reservation costs 462.66, as of a machine that is seen every five
         // minutes.
         assert_totals(&audit, ["734.38", "462.66", "0", "271.72"]);
     }
     // Three points are no cadence of four days: 3 × 5 minutes of 30 hours.
-    let audit = alone(seen_in(|period| {
-        period % (4 * DAY) == 0 && period < 12 * DAY
-    }));
+    let audit = alone(seen_in(|period| period % (4 * DAY) == 0 && period < 12 * DAY));
     let workload = only_workload(&audit);
-    assert_eq!(
-        workload.verdict.classification,
-        Classification::InsufficientData
-    );
+    assert_eq!(workload.verdict.classification, Classification::InsufficientData);
 }
 
 #[test]
@@ -88,10 +71,7 @@ fn hourly_points_of_a_large_machine_cost_all_of_its_hours() {
     }
     let audit = alone(machine);
     // 55.04 × 730.
-    let cost = only_workload(&audit)
-        .workload
-        .monthly_cost()
-        .expect("priced");
+    let cost = only_workload(&audit).workload.monthly_cost().expect("priced");
     assert_eq!(cost.amount(), crate::rules::fixtures::decimal("40179.20"));
 }
 
@@ -129,10 +109,7 @@ fn records_that_are_apart_in_a_file_are_one_series() {
     let text = std::fs::read_to_string(file.path()).expect("a file");
     let ahead: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let mut nowhere = ahead.clone();
-    nowhere
-        .as_object_mut()
-        .expect("an object")
-        .retain(|key, _| !key.starts_with("window_"));
+    nowhere.as_object_mut().expect("an object").retain(|key, _| !key.starts_with("window_"));
     let files = [ahead, nowhere].map(|value| {
         let file = tempfile::NamedTempFile::new().expect("a file");
         serde_json::to_writer(&file, &value).expect("written");
@@ -145,10 +122,7 @@ fn records_that_are_apart_in_a_file_are_one_series() {
         assert_totals(&usage, ["1468.76", "925.32", "0", "543.44"]);
         assert_totals(&points, ["1468.76", "925.32", "0", "543.44"]);
         for (of_points, of_usage) in points.workloads.iter().zip(&usage.workloads) {
-            assert_eq!(
-                of_points.workload.utilization,
-                of_usage.workload.utilization
-            );
+            assert_eq!(of_points.workload.utilization, of_usage.workload.utilization);
         }
     }
 }
@@ -161,10 +135,7 @@ fn an_agent_that_died_says_nothing_about_today() {
     // Five minutes more are.
     let audit = alone(seen_in(|period| period < PERIODS - DAY - 1));
     let workload = only_workload(&audit);
-    assert_eq!(
-        workload.verdict.classification,
-        Classification::InsufficientData
-    );
+    assert_eq!(workload.verdict.classification, Classification::InsufficientData);
     assert!(!has_actions(&audit));
     // The last seven of fourteen days.
     let audit = alone(seen_in(|period| period < 7 * DAY));
@@ -190,10 +161,7 @@ fn hours_that_are_missing_day_after_day_are_not_idle() {
     // It does not run in these hours: it is idle in the others, and costs 16 / 24 of 734.38.
     let audit = alone(box_in("i-1", 0.0, FREE_MIB, day));
     assert_eq!(only_workload(&audit).verdict.state, Some(UsageState::Idle));
-    let cost = only_workload(&audit)
-        .workload
-        .monthly_cost()
-        .expect("priced");
+    let cost = only_workload(&audit).workload.monthly_cost().expect("priced");
     assert_eq!(cost.amount(), crate::rules::fixtures::decimal("489.59"));
 }
 
@@ -203,9 +171,12 @@ fn memory_that_is_not_measured_any_more_stops_nothing() {
     let mut machine = box_in("i-1", 0.0, FREE_MIB, |_| true);
     let used = Metric::GpuMemoryUsed;
     machine.series.retain(|series| series.metric != used);
-    let machine = machine
-        .series(used, Statistic::Average, Some(0), early)
-        .series(used, Statistic::Maximum, Some(0), early);
+    let machine = machine.series(used, Statistic::Average, Some(0), early).series(
+        used,
+        Statistic::Maximum,
+        Some(0),
+        early,
+    );
     let audit = alone(machine);
     assert!(!stops(&audit));
     assert!(says(
@@ -225,16 +196,10 @@ fn drawing(watts: f64) -> Machine {
 #[test]
 fn a_counter_that_stands_still_beside_the_power_of_work_is_a_contradiction() {
     let rests = alone(drawing(93.0));
-    assert_eq!(
-        only_workload(&rests).verdict.state,
-        Some(UsageState::IdleHeld)
-    );
+    assert_eq!(only_workload(&rests).verdict.state, Some(UsageState::IdleHeld));
     let works = alone(drawing(280.0));
     let workload = only_workload(&works);
-    assert_eq!(
-        workload.verdict.classification,
-        Classification::InsufficientData
-    );
+    assert_eq!(workload.verdict.classification, Classification::InsufficientData);
     assert!(!has_actions(&works));
     let gap = works.gaps.iter().find(|gap| {
         let words = "280 of 300 W, where idle is about 57 W: the metrics contradict each other";
@@ -282,10 +247,7 @@ fn a_contradicted_gpu_beside_one_that_works_is_unmeasured_alone() {
     // 3 × 50%.
     assert_eq!((funnel.active_gpus, funnel.effective_gpus), (3, 1.5));
     // How the machine is used is not known: four GPUs for 730 hours.
-    assert_eq!(
-        audit.kpis.get(Kpi::UnmeasuredGpuHours),
-        KpiValue::measured(2_920.0)
-    );
+    assert_eq!(audit.kpis.get(Kpi::UnmeasuredGpuHours), KpiValue::measured(2_920.0));
     assert!(!has_actions(&audit));
 }
 
@@ -299,10 +261,12 @@ fn a_silent_gpu_whose_power_is_not_known_beside_that_of_others_is_not_committed_
                 3 => (0.0, watts),
                 _ => (70.0, Some(60.0)),
             };
-            machine = machine
-                .gpu(gpu, flat(percent))
-                .vram(gpu, 10_000.0, 15_360.0)
-                .series(draw, Statistic::Average, Some(gpu), move |_| watts);
+            machine = machine.gpu(gpu, flat(percent)).vram(gpu, 10_000.0, 15_360.0).series(
+                draw,
+                Statistic::Average,
+                Some(gpu),
+                move |_| watts,
+            );
         }
         alone(machine).purchases.len()
     };

@@ -56,10 +56,7 @@ pub(super) fn in_group(machines: Vec<Machine>, group: ScalingGroup) -> Estate {
     let mut in_service: Vec<ResourceId> = running.map(|instance| instance.id.clone()).collect();
     in_service.sort();
     let mut estate = estate(scaled(machines, NAME));
-    estate.scaling_groups.push(ScalingGroup {
-        in_service: Some(in_service),
-        ..group
-    });
+    estate.scaling_groups.push(ScalingGroup { in_service: Some(in_service), ..group });
     estate
 }
 
@@ -86,16 +83,10 @@ fn a_minimum_that_prevents_a_stop_is_lowered_with_its_values() {
          alone, the group chooses which instances end"
     );
     let at = |step: &str| steps.iter().position(|known| known == step);
-    assert!(
-        at(lower).is_some() && at(lower) < at(&terminate),
-        "{steps:#?}"
-    );
+    assert!(at(lower).is_some() && at(lower) < at(&terminate), "{steps:#?}");
     let audit = audited(&estate);
     let stop = only_stop(&audit);
-    assert!(
-        warns(stop, "lower its minimum size from 4 to 3"),
-        "{stop:?}"
-    );
+    assert!(warns(stop, "lower its minimum size from 4 to 3"), "{stop:?}");
 }
 
 #[test]
@@ -114,11 +105,7 @@ fn what_else_the_group_does_is_a_step_of_its_own() {
     let spares = ScalingGroup {
         protected: ["i-2", "i-3", "i-6"].map(ResourceId::named).to_vec(),
         suspended: vec!["Terminate".to_owned()],
-        warm_pool: Some(WarmPool {
-            min_size: 2,
-            state: Some("Stopped".to_owned()),
-            size: None,
-        }),
+        warm_pool: Some(WarmPool { min_size: 2, state: Some("Stopped".to_owned()), size: None }),
         ..group()
     };
     let steps = steps_of(&in_group(half_idle(), spares), "idle-gpu").join("\n");
@@ -135,27 +122,13 @@ fn what_else_the_group_does_is_a_step_of_its_own() {
 fn settings_that_do_not_count_these_instances_are_not_calculated_with() {
     let plain = steps_of(&estate(scaled(half_idle(), NAME)), "idle-gpu");
     assert!(plain.contains(&TERMINATE.to_owned()), "{plain:#?}");
-    let weighted = ScalingGroup {
-        is_weighted: true,
-        ..group()
-    };
-    let elsewhere = ScalingGroup {
-        region: "us-west-2".to_owned(),
-        ..group()
-    };
-    assert_eq!(
-        steps_of(&in_group(half_idle(), elsewhere), "idle-gpu"),
-        plain
-    );
+    let weighted = ScalingGroup { is_weighted: true, ..group() };
+    let elsewhere = ScalingGroup { region: "us-west-2".to_owned(), ..group() };
+    assert_eq!(steps_of(&in_group(half_idle(), elsewhere), "idle-gpu"), plain);
     // All of one that was read are known to be in one zone, which needs one step less.
-    let steps = plain
-        .into_iter()
-        .filter(|step| !step.contains("AZRebalance"));
+    let steps = plain.into_iter().filter(|step| !step.contains("AZRebalance"));
     let steps: Vec<String> = steps.collect();
-    assert_eq!(
-        steps_of(&in_group(half_idle(), weighted), "idle-gpu"),
-        steps
-    );
+    assert_eq!(steps_of(&in_group(half_idle(), weighted), "idle-gpu"), steps);
 }
 
 #[test]
@@ -167,11 +140,7 @@ fn another_type_is_set_where_the_group_has_its_types() {
         });
         vec![machine]
     };
-    let of_one = || ScalingGroup {
-        desired: 1,
-        min: 1,
-        ..group()
-    };
+    let of_one = || ScalingGroup { desired: 1, min: 1, ..group() };
     let mixed = ScalingGroup {
         instance_types: vec!["g5.12xlarge".to_owned(), "g5.24xlarge".to_owned()],
         ..of_one()
@@ -206,11 +175,7 @@ fn hours_off_are_scheduled_actions_with_both_sizes() {
         let machine = Machine::new(id, "g5.xlarge").cpu(flat(5.0));
         machine.gpu(0, by_day).vram(0, HELD_MIB, A10G_MIB)
     };
-    let settings = ScalingGroup {
-        desired: 2,
-        min: 1,
-        ..group()
-    };
+    let settings = ScalingGroup { desired: 2, min: 1, ..group() };
     let machines = vec![machine("i-1"), machine("i-2")];
     let steps = steps_of(&in_group(machines, settings), "off-hours").join("\n");
     let expected = "add scheduled actions to the Auto Scaling group trainers: minimum size 0 and \
@@ -227,13 +192,8 @@ fn spot_names_what_the_group_buys_on_demand() {
     };
     let caveats = |group| {
         let audit = audited(&in_group(machine(), group));
-        let actions = audit
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.actions);
-        let spot = actions
-            .clone()
-            .find(|action| action.kind() == ActionKind::Spot);
+        let actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
+        let spot = actions.clone().find(|action| action.kind() == ActionKind::Spot);
         spot.expect("spot").caveats().to_vec()
     };
     let mixed = ScalingGroup {
@@ -252,10 +212,8 @@ fn spot_names_what_the_group_buys_on_demand() {
     );
     assert_eq!(
         caveats(group()),
-        [
-            "the Auto Scaling group trainers has no mixed instances policy: add one with \
-             OnDemandPercentageAboveBaseCapacity 0"
-        ]
+        ["the Auto Scaling group trainers has no mixed instances policy: add one with \
+             OnDemandPercentageAboveBaseCapacity 0"]
     );
 }
 
@@ -268,11 +226,7 @@ fn storage_of_a_warm_pool_is_ended_with_the_pool() {
         size_gib: Some(500),
     });
     let pool = ScalingGroup {
-        warm_pool: Some(WarmPool {
-            min_size: 0,
-            state: Some("Stopped".to_owned()),
-            size: Some(1),
-        }),
+        warm_pool: Some(WarmPool { min_size: 0, state: Some("Stopped".to_owned()), size: Some(1) }),
         ..group()
     };
     let steps = steps_of(&in_group(vec![machine], pool), "stopped-with-storage");
@@ -302,10 +256,7 @@ fn a_stop_in_an_environment_of_batch_names_its_vcpus() {
         assert!(!text.contains(words), "{words}: {text}");
     }
     let audit = audited(&estate);
-    assert!(
-        warns(only_stop(&audit), "lower its minvCpus from 16 to 12"),
-        "{text}"
-    );
+    assert!(warns(only_stop(&audit), "lower its minvCpus from 16 to 12"), "{text}");
     let estate = in_group(half_idle(), of_batch(8, Some(&[])));
     let text = steps_of(&estate, "idle-gpu").join("\n");
     for words in [
@@ -335,9 +286,8 @@ fn other_actions_in_an_environment_of_batch_name_its_settings() {
     assert!(text.contains(expected), "{text}");
 
     let large = Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
-    let large = (0..4).fold(large, |machine, gpu| {
-        machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB)
-    });
+    let large = (0..4)
+        .fold(large, |machine, gpu| machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB));
     let audit = audited(&in_group(vec![large], of_batch(16, None)));
     let advice = &only(&audit, "overprovisioned-gpu").recommendation;
     let (_, to) = advice.to.split_once(" × ").expect("another type");
@@ -356,13 +306,8 @@ fn other_actions_in_an_environment_of_batch_name_its_settings() {
     let spot = spot.gpu(0, flat(70.0)).vram(0, 3_000.0, 15_360.0);
     let spot = declared(vec![spot.tag("gpucost:restartable", "true")], "batch");
     let audit = audited(&in_group(spot, of_batch(0, None)));
-    let actions = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.actions);
-    let spot = actions
-        .clone()
-        .find(|action| action.kind() == ActionKind::Spot);
+    let actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
+    let spot = actions.clone().find(|action| action.kind() == ActionKind::Spot);
     let caveats = spot.expect("spot").caveats();
     let expected = "the Batch compute environment nightly buys on demand: set its type to SPOT";
     assert!(caveats[0].starts_with(expected), "{caveats:?}");

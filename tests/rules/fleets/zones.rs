@@ -12,13 +12,9 @@ const END: &str = "terminate-instance-in-auto-scaling-group --should-decrement-d
 
 /// Machines of which the first three are in one zone and the others in another.
 fn in_two_zones(machines: Vec<Machine>) -> Vec<Machine> {
-    let zones = ["us-east-1a"; 3]
-        .into_iter()
-        .chain(["us-east-1b"].repeat(9));
+    let zones = ["us-east-1a"; 3].into_iter().chain(["us-east-1b"].repeat(9));
     let members = machines.into_iter().zip(zones);
-    members
-        .map(|(machine, zone)| in_zone(machine, zone))
-        .collect()
+    members.map(|(machine, zone)| in_zone(machine, zone)).collect()
 }
 
 fn at(steps: &[String], words: &str) -> Option<usize> {
@@ -37,10 +33,7 @@ fn zones_are_not_rebalanced_once_idle_instances_end_in_one() {
 
 #[test]
 fn zones_that_the_group_does_not_balance_need_no_step() {
-    let suspended = ScalingGroup {
-        suspended: vec!["AZRebalance".to_owned()],
-        ..group()
-    };
+    let suspended = ScalingGroup { suspended: vec!["AZRebalance".to_owned()], ..group() };
     let all_idle = ["i-1", "i-2", "i-3", "i-4", "i-5", "i-6"].map(idle);
     for (machines, group) in [
         (in_two_zones(half_idle()), suspended),
@@ -73,10 +66,7 @@ fn fewer_of_a_part_end_without_rebalancing() {
     let busy = ["i-1", "i-2", "i-3"].map(|id| of_type(working(id), "g5.2xlarge"));
     let replicas = ["i-4", "i-5", "i-6", "i-7"].map(|id| box_in(id, 12.0, HELD_MIB, |_| true));
     let members = declared(busy.into_iter().chain(replicas).collect(), "serving");
-    let of_seven = ScalingGroup {
-        desired: 7,
-        ..group()
-    };
+    let of_seven = ScalingGroup { desired: 7, ..group() };
     // 3 and 4 are left as 3 and 2.
     let estate = in_group(in_two_zones(members), of_seven);
     let steps = steps_of(&estate, "overprovisioned-gpu");

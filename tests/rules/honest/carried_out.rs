@@ -39,12 +39,7 @@ impl Twice {
         let before = audit(today, &policy, accepted);
         let estate = apply(&before, today);
         let after = audit(&estate, &policy, before.plan_risk);
-        Self {
-            today: today.clone(),
-            before,
-            estate,
-            after,
-        }
+        Self { today: today.clone(), before, estate, after }
     }
 
     /// What is left of a workload at on-demand or spot prices, commitments left out, and
@@ -100,11 +95,7 @@ impl Twice {
         let Some(cost) = &workload.workload.cost else {
             return;
         };
-        if cost
-            .instances
-            .iter()
-            .any(|instance| instance.committed.is_some())
-        {
+        if cost.instances.iter().any(|instance| instance.committed.is_some()) {
             return;
         }
         let mut planned = amount(workload.workload.monthly_cost());
@@ -145,35 +136,21 @@ impl Twice {
             planned -= snapshots.sum::<Decimal>();
         }
         let unused = self.before.unused.iter();
-        planned += unused
-            .map(|commitment| of(commitment.planned_monthly_cost()))
-            .sum::<Decimal>();
+        planned += unused.map(|commitment| of(commitment.planned_monthly_cost())).sum::<Decimal>();
         let stopped = self.stopped();
         let rows = self.after.workloads.iter();
-        let rows = rows.filter(|workload| {
-            !workload
-                .workload
-                .instances
-                .iter()
-                .all(|id| stopped.contains(id))
-        });
-        let mut left: Decimal = rows
-            .map(|workload| of(workload.workload.monthly_cost()))
-            .sum();
+        let rows = rows
+            .filter(|workload| !workload.workload.instances.iter().all(|id| stopped.contains(id)));
+        let mut left: Decimal = rows.map(|workload| of(workload.workload.monthly_cost())).sum();
         let unused = self.after.unused.iter();
-        left += unused
-            .map(|commitment| of(commitment.monthly_cost))
-            .sum::<Decimal>();
+        left += unused.map(|commitment| of(commitment.monthly_cost)).sum::<Decimal>();
         (planned, left)
     }
 
     /// What the plan stops.
     fn stopped(&self) -> BTreeSet<&ResourceId> {
-        let stops = self
-            .before
-            .workloads
-            .iter()
-            .filter(|workload| takes(workload, ActionKind::Stop));
+        let stops =
+            self.before.workloads.iter().filter(|workload| takes(workload, ActionKind::Stop));
         stops
             .flat_map(|workload| &workload.proposals.stop().expect("the plan stops").members)
             .collect()
@@ -197,11 +174,7 @@ impl Twice {
                     .map(|member| &member.id)
             })
             .collect();
-        let runs = self
-            .after
-            .workloads
-            .iter()
-            .filter(|workload| workload.workload.cost.is_some());
+        let runs = self.after.workloads.iter().filter(|workload| workload.workload.cost.is_some());
         let mut others = runs
             .flat_map(|workload| &workload.workload.members)
             .filter(|member| !committed.contains(&member.id));
@@ -245,14 +218,8 @@ impl Twice {
         for currency in [Currency::Usd, Currency::Cny] {
             let (planned, left) = self.sums(currency);
             let workloads = &self.before.workloads;
-            let actions: usize = workloads
-                .iter()
-                .map(|workload| workload.actions.len())
-                .sum();
-            let slower = workloads
-                .iter()
-                .map(|workload| self.slack(workload))
-                .sum::<Decimal>();
+            let actions: usize = workloads.iter().map(|workload| workload.actions.len()).sum();
+            let slower = workloads.iter().map(|workload| self.slack(workload)).sum::<Decimal>();
             // A machine of another number is rounded by itself.
             let targets = workloads.iter().flat_map(|workload| &workload.actions);
             let moved: u32 = targets.filter_map(Action::target).map(|to| to.count).sum();
@@ -291,31 +258,17 @@ impl Twice {
             stop.is_some_and(|stop| stop.risk() > self.before.plan_risk)
         };
         let doubtful = self.before.workloads.iter().filter(doubtful);
-        let doubtful: BTreeSet<&ResourceId> = doubtful
-            .flat_map(|workload| &workload.workload.instances)
-            .collect();
+        let doubtful: BTreeSet<&ResourceId> =
+            doubtful.flat_map(|workload| &workload.workload.instances).collect();
         for workload in &self.after.workloads {
-            if workload
-                .workload
-                .instances
-                .iter()
-                .any(|id| doubtful.contains(&origin(id)))
-            {
+            if workload.workload.instances.iter().any(|id| doubtful.contains(&origin(id))) {
                 continue;
             }
             for action in &workload.actions {
                 let is_storage = action.kind() == ActionKind::Release
-                    && workload
-                        .workload
-                        .instances
-                        .iter()
-                        .all(|id| stopped.contains(id));
+                    && workload.workload.instances.iter().all(|id| stopped.contains(id));
                 let waste = action.certain().amount();
-                assert!(
-                    is_storage || waste.is_zero(),
-                    "{}: {action:?}",
-                    workload.workload.name
-                );
+                assert!(is_storage || waste.is_zero(), "{}: {action:?}", workload.workload.name);
             }
         }
         for commitment in &self.after.unused {

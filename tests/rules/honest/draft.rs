@@ -24,14 +24,8 @@ const TYPES: [(&str, u16, f64); 5] = [
     ("g6e.xlarge", 1, 46_068.0),
 ];
 const ZONES: [&str; 3] = ["a", "b", "c"];
-const KINDS: [Option<&str>; 6] = [
-    None,
-    None,
-    Some("serving"),
-    Some("training"),
-    Some("batch"),
-    Some("development"),
-];
+const KINDS: [Option<&str>; 6] =
+    [None, None, Some("serving"), Some("training"), Some("batch"), Some("development")];
 
 /// One box.
 #[derive(Debug, Clone)]
@@ -140,12 +134,7 @@ impl Box_ {
         let (name, gpus, vram_mib) = TYPES[self.kind];
         let mut machine = Machine::new(id, name).with_period(HOUR_SECONDS);
         let instance = &mut machine.instance;
-        instance.region = if self.is_in_china {
-            "cn-north-1"
-        } else {
-            "us-east-1"
-        }
-        .to_owned();
+        instance.region = if self.is_in_china { "cn-north-1" } else { "us-east-1" }.to_owned();
         instance.zone = Some(format!("{}{}", instance.region, ZONES[self.zone]));
         if self.is_second_account {
             instance.account = "444455556666".to_owned();
@@ -213,9 +202,8 @@ impl Box_ {
         if let Some(mbps) = self.network_mbps {
             let bytes = f64::from(mbps) * 1e6 / 8.0 * 3_600.0;
             for metric in [Metric::NetworkIn, Metric::NetworkOut] {
-                machine = machine.series(metric, Statistic::Sum, None, |hour| {
-                    self.runs(hour).then_some(bytes)
-                });
+                machine = machine
+                    .series(metric, Statistic::Sum, None, |hour| self.runs(hour).then_some(bytes));
             }
         }
         let used = vram_mib * f64::from(self.vram_percent) / 100.0;
@@ -318,18 +306,11 @@ fn reserved((kind, count, days, zone): &(usize, u32, i64, Option<usize>)) -> Res
 /// Its rates are in no catalog unless an estate records them.
 fn savings_plan((kind, dollars, is_compute): &(usize, u32, bool)) -> SavingsPlan {
     let (start, end) = term_times();
-    let family = TYPES[*kind]
-        .0
-        .split_once('.')
-        .map(|(family, _)| family.to_owned());
+    let family = TYPES[*kind].0.split_once('.').map(|(family, _)| family.to_owned());
     SavingsPlan {
         id: "sp-1".to_owned(),
         account: None,
-        kind: if *is_compute {
-            SavingsPlanKind::Compute
-        } else {
-            SavingsPlanKind::Ec2Instance
-        },
+        kind: if *is_compute { SavingsPlanKind::Compute } else { SavingsPlanKind::Ec2Instance },
         region: (!is_compute).then(|| "us-east-1".to_owned()),
         family: family.filter(|_| !is_compute),
         currency: Currency::Usd,

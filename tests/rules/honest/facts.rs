@@ -13,21 +13,10 @@ use rust_decimal::Decimal;
 const FACTS: [(Metric, &[ActionKind]); 3] = [
     (
         Metric::GpuUtilization,
-        &[
-            ActionKind::Stop,
-            ActionKind::Schedule,
-            ActionKind::Rightsize,
-            ActionKind::Share,
-        ],
+        &[ActionKind::Stop, ActionKind::Schedule, ActionKind::Rightsize, ActionKind::Share],
     ),
-    (
-        Metric::GpuMemoryUsed,
-        &[ActionKind::Stop, ActionKind::Rightsize, ActionKind::Share],
-    ),
-    (
-        Metric::CpuUtilization,
-        &[ActionKind::Rightsize, ActionKind::Share],
-    ),
+    (Metric::GpuMemoryUsed, &[ActionKind::Stop, ActionKind::Rightsize, ActionKind::Share]),
+    (Metric::CpuUtilization, &[ActionKind::Rightsize, ActionKind::Share]),
 ];
 
 /// Signs that forbid a stop or weaken it, and how the caveat begins where one is missing.
@@ -55,10 +44,7 @@ fn power_that_is_not_measured_changes_no_stop_but_one_that_it_contradicts() {
         }]));
         let stop = stop_of(&audit, &ResourceId::named("i-1"));
         let waste = audit.totals.monthly_waste.expect("priced").amount();
-        (
-            stop.map(|stop| (stop.monthly_savings().amount(), stop.risk())),
-            waste,
-        )
+        (stop.map(|stop| (stop.monthly_savings().amount(), stop.risk())), waste)
     };
     // 1.006 × 730, and an A10G rests up to 57 + 15% × (300 − 57) = 93.45 W.
     let saved = Decimal::new(73_438, 2);
@@ -87,11 +73,7 @@ fn first(series: &Series, keeps: usize, window: Window) -> Series {
     });
     let key = (series.metric, series.statistic);
     let (points, rejected) = Points::clean(raw, key, window, series.points.period_seconds());
-    Series {
-        points,
-        rejected,
-        ..series.clone()
-    }
+    Series { points, rejected, ..series.clone() }
 }
 
 /// The stop in the workload of an instance.
@@ -103,13 +85,8 @@ fn stop_of<'a>(audit: &'a Audit, id: &ResourceId) -> Option<&'a Action> {
 }
 
 fn saved(workload: &AuditedWorkload, kind: ActionKind) -> Decimal {
-    let actions = workload
-        .actions
-        .iter()
-        .filter(|action| action.kind() == kind);
-    actions
-        .map(|action| action.monthly_savings().amount())
-        .sum()
+    let actions = workload.actions.iter().filter(|action| action.kind() == kind);
+    actions.map(|action| action.monthly_savings().amount()).sum()
 }
 
 proptest! {

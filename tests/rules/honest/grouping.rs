@@ -10,18 +10,12 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 fn states(audit: &Audit) -> BTreeMap<&ResourceId, Option<UsageState>> {
-    let members = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.workload.members);
+    let members = audit.workloads.iter().flat_map(|workload| &workload.workload.members);
     members.map(|member| (&member.id, member.state)).collect()
 }
 
 fn waste(audit: &Audit) -> Decimal {
-    audit
-        .totals
-        .monthly_waste
-        .map_or(Decimal::ZERO, Money::amount)
+    audit.totals.monthly_waste.map_or(Decimal::ZERO, Money::amount)
 }
 
 proptest! {

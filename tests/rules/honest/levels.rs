@@ -19,9 +19,7 @@ fn by_day(shift: i64) -> Decimal {
     };
     let mut machine = Machine::new("i-1", "g5.xlarge").cpu(|period| up(period).then_some(5.0));
     machine.instance.attached_time = Some(as_of() - SignedDuration::from_hours(2_000));
-    let last = (0..crate::rules::builder::PERIODS)
-        .rev()
-        .find(|period| up(*period));
+    let last = (0..crate::rules::builder::PERIODS).rev().find(|period| up(*period));
     let last = i64::from(last.expect("it is up"));
     let from_end = i64::from(crate::rules::builder::PERIODS) - 1 - last;
     machine.instance.launch_time = as_of() - SignedDuration::from_secs((from_end + 144) * 300);

@@ -13,10 +13,7 @@ mod targets;
 use proptest::prelude::ProptestConfig;
 
 fn config() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(cases(32))
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(32)) }
 }
 
 /// How many fleets a property draws where nobody says another number.

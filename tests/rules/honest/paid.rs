@@ -47,10 +47,7 @@ fn machine(index: usize, life: Life) -> Machine {
     let first_seen = as_of() - SignedDuration::from_hours(life.0 as i64);
     machine.instance.attached_time = Some(first_seen);
     machine.instance.launch_time = first_seen;
-    let last = (0..HOURS)
-        .rev()
-        .find(|hour| runs(life, *hour))
-        .expect("it runs");
+    let last = (0..HOURS).rev().find(|hour| runs(life, *hour)).expect("it runs");
     let off = (HOURS - 1 - last) as i64;
     if off > 0 {
         let stopped = as_of() - SignedDuration::from_hours(off);
@@ -77,9 +74,7 @@ fn brute_force(lives: &[Life]) -> (Decimal, u32, Decimal) {
     for life in &lives {
         let seen = HOURS - life.0.min(HOURS);
         let ran: u64 = (seen..HOURS).filter(|hour| runs(*life, *hour)).count() as u64;
-        (seen..HOURS)
-            .filter(|hour| runs(*life, *hour))
-            .for_each(|hour| pool[hour] += 1_000_000);
+        (seen..HOURS).filter(|hour| runs(*life, *hour)).for_each(|hour| pool[hour] += 1_000_000);
         let share = Decimal::from(ran) / Decimal::from(HOURS - seen);
         today += (ON_DEMAND * Decimal::from(730) * share).round_dp(2);
         if seen > 0 {
@@ -97,10 +92,8 @@ fn brute_force(lives: &[Life]) -> (Decimal, u32, Decimal) {
     }
     let cost = |count: u32| -> Decimal {
         let fees = RESERVED * Decimal::from(count) * Decimal::from(730);
-        let above: u64 = pool
-            .iter()
-            .map(|running| running.saturating_sub(u64::from(count) * 1_000_000))
-            .sum();
+        let above: u64 =
+            pool.iter().map(|running| running.saturating_sub(u64::from(count) * 1_000_000)).sum();
         let above = Decimal::from(above) / Decimal::from(1_000_000 * HOURS as u64);
         fees + above * ON_DEMAND * Decimal::from(730)
     };
@@ -112,11 +105,7 @@ fn brute_force(lives: &[Life]) -> (Decimal, u32, Decimal) {
 
 fn fleet_of(lives: &[Life]) -> Audit {
     let machines = lives.iter().enumerate();
-    audited(&estate(
-        machines
-            .map(|(index, life)| machine(index, *life))
-            .collect(),
-    ))
+    audited(&estate(machines.map(|(index, life)| machine(index, *life)).collect()))
 }
 
 proptest! {
@@ -260,10 +249,7 @@ fn a_reservation_that_a_schedule_frees_goes_before_spot() {
         holes: [2, 1, 1],
         ..quiet.clone()
     };
-    let unrelated = Box_ {
-        kind: 4,
-        ..quiet.clone()
-    };
+    let unrelated = Box_ { kind: 4, ..quiet.clone() };
     let bought = super::draft::ExistingCommitments {
         reserved: Some((2, 1, 3, None)),
         capacity: None,

@@ -20,16 +20,10 @@ fn card_mib(instance_type: &str) -> Option<f64> {
 }
 
 fn busiest(workload: &Workload) -> Option<(f64, f64)> {
-    let peaks: Option<Vec<f64>> = workload
-        .usage
-        .iter()
-        .map(|usage| Some(usage.network?.busiest_gbps()))
-        .collect();
+    let peaks: Option<Vec<f64>> =
+        workload.usage.iter().map(|usage| Some(usage.network?.busiest_gbps())).collect();
     let peaks = peaks?;
-    Some((
-        peaks.iter().sum(),
-        peaks.iter().copied().fold(0.0, f64::max),
-    ))
+    Some((peaks.iter().sum(), peaks.iter().copied().fold(0.0, f64::max)))
 }
 
 proptest! {

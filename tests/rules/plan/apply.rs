@@ -20,11 +20,8 @@ pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
     let mut after = estate.clone();
     after.instances.clear();
     after.metrics.clear();
-    let known: BTreeSet<_> = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.workload.instances)
-        .collect();
+    let known: BTreeSet<_> =
+        audit.workloads.iter().flat_map(|workload| &workload.workload.instances).collect();
     for instance in &estate.instances {
         if !known.contains(&instance.id) {
             after.instances.push(instance.clone());
@@ -40,10 +37,7 @@ pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
             after.metrics.extend(series.cloned());
             continue;
         }
-        let change = Change {
-            one: workload,
-            estate,
-        };
+        let change = Change { one: workload, estate };
         for machine in change.carried_out() {
             let (instance, series) = machine.into_series(estate.window);
             after.instances.push(instance);
@@ -80,25 +74,15 @@ fn lower_reservations(after: &mut Estate, audit: &Audit, before: &Estate) {
     let mut reservations = std::mem::take(&mut after.commitments.capacity_reservations);
     reservations.retain(|reservation| !is_released(&reservation.id));
     for reservation in &mut reservations {
-        let (was, is) = (
-            inside(before, &reservation.id),
-            inside(after, &reservation.id),
-        );
+        let (was, is) = (inside(before, &reservation.id), inside(after, &reservation.id));
         if reservation.can_be_cancelled(before.as_of) {
             reservation.total -= (was.len() - is.len()) as u32;
         }
-        let running = is
-            .iter()
-            .filter(|instance| instance.state.is_running())
-            .count();
+        let running = is.iter().filter(|instance| instance.state.is_running()).count();
         reservation.available = reservation.total - running as u32;
     }
     for instance in &mut after.instances {
-        if instance
-            .capacity_reservation_id
-            .as_deref()
-            .is_some_and(is_released)
-        {
+        if instance.capacity_reservation_id.as_deref().is_some_and(is_released) {
             instance.capacity_reservation_id = None;
         }
     }
@@ -119,26 +103,23 @@ fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
     let hourly = purchase.term.effective_hourly.amount();
     let currency = purchase.term.effective_hourly.currency();
     if is_reserved {
-        estate
-            .commitments
-            .reserved_instances
-            .push(ReservedInstances {
-                id,
-                account: purchase.account.clone(),
-                region: purchase.key.region.clone(),
-                zone: None,
-                instance_type: purchase.key.instance_type.clone(),
-                operating_system: purchase.key.operating_system,
-                tenancy: purchase.key.tenancy,
-                count: purchase.count,
-                class: OfferingClass::Standard,
-                payment: term.payment,
-                start,
-                end,
-                currency,
-                upfront: Decimal::ZERO,
-                recurring_hourly: hourly,
-            });
+        estate.commitments.reserved_instances.push(ReservedInstances {
+            id,
+            account: purchase.account.clone(),
+            region: purchase.key.region.clone(),
+            zone: None,
+            instance_type: purchase.key.instance_type.clone(),
+            operating_system: purchase.key.operating_system,
+            tenancy: purchase.key.tenancy,
+            count: purchase.count,
+            class: OfferingClass::Standard,
+            payment: term.payment,
+            start,
+            end,
+            currency,
+            upfront: Decimal::ZERO,
+            recurring_hourly: hourly,
+        });
     } else {
         estate.commitments.savings_plans.push(SavingsPlan {
             id,
@@ -256,13 +237,11 @@ impl Change<'_> {
         let proposal = self.one.proposals.rightsize();
         let proposal = proposal.expect("the plan has a right-sizing");
         assert_eq!(proposal.action.target(), Some(target));
-        let ratio = proposal.projection.map_or(
-            Ratio {
-                value: 1.0,
-                basis: RatioBasis::SameGpu,
-            },
-            |projection| projection.ratio,
-        );
+        let ratio = proposal
+            .projection
+            .map_or(Ratio { value: 1.0, basis: RatioBasis::SameGpu }, |projection| {
+                projection.ratio
+            });
         let chosen = proposal.suitable.first().expect("the chosen type");
         let (spread, per_gpu) = (chosen.spread, usize::from(chosen.per_gpu));
         let today = workload.shape.as_ref().expect("a known type");
@@ -274,20 +253,13 @@ impl Change<'_> {
         let is_replicas = spread == Spread::Replicas;
         let everything = Load::merged(machines.iter().map(|machine| &machine.load));
         let gpus_in_all = count as f64 * f64::from(devices.max(1));
-        let loads: Vec<Load> = machines
-            .iter()
-            .map(|machine| machine.load.clone())
-            .collect();
+        let loads: Vec<Load> = machines.iter().map(|machine| machine.load.clone()).collect();
         let running = Load::running(&loads);
         let mut taken = self.one.actions.iter();
         let is_scheduled = taken.any(|action| action.kind() == ActionKind::Schedule);
         let tenants = self.tenants(&machines);
         let is_fewer = count < machines.len();
-        let mut kept = if spread.keeps_machines() {
-            machines
-        } else {
-            copies(&machines, count)
-        };
+        let mut kept = if spread.keeps_machines() { machines } else { copies(&machines, count) };
         for (rank, machine) in kept.iter_mut().enumerate() {
             machine.instance.instance_type = target.instance_type.clone();
             machine.instance.capacity_reservation_id = None;
@@ -367,9 +339,7 @@ impl Change<'_> {
             if is_replicas && is_fewer {
                 machine.load.run_in_turn(rank, count, &running);
             }
-            let slowdown = proposal
-                .projection
-                .map_or(1.0, |projection| projection.slowdown);
+            let slowdown = proposal.projection.map_or(1.0, |projection| projection.slowdown);
             machine.load.stretch(slowdown, is_scheduled);
         }
         kept
@@ -395,17 +365,10 @@ impl Change<'_> {
     /// The GPUs of a machine: those that work first, then those that hold
     /// memory.
     fn ranked(&self, machine: &Machine) -> Vec<u16> {
-        let mut gpus: Vec<_> = self
-            .working()
-            .gpus()
-            .filter(|gpu| gpu.instance == machine.instance.id)
-            .collect();
+        let mut gpus: Vec<_> =
+            self.working().gpus().filter(|gpu| gpu.instance == machine.instance.id).collect();
         gpus.sort_by_key(|gpu| {
-            (
-                gpu.is_active() == Some(false),
-                gpu.is_allocated() == Some(false),
-                gpu.index,
-            )
+            (gpu.is_active() == Some(false), gpu.is_allocated() == Some(false), gpu.index)
         });
         gpus.iter().map(|gpu| gpu.index).collect()
     }
@@ -416,10 +379,8 @@ impl Change<'_> {
         let workload = self.working();
         let proposal = self.one.proposals.share().expect("the plan shares");
         assert_eq!(proposal.action.target(), Some(target));
-        let tenants: Vec<_> = workload
-            .gpus()
-            .filter(|gpu| gpu.is_allocated() != Some(false))
-            .collect();
+        let tenants: Vec<_> =
+            workload.gpus().filter(|gpu| gpu.is_allocated() != Some(false)).collect();
         assert_eq!(tenants.len(), proposal.tenants.len());
         let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
         let devices = devices(offer);
@@ -498,16 +459,12 @@ pub fn origin(id: &ResourceId) -> ResourceId {
 /// The tenants of each of so many cards: whole instances have more cards than the
 /// plan fills, and nobody crowds two on one beside an empty one.
 fn spread(filled: &[SharedCard], cards: usize) -> Vec<Vec<usize>> {
-    let mut spread: Vec<Vec<usize>> = filled
-        .iter()
-        .map(|card| card.slices.iter().map(|slice| slice.tenant).collect())
-        .collect();
+    let mut spread: Vec<Vec<usize>> =
+        filled.iter().map(|card| card.slices.iter().map(|slice| slice.tenant).collect()).collect();
     assert!(spread.len() <= cards);
     while spread.len() < cards {
         let fullest = spread.iter_mut().max_by_key(|card| card.len());
-        let moved = fullest
-            .filter(|card| card.len() > 1)
-            .and_then(|card| card.pop());
+        let moved = fullest.filter(|card| card.len() > 1).and_then(|card| card.pop());
         spread.push(moved.into_iter().collect());
     }
     spread

@@ -30,11 +30,8 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
     let (mut again, choices) = audit_to_choose(estate, &Policy::default(), accepted);
     let whole = audit(estate, &Policy::default(), accepted);
     assert_eq!(again, whole, "nothing is rejected yet");
-    let chosen: Vec<(String, ActionKind)> = actions(&whole)
-        .into_iter()
-        .skip(from)
-        .step_by(step)
-        .collect();
+    let chosen: Vec<(String, ActionKind)> =
+        actions(&whole).into_iter().skip(from).step_by(step).collect();
     let mut kinds = RejectedKinds::new();
     for (id, kind) in &chosen {
         kinds.entry(id.clone()).or_default().insert(*kind);
@@ -44,10 +41,7 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
         action: *kind,
         reason: "a test".to_owned(),
     });
-    let policy = Policy {
-        rejected: rejected.collect(),
-        ..Policy::default()
-    };
+    let policy = Policy { rejected: rejected.collect(), ..Policy::default() };
     let expected = audit(estate, &policy, accepted);
     again.replan(&choices, &kinds);
     assert_eq!(again.totals, expected.totals);
@@ -61,29 +55,18 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
         let mut left = evaluation.actions.iter().map(|action| action.kind());
         assert!(left.all(|kind| !rejected.contains(&kind)), "{id}");
         // What is off stays in sight, unless another level of risk offers it no more.
-        let off = evaluation
-            .left_out
-            .iter()
-            .filter(|(_, why)| **why == SkipReason::Rejected);
+        let off = evaluation.left_out.iter().filter(|(_, why)| **why == SkipReason::Rejected);
         let off: BTreeSet<ActionKind> = off.map(|(kind, _)| *kind).collect();
         assert!(off.is_subset(&rejected), "{id}");
         if again.plan_risk == whole.plan_risk {
             assert_eq!(off, rejected, "{id}");
         }
         // Rows add up: cost, less what each action saves.
-        if let (Some(cost), Some(planned)) = (
-            evaluation.workload.monthly_cost(),
-            evaluation.planned_monthly_cost(),
-        ) {
-            let saved = evaluation
-                .actions
-                .iter()
-                .map(|action| action.monthly_savings().amount());
-            assert_eq!(
-                cost.amount() - saved.sum::<Decimal>(),
-                planned.amount(),
-                "{id}"
-            );
+        if let (Some(cost), Some(planned)) =
+            (evaluation.workload.monthly_cost(), evaluation.planned_monthly_cost())
+        {
+            let saved = evaluation.actions.iter().map(|action| action.monthly_savings().amount());
+            assert_eq!(cost.amount() - saved.sum::<Decimal>(), planned.amount(), "{id}");
         }
     }
     again.replan(&choices, &RejectedKinds::new());
@@ -124,16 +107,11 @@ fn the_cheapest_resize_gives_way_to_one_that_a_commitment_makes_cheaper() {
             action: *kind,
             reason: "a test".to_owned(),
         });
-        let policy = Policy {
-            rejected: rejected.collect(),
-            ..Policy::default()
-        };
+        let policy = Policy { rejected: rejected.collect(), ..Policy::default() };
         let report = audit(&oversized(), &policy, Risk::Medium);
         let money = |money: Option<Money>| money.expect("priced").amount().to_string();
-        let (today, planned) = (
-            money(report.totals.monthly_cost),
-            money(report.totals.planned_monthly_cost),
-        );
+        let (today, planned) =
+            (money(report.totals.monthly_cost), money(report.totals.planned_monthly_cost));
         let actions = report.workloads[0].actions.iter().map(|action| {
             let to = action.target().map(|to| to.instance_type.clone());
             (action.kind(), to, money(Some(action.monthly_savings())))
@@ -144,11 +122,8 @@ fn the_cheapest_resize_gives_way_to_one_that_a_commitment_makes_cheaper() {
     let to = |name: &str| Some(name.to_owned());
     // A quarter of an L4 is 0.475 × 730 = 346.75, and nobody sells reservations of it.
     let saved = "202.21".to_owned();
-    let alone = (
-        "548.96".to_owned(),
-        vec![(resize, to("g6f.2xlarge"), saved)],
-        "346.75".to_owned(),
-    );
+    let alone =
+        ("548.96".to_owned(), vec![(resize, to("g6f.2xlarge"), saved)], "346.75".to_owned());
     assert_eq!(plan(&[commit]), alone);
     // A g4dn.xlarge is 0.526 × 730 = 383.98, which saves 164.98; reserved for a year it is
     // 0.331 × 730 = 241.63, which saves 142.35 more.

@@ -49,11 +49,7 @@ fn the_diff_of_the_demo_before_and_after_its_plan_reports_what_was_planned() {
         let diff = AuditDiff::of(&old, &new);
         let plan = diff.plan.expect("the demo has a plan");
         assert_eq!(Some(plan.planned), before.totals.monthly_savings());
-        assert_eq!(
-            plan.storage_of_stopped.amount(),
-            storage(&before, &after),
-            "{accepted}"
-        );
+        assert_eq!(plan.storage_of_stopped.amount(), storage(&before, &after), "{accepted}");
         assert_eq!(diff.sum_of_rows(), diff.monthly_cost.change(), "{accepted}");
         // Nothing happens but the plan.
         let change = diff.monthly_cost.change().expect("both are priced");
@@ -62,11 +58,7 @@ fn the_diff_of_the_demo_before_and_after_its_plan_reports_what_was_planned() {
         let unseen = plan.lost_work.amount() + plan.snapshots.amount();
         let kept = plan.saved.amount() + plan.storage_of_stopped.amount() - unseen;
         // 4,296 GiB × 0.05.
-        assert_eq!(
-            plan.snapshots.amount(),
-            Decimal::new(21_480, 2),
-            "{accepted}"
-        );
+        assert_eq!(plan.snapshots.amount(), Decimal::new(21_480, 2), "{accepted}");
         // At medium, 8 × 930.5675 a month on spot are 7,444.54 of the plan, and 2 cents more in their
         // own rows. At high, 4 × 5,956.1109 and 8 × 615.41701 of the committed instances are
         // 23,824.45 and 4,923.34 of the plan, and a cent less and 2 cents more.
@@ -102,21 +94,12 @@ fn check_workload(workload: &AuditedWorkload, diff: &AuditDiff<'_>, accepted: Ri
     };
     let planned = workload.planned_monthly_cost().expect("a price").amount();
     let cost = change.new.monthly_cost.expect("a price").amount();
-    let what = format!(
-        "{} at {accepted}: {planned} planned, {cost} found",
-        workload.workload.name
-    );
+    let what = format!("{} at {accepted}: {planned} planned, {cost} found", workload.workload.name);
     // Work that is lost and done again is planned for, and no price shows it.
-    let mut set_aside = workload
-        .actions
-        .iter()
-        .filter_map(|action| action.lost_work());
+    let mut set_aside = workload.actions.iter().filter_map(|action| action.lost_work());
     let lost_work = set_aside.next().map_or(Decimal::ZERO, Money::amount);
     // Nor does any show the snapshots of what is released.
-    let mut kept = workload
-        .actions
-        .iter()
-        .filter_map(|action| action.snapshots());
+    let mut kept = workload.actions.iter().filter_map(|action| action.snapshots());
     let unseen = lost_work + kept.next().map_or(Decimal::ZERO, Money::amount);
     // Each instance is rounded by itself, and half a cent of eight is four.
     let further = workload.actions.len().saturating_sub(1) + workload.workload.instances.len() / 2;
@@ -147,9 +130,7 @@ fn what_is_removed_takes_its_cost_and_its_findings_with_it() {
     let before = audit(&demo(), &policy, Risk::Medium);
     let mut smaller = demo();
     let idle = "i-0710738f7e219399e";
-    smaller
-        .instances
-        .retain(|instance| instance.id.as_str() != idle);
+    smaller.instances.retain(|instance| instance.id.as_str() != idle);
     let after = audit(&smaller, &policy, Risk::Medium);
     let (old, new) = (PastAudit::of(&before), PastAudit::of(&after));
     let diff = AuditDiff::of(&old, &new);

@@ -134,9 +134,7 @@ impl Load {
                 }
             }
         }
-        let sums = curves
-            .into_iter()
-            .map(|(key, curves)| (key, sum(curves.into_iter())));
+        let sums = curves.into_iter().map(|(key, curves)| (key, sum(curves.into_iter())));
         Self(sums.collect())
     }
 
@@ -192,26 +190,20 @@ impl Machine {
     /// Of an estate.
     pub fn of(estate: &Estate, id: &ResourceId) -> Self {
         let mut instances = estate.instances.iter();
-        let instance = instances
-            .find(|known| known.id == *id)
-            .expect("it is in the estate")
-            .clone();
-        let mut series: Vec<&Series> = estate
-            .metrics
-            .iter()
-            .filter(|series| series.instance == *id)
-            .collect();
+        let instance =
+            instances.find(|known| known.id == *id).expect("it is in the estate").clone();
+        let mut series: Vec<&Series> =
+            estate.metrics.iter().filter(|series| series.instance == *id).collect();
         // Of two series of the same thing the first source counts.
         series.sort_by_key(|candidate| candidate.source);
         let mut load = Load::default();
         for own in series {
-            load.entry((own.gpu, own.metric, own.statistic))
-                .or_insert_with(|| Curve {
-                    period_seconds: own.points.period_seconds(),
-                    values: own.points.iter().collect(),
-                    source: own.source,
-                    joined_by: own.joined_by,
-                });
+            load.entry((own.gpu, own.metric, own.statistic)).or_insert_with(|| Curve {
+                period_seconds: own.points.period_seconds(),
+                values: own.points.iter().collect(),
+                source: own.source,
+                joined_by: own.joined_by,
+            });
         }
         let mut machine = Self { instance, load };
         machine.prove_running(estate.window);
@@ -225,15 +217,10 @@ impl Machine {
             let metrics = [Metric::CpuUtilization, Metric::GpuUtilization];
             metrics.contains(metric) && *statistic == Statistic::Average
         });
-        let mut ran: BTreeSet<u32> = proofs
-            .flat_map(|(_, curve)| curve.values.keys().copied())
-            .collect();
+        let mut ran: BTreeSet<u32> =
+            proofs.flat_map(|(_, curve)| curve.values.keys().copied()).collect();
         let cpu = (None, Metric::CpuUtilization, Statistic::Average);
-        let Some(curve) = self
-            .load
-            .get_mut(&cpu)
-            .filter(|curve| !curve.values.is_empty())
-        else {
+        let Some(curve) = self.load.get_mut(&cpu).filter(|curve| !curve.values.is_empty()) else {
             return;
         };
         // The newest points may still be on their way.
@@ -251,9 +238,7 @@ impl Machine {
     /// Whether CPU points tell when it ran.
     pub fn proves_running(&self) -> bool {
         let cpu = (None, Metric::CpuUtilization, Statistic::Average);
-        self.load
-            .get(&cpu)
-            .is_some_and(|curve| !curve.values.is_empty())
+        self.load.get(&cpu).is_some_and(|curve| !curve.values.is_empty())
     }
 
     /// Stopped since an instant, and known from as early as before.
@@ -287,30 +272,26 @@ impl Machine {
     /// The instance and its series; no percentage is above 100.
     pub fn into_series(self, window: Window) -> (Instance, Vec<Series>) {
         let id = self.instance.id.clone();
-        let series = self
-            .load
-            .0
-            .into_iter()
-            .map(|((gpu, metric, statistic), curve)| {
-                let most = if metric.is_percent() { 100.0 } else { f64::MAX };
-                let raw = curve.values.iter().map(|(index, value)| {
-                    let seconds = i64::from(*index) * i64::from(curve.period_seconds);
-                    let time = window.start + SignedDuration::from_secs(seconds);
-                    (time, value.min(most))
-                });
-                let (points, rejected) =
-                    Points::clean(raw, (metric, statistic), window, curve.period_seconds);
-                Series {
-                    instance: id.clone(),
-                    gpu,
-                    metric,
-                    statistic,
-                    source: curve.source,
-                    joined_by: curve.joined_by,
-                    points,
-                    rejected,
-                }
+        let series = self.load.0.into_iter().map(|((gpu, metric, statistic), curve)| {
+            let most = if metric.is_percent() { 100.0 } else { f64::MAX };
+            let raw = curve.values.iter().map(|(index, value)| {
+                let seconds = i64::from(*index) * i64::from(curve.period_seconds);
+                let time = window.start + SignedDuration::from_secs(seconds);
+                (time, value.min(most))
             });
+            let (points, rejected) =
+                Points::clean(raw, (metric, statistic), window, curve.period_seconds);
+            Series {
+                instance: id.clone(),
+                gpu,
+                metric,
+                statistic,
+                source: curve.source,
+                joined_by: curve.joined_by,
+                points,
+                rejected,
+            }
+        });
         let series = series.collect();
         (self.instance, series)
     }

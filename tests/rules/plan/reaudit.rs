@@ -41,12 +41,7 @@ impl Twice {
         let accepted = before.plan_risk;
         let estate = apply(&before, estate);
         let after = audit(&estate, &policy, accepted);
-        Self {
-            accepted,
-            before,
-            estate,
-            after,
-        }
+        Self { accepted, before, estate, after }
     }
 
     /// The workloads that hold what is left of one.
@@ -54,12 +49,7 @@ impl Twice {
         let was: BTreeSet<&ResourceId> = workload.workload.instances.iter().collect();
         let workloads = self.after.workloads.iter();
         workloads
-            .filter(|left| {
-                left.workload
-                    .instances
-                    .iter()
-                    .any(|id| was.contains(&origin(id)))
-            })
+            .filter(|left| left.workload.instances.iter().any(|id| was.contains(&origin(id))))
             .collect()
     }
 
@@ -89,10 +79,7 @@ impl Twice {
         let was = advice(&self.before, [workload].into_iter());
         let is = advice(&self.after, self.left_of(workload).into_iter());
         for (rule, finding) in &is {
-            let what = format!(
-                "{name} at {}: {} {rule}",
-                self.accepted, workload.workload.name
-            );
+            let what = format!("{name} at {}: {} {rule}", self.accepted, workload.workload.name);
             match *rule {
                 // The storage of what was stopped.
                 "stopped-with-storage" => {
@@ -123,9 +110,8 @@ impl Twice {
     /// how little is used.
     fn check_silence(&self, name: &str, workload: &AuditedWorkload) {
         let is = advice(&self.after, self.left_of(workload).into_iter());
-        let reported = ["overprovisioned-gpu", "underutilized-gpu"]
-            .iter()
-            .any(|rule| is.contains_key(rule));
+        let reported =
+            ["overprovisioned-gpu", "underutilized-gpu"].iter().any(|rule| is.contains_key(rule));
         assert!(
             !reported || self.may_shrink_further(workload),
             "{name} at {}: {} has nothing to do",
@@ -222,29 +208,20 @@ impl Twice {
         let planned = planned_before_commitments(workload).expect("it has a cost");
         // What goes on being paid for a stopped one is an unused part of what is
         // owned then, which `check_sum` adds.
-        let committed_cost = workload
-            .workload
-            .committed_cost()
-            .filter(|_| takes(workload, ActionKind::Stop));
+        let committed_cost =
+            workload.workload.committed_cost().filter(|_| takes(workload, ActionKind::Stop));
         let planned = planned
-            - committed_cost.map_or(Decimal::ZERO, |committed_cost| {
-                committed_cost.monthly.amount()
-            });
+            - committed_cost
+                .map_or(Decimal::ZERO, |committed_cost| committed_cost.monthly.amount());
         let cost = self.compute_left(workload).round_dp(2);
         let what = format!("{name} at {}: {}", self.accepted, workload.workload.name);
         if takes(workload, ActionKind::Spot) {
             let least = planned * (Decimal::ONE - MOST_SPOT_OVERHEAD);
-            assert!(
-                cost <= planned && cost >= least,
-                "{what}: {planned} planned, {cost} found"
-            );
+            assert!(cost <= planned && cost >= least, "{what}: {planned} planned, {cost} found");
         } else {
             // A cent for each time that the plan rounds.
             let tolerance = Decimal::new(workload.actions.len() as i64, 2);
-            assert!(
-                (planned - cost).abs() <= tolerance,
-                "{what}: {planned} planned, {cost} found"
-            );
+            assert!((planned - cost).abs() <= tolerance, "{what}: {planned} planned, {cost} found");
         }
     }
 
@@ -252,9 +229,7 @@ impl Twice {
     fn check_purchase(&self, name: &str, index: usize, purchase: &Purchase) {
         let id = format!("planned-{index}");
         let mut commitments = self.after.commitments.iter();
-        let bought = commitments
-            .find(|commitment| commitment.id == id)
-            .expect("it was bought");
+        let bought = commitments.find(|commitment| commitment.id == id).expect("it was bought");
         let break_even =
             purchase.term.effective_hourly.amount() / purchase.on_demand_hourly.amount();
         let used = bought.utilization.expect("it holds for the window");
@@ -304,28 +279,21 @@ impl Twice {
     /// that they cover at their price, and what nobody uses of them.
     fn check_sum(&self, name: &str) {
         let running = self.before.workloads.iter();
-        let running: Vec<_> = running
-            .filter(|workload| workload.workload.cost.is_some())
-            .collect();
+        let running: Vec<_> = running.filter(|workload| workload.workload.cost.is_some()).collect();
         let planned: Decimal = running
             .iter()
             .filter_map(|workload| Some(workload.planned_monthly_cost()?.amount()))
             .sum();
         let costs = self.after.workloads.iter();
         let costs = costs.filter_map(|workload| workload.workload.cost.as_ref());
-        let used: Decimal = costs
-            .flat_map(|cost| &cost.instances)
-            .map(|cost| cost.monthly().amount())
-            .sum();
+        let used: Decimal =
+            costs.flat_map(|cost| &cost.instances).map(|cost| cost.monthly().amount()).sum();
         let unused = self.after.commitments.iter().map(|commitment| {
             let share = commitment.utilization.expect("it is active");
             commitment.monthly_cost.amount() * (Decimal::ONE - share)
         });
         let cost = used + unused.sum::<Decimal>();
-        let what = format!(
-            "{name} at {}: {planned} planned, {cost} found",
-            self.accepted
-        );
+        let what = format!("{name} at {}: {planned} planned, {cost} found", self.accepted);
         let actions = running.iter().flat_map(|workload| &workload.actions);
         // A cent for each time that the plan rounds, and for each machine that is new; and a commitment covers whole hours, of
         // which a box that just stopped ran a part.
@@ -336,10 +304,7 @@ impl Twice {
         let moved: i64 = moved.map(|to| i64::from(to.count)).sum();
         let tolerance = Decimal::new(1 + actions.count() as i64 + moved + 100 * parts, 2);
         assert!(cost <= planned + tolerance, "{what}");
-        let least = if running
-            .iter()
-            .any(|workload| takes(workload, ActionKind::Spot))
-        {
+        let least = if running.iter().any(|workload| takes(workload, ActionKind::Spot)) {
             planned * (Decimal::ONE - MOST_SPOT_OVERHEAD)
         } else {
             planned - tolerance
@@ -356,10 +321,7 @@ fn was_held_back(workload: &AuditedWorkload) -> bool {
     let moved = answer.filter(|answer| answer.offered.is_some());
     let mut refused = moved.iter().flat_map(|answer| &answer.refused);
     refused.any(|refusal| {
-        matches!(
-            refusal.reason,
-            Refusal::Type(Rejection::Risk(_) | Rejection::Gpus { .. })
-        )
+        matches!(refusal.reason, Refusal::Type(Rejection::Risk(_) | Rejection::Gpus { .. }))
     })
 }
 
@@ -432,11 +394,7 @@ fn the_demo_has_nothing_left_to_find() {
     for accepted in RISKS {
         let twice = Twice::of(&demo, accepted);
         twice.check("demo");
-        let actions = twice
-            .before
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.actions);
+        let actions = twice.before.workloads.iter().flat_map(|workload| &workload.actions);
         taken.extend(actions.map(|action| action.kind()));
     }
     let kinds: BTreeSet<ActionKind> = ActionKind::ALL.iter().copied().collect();
@@ -453,9 +411,7 @@ fn what_is_reserved_leaves_nothing_to_find() {
         let twice = Twice::of(&estate, accepted);
         twice.check("one reserved");
         let workloads = twice.before.workloads.iter();
-        let planned = workloads
-            .filter(|workload| !workload.actions.is_empty())
-            .count();
+        let planned = workloads.filter(|workload| !workload.actions.is_empty()).count();
         assert!(planned >= 1, "the idle box is stopped");
     }
 }
@@ -470,9 +426,7 @@ fn no_recorded_situation_has_anything_left_to_find() {
                 let twice = Twice::of(&estate, accepted);
                 twice.check(&format!("{rule}/{situation}"));
                 let workloads = twice.before.workloads.iter();
-                planned += workloads
-                    .filter(|workload| !workload.actions.is_empty())
-                    .count();
+                planned += workloads.filter(|workload| !workload.actions.is_empty()).count();
             }
         }
     }
@@ -516,11 +470,7 @@ fn no_finding_is_left_on_what_the_demo_plans() {
         for workload in planned.filter(|workload| !workload.actions.is_empty()) {
             let left = advice(&twice.after, twice.left_of(workload).into_iter());
             let rules: Vec<&str> = left.keys().copied().collect();
-            assert!(
-                rules.is_empty(),
-                "{} at {accepted}: {rules:?}",
-                workload.workload.name
-            );
+            assert!(rules.is_empty(), "{} at {accepted}: {rules:?}", workload.workload.name);
         }
     }
 }

@@ -18,10 +18,7 @@ fn aimed(percent: &str, accepted: Risk, policy: &Policy) -> Audit {
 }
 
 fn kinds(audit: &Audit) -> Vec<ActionKind> {
-    let actions = audit
-        .workloads
-        .iter()
-        .flat_map(|workload| &workload.actions);
+    let actions = audit.workloads.iter().flat_map(|workload| &workload.actions);
     let mut kinds: Vec<ActionKind> = actions.map(|action| action.kind()).collect();
     kinds.sort();
     kinds
@@ -35,27 +32,16 @@ fn saved(audit: &Audit) -> Decimal {
 fn actions_are_taken_in_their_order_until_the_target_is_reached() {
     // 730 h × (1.006 + 5.672 + 1.006) = 5,609.32. The stop saves 734.38, which is 13.09%; the
     // schedule two thirds of the same, 489.59; the move to a g5.16xlarge 730 h × 1.576.
-    let taken = [
-        ActionKind::Stop,
-        ActionKind::Schedule,
-        ActionKind::Rightsize,
-    ];
-    for (percent, number, amount) in [
-        ("13", 1, "734.38"),
-        ("13.1", 2, "1223.97"),
-        ("21.8", 2, "1223.97"),
-        ("22", 3, "2374.45"),
-    ] {
+    let taken = [ActionKind::Stop, ActionKind::Schedule, ActionKind::Rightsize];
+    for (percent, number, amount) in
+        [("13", 1, "734.38"), ("13.1", 2, "1223.97"), ("21.8", 2, "1223.97"), ("22", 3, "2374.45")]
+    {
         for accepted in Risk::ALL {
             let audit = aimed(percent, *accepted, &Policy::default());
             let target = audit.target.expect("a target");
             assert_eq!(kinds(&audit), taken[..number], "{percent}");
             assert_eq!(saved(&audit), decimal(amount), "{percent}");
-            assert_eq!(
-                (target.risk, target.missing),
-                (Risk::Low, None),
-                "{percent}"
-            );
+            assert_eq!((target.risk, target.missing), (Risk::Low, None), "{percent}");
         }
     }
 }

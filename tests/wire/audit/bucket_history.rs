@@ -134,9 +134,7 @@ fn objects_of_other_people_change_nothing_and_stay() {
     let bucket = Bucket::of(&fleet.account);
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let first = fleet.audit(&today, Some(&url));
-    let day = lists(&bucket)[5]
-        .rsplit_once('/')
-        .map(|(day, _)| day.to_owned());
+    let day = lists(&bucket)[5].rsplit_once('/').map(|(day, _)| day.to_owned());
     let day = day.expect("keys have parts");
     let strange = [
         format!("{day}/"),
@@ -183,10 +181,7 @@ fn a_bucket_that_cannot_be_listed_ends_an_audit_before_it_costs() {
     loopback.inject(target.clone(), saying, Times::Always);
     let denied = fleet.run(&today, Some(&bucket.url("nights")));
     let said = denied.error(1);
-    assert!(
-        said.contains(": 403 Forbidden: AccessDenied: no, (not shown)\n"),
-        "{said}"
-    );
+    assert!(said.contains(": 403 Forbidden: AccessDenied: no, (not shown)\n"), "{said}");
     assert_eq!(loopback.calls("cloudwatch", "GetMetricData"), 0);
 
     // What passes is waited for.
@@ -225,9 +220,5 @@ fn what_cannot_be_written_or_read_is_a_warning() {
     assert_same(&endless, &plain);
     // Both ends, and the day, which is asked beside an end if it is next to it.
     assert!((2..=3).contains(&endless.reads), "{}", endless.stderr);
-    assert!(
-        endless
-            .stderr
-            .contains("warning: the history cannot use s3://")
-    );
+    assert!(endless.stderr.contains("warning: the history cannot use s3://"));
 }

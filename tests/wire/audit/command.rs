@@ -121,20 +121,13 @@ impl Gpucost {
 impl Run {
     /// Waits for a program that was started.
     pub fn of(child: Child) -> Self {
-        Self::checked(
-            child
-                .wait_with_output()
-                .expect("our own child can be asked"),
-        )
+        Self::checked(child.wait_with_output().expect("our own child can be asked"))
     }
 
     fn checked(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the output is UTF-8");
         let run = Self {
-            code: output
-                .status
-                .code()
-                .expect("the program ends by itself, not by a signal"),
+            code: output.status.code().expect("the program ends by itself, not by a signal"),
             stdout: text(output.stdout),
             stderr: text(output.stderr),
         };
@@ -142,11 +135,7 @@ impl Run {
             assert!(!run.stdout.contains(secret), "{secret} on stdout");
             assert!(!run.stderr.contains(secret), "{secret} on stderr");
         }
-        assert!(
-            !run.stderr.contains("panicked"),
-            "the program panicked: {}",
-            run.stderr
-        );
+        assert!(!run.stderr.contains("panicked"), "the program panicked: {}", run.stderr);
         run
     }
 

@@ -69,9 +69,7 @@ const BOTH: &str = "us-east-1,eu-west-1";
 
 fn ids(commitments: &Value) -> Vec<&str> {
     let rows = commitments.as_array().expect("a list");
-    rows.iter()
-        .map(|commitment| commitment["id"].as_str().expect("an id"))
-        .collect()
+    rows.iter().map(|commitment| commitment["id"].as_str().expect("an id")).collect()
 }
 
 fn gaps(run: &Run) -> Vec<Value> {
@@ -91,16 +89,10 @@ fn queued(active: &Value, id: &str) -> Value {
 fn buy(account: &Account) {
     let loopback = &account.loopback;
     loopback.put_reserved_instances(RESERVED);
-    for (id, instance_type, state) in [
-        ("ri-retired", "p4d.24xlarge", "retired"),
-        ("ri-cpu", "m5.large", "active"),
-    ] {
-        loopback.put_reserved_instances(OwnedReserved {
-            id,
-            instance_type,
-            state,
-            ..RESERVED
-        });
+    for (id, instance_type, state) in
+        [("ri-retired", "p4d.24xlarge", "retired"), ("ri-cpu", "m5.large", "active")]
+    {
+        loopback.put_reserved_instances(OwnedReserved { id, instance_type, state, ..RESERVED });
     }
     loopback.put_reserved_instances(OwnedReserved {
         id: "ri-queued",
@@ -123,22 +115,11 @@ fn buy(account: &Account) {
     });
     loopback.put_capacity_reservation(CAPACITY);
     for (id, state, kind, owner) in [
-        (
-            "cr-block",
-            "active",
-            "capacity-block",
-            Some(account.number.as_str()),
-        ),
+        ("cr-block", "active", "capacity-block", Some(account.number.as_str())),
         ("cr-cancelled", "cancelled", "default", None),
         ("cr-shared", "active", "default", Some("999988887777")),
     ] {
-        loopback.put_capacity_reservation(OwnedCapacity {
-            id,
-            state,
-            kind,
-            owner,
-            ..CAPACITY
-        });
+        loopback.put_capacity_reservation(OwnedCapacity { id, state, kind, owner, ..CAPACITY });
     }
     loopback.put_savings_plan(PLAN);
     for (id, plan, state) in [
@@ -146,13 +127,7 @@ fn buy(account: &Account) {
         ("sp-models", "SageMaker", "active"),
         ("sp-retired", "Compute", "retired"),
     ] {
-        loopback.put_savings_plan(OwnedPlan {
-            id,
-            plan,
-            pool: None,
-            state,
-            ..PLAN
-        });
+        loopback.put_savings_plan(OwnedPlan { id, plan, pool: None, state, ..PLAN });
     }
     loopback.put_savings_plan(OwnedPlan {
         id: "sp-queued",
@@ -226,10 +201,7 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
     // Nobody pays for what is queued.
     let report = run.json(0);
     let unused = ids(&report["unused_commitments"]);
-    assert!(
-        unused.iter().all(|id| !id.ends_with("-queued")),
-        "{unused:?}"
-    );
+    assert!(unused.iter().all(|id| !id.ends_with("-queued")), "{unused:?}");
 }
 
 #[test]
@@ -266,24 +238,14 @@ fn each_denial_is_a_gap_that_names_the_action_and_hides_nothing_else() {
     loopback.put_capacity_reservation(CAPACITY);
     loopback.put_savings_plan(PLAN);
     let cases = [
-        (
-            "ec2",
-            "DescribeReservedInstances",
-            "reserved instances",
-            &["sp-family", "cr-1"][..],
-        ),
+        ("ec2", "DescribeReservedInstances", "reserved instances", &["sp-family", "cr-1"][..]),
         (
             "ec2",
             "DescribeCapacityReservations",
             "capacity reservations",
             &["ri-regional", "sp-family"],
         ),
-        (
-            "savingsplans",
-            "DescribeSavingsPlans",
-            "savings plans",
-            &["ri-regional", "cr-1"],
-        ),
+        ("savingsplans", "DescribeSavingsPlans", "savings plans", &["ri-regional", "cr-1"]),
     ];
     for (service, operation, what, left) in cases {
         loopback.clear_faults();
@@ -319,16 +281,8 @@ fn a_partition_without_savings_plans_is_not_asked_and_is_no_gap() {
     let (run, recorded) = audited(&account, "cn-north-1");
     assert_eq!(recorded, json!([]));
     assert_eq!(gaps(&run), Vec::<Value>::new());
-    assert_eq!(
-        account
-            .loopback
-            .calls("savingsplans", "DescribeSavingsPlans"),
-        0
-    );
-    assert_eq!(
-        account.loopback.calls("ec2", "DescribeReservedInstances"),
-        1
-    );
+    assert_eq!(account.loopback.calls("savingsplans", "DescribeSavingsPlans"), 0);
+    assert_eq!(account.loopback.calls("ec2", "DescribeReservedInstances"), 1);
 }
 
 #[test]
@@ -343,11 +297,7 @@ fn one_that_cannot_be_read_is_a_gap_and_the_others_stay() {
         payment: "Heavy Utilization",
         ..RESERVED
     });
-    loopback.put_savings_plan(OwnedPlan {
-        id: "sp-odd",
-        years: 5,
-        ..PLAN
-    });
+    loopback.put_savings_plan(OwnedPlan { id: "sp-odd", years: 5, ..PLAN });
     let (run, recorded) = audited(&account, BOTH);
     assert_eq!(ids(&recorded), ["ri-regional"]);
     let gaps = gaps(&run);
@@ -361,10 +311,7 @@ fn one_that_cannot_be_read_is_a_gap_and_the_others_stay() {
     assert_eq!(
         reported,
         [
-            (
-                "ri-old",
-                "the response has no readable payment option; it is omitted"
-            ),
+            ("ri-old", "the response has no readable payment option; it is omitted"),
             ("sp-odd", "the response has no readable term; it is omitted"),
         ]
     );

@@ -63,19 +63,10 @@ fn serving(account: &Account) -> Vec<Launched> {
         loopback.put_price(Price::linux(name, REGION, hourly));
     }
     let put = |instance| loopback.put_container_instance(REGION, "serving", instance);
-    put(container_instance(
-        "a",
-        &launched[0].instance_id,
-        "abcd",
-        "bcd",
-    ));
+    put(container_instance("a", &launched[0].instance_id, "abcd", "bcd"));
     put(container_instance("b", &launched[1].instance_id, "e", "e"));
     put(container_instance("c", "i-0cccccccccccccccc", "f", ""));
-    loopback.put_task(
-        REGION,
-        "serving",
-        task("0a1b2c", "a", "service:ranker", &["GPU-a"]),
-    );
+    loopback.put_task(REGION, "serving", task("0a1b2c", "a", "service:ranker", &["GPU-a"]));
     loopback.reset_calls();
     launched
 }
@@ -104,8 +95,7 @@ fn gaps<'a>(document: &'a Value, what: &str) -> Vec<&'a Value> {
 fn calls(loopback: &Loopback, service: &str) -> Vec<(String, usize)> {
     let counts = loopback.call_counts();
     let own = counts.iter().filter(|(seen, _)| seen.service == service);
-    own.map(|(seen, count)| (seen.operation.clone(), *count))
-        .collect()
+    own.map(|(seen, count)| (seen.operation.clone(), *count)).collect()
 }
 
 #[test]
@@ -119,10 +109,7 @@ fn gpus_that_no_task_requests_are_found_where_ecs_is_read() {
     assert_eq!(calls(&account.loopback, "ecs"), []);
     let run = audit(&account, "ec2,ecs");
     let document = run.json(0);
-    let ids: Vec<&str> = launched
-        .iter()
-        .map(|instance| instance.instance_id.as_str())
-        .collect();
+    let ids: Vec<&str> = launched.iter().map(|instance| instance.instance_id.as_str()).collect();
     // 1 × 1.00 × 730, and 3 of 4 of 4.00 × 730 = 2,920.
     let expected = [
         (
@@ -187,10 +174,7 @@ fn what_ecs_denies_is_a_gap_and_never_unallocated() {
         assert_eq!(reasons, causes, "{operation}: {own:?}");
         let failed = own.iter().find(|gap| gap["cause"] == "call-failed");
         let hint = failed.and_then(|gap| gap["hint"].as_str()).expect("text");
-        assert!(
-            hint.starts_with(&format!("allow ecs:{operation}")),
-            "{hint}"
-        );
+        assert!(hint.starts_with(&format!("allow ecs:{operation}")), "{hint}");
         let findings = rows(&document, "unallocated-gpus");
         // The instance without a task needs no description of one.
         let expected = usize::from(operation == "DescribeTasks");
@@ -206,12 +190,7 @@ fn what_ecs_answers_in_part_is_a_gap_and_no_check_passes() {
     serving(&account);
     let loopback = &account.loopback;
     for (operation, body, causes, why) in [
-        (
-            "ListClusters",
-            "{}",
-            vec!["call-failed"],
-            "clusterArns is not a list",
-        ),
+        ("ListClusters", "{}", vec!["call-failed"], "clusterArns is not a list"),
         (
             "DescribeContainerInstances",
             r#"{"containerInstances":[],"failures":[]}"#,
@@ -244,10 +223,7 @@ fn what_ecs_answers_in_part_is_a_gap_and_no_check_passes() {
         assert!(reason.contains(why), "{reason}");
         // As above: one instance needs no description of a task, and its GPU is a violation.
         let is_found = operation == "DescribeTasks";
-        assert_eq!(
-            rows(&document, "unallocated-gpus").len(),
-            usize::from(is_found)
-        );
+        assert_eq!(rows(&document, "unallocated-gpus").len(), usize::from(is_found));
         let as_of = Days::ahead().as_of();
         let mut check = Gpucost::new(&["check", "--lookback", "14d", "--as-of", &as_of])
             .of(&account)
@@ -276,10 +252,7 @@ fn a_service_without_the_one_that_it_is_about_is_an_input_error() {
 fn training(account: &Account) {
     let group = "AWSBatch-train-asg-640012bd";
     let tags = [("aws:autoscaling:groupName", group)];
-    let member = Launch {
-        tags: &tags,
-        ..Launch::on_demand("us-east-1a", "g5.xlarge")
-    };
+    let member = Launch { tags: &tags, ..Launch::on_demand("us-east-1a", "g5.xlarge") };
     let loopback = &account.loopback;
     launch(loopback, &[member.clone(), member]);
     loopback.put_price(Price::linux("g5.xlarge", REGION, "1.00"));
@@ -345,10 +318,7 @@ fn groups_of_batch_have_the_settings_of_their_environment() {
     assert_eq!(read["scaling_groups"][0]["batch"], expected);
     // Two environments and one queue, one on a page.
     let count = |operation: &str, count| (operation.to_owned(), count);
-    let expected = [
-        count("DescribeComputeEnvironments", 2),
-        count("DescribeJobQueues", 1),
-    ];
+    let expected = [count("DescribeComputeEnvironments", 2), count("DescribeJobQueues", 1)];
     assert_eq!(calls(&account.loopback, "batch"), expected);
 }
 
@@ -358,10 +328,9 @@ fn what_batch_denies_is_a_gap() {
         return;
     };
     training(&account);
-    for (operation, is_known) in [
-        ("DescribeJobQueues", true),
-        ("DescribeComputeEnvironments", false),
-    ] {
+    for (operation, is_known) in
+        [("DescribeJobQueues", true), ("DescribeComputeEnvironments", false)]
+    {
         let target = Target::operation("batch", operation);
         let loopback = &account.loopback;
         loopback.inject(target, Fault::AccessDenied, Times::Always);
@@ -369,10 +338,7 @@ fn what_batch_denies_is_a_gap() {
         let own = gaps(&document, "Batch compute environments");
         assert_eq!(own.len(), 1, "{own:?}");
         let hint = own[0]["hint"].as_str().expect("text");
-        assert!(
-            hint.starts_with(&format!("allow batch:{operation}")),
-            "{hint}"
-        );
+        assert!(hint.starts_with(&format!("allow batch:{operation}")), "{hint}");
         let group = &estate(&account, "ec2,batch")["scaling_groups"][0];
         assert_eq!(group["batch"]["name"] == "train", is_known, "{group}");
         assert_eq!(group["batch"].get("queues"), None);

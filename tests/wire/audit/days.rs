@@ -34,18 +34,14 @@ impl Days {
     pub fn ahead() -> Self {
         let now = Timestamp::now().as_second();
         let tomorrow = now - now.rem_euclid(HOUR_SECONDS) + 86_400;
-        Self {
-            start: tomorrow + PAST_THE_HOUR_SECONDS,
-        }
+        Self { start: tomorrow + PAST_THE_HOUR_SECONDS }
     }
 
     /// From 16 days ago to two days ago, at 10:20 UTC: every day in it is over.
     pub fn past() -> Self {
         let now = Timestamp::now().as_second();
         let first = now - now.rem_euclid(DAY_SECONDS) - 16 * DAY_SECONDS;
-        Self {
-            start: first + 10 * HOUR_SECONDS + PAST_THE_HOUR_SECONDS,
-        }
+        Self { start: first + 10 * HOUR_SECONDS + PAST_THE_HOUR_SECONDS }
     }
 
     /// Ten days before the window.

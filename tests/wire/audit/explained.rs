@@ -59,9 +59,7 @@ impl Audited {
 
 /// Explains without an endpoint and without credentials.
 fn explain(cache: &Path, arguments: &[&str]) -> Run {
-    Gpucost::new(&[&["explain"], arguments].concat())
-        .cache_in(cache)
-        .run()
+    Gpucost::new(&[&["explain"], arguments].concat()).cache_in(cache).run()
 }
 
 #[test]
@@ -86,11 +84,7 @@ fn the_kept_estate_gives_the_figures_of_the_audit() {
         assert_eq!(from_cache.stdout, from_file.stdout);
         if let Some(saving) = finding["monthly_savings"].as_f64() {
             let reported = format!("${saving:.2} per month if applied alone");
-            assert!(
-                from_cache.stdout.contains(&reported),
-                "{}",
-                from_cache.stdout
-            );
+            assert!(from_cache.stdout.contains(&reported), "{}", from_cache.stdout);
         }
         // Up eight of 24 hours at the price that was put there.
         let cost = "1 × 1.1/h × 243.3333333333 h = 267.666667 per month";
@@ -156,17 +150,10 @@ fn that_it_could_not_be_kept_is_a_warning() {
     let run = audited.audit().run();
     let report = run.json(0);
     assert_eq!(report["workloads"].as_array().map(Vec::len), Some(1));
-    let said = format!(
-        "warning: the estate was not saved for `gpucost explain`: {}: ",
-        folder.display()
-    );
+    let said =
+        format!("warning: the estate was not saved for `gpucost explain`: {}: ", folder.display());
     assert!(run.stderr.contains(&said), "{}", run.stderr);
-    assert!(
-        run.stderr
-            .contains("\nhint: pass `--no-cache` to skip saving"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("\nhint: pass `--no-cache` to skip saving"), "{}", run.stderr);
 }
 
 #[test]
@@ -177,10 +164,7 @@ fn a_temporary_folder_that_takes_no_metrics_is_named() {
     let folder = audited.cache.path().join("missing");
     let run = audited.audit().temporary_files_in(&folder).run();
     run.json(0);
-    let cannot = format!(
-        "cannot write metrics to a temporary file in {}",
-        folder.display()
-    );
+    let cannot = format!("cannot write metrics to a temporary file in {}", folder.display());
     let said = format!("warning: the estate was not saved for `gpucost explain`: {cannot}: ");
     assert!(run.stderr.contains(&said), "{}", run.stderr);
     assert!(
@@ -198,12 +182,6 @@ fn a_temporary_folder_that_takes_no_metrics_is_named() {
         .args(&["--save", "est.json", "--no-cache"])
         .run();
     let said = run.error(1);
-    assert!(
-        said.contains(&format!("error: {cannot}\n  caused by: ")),
-        "{said}"
-    );
-    assert!(
-        said.contains("\nhint: set TMPDIR to a directory with enough space"),
-        "{said}"
-    );
+    assert!(said.contains(&format!("error: {cannot}\n  caused by: ")), "{said}");
+    assert!(said.contains("\nhint: set TMPDIR to a directory with enough space"), "{said}");
 }

@@ -60,12 +60,8 @@ impl Fleet {
         let loopback = &self.account.loopback;
         let plan = vec![Launch::on_demand("us-east-1a", TYPE); machines];
         for launched in launch(loopback, &plan) {
-            let subject = Subject {
-                region: REGION,
-                instance_type: TYPE,
-                gpus: 8,
-                launched: &launched,
-            };
+            let subject =
+                Subject { region: REGION, instance_type: TYPE, gpus: 8, launched: &launched };
             let load = Signal::Agent(Dimensions::InstanceId, UNEVEN);
             subject.measure(loopback, self.days, cpu_always, load);
             let own = [("InstanceId", launched.instance_id.as_str())];
@@ -102,9 +98,7 @@ impl Fleet {
     pub(super) fn audit(&self, as_of: &str, history: Option<&str>) -> Audited {
         let run = self.run(as_of, history);
         let mut report = run.json(0);
-        let api = report
-            .as_object_mut()
-            .and_then(|fields| fields.remove("api"));
+        let api = report.as_object_mut().and_then(|fields| fields.remove("api"));
         assert!(api.is_some(), "it says what it cost");
         let calls = |operation| self.account.loopback.calls("cloudwatch", operation);
         Audited {
@@ -282,9 +276,7 @@ fn a_damaged_day_is_asked_again_with_a_warning() {
 #[test]
 fn what_a_history_cannot_keep_is_refused() {
     let refused = |further: &[&str]| {
-        let run = Gpucost::new(&["audit", "--history", "history"])
-            .args(further)
-            .run();
+        let run = Gpucost::new(&["audit", "--history", "history"]).args(further).run();
         run.error(2).to_owned()
     };
     assert_eq!(

@@ -41,21 +41,13 @@ impl Hostile {
         let days = Days::ahead();
         let long = "very-long-".repeat(100);
         let names = [TERMINAL, LINES, TURNED, FORMULA, QUOTES, &long];
-        let mut tags: Vec<Vec<(&str, &str)>> = names
-            .iter()
-            .map(|name| vec![("Name", *name), ("team", *name)])
-            .collect();
+        let mut tags: Vec<Vec<(&str, &str)>> =
+            names.iter().map(|name| vec![("Name", *name), ("team", *name)]).collect();
         tags.push(vec![("gpucost:workload", TERMINAL), ("@SUM(A1)", "+1")]);
-        tags.push(vec![
-            ("gpucost:workload", TURNED),
-            ("gpucost:ignore", LINES),
-        ]);
+        tags.push(vec![("gpucost:workload", TURNED), ("gpucost:ignore", LINES)]);
         let plan: Vec<Launch<'_>> = tags
             .iter()
-            .map(|tags| Launch {
-                tags,
-                ..Launch::on_demand("us-east-1a", "g5.xlarge")
-            })
+            .map(|tags| Launch { tags, ..Launch::on_demand("us-east-1a", "g5.xlarge") })
             .collect();
         for launched in launch(&account.loopback, &plan) {
             let subject = Subject {
@@ -121,10 +113,7 @@ fn messages_of_services_do_not_drive_a_terminal() {
         loopback.inject(Target::service(service), fault, Times::Always);
     }
     let table = hostile.document("audit", "wide");
-    assert!(
-        table.contains("no\\u{1b}[2J"),
-        "the words are shown:\n{table}"
-    );
+    assert!(table.contains("no\\u{1b}[2J"), "the words are shown:\n{table}");
     let json = hostile.document("audit", "json");
     serde_json::from_str::<serde_json::Value>(&json).expect("valid JSON");
 
@@ -133,18 +122,12 @@ fn messages_of_services_do_not_drive_a_terminal() {
     let words = "no\u{9b}2J\u{202e}\nerror: your account was deleted";
     let fault = Fault::AccessDeniedSaying(words);
     loopback.inject(Target::service("ec2"), fault, Times::Always);
-    let run = Gpucost::audit(hostile.days)
-        .args(&["--region", "us-east-1"])
-        .of(&hostile.account)
-        .run();
+    let run =
+        Gpucost::audit(hostile.days).args(&["--region", "us-east-1"]).of(&hostile.account).run();
     let error = run.error(1);
     assert!(!error.contains(is_forbidden), "{error:?}");
     let lines = error.lines().filter(|line| line.starts_with("error: "));
-    assert_eq!(
-        lines.count(),
-        1,
-        "the words made an error of their own: {error}"
-    );
+    assert_eq!(lines.count(), 1, "the words made an error of their own: {error}");
 }
 
 /// No cell begins like a formula.
@@ -156,9 +139,7 @@ fn cells(command: &str, text: &str) {
         let row = row.expect("rows are as wide as the header");
         rows += 1;
         for cell in &row {
-            let runs = cell
-                .trim_start()
-                .starts_with(['=', '+', '-', '@', '\t', '\r']);
+            let runs = cell.trim_start().starts_with(['=', '+', '-', '@', '\t', '\r']);
             assert!(!runs, "{command}: {cell:?} would run");
             escaped += usize::from(cell.starts_with("'="));
         }
@@ -173,19 +154,11 @@ fn cells(command: &str, text: &str) {
 fn names_survive_in_json(text: &str) {
     let report: serde_json::Value = serde_json::from_str(text).expect("valid JSON");
     let workloads = report["workloads"].as_array().expect("a list");
-    let names: Vec<&str> = workloads
-        .iter()
-        .map(|workload| workload["name"].as_str().expect("a name"))
-        .collect();
+    let names: Vec<&str> =
+        workloads.iter().map(|workload| workload["name"].as_str().expect("a name")).collect();
     for name in [TERMINAL, TURNED, FORMULA, QUOTES] {
         assert!(names.contains(&name), "{name:?} is not among {names:?}");
     }
-    let ignored = workloads
-        .iter()
-        .filter(|workload| !workload["ignored"].is_null());
-    assert_eq!(
-        ignored.count(),
-        1,
-        "the reason is hostile, the tag is honoured"
-    );
+    let ignored = workloads.iter().filter(|workload| !workload["ignored"].is_null());
+    assert_eq!(ignored.count(), 1, "the reason is hostile, the tag is honoured");
 }

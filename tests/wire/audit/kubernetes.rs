@@ -58,44 +58,27 @@ fn a_machine_that_ec2_and_a_cluster_show_is_paid_for_once() {
         panic!("{instances:?}");
     };
     // EC2 knows whose it is and how it was bought; the node adds its labels.
-    assert_eq!(
-        (&instance["id"], &instance["account"]),
-        (&json!(id), &json!(account.number))
-    );
+    assert_eq!((&instance["id"], &instance["account"]), (&json!(id), &json!(account.number)));
     assert_eq!(instance["purchase_option"], "on-demand");
     assert_eq!(instance["hourly_cost"], 1.1);
-    assert_eq!(
-        (&instance["name"], &instance["tags"]["team"]),
-        (&json!("gpu-1"), &json!("search"))
-    );
+    assert_eq!((&instance["name"], &instance["tags"]["team"]), (&json!("gpu-1"), &json!("search")));
     let of_instance = |gap: &&Value| gap["what"] == "instance";
     let gaps = document["gaps"].as_array().expect("a list");
     let gaps: Vec<&Value> = gaps.iter().filter(of_instance).collect();
     assert_eq!(gaps.len(), 1, "{gaps:?}");
-    assert_eq!(
-        (&gaps[0]["where"], &gaps[0]["cause"]),
-        (&json!(GONE), &json!("node-not-shown"))
-    );
+    assert_eq!((&gaps[0]["where"], &gaps[0]["cause"]), (&json!(GONE), &json!("node-not-shown")));
     assert_eq!(document["nodes"].as_array().map(Vec::len), Some(2));
 
     // Without EC2, the nodes are all that is known, and the gap says why.
     let denied = Target::operation("ec2", "DescribeInstances");
-    account
-        .loopback
-        .inject(denied, Fault::AccessDenied, Times::Always);
+    account.loopback.inject(denied, Fault::AccessDenied, Times::Always);
     let document = listed(&account, &nodes).json(0);
     let instances = document["instances"].as_array().expect("a list");
     let told: Vec<(&Value, &Value)> = instances
         .iter()
         .map(|instance| (&instance["account"], &instance["purchase_option"]))
         .collect();
-    assert_eq!(
-        told,
-        [
-            (&Value::Null, &json!("spot")),
-            (&Value::Null, &json!("spot"))
-        ]
-    );
+    assert_eq!(told, [(&Value::Null, &json!("spot")), (&Value::Null, &json!("spot"))]);
     let regions = document["gaps"].as_array().expect("a list").iter();
     let regions: Vec<&Value> = regions.filter(|gap| gap["what"] == "region").collect();
     assert_eq!(regions.len(), 1, "{regions:?}");
@@ -144,10 +127,7 @@ fn a_cluster_that_is_asked_adds_its_labels_and_never_hides_the_account() {
     let [cluster] = nodes.as_slice() else {
         panic!("{nodes:?}");
     };
-    assert_eq!(
-        (&cluster["where"], &cluster["cause"]),
-        (&json!("cluster"), &json!("call-failed"))
-    );
+    assert_eq!((&cluster["where"], &cluster["cause"]), (&json!("cluster"), &json!("call-failed")));
     let hint = cluster["hint"].as_str().expect("text");
     assert!(hint.contains("`gpucost setup kubernetes`"), "{hint}");
 }

@@ -71,17 +71,12 @@ fn a_hub_that_refuses_is_a_gap() {
     let document = audit(&account, &["--aws-opinion"]);
     assert_eq!(document["workloads"][0]["aws_opinion"], Value::Null);
     let gaps = document["gaps"].as_array().expect("a list").iter();
-    let own: Vec<&Value> = gaps
-        .filter(|gap| gap["what"] == "AWS recommendations")
-        .collect();
+    let own: Vec<&Value> = gaps.filter(|gap| gap["what"] == "AWS recommendations").collect();
     let [gap] = own.as_slice() else {
         panic!("{own:?}");
     };
     let hint = gap["hint"].as_str().expect("text");
-    assert!(
-        hint.starts_with("allow cost-optimization-hub:ListRecommendations"),
-        "{hint}"
-    );
+    assert!(hint.starts_with("allow cost-optimization-hub:ListRecommendations"), "{hint}");
 }
 
 #[test]
@@ -91,10 +86,7 @@ fn advice_about_a_group_is_one_opinion_about_its_members() {
     };
     let loopback = &account.loopback;
     let tags = [("aws:autoscaling:groupName", "trainers")];
-    let member = Launch {
-        tags: &tags,
-        ..Launch::on_demand("us-east-1a", "g5.xlarge")
-    };
+    let member = Launch { tags: &tags, ..Launch::on_demand("us-east-1a", "g5.xlarge") };
     launch(loopback, &[member.clone(), member]);
     loopback.put_price(Price::linux("g5.xlarge", "us-east-1", "1.00"));
     for (id, region) in [("a", "us-east-1"), ("b", "us-west-2")] {

@@ -36,10 +36,7 @@ impl Company {
     }
 
     fn audit(&self, arguments: &[&str]) -> Gpucost {
-        Gpucost::audit(Days::ahead())
-            .of(&self.own)
-            .args(&["--region", "us-east-1"])
-            .args(arguments)
+        Gpucost::audit(Days::ahead()).of(&self.own).args(&["--region", "us-east-1"]).args(arguments)
     }
 
     /// Accounts in order.
@@ -139,10 +136,7 @@ fn an_organization_without_accounts_is_a_gap() {
     let gaps = gaps_of_accounts(&report);
     assert_eq!(gaps.len(), 1);
     assert_eq!(gaps[0]["where"], json!(own.number));
-    for policy in [
-        "[[budget]]\nmonthly_limit = 10\n",
-        "[[forbid]]\nrule = \"idle-gpu\"\n",
-    ] {
+    for policy in ["[[budget]]\nmonthly_limit = 10\n", "[[forbid]]\nrule = \"idle-gpu\"\n"] {
         let mut check = Gpucost::new(&["check", "--policy", "policy.toml", "--org"])
             .args(&["--region", "us-east-1"])
             .of(&own);
@@ -192,10 +186,7 @@ fn an_account_that_refuses_the_role_is_a_gap() {
     assert_eq!(gaps[0]["where"], json!(denied));
     let text = |key: &str| gaps[0][key].as_str().expect("words").to_owned();
     let reason = text("reason");
-    assert!(
-        reason.starts_with("sts:AssumeRole: AccessDenied: "),
-        "{reason}"
-    );
+    assert!(reason.starts_with("sts:AssumeRole: AccessDenied: "), "{reason}");
     assert!(reason.ends_with("; it is omitted"), "{reason}");
     assert!(text("hint").contains("`gpucost setup iam --org --account ID`"));
 
@@ -212,10 +203,7 @@ fn an_account_that_refuses_the_role_is_a_gap() {
     // Where none can be read, there is nothing to audit.
     let run = company.audit(&["--account", denied]).run();
     let error = run.error(1);
-    assert!(
-        error.starts_with("error: sts:AssumeRole: AccessDenied: "),
-        "{error}"
-    );
+    assert!(error.starts_with("error: sts:AssumeRole: AccessDenied: "), "{error}");
 }
 
 #[test]
@@ -281,10 +269,7 @@ fn what_one_account_bought_covers_another_unless_nothing_is_shared() {
     assert_eq!(cost(&report), 876.0);
     // One at 0.60 and one at 1.00, and the second reservation unused:
     // 438.00 + 730.00 + 438.00.
-    let report = company
-        .audit(&["--account", &both, "--no-commitment-sharing"])
-        .run()
-        .json(0);
+    let report = company.audit(&["--account", &both, "--no-commitment-sharing"]).run().json(0);
     assert_eq!(cost(&report), 1606.0);
 }
 

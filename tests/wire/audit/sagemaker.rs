@@ -31,13 +31,9 @@ fn make(account: &Account, operation: &str, body: &Value) {
         body.len()
     );
     let mut stream = TcpStream::connect(address).expect("the loopback listens");
-    stream
-        .write_all(request.as_bytes())
-        .expect("the request is taken");
+    stream.write_all(request.as_bytes()).expect("the request is taken");
     let mut answer = String::new();
-    stream
-        .read_to_string(&mut answer)
-        .expect("the answer is text");
+    stream.read_to_string(&mut answer).expect("the answer is text");
     assert!(answer.starts_with("HTTP/1.1 200"), "{operation}: {answer}");
 }
 
@@ -62,15 +58,11 @@ fn endpoint(account: &Account, name: &str, instance_type: &str, count: u32) {
 /// utilization, and the sum of CPU utilization over the vCPUs.
 fn measure(account: &Account, days: Days, name: &str, [gpu, memory, cpu]: [f64; 3]) {
     let dimensions = [("EndpointName", name), ("VariantName", "main")];
-    for (metric, value) in [
-        ("GPUUtilization", gpu),
-        ("GPUMemoryUtilization", memory),
-        ("CPUUtilization", cpu),
-    ] {
+    for (metric, value) in
+        [("GPUUtilization", gpu), ("GPUMemoryUtilization", memory), ("CPUUtilization", cpu)]
+    {
         let datums = days.datums(|_| Some(value));
-        account
-            .loopback
-            .put_metric(REGION, NAMESPACE, metric, &dimensions, datums);
+        account.loopback.put_metric(REGION, NAMESPACE, metric, &dimensions, datums);
     }
 }
 
@@ -83,9 +75,7 @@ fn put_prices(account: &Account) {
         ("ml.p3.2xlarge", "Hosting", "3.825"),
         ("ml.p3.2xlarge", "Notebook", "4.284"),
     ] {
-        account
-            .loopback
-            .put_component_price(REGION, name, component, hourly);
+        account.loopback.put_component_price(REGION, name, component, hourly);
     }
 }
 
@@ -109,8 +99,7 @@ fn gaps(document: &Value, place: &str) -> Vec<String> {
         let own = gap["where"].as_str().expect("text");
         own.contains(place)
     });
-    here.map(|gap| gap["reason"].as_str().expect("text").to_owned())
-        .collect()
+    here.map(|gap| gap["reason"].as_str().expect("text").to_owned()).collect()
 }
 
 fn figure(value: &Value) -> f64 {
@@ -157,10 +146,7 @@ fn endpoints_and_notebooks_cost_what_their_own_prices_say() {
     assert_eq!(figure(&rank["utilization"]["mean"]), 20.0);
     assert_eq!(rank["gpus"], json!([]));
     let reasons = gaps(&document, "endpoint/rank/main");
-    assert!(
-        reasons.iter().any(|reason| reason.contains("4 GPUs")),
-        "{reasons:?}"
-    );
+    assert!(reasons.iter().any(|reason| reason.contains("4 GPUs")), "{reasons:?}");
 
     // 3.825 × 730 = 2,792.25: its GPU never worked and holds the model. Deleting the
     // endpoint saves all of it.
@@ -182,12 +168,7 @@ fn endpoints_and_notebooks_cost_what_their_own_prices_say() {
     assert_eq!(research["classification"], "insufficient-data");
     assert_eq!(research["plan"]["actions"], json!([]));
     let reasons = gaps(&document, "notebook/research");
-    assert!(
-        reasons
-            .iter()
-            .any(|reason| reason.contains("no GPU metric")),
-        "{reasons:?}"
-    );
+    assert!(reasons.iter().any(|reason| reason.contains("no GPU metric")), "{reasons:?}");
     // 1,075.14 + 3,569.70 + 2,792.25 + 3,127.32
     assert_eq!(figure(&document["summary"]["monthly_cost"]), 10_564.41);
     // Metrics of three variants: five each.
@@ -234,10 +215,7 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
     component(&account, "other", "gone", [9, 9]);
     let findings = |document: &Value| -> Vec<Value> {
         let reported = document["findings"].as_array().expect("a list").iter();
-        reported
-            .filter(|finding| finding["rule"] == "unreserved-gpus")
-            .cloned()
-            .collect()
+        reported.filter(|finding| finding["rule"] == "unreserved-gpus").cloned().collect()
     };
     let document = audit(&account, days, "sagemaker").json(0);
     let reported = findings(&document);
@@ -272,9 +250,8 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
     // 2 × 4.89 × 4 ÷ 8
     assert_eq!(figure(&host["unreserved_hourly_cost"]), 4.89);
     let names = host["components"].as_array().expect("a list").iter();
-    let names: Vec<&str> = names
-        .map(|component| component["name"].as_str().expect("text"))
-        .collect();
+    let names: Vec<&str> =
+        names.map(|component| component["name"].as_str().expect("text")).collect();
     assert_eq!(names, ["guard", "llama"]);
     let masked = listed(&["--redact"]).to_string();
     for name in ["chat", "guard", "llama"] {
@@ -284,9 +261,7 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
     // A component that cannot be read leaves nothing to say.
     let target = Target::operation("sagemaker", "DescribeInferenceComponent");
     let target = target.asking_for("guard");
-    account
-        .loopback
-        .inject(target, Fault::AccessDenied, Times::Always);
+    account.loopback.inject(target, Fault::AccessDenied, Times::Always);
     let document = audit(&account, days, "sagemaker").json(0);
     assert_eq!(findings(&document), [] as [Value; 0]);
     let gaps = document["gaps"].as_array().expect("a list").iter();
@@ -306,17 +281,11 @@ fn tags_of_endpoints_select_and_group_them() {
     let arn = |end: &str| format!("arn:aws:sagemaker:{REGION}:111122223333:{end}");
     // An ARN has the name in lower case.
     let search = [("team", "search")];
-    account
-        .loopback
-        .put_tags(REGION, &arn("endpoint/chat"), &search);
+    account.loopback.put_tags(REGION, &arn("endpoint/chat"), &search);
     let ads = [("team", "ads")];
-    account
-        .loopback
-        .put_tags(REGION, &arn("endpoint/rank"), &ads);
+    account.loopback.put_tags(REGION, &arn("endpoint/rank"), &ads);
     // Of something that is not asked for.
-    account
-        .loopback
-        .put_tags(REGION, &arn("model/rank"), &search);
+    account.loopback.put_tags(REGION, &arn("model/rank"), &search);
 
     let document = audit(&account, days, "sagemaker").json(0);
     let team = |name: &str| workload(&document, name)["tags"]["team"].clone();
@@ -390,18 +359,13 @@ fn what_the_price_list_does_not_have_is_unpriced_and_never_costs_what_ec2_does()
     let days = Days::ahead();
     endpoint(&account, "chat", "ml.g4dn.xlarge", 1);
     let training = ("ml.g4dn.xlarge", "Training", "0.70");
-    account
-        .loopback
-        .put_component_price(REGION, training.0, training.1, training.2);
+    account.loopback.put_component_price(REGION, training.0, training.1, training.2);
     let document = audit(&account, days, "sagemaker").json(0);
     let chat = workload(&document, "endpoint/chat/main");
     assert_eq!(chat["monthly_cost"], Value::Null);
     let reasons = gaps(&document, REGION);
     let expected = "the price list has no single price for ml.g4dn.xlarge-hosting: unpriced";
-    assert!(
-        reasons.iter().any(|reason| reason == expected),
-        "{reasons:?}"
-    );
+    assert!(reasons.iter().any(|reason| reason == expected), "{reasons:?}");
     // EC2 was not read.
     assert_eq!(account.loopback.calls("ec2", "DescribeInstances"), 0);
 }
@@ -418,23 +382,15 @@ fn a_denial_is_one_gap_of_the_region_and_without_the_flag_nothing_is_asked() {
     assert_eq!(document["workloads"], json!([]));
     assert_eq!(document["gaps"], json!([]));
     let asked = account.loopback.actions();
-    assert!(
-        asked.iter().all(|action| !action.starts_with("sagemaker:")),
-        "{asked:?}"
-    );
+    assert!(asked.iter().all(|action| !action.starts_with("sagemaker:")), "{asked:?}");
 
     let denied = Target::service("sagemaker");
-    account
-        .loopback
-        .inject(denied, Fault::AccessDenied, Times::Always);
+    account.loopback.inject(denied, Fault::AccessDenied, Times::Always);
     let document = audit(&account, days, "ec2,sagemaker").json(0);
     let [gap] = document["gaps"].as_array().expect("a list").as_slice() else {
         panic!("{}", document["gaps"]);
     };
-    assert_eq!(
-        (&gap["what"], &gap["where"]),
-        (&json!("region"), &json!(REGION))
-    );
+    assert_eq!((&gap["what"], &gap["where"]), (&json!("region"), &json!(REGION)));
     let reason = gap["reason"].as_str().expect("text");
     assert!(reason.starts_with("sagemaker:ListEndpoints"), "{reason}");
 
@@ -442,9 +398,7 @@ fn a_denial_is_one_gap_of_the_region_and_without_the_flag_nothing_is_asked() {
     account.loopback.clear_faults();
     endpoint(&account, "rank", "ml.g4dn.xlarge", 1);
     let target = Target::operation("sagemaker", "DescribeEndpointConfig").asking_for("rank");
-    account
-        .loopback
-        .inject(target, Fault::AccessDenied, Times::Always);
+    account.loopback.inject(target, Fault::AccessDenied, Times::Always);
     let document = audit(&account, days, "ec2,sagemaker").json(0);
     let workloads = document["workloads"].as_array().expect("a list");
     assert_eq!(workloads.len(), 1, "{workloads:?}");

@@ -30,28 +30,19 @@ fn make(account: &Account, operation: &str, fields: &str) {
         body.len()
     );
     let mut stream = TcpStream::connect(address).expect("the loopback listens");
-    stream
-        .write_all(request.as_bytes())
-        .expect("the request is taken");
+    stream.write_all(request.as_bytes()).expect("the request is taken");
     let mut answer = String::new();
-    stream
-        .read_to_string(&mut answer)
-        .expect("the answer is text");
+    stream.read_to_string(&mut answer).expect("the answer is text");
     assert!(answer.starts_with("HTTP/1.1 200"), "{operation}: {answer}");
 }
 
 /// Two g5.xlarge in a group, and one in none.
 fn fleet(account: &Account) {
     let tags = [("aws:autoscaling:groupName", "trainers")];
-    let member = Launch {
-        tags: &tags,
-        ..Launch::on_demand("us-east-1a", "g5.xlarge")
-    };
+    let member = Launch { tags: &tags, ..Launch::on_demand("us-east-1a", "g5.xlarge") };
     let alone = Launch::on_demand("us-east-1a", "g5.xlarge");
     launch(&account.loopback, &[member.clone(), member, alone]);
-    account
-        .loopback
-        .put_price(Price::linux("g5.xlarge", REGION, "1.00"));
+    account.loopback.put_price(Price::linux("g5.xlarge", REGION, "1.00"));
 }
 
 /// A group with its settings. Its own instances have no GPU.
@@ -95,10 +86,7 @@ fn groups_of_instances_are_read_with_their_settings() {
     let ids = in_service.as_array().expect("a list").iter();
     let ids: Vec<&str> = ids.filter_map(Value::as_str).collect();
     assert_eq!(ids.len(), 3, "{ids:?}");
-    assert!(
-        ids.iter().all(|id| id.starts_with("i-")) && ids.is_sorted(),
-        "{ids:?}"
-    );
+    assert!(ids.iter().all(|id| id.starts_with("i-")) && ids.is_sorted(), "{ids:?}");
     let expected = json!([{
         "name": "trainers", "account": account.number, "region": REGION,
         "desired": 3, "min": 1, "max": 5, "weighted": false, "in_service": null,
@@ -122,18 +110,13 @@ fn a_denied_call_is_a_gap_and_nothing_else_changes() {
     // 3 × 1.00 × 730
     assert_eq!(document["summary"]["monthly_cost"], 2190.0);
     let gaps = document["gaps"].as_array().expect("a list").iter();
-    let own: Vec<&Value> = gaps
-        .filter(|gap| gap["what"] == "Auto Scaling groups")
-        .collect();
+    let own: Vec<&Value> = gaps.filter(|gap| gap["what"] == "Auto Scaling groups").collect();
     let [gap] = own.as_slice() else {
         panic!("{own:?}");
     };
     assert_eq!(gap["where"], REGION);
     let hint = gap["hint"].as_str().expect("text");
-    assert!(
-        hint.starts_with("allow autoscaling:DescribeAutoScalingGroups"),
-        "{hint}"
-    );
+    assert!(hint.starts_with("allow autoscaling:DescribeAutoScalingGroups"), "{hint}");
     assert_eq!(estate.get("scaling_groups"), None);
 }
 

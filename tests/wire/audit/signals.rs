@@ -48,10 +48,7 @@ pub enum Signal {
 /// Around the clock at one level.
 macro_rules! steady {
     ($percent:literal, $memory_mib:literal) => {
-        Load {
-            percent: |_, _| Some($percent),
-            memory_mib: |_, _| $memory_mib,
-        }
+        Load { percent: |_, _| Some($percent), memory_mib: |_, _| $memory_mib }
     };
 }
 
@@ -73,10 +70,8 @@ pub const ONE_OF_FOUR: Load = Load {
 };
 
 /// Eight hours a day at 80%, then gone, agent and all.
-pub const OFFICE_HOURS: Load = Load {
-    percent: |_, period| by_day(period).then_some(80.0),
-    memory_mib: |_, _| 9_000.0,
-};
+pub const OFFICE_HOURS: Load =
+    Load { percent: |_, period| by_day(period).then_some(80.0), memory_mib: |_, _| 9_000.0 };
 
 /// At 50%, with ten readings below zero and twenty above 100.
 pub const DIRTY: Load = Load {
@@ -92,13 +87,7 @@ pub const DIRTY: Load = Load {
 
 /// Five minutes in the hour at 96%: a mean of 96 / 12 = 8%.
 pub const BURSTS: Load = Load {
-    percent: |_, period| {
-        Some(if period % PERIODS_AN_HOUR == 0 {
-            96.0
-        } else {
-            0.0
-        })
-    },
+    percent: |_, period| Some(if period % PERIODS_AN_HOUR == 0 { 96.0 } else { 0.0 }),
     memory_mib: |_, _| 3_000.0,
 };
 
@@ -109,16 +98,12 @@ pub const WEEKLY: Load = Load {
 };
 
 /// At 50%, reported in six periods of ten.
-pub const SIX_OF_TEN: Load = Load {
-    percent: |_, period| (period % 10 < 6).then_some(50.0),
-    memory_mib: |_, _| 6_000.0,
-};
+pub const SIX_OF_TEN: Load =
+    Load { percent: |_, period| (period % 10 < 6).then_some(50.0), memory_mib: |_, _| 6_000.0 };
 
 /// At 50%, reported in four periods of ten.
-pub const FOUR_OF_TEN: Load = Load {
-    percent: |_, period| (period % 10 < 4).then_some(50.0),
-    memory_mib: |_, _| 6_000.0,
-};
+pub const FOUR_OF_TEN: Load =
+    Load { percent: |_, period| (period % 10 < 4).then_some(50.0), memory_mib: |_, _| 6_000.0 };
 
 fn by_day(period: i64) -> bool {
     period % PERIODS_A_DAY < 8 * PERIODS_AN_HOUR
@@ -226,12 +211,8 @@ impl Subject<'_> {
             Dimensions::HostName => full,
             Dimensions::InstanceId | Dimensions::HostLabel => label,
         };
-        let mut own = vec![
-            ("index", index),
-            ("name", "NVIDIA GPU"),
-            ("arch", "Ampere"),
-            ("host", host),
-        ];
+        let mut own =
+            vec![("index", index), ("name", "NVIDIA GPU"), ("arch", "Ampere"), ("host", host)];
         if dimensions == Dimensions::InstanceId {
             own.push(("InstanceId", self.launched.instance_id.as_str()));
             own.push(("InstanceType", self.instance_type));
@@ -254,18 +235,10 @@ impl Subject<'_> {
                 &per_gpu[..],
                 &own[1..4],
                 &own[6..7],
-                &[
-                    ("InstanceType", "g3.4xlarge"),
-                    ("AutoScalingGroupName", "old"),
-                ],
+                &[("InstanceType", "g3.4xlarge"), ("AutoScalingGroupName", "old")],
             ];
-            let rolled_up: [&[(&str, &str)]; 5] = [
-                &[],
-                &own[4..5],
-                &own[5..6],
-                &per_gpu,
-                &was_another_type.concat(),
-            ];
+            let rolled_up: [&[(&str, &str)]; 5] =
+                [&[], &own[4..5], &own[5..6], &per_gpu, &was_another_type.concat()];
             for dimensions in rolled_up {
                 for name in [UTILIZATION, MEMORY_USED] {
                     let datum = [(days.at(7), ROLLED_UP)].into_iter();

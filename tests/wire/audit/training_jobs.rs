@@ -42,9 +42,7 @@ fn put_prices(account: &Account) {
         ("ml.m5.xlarge", "Training", "0.23"),
         ("ml.p3.2xlarge", "Training", "3.825"),
     ] {
-        account
-            .loopback
-            .put_component_price(REGION, name, component, hourly);
+        account.loopback.put_component_price(REGION, name, component, hourly);
     }
 }
 
@@ -58,9 +56,7 @@ fn inventory(account: &Account, days: Days, further: &[&str]) -> Run {
 }
 
 fn jobs(document: &Value) -> &[Value] {
-    document["training_jobs"]
-        .as_array()
-        .map_or(&[], Vec::as_slice)
+    document["training_jobs"].as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Gaps, without those of lists that moto cannot answer.
@@ -104,12 +100,7 @@ fn put_jobs(account: &Account, days: Days) {
     // Without a GPU, and before the window.
     put(ended("prepare", at, of_type("ml.m5.xlarge", 9), [100, 100]));
     let before = days.at(-288);
-    put(ended(
-        "old",
-        before,
-        of_type("ml.p3.2xlarge", 9),
-        [100, 100],
-    ));
+    put(ended("old", before, of_type("ml.p3.2xlarge", 9), [100, 100]));
     let elsewhere = ended("elsewhere", at, of_type("ml.p3.2xlarge", 9), [100, 100]);
     account.loopback.put_training_job("eu-west-1", elsewhere);
 }
@@ -152,19 +143,14 @@ fn each_job_costs_the_seconds_that_are_billed() {
         ])
     );
     let spot = &jobs(&document)[2];
-    assert_eq!(
-        (&spot["spot"], &spot["checkpoints"]),
-        (&json!(true), &json!(true))
-    );
+    assert_eq!((&spot["spot"], &spot["checkpoints"]), (&json!(true), &json!(true)));
     assert_eq!(spot["billable_seconds"], 3_750);
     let running = &jobs(&document)[5];
     assert_eq!(running["status"], "in-progress");
     // Jobs are no machines that run, and what a plan paid for wants no price.
     assert_eq!(document["instances"], json!([]));
-    let reasons: Vec<&str> = gaps(&document)
-        .into_iter()
-        .map(|gap| gap["reason"].as_str().expect("text"))
-        .collect();
+    let reasons: Vec<&str> =
+        gaps(&document).into_iter().map(|gap| gap["reason"].as_str().expect("text")).collect();
     assert_eq!(
         reasons,
         [
@@ -204,17 +190,10 @@ fn recorded_jobs_cost_the_same_and_no_total_of_an_audit_has_them() {
     let live = inventory(&account, days, &["--format", "json", "--save", path]).json(0);
     assert!(Path::new(path).exists());
     let again = |further: &[&str]| {
-        Gpucost::new(&[
-            "inventory",
-            "--from",
-            path,
-            "--format",
-            "json",
-            "--allow-empty",
-        ])
-        .args(further)
-        .run()
-        .json(0)
+        Gpucost::new(&["inventory", "--from", path, "--format", "json", "--allow-empty"])
+            .args(further)
+            .run()
+            .json(0)
     };
     assert_eq!(again(&[])["training_jobs"], live["training_jobs"]);
     assert_eq!(jobs(&again(&["--region", "eu-west-1"])), [] as [Value; 0]);
@@ -228,9 +207,8 @@ fn recorded_jobs_cost_the_same_and_no_total_of_an_audit_has_them() {
         assert!(!text.contains(name), "{name}: {text}");
     }
 
-    let audit = Gpucost::new(&["audit", "--from", path, "--format", "json", "--allow-empty"])
-        .run()
-        .json(0);
+    let audit =
+        Gpucost::new(&["audit", "--from", path, "--format", "json", "--allow-empty"]).run().json(0);
     assert_eq!(audit["workloads"], json!([]));
     assert!(!audit.to_string().contains("24.45"), "{audit}");
 }
@@ -257,17 +235,12 @@ fn a_search_gives_a_hundred_jobs_a_call_and_without_it_the_newest_are_described(
     assert_eq!(calls("DescribeTrainingJob"), 0);
 
     let target = Target::operation("sagemaker", "Search");
-    account
-        .loopback
-        .inject(target, Fault::AccessDenied, Times::Always);
+    account.loopback.inject(target, Fault::AccessDenied, Times::Always);
     let document = inventory(&account, days, &["--format", "json"]).json(0);
     let listed = jobs(&document);
     assert_eq!(listed.len(), 200);
     // Each costs 60 s × 3.825 ÷ 3,600 = 0.06375, so they are in order of name.
-    assert_eq!(
-        (&listed[0]["name"], &listed[0]["cost"]),
-        (&json!("job-003"), &json!(0.06))
-    );
+    assert_eq!((&listed[0]["name"], &listed[0]["cost"]), (&json!("job-003"), &json!(0.06)));
     let [gap] = gaps(&document)[..] else {
         panic!("{}", document["gaps"]);
     };
@@ -300,9 +273,7 @@ fn a_job_that_is_listed_twice_is_paid_for_once_and_one_without_a_count_is_a_gap(
     for searches in [true, false] {
         if !searches {
             let times = Times::Always;
-            account
-                .loopback
-                .inject(target.clone(), Fault::AccessDenied, times);
+            account.loopback.inject(target.clone(), Fault::AccessDenied, times);
         }
         let document = inventory(&account, days, &["--format", "json"]).json(0);
         let [job] = jobs(&document) else {
@@ -328,32 +299,23 @@ fn denied_jobs_are_one_gap_of_the_region() {
     let days = Days::ahead();
     put_prices(&account);
     put_jobs(&account, days);
-    for (operation, others) in [
-        ("ListTrainingJobs", ""),
-        ("DescribeTrainingJob", "7 training jobs"),
-    ] {
+    for (operation, others) in
+        [("ListTrainingJobs", ""), ("DescribeTrainingJob", "7 training jobs")]
+    {
         account.loopback.clear_faults();
         let target = Target::operation("sagemaker", operation);
         let search = Target::operation("sagemaker", "Search");
         for target in [target, search] {
-            account
-                .loopback
-                .inject(target, Fault::AccessDenied, Times::Always);
+            account.loopback.inject(target, Fault::AccessDenied, Times::Always);
         }
         let document = inventory(&account, days, &["--format", "json"]).json(0);
         assert_eq!(jobs(&document), [] as [Value; 0]);
         let [gap] = gaps(&document)[..] else {
             panic!("{}", document["gaps"]);
         };
-        assert_eq!(
-            (&gap["what"], &gap["where"]),
-            (&json!("training jobs"), &json!(REGION))
-        );
+        assert_eq!((&gap["what"], &gap["where"]), (&json!("training jobs"), &json!(REGION)));
         let reason = gap["reason"].as_str().expect("text");
-        assert!(
-            reason.starts_with(&format!("sagemaker:{operation}")),
-            "{reason}"
-        );
+        assert!(reason.starts_with(&format!("sagemaker:{operation}")), "{reason}");
         assert!(reason.contains(others), "{reason}");
     }
 }
@@ -389,9 +351,7 @@ fn a_training_plan_is_listed_with_what_was_paid_ahead() {
         })
     };
     for (name, status) in [("spring", "Active"), ("winter", "Expired")] {
-        account
-            .loopback
-            .put_training_plan(REGION, plan(name, status));
+        account.loopback.put_training_plan(REGION, plan(name, status));
     }
     let document = inventory(&account, days, &["--format", "json"]).json(0);
     let plans = document["training_plans"].as_array().expect("a list");
@@ -399,24 +359,9 @@ fn a_training_plan_is_listed_with_what_was_paid_ahead() {
         panic!("{plans:?}");
     };
     // 240 hours of 4 instances are 960: 30,240 ÷ 960 = 31.5.
-    let keys = [
-        "status",
-        "total",
-        "in_use",
-        "upfront_fee",
-        "effective_hourly",
-    ];
+    let keys = ["status", "total", "in_use", "upfront_fee", "effective_hourly"];
     let figures: Vec<Value> = keys.iter().map(|key| training_plan[key].clone()).collect();
-    assert_eq!(
-        figures,
-        [
-            json!("active"),
-            json!(4),
-            json!(3),
-            json!(30_240.0),
-            json!(31.5),
-        ]
-    );
+    assert_eq!(figures, [json!("active"), json!(4), json!(3), json!(30_240.0), json!(31.5),]);
     let expected = json!([{ "instance_type": "ml.p5.48xlarge", "count": 4 }]);
     assert_eq!(training_plan["instances"], expected);
     assert_eq!(gaps(&document), [] as [&Value; 0]);
@@ -432,9 +377,7 @@ fn a_training_plan_is_listed_with_what_was_paid_ahead() {
     assert!(!masked.to_string().contains("spring"), "{masked}");
 
     let target = Target::operation("sagemaker", "ListTrainingPlans");
-    account
-        .loopback
-        .inject(target, Fault::AccessDenied, Times::Always);
+    account.loopback.inject(target, Fault::AccessDenied, Times::Always);
     let document = inventory(&account, days, &["--format", "json"]).json(0);
     let [gap] = gaps(&document)[..] else {
         panic!("{}", document["gaps"]);

@@ -125,11 +125,7 @@ impl<'a> Scope<'a> {
         let mut parts = credential.split(',').next()?.split('/');
         let access_key = parts.next()?;
         let _date = parts.next()?;
-        Some(Self {
-            access_key,
-            region: parts.next()?,
-            service: parts.next()?,
-        })
+        Some(Self { access_key, region: parts.next()?, service: parts.next()? })
     }
 }
 

@@ -28,10 +28,7 @@ pub trait Members {
 
 impl Members for Value {
     fn member(&self, name: &str) -> Option<&Value> {
-        self.as_map()?
-            .iter()
-            .find(|(key, _)| key.as_text() == Some(name))
-            .map(|(_, value)| value)
+        self.as_map()?.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
     }
 
     fn text(&self, name: &str) -> Option<&str> {
@@ -56,9 +53,7 @@ impl Members for Value {
     }
 
     fn items(&self, name: &str) -> &[Value] {
-        self.member(name)
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
+        self.member(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 }
 

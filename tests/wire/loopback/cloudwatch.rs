@@ -120,21 +120,15 @@ impl<'a> Query<'a> {
             .member("MetricStat")
             .ok_or_else(|| refuse("only MetricStat queries are imitated"))?;
         let metric = stat.member("Metric").ok_or_else(|| refuse("no Metric"))?;
-        let name = metric
-            .text("MetricName")
-            .ok_or_else(|| refuse("no MetricName"))?;
+        let name = metric.text("MetricName").ok_or_else(|| refuse("no MetricName"))?;
         let dimensions = metric
             .items("Dimensions")
             .iter()
             .filter_map(|dimension| Some((dimension.text("Name")?, dimension.text("Value")?)));
-        let namespace = metric
-            .text("Namespace")
-            .ok_or_else(|| refuse("no Namespace"))?;
+        let namespace = metric.text("Namespace").ok_or_else(|| refuse("no Namespace"))?;
         let period = stat.integer("Period").unwrap_or_default();
         if !(matches!(period, 1 | 5 | 10 | 20 | 30) || (period > 0 && period % 60 == 0)) {
-            return Err(refuse(
-                "the Period must be 1, 5, 10, 20, 30 or a multiple of 60",
-            ));
+            return Err(refuse("the Period must be 1, 5, 10, 20, 30 or a multiple of 60"));
         }
         Ok(Self {
             id,
@@ -158,10 +152,7 @@ struct Position {
 impl Position {
     fn parse(token: &str) -> Option<Self> {
         let (query, point) = token.split_once(':')?;
-        Some(Self {
-            query: query.parse().ok()?,
-            point: point.parse().ok()?,
-        })
+        Some(Self { query: query.parse().ok()?, point: point.parse().ok()? })
     }
 }
 
@@ -173,15 +164,11 @@ fn get_metric_data(data: &Data, region: &str, request: &Value) -> Result<Vec<u8>
             queries.len()
         )));
     }
-    let queries = queries
-        .iter()
-        .map(|query| Query::parse(query, region))
-        .collect::<Result<Vec<_>, _>>()?;
+    let queries =
+        queries.iter().map(|query| Query::parse(query, region)).collect::<Result<Vec<_>, _>>()?;
     let ids: BTreeSet<&str> = queries.iter().map(|query| query.id).collect();
     if ids.len() < queries.len() {
-        return Err(ApiError::validation(
-            "the Ids of the queries are not unique",
-        ));
+        return Err(ApiError::validation("the Ids of the queries are not unique"));
     }
     let (Some(start), Some(end)) = (request.seconds("StartTime"), request.seconds("EndTime"))
     else {
@@ -210,22 +197,12 @@ fn get_metric_data(data: &Data, region: &str, request: &Value) -> Result<Vec<u8>
     for (position, query) in (from.query..).zip(unfinished) {
         let (mut points, mut complete) = (Vec::new(), false);
         if next.is_none() {
-            let window = Window {
-                start,
-                end,
-                period: query.period,
-            };
-            points = data
-                .metrics
-                .statistics(&query.metric, window, query.statistic);
+            let window = Window { start, end, period: query.period };
+            points = data.metrics.statistics(&query.metric, window, query.statistic);
             if !ascending {
                 points.reverse();
             }
-            let done = if position == from.query {
-                from.point
-            } else {
-                0
-            };
+            let done = if position == from.query { from.point } else { 0 };
             points.drain(..done.min(points.len()));
             complete = points.len() <= budget;
             points.truncate(budget);
@@ -278,9 +255,5 @@ fn write_result(results: &mut Writer, query: &Query<'_>, points: &[(i64, f64)], 
 }
 
 fn invalid_token() -> ApiError {
-    ApiError::new(
-        400,
-        "InvalidNextToken",
-        "this NextToken was not given out here",
-    )
+    ApiError::new(400, "InvalidNextToken", "this NextToken was not given out here")
 }

@@ -53,17 +53,11 @@ pub fn answer(
         own.map(|(_, description)| description.clone()).collect()
     };
     let arns = |descriptions: Vec<Value>, key: &str| -> Vec<Value> {
-        descriptions
-            .into_iter()
-            .map(|description| description[key].clone())
-            .collect()
+        descriptions.into_iter().map(|description| description[key].clone()).collect()
     };
     let answer = match operation {
         "ListClusters" => {
-            let own = containers
-                .instances
-                .iter()
-                .filter(|(place, ..)| place == region);
+            let own = containers.instances.iter().filter(|(place, ..)| place == region);
             let mut names: Vec<&str> = own.map(|(_, cluster, _)| cluster.as_str()).collect();
             names.sort_unstable();
             names.dedup();
@@ -72,48 +66,30 @@ pub fn answer(
         }
         "ListContainerInstances" => {
             let instance_arns = arns(of_cluster(&containers.instances), "containerInstanceArn");
-            page(
-                data,
-                &request,
-                instance_arns,
-                "containerInstanceArns",
-                &["cluster"],
-            )?
+            page(data, &request, instance_arns, "containerInstanceArns", &["cluster"])?
         }
         "ListTasks" => {
             let mut tasks = of_cluster(&containers.tasks);
             tasks.retain(|task| task["containerInstanceArn"] == request["containerInstance"]);
             tasks.retain(|task| task["desiredStatus"] == "RUNNING");
             let task_arns = arns(tasks, "taskArn");
-            page(
-                data,
-                &request,
-                task_arns,
-                "taskArns",
-                &["cluster", "containerInstance"],
-            )?
+            page(data, &request, task_arns, "taskArns", &["cluster", "containerInstance"])?
         }
         "DescribeContainerInstances" => described(
             &request,
             of_cluster(&containers.instances),
             ("containerInstances", "containerInstanceArn"),
         )?,
-        "DescribeTasks" => described(
-            &request,
-            of_cluster(&containers.tasks),
-            ("tasks", "taskArn"),
-        )?,
+        "DescribeTasks" => {
+            described(&request, of_cluster(&containers.tasks), ("tasks", "taskArn"))?
+        }
         "DescribeComputeEnvironments" => {
             let environments = of_region(&containers.environments);
             page(data, &request, environments, "computeEnvironments", &[])?
         }
-        "DescribeJobQueues" => page(
-            data,
-            &request,
-            of_region(&containers.queues),
-            "jobQueues",
-            &[],
-        )?,
+        "DescribeJobQueues" => {
+            page(data, &request, of_region(&containers.queues), "jobQueues", &[])?
+        }
         _ => return Err(refuse("not imitated")),
     };
     Ok(answer.to_string().into_bytes())
@@ -128,10 +104,7 @@ fn page(
 ) -> Result<Value, ApiError> {
     let given = request.as_object().ok_or_else(|| refuse("not an object"))?;
     let is_known = |name: &str| ["maxResults", "nextToken"].contains(&name);
-    if given
-        .keys()
-        .any(|name| !is_known(name) && !filters.contains(&name.as_str()))
-    {
+    if given.keys().any(|name| !is_known(name) && !filters.contains(&name.as_str())) {
         return Err(refuse("not imitated"));
     }
     let accepted = request["maxResults"].as_u64().unwrap_or(AT_ONCE as u64) as usize;
@@ -164,13 +137,10 @@ fn described(
     }
     let is_there = |name: &&Value| items.iter().any(|item| item[arn] == **name);
     let missing = wanted.iter().filter(|name| !is_there(name));
-    let failures: Vec<Value> = missing
-        .map(|name| json!({ "arn": name, "reason": "MISSING" }))
-        .collect();
-    let described_items: Vec<&Value> = items
-        .iter()
-        .filter(|item| wanted.contains(&item[arn]))
-        .collect();
+    let failures: Vec<Value> =
+        missing.map(|name| json!({ "arn": name, "reason": "MISSING" })).collect();
+    let described_items: Vec<&Value> =
+        items.iter().filter(|item| wanted.contains(&item[arn])).collect();
     let mut answer = json!({ "failures": failures });
     answer[key] = json!(described_items);
     Ok(answer)

@@ -54,11 +54,7 @@ impl SpotHistory {
             product: product.to_owned(),
         };
         let history = self.0.entry(market).or_default();
-        history.extend(
-            changes
-                .iter()
-                .map(|&(time, price)| (time, price.to_owned())),
-        );
+        history.extend(changes.iter().map(|&(time, price)| (time, price.to_owned())));
         history.sort();
     }
 }
@@ -90,22 +86,15 @@ pub fn spot_price_history(data: &Data, region: &str, body: &[u8]) -> Result<Vec<
             // The price in force at the start was set by the change before it.
             let first = history.partition_point(|(time, _)| *time < start);
             let carried = first.saturating_sub(1);
-            let changes = history[carried..]
-                .iter()
-                .take_while(|(time, _)| *time <= end);
+            let changes = history[carried..].iter().take_while(|(time, _)| *time <= end);
             rows.extend(changes.map(|(time, price)| (market, *time, price.as_str())));
         }
     }
     rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
 
-    let number = |key: &str| {
-        form.get(key)
-            .and_then(|number| number.parse::<usize>().ok())
-    };
+    let number = |key: &str| form.get(key).and_then(|number| number.parse::<usize>().ok());
     let skip = number("NextToken").unwrap_or(0);
-    let limit = number("MaxResults")
-        .unwrap_or(PRICES_PER_PAGE)
-        .min(PRICES_PER_PAGE);
+    let limit = number("MaxResults").unwrap_or(PRICES_PER_PAGE).min(PRICES_PER_PAGE);
     let token = match skip + limit {
         next if next < rows.len() => next.to_string(),
         _ => String::new(),
@@ -184,8 +173,7 @@ fn wildcard_match(pattern: &str, text: &str) -> bool {
             .any(|at| wildcard_match(characters.as_str(), &text[at..])),
         Some(expected) => {
             let mut rest = text.chars();
-            rest.next()
-                .is_some_and(|c| expected == '?' || expected == c)
+            rest.next().is_some_and(|c| expected == '?' || expected == c)
                 && wildcard_match(characters.as_str(), rest.as_str())
         }
     }

@@ -51,9 +51,7 @@ impl Protocol {
             // The SDK rejects a CBOR answer without it.
             reply = reply.header("smithy-protocol", "rpc-v2-cbor");
         }
-        reply
-            .body(Full::from(body).boxed())
-            .expect("status and headers are valid")
+        reply.body(Full::from(body).boxed()).expect("status and headers are valid")
     }
 }
 
@@ -70,21 +68,13 @@ pub struct ApiError {
 
 impl ApiError {
     pub fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            code,
-            message: message.into(),
-        }
+        Self { status, code, message: message.into() }
     }
 
     /// Refuses what neither this endpoint nor moto implements. A client
     /// error, because the SDK retries server errors.
     pub fn invalid_action(what: &str) -> Self {
-        Self::new(
-            400,
-            "InvalidAction",
-            format!("the loopback endpoint does not implement {what}"),
-        )
+        Self::new(400, "InvalidAction", format!("the loopback endpoint does not implement {what}"))
     }
 
     /// Refuses a parameter, as CloudWatch words it.
@@ -111,11 +101,7 @@ impl ApiError {
 
     /// Whose fault it is, in the words of the query protocol.
     fn side(&self) -> &'static str {
-        if self.status < 500 {
-            "Sender"
-        } else {
-            "Receiver"
-        }
+        if self.status < 500 { "Sender" } else { "Receiver" }
     }
 
     fn body(&self, protocol: Protocol) -> Vec<u8> {

@@ -50,9 +50,7 @@ impl Fault {
     /// The error to answer with; `None` for failures of the connection.
     pub fn error(self, protocol: Protocol, operation: &Operation) -> Option<ApiError> {
         use Protocol::{Cbor, Ec2, Json, Query, RestJson, RestXml};
-        let Operation {
-            service, operation, ..
-        } = operation;
+        let Operation { service, operation, .. } = operation;
         let denied = match self {
             Self::AccessDeniedSaying(words) => words.to_owned(),
             _ => format!("User is not authorized to perform: {service}:{operation}"),
@@ -80,11 +78,9 @@ impl Fault {
                 (403, "AccessDeniedException", denied.as_str())
             }
             (Self::AccessDenied, Json) => (400, "AccessDeniedException", denied.as_str()),
-            (Self::AuthFailure, Ec2) => (
-                401,
-                "AuthFailure",
-                "AWS was not able to validate the provided access credentials",
-            ),
+            (Self::AuthFailure, Ec2) => {
+                (401, "AuthFailure", "AWS was not able to validate the provided access credentials")
+            }
             (Self::AuthFailure, Query | Cbor) => (
                 403,
                 "InvalidClientTokenId",
@@ -173,10 +169,7 @@ pub struct Target {
 impl Target {
     /// One operation of a service, which goes by its IAM prefix.
     pub fn operation(service: &str, operation: &str) -> Self {
-        Self {
-            operation: Some(operation.to_owned()),
-            ..Self::service(service)
-        }
+        Self { operation: Some(operation.to_owned()), ..Self::service(service) }
     }
 
     /// Every operation of a service.

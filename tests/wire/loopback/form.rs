@@ -6,30 +6,22 @@ pub struct Form(Vec<(String, String)>);
 
 impl Form {
     pub fn parse(body: &[u8]) -> Self {
-        let pairs = body
-            .split(|&byte| byte == b'&')
-            .filter(|pair| !pair.is_empty())
-            .map(|pair| {
-                let mut halves = pair.splitn(2, |&byte| byte == b'=');
-                let key = decode(halves.next().unwrap_or_default());
-                let value = decode(halves.next().unwrap_or_default());
-                (key, value)
-            });
+        let pairs = body.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let mut halves = pair.splitn(2, |&byte| byte == b'=');
+            let key = decode(halves.next().unwrap_or_default());
+            let value = decode(halves.next().unwrap_or_default());
+            (key, value)
+        });
         Self(pairs.collect())
     }
 
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
     /// The members of a flattened list: `InstanceType.1`, `InstanceType.2`, …
     pub fn list(&self, name: &str) -> Vec<&str> {
-        (1..)
-            .map_while(|index| self.get(&format!("{name}.{index}")))
-            .collect()
+        (1..).map_while(|index| self.get(&format!("{name}.{index}"))).collect()
     }
 
     /// EC2 filters in request order: the name and its alternatives.
@@ -100,7 +92,5 @@ fn encode(text: &str, out: &mut String) {
 
 /// Text for an XML element.
 pub fn escape_xml(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -26,12 +26,7 @@ pub fn list_recommendations(data: &Data, region: &str, body: &[u8]) -> Result<Ve
     };
     let recommendations: Vec<&Value> = data.recommendations.iter().filter(is_wanted).collect();
     let limit = data.page(RESULTS_PER_PAGE);
-    let page: Vec<&Value> = recommendations
-        .iter()
-        .copied()
-        .skip(skip)
-        .take(limit)
-        .collect();
+    let page: Vec<&Value> = recommendations.iter().copied().skip(skip).take(limit).collect();
     let mut answer = json!({ "items": page });
     if skip + limit < recommendations.len() {
         answer["nextToken"] = (skip + limit).to_string().into();

@@ -33,9 +33,7 @@ pub fn answer(
     let own = own.filter(|(place, _)| place == region);
     let own: Vec<&Value> = own.map(|(_, job)| job).collect();
     let answer = if operation == "DescribeTrainingJob" {
-        let named = own
-            .iter()
-            .find(|job| job["TrainingJobName"] == request["TrainingJobName"]);
+        let named = own.iter().find(|job| job["TrainingJobName"] == request["TrainingJobName"]);
         (*named.ok_or_else(|| refuse("Requested resource not found."))?).clone()
     } else if operation == "Search" {
         searched(data, own, &request)?
@@ -61,14 +59,11 @@ fn searched(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, Api
         && request["SortOrder"] == "Descending"
         && from["Operator"] == "GreaterThanOrEqualTo"
         && to["Operator"] == "LessThanOrEqualTo"
-        && [from, to]
-            .iter()
-            .all(|filter| filter["Name"] == "LastModifiedTime");
+        && [from, to].iter().all(|filter| filter["Name"] == "LastModifiedTime");
     let bound = |filter: &Value| {
         let text = format!("{}Z", filter["Value"].as_str().unwrap_or_default());
         let time: Result<jiff::Timestamp, _> = text.parse();
-        time.map(|time| time.as_second() as f64)
-            .map_err(|_| refuse("not a time"))
+        time.map(|time| time.as_second() as f64).map_err(|_| refuse("not a time"))
     };
     if !is_imitated {
         return Err(refuse("not imitated"));

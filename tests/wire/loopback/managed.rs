@@ -89,11 +89,7 @@ fn resources(data: &Data, request: &Value, mut rows: Vec<Value>) -> Result<Value
     if let Some(own) = own.as_object_mut() {
         own.remove("ResourceTypeFilters");
     }
-    let lists = (
-        "ResourceTagMappingList",
-        "PaginationToken",
-        "ResourcesPerPage",
-    );
+    let lists = ("ResourceTagMappingList", "PaginationToken", "ResourcesPerPage");
     paged(data, &own, rows, lists)
 }
 

@@ -164,20 +164,14 @@ impl Loopback {
 
     fn serve(moto_url: Option<String>, account: Option<String>) -> Self {
         let state = Arc::new(State {
-            upstream: moto_url.map(|url| {
-                url.trim_start_matches("http://")
-                    .trim_end_matches('/')
-                    .to_owned()
-            }),
+            upstream: moto_url
+                .map(|url| url.trim_start_matches("http://").trim_end_matches('/').to_owned()),
             account,
             ..State::default()
         });
         let shared = Arc::clone(&state);
         let answer = move |request| server::answer(Arc::clone(&shared), request);
-        Self {
-            server: Server::start(None, answer),
-            state,
-        }
+        Self { server: Server::start(None, answer), state }
     }
 
     /// The endpoint address, for `AWS_ENDPOINT_URL`.
@@ -195,10 +189,7 @@ impl Loopback {
         dimensions: &[(&str, &str)],
         datums: impl IntoIterator<Item = (i64, f64)>,
     ) {
-        self.state
-            .write()
-            .metrics
-            .put(region, namespace, name, dimensions, datums);
+        self.state.write().metrics.put(region, namespace, name, dimensions, datums);
     }
 
     /// Has CloudWatch list a metric, and answer every query of it with a status and no points.
@@ -316,19 +307,13 @@ impl Loopback {
     /// Publishes the price of an EBS volume type (`gp3`, `io2`, …) in USD per
     /// GB and month.
     pub fn put_storage_price(&self, region: &str, volume_api_name: &str, gb_month: &str) {
-        self.state
-            .write()
-            .products
-            .put_storage(region, volume_api_name, gb_month);
+        self.state.write().products.put_storage(region, volume_api_name, gb_month);
     }
 
     /// Publishes what an hour of a SageMaker type, such as `ml.g5.xlarge`, costs under one
     /// component, such as `Hosting`.
     pub fn put_component_price(&self, region: &str, name: &str, component: &str, hourly: &str) {
-        self.state
-            .write()
-            .products
-            .put_component(region, name, component, hourly);
+        self.state.write().products.put_component(region, name, component, hourly);
     }
 
     /// Has SageMaker describe a training job in a region with these words.
@@ -361,11 +346,7 @@ impl Loopback {
         let tags = tags.map(|(key, value)| serde_json::json!({ "Key": key, "Value": value }));
         let tags: Vec<serde_json::Value> = tags.collect();
         let row = serde_json::json!({ "ResourceARN": arn, "Tags": tags });
-        self.state
-            .write()
-            .managed
-            .tagged
-            .push((region.to_owned(), row));
+        self.state.write().managed.tagged.push((region.to_owned(), row));
     }
 
     /// Publishes the hourly price of a public IPv4 address, in use and idle.
@@ -383,10 +364,7 @@ impl Loopback {
         product: &str,
         changes: &[(i64, &str)],
     ) {
-        self.state
-            .write()
-            .spot
-            .put(region, zone, instance_type, product, changes);
+        self.state.write().spot.put(region, zone, instance_type, product, changes);
     }
 
     /// Has every instance launched at a time of the past, as if its disks and interfaces had

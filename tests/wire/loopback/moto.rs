@@ -34,10 +34,7 @@ impl Moto {
             let (address, _) = rest.split_once(char::is_whitespace)?;
             TcpStream::connect(address).ok().map(|_| address.to_owned())
         });
-        Some(Self {
-            address,
-            _server: server,
-        })
+        Some(Self { address, _server: server })
     }
 
     /// The server's address, for [`super::Loopback::start`].

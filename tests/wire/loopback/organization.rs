@@ -66,9 +66,7 @@ pub fn account_of(access_key: &str) -> Option<&str> {
 pub fn list_accounts(data: &Data, body: &[u8]) -> Result<Vec<u8>, ApiError> {
     let refuse = |words: &str| ApiError::new(400, "InvalidInputException", words);
     let request: Value = serde_json::from_slice(body).map_err(|_| refuse("not JSON"))?;
-    let accepted = request["MaxResults"]
-        .as_u64()
-        .unwrap_or(ACCOUNTS_PER_PAGE as u64);
+    let accepted = request["MaxResults"].as_u64().unwrap_or(ACCOUNTS_PER_PAGE as u64);
     if !(1..=ACCOUNTS_PER_PAGE as u64).contains(&accepted) {
         return Err(refuse("MaxResults is not 1 to 20"));
     }

@@ -88,10 +88,7 @@ pub struct OwnedPlan<'a> {
 
 /// The elements of an item in order.
 fn elements(fields: &[(&str, &str)]) -> String {
-    fields
-        .iter()
-        .map(|(name, text)| format!("<{name}>{}</{name}>", escape_xml(text)))
-        .collect()
+    fields.iter().map(|(name, text)| format!("<{name}>{}</{name}>", escape_xml(text))).collect()
 }
 
 impl Owned {
@@ -128,10 +125,7 @@ impl Owned {
     }
 
     pub fn put_capacity(&mut self, reservation: OwnedCapacity<'_>) {
-        let (total, available) = (
-            reservation.total.to_string(),
-            reservation.available.to_string(),
-        );
+        let (total, available) = (reservation.total.to_string(), reservation.available.to_string());
         let mut xml = elements(&[
             ("capacityReservationId", reservation.id),
             ("instanceType", reservation.instance_type),
@@ -149,20 +143,14 @@ impl Owned {
         }
         self.capacity.push(Item {
             account: None,
-            region: reservation
-                .zone
-                .trim_end_matches(char::is_alphabetic)
-                .to_owned(),
+            region: reservation.zone.trim_end_matches(char::is_alphabetic).to_owned(),
             state: reservation.state.to_owned(),
             xml,
         });
     }
 
     pub fn put_plan(&mut self, savings_plan: OwnedPlan<'_>) {
-        let arn = format!(
-            "arn:aws:savingsplans::123456789012:savingsplan/{}",
-            savings_plan.id
-        );
+        let arn = format!("arn:aws:savingsplans::123456789012:savingsplan/{}", savings_plan.id);
         let mut plan = json!({
             "savingsPlanId": savings_plan.id,
             "savingsPlanArn": arn,
@@ -213,12 +201,7 @@ pub fn reserved_instances(
     body: &[u8],
 ) -> Result<Vec<u8>, ApiError> {
     let items = in_region(&data.owned.reserved, place, &Form::parse(body))?;
-    Ok(document(
-        "DescribeReservedInstancesResponse",
-        "reservedInstancesSet",
-        &items,
-        "",
-    ))
+    Ok(document("DescribeReservedInstancesResponse", "reservedInstancesSet", &items, ""))
 }
 
 /// Answers `DescribeCapacityReservations`, or refuses it.
@@ -234,19 +217,11 @@ pub fn capacity_reservations(data: &Data, region: &str, body: &[u8]) -> Result<V
         next if next < items.len() => format!("<nextToken>{next}</nextToken>"),
         _ => String::new(),
     };
-    Ok(document(
-        "DescribeCapacityReservationsResponse",
-        "capacityReservationSet",
-        &page,
-        &token,
-    ))
+    Ok(document("DescribeCapacityReservationsResponse", "capacityReservationSet", &page, &token))
 }
 
 fn document(response: &str, set: &str, items: &[&str], rest: &str) -> Vec<u8> {
-    let items: String = items
-        .iter()
-        .map(|item| format!("<item>{item}</item>"))
-        .collect();
+    let items: String = items.iter().map(|item| format!("<item>{item}</item>")).collect();
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <{response} xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\">\
@@ -259,23 +234,16 @@ fn document(response: &str, set: &str, items: &[&str], rest: &str) -> Vec<u8> {
 pub fn savings_plans(data: &Data, request: &Value) -> Result<Value, ApiError> {
     let refuse = |words: String| ApiError::new(400, "ValidationException", words);
     for filter in ["savingsPlanArns", "savingsPlanIds", "filters"] {
-        if request[filter]
-            .as_array()
-            .is_some_and(|values| !values.is_empty())
-        {
+        if request[filter].as_array().is_some_and(|values| !values.is_empty()) {
             return Err(refuse(format!("`{filter}` is not imitated")));
         }
     }
-    let accepted = request["maxResults"]
-        .as_u64()
-        .unwrap_or(PLANS_PER_PAGE as u64);
+    let accepted = request["maxResults"].as_u64().unwrap_or(PLANS_PER_PAGE as u64);
     if !(1..=PLANS_PER_PAGE as u64).contains(&accepted) {
         return Err(refuse(format!("maxResults is {accepted}, not 1 to 1000")));
     }
     let skip: usize = match request["nextToken"].as_str() {
-        Some(token) => token
-            .parse()
-            .map_err(|_| refuse("not a token".to_owned()))?,
+        Some(token) => token.parse().map_err(|_| refuse("not a token".to_owned()))?,
         None => 0,
     };
     let limit = data.page(accepted as usize);

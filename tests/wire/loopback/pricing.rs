@@ -43,15 +43,10 @@ pub fn answer(
 fn get_products(data: &Data, region: &str, request: &Value) -> Result<Value, ApiError> {
     let service_code = request["ServiceCode"].as_str().unwrap_or_default();
     let filters = request["Filters"].as_array().map_or(&[][..], Vec::as_slice);
-    let filters = filters
-        .iter()
-        .map(Filter::parse)
-        .collect::<Result<Vec<_>, _>>()?;
+    let filters = filters.iter().map(Filter::parse).collect::<Result<Vec<_>, _>>()?;
     let limit = request["MaxResults"].as_u64().unwrap_or(PRODUCTS_PER_PAGE);
     if !(1..=PRODUCTS_PER_PAGE).contains(&limit) {
-        return Err(invalid_parameter(format!(
-            "MaxResults is {limit}, not 1 to 100"
-        )));
+        return Err(invalid_parameter(format!("MaxResults is {limit}, not 1 to 100")));
     }
     let limit = data.page(limit as usize);
     let skip: usize = match request["NextToken"].as_str() {
@@ -68,11 +63,8 @@ fn get_products(data: &Data, region: &str, request: &Value) -> Result<Value, Api
         .filter(|product| product.is_in_china() == (region == CHINA))
         .filter(|product| filters.iter().all(|filter| filter.matches(product)))
         .skip(skip);
-    let page: Vec<String> = matching
-        .by_ref()
-        .take(limit)
-        .map(|product| product.document().to_string())
-        .collect();
+    let page: Vec<String> =
+        matching.by_ref().take(limit).map(|product| product.document().to_string()).collect();
     let mut answer = json!({ "FormatVersion": "aws_v1", "PriceList": page });
     if matching.next().is_some() {
         answer["NextToken"] = (skip + limit).to_string().into();
@@ -98,21 +90,14 @@ impl<'a> Filter<'a> {
             "TERM_MATCH" | "EQUALS" => vec![value],
             "ANY_OF" => value.split(',').collect(),
             other => {
-                return Err(invalid_parameter(format!(
-                    "{other} filters are not imitated"
-                )));
+                return Err(invalid_parameter(format!("{other} filters are not imitated")));
             }
         };
-        Ok(Self {
-            field: text("Field")?,
-            values,
-        })
+        Ok(Self { field: text("Field")?, values })
     }
 
     fn matches(&self, product: &Product) -> bool {
-        product
-            .field(self.field)
-            .is_some_and(|held| self.values.contains(&held))
+        product.field(self.field).is_some_and(|held| self.values.contains(&held))
     }
 }
 

@@ -72,19 +72,12 @@ impl Product {
 
     /// Whether it is sold in the China regions.
     pub fn is_in_china(&self) -> bool {
-        self.field("regionCode")
-            .is_some_and(|region| region.starts_with("cn-"))
+        self.field("regionCode").is_some_and(|region| region.starts_with("cn-"))
     }
 
     /// The price list document, as one entry of `PriceList` holds it.
     pub fn document(&self) -> Value {
-        let Self {
-            service_code,
-            family,
-            sku,
-            attributes,
-            ..
-        } = self;
+        let Self { service_code, family, sku, attributes, .. } = self;
         let currency = self.currency.as_str();
         let on_demand = Offer::on_demand(self.unit, self.on_demand);
         let mut terms = json!({ "OnDemand": term(sku, currency, &[on_demand]) });
@@ -114,40 +107,16 @@ impl Catalogue {
     /// operation; each differs from the price in one attribute.
     pub fn put_instance(&mut self, price: Price<'_>) {
         let hourly = decimal(price.hourly);
-        let sold_as_block = ["p4", "p5", "p6"]
-            .iter()
-            .any(|family| price.instance_type.starts_with(family));
+        let sold_as_block =
+            ["p4", "p5", "p6"].iter().any(|family| price.instance_type.starts_with(family));
         self.instance(price, hourly, &[]);
-        let price = Price {
-            reserved: &[],
-            ..price
-        };
-        self.instance(
-            price,
-            Decimal::ZERO,
-            &[("capacitystatus", "UnusedCapacityReservation")],
-        );
-        self.instance(
-            price,
-            Decimal::ZERO,
-            &[("capacitystatus", "AllocatedCapacityReservation")],
-        );
-        self.instance(
-            price,
-            hourly + decimal("0.0625"),
-            &[("tenancy", "Dedicated")],
-        );
-        self.instance(
-            price,
-            hourly + decimal("0.5"),
-            &[("preInstalledSw", "SQL Web")],
-        );
+        let price = Price { reserved: &[], ..price };
+        self.instance(price, Decimal::ZERO, &[("capacitystatus", "UnusedCapacityReservation")]);
+        self.instance(price, Decimal::ZERO, &[("capacitystatus", "AllocatedCapacityReservation")]);
+        self.instance(price, hourly + decimal("0.0625"), &[("tenancy", "Dedicated")]);
+        self.instance(price, hourly + decimal("0.5"), &[("preInstalledSw", "SQL Web")]);
         if sold_as_block {
-            self.instance(
-                price,
-                hourly / decimal("2"),
-                &[("marketoption", "CapacityBlock")],
-            );
+            self.instance(price, hourly / decimal("2"), &[("marketoption", "CapacityBlock")]);
         }
     }
 
@@ -190,10 +159,7 @@ impl Catalogue {
                 &[
                     ("regionCode", region),
                     ("group", "VPCPublicIPv4Address"),
-                    (
-                        "groupDescription",
-                        &format!("{description} public IPv4 address"),
-                    ),
+                    ("groupDescription", &format!("{description} public IPv4 address")),
                     ("usagetype", &format!("PublicIPv4:{use_of}Address")),
                 ],
                 ("USD", decimal(hourly), Vec::new()),
@@ -235,11 +201,7 @@ impl Catalogue {
             [] => vec![Offer::one_year(hourly * decimal("0.63"))],
             terms => terms.iter().map(Offer::reserved).collect(),
         };
-        self.add(
-            ("AmazonEC2", family, "Hrs"),
-            &attributes,
-            (price.currency, hourly, reserved),
-        );
+        self.add(("AmazonEC2", family, "Hrs"), &attributes, (price.currency, hourly, reserved));
     }
 
     fn add(
@@ -248,10 +210,8 @@ impl Catalogue {
         attributes: &[(&'static str, &str)],
         (currency, on_demand, reserved): (&str, Decimal, Vec<Offer>),
     ) {
-        let mut attributes: BTreeMap<&'static str, String> = attributes
-            .iter()
-            .map(|&(name, value)| (name, value.to_owned()))
-            .collect();
+        let mut attributes: BTreeMap<&'static str, String> =
+            attributes.iter().map(|&(name, value)| (name, value.to_owned())).collect();
         attributes.insert("servicecode", service_code.to_owned());
         self.0.push(Product {
             service_code,

@@ -51,8 +51,7 @@ impl RateList {
             ("Linux/UNIX", "dedicated", "DedicatedUsage", Decimal::TEN),
         ];
         for (system, tenancy, usage, extra) in variants {
-            self.0
-                .push(document(rate, system, tenancy, usage, hourly + extra));
+            self.0.push(document(rate, system, tenancy, usage, hourly + extra));
         }
     }
 }
@@ -64,14 +63,7 @@ fn document(
     usage: &str,
     hourly: Decimal,
 ) -> Value {
-    let PlanRate {
-        plan,
-        years,
-        payment,
-        instance_type,
-        region,
-        ..
-    } = rate;
+    let PlanRate { plan, years, payment, instance_type, region, .. } = rate;
     // Usage types outside Virginia begin with the region's own letters.
     let prefix = match region {
         "us-east-1" => "",
@@ -119,9 +111,7 @@ pub fn answer(
     body: &[u8],
 ) -> Result<Vec<u8>, ApiError> {
     if !["DescribeSavingsPlans", "DescribeSavingsPlansOfferingRates"].contains(&operation) {
-        return Err(ApiError::invalid_action(&format!(
-            "savingsplans:{operation}"
-        )));
+        return Err(ApiError::invalid_action(&format!("savingsplans:{operation}")));
     }
     if region != HOME {
         let refusal = format!("the Savings Plans endpoint is signed for {HOME}, not {region}");
@@ -180,9 +170,7 @@ impl Condition<'_> {
             Place::Property(name) => rate["properties"]
                 .as_array()
                 .and_then(|properties| {
-                    properties
-                        .iter()
-                        .find(|property| property["name"] == **name)
+                    properties.iter().find(|property| property["name"] == **name)
                 })
                 .map(|property| &property["value"]),
         };
@@ -192,23 +180,15 @@ impl Condition<'_> {
 
 const LISTS: [(&str, &str); 7] = [
     ("savingsPlanOfferingIds", "/savingsPlanOffering/offeringId"),
-    (
-        "savingsPlanPaymentOptions",
-        "/savingsPlanOffering/paymentOption",
-    ),
+    ("savingsPlanPaymentOptions", "/savingsPlanOffering/paymentOption"),
     ("savingsPlanTypes", "/savingsPlanOffering/planType"),
     ("products", "/productType"),
     ("serviceCodes", "/serviceCode"),
     ("usageTypes", "/usageType"),
     ("operations", "/operation"),
 ];
-const FILTERS: [&str; 5] = [
-    "region",
-    "instanceType",
-    "instanceFamily",
-    "productDescription",
-    "tenancy",
-];
+const FILTERS: [&str; 5] =
+    ["region", "instanceType", "instanceFamily", "productDescription", "tenancy"];
 
 /// What a request asks for; a list without members asks for nothing special.
 fn conditions(request: &Value) -> Result<Vec<Condition<'_>>, ApiError> {

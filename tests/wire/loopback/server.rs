@@ -36,10 +36,7 @@ pub async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Rep
         *control.calls.entry(call.operation.clone()).or_default() += 1;
         control.expired += usize::from(is_expired);
         let expired = is_expired.then_some(Fault::ExpiredToken);
-        (
-            expired.or_else(|| control.faults.take(&call)),
-            control.latency,
-        )
+        (expired.or_else(|| control.faults.take(&call)), control.latency)
     };
     tokio::time::sleep(latency).await;
     match fault {
@@ -216,10 +213,7 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
             });
         }
         ("ec2", "RunInstances") => {
-            state
-                .write()
-                .launched_types
-                .extend(ec2::launched_type(&body));
+            state.write().launched_types.extend(ec2::launched_type(&body));
             return forward(state, call, parts, body).await;
         }
         _ => return forward(state, call, parts, body).await,

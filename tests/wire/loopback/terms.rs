@@ -49,11 +49,7 @@ pub struct Offer {
 
 impl Offer {
     pub fn on_demand(unit: &'static str, rate: Decimal) -> Self {
-        Self {
-            code: "JRTCKXETXF",
-            dimensions: vec![(RATE, unit, rate)],
-            attributes: json!({}),
-        }
+        Self { code: "JRTCKXETXF", dimensions: vec![(RATE, unit, rate)], attributes: json!({}) }
     }
 
     /// One year of the standard class without upfront.

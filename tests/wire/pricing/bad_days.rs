@@ -43,10 +43,7 @@ const LATER_IN_VIRGINIA: [(&str, &str); 4] = [
     ("us-east-1 g5.xlarge on-demand", "2.00"),
     ("us-east-1 g5.xlarge reserved-1yr-no-upfront", "1.26"),
     ("us-east-1 g5.xlarge spot", "0.70"),
-    (
-        "us-east-1 g5.xlarge compute-savings-plan-1yr-no-upfront",
-        "1.50",
-    ),
+    ("us-east-1 g5.xlarge compute-savings-plan-1yr-no-upfront", "1.50"),
 ];
 
 /// The cache of both regions before the bad day.
@@ -58,15 +55,11 @@ fn before() -> Cache {
 
 /// The gaps of the last refresh: what, where, reason.
 fn gaps(cache: &Cache) -> Vec<(String, String, String)> {
-    let run = cache
-        .command(&["pricing", "status", "--format", "json"])
-        .run();
+    let run = cache.command(&["pricing", "status", "--format", "json"]).run();
     let status = run.json(0);
     let gaps = status["cache"]["gaps"].as_array().expect("a list");
     let text = |gap: &Value, field: &str| gap[field].as_str().expect("words").to_owned();
-    gaps.iter()
-        .map(|gap| (text(gap, "what"), text(gap, "where"), text(gap, "reason")))
-        .collect()
+    gaps.iter().map(|gap| (text(gap, "what"), text(gap, "where"), text(gap, "reason"))).collect()
 }
 
 #[test]
@@ -76,11 +69,7 @@ fn without_the_savings_plans_the_rest_is_read() {
     loopback.inject(rates(), Fault::AccessDenied, Times::Always);
     let run = cache.refresh(&loopback, VIRGINIA);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.ends_with("refreshed 1 region; 1 gap\n"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.ends_with("refreshed 1 region; 1 gap\n"), "{}", run.stderr);
     // The rate of before stays beside what is new.
     let mut expected = LATER_IN_VIRGINIA.to_vec();
     expected[3] = IN_VIRGINIA[3];
@@ -88,10 +77,7 @@ fn without_the_savings_plans_the_rest_is_read() {
     assert_eq!(cache.prices(), dollars(&expected));
 
     let [(what, place, reason)] = gaps(&cache).try_into().expect("one gap");
-    assert_eq!(
-        (what.as_str(), place.as_str()),
-        ("savings plan rates", VIRGINIA)
-    );
+    assert_eq!((what.as_str(), place.as_str()), ("savings plan rates", VIRGINIA));
     assert_eq!(
         reason,
         "savingsplans:DescribeSavingsPlansOfferingRates: AccessDeniedException: User is not \
@@ -133,22 +119,13 @@ fn a_region_that_fails_keeps_its_last_prices() {
     loopback.inject(of_ireland, Fault::AccessDenied, Times::Always);
     let spot = Target::operation("ec2", "DescribeSpotPriceHistory").in_region(IRELAND);
     loopback.inject(spot, Fault::AuthFailure, Times::Always);
-    loopback.inject(
-        rates().asking_for(IRELAND),
-        Fault::AccessDenied,
-        Times::Always,
-    );
+    loopback.inject(rates().asking_for(IRELAND), Fault::AccessDenied, Times::Always);
     let run = cache.refresh(&loopback, BOTH);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(
-        cache.prices(),
-        dollars(&[LATER_IN_VIRGINIA, IN_IRELAND].concat())
-    );
+    assert_eq!(cache.prices(), dollars(&[LATER_IN_VIRGINIA, IN_IRELAND].concat()));
     let gaps = gaps(&cache);
-    let parts: Vec<(&str, &str)> = gaps
-        .iter()
-        .map(|(what, place, _)| (what.as_str(), place.as_str()))
-        .collect();
+    let parts: Vec<(&str, &str)> =
+        gaps.iter().map(|(what, place, _)| (what.as_str(), place.as_str())).collect();
     let expected = ["live prices", "savings plan rates", "spot prices"];
     assert_eq!(parts, expected.map(|what| (what, IRELAND)));
     let rows = cache.look_up("g5.xlarge", IRELAND);
@@ -166,11 +143,7 @@ fn one_throttle_of_each_is_waited_out() {
     }
     let cache = Cache::none();
     let run = cache.refresh(&loopback, VIRGINIA);
-    assert!(
-        run.stderr.ends_with("refreshed 1 region; 0 gaps\n"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.ends_with("refreshed 1 region; 0 gaps\n"), "{}", run.stderr);
     assert_eq!(cache.prices(), dollars(&IN_VIRGINIA));
     assert_eq!(loopback.calls("pricing", "GetProducts"), LISTS_A_REGION + 1);
     assert_eq!(loopback.calls(RATES.0, RATES.1), 2);
@@ -190,25 +163,15 @@ fn a_refresh_that_is_killed_leaves_the_last_one() {
     while loopback.calls("pricing", "GetProducts") < LISTS_A_REGION
         || loopback.calls(RATES.0, RATES.1) == 0
     {
-        assert!(
-            begin.elapsed() < Duration::from_secs(20),
-            "not all was asked for"
-        );
+        assert!(begin.elapsed() < Duration::from_secs(20), "not all was asked for");
         std::thread::sleep(Duration::from_millis(5));
     }
     child.kill().expect("our own child can be killed");
     let ended = child.wait().expect("our own child can be asked");
-    assert_eq!(
-        ended.code(),
-        None,
-        "it was killed and did not end by itself"
-    );
+    assert_eq!(ended.code(), None, "it was killed and did not end by itself");
     assert_eq!(cache.bytes(), untouched);
     assert_eq!(cache.names(), ["prices.json.gz"]);
-    assert_eq!(
-        cache.look_up("g5.xlarge", VIRGINIA)[0]["on_demand_hourly"],
-        1.1
-    );
+    assert_eq!(cache.look_up("g5.xlarge", VIRGINIA)[0]["on_demand_hourly"], 1.1);
 
     // As if it had been killed while it wrote.
     for number in 0..3 {
@@ -217,10 +180,7 @@ fn a_refresh_that_is_killed_leaves_the_last_one() {
     }
     let run = cache.refresh(&loopback, VIRGINIA);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(
-        cache.prices(),
-        dollars(&[LATER_IN_VIRGINIA, IN_IRELAND].concat())
-    );
+    assert_eq!(cache.prices(), dollars(&[LATER_IN_VIRGINIA, IN_IRELAND].concat()));
 }
 
 #[test]

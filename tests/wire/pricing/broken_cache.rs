@@ -23,10 +23,7 @@ fn is_said_and_replaced(content: &[u8], error: &str) {
     let run = cache.command(&["pricing", "status"]).run();
     let said = run.error(2);
     assert!(said.starts_with(&format!("error: {error}")), "{said}");
-    assert!(
-        said.ends_with("\nhint: run `gpucost pricing refresh` to recreate it\n"),
-        "{said}"
-    );
+    assert!(said.ends_with("\nhint: run `gpucost pricing refresh` to recreate it\n"), "{said}");
     let run = cache
         .command(&["pricing", "g5.xlarge", "--offline", "--format", "json"])
         .args(&["--region", VIRGINIA])
@@ -54,18 +51,12 @@ fn of_which_the_end_is_missing() {
     let loopback = Loopback::start(None);
     publish(&loopback);
     let whole = Cache::refreshed(&loopback, VIRGINIA).bytes();
-    is_said_and_replaced(
-        &whole[..whole.len() / 2],
-        "PATH is not a complete estate\n  caused by: ",
-    );
+    is_said_and_replaced(&whole[..whole.len() / 2], "PATH is not a complete estate\n  caused by: ");
 }
 
 #[test]
 fn of_something_else() {
-    is_said_and_replaced(
-        b"not a cache",
-        "PATH is not a complete estate\n  caused by: ",
-    );
+    is_said_and_replaced(b"not a cache", "PATH is not a complete estate\n  caused by: ");
 }
 
 #[test]
@@ -100,15 +91,10 @@ fn on_a_full_disk_the_last_cache_stays() {
     let said = run.error(1);
     let path = cache.file().display().to_string();
     assert!(
-        said.starts_with(&format!(
-            "error: cannot write {path}\n  caused by: File too large"
-        )),
+        said.starts_with(&format!("error: cannot write {path}\n  caused by: File too large")),
         "{said}"
     );
-    assert!(
-        said.contains("\nhint: set GPUCOST_CACHE_DIR to a writable directory"),
-        "{said}"
-    );
+    assert!(said.contains("\nhint: set GPUCOST_CACHE_DIR to a writable directory"), "{said}");
     assert_eq!(cache.bytes(), untouched);
     assert_eq!(cache.names(), ["prices.json.gz"]);
 }
@@ -124,10 +110,7 @@ fn a_folder_in_place_of_the_file_is_named() {
     let run = cache.refresh(&loopback, VIRGINIA);
     let said = run.error(1);
     let path = cache.file().display().to_string();
-    assert!(
-        said.starts_with(&format!("error: cannot write {path}\n")),
-        "{said}"
-    );
+    assert!(said.starts_with(&format!("error: cannot write {path}\n")), "{said}");
     assert_eq!(std::fs::read(&inside).expect("it is there"), b"kept");
     assert_eq!(cache.names(), ["prices.json.gz"]);
 }
@@ -146,9 +129,6 @@ fn a_file_in_place_of_the_folder_is_named() {
         .run();
     let said = run.error(1);
     let path = folder.join("prices.json.gz").display().to_string();
-    assert!(
-        said.starts_with(&format!("error: cannot write {path}\n")),
-        "{said}"
-    );
+    assert!(said.starts_with(&format!("error: cannot write {path}\n")), "{said}");
     assert_eq!(std::fs::read(&folder).expect("it is there"), b"kept");
 }

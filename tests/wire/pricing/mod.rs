@@ -63,9 +63,7 @@ impl Cache {
 
     pub fn document(&self) -> Value {
         let mut text = String::new();
-        GzDecoder::new(&self.bytes()[..])
-            .read_to_string(&mut text)
-            .expect("the cache is whole");
+        GzDecoder::new(&self.bytes()[..]).read_to_string(&mut text).expect("the cache is whole");
         serde_json::from_str(&text).expect("the cache is JSON")
     }
 
@@ -130,17 +128,8 @@ type Prices = BTreeMap<String, (Decimal, String)>;
 /// usual ones.
 fn price(wire: &Value) -> (String, (Decimal, String)) {
     let text = |field: &str| wire[field].as_str().unwrap_or_default().to_owned();
-    let mut name = format!(
-        "{} {} {}",
-        text("region"),
-        text("instance_type"),
-        text("option")
-    );
-    for (field, usual) in [
-        ("zone", ""),
-        ("operating_system", "linux"),
-        ("tenancy", "shared"),
-    ] {
+    let mut name = format!("{} {} {}", text("region"), text("instance_type"), text("option"));
+    for (field, usual) in [("zone", ""), ("operating_system", "linux"), ("tenancy", "shared")] {
         if text(field) != usual {
             name.push_str(&format!(" {}", text(field)));
         }
@@ -149,8 +138,7 @@ fn price(wire: &Value) -> (String, (Decimal, String)) {
 }
 
 fn decimal(text: &str) -> Decimal {
-    text.parse()
-        .unwrap_or_else(|_| panic!("`{text}` is not a decimal number"))
+    text.parse().unwrap_or_else(|_| panic!("`{text}` is not a decimal number"))
 }
 
 /// Expected prices in dollars.
@@ -186,18 +174,12 @@ const IN_VIRGINIA: [(&str, &str); 4] = [
     ("us-east-1 g5.xlarge on-demand", "1.10"),
     ("us-east-1 g5.xlarge reserved-1yr-no-upfront", "0.693"),
     ("us-east-1 g5.xlarge spot", "0.40"),
-    (
-        "us-east-1 g5.xlarge compute-savings-plan-1yr-no-upfront",
-        "0.80",
-    ),
+    ("us-east-1 g5.xlarge compute-savings-plan-1yr-no-upfront", "0.80"),
 ];
 /// And in Ireland. 1.20 × 0.63 = 0.756.
 const IN_IRELAND: [(&str, &str); 4] = [
     ("eu-west-1 g5.xlarge on-demand", "1.20"),
     ("eu-west-1 g5.xlarge reserved-1yr-no-upfront", "0.756"),
     ("eu-west-1 g5.xlarge spot", "0.50"),
-    (
-        "eu-west-1 g5.xlarge compute-savings-plan-1yr-no-upfront",
-        "0.90",
-    ),
+    ("eu-west-1 g5.xlarge compute-savings-plan-1yr-no-upfront", "0.90"),
 ];

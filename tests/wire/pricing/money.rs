@@ -14,22 +14,11 @@ const fn reserved(
     payment: &'static str,
     (upfront, hourly): (&'static str, &'static str),
 ) -> Reserved<'static> {
-    Reserved {
-        years,
-        class: "standard",
-        payment,
-        upfront,
-        hourly,
-    }
+    Reserved { years, class: "standard", payment, upfront, hourly }
 }
 
 const fn convertible(term: Reserved<'static>) -> Reserved<'static> {
-    Reserved {
-        class: "convertible",
-        upfront: "1",
-        hourly: "0.01",
-        ..term
-    }
+    Reserved { class: "convertible", upfront: "1", hourly: "0.01", ..term }
 }
 
 const ONE_YEAR: [Reserved<'_>; 3] = [
@@ -68,19 +57,13 @@ const P4D: [(&str, &str); 7] = [
     ("us-east-1 p4d.24xlarge reserved-1yr-all-upfront", "5.5"),
     ("us-east-1 p4d.24xlarge reserved-3yr-no-upfront", "5"),
     ("us-east-1 p4d.24xlarge reserved-3yr-partial-upfront", "4.1"),
-    (
-        "us-east-1 p4d.24xlarge reserved-3yr-all-upfront",
-        "3.805175",
-    ),
+    ("us-east-1 p4d.24xlarge reserved-3yr-all-upfront", "3.805175"),
 ];
 
 #[test]
 fn every_reserved_term_is_spread_over_its_hours_and_no_other_row_is_a_price() {
     let loopback = Loopback::start(None);
-    let p4d = Price {
-        reserved: &TERMS,
-        ..Price::linux("p4d.24xlarge", VIRGINIA, "22.00")
-    };
+    let p4d = Price { reserved: &TERMS, ..Price::linux("p4d.24xlarge", VIRGINIA, "22.00") };
     // The same type at zero before and after, and in blocks at zero and at 3.
     loopback.put_price(Price::linux("p4d.24xlarge", VIRGINIA, "0"));
     loopback.put_price(p4d);
@@ -106,10 +89,8 @@ fn every_reserved_term_is_spread_over_its_hours_and_no_other_row_is_a_price() {
 #[test]
 fn a_look_up_shows_what_is_paid_when() {
     let loopback = Loopback::start(None);
-    loopback.put_price(Price {
-        reserved: &TERMS,
-        ..Price::linux("p4d.24xlarge", VIRGINIA, "22.00")
-    });
+    loopback
+        .put_price(Price { reserved: &TERMS, ..Price::linux("p4d.24xlarge", VIRGINIA, "22.00") });
     let cache = Cache::refreshed(&loopback, VIRGINIA);
     let rows = cache.look_up("p4d.24xlarge", VIRGINIA);
     let [row] = rows.as_array().expect("a list").as_slice() else {
@@ -152,10 +133,8 @@ fn a_look_up_shows_what_is_paid_when() {
 #[test]
 fn china_has_a_list_and_a_currency_of_its_own() {
     let loopback = Loopback::start(None);
-    let terms = [
-        reserved(1, "No Upfront", ("0", "40.5")),
-        reserved(3, "All Upfront", ("525600", "0")),
-    ];
+    let terms =
+        [reserved(1, "No Upfront", ("0", "40.5")), reserved(3, "All Upfront", ("525600", "0"))];
     for region in ["cn-north-1", "cn-northwest-1"] {
         loopback.put_price(Price {
             currency: "CNY",
@@ -164,13 +143,7 @@ fn china_has_a_list_and_a_currency_of_its_own() {
         });
     }
     let zone = "cn-north-1a";
-    loopback.put_spot_prices(
-        "cn-north-1",
-        zone,
-        "p3.8xlarge",
-        "Linux/UNIX",
-        &[(0, "60.5")],
-    );
+    loopback.put_spot_prices("cn-north-1", zone, "p3.8xlarge", "Linux/UNIX", &[(0, "60.5")]);
     let cache = Cache::none();
     let run = cache.refresh(&loopback, "cn-north-1,cn-northwest-1");
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -198,15 +171,8 @@ fn china_has_a_list_and_a_currency_of_its_own() {
         .map(|(seen, count)| (seen.region, count))
         .collect();
     assert_eq!(lists, [("cn-northwest-1".to_owned(), 2 * LISTS_A_REGION)]);
-    assert_eq!(
-        loopback.calls("savingsplans", "DescribeSavingsPlansOfferingRates"),
-        0
-    );
-    assert!(
-        run.stderr.contains("refreshed 2 regions; 2 gaps"),
-        "{}",
-        run.stderr
-    );
+    assert_eq!(loopback.calls("savingsplans", "DescribeSavingsPlansOfferingRates"), 0);
+    assert!(run.stderr.contains("refreshed 2 regions; 2 gaps"), "{}", run.stderr);
     let rows = cache.look_up("p3.8xlarge", "cn-north-1");
     assert_eq!(rows[0]["currency"], "CNY");
     assert_eq!(rows[0]["on_demand_hourly"], 144.25);
@@ -242,10 +208,7 @@ fn spot_is_the_median_over_zones_of_what_each_cost_over_a_day() {
     loopback.put_spot_prices(VIRGINIA, "us-east-1a", "c5.xlarge", "Linux/UNIX", &cheap);
 
     let cache = Cache::refreshed(&loopback, VIRGINIA);
-    let expected = [
-        ("us-east-1 g5.xlarge spot", "0.30"),
-        ("us-east-1 g6.xlarge spot", "0.375"),
-    ];
+    let expected = [("us-east-1 g5.xlarge spot", "0.30"), ("us-east-1 g6.xlarge spot", "0.375")];
     assert_eq!(cache.prices(), dollars(&expected));
     let rows = cache.look_up("g6.xlarge", VIRGINIA);
     assert_eq!(rows[0]["spot_hourly"], 0.375);
@@ -279,32 +242,15 @@ fn both_plans_have_rates_and_their_neighbours_none() {
     let cache = Cache::refreshed(&loopback, VIRGINIA);
     let plan = |name: &str| format!("us-east-1 {name}");
     let expected = [
-        (
-            "g5.xlarge ec2-instance-savings-plan-1yr-no-upfront",
-            "0.704",
-        ),
-        (
-            "g5.xlarge ec2-instance-savings-plan-3yr-all-upfront",
-            "0.4375",
-        ),
-        (
-            "g5.xlarge compute-savings-plan-1yr-partial-upfront",
-            "0.812",
-        ),
-        (
-            "p4d.24xlarge compute-savings-plan-3yr-no-upfront",
-            "12.251235",
-        ),
-        (
-            "p4d.24xlarge ec2-instance-savings-plan-3yr-partial-upfront",
-            "9.5",
-        ),
+        ("g5.xlarge ec2-instance-savings-plan-1yr-no-upfront", "0.704"),
+        ("g5.xlarge ec2-instance-savings-plan-3yr-all-upfront", "0.4375"),
+        ("g5.xlarge compute-savings-plan-1yr-partial-upfront", "0.812"),
+        ("p4d.24xlarge compute-savings-plan-3yr-no-upfront", "12.251235"),
+        ("p4d.24xlarge ec2-instance-savings-plan-3yr-partial-upfront", "9.5"),
     ];
     let expected = expected.map(|(name, amount)| (plan(name), amount));
-    let expected: Vec<(&str, &str)> = expected
-        .iter()
-        .map(|(name, amount)| (name.as_str(), *amount))
-        .collect();
+    let expected: Vec<(&str, &str)> =
+        expected.iter().map(|(name, amount)| (name.as_str(), *amount)).collect();
     assert_eq!(cache.prices(), dollars(&expected));
 
     let rows = cache.look_up("g5.xlarge", VIRGINIA);
@@ -312,14 +258,7 @@ fn both_plans_have_rates_and_their_neighbours_none() {
     let cached: Vec<Value> = plans
         .iter()
         .filter(|plan| plan["origin"] == "cache")
-        .map(|plan| {
-            json!([
-                plan["plan"],
-                plan["term_years"],
-                plan["payment"],
-                plan["hourly"]
-            ])
-        })
+        .map(|plan| json!([plan["plan"], plan["term_years"], plan["payment"], plan["hourly"]]))
         .collect();
     let expected = json!([
         ["ec2-instance", 1, "no-upfront", 0.704],

@@ -28,10 +28,7 @@ fn a_list_of_three_pages_is_read_to_the_end() {
     assert_eq!(loopback.calls("pricing", "GetProducts"), LISTS_A_REGION + 2);
     for (instance_type, hourly) in types {
         let name = format!("{VIRGINIA} {instance_type} on-demand");
-        assert_eq!(
-            paged.prices().get(&name),
-            dollars(&[(&name, hourly)]).get(&name)
-        );
+        assert_eq!(paged.prices().get(&name), dollars(&[(&name, hourly)]).get(&name));
     }
     assert_eq!(paged.prices(), whole.prices());
 }
@@ -70,10 +67,8 @@ fn rates_of_three_pages_are_read_to_the_end() {
         ("3yr-all-upfront", "0.3"),
     ]
     .map(|(term, amount)| (name(term), amount));
-    let expected: Vec<(&str, &str)> = expected
-        .iter()
-        .map(|(name, amount)| (name.as_str(), *amount))
-        .collect();
+    let expected: Vec<(&str, &str)> =
+        expected.iter().map(|(name, amount)| (name.as_str(), *amount)).collect();
     assert_eq!(cache.prices(), dollars(&expected));
 }
 
@@ -84,11 +79,7 @@ fn a_region_takes_five_calls_and_no_other_region_is_asked() {
     let cache = Cache::none();
     let run = cache.refresh(&loopback, "us-east-1,eu-west-1");
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.ends_with("refreshed 2 regions; 0 gaps\n"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.ends_with("refreshed 2 regions; 0 gaps\n"), "{}", run.stderr);
     let calls: Vec<(String, usize)> = loopback
         .call_counts()
         .into_iter()
@@ -101,14 +92,8 @@ fn a_region_takes_five_calls_and_no_other_region_is_asked() {
         ("ec2:DescribeSpotPriceHistory eu-west-1", 1),
         ("ec2:DescribeSpotPriceHistory us-east-1", 1),
         ("pricing:GetProducts us-east-1", 2 * LISTS_A_REGION),
-        (
-            "savingsplans:DescribeSavingsPlansOfferingRates us-east-1",
-            2,
-        ),
+        ("savingsplans:DescribeSavingsPlansOfferingRates us-east-1", 2),
     ];
-    assert_eq!(
-        calls,
-        expected.map(|(name, count)| (name.to_owned(), count))
-    );
+    assert_eq!(calls, expected.map(|(name, count)| (name.to_owned(), count)));
     assert_eq!(cache.prices(), dollars(&[IN_VIRGINIA, IN_IRELAND].concat()));
 }

@@ -47,11 +47,8 @@ impl Files {
     fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
         let address = listener.local_addr().expect("a bound socket");
-        let files = Self {
-            url: format!("http://{address}"),
-            sent: Arc::default(),
-            asked: Arc::default(),
-        };
+        let files =
+            Self { url: format!("http://{address}"), sent: Arc::default(), asked: Arc::default() };
         let (sent, asked) = (Arc::clone(&files.sent), Arc::clone(&files.asked));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -75,10 +72,8 @@ impl Files {
             )
         });
         let listed: Vec<String> = listed.collect();
-        let index = format!(
-            "{{\"formatVersion\": \"v1.0\", \"regions\": {{{}}}}}",
-            listed.join(", ")
-        );
+        let index =
+            format!("{{\"formatVersion\": \"v1.0\", \"regions\": {{{}}}}}", listed.join(", "));
         let path = "/offers/v1.0/aws/AmazonEC2/current/region_index.json";
         files.put(path, "", index.into_bytes());
         let spot = "{\"vers\": 0.01, \"config\": {\"rate\": \"perhr\", \"regions\": [\
@@ -99,28 +94,16 @@ impl Files {
             length,
             pause: Duration::ZERO,
         };
-        self.sent
-            .lock()
-            .expect("no panic")
-            .insert(path.to_owned(), file);
+        self.sent.lock().expect("no panic").insert(path.to_owned(), file);
     }
 
     fn change(&self, path: &str, change: impl FnOnce(&mut Sent)) {
-        change(
-            self.sent
-                .lock()
-                .expect("no panic")
-                .get_mut(path)
-                .expect("a path that was put"),
-        );
+        change(self.sent.lock().expect("no panic").get_mut(path).expect("a path that was put"));
     }
 
     fn asked(&self, path: &str) -> usize {
         let asked = self.asked.lock().expect("no panic");
-        asked
-            .iter()
-            .filter(|asked_path| *asked_path == path)
-            .count()
+        asked.iter().filter(|asked_path| *asked_path == path).count()
     }
 
     fn refresh(&self, cache: &Cache, regions: &str) -> Run {
@@ -138,11 +121,7 @@ fn answer(
 ) -> std::io::Result<()> {
     let mut head = BufReader::new(stream).lines();
     let first = head.next().transpose()?.unwrap_or_default();
-    while head
-        .next()
-        .transpose()?
-        .is_some_and(|line| !line.is_empty())
-    {}
+    while head.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
     let reply = sent.lock().expect("no panic").get(&path).cloned();
     asked.lock().expect("no panic").push(path);
@@ -192,10 +171,7 @@ const IN_VIRGINIA: [(&str, &str); 4] = [
     ("us-east-1 g5.xlarge on-demand", "1.1"),
     ("us-east-1 g5.xlarge reserved-1yr-no-upfront", "0.693"),
     ("us-east-1 g5.xlarge spot", "0.517"),
-    (
-        "us-east-1 g5.xlarge ec2-instance-savings-plan-1yr-no-upfront",
-        "0.693",
-    ),
+    ("us-east-1 g5.xlarge ec2-instance-savings-plan-1yr-no-upfront", "0.693"),
 ];
 
 /// A server of Virginia alone, and a cache of it.
@@ -219,9 +195,7 @@ fn prices_are_read_without_an_account_and_dated_with_their_list() {
     let of = |option: &str| {
         let price = prices.iter().find(|price| price["option"] == option);
         let price = price.expect("a price of the option");
-        let seen = price["seen_on"]
-            .as_str()
-            .or(price["effective_date"].as_str());
+        let seen = price["seen_on"].as_str().or(price["effective_date"].as_str());
         (seen.map(str::to_owned), price["source"].clone())
     };
     let (seen, source) = of("on-demand");
@@ -274,11 +248,7 @@ fn what_is_wrong_with_a_list_leaves_the_last_prices() {
         assert_eq!(cache.names(), ["prices.json.gz"], "{says}");
     };
     refused("", cut(whole.len() - 60), "cells instead of 22");
-    refused(
-        gzip,
-        packed[..packed.len() / 2].to_vec(),
-        "the file cannot be used",
-    );
+    refused(gzip, packed[..packed.len() / 2].to_vec(), "the file cannot be used");
     let yuan = whole.replace("\"USD\"", "\"CNY\"");
     refused("", yuan.into_bytes(), "eu-west-1 is billed in USD");
     let renamed = whole.replace("\"MarketOption\"", "\"Market\"");
@@ -315,17 +285,9 @@ fn a_region_without_files_is_named_and_others_are_read() {
     let uncached = Cache::none();
     let run = files.refresh(&uncached, "us-east-1,eu-west-1");
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.ends_with("refreshed 1 region; 1 gap\n"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.ends_with("refreshed 1 region; 1 gap\n"), "{}", run.stderr);
     let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        said.contains("price-files:AmazonEC2: HTTP 404"),
-        "{}",
-        run.stdout
-    );
+    assert!(said.contains("price-files:AmazonEC2: HTTP 404"), "{}", run.stdout);
     assert_eq!(uncached.prices(), dollars(&IN_VIRGINIA));
 }
 
@@ -334,11 +296,7 @@ fn a_region_that_was_read_stays_when_the_next_one_is_interrupted() {
     let files = Files::of(&[VIRGINIA, IRELAND]);
     let text = list(VIRGINIA, "1.1000000000", "0.6930000000");
     files.put(&path_of(VIRGINIA), "", text.into_bytes());
-    files.put(
-        &path_of(IRELAND),
-        "",
-        list(IRELAND, "1.2", "0.756").into_bytes(),
-    );
+    files.put(&path_of(IRELAND), "", list(IRELAND, "1.2", "0.756").into_bytes());
     // Half of it, and then nothing.
     files.change(&path_of(IRELAND), |sent| {
         sent.body.truncate(sent.length / 2);
@@ -367,15 +325,10 @@ fn a_region_that_was_read_stays_when_the_next_one_is_interrupted() {
 fn without_a_region_one_is_read_and_a_profile_is_refused() {
     let (files, _) = virginia();
     let cache = Cache::none();
-    let run = cache
-        .command(&["pricing", "refresh", "--public"])
-        .at(&files.url)
-        .run();
+    let run = cache.command(&["pricing", "refresh", "--public"]).at(&files.url).run();
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(cache.prices(), dollars(&IN_VIRGINIA));
-    let refused = cache
-        .command(&["pricing", "refresh", "--public", "--profile", "x"])
-        .run();
+    let refused = cache.command(&["pricing", "refresh", "--public", "--profile", "x"]).run();
     assert_eq!(refused.code, 2, "{}", refused.stderr);
 }
 
@@ -404,12 +357,7 @@ fn the_bundled_tables_are_brought_up_to_date() {
     let update = |region: &str| {
         Command::new("python3")
             .arg(tables.join("update.py"))
-            .args([
-                "--gpucost",
-                env!("CARGO_BIN_EXE_gpucost"),
-                "--region",
-                region,
-            ])
+            .args(["--gpucost", env!("CARGO_BIN_EXE_gpucost"), "--region", region])
             .args(["--endpoint-url", &files.url])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

@@ -6,10 +6,7 @@ use super::{Cache, IRELAND, VIRGINIA, publish};
 use crate::wire::loopback::Loopback;
 
 fn status(cache: &Cache) -> Value {
-    cache
-        .command(&["pricing", "status", "--format", "json"])
-        .run()
-        .json(0)
+    cache.command(&["pricing", "status", "--format", "json"]).run().json(0)
 }
 
 /// Source and number of the lists of the cache.
@@ -31,10 +28,7 @@ fn without_a_cache_the_bundled_lists_are_all_there_is() {
     let cache = Cache::none();
     let status = status(&cache);
     assert_eq!(status["cache"], Value::Null);
-    assert_eq!(
-        status["cache_path"],
-        cache.file().to_str().expect("a plain name")
-    );
+    assert_eq!(status["cache_path"], cache.file().to_str().expect("a plain name"));
     assert!(cached_lists(&status).is_empty());
     let lists = status["lists"].as_array().expect("a list of lists");
     assert!(lists.iter().all(|list| list["origin"] == "bundled"));
@@ -55,10 +49,7 @@ fn a_cache_says_what_it_holds() {
     assert_eq!(
         cached_lists(&status),
         [
-            (
-                "ec2:DescribeSpotPriceHistory, time-weighted mean, median over zones",
-                2
-            ),
+            ("ec2:DescribeSpotPriceHistory, time-weighted mean, median over zones", 2),
             ("pricing:GetProducts", 4),
             ("savingsplans:DescribeSavingsPlansOfferingRates", 2),
         ]
@@ -73,8 +64,5 @@ fn refreshing_one_region_does_not_forget_the_others() {
     let run = cache.refresh(&loopback, IRELAND);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stdout.contains("1 type, 2 regions"), "{}", run.stdout);
-    assert_eq!(
-        status(&cache)["cache"]["regions"],
-        json!([IRELAND, VIRGINIA])
-    );
+    assert_eq!(status(&cache)["cache"]["regions"], json!([IRELAND, VIRGINIA]));
 }

@@ -17,11 +17,7 @@ fn query(id: &str, metric: &Metric, period: i32, statistic: &str) -> MetricDataQ
     MetricDataQuery::builder()
         .id(id)
         .metric_stat(
-            MetricStat::builder()
-                .metric(metric.clone())
-                .period(period)
-                .stat(statistic)
-                .build(),
+            MetricStat::builder().metric(metric.clone()).period(period).stat(statistic).build(),
         )
         .build()
 }
@@ -46,13 +42,7 @@ fn endpoint() -> (Loopback, Clients) {
     let dimensions = [("InstanceId", "i-1"), ("GpuId", "0")];
     for datums in [&later[..], &earlier[..]] {
         let datums = datums.iter().copied();
-        loopback.put_metric(
-            REGION,
-            "AWS/EC2",
-            "GPUPowerUtilization",
-            &dimensions,
-            datums,
-        );
+        loopback.put_metric(REGION, "AWS/EC2", "GPUPowerUtilization", &dimensions, datums);
     }
     let clients = Clients::new(&loopback.url(), REGION);
     (loopback, clients)
@@ -79,13 +69,7 @@ async fn statistics_are_taken_over_aligned_periods() {
         .await
         .expect("the queries are valid");
 
-    let expected = [
-        [20.0, 40.0],
-        [30.0, 40.0],
-        [10.0, 40.0],
-        [60.0, 40.0],
-        [3.0, 1.0],
-    ];
+    let expected = [[20.0, 40.0], [30.0, 40.0], [10.0, 40.0], [60.0, 40.0], [3.0, 1.0]];
     let times = [START, START + 300].map(DateTime::from_secs);
     for (result, values) in answer.metric_data_results().iter().zip(expected) {
         assert_eq!(result.timestamps(), times);
@@ -109,12 +93,7 @@ async fn newest_first_unless_asked_otherwise_and_nothing_for_other_dimensions() 
             300,
             "Maximum",
         ))
-        .metric_data_queries(query(
-            "subset",
-            &power(&[("InstanceId", "i-1")]),
-            300,
-            "Maximum",
-        ))
+        .metric_data_queries(query("subset", &power(&[("InstanceId", "i-1")]), 300, "Maximum"))
         .start_time(DateTime::from_secs(START))
         .end_time(DateTime::from_secs(START + 3600))
         .send()
@@ -137,19 +116,8 @@ async fn points_beyond_a_page_follow_under_the_same_id() {
     for (gpu, name) in (0_i64..).zip(&names) {
         let dimensions = [("InstanceId", name.as_str())];
         let datums = (0..hours).map(|hour| (START + 3600 * hour, (gpu * hours + hour) as f64));
-        loopback.put_metric(
-            REGION,
-            "AWS/EC2",
-            "GPUPowerUtilization",
-            &dimensions,
-            datums,
-        );
-        queries.push(query(
-            &format!("q{gpu}"),
-            &power(&dimensions),
-            3600,
-            "Average",
-        ));
+        loopback.put_metric(REGION, "AWS/EC2", "GPUPowerUtilization", &dimensions, datums);
+        queries.push(query(&format!("q{gpu}"), &power(&dimensions), 3600, "Average"));
     }
     let clients = Clients::new(&loopback.url(), REGION);
     let request = clients
@@ -162,12 +130,7 @@ async fn points_beyond_a_page_follow_under_the_same_id() {
 
     let first = request.clone().send().await.expect("the queries are valid");
     let token = first.next_token().expect("168,000 points are two pages");
-    let second = request
-        .clone()
-        .next_token(token)
-        .send()
-        .await
-        .expect("the token was given out");
+    let second = request.clone().next_token(token).send().await.expect("the token was given out");
     assert_eq!(second.next_token(), None);
 
     let mut pages = Vec::new();
@@ -175,18 +138,10 @@ async fn points_beyond_a_page_follow_under_the_same_id() {
     let mut status = BTreeMap::new();
     for page in [&first, &second] {
         let results = page.metric_data_results();
-        pages.push(
-            results
-                .iter()
-                .map(|result| result.values().len())
-                .sum::<usize>(),
-        );
+        pages.push(results.iter().map(|result| result.values().len()).sum::<usize>());
         for result in results {
             let id = result.id().expect("results carry their query's id");
-            merged
-                .entry(id.to_owned())
-                .or_default()
-                .extend(result.values());
+            merged.entry(id.to_owned()).or_default().extend(result.values());
             status.insert(id.to_owned(), result.status_code().cloned());
         }
     }
@@ -200,11 +155,7 @@ async fn points_beyond_a_page_follow_under_the_same_id() {
     assert_eq!(loopback.calls("cloudwatch", "GetMetricData"), 2);
 
     // A smaller page may end within a query.
-    let small = request
-        .max_datapoints(500)
-        .send()
-        .await
-        .expect("the limit is valid");
+    let small = request.max_datapoints(500).send().await.expect("the limit is valid");
     let sizes: Vec<(usize, Option<&StatusCode>)> = small
         .metric_data_results()
         .iter()
@@ -212,14 +163,7 @@ async fn points_beyond_a_page_follow_under_the_same_id() {
         .map(|result| (result.values().len(), result.status_code()))
         .collect();
     let partial = Some(&StatusCode::PartialData);
-    assert_eq!(
-        sizes,
-        [
-            (336, Some(&StatusCode::Complete)),
-            (164, partial),
-            (0, partial)
-        ]
-    );
+    assert_eq!(sizes, [(336, Some(&StatusCode::Complete)), (164, partial), (0, partial)]);
 }
 
 #[tokio::test]
@@ -240,9 +184,7 @@ async fn invalid_requests_are_refused() {
     };
     let validation_error = Some("ValidationError".to_owned());
     let many = |count: usize| -> Vec<MetricDataQuery> {
-        (0..count)
-            .map(|index| query(&format!("q{index}"), &metric, 300, "Average"))
-            .collect()
+        (0..count).map(|index| query(&format!("q{index}"), &metric, 300, "Average")).collect()
     };
     let single = |id: &str, period, statistic: &str| vec![query(id, &metric, period, statistic)];
     let same = || [many(1), many(1)].concat();
@@ -250,21 +192,9 @@ async fn invalid_requests_are_refused() {
     assert_eq!(refused(many(0), 600).await, validation_error, "none");
     assert_eq!(refused(same(), 600).await, validation_error, "same Id");
     assert_eq!(refused(many(1), 0).await, validation_error, "no window");
-    assert_eq!(
-        refused(single("Q", 300, "Sum"), 600).await,
-        validation_error,
-        "Id"
-    );
-    assert_eq!(
-        refused(single("q", 45, "Sum"), 600).await,
-        validation_error,
-        "Period"
-    );
-    assert_eq!(
-        refused(single("q", 300, "p99"), 600).await,
-        validation_error,
-        "Stat"
-    );
+    assert_eq!(refused(single("Q", 300, "Sum"), 600).await, validation_error, "Id");
+    assert_eq!(refused(single("q", 45, "Sum"), 600).await, validation_error, "Period");
+    assert_eq!(refused(single("q", 300, "p99"), 600).await, validation_error, "Stat");
 }
 
 #[tokio::test]
@@ -274,13 +204,7 @@ async fn metrics_are_listed_by_namespace_name_and_dimension() {
         let host = format!("ip-10-0-0-{gpu}");
         let dimensions = [("host", host.as_str()), ("index", "0")];
         let datum = [(START, 1.0)];
-        loopback.put_metric(
-            REGION,
-            "CWAgent",
-            "nvidia_smi_power_draw",
-            &dimensions,
-            datum,
-        );
+        loopback.put_metric(REGION, "CWAgent", "nvidia_smi_power_draw", &dimensions, datum);
     }
     let elsewhere = [("us-east-1", "CWAgent"), (REGION, "AWS/EC2")];
     for (region, namespace) in elsewhere {
@@ -301,32 +225,16 @@ async fn metrics_are_listed_by_namespace_name_and_dimension() {
     assert_eq!(count(request.clone().metric_name("nope")).await, [0]);
 
     let index = DimensionFilter::builder().name("index").build();
-    let host = DimensionFilter::builder()
-        .name("host")
-        .value("ip-10-0-0-7")
-        .build();
-    assert_eq!(
-        count(request.clone().dimensions(index.clone())).await,
-        [500, 500, 200]
-    );
-    let page = request
-        .dimensions(index)
-        .dimensions(host)
-        .send()
-        .await
-        .expect("the filters are valid");
+    let host = DimensionFilter::builder().name("host").value("ip-10-0-0-7").build();
+    assert_eq!(count(request.clone().dimensions(index.clone())).await, [500, 500, 200]);
+    let page =
+        request.dimensions(index).dimensions(host).send().await.expect("the filters are valid");
     let [metric] = page.metrics() else {
         panic!("one metric has this host: {page:?}");
     };
     assert_eq!(metric.metric_name(), Some("nvidia_smi_power_draw"));
-    let dimensions: Vec<_> = metric
-        .dimensions()
-        .iter()
-        .map(|dimension| (dimension.name(), dimension.value()))
-        .collect();
-    let expected = [
-        (Some("host"), Some("ip-10-0-0-7")),
-        (Some("index"), Some("0")),
-    ];
+    let dimensions: Vec<_> =
+        metric.dimensions().iter().map(|dimension| (dimension.name(), dimension.value())).collect();
+    let expected = [(Some("host"), Some("ip-10-0-0-7")), (Some("index"), Some("0"))];
     assert_eq!(dimensions, expected);
 }

@@ -16,16 +16,7 @@ fn spot_market() -> (Loopback, Clients) {
     let put = |zone, product, changes: &[(i64, &str)]| {
         loopback.put_spot_prices("us-west-2", zone, "g5.xlarge", product, changes);
     };
-    put(
-        ZONE_A,
-        LINUX,
-        &[
-            (1000, "0.41"),
-            (2000, "0.42"),
-            (3000, "0.43"),
-            (4000, "0.44"),
-        ],
-    );
+    put(ZONE_A, LINUX, &[(1000, "0.41"), (2000, "0.42"), (3000, "0.43"), (4000, "0.44")]);
     put(ZONE_B, LINUX, &[(2500, "0.52")]);
     put(ZONE_A, "Windows", &[(1500, "0.9")]);
     loopback.put_spot_prices("us-west-2", ZONE_A, "g6.xlarge", LINUX, &[(1, "0.3")]);
@@ -85,10 +76,7 @@ async fn spot_history_is_filtered_and_paged() {
     assert_eq!(count(history.clone().availability_zone(ZONE_B)).await, 1);
     let windows = filter("product-description", "Windows");
     assert_eq!(count(history.clone().filters(windows)).await, 1);
-    assert_eq!(
-        count(history.clone().filters(filter("instance-type", "g6.*"))).await,
-        1
-    );
+    assert_eq!(count(history.clone().filters(filter("instance-type", "g6.*"))).await, 1);
 }
 
 #[tokio::test]
@@ -98,21 +86,11 @@ async fn fleets_are_launched_as_planned() {
     let plan = [
         Launch {
             tags: &[("Name", "trainer"), ("team", "vision & speech")],
-            volumes: &[Volume {
-                volume_type: "gp3",
-                gib: 500,
-            }],
+            volumes: &[Volume { volume_type: "gp3", gib: 500 }],
             ..Launch::on_demand(ZONE_B, "g5.xlarge")
         },
-        Launch {
-            spot: true,
-            stopped: true,
-            ..Launch::on_demand(ZONE_A, "p3.2xlarge")
-        },
-        Launch {
-            windows: true,
-            ..Launch::on_demand(ZONE_A, "g4dn.xlarge")
-        },
+        Launch { spot: true, stopped: true, ..Launch::on_demand(ZONE_A, "p3.2xlarge") },
+        Launch { windows: true, ..Launch::on_demand(ZONE_A, "g4dn.xlarge") },
         Launch::on_demand("eu-west-1a", "p5.48xlarge"),
     ];
     let fleet = launch(&loopback, &plan);
@@ -127,29 +105,16 @@ async fn fleets_are_launched_as_planned() {
     let trainer = describe("us-west-2", &fleet[0].instance_id).await;
     assert_eq!(trainer.platform(), None);
     assert_eq!(trainer.instance_lifecycle(), None);
-    assert_eq!(
-        trainer.private_dns_name(),
-        Some(fleet[0].private_dns_name.as_str())
-    );
+    assert_eq!(trainer.private_dns_name(), Some(fleet[0].private_dns_name.as_str()));
     let placement = trainer.placement().expect("a placement");
     assert_eq!(placement.availability_zone(), Some(ZONE_B));
-    let mut tags: Vec<_> = trainer
-        .tags()
-        .iter()
-        .map(|tag| (tag.key(), tag.value()))
-        .collect();
+    let mut tags: Vec<_> = trainer.tags().iter().map(|tag| (tag.key(), tag.value())).collect();
     tags.sort();
-    let expected = [
-        (Some("Name"), Some("trainer")),
-        (Some("team"), Some("vision & speech")),
-    ];
+    let expected = [(Some("Name"), Some("trainer")), (Some("team"), Some("vision & speech"))];
     assert_eq!(tags, expected);
 
     let idle = describe("us-west-2", &fleet[1].instance_id).await;
-    assert_eq!(
-        idle.instance_lifecycle(),
-        Some(&InstanceLifecycleType::Spot)
-    );
+    assert_eq!(idle.instance_lifecycle(), Some(&InstanceLifecycleType::Spot));
     assert_eq!(idle.instance_type(), Some(&InstanceType::P32xlarge));
     let state = idle.state().and_then(|state| state.name());
     assert_eq!(state, Some(&InstanceStateName::Stopped));
@@ -166,10 +131,7 @@ async fn fleets_are_launched_as_planned() {
         .ec2
         .describe_volumes()
         .filters(
-            Filter::builder()
-                .name("attachment.instance-id")
-                .values(&fleet[0].instance_id)
-                .build(),
+            Filter::builder().name("attachment.instance-id").values(&fleet[0].instance_id).build(),
         )
         .send()
         .await
@@ -186,29 +148,15 @@ async fn fleets_are_launched_as_planned() {
 async fn instance_type_wildcards_match_as_in_ec2() {
     let Some(moto) = Moto::start() else { return };
     let loopback = Loopback::start(Some(moto.url()));
-    let types = [
-        "g5.xlarge",
-        "g5.2xlarge",
-        "g5g.xlarge",
-        "p5.48xlarge",
-        "m5.large",
-    ];
-    launch(
-        &loopback,
-        &types.map(|kind| Launch::on_demand(ZONE_A, kind)),
-    );
+    let types = ["g5.xlarge", "g5.2xlarge", "g5g.xlarge", "p5.48xlarge", "m5.large"];
+    launch(&loopback, &types.map(|kind| Launch::on_demand(ZONE_A, kind)));
     let clients = Clients::new(&loopback.url(), "us-west-2");
     let matching = async |patterns: &[&str]| {
         let patterns = patterns.iter().map(|&pattern| pattern.to_owned());
         let answer = clients
             .ec2
             .describe_instances()
-            .filters(
-                Filter::builder()
-                    .name("instance-state-name")
-                    .values("running")
-                    .build(),
-            )
+            .filters(Filter::builder().name("instance-state-name").values("running").build())
             .filters(
                 Filter::builder()
                     .name("instance-type")
@@ -229,10 +177,7 @@ async fn instance_type_wildcards_match_as_in_ec2() {
         types
     };
     assert_eq!(matching(&["g5.*"]).await, ["g5.2xlarge", "g5.xlarge"]);
-    assert_eq!(
-        matching(&["g5*.xlarge", "p?.*"]).await,
-        ["g5.xlarge", "g5g.xlarge", "p5.48xlarge"]
-    );
+    assert_eq!(matching(&["g5*.xlarge", "p?.*"]).await, ["g5.xlarge", "g5g.xlarge", "p5.48xlarge"]);
     assert_eq!(matching(&["m5.large"]).await, ["m5.large"]);
     assert_eq!(matching(&["trn1.*"]).await, [""; 0]);
 }

@@ -8,31 +8,16 @@ use crate::wire::loopback::{Fault, Loopback, Target, Times};
 /// One call of each protocol; the error codes, `None` for an answer.
 async fn codes(clients: &Clients) -> [Option<String>; 5] {
     fn code<T>(outcome: Result<T, impl ProvideErrorMetadata>) -> Option<String> {
-        outcome
-            .err()
-            .map(|error| error.code().unwrap_or("none").to_owned())
+        outcome.err().map(|error| error.code().unwrap_or("none").to_owned())
     }
     let answers = tokio::join!(
         clients.ec2.describe_spot_price_history().send(),
         clients.sts.get_caller_identity().send(),
         clients.cloudwatch.list_metrics().send(),
-        clients
-            .pricing
-            .get_products()
-            .service_code("AmazonEC2")
-            .send(),
-        clients
-            .savings_plans
-            .describe_savings_plans_offering_rates()
-            .send(),
+        clients.pricing.get_products().service_code("AmazonEC2").send(),
+        clients.savings_plans.describe_savings_plans_offering_rates().send(),
     );
-    [
-        code(answers.0),
-        code(answers.1),
-        code(answers.2),
-        code(answers.3),
-        code(answers.4),
-    ]
+    [code(answers.0), code(answers.1), code(answers.2), code(answers.3), code(answers.4)]
 }
 
 const SERVICES: [&str; 5] = ["ec2", "sts", "cloudwatch", "pricing", "savingsplans"];
@@ -104,10 +89,7 @@ async fn each_protocol_words_its_errors() {
         for service in SERVICES {
             loopback.inject(Target::service(service), fault, Times::Always);
         }
-        assert_eq!(
-            codes(&clients).await,
-            expected.map(|code| Some(code.to_owned()))
-        );
+        assert_eq!(codes(&clients).await, expected.map(|code| Some(code.to_owned())));
         for (seen, count) in loopback.call_counts() {
             assert_eq!(count, attempts, "{fault:?}: attempts of {seen:?}");
         }

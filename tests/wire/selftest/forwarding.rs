@@ -8,25 +8,12 @@ async fn what_is_not_imitated_goes_to_moto() {
     let Some(moto) = Moto::start() else { return };
     let loopback = Loopback::start(Some(moto.url()));
     let clients = Clients::new(&loopback.url(), "eu-central-1");
-    let identity = clients
-        .sts
-        .get_caller_identity()
-        .send()
-        .await
-        .expect("moto knows STS");
+    let identity = clients.sts.get_caller_identity().send().await.expect("moto knows STS");
     assert_eq!(identity.account(), Some("123456789012"));
 
-    let regions = clients
-        .ec2
-        .describe_regions()
-        .send()
-        .await
-        .expect("moto knows regions");
-    let names: Vec<_> = regions
-        .regions()
-        .iter()
-        .filter_map(|region| region.region_name())
-        .collect();
+    let regions = clients.ec2.describe_regions().send().await.expect("moto knows regions");
+    let names: Vec<_> =
+        regions.regions().iter().filter_map(|region| region.region_name()).collect();
     assert!(names.contains(&"eu-central-1"), "{names:?}");
 
     let seen = |service: &str, operation: &str| Operation {
@@ -34,15 +21,9 @@ async fn what_is_not_imitated_goes_to_moto() {
         operation: operation.to_owned(),
         region: "eu-central-1".to_owned(),
     };
-    let expected = [
-        (seen("ec2", "DescribeRegions"), 1),
-        (seen("sts", "GetCallerIdentity"), 1),
-    ];
+    let expected = [(seen("ec2", "DescribeRegions"), 1), (seen("sts", "GetCallerIdentity"), 1)];
     assert_eq!(loopback.call_counts(), expected.into());
-    assert_eq!(
-        loopback.actions(),
-        ["ec2:DescribeRegions", "sts:GetCallerIdentity"]
-    );
+    assert_eq!(loopback.actions(), ["ec2:DescribeRegions", "sts:GetCallerIdentity"]);
     loopback.reset_calls();
     assert!(loopback.actions().is_empty());
 }
@@ -72,8 +53,5 @@ async fn refused_once(loopback: &Loopback) {
     let request = clients.ec2.describe_reserved_instances_listings();
     let error = request.send().await.expect_err("nobody implements it");
     assert_eq!(error.code(), Some("InvalidAction"));
-    assert_eq!(
-        loopback.calls("ec2", "DescribeReservedInstancesListings"),
-        1
-    );
+    assert_eq!(loopback.calls("ec2", "DescribeReservedInstancesListings"), 1);
 }

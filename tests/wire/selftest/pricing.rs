@@ -16,12 +16,7 @@ const ON_DEMAND: [(&str, &str); 6] = [
 ];
 
 fn filter(kind: FilterType, field: &str, value: &str) -> Filter {
-    Filter::builder()
-        .r#type(kind)
-        .field(field)
-        .value(value)
-        .build()
-        .expect("all members are given")
+    Filter::builder().r#type(kind).field(field).value(value).build().expect("all members are given")
 }
 
 /// All matching documents, and how many pages they came in.
@@ -51,10 +46,7 @@ fn hourly(document: &Value) -> (String, String) {
     let dimension = first(&term["priceDimensions"]).expect("a price dimension");
     assert_eq!(dimension["unit"], "Hrs");
     let price = text(&dimension["pricePerUnit"]["USD"]);
-    (
-        text(&document["product"]["attributes"]["instanceType"]),
-        price,
-    )
+    (text(&document["product"]["attributes"]["instanceType"]), price)
 }
 
 fn endpoint() -> (Loopback, Clients) {
@@ -75,31 +67,19 @@ fn endpoint() -> (Loopback, Clients) {
 #[tokio::test]
 async fn the_usual_filters_leave_one_price_per_type() {
     let (_loopback, clients) = endpoint();
-    let mut filters: Vec<Filter> = ON_DEMAND
-        .map(|(field, value)| filter(FilterType::TermMatch, field, value))
-        .into();
+    let mut filters: Vec<Filter> =
+        ON_DEMAND.map(|(field, value)| filter(FilterType::TermMatch, field, value)).into();
     let types = "g5.xlarge,p5.48xlarge,none.such";
     filters.push(filter(FilterType::AnyOf, "instanceType", types));
     let (documents, _) = products(&clients, "AmazonEC2", filters).await;
     let prices: Vec<(String, String)> = documents.iter().map(hourly).collect();
-    let expected = [
-        ("g5.xlarge", "1.0060000000"),
-        ("p5.48xlarge", "55.0400000000"),
-    ];
-    assert_eq!(
-        prices,
-        expected.map(|(kind, price)| (kind.to_owned(), price.to_owned()))
-    );
+    let expected = [("g5.xlarge", "1.0060000000"), ("p5.48xlarge", "55.0400000000")];
+    assert_eq!(prices, expected.map(|(kind, price)| (kind.to_owned(), price.to_owned())));
 
     let product = &documents[0];
     assert_eq!(product["product"]["productFamily"], "Compute Instance");
-    assert_eq!(
-        product["product"]["attributes"]["operation"],
-        "RunInstances"
-    );
-    let reserved = product["terms"]["Reserved"]
-        .as_object()
-        .expect("terms by code");
+    assert_eq!(product["product"]["attributes"]["operation"], "RunInstances");
+    let reserved = product["terms"]["Reserved"].as_object().expect("terms by code");
     let reserved = reserved.values().next().expect("one reserved term");
     assert_eq!(reserved["termAttributes"]["LeaseContractLength"], "1yr");
 }
@@ -131,11 +111,7 @@ async fn each_filter_left_out_lets_a_wrong_product_in() {
                 ("p5.48xlarge", "marketoption") => 2,
                 _ => expected,
             };
-            assert_eq!(
-                documents.len(),
-                expected,
-                "{instance_type} without {forgotten}"
-            );
+            assert_eq!(documents.len(), expected, "{instance_type} without {forgotten}");
         }
     }
 }
@@ -158,16 +134,12 @@ async fn volumes_addresses_and_yuan_have_prices_too() {
     let loopback = Loopback::start(None);
     loopback.put_storage_price("us-east-1", "gp3", "0.08");
     loopback.put_public_ipv4_price("us-east-1", "0.005");
-    loopback.put_price(Price {
-        currency: "CNY",
-        ..Price::linux("g4dn.xlarge", "cn-north-1", "5.123")
-    });
+    loopback
+        .put_price(Price { currency: "CNY", ..Price::linux("g4dn.xlarge", "cn-north-1", "5.123") });
     let clients = Clients::new(&loopback.url(), "us-east-1");
     let only = |field, value| vec![filter(FilterType::TermMatch, field, value)];
 
-    let gp3 = products(&clients, "AmazonEC2", only("volumeApiName", "gp3"))
-        .await
-        .0;
+    let gp3 = products(&clients, "AmazonEC2", only("volumeApiName", "gp3")).await.0;
     let volume = gp3[0].to_string();
     assert_eq!(gp3.len(), 1);
     assert_eq!(gp3[0]["product"]["productFamily"], "Storage");
@@ -191,10 +163,7 @@ async fn only_some_regions_have_the_service() {
     let (loopback, _) = endpoint();
     let clients = Clients::new(&loopback.url(), "eu-west-1");
     let request = clients.pricing.get_products().service_code("AmazonEC2");
-    let error = request
-        .send()
-        .await
-        .expect_err("Ireland has no such endpoint");
+    let error = request.send().await.expect_err("Ireland has no such endpoint");
     assert_eq!(error.code(), Some("UnknownEndpoint"));
 }
 
@@ -209,21 +178,13 @@ async fn reserved_terms_have_their_class_and_both_of_their_payments() {
         hourly: "0.5",
     };
     loopback.put_price(Price {
-        reserved: &[
-            half,
-            Reserved {
-                class: "convertible",
-                ..half
-            },
-        ],
+        reserved: &[half, Reserved { class: "convertible", ..half }],
         ..Price::linux("g5.xlarge", "us-east-1", "1.006")
     });
     let clients = Clients::new(&loopback.url(), "us-east-1");
     let filters = ON_DEMAND.map(|(field, value)| filter(FilterType::TermMatch, field, value));
     let (documents, _) = products(&clients, "AmazonEC2", filters.into()).await;
-    let terms = documents[0]["terms"]["Reserved"]
-        .as_object()
-        .expect("by code");
+    let terms = documents[0]["terms"]["Reserved"].as_object().expect("by code");
     assert_eq!(terms.len(), 2);
     for (code, class) in [("38NPMPTW36", "standard"), ("R5XV2EPZQZ", "convertible")] {
         let term = terms
@@ -232,10 +193,7 @@ async fn reserved_terms_have_their_class_and_both_of_their_payments() {
             .unwrap_or_else(|| panic!("{code} is not among {terms:#?}"));
         assert_eq!(term["termAttributes"]["OfferingClass"], class);
         let text = term["priceDimensions"].to_string();
-        assert!(
-            text.contains(r#""pricePerUnit":{"USD":"0.5000000000"}"#),
-            "{text}"
-        );
+        assert!(text.contains(r#""pricePerUnit":{"USD":"0.5000000000"}"#), "{text}");
         assert!(text.contains(r#""USD":"26280.0000000000"#), "{text}");
         assert!(text.contains(r#""unit":"Quantity""#), "{text}");
     }
@@ -251,10 +209,7 @@ async fn a_capacity_block_goes_by_the_name_of_the_type() {
         .collect();
     filters.push(filter(FilterType::Equals, "instanceType", "p5.48xlarge"));
     let (documents, _) = products(&clients, "AmazonEC2", filters.clone()).await;
-    let prices: Vec<String> = documents
-        .iter()
-        .map(|document| hourly(document).1)
-        .collect();
+    let prices: Vec<String> = documents.iter().map(|document| hourly(document).1).collect();
     assert_eq!(prices, ["55.0400000000", "27.5200000000", "0.0000000000"]);
     filters.push(filter(FilterType::TermMatch, "marketoption", "OnDemand"));
     assert_eq!(products(&clients, "AmazonEC2", filters).await.0.len(), 1);

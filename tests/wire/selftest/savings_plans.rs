@@ -23,12 +23,7 @@ fn endpoint() -> (Loopback, Clients) {
     for plan in ["EC2Instance", "Compute"] {
         for region in ["us-east-1", "eu-west-1"] {
             for instance_type in ["g5.xlarge", "p4d.24xlarge"] {
-                loopback.put_plan_rate(PlanRate {
-                    plan,
-                    region,
-                    instance_type,
-                    ..RATE
-                });
+                loopback.put_plan_rate(PlanRate { plan, region, instance_type, ..RATE });
             }
         }
     }
@@ -43,10 +38,7 @@ async fn rates(
     filters: &[(SavingsPlanRateFilterAttribute, &str)],
 ) -> (Vec<(String, String)>, usize) {
     let filters = filters.iter().map(|(name, value)| {
-        SavingsPlanOfferingRateFilterElement::builder()
-            .name(name.clone())
-            .values(*value)
-            .build()
+        SavingsPlanOfferingRateFilterElement::builder().name(name.clone()).values(*value).build()
     });
     let request = clients
         .savings_plans
@@ -80,14 +72,8 @@ const ALL: [(SavingsPlanRateFilterAttribute, &str); 4] = [
 async fn all_filters_leave_a_rate_and_the_one_of_unused_capacity() {
     let (_loopback, clients) = endpoint();
     let (listed, _) = rates(&clients, &[SavingsPlanType::Compute], &ALL).await;
-    let expected = [
-        ("EU-BoxUsage:g5.xlarge", "0.634"),
-        ("EU-UnusedBox:g5.xlarge", "1.634"),
-    ];
-    assert_eq!(
-        listed,
-        expected.map(|(usage, rate)| (usage.to_owned(), rate.to_owned()))
-    );
+    let expected = [("EU-BoxUsage:g5.xlarge", "0.634"), ("EU-UnusedBox:g5.xlarge", "1.634")];
+    assert_eq!(listed, expected.map(|(usage, rate)| (usage.to_owned(), rate.to_owned())));
 }
 
 #[tokio::test]
@@ -116,19 +102,14 @@ async fn pages_hold_as_many_as_the_test_says() {
     let (paged, pages) = rates(&clients, &[], &[]).await;
     assert_eq!(pages, 3);
     assert_eq!(paged, whole);
-    assert_eq!(
-        loopback.calls("savingsplans", "DescribeSavingsPlansOfferingRates"),
-        4
-    );
+    assert_eq!(loopback.calls("savingsplans", "DescribeSavingsPlansOfferingRates"), 4);
 }
 
 #[tokio::test]
 async fn other_regions_have_no_endpoint() {
     let (loopback, _) = endpoint();
     let clients = Clients::new(&loopback.url(), "eu-west-1");
-    let request = clients
-        .savings_plans
-        .describe_savings_plans_offering_rates();
+    let request = clients.savings_plans.describe_savings_plans_offering_rates();
     let error = request.send().await.expect_err("signed for another region");
     assert_eq!(error.code(), Some("SignatureDoesNotMatch"));
 }

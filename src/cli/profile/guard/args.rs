@@ -7,20 +7,14 @@ use jiff::SignedDuration;
 /// EC2 announces an interruption so long before it.
 const LONGEST_MARGIN: SignedDuration = SignedDuration::from_secs(110);
 /// Signals that leave a process the time to save its work.
-const SIGNALS: [&str; 7] = [
-    "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP", "SIGQUIT", "SIGALRM",
-];
+const SIGNALS: [&str; 7] =
+    ["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP", "SIGQUIT", "SIGALRM"];
 
 /// `gpucost profile --spot-guard`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GuardArgs {
     /// Signal the command before EC2 interrupts this spot instance, and record the notice
-    #[arg(
-        long,
-        requires = "command",
-        conflicts_with = "no_imds",
-        help_heading = "Spot guard"
-    )]
+    #[arg(long, requires = "command", conflicts_with = "no_imds", help_heading = "Spot guard")]
     pub spot_guard: bool,
     /// Signal that the command gets [default: TERM, and none before a hibernation]
     #[arg(

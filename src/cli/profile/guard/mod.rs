@@ -35,10 +35,7 @@ impl Guard {
     /// A guard by the flags; `None` without `--spot-guard`.
     pub(super) fn of(args: &GuardArgs, events: &Sender<Event>) -> Option<Self> {
         let seen = Seen::new(args.on_interrupt, args.interrupt_margin);
-        args.spot_guard.then(|| Self {
-            seen: Arc::new(Mutex::new(seen)),
-            events: events.clone(),
-        })
+        args.spot_guard.then(|| Self { seen: Arc::new(Mutex::new(seen)), events: events.clone() })
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {

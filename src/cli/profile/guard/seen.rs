@@ -58,11 +58,7 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn new(signal: Option<&'static str>, margin: Option<SignedDuration>) -> Self {
-        Self {
-            signal,
-            margin: margin.unwrap_or(USUAL_MARGIN),
-            ..Self::default()
-        }
+        Self { signal, margin: margin.unwrap_or(USUAL_MARGIN), ..Self::default() }
     }
 
     /// Takes in what the metadata service said after so much of the run, or why it said
@@ -94,10 +90,7 @@ impl Seen {
         let left = left.clamp(SignedDuration::ZERO, NOTICE);
         let to_deadline = (left - self.margin).max(SignedDuration::ZERO);
         let SpotNotice { action, time } = notice;
-        self.say(&format!(
-            "EC2 will {action} this instance at {time}, in {} s",
-            left.as_secs()
-        ));
+        self.say(&format!("EC2 will {action} this instance at {time}, in {} s", left.as_secs()));
         let hibernates = action == SpotAction::Hibernate;
         let signal = self.signal.or((!hibernates).then_some(USUAL_SIGNAL));
         match signal {
@@ -151,9 +144,7 @@ impl Seen {
             )
         });
         let causes = unwatched.into_iter().chain(unread);
-        causes
-            .map(|cause| Gap::of(GapSubject::SpotNotices, "instance metadata", cause))
-            .collect()
+        causes.map(|cause| Gap::of(GapSubject::SpotNotices, "instance metadata", cause)).collect()
     }
 }
 

@@ -28,9 +28,8 @@ pub(in crate::cli) fn start(
     log: Option<&CommandLog>,
     events: Sender<Event>,
 ) -> io::Result<u32> {
-    let (program, arguments) = command
-        .split_first()
-        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let (program, arguments) =
+        command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut started = Command::new(program);
     started.args(arguments);
     if let Some(log) = log {
@@ -53,10 +52,7 @@ pub(in crate::cli) fn wait_for_end(pid: u32, events: &Receiver<Event>) -> i32 {
         match event {
             Event::Ended(Ok(status)) => return exit_code(status),
             Event::Ended(Err(_)) => break,
-            Event::Signal {
-                number,
-                to_us_alone: true,
-            } => forward(number, pid),
+            Event::Signal { number, to_us_alone: true } => forward(number, pid),
             _ => {}
         }
     }

@@ -44,16 +44,11 @@ pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Re
     let own = std::process::id();
     thread::spawn(move || {
         for origin in signals.forever() {
-            let sender = origin
-                .process
-                .and_then(|process| u32::try_from(process.pid).ok());
+            let sender = origin.process.and_then(|process| u32::try_from(process.pid).ok());
             // What this process sends goes to its whole group, see `interrupt_all`.
             let to_us_alone = matches!(origin.cause, Cause::Sent(Sent::User | Sent::Queue))
                 && sender != Some(own);
-            let event = Event::Signal {
-                number: origin.signal,
-                to_us_alone,
-            };
+            let event = Event::Signal { number: origin.signal, to_us_alone };
             if events.send(event).is_err() {
                 return;
             }
@@ -85,8 +80,5 @@ pub(in crate::cli) fn send(name: &str, pid: u32) {
 
 /// The exit code that a shell gives: 128 and the signal for what died of one.
 pub(in crate::cli) fn exit_code(status: ExitStatus) -> i32 {
-    status
-        .code()
-        .or_else(|| status.signal().map(|signal| 128 + signal))
-        .unwrap_or(1)
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }

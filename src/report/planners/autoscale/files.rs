@@ -66,10 +66,7 @@ fn target_tracking(policy: &ScalingPolicy, group: &str) -> Printed {
              \"append_dimensions\": {\"AutoScalingGroupName\": \"${aws:AutoScalingGroupName}\"} \
              and \"aggregation_dimensions\": [[\"AutoScalingGroupName\"]].",
         ),
-        Trigger::Queue {
-            requests_per_instance,
-            ..
-        } => (
+        Trigger::Queue { requests_per_instance, .. } => (
             messages_per_instance(&of_group),
             requests_per_instance,
             "The metric divides the messages of an SQS queue, waiting and in flight, by the \
@@ -170,10 +167,7 @@ fn scaled_object(plan: &Autoscale) -> Printed {
                 purpose += " At zero this query has no value: add a trigger on requests.";
             }
         }
-        Trigger::Queue {
-            requests_per_instance: replayed,
-            ..
-        } => {
+        Trigger::Queue { requests_per_instance: replayed, .. } => {
             let region = label(&request.subject.region);
             // KEDA takes whole numbers; rounded down, because more instances serve all the same.
             let length = replayed.floor().max(1.0);
@@ -212,10 +206,7 @@ fn scaled_object(plan: &Autoscale) -> Printed {
 fn node_pools(plan: &Autoscale) -> Printed {
     let (request, policy) = (&plan.request, &plan.request.policy);
     let on_demand = policy.spot.on_demand(policy.max);
-    let pools = [
-        ("on-demand", on_demand, 100),
-        ("spot", policy.max - on_demand, 10),
-    ];
+    let pools = [("on-demand", on_demand, 100), ("spot", policy.max - on_demand, 10)];
     let pools = pools.into_iter().filter(|(_, instances, _)| *instances > 0);
     let pools = pools.map(|(option, instances, weight)| {
         format!(
@@ -256,10 +247,7 @@ mod tests {
     #[test]
     fn windows_become_cron_lines() {
         let of = |text: &str| cron(&ScheduleWindow::parse(text).expect("a window"));
-        assert_eq!(
-            of("mon-fri@07:45-16:00=4"),
-            ["45 7 * * 1,2,3,4,5", "0 16 * * 1,2,3,4,5"]
-        );
+        assert_eq!(of("mon-fri@07:45-16:00=4"), ["45 7 * * 1,2,3,4,5", "0 16 * * 1,2,3,4,5"]);
         // The end of Saturday is the beginning of Sunday, and that of Sunday of Monday.
         assert_eq!(of("sat,sun@00:00-24:00=1"), ["0 0 * * 0,6", "0 0 * * 0,1"]);
     }

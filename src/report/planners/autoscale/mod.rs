@@ -43,10 +43,9 @@ pub fn autoscale_answer(plan: &Autoscale) -> Doc {
 fn target(trigger: Trigger) -> String {
     match trigger {
         Trigger::Utilization { target_percent } => format!("{target_percent}% utilization"),
-        Trigger::Queue {
-            requests_per_instance,
-            ..
-        } => format!("{requests_per_instance} requests per instance"),
+        Trigger::Queue { requests_per_instance, .. } => {
+            format!("{requests_per_instance} requests per instance")
+        }
     }
 }
 
@@ -74,10 +73,7 @@ fn headline(plan: &Autoscale) -> String {
     let request = &plan.request;
     let amount = |replay: &Replay| match plan.cost(replay) {
         Some(cost) => money(cost),
-        None => format!(
-            "{} GPU hours",
-            hours_of(replay.gpu_hours(request.gpus_per_instance))
-        ),
+        None => format!("{} GPU hours", hours_of(replay.gpu_hours(request.gpus_per_instance))),
     };
     let unserved = plan.replay.unserved_percent();
     let unserved = unserved.map_or("it has no demand".to_owned(), |share| {
@@ -96,10 +92,7 @@ fn headline(plan: &Autoscale) -> String {
         target(request.policy.trigger),
         request.subject.name,
         amount(&plan.replay),
-        today.map_or(String::new(), |today| format!(
-            " instead of {}",
-            amount(today)
-        )),
+        today.map_or(String::new(), |today| format!(" instead of {}", amount(today))),
         hours_of(request.demand.hours()),
     )
 }
@@ -143,19 +136,13 @@ fn steps(plan: &Autoscale) -> Vec<Step> {
     let spot = prices.spot.as_ref().map(|spot| spot.rate);
     let part = |seconds: i64, rate: Option<HourlyRate>| {
         let rate = rate.map(|rate| format!(" × {}", rate.amount().normalize()));
-        format!(
-            "{} h{}",
-            hours_of(seconds as f64 / 3_600.0),
-            rate.unwrap_or_default()
-        )
+        format!("{} h{}", hours_of(seconds as f64 / 3_600.0), rate.unwrap_or_default())
     };
     let hours = |replay: &Replay| match replay.spot_seconds {
         ..=0 => part(replay.on_demand_seconds, on_demand),
-        seconds => format!(
-            "{} + {} spot",
-            part(replay.on_demand_seconds, on_demand),
-            part(seconds, spot)
-        ),
+        seconds => {
+            format!("{} + {} spot", part(replay.on_demand_seconds, on_demand), part(seconds, spot))
+        }
     };
     let cost = |replay: &Replay| Value::make_money(plan.cost(replay));
     rows! {
@@ -168,26 +155,13 @@ fn steps(plan: &Autoscale) -> Vec<Step> {
 }
 
 fn table(plan: &Autoscale) -> Table {
-    let today = plan
-        .today
-        .iter()
-        .map(|replay| ("today".to_owned(), replay, plan));
+    let today = plan.today.iter().map(|replay| ("today".to_owned(), replay, plan));
     let asked = format!("asked: {}", target(plan.request.policy.trigger));
-    let named = [
-        (asked, &plan.replay, plan),
-        ("best in hindsight".to_owned(), &plan.hindsight, plan),
-    ];
+    let named =
+        [(asked, &plan.replay, plan), ("best in hindsight".to_owned(), &plan.hindsight, plan)];
     let others = plan.others.iter().enumerate().map(|(index, other)| {
-        let mark = if plan.cheapest == Some(index) {
-            "cheapest: "
-        } else {
-            ""
-        };
-        (
-            format!("{mark}{}", target(other.trigger)),
-            &other.replay,
-            plan,
-        )
+        let mark = if plan.cheapest == Some(index) { "cheapest: " } else { "" };
+        (format!("{mark}{}", target(other.trigger)), &other.replay, plan)
     });
     Table::of(
         "policies",
@@ -203,24 +177,16 @@ fn caveats(plan: &Autoscale) -> Vec<String> {
     let request = &plan.request;
     let (demand, min, subject) = (&request.demand, request.policy.min, &request.subject);
     let name = &subject.name;
-    let job = subject
-        .kind
-        .filter(|kind| !matches!(kind, WorkloadKind::Serving | WorkloadKind::Unknown));
+    let job =
+        subject.kind.filter(|kind| !matches!(kind, WorkloadKind::Serving | WorkloadKind::Unknown));
     let held = models(request).map(|held| (held.models, held.instances(request.gpus_per_instance)));
     // An instance serves the models that it holds, and no others.
     let held = held.filter(|(models, least)| *models > 1 && *least > 1);
     let all_hours = plan.replay.demand_gpu_seconds / 3_600.0;
     let lost = |hours: f64| {
-        if all_hours > 0.0 {
-            hours / all_hours * 100.0
-        } else {
-            0.0
-        }
+        if all_hours > 0.0 { hours / all_hours * 100.0 } else { 0.0 }
     };
-    let without_spot = plan
-        .replay
-        .unserved_without_spot_percent()
-        .unwrap_or_default();
+    let without_spot = plan.replay.unserved_without_spot_percent().unwrap_or_default();
     rows! {
         if subject.kind == Some(WorkloadKind::Unknown) => format!("No tag declares what {name} does. Only work that is divided over all of its instances can be scaled by their utilization: declare it with the tag gpucost:kind.");
         for kind in job => format!("{name} is {kind}: a policy ends instances by utilization, whatever their jobs still need. Only jobs that are taken from a queue, one after the other, can be scaled so.");
@@ -273,9 +239,7 @@ mod tests {
         assert_eq!(hours_of(1_234.5), "1,234.5");
         assert_eq!(hours_of(152.0), "152");
         assert_eq!(hours_of(0.126), "0.13");
-        let half = Trigger::Utilization {
-            target_percent: 62.5,
-        };
+        let half = Trigger::Utilization { target_percent: 62.5 };
         assert_eq!(target(half), "62.5% utilization");
     }
 }

@@ -11,14 +11,8 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
     let (on, tenants) = (&question.on, &question.tenants);
     let of_tenants = |number: usize| count_of(number, "tenant", "tenants");
     let of_instances = |number: usize| count_of(number, "instance", "instances");
-    let without_peak = tenants
-        .iter()
-        .filter(|tenant| tenant.peak_percent.is_none())
-        .count();
-    let without_hours = tenants
-        .iter()
-        .filter(|tenant| tenant.hours.is_empty())
-        .count();
+    let without_peak = tenants.iter().filter(|tenant| tenant.peak_percent.is_none()).count();
+    let without_hours = tenants.iter().filter(|tenant| tenant.hours.is_empty()).count();
     let kept = question.today.as_ref().filter(|today| today.kept > 0);
     let gpus = packing.instances * usize::from(on.cards);
     let empty = gpus.saturating_sub(packing.cards());
@@ -35,9 +29,7 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
     });
     let cards = nodes.iter().flat_map(|node| node.cards);
     let fragments = cards.filter_map(|card| card.fragments);
-    let stranded: u64 = fragments
-        .map(|slices| u64::from(slices.memory_stranded))
-        .sum();
+    let stranded: u64 = fragments.map(|slices| u64::from(slices.memory_stranded)).sum();
     let fewer = packing.cards().saturating_sub(packing.least_cards());
     rows! {
         if !question.is_launched => format!("AWS launches no new {}: only instances that run already can be shared, and one that stops may not start again", on.instance_type);
@@ -62,12 +54,9 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
 /// Whether a tenant needs more than the part of the memory that an MPS replica has.
 fn exceeds_replica(plan: &SharePlan, nodes: &[Node<'_>]) -> bool {
     let question = &plan.question;
-    nodes
-        .iter()
-        .filter(|node| node.mode == CardMode::Mps)
-        .any(|node| {
-            let part = question.on.card_mib / replicas(node.cards) as f64;
-            let mut tenants = node.cards.iter().flat_map(|card| &card.tenants);
-            tenants.any(|slice| question.vram_needed_mib(&question.tenants[slice.tenant]) > part)
-        })
+    nodes.iter().filter(|node| node.mode == CardMode::Mps).any(|node| {
+        let part = question.on.card_mib / replicas(node.cards) as f64;
+        let mut tenants = node.cards.iter().flat_map(|card| &card.tenants);
+        tenants.any(|slice| question.vram_needed_mib(&question.tenants[slice.tenant]) > part)
+    })
 }

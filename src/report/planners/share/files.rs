@@ -35,11 +35,7 @@ pub(super) fn files(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<Printed> {
     let parted = mig_parted(&mig, plan.question.on.cards);
     let in_operator = |parted: &str| {
         let data = [("config.yaml", parted.to_owned())];
-        config_map(
-            &mig,
-            ("gpucost-mig", MIG_PATCH, "nvidia.com/mig.config"),
-            &data,
-        )
+        config_map(&mig, ("gpucost-mig", MIG_PATCH, "nvidia.com/mig.config"), &data)
     };
     let first = mig.keys().next();
     let has_mps = nodes.iter().any(|node| node.mode == CardMode::Mps);
@@ -167,10 +163,7 @@ fn resources(setups: &Setups<'_>) -> String {
     });
     let names = cards.flat_map(|(mode, slices)| match slices.as_slice() {
         [] => vec![resource(mode, None)],
-        slices => slices
-            .iter()
-            .map(|(profile, _)| resource(mode, Some(*profile)))
-            .collect(),
+        slices => slices.iter().map(|(profile, _)| resource(mode, Some(*profile))).collect(),
     });
     let names: BTreeSet<String> = names.collect();
     names.into_iter().collect::<Vec<_>>().join(", ")

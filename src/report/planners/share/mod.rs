@@ -153,12 +153,7 @@ fn tables(
     let places = || {
         nodes.iter().flat_map(|node| {
             let cards = node.cards.iter().enumerate();
-            cards.map(move |(gpu, card)| Place {
-                node,
-                gpu,
-                card,
-                mode: node.mode_of(card),
-            })
+            cards.map(move |(gpu, card)| Place { node, gpu, card, mode: node.mode_of(card) })
         })
     };
     let placed = places().flat_map(|place| {
@@ -175,19 +170,16 @@ fn tables(
         })
     });
     let chosen = plan.chosen().map(|(method, _)| method);
-    let methods = plan
-        .methods
-        .iter()
-        .map(|MethodOutcome { method, outcome }| {
-            let packing = outcome.as_ref().ok();
-            Way {
-                method: *method,
-                is_chosen: chosen == Some(*method),
-                packing,
-                saved: packing.and_then(|packing| plan.saved(packing)),
-                reason: outcome.as_ref().err().map(ToString::to_string),
-            }
-        });
+    let methods = plan.methods.iter().map(|MethodOutcome { method, outcome }| {
+        let packing = outcome.as_ref().ok();
+        Way {
+            method: *method,
+            is_chosen: chosen == Some(*method),
+            packing,
+            saved: packing.and_then(|packing| plan.saved(packing)),
+            reason: outcome.as_ref().err().map(ToString::to_string),
+        }
+    });
     let actions = workloads
         .iter()
         .flat_map(|workload| workload.actions.iter().map(|action| (*workload, action)));
@@ -209,10 +201,9 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     let on = |instances: usize| format!("{instances} × {}", question.on.instance_type);
     let before = match &question.today {
         Some(today) => per_month(format!("today: {}", fleet(today)), plan.today_monthly),
-        None => per_month(
-            format!("one GPU each: {}", on(plan.alone_instances)),
-            plan.alone_monthly,
-        ),
+        None => {
+            per_month(format!("one GPU each: {}", on(plan.alone_instances)), plan.alone_monthly)
+        }
     };
     let Some((method, packing)) = chosen else {
         return format!("{tenants} cannot share the GPUs of this type; {before}");

@@ -50,26 +50,15 @@ pub(super) fn nodes(packing: &Packing, cards: u16) -> Vec<Node<'_>> {
             CardMode::Mps | CardMode::TimeSlicing => format!("{mode}-{}", replicas(cards)),
             CardMode::Whole => "whole".to_owned(),
         };
-        Node {
-            number,
-            lot,
-            cards,
-            mode,
-            setup,
-        }
+        Node { number, lot, cards, mode, setup }
     });
     nodes.collect()
 }
 
 /// The slices of a card with where they begin; none for a whole card.
 pub(super) fn slices(card: &PackedCard) -> Vec<(&str, u8)> {
-    let placements = card
-        .tenants
-        .iter()
-        .filter_map(|slice| slice.placement.as_ref());
-    placements
-        .map(|(profile, start)| (profile.name.as_str(), *start))
-        .collect()
+    let placements = card.tenants.iter().filter_map(|slice| slice.placement.as_ref());
+    placements.map(|(profile, start)| (profile.name.as_str(), *start)).collect()
 }
 
 /// Replicas of each card: as many as the fullest card of the instance has tenants.
@@ -116,7 +105,5 @@ pub(super) fn by_memory_alone(plan: &SharePlan, packing: &Packing) -> usize {
         placed.is_some_and(|(profile, _)| profile.compute_slices < plan.total_slices)
     });
     let tenants = on_a_part.filter_map(|slice| plan.question.tenants.get(slice.tenant));
-    tenants
-        .filter(|tenant| tenant.peak_percent.is_none())
-        .count()
+    tenants.filter(|tenant| tenant.peak_percent.is_none()).count()
 }

@@ -21,11 +21,7 @@ pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
     let question = &plan.question;
     let (on, price) = (&question.on, question.price.as_ref());
     let tenants = question.tenants.len();
-    let by_hour = question
-        .tenants
-        .iter()
-        .filter(|tenant| !tenant.hours.is_empty())
-        .count();
+    let by_hour = question.tenants.iter().filter(|tenant| !tenant.hours.is_empty()).count();
     let peaks = match by_hour {
         0 if tenants > 0 => "separate peaks added up",
         known if known == tenants => "peaks added up hour by hour",
@@ -61,20 +57,11 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
         Some(today) => {
             let parts = today.instances.values();
             let parts = parts.map(|(count, rate)| Some(month(*count, (*rate)?)));
-            let parts = parts
-                .collect::<Option<Vec<String>>>()
-                .map(|parts| parts.join(" + "));
-            (
-                ("instances today", fleet(today)),
-                ("today, per month", parts, plan.today_monthly),
-            )
+            let parts = parts.collect::<Option<Vec<String>>>().map(|parts| parts.join(" + "));
+            (("instances today", fleet(today)), ("today, per month", parts, plan.today_monthly))
         }
         None => {
-            let alone = format!(
-                "{} / {}, rounded up",
-                question.tenants.len(),
-                question.on.cards
-            );
+            let alone = format!("{} / {}, rounded up", question.tenants.len(), question.on.cards);
             let spare = match question.survive_nodes {
                 0 => String::new(),
                 spare => format!(", + {spare}"),
@@ -102,11 +89,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
 fn instances(plan: &SharePlan, packing: &Packing) -> String {
     let lots = packing.lots.iter();
     let lots = lots.map(|lot| format!("{} / {}", lot.cards.len(), plan.question.on.cards));
-    let each = if packing.lots.len() > 1 {
-        ", each"
-    } else {
-        ","
-    };
+    let each = if packing.lots.len() > 1 { ", each" } else { "," };
     format!("{}{each} rounded up", lots.collect::<Vec<_>>().join(" + "))
 }
 
@@ -117,24 +100,13 @@ fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
     let before = if is_known { "today" } else { "one GPU each" };
     if saved.amount() < Decimal::ZERO {
         let more = Money::new(-saved.amount(), saved.currency());
-        return Some(Step::new(
-            "more per month",
-            format!("shared − {before}"),
-            Value::Money(more),
-        ));
+        return Some(Step::new("more per month", format!("shared − {before}"), Value::Money(more)));
     }
     let unknown = match by_memory_alone(plan, packing) {
         0 => String::new(),
-        unknown => format!(
-            ", by memory alone for {}",
-            count_of(unknown, "tenant", "tenants")
-        ),
+        unknown => format!(", by memory alone for {}", count_of(unknown, "tenant", "tenants")),
     };
-    Some(Step::new(
-        "saved per month",
-        format!("{before} − shared{unknown}"),
-        Value::Money(saved),
-    ))
+    Some(Step::new("saved per month", format!("{before} − shared{unknown}"), Value::Money(saved)))
 }
 
 /// The arithmetic of the tenant with most memory, and of its slice.
@@ -149,16 +121,11 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
     let needed = question.vram_needed_mib(tenant);
     let slice = packed_slices(packing).find(|slice| slice.tenant == index);
     let profile = slice.and_then(|slice| Some(&slice.placement.as_ref()?.0));
-    let alike = question
-        .tenants
-        .iter()
-        .filter(|other| other.vram_peak_mib == tenant.vram_peak_mib);
+    let alike = question.tenants.iter().filter(|other| other.vram_peak_mib == tenant.vram_peak_mib);
     let name = match (profile, alike.count()) {
-        (Some(_), alike @ 2..) => format!(
-            "{} such as {}",
-            count_of(alike, "tenant", "tenants"),
-            tenant.name
-        ),
+        (Some(_), alike @ 2..) => {
+            format!("{} such as {}", count_of(alike, "tenant", "tenants"), tenant.name)
+        }
         _ => tenant.name.clone(),
     };
     let total = plan.total_slices;

@@ -71,9 +71,7 @@ const BREAK: &str = "&#8203;";
 
 fn ends_with(text: &str, word: &str) -> bool {
     let start = text.len().checked_sub(word.len());
-    start
-        .and_then(|start| text.get(start..))
-        .is_some_and(|end| end.eq_ignore_ascii_case(word))
+    start.and_then(|start| text.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(word))
 }
 
 /// A name as code, in which nothing has a meaning but the fence: that is longer
@@ -93,18 +91,10 @@ fn fenced(shown: &str) -> String {
     }
     // After a backslash, renderers do not agree on what an escaped pipe is.
     let shown = shown.replace("\\|", "\\\\u{7c}").replace('|', "\\|");
-    let longest = shown
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
+    let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
     let is_odd = |c: char| c == '`' || c == ' ';
-    let padding = if shown.starts_with(is_odd) || shown.ends_with(is_odd) {
-        " "
-    } else {
-        ""
-    };
+    let padding = if shown.starts_with(is_odd) || shown.ends_with(is_odd) { " " } else { "" };
     format!("{fence}{padding}{shown}{padding}{fence}")
 }
 

@@ -37,11 +37,7 @@ impl Host {
         let registered = gpus(&found.registered_resources);
         let count = u32::try_from(registered.len()).ok().filter(|n| *n > 0)?;
         let remaining = gpus(&found.remaining_resources);
-        let offered = NodeDevices {
-            unit: DeviceUnit::Whole,
-            capacity: count,
-            allocatable: count,
-        };
+        let offered = NodeDevices { unit: DeviceUnit::Whole, capacity: count, allocatable: count };
         let whole = |name: &str| amount(&found.registered_resources, name).unwrap_or_default();
         let node = Node {
             name: machine.native().to_owned(),
@@ -126,30 +122,20 @@ impl Host {
 
 /// An amount as it was registered: what tasks request of it is not read.
 fn registered_amount(capacity: u64) -> NodeAmount {
-    NodeAmount {
-        capacity,
-        allocatable: capacity,
-        requested: None,
-    }
+    NodeAmount { capacity, allocatable: capacity, requested: None }
 }
 
 /// The service of a task, else the family of its definition.
 fn owner(task: &Task) -> Option<Owner> {
     let service = task.group.as_deref();
     let service = service.and_then(|group| group.strip_prefix("service:"));
-    let of = |kind: &str, name: &str| Owner {
-        kind: kind.to_owned(),
-        name: name.to_owned(),
-    };
+    let of = |kind: &str, name: &str| Owner { kind: kind.to_owned(), name: name.to_owned() };
     if let Some(name) = service {
         return Some(of(ECS_SERVICE, name));
     }
     let definition = last_of(task.task_definition_arn.as_deref()?);
     let family = definition.rsplit_once(':');
-    Some(of(
-        ECS_FAMILY,
-        family.map_or(definition, |(family, _revision)| family),
-    ))
+    Some(of(ECS_FAMILY, family.map_or(definition, |(family, _revision)| family)))
 }
 
 /// Nodes and claims. A machine that is registered twice, as after it has changed its cluster,

@@ -58,11 +58,7 @@ fn funnel(host: Host) -> [Option<String>; 3] {
     let clusters = joined(vec![host]);
     let funnel = clusters.nodes[0].funnel(&clusters.claims);
     let shown = |count: Option<Decimal>| count.map(|gpus| gpus.to_string());
-    [
-        shown(funnel.physical),
-        shown(funnel.requested),
-        shown(funnel.free()),
-    ]
+    [shown(funnel.physical), shown(funnel.requested), shown(funnel.free())]
 }
 
 fn text(text: &str) -> Option<String> {
@@ -136,16 +132,10 @@ fn tasks_that_share_a_gpu_hold_parts_of_it() {
         task("3", "service:x", &[&["a"]]),
     ]));
     let claims = own.claims.iter();
-    let units: Vec<(DeviceUnit, u32)> = claims
-        .map(|claim| (claim.devices.unit.clone(), claim.devices.count))
-        .collect();
+    let units: Vec<(DeviceUnit, u32)> =
+        claims.map(|claim| (claim.devices.unit.clone(), claim.devices.count)).collect();
     let third = DeviceUnit::Replica { per_device: 3 };
-    let expected = [
-        (third.clone(), 1),
-        (DeviceUnit::Whole, 1),
-        (third.clone(), 1),
-        (third, 1),
-    ];
+    let expected = [(third.clone(), 1), (DeviceUnit::Whole, 1), (third.clone(), 1), (third, 1)];
     assert_eq!(units, expected);
     // 3 × 1/3 + 1 = 2 of 3.
     assert_eq!(funnel(own), [text("3"), text("2"), text("1")]);

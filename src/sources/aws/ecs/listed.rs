@@ -44,11 +44,8 @@ pub(super) struct Resource {
 
 /// The IDs of the GPUs among resources.
 pub(super) fn gpus(resources: &[Resource]) -> BTreeSet<String> {
-    let own = resources
-        .iter()
-        .filter(|resource| resource.name.as_deref() == Some(GPU));
-    own.flat_map(|resource| resource.string_set_value.iter().cloned())
-        .collect()
+    let own = resources.iter().filter(|resource| resource.name.as_deref() == Some(GPU));
+    own.flat_map(|resource| resource.string_set_value.iter().cloned()).collect()
 }
 
 /// A resource that is an amount, such as `CPU`.
@@ -214,14 +211,8 @@ mod tests {
             (json!({}), "clusterArns is not a list"),
             (json!([]), "clusterArns is not a list"),
             (json!({ "clusterArns": null }), "clusterArns is not a list"),
-            (
-                json!({ "clusterArns": ["a", 1] }),
-                "clusterArns has a name that is not a text",
-            ),
-            (
-                json!({ "clusterArns": [], "nextToken": 1 }),
-                "nextToken is not a text",
-            ),
+            (json!({ "clusterArns": ["a", 1] }), "clusterArns has a name that is not a text"),
+            (json!({ "clusterArns": [], "nextToken": 1 }), "nextToken is not a text"),
         ] {
             assert_eq!(of(&page), Err(why.to_owned()), "{page}");
         }

@@ -38,9 +38,7 @@ type Running<'a> = BTreeMap<&'a str, &'a ResourceId>;
 /// What ECS knows of instances of a region. Without any that runs, nothing is asked. What
 /// cannot be read is a gap: a node without its tasks, or no node.
 pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> Gathered<Clusters> {
-    let running = instances
-        .iter()
-        .filter(|instance| instance.state.is_running());
+    let running = instances.iter().filter(|instance| instance.state.is_running());
     let running: Running<'_> = running
         .filter(|instance| instance.id.provider() == Provider::Aws)
         .map(|instance| (instance.id.native(), &instance.id))
@@ -71,24 +69,15 @@ pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> 
             Err(error) => miss(error, "what is requested of each node is unknown"),
         }
     }
-    Gathered {
-        value: joined(hosts),
-        gaps,
-    }
+    Gathered { value: joined(hosts), gaps }
 }
 
 /// The ARNs of the clusters.
 async fn clusters(clients: &RegionClients) -> Result<Vec<String>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
-    names(
-        clients,
-        CLUSTERS,
-        "clusterArns",
-        json!({}),
-        async |body: Value| session.ask(&ECS, region, "ListClusters", &body).await,
-    )
+    let RegionClients { session, region, .. } = clients;
+    names(clients, CLUSTERS, "clusterArns", json!({}), async |body: Value| {
+        session.ask(&ECS, region, "ListClusters", &body).await
+    })
     .await
 }
 
@@ -98,28 +87,17 @@ async fn hosts_of(
     cluster: &str,
     running: &Running<'_>,
 ) -> Result<Vec<Host>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let wanted = json!({ "cluster": cluster });
-    let listed = names(
-        clients,
-        INSTANCES,
-        "containerInstanceArns",
-        wanted,
-        async |body: Value| {
-            session
-                .ask(&ECS, region, "ListContainerInstances", &body)
-                .await
-        },
-    )
+    let listed = names(clients, INSTANCES, "containerInstanceArns", wanted, async |body: Value| {
+        session.ask(&ECS, region, "ListContainerInstances", &body).await
+    })
     .await?;
     let mut hosts = Vec::new();
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": cluster, "containerInstances": some });
-        let answer: ContainerInstances = session
-            .ask(&ECS, region, "DescribeContainerInstances", &body)
-            .await?;
+        let answer: ContainerInstances =
+            session.ask(&ECS, region, "DescribeContainerInstances", &body).await?;
         let arns = answer.container_instances.iter();
         let arns = arns.map(|instance| instance.container_instance_arn.as_str());
         described(some, arns, &answer.failures)
@@ -135,9 +113,7 @@ async fn hosts_of(
 
 /// The tasks of a container instance that are to run.
 async fn tasks_of(clients: &RegionClients, host: &Host) -> Result<Vec<Task>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
     let listed = names(clients, TASKS, "taskArns", wanted, async |body: Value| {
         session.ask(&ECS, region, "ListTasks", &body).await

@@ -105,10 +105,7 @@ pub(super) async fn hosts(
     let mut summaries = match summaries(clients).await {
         Ok(summaries) => summaries,
         Err(error) => {
-            return Gathered {
-                value: Vec::new(),
-                gaps: vec![gap(&error)],
-            };
+            return Gathered { value: Vec::new(), gaps: vec![gap(&error)] };
         }
     };
     summaries.retain(|summary| groups.contains_key(&summary.group()));
@@ -147,11 +144,7 @@ pub(super) async fn hosts(
     }
     if summaries.len() > MOST_DESCRIBED {
         let cause = too_many(MOST_DESCRIBED);
-        gaps.push(Gap::of(
-            GapSubject::InferenceComponents,
-            &clients.region,
-            cause,
-        ));
+        gaps.push(Gap::of(GapSubject::InferenceComponents, &clients.region, cause));
     }
     let hosts = by_group.into_iter().filter_map(|(group, components)| {
         Some(ComponentHost {
@@ -161,10 +154,7 @@ pub(super) async fn hosts(
             components: components?,
         })
     });
-    Gathered {
-        value: hosts.collect(),
-        gaps,
-    }
+    Gathered { value: hosts.collect(), gaps }
 }
 
 /// One component of each name, in order of name: one that is created while pages are read
@@ -177,29 +167,17 @@ fn once(mut summaries: Vec<Summary>) -> Vec<Summary> {
 }
 
 async fn summaries(clients: &RegionClients) -> Result<Vec<Summary>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let action = "sagemaker:ListInferenceComponents";
     listed(action, "InferenceComponents", async |body: Value| {
-        session
-            .ask(&SAGEMAKER, region, "ListInferenceComponents", &body)
-            .await
+        session.ask(&SAGEMAKER, region, "ListInferenceComponents", &body).await
     })
     .await
 }
 
 async fn described(clients: &RegionClients, summary: &Summary) -> Result<Described, SourceError> {
     let body = json!({ "InferenceComponentName": summary.inference_component_name });
-    clients
-        .session
-        .ask(
-            &SAGEMAKER,
-            &clients.region,
-            "DescribeInferenceComponent",
-            &body,
-        )
-        .await
+    clients.session.ask(&SAGEMAKER, &clients.region, "DescribeInferenceComponent", &body).await
 }
 
 impl Described {
@@ -307,10 +285,7 @@ mod tests {
             &["ml.g5.12xlarge-hosting"],
         );
         assert_eq!((one.desired_copies, one.current_copies()), (Some(3), 2));
-        assert_eq!(
-            reserved(&one, "ml.g5.12xlarge-hosting").as_deref(),
-            Some("4")
-        );
+        assert_eq!(reserved(&one, "ml.g5.12xlarge-hosting").as_deref(), Some("4"));
     }
 
     #[test]
@@ -343,10 +318,7 @@ mod tests {
                 "Specification": specification,
                 "RuntimeConfig": { "DesiredCopyCount": 1, "CurrentCopyCount": 1 },
             });
-            reserved(
-                &read(answer, &["ml.g5.xlarge-hosting"]),
-                "ml.g5.xlarge-hosting",
-            )
+            reserved(&read(answer, &["ml.g5.xlarge-hosting"]), "ml.g5.xlarge-hosting")
         };
         let adapter = json!({ "BaseInferenceComponentName": "base" });
         assert_eq!(on(adapter).as_deref(), Some("0"));
@@ -355,14 +327,8 @@ mod tests {
         let mut part = needs(1.0);
         part["AcceleratorPartitionType"] = "mig-1g.5gb".into();
         assert_eq!(on(json!({ "ComputeResourceRequirements": part })), None);
-        assert_eq!(
-            on(json!({ "ComputeResourceRequirements": needs(-1.0) })),
-            None
-        );
-        assert_eq!(
-            on(json!({ "ComputeResourceRequirements": needs(1e300) })),
-            None
-        );
+        assert_eq!(on(json!({ "ComputeResourceRequirements": needs(-1.0) })), None);
+        assert_eq!(on(json!({ "ComputeResourceRequirements": needs(1e300) })), None);
         assert_eq!(on(json!({})), None);
     }
 

@@ -56,11 +56,7 @@ struct OfClusters {
 
 impl Machines {
     pub fn new(clients: RegionClients, account: &str, as_of: Timestamp) -> Self {
-        let place = Place {
-            account: account.to_owned(),
-            region: clients.region.clone(),
-            as_of,
-        };
+        let place = Place { account: account.to_owned(), region: clients.region.clone(), as_of };
         Self { clients, place }
     }
 
@@ -68,10 +64,7 @@ impl Machines {
     /// When endpoints cannot be listed.
     async fn found(&self) -> Result<Gathered<Found>, SourceError> {
         let (endpoints, plans) = tokio::join!(self.of_endpoints(), self.plans());
-        let OfEndpoints {
-            found: mut gathered,
-            open,
-        } = endpoints?;
+        let OfEndpoints { found: mut gathered, open } = endpoints?;
         let open = open_groups(open, &gathered.value);
         let (hosts, notebooks, apps, clusters) = tokio::join!(
             hosts(&self.clients, &self.place.account, &open),
@@ -90,10 +83,7 @@ impl Machines {
                 Err(error) => gathered.gaps.push(self.gap(GapSubject::Region, &error)),
             }
         }
-        let Gathered {
-            value: mut instances,
-            mut gaps,
-        } = gathered;
+        let Gathered { value: mut instances, mut gaps } = gathered;
         if !instances.is_empty() {
             match tags(&self.clients).await {
                 Ok(tags) => apply(&mut instances, &tags, &ends),
@@ -105,16 +95,10 @@ impl Machines {
         let inventory = Found {
             shapes: shapes(&instances),
             instances,
-            managed: Managed {
-                hosts: hosts.value,
-                plans: plans.value,
-            },
+            managed: Managed { hosts: hosts.value, plans: plans.value },
             ..Found::default()
         };
-        Ok(Gathered {
-            value: inventory,
-            gaps,
-        })
+        Ok(Gathered { value: inventory, gaps })
     }
 
     /// Adds machines to those of the region, as far as there is room.
@@ -174,30 +158,18 @@ impl Machines {
     }
 
     async fn endpoints(&self) -> Result<Vec<EndpointSummary>, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
-        listed(
-            "sagemaker:ListEndpoints",
-            "Endpoints",
-            async |body: Value| {
-                session
-                    .ask(&SAGEMAKER, region, "ListEndpoints", &body)
-                    .await
-            },
-        )
+        let RegionClients { session, region, .. } = &self.clients;
+        listed("sagemaker:ListEndpoints", "Endpoints", async |body: Value| {
+            session.ask(&SAGEMAKER, region, "ListEndpoints", &body).await
+        })
         .await
     }
 
     /// The instances of every variant of an endpoint.
     async fn instances_of(&self, summary: &EndpointSummary) -> Result<OfEndpoints, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
+        let RegionClients { session, region, .. } = &self.clients;
         let body = json!({ "EndpointName": summary.endpoint_name });
-        let endpoint: Endpoint = session
-            .ask(&SAGEMAKER, region, "DescribeEndpoint", &body)
-            .await?;
+        let endpoint: Endpoint = session.ask(&SAGEMAKER, region, "DescribeEndpoint", &body).await?;
         let Some(name) = &endpoint.endpoint_config_name else {
             let native = format!("endpoint/{}", summary.endpoint_name);
             let mut none = OfEndpoints::default();
@@ -206,12 +178,9 @@ impl Machines {
             return Ok(none);
         };
         let body = json!({ "EndpointConfigName": name });
-        let config: EndpointConfig = session
-            .ask(&SAGEMAKER, region, "DescribeEndpointConfig", &body)
-            .await?;
-        let open = config
-            .variants()
-            .filter(|variant| variant.model_name.is_none());
+        let config: EndpointConfig =
+            session.ask(&SAGEMAKER, region, "DescribeEndpointConfig", &body).await?;
+        let open = config.variants().filter(|variant| variant.model_name.is_none());
         Ok(OfEndpoints {
             found: self.place.of_variants(summary, &endpoint, &config),
             open: open
@@ -221,24 +190,18 @@ impl Machines {
     }
 
     async fn notebooks(&self) -> Result<Gathered<Vec<Instance>>, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
+        let RegionClients { session, region, .. } = &self.clients;
         let action = "sagemaker:ListNotebookInstances";
         let notebooks: Vec<NotebookInstance> =
             listed(action, "NotebookInstances", async |body: Value| {
-                session
-                    .ask(&SAGEMAKER, region, "ListNotebookInstances", &body)
-                    .await
+                session.ask(&SAGEMAKER, region, "ListNotebookInstances", &body).await
             })
             .await?;
         Ok(self.place.of_notebooks(&notebooks))
     }
 
     async fn apps(&self) -> Result<Gathered<Vec<Instance>>, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
+        let RegionClients { session, region, .. } = &self.clients;
         let apps: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body: Value| {
             session.ask(&SAGEMAKER, region, "ListApps", &body).await
         })
@@ -248,9 +211,7 @@ impl Machines {
 
     /// The nodes of every HyperPod cluster.
     async fn cluster_nodes(&self) -> Result<OfClusters, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
+        let RegionClients { session, region, .. } = &self.clients;
         let action = "sagemaker:ListClusters";
         let mut clusters: Vec<ClusterSummary> =
             listed(action, "ClusterSummaries", async |body: Value| {
@@ -263,21 +224,15 @@ impl Machines {
         for summary in clusters {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
-            let cluster: Cluster = session
-                .ask(&SAGEMAKER, region, "DescribeCluster", &body)
-                .await?;
+            let cluster: Cluster =
+                session.ask(&SAGEMAKER, region, "DescribeCluster", &body).await?;
             let nodes_action = "sagemaker:ListClusterNodes";
-            let nodes: Vec<ClusterNode> = listed(
-                nodes_action,
-                "ClusterNodeSummaries",
-                async |mut body: Value| {
+            let nodes: Vec<ClusterNode> =
+                listed(nodes_action, "ClusterNodeSummaries", async |mut body: Value| {
                     body["ClusterName"] = cluster_name.into();
-                    session
-                        .ask(&SAGEMAKER, region, "ListClusterNodes", &body)
-                        .await
-                },
-            )
-            .await?;
+                    session.ask(&SAGEMAKER, region, "ListClusterNodes", &body).await
+                })
+                .await?;
             let nodes = self.place.of_nodes(cluster_name, &cluster, &nodes);
             self.add(&mut gathered.found, nodes);
             let end = end_of(&summary.cluster_arn).ok_or_else(|| {
@@ -323,10 +278,7 @@ fn shapes(instances: &[Instance]) -> BTreeMap<String, InstanceShape> {
     let types = instances.iter().map(|instance| &instance.instance_type);
     let known = types.filter_map(|name| {
         let (inside, _) = Component::of_type(name)?;
-        let shape = InstanceShape {
-            instance_type: name.clone(),
-            ..shape(inside)?.clone()
-        };
+        let shape = InstanceShape { instance_type: name.clone(), ..shape(inside)?.clone() };
         Some((name.clone(), shape))
     });
     known.collect()
@@ -354,11 +306,7 @@ mod tests {
             let figures: Vec<(&str, bool, f64)> = kept
                 .iter()
                 .map(|endpoint| {
-                    (
-                        endpoint.endpoint_name.as_str(),
-                        endpoint.is_running(),
-                        endpoint.creation_time,
-                    )
+                    (endpoint.endpoint_name.as_str(), endpoint.is_running(), endpoint.creation_time)
                 })
                 .collect();
             assert_eq!(figures, [("chat", true, 5.0), ("rank", true, 2.0)]);
@@ -368,12 +316,8 @@ mod tests {
     #[test]
     fn a_type_offers_what_the_type_of_ec2_inside_does() {
         let launched = Timestamp::UNIX_EPOCH;
-        let machines = [
-            "ml.g5.xlarge-hosting",
-            "ml.g5.xlarge-hosting",
-            "ml.p9.large-cluster",
-        ]
-        .map(|name| Instance::sample("i-1", name, launched));
+        let machines = ["ml.g5.xlarge-hosting", "ml.g5.xlarge-hosting", "ml.p9.large-cluster"]
+            .map(|name| Instance::sample("i-1", name, launched));
         let shapes = shapes(&machines);
         let shape = &shapes["ml.g5.xlarge-hosting"];
         assert_eq!(shape.instance_type, "ml.g5.xlarge-hosting");

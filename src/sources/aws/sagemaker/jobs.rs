@@ -104,10 +104,7 @@ impl TrainingJobs {
             Ok(names) => once(names),
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
-                return Gathered {
-                    value: Vec::new(),
-                    gaps: vec![self.gap(cause)],
-                };
+                return Gathered { value: Vec::new(), gaps: vec![self.gap(cause)] };
             }
         };
         let mut described = if names.is_empty() {
@@ -172,9 +169,7 @@ impl TrainingJobs {
         window: Window,
         wanted: usize,
     ) -> Result<BTreeMap<String, Described>, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
+        let RegionClients { session, region, .. } = &self.clients;
         let action = "sagemaker:Search";
         let bound = |operator: &str, time: Timestamp| {
             json!({
@@ -182,10 +177,8 @@ impl TrainingJobs {
                 "Value": time.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
             })
         };
-        let bounds = [
-            bound("GreaterThanOrEqualTo", window.start),
-            bound("LessThanOrEqualTo", window.end),
-        ];
+        let bounds =
+            [bound("GreaterThanOrEqualTo", window.start), bound("LessThanOrEqualTo", window.end)];
         let mut described = BTreeMap::new();
         let mut seen = 0;
         let mut pages = Pages::of(action);
@@ -215,30 +208,22 @@ impl TrainingJobs {
 
     /// Jobs that last changed in the window, newest first: a job that ended in it did.
     async fn changed_in(&self, window: Window) -> Result<Vec<JobSummary>, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
+        let RegionClients { session, region, .. } = &self.clients;
         let action = "sagemaker:ListTrainingJobs";
         listed(action, "TrainingJobSummaries", async |mut body: Value| {
             body["LastModifiedTimeAfter"] = window.start.as_second().into();
             body["LastModifiedTimeBefore"] = window.end.as_second().into();
             body["SortBy"] = "CreationTime".into();
             body["SortOrder"] = "Descending".into();
-            session
-                .ask(&SAGEMAKER, region, "ListTrainingJobs", &body)
-                .await
+            session.ask(&SAGEMAKER, region, "ListTrainingJobs", &body).await
         })
         .await
     }
 
     async fn described(&self, name: &str) -> Result<Described, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.clients;
+        let RegionClients { session, region, .. } = &self.clients;
         let body = json!({ "TrainingJobName": name });
-        session
-            .ask(&SAGEMAKER, region, "DescribeTrainingJob", &body)
-            .await
+        session.ask(&SAGEMAKER, region, "DescribeTrainingJob", &body).await
     }
 
     fn gap(&self, cause: Cause) -> Gap {
@@ -250,10 +235,8 @@ impl Described {
     /// Whether it says what it ran on and, once it has ended, what it is billed for.
     fn is_whole(&self) -> bool {
         let status = self.training_job_status.as_deref().and_then(status);
-        let is_over = matches!(
-            status,
-            Some(JobStatus::Completed | JobStatus::Failed | JobStatus::Stopped)
-        );
+        let is_over =
+            matches!(status, Some(JobStatus::Completed | JobStatus::Failed | JobStatus::Stopped));
         self.resource_config.is_some() && (!is_over || self.billable_time_in_seconds.is_some())
     }
 
@@ -271,9 +254,7 @@ impl Described {
             vec![(one, config.instance_count)]
         } else {
             let groups = groups.into_iter();
-            groups
-                .map(|group| (group.instance_type, group.instance_count))
-                .collect()
+            groups.map(|group| (group.instance_type, group.instance_count)).collect()
         };
         let mut instances = Vec::new();
         let mut has_accelerators = false;
@@ -286,10 +267,8 @@ impl Described {
         if !has_accelerators {
             return Ok(None);
         }
-        let instances: Option<Vec<(String, u32)>> = instances
-            .into_iter()
-            .map(|(name, count)| Some((name, count?)))
-            .collect();
+        let instances: Option<Vec<(String, u32)>> =
+            instances.into_iter().map(|(name, count)| Some((name, count?))).collect();
         Ok(Some(TrainingJob {
             name: self.training_job_name,
             account: account.to_owned(),
@@ -364,11 +343,7 @@ mod tests {
         let job = job.expect("it is readable").expect("it has GPUs");
         assert_eq!(job.instances, [("ml.p4d.24xlarge-training".to_owned(), 4)]);
         assert_eq!(
-            (
-                job.billable_seconds,
-                job.warm_pool_seconds,
-                job.plan.as_deref()
-            ),
+            (job.billable_seconds, job.warm_pool_seconds, job.plan.as_deref()),
             (Some(3_750), Some(540), None)
         );
         assert_eq!(job.spot_saving_percent(), Some(62.5));
@@ -411,10 +386,8 @@ mod tests {
         let group =
             |name: &str, count: u32| json!({ "InstanceType": name, "InstanceCount": count });
         let mixed = of_groups(json!([group("ml.g5.xlarge", 2), group("ml.m5.xlarge", 3)]));
-        let expected = [
-            ("ml.g5.xlarge-training".to_owned(), 2),
-            ("ml.m5.xlarge-training".to_owned(), 3),
-        ];
+        let expected =
+            [("ml.g5.xlarge-training".to_owned(), 2), ("ml.m5.xlarge-training".to_owned(), 3)];
         let mixed = mixed.expect("it is readable").expect("it has GPUs");
         assert_eq!(mixed.instances, expected);
         assert_eq!(of_groups(json!([group("ml.m5.xlarge", 3)])), Ok(None));
@@ -447,10 +420,8 @@ mod tests {
             warm_pool_status: None,
         };
         let summaries = once(["c", "a", "c", "b", "a"].map(summary).into());
-        let names: Vec<&str> = summaries
-            .iter()
-            .map(|kept| kept.training_job_name.as_str())
-            .collect();
+        let names: Vec<&str> =
+            summaries.iter().map(|kept| kept.training_job_name.as_str()).collect();
         assert_eq!(names, ["c", "a", "b"]);
     }
 }

@@ -106,10 +106,7 @@ pub(super) struct ConfigVariant {
 impl EndpointConfig {
     pub fn type_of(&self, variant: &str) -> Option<&str> {
         let mut variants = self.variants();
-        variants
-            .find(|listed| listed.variant_name == variant)?
-            .instance_type
-            .as_deref()
+        variants.find(|listed| listed.variant_name == variant)?.instance_type.as_deref()
     }
 
     pub fn variants(&self) -> impl Iterator<Item = &ConfigVariant> {
@@ -230,10 +227,7 @@ impl ClusterNode {
     /// Whether it is there, and billed; absent where that is not stated.
     pub fn is_running(&self) -> Option<bool> {
         let status = self.instance_status.as_ref()?;
-        Some(matches!(
-            status.status.as_str(),
-            "Running" | "SystemUpdating"
-        ))
+        Some(matches!(status.status.as_str(), "Running" | "SystemUpdating"))
     }
 }
 
@@ -280,12 +274,7 @@ pub(super) fn rows<T: DeserializeOwned>(
 ) -> Result<Vec<T>, SourceError> {
     let rows = page.get_mut(key).map_or(Value::Null, Value::take);
     serde_json::from_value(rows).map_err(|error| {
-        SourceError::own(
-            action,
-            FailureKind::Unsupported,
-            UNREADABLE,
-            format!("{key}: {error}"),
-        )
+        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, format!("{key}: {error}"))
     })
 }
 
@@ -297,10 +286,8 @@ mod tests {
     #[tokio::test]
     async fn every_page_of_a_list_is_read() {
         let asked = RefCell::new(Vec::new());
-        let endpoints: Vec<EndpointSummary> = listed(
-            "sagemaker:ListEndpoints",
-            "Endpoints",
-            async |body: Value| {
+        let endpoints: Vec<EndpointSummary> =
+            listed("sagemaker:ListEndpoints", "Endpoints", async |body: Value| {
                 let is_first = body.get("NextToken").is_none();
                 asked.borrow_mut().push(body);
                 let name = if is_first { "chat" } else { "rank" };
@@ -315,37 +302,27 @@ mod tests {
                     page["NextToken"] = "second".into();
                 }
                 Ok(page)
-            },
-        )
-        .await
-        .expect("both pages can be read");
+            })
+            .await
+            .expect("both pages can be read");
         let figures: Vec<(&str, bool, Option<i64>)> = endpoints
             .iter()
             .map(|endpoint| {
                 let created = instant(Some(endpoint.creation_time)).map(Timestamp::as_second);
-                (
-                    endpoint.endpoint_name.as_str(),
-                    endpoint.is_running(),
-                    created,
-                )
+                (endpoint.endpoint_name.as_str(), endpoint.is_running(), created)
             })
             .collect();
         let created = Some(1_790_000_000);
         assert_eq!(figures, [("chat", true, created), ("rank", false, created)]);
-        let bodies = [
-            json!({ "MaxResults": 100 }),
-            json!({ "MaxResults": 100, "NextToken": "second" }),
-        ];
+        let bodies =
+            [json!({ "MaxResults": 100 }), json!({ "MaxResults": 100, "NextToken": "second" })];
         assert_eq!(*asked.borrow(), bodies);
     }
 
     #[tokio::test]
     async fn a_list_of_something_else_or_none_is_an_error_and_an_empty_one_is_not() {
         let read = async |page: Value| {
-            listed::<App>("sagemaker:ListApps", "Apps", async |_: Value| {
-                Ok(page.clone())
-            })
-            .await
+            listed::<App>("sagemaker:ListApps", "Apps", async |_: Value| Ok(page.clone())).await
         };
         assert_eq!(read(json!({ "Apps": [] })).await, Ok(Vec::new()));
         for page in [
@@ -397,9 +374,6 @@ mod tests {
         }))
         .expect("as botocore describes it");
         let types = ["main", "small", "next", "other"].map(|name| config.type_of(name));
-        assert_eq!(
-            types,
-            [Some("ml.g5.xlarge"), None, Some("ml.g6.xlarge"), None]
-        );
+        assert_eq!(types, [Some("ml.g5.xlarge"), None, Some("ml.g6.xlarge"), None]);
     }
 }

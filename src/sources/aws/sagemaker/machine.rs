@@ -97,16 +97,12 @@ impl Place {
         let changed = instant(endpoint.last_modified_time).map(|time| time.min(self.as_of));
         let Some(launched) = created.max(changed) else {
             let native = format!("endpoint/{name}");
-            gathered
-                .gaps
-                .push(self.gap(&native, unreadable("launch time")));
+            gathered.gaps.push(self.gap(&native, unreadable("launch time")));
             return gathered;
         };
         if endpoint.variants().next().is_none() {
             let native = format!("endpoint/{name}");
-            gathered
-                .gaps
-                .push(self.gap(&native, unreadable("variants")));
+            gathered.gaps.push(self.gap(&native, unreadable("variants")));
         }
         for variant in endpoint.variants() {
             let group = group_of(name, &variant.variant_name);
@@ -181,11 +177,7 @@ impl Place {
             inside,
             component: app.component().ok_or_else(unknown)?,
             group: None,
-            lifecycle: if is_planned {
-                Lifecycle::CapacityBlock
-            } else {
-                Lifecycle::OnDemand
-            },
+            lifecycle: if is_planned { Lifecycle::CapacityBlock } else { Lifecycle::OnDemand },
             host: None,
             launched: stated(instant(app.creation_time), "launch time")?,
             created: None,
@@ -334,12 +326,7 @@ fn types<'a>(
         return vec![(named_type, variant.current_instance_count)];
     }
     let pools = pools.iter();
-    let types = pools.map(|pool| {
-        (
-            Some(pool.instance_type.as_str()),
-            pool.current_instance_count,
-        )
-    });
+    let types = pools.map(|pool| (Some(pool.instance_type.as_str()), pool.current_instance_count));
     types.collect()
 }
 
@@ -348,9 +335,9 @@ fn types<'a>(
 pub(super) fn is_accelerated(inside: &str) -> bool {
     match shape(inside) {
         Some(known) => known.accelerator != AcceleratorKind::Cpu,
-        None => ACCELERATED_TYPES
-            .iter()
-            .any(|family| inside.starts_with(family.trim_end_matches('*'))),
+        None => {
+            ACCELERATED_TYPES.iter().any(|family| inside.starts_with(family.trim_end_matches('*')))
+        }
     }
 }
 

@@ -77,13 +77,7 @@ fn not_readable(place: &str, field: &str) -> (String, CauseKind, String) {
 fn figures(instances: &[Instance]) -> Vec<(&str, &str, Lifecycle)> {
     instances
         .iter()
-        .map(|instance| {
-            (
-                instance.id.native(),
-                instance.instance_type.as_str(),
-                instance.lifecycle,
-            )
-        })
+        .map(|instance| (instance.id.native(), instance.instance_type.as_str(), instance.lifecycle))
         .collect()
 }
 
@@ -114,10 +108,7 @@ fn an_endpoint_has_the_instances_of_today_and_the_types_of_its_configuration() {
     // One group, which began with the last change: the configuration is older than its
     // deployment.
     for instance in &instances {
-        assert_eq!(
-            instance.auto_scaling_group.as_deref(),
-            Some("endpoint/chat/main")
-        );
+        assert_eq!(instance.auto_scaling_group.as_deref(), Some("endpoint/chat/main"));
         assert_eq!(instance.launch_time.as_second(), CHANGED);
         assert_eq!(instance.id.provider(), Provider::SageMaker);
     }
@@ -176,14 +167,7 @@ fn pools_have_types_of_their_own_and_a_training_plan_is_paid_ahead() {
 
 #[test]
 fn the_catalog_knows_accelerators_and_else_the_name_does() {
-    let types = [
-        "g4dn.12xlarge",
-        "inf2.xlarge",
-        "p9.large",
-        "m5.large",
-        "t3.medium",
-        "c99.large",
-    ];
+    let types = ["g4dn.12xlarge", "inf2.xlarge", "p9.large", "m5.large", "t3.medium", "c99.large"];
     let accelerated = types.map(is_accelerated);
     assert_eq!(accelerated, [true, true, true, false, false, false]);
 }
@@ -221,29 +205,15 @@ fn nodes_of_a_cluster_are_paid_for_as_their_group_is() {
     assert_eq!(
         figures(&instances),
         [
-            (
-                "cluster/hyper/i-1",
-                "ml.p5.48xlarge-cluster",
-                Lifecycle::CapacityBlock
-            ),
+            ("cluster/hyper/i-1", "ml.p5.48xlarge-cluster", Lifecycle::CapacityBlock),
             ("cluster/hyper/i-2", "ml.g5.xlarge-cluster", Lifecycle::Spot),
-            (
-                "cluster/hyper/i-3",
-                "ml.g5.xlarge-cluster",
-                Lifecycle::OnDemand
-            ),
+            ("cluster/hyper/i-3", "ml.g5.xlarge-cluster", Lifecycle::OnDemand),
         ]
     );
     let work = &instances[2];
-    assert_eq!(
-        work.auto_scaling_group.as_deref(),
-        Some("cluster/hyper/work")
-    );
+    assert_eq!(work.auto_scaling_group.as_deref(), Some("cluster/hyper/work"));
     // By which an exporter on the node is matched.
-    assert_eq!(
-        work.private_dns_name.as_deref(),
-        Some("ip-10-0-1-10.ec2.internal")
-    );
+    assert_eq!(work.private_dns_name.as_deref(), Some("ip-10-0-1-10.ec2.internal"));
 }
 
 #[test]
@@ -281,10 +251,7 @@ fn instances_of_variants_that_cannot_be_read_are_gaps_and_hide_no_others() {
     );
     for none in [json!([]), Value::Null] {
         let gathered = read(none, json!([]));
-        assert_eq!(
-            unread(&gathered.gaps),
-            [not_readable("endpoint/chat", "variants")]
-        );
+        assert_eq!(unread(&gathered.gaps), [not_readable("endpoint/chat", "variants")]);
     }
 }
 
@@ -323,14 +290,8 @@ fn notebooks_and_nodes_that_cannot_be_read_are_gaps() {
         notebook("typeless", json!({ "InstanceType": null })),
         notebook("timeless", json!({ "CreationTime": null })),
         notebook("stateless", json!({ "NotebookInstanceStatus": null })),
-        notebook(
-            "cpu",
-            json!({ "InstanceType": "ml.t3.medium", "CreationTime": null })
-        ),
-        notebook(
-            "off",
-            json!({ "NotebookInstanceStatus": "Stopped", "InstanceType": null })
-        ),
+        notebook("cpu", json!({ "InstanceType": "ml.t3.medium", "CreationTime": null })),
+        notebook("off", json!({ "NotebookInstanceStatus": "Stopped", "InstanceType": null })),
     ]))
     .expect("notebooks");
     let gathered = place().of_notebooks(&notebooks);
@@ -352,10 +313,7 @@ fn notebooks_and_nodes_that_cannot_be_read_are_gaps() {
     .expect("nodes");
     let gathered = place().of_nodes("hyper", &cluster, &nodes);
     assert_eq!(gathered.value, [] as [Instance; 0]);
-    assert_eq!(
-        unread(&gathered.gaps),
-        [not_readable("cluster/hyper/i-1", "state")]
-    );
+    assert_eq!(unread(&gathered.gaps), [not_readable("cluster/hyper/i-1", "state")]);
 }
 
 #[test]
@@ -385,11 +343,7 @@ fn apps_without_a_machine_are_left_out_and_every_other_is_a_machine_or_a_gap() {
     ]))
     .expect("apps");
     let gathered = place().of_apps(&apps);
-    let names: Vec<&str> = gathered
-        .value
-        .iter()
-        .map(|instance| instance.id.native())
-        .collect();
+    let names: Vec<&str> = gathered.value.iter().map(|instance| instance.id.native()).collect();
     assert_eq!(names, ["app/d-1/ann/JupyterLab/lab"]);
     let unknown = "RSessionGateway".to_owned();
     let place = "app/d-1/ann/RSessionGateway/r".to_owned();

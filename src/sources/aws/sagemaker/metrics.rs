@@ -23,16 +23,8 @@ const NAMESPACE: &str = "/aws/sagemaker/Endpoints";
 const ASKED: [(&str, Metric, Statistic); 5] = [
     ("GPUUtilization", Metric::GpuUtilization, Statistic::Average),
     ("GPUUtilization", Metric::GpuUtilization, Statistic::Maximum),
-    (
-        "GPUMemoryUtilization",
-        Metric::GpuMemoryUsed,
-        Statistic::Average,
-    ),
-    (
-        "GPUMemoryUtilization",
-        Metric::GpuMemoryUsed,
-        Statistic::Maximum,
-    ),
+    ("GPUMemoryUtilization", Metric::GpuMemoryUsed, Statistic::Average),
+    ("GPUMemoryUtilization", Metric::GpuMemoryUsed, Statistic::Maximum),
     ("CPUUtilization", Metric::CpuUtilization, Statistic::Average),
 ];
 
@@ -43,20 +35,15 @@ pub(super) struct VariantMetrics(pub RegionClients);
 
 impl MetricSource for VariantMetrics {
     fn period_seconds(&self, lookback: SignedDuration) -> u32 {
-        if lookback <= FIVE_MINUTES_KEPT {
-            300
-        } else {
-            3_600
-        }
+        if lookback <= FIVE_MINUTES_KEPT { 300 } else { 3_600 }
     }
 
     fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         let Gathered { value, gaps } = variants(ask.instances, ask.shapes);
         let series = value.len() * ASKED.len();
-        let calls = value.chunks(VARIANTS_AT_ONCE).map(|some| {
-            self.read(some.to_vec(), ask.window, ask.period_seconds)
-                .boxed_local()
-        });
+        let calls = value
+            .chunks(VARIANTS_AT_ONCE)
+            .map(|some| self.read(some.to_vec(), ask.window, ask.period_seconds).boxed_local());
         let calls = MetricCalls {
             series,
             cost_usd: metric_cost_usd(series as u64),
@@ -68,10 +55,8 @@ impl MetricSource for VariantMetrics {
 
 impl VariantMetrics {
     async fn read(&self, some: Vec<Variant>, window: Window, period: u32) -> Gathered<Readings> {
-        let queries: Vec<MetricQuery> = some
-            .iter()
-            .flat_map(|variant| variant.queries(period))
-            .collect();
+        let queries: Vec<MetricQuery> =
+            some.iter().flat_map(|variant| variant.queries(period)).collect();
         match fetch(&self.0, &queries, window).await {
             Ok(found) => {
                 let gaps = found.gaps(&self.0.region);
@@ -80,10 +65,7 @@ impl VariantMetrics {
                     let own: Vec<MetricValues> = values.by_ref().take(ASKED.len()).collect();
                     variant.series(own, window, period)
                 });
-                Gathered {
-                    value: Readings::Series(series.collect()),
-                    gaps,
-                }
+                Gathered { value: Readings::Series(series.collect()), gaps }
             }
             Err(error) => {
                 let asked = queries.len().to_string();
@@ -123,10 +105,7 @@ fn variants(
         let parts: Vec<&str> = instance.id.native().split('/').collect();
         match parts.as_slice() {
             ["endpoint", endpoint, name, _] if is_measured => {
-                members
-                    .entry((*endpoint, *name))
-                    .or_default()
-                    .push(instance);
+                members.entry((*endpoint, *name)).or_default().push(instance);
             }
             // A server of the Prometheus family may know them.
             ["cluster", ..] => {}
@@ -140,10 +119,7 @@ fn variants(
     for ((endpoint, name), all) in members {
         let Some(first) = all.first() else { continue };
         let place = first.id.as_str();
-        if all
-            .iter()
-            .any(|member| member.instance_type != first.instance_type)
-        {
+        if all.iter().any(|member| member.instance_type != first.instance_type) {
             let cause = Cause::of(CauseKind::SumOfTypes, []);
             gaps.push(Gap::of(Metric::GpuUtilization, place, cause));
             continue;
@@ -170,10 +146,7 @@ fn variants(
             since: first.launch_time,
         });
     }
-    Gathered {
-        value: variants,
-        gaps,
-    }
+    Gathered { value: variants, gaps }
 }
 
 impl Variant {
@@ -245,12 +218,7 @@ impl Variant {
         for gpu in named {
             let utilization = Metric::GpuUtilization;
             add(gpu, utilization, average, Scaled(&mean, 1.0 / gpus, None));
-            add(
-                gpu,
-                utilization,
-                maximum,
-                Scaled(&busiest, 1.0, self.most()),
-            );
+            add(gpu, utilization, maximum, Scaled(&busiest, 1.0, self.most()));
             let Some(mib) = mib else { continue };
             let used = Metric::GpuMemoryUsed;
             // The sum bounds the memory of each of several, and is the memory of one.
@@ -260,12 +228,7 @@ impl Variant {
             }
         }
         let share = 1.0 / f64::from(self.vcpu.max(1));
-        add(
-            None,
-            Metric::CpuUtilization,
-            average,
-            Scaled(&cpu, share, None),
-        );
+        add(None, Metric::CpuUtilization, average, Scaled(&cpu, share, None));
         series
     }
 

@@ -8,10 +8,7 @@ fn at(period: i64) -> Timestamp {
 }
 
 fn window() -> Window {
-    Window {
-        start: at(0),
-        end: at(10),
-    }
+    Window { start: at(0), end: at(10) }
 }
 
 fn variant(gpus: u16, members: usize) -> Variant {
@@ -42,11 +39,7 @@ fn figures(series: &[Series]) -> Vec<(Option<u16>, Metric, Statistic, usize, f64
         .iter()
         .filter(|each_series| each_series.instance == *first)
         .map(|each_series| {
-            let value = each_series
-                .points
-                .values()
-                .next()
-                .expect("there is a point");
+            let value = each_series.points.values().next().expect("there is a point");
             (
                 each_series.gpu,
                 each_series.metric,
@@ -62,13 +55,7 @@ fn figures(series: &[Series]) -> Vec<(Option<u16>, Metric, Statistic, usize, f64
 fn a_sum_over_four_gpus_becomes_their_mean_and_nothing_of_one_of_them() {
     // 80% over four GPUs is 20% each in the mean; the busiest instance had 260% at once,
     // of which one GPU had at most 100%. CPU: 480% of 48 vCPUs is 10%.
-    let values = vec![
-        flat(80.0),
-        flat(260.0),
-        flat(200.0),
-        flat(240.0),
-        flat(480.0),
-    ];
+    let values = vec![flat(80.0), flat(260.0), flat(200.0), flat(240.0), flat(480.0)];
     let series = variant(4, 3).series(values, window(), PERIOD);
     let (average, maximum) = (Statistic::Average, Statistic::Maximum);
     assert_eq!(
@@ -82,11 +69,7 @@ fn a_sum_over_four_gpus_becomes_their_mean_and_nothing_of_one_of_them() {
     );
     // Every instance of the variant has them.
     assert_eq!(series.len(), 9);
-    assert!(
-        series
-            .iter()
-            .all(|each_series| each_series.source == SeriesSource::SageMaker)
-    );
+    assert!(series.iter().all(|each_series| each_series.source == SeriesSource::SageMaker));
 }
 
 #[test]
@@ -148,15 +131,11 @@ fn variants_are_asked_for_once_and_what_has_no_metric_is_a_gap() {
             share: GpuShare::Whole(4),
             vram_mib: Some(16_384),
         }),
-        ..crate::catalog::shape("g4dn.12xlarge")
-            .expect("in the catalog")
-            .clone()
+        ..crate::catalog::shape("g4dn.12xlarge").expect("in the catalog").clone()
     };
     let types = ["ml.g4dn.12xlarge-hosting", "ml.g4dn.12xlarge-notebook"];
-    let shapes: BTreeMap<String, InstanceShape> = types
-        .into_iter()
-        .map(|name| (name.to_owned(), shape.clone()))
-        .collect();
+    let shapes: BTreeMap<String, InstanceShape> =
+        types.into_iter().map(|name| (name.to_owned(), shape.clone())).collect();
     let [hosting, notebook] = types;
     let instances = [
         instance("endpoint/chat/main/0", hosting),
@@ -173,20 +152,12 @@ fn variants_are_asked_for_once_and_what_has_no_metric_is_a_gap() {
         .collect();
     let place = "sagemaker/111122223333/us-east-1";
     let expected = [
-        (
-            format!("{place}/notebook/research"),
-            CauseKind::NoMetricPublished,
-        ),
+        (format!("{place}/notebook/research"), CauseKind::NoMetricPublished),
         (format!("{place}/endpoint/chat/main/0"), CauseKind::SumsOnly),
-        (
-            format!("{place}/endpoint/mixed/main/0"),
-            CauseKind::SumOfTypes,
-        ),
+        (format!("{place}/endpoint/mixed/main/0"), CauseKind::SumOfTypes),
     ];
-    let expected: Vec<(&str, CauseKind)> = expected
-        .iter()
-        .map(|(place, kind)| (place.as_str(), *kind))
-        .collect();
+    let expected: Vec<(&str, CauseKind)> =
+        expected.iter().map(|(place, kind)| (place.as_str(), *kind)).collect();
     assert_eq!(causes, expected);
     assert_eq!(
         gaps[1].reason,
@@ -196,11 +167,8 @@ fn variants_are_asked_for_once_and_what_has_no_metric_is_a_gap() {
     let [only] = value.as_slice() else {
         panic!("{value:?}");
     };
-    let asked: Vec<(&str, Statistic)> = only
-        .queries(PERIOD)
-        .iter()
-        .map(|query| (query.name, query.statistic))
-        .collect();
+    let asked: Vec<(&str, Statistic)> =
+        only.queries(PERIOD).iter().map(|query| (query.name, query.statistic)).collect();
     let (average, maximum) = (Statistic::Average, Statistic::Maximum);
     assert_eq!(
         asked,

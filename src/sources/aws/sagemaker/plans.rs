@@ -43,22 +43,14 @@ pub(super) async fn plans(
     clients: &RegionClients,
     account: &str,
 ) -> Result<Vec<TrainingPlan>, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let action = "sagemaker:ListTrainingPlans";
     let summaries: Vec<Summary> = listed(action, "TrainingPlanSummaries", async |body: Value| {
-        session
-            .ask(&SAGEMAKER, region, "ListTrainingPlans", &body)
-            .await
+        session.ask(&SAGEMAKER, region, "ListTrainingPlans", &body).await
     })
     .await?;
-    let lasting = summaries
-        .into_iter()
-        .filter(|summary| !OVER.contains(&summary.status.as_str()));
-    Ok(lasting
-        .map(|summary| summary.plan(account, region))
-        .collect())
+    let lasting = summaries.into_iter().filter(|summary| !OVER.contains(&summary.status.as_str()));
+    Ok(lasting.map(|summary| summary.plan(account, region)).collect())
 }
 
 impl Summary {
@@ -145,9 +137,7 @@ mod tests {
         assert_eq!((plan.total, plan.in_use), (Some(4), Some(3)));
         // 240.5 hours of 4 instances are 962: 30,303 ÷ 962 = 31.5.
         assert_eq!(plan.duration_minutes, Some(14_430));
-        let hourly = plan
-            .effective_hourly()
-            .map(|rate| rate.amount().round_dp(6));
+        let hourly = plan.effective_hourly().map(|rate| rate.amount().round_dp(6));
         assert_eq!(hourly, Some(Decimal::new(315, 1)));
     }
 

@@ -57,9 +57,7 @@ impl ComponentPrices {
 
     /// The products of every type, whatever they are rented for.
     async fn documents(&self, wanted: &BTreeSet<&str>) -> Result<Vec<Value>, SourceError> {
-        let RegionClients {
-            session, region, ..
-        } = &self.0;
+        let RegionClients { session, region, .. } = &self.0;
         let inside = wanted.iter().filter_map(|name| Component::of_type(name));
         let names: BTreeSet<String> = inside.map(|(inside, _)| format!("ml.{inside}")).collect();
         let names: Vec<String> = names.into_iter().collect();
@@ -91,10 +89,8 @@ fn single_prices(
         let Some(name) = wanted.iter().find(same) else {
             continue;
         };
-        let key = PriceKey {
-            provider: Provider::SageMaker,
-            ..PriceKey::linux_on_demand(region, name)
-        };
+        let key =
+            PriceKey { provider: Provider::SageMaker, ..PriceKey::linux_on_demand(region, name) };
         for (key, quote) in quotes(document, &key, read_on) {
             if key.option == PriceOption::OnDemand {
                 by_key.entry(key).or_default().push(quote);
@@ -106,8 +102,7 @@ fn single_prices(
         .filter_map(|(key, all)| {
             let mut rest = all.into_iter();
             let first = rest.next()?;
-            rest.all(|other| other.rate == first.rate)
-                .then_some((key, first))
+            rest.all(|other| other.rate == first.rate).then_some((key, first))
         })
         .collect()
 }
@@ -161,18 +156,9 @@ mod tests {
             .map(|(key, quote)| (key.to_string(), quote.rate.amount().to_string()))
             .collect();
         let expected = [
-            (
-                "sagemaker ml.g5.xlarge-hosting us-east-1 linux shared on-demand",
-                "1.408",
-            ),
-            (
-                "sagemaker ml.g5.xlarge-notebook us-east-1 linux shared on-demand",
-                "1.5",
-            ),
+            ("sagemaker ml.g5.xlarge-hosting us-east-1 linux shared on-demand", "1.408"),
+            ("sagemaker ml.g5.xlarge-notebook us-east-1 linux shared on-demand", "1.5"),
         ];
-        assert_eq!(
-            figures,
-            expected.map(|(key, rate)| (key.to_owned(), rate.to_owned()))
-        );
+        assert_eq!(figures, expected.map(|(key, rate)| (key.to_owned(), rate.to_owned())));
     }
 }

@@ -19,12 +19,8 @@ pub(in crate::sources::aws) const TAGGING: Service = Service {
 
 /// What runs on instances. Jobs and models, of which there may be thousands, are not asked
 /// for.
-const TYPES: [&str; 4] = [
-    "sagemaker:app",
-    "sagemaker:cluster",
-    "sagemaker:endpoint",
-    "sagemaker:notebook-instance",
-];
+const TYPES: [&str; 4] =
+    ["sagemaker:app", "sagemaker:cluster", "sagemaker:endpoint", "sagemaker:notebook-instance"];
 /// Resources on a page, the most that the list gives.
 const ON_A_PAGE: u32 = 100;
 /// Resources of a region that are read.
@@ -53,9 +49,7 @@ struct Tag {
 /// # Errors
 /// When they cannot be listed.
 pub(super) async fn tags(clients: &RegionClients) -> Result<TagsByArn, SourceError> {
-    let RegionClients {
-        session, region, ..
-    } = clients;
+    let RegionClients { session, region, .. } = clients;
     let action = "tag:GetResources";
     let mut by_arn = TagsByArn::new();
     let mut pages = Pages::of(action).with_room(MOST_RESOURCES);

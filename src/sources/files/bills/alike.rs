@@ -28,12 +28,7 @@ impl Lines {
         self.count += 1;
         let times = line.period.map(|period| (period.start, period.end));
         let costs = &line.costs;
-        let what = (
-            &line.account,
-            &line.resource,
-            &line.instance_type,
-            line.kind,
-        );
+        let what = (&line.account, &line.resource, &line.instance_type, line.kind);
         let amounts = (line.hours, costs.list, costs.effective, costs.billed);
         let parts = (what, times, amounts);
         parts.hash(&mut self.hasher);
@@ -72,21 +67,14 @@ impl Seen {
         if lines.count >= LEAST_LINES
             && let Some(earlier) = self.whole.insert(key, path.to_owned())
         {
-            return Err(BillError::Alike {
-                path: path.to_owned(),
-                earlier,
-            });
+            return Err(BillError::Alike { path: path.to_owned(), earlier });
         }
         let of_others = lines.hours.iter();
-        let others: BTreeSet<usize> = of_others
-            .filter_map(|hour| self.hours.get(&(form, *hour)).copied())
-            .collect();
+        let others: BTreeSet<usize> =
+            of_others.filter_map(|hour| self.hours.get(&(form, *hour)).copied()).collect();
         for (earlier, hours) in others.iter().filter_map(|place| self.files.get(*place)) {
             if is_twice(hours, &lines.hours) {
-                return Err(BillError::Overlap {
-                    path: path.to_owned(),
-                    earlier: earlier.clone(),
-                });
+                return Err(BillError::Overlap { path: path.to_owned(), earlier: earlier.clone() });
             }
         }
         let place = self.files.len();
@@ -103,14 +91,10 @@ impl Seen {
 fn is_twice(left: &BTreeSet<u64>, right: &BTreeSet<u64>) -> bool {
     let reach = |hours: &BTreeSet<u64>| {
         let last = hours.last().copied();
-        last.filter(|_| hours.len() >= MOST_HOURS)
-            .unwrap_or(u64::MAX)
+        last.filter(|_| hours.len() >= MOST_HOURS).unwrap_or(u64::MAX)
     };
     let reach = reach(left).min(reach(right));
     let kept = |hours: &BTreeSet<u64>| hours.range(..=reach).count();
-    let both = left
-        .range(..=reach)
-        .filter(|hour| right.contains(hour))
-        .count();
+    let both = left.range(..=reach).filter(|hour| right.contains(hour)).count();
     both >= LEAST_HOURS || (both > 0 && both == kept(left).min(kept(right)))
 }

@@ -89,10 +89,7 @@ async fn opened(
     if let Some(store) = open.get(&place.bucket) {
         return Ok(Rc::clone(store));
     }
-    let whole = Place::Bucket(BucketPlace {
-        bucket: place.bucket.clone(),
-        prefix: String::new(),
-    });
+    let whole = Place::Bucket(BucketPlace { bucket: place.bucket.clone(), prefix: String::new() });
     let store = connect(&whole, access).await;
     let store = store.map_err(|source| unread(Path::new(&whole.to_string()), source))?;
     open.insert(place.bucket.clone(), Rc::clone(&store));
@@ -108,10 +105,7 @@ async fn files_below(
     let root = PathBuf::from(root_of(&place.bucket));
     let below = place.prefix.trim_end_matches('/');
     if is_file_name(below) {
-        return Ok(Files {
-            read: vec![given.to_owned()],
-            superseded: 0,
-        });
+        return Ok(Files { read: vec![given.to_owned()], superseded: 0 });
     }
     let failed = |source| unread(given, source);
     let listed = store.list(below, None).await.map_err(failed)?;
@@ -124,11 +118,7 @@ async fn files_below(
         let bytes = bytes.map_err(|source| unread(&path_of(&root, names), source))?;
         manifests.insert(names.clone(), bytes);
     }
-    let tree = Tree {
-        given,
-        root: &root,
-        names,
-    };
+    let tree = Tree { given, root: &root, names };
     latest(tree, &|names| {
         let bytes = manifests.get(names).cloned();
         bytes.ok_or_else(|| ErrorKind::NotFound.into())

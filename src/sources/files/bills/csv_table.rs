@@ -23,18 +23,13 @@ pub(super) fn read(
 ) -> Result<(BillForm, u64), Problem> {
     let ending = Ending::default();
     let (text, row_end) = ShortRows::new(Watched(text, ending.clone()));
-    let mut reader = csv::ReaderBuilder::new()
-        .buffer_capacity(1 << 16)
-        .from_reader(text);
+    let mut reader = csv::ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(text);
     let header = reader.headers().map_err(|error| problem(error, 0))?;
     let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
     let reading = Reading::new(&header, options).map_err(Problem::Form)?;
     let mut record = csv::StringRecord::new();
     let mut rows = 0;
-    while reader
-        .read_record(&mut record)
-        .map_err(|error| problem(error, rows + 1))?
-    {
+    while reader.read_record(&mut record).map_err(|error| problem(error, rows + 1))? {
         rows += 1;
         row_end.passed();
         let line = reading.line(&Texts(&record));
@@ -90,9 +85,9 @@ fn problem(error: csv::Error, row: u64) -> Problem {
     let words = error.to_string();
     let message = match error.into_kind() {
         csv::ErrorKind::Io(error) => return Problem::Io(error),
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => format!("{len} cells instead of {expected_len}"),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells instead of {expected_len}")
+        }
         csv::ErrorKind::Utf8 { .. } => "it is not UTF-8 text".to_owned(),
         _ => words,
     };
@@ -124,11 +119,7 @@ mod tests {
     fn every_invalid_row_is_named() {
         for (row, place, says) in [
             ("Usage,1,1,USD\r\n", 1, "4 cells instead of 5"),
-            (
-                "Usage,1,1,USD,\r\nUsage,x,1,USD,\r\n",
-                2,
-                "`x` in `BilledCost`",
-            ),
+            ("Usage,1,1,USD,\r\nUsage,x,1,USD,\r\n", 2, "`x` in `BilledCost`"),
             ("Usage,1,1,,\r\n", 1, "does not say its currency"),
         ] {
             let text = format!("{HEADER}{row}");
@@ -159,10 +150,7 @@ mod tests {
             let Problem::Row(row, message) = error else {
                 panic!("{error:?}");
             };
-            assert_eq!(
-                (row, message.starts_with("it ends inside of quotes")),
-                (2, true)
-            );
+            assert_eq!((row, message.starts_with("it ends inside of quotes")), (2, true));
         }
     }
 

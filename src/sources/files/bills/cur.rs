@@ -201,14 +201,7 @@ fn known(row: &Row<'_>) -> Result<Known, String> {
         name if name.ends_with("Discount") => LineKind::Discount,
         _ => usage_kind(&usage_type, product.as_deref(), status.as_deref()),
     };
-    Ok(Known {
-        line_type,
-        usage_type,
-        kind,
-        purchase_option,
-        plan,
-        reservation,
-    })
+    Ok(Known { line_type, usage_type, kind, purchase_option, plan, reservation })
 }
 
 fn usage_kind(usage_type: &str, product: Option<&str>, status: Option<&str>) -> LineKind {
@@ -260,27 +253,21 @@ fn hours(row: &Row<'_>, kind: LineKind) -> Result<Option<Decimal>, String> {
 /// The amounts of a line, and of those the amortized cost by the type of the line.
 fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, String> {
     let billed = row.number(Field::Billed)?;
-    let is_usage = matches!(
-        known.line_type.as_str(),
-        "Usage" | "DiscountedUsage" | "SavingsPlanCoveredUsage"
-    );
+    let is_usage =
+        matches!(known.line_type.as_str(), "Usage" | "DiscountedUsage" | "SavingsPlanCoveredUsage");
     let effective = match known.line_type.as_str() {
         "SavingsPlanCoveredUsage" => row.number(Field::PlanCost)?,
         "SavingsPlanRecurringFee" => {
             let committed = row.number(Field::PlanCommitted)?;
             let used = row.number(Field::PlanUsed)?;
-            committed
-                .zip(used)
-                .map(|(committed, used)| committed - used)
+            committed.zip(used).map(|(committed, used)| committed - used)
         }
         "SavingsPlanNegation" | "SavingsPlanUpfrontFee" => Some(Decimal::ZERO),
         "DiscountedUsage" => row.number(Field::ReservedCost)?,
         "RIFee" => {
             let upfront = row.number(Field::UnusedUpfront)?;
             let recurring = row.number(Field::UnusedRecurring)?;
-            upfront
-                .zip(recurring)
-                .map(|(paid_ahead, paid_hourly)| paid_ahead + paid_hourly)
+            upfront.zip(recurring).map(|(paid_ahead, paid_hourly)| paid_ahead + paid_hourly)
         }
         "Fee" if known.reservation.is_some() => Some(Decimal::ZERO),
         "Refund" if is_of_upfront_fee(row)? => Some(Decimal::ZERO),
@@ -294,10 +281,7 @@ fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, 
     Ok(BillCosts {
         currency,
         // A generator of bills writes words here.
-        list: row
-            .0
-            .number_if_one(Field::List as usize)
-            .filter(|_| is_usage),
+        list: row.0.number_if_one(Field::List as usize).filter(|_| is_usage),
         contracted,
         effective,
         billed,
@@ -365,9 +349,7 @@ fn share(row: &Row<'_>, known: &Known, resource: Option<&str>) -> Result<PodShar
     let owned = |part: Option<&&str>| part.map(|part| (*part).to_owned());
     let is_part = |name: &str| known.usage_type.contains(name);
     Ok(PodShare {
-        parent: row
-            .text(Field::SplitParent)?
-            .map(|id| bare_id(&id).to_owned()),
+        parent: row.text(Field::SplitParent)?.map(|id| bare_id(&id).to_owned()),
         cluster: owned(cluster),
         namespace: owned(namespace),
         name: owned(name),

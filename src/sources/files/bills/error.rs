@@ -30,20 +30,12 @@ pub enum BillError {
          is the latest",
         shown(path)
     )]
-    Ambiguous {
-        path: PathBuf,
-        period: String,
-        readings: usize,
-    },
+    Ambiguous { path: PathBuf, period: String, readings: usize },
     /// Two files have the same lines, or are one file that was given twice.
     #[error("{} has the same lines as {}", shown(path), shown(earlier))]
     Alike { path: PathBuf, earlier: PathBuf },
     /// Two files have the same hours of instances.
-    #[error(
-        "{} has hours of instances that {} has at the same costs",
-        shown(path),
-        shown(earlier)
-    )]
+    #[error("{} has hours of instances that {} has at the same costs", shown(path), shown(earlier))]
     Overlap { path: PathBuf, earlier: PathBuf },
 }
 

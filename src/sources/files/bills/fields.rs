@@ -44,16 +44,10 @@ pub(super) struct Places {
 impl Places {
     /// Of fields that each have one of some names, compared without regard to case.
     pub(super) fn new(header: &[String], names: &'static [&'static [&'static str]]) -> Self {
-        let place = |name: &&str| {
-            header
-                .iter()
-                .position(|column| column.eq_ignore_ascii_case(name))
-        };
+        let place =
+            |name: &&str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
         Self {
-            columns: names
-                .iter()
-                .map(|names| names.iter().filter_map(place).collect())
-                .collect(),
+            columns: names.iter().map(|names| names.iter().filter_map(place).collect()).collect(),
             names,
         }
     }
@@ -193,10 +187,7 @@ impl TagPlaces {
         };
         let columns = header.iter().enumerate();
         Self {
-            own: columns
-                .filter(|(_, name)| is_own(name))
-                .map(|(column, _)| column)
-                .collect(),
+            own: columns.filter(|(_, name)| is_own(name)).map(|(column, _)| column).collect(),
             all: header.iter().position(is_all_tags),
             asked,
         }
@@ -258,10 +249,7 @@ mod tests {
 
     impl Row for Texts {
         fn cell(&self, column: usize) -> Result<Cell<'_>, String> {
-            Ok(self
-                .0
-                .get(column)
-                .map_or(Cell::Absent, |text| Cell::Text(text)))
+            Ok(self.0.get(column).map_or(Cell::Absent, |text| Cell::Text(text)))
         }
     }
 
@@ -274,10 +262,7 @@ mod tests {
         const NAMES: &[&[&str]] = &[&["a"], &["b", "bb"], &["c"]];
         let places = Places::new(&header(&["BB", "a"]), NAMES);
         let row = Texts(vec!["NULL", " x "]);
-        let fields = Fields {
-            row: &row,
-            places: &places,
-        };
+        let fields = Fields { row: &row, places: &places };
         assert_eq!(fields.owned(0), Ok(Some("x".to_owned())));
         assert_eq!(fields.owned(1), Ok(None));
         assert_eq!(fields.number(1), Ok(None));
@@ -292,10 +277,7 @@ mod tests {
         let places = Places::new(&header(&["x_a", "a"]), NAMES);
         let of = |cells: [&'static str; 2]| {
             let row = Texts(cells.to_vec());
-            let fields = Fields {
-                row: &row,
-                places: &places,
-            };
+            let fields = Fields { row: &row, places: &places };
             fields.owned(0).expect("a text")
         };
         assert_eq!(of(["one", "two"]).as_deref(), Some("two"));

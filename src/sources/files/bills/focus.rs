@@ -54,14 +54,8 @@ pub(super) const REQUIRED: [&str; 3] = ["ChargeCategory", "BilledCost", "Effecti
 
 /// Keys of the details of a price that name the type of a machine. Since 1.2, keys of a
 /// provider's own begin with `x_`.
-const TYPE_KEYS: [&str; 6] = [
-    "InstanceType",
-    "x_InstanceType",
-    "ServiceType",
-    "x_ServiceType",
-    "VMSize",
-    "x_VMSize",
-];
+const TYPE_KEYS: [&str; 6] =
+    ["InstanceType", "x_InstanceType", "ServiceType", "x_ServiceType", "VMSize", "x_VMSize"];
 
 pub(super) fn places(header: &[String]) -> Places {
     Places::new(header, NAMES)
@@ -113,15 +107,9 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
     let hours = hours(&row)?;
     let machine = machine(&row, provider)?;
     let kind = kind(&row, machine.instance_type.is_some() && hours.is_some())?;
-    let is_machine = matches!(
-        kind,
-        LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment
-    );
-    let machine = if is_machine {
-        machine
-    } else {
-        Machine::default()
-    };
+    let is_machine =
+        matches!(kind, LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment);
+    let machine = if is_machine { machine } else { Machine::default() };
     let is_instance = kind == LineKind::Instance;
     let moment = |field: Field| row.0.moment(field as usize);
     let (start, end) = (moment(Field::Start)?, moment(Field::End)?);
@@ -203,10 +191,8 @@ fn purchase_option(row: &Row<'_>) -> Result<Option<PurchaseOption>, String> {
 
 /// The quantity that is priced, where it is in hours, else that which was consumed.
 fn hours(row: &Row<'_>) -> Result<Option<Decimal>, String> {
-    for (unit, quantity) in [
-        (Field::Unit, Field::Quantity),
-        (Field::ConsumedUnit, Field::Consumed),
-    ] {
+    for (unit, quantity) in [(Field::Unit, Field::Quantity), (Field::ConsumedUnit, Field::Consumed)]
+    {
         let unit = row.0.text(unit as usize)?;
         if unit.is_some_and(|unit| is_hours(&unit)) {
             return row.number(quantity);
@@ -227,10 +213,8 @@ fn machine(row: &Row<'_>, provider: Option<Provider>) -> Result<Machine, String>
     }
     let description = row.text(Field::Description)?.unwrap_or_default();
     let usage_type = row.text(Field::UsageType)?;
-    let details: Option<Value> = row
-        .0
-        .text(Field::Details as usize)?
-        .and_then(|text| serde_json::from_str(&text).ok());
+    let details: Option<Value> =
+        row.0.text(Field::Details as usize)?.and_then(|text| serde_json::from_str(&text).ok());
     let detail = |key: &str| -> Option<String> {
         let value = details.as_ref()?.get(key)?.as_str()?;
         (!value.is_empty()).then(|| value.to_owned())
@@ -252,9 +236,7 @@ fn machine(row: &Row<'_>, provider: Option<Provider>) -> Result<Machine, String>
     let by_detail = || system_in(&detail("OperatingSystem")?);
     Ok(Machine {
         instance_type: instance_type.filter(is_named),
-        operating_system: by_code
-            .or_else(by_detail)
-            .or_else(|| system_in(&description)),
+        operating_system: by_code.or_else(by_detail).or_else(|| system_in(&description)),
         tenancy: Some(match usage_type {
             Some(usage_type) => tenancy_of(&usage_type),
             None if description.contains("Dedicated") => Tenancy::Dedicated,
@@ -320,9 +302,7 @@ fn usage_kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> 
     let description = description.to_lowercase();
     Ok(
         if bare_id(&resource).starts_with("vol-")
-            || ["volume", "disk"]
-                .iter()
-                .any(|word| resource_type.contains(word))
+            || ["volume", "disk"].iter().any(|word| resource_type.contains(word))
         {
             LineKind::Volume
         } else if description.contains("ipv4") || description.contains("elastic ip") {

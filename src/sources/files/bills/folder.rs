@@ -56,19 +56,12 @@ impl Files {
 /// The file itself, or those of a folder that count.
 pub(super) fn files_in(path: &Path) -> Result<Files, BillError> {
     if !path.is_dir() {
-        return Ok(Files {
-            read: vec![path.to_owned()],
-            superseded: 0,
-        });
+        return Ok(Files { read: vec![path.to_owned()], superseded: 0 });
     }
     let (root, mut leading) = based(path);
     let mut names = Vec::new();
     walk(path, &mut leading, &mut names)?;
-    let tree = Tree {
-        given: path,
-        root: &root,
-        names,
-    };
+    let tree = Tree { given: path, root: &root, names };
     latest(tree, &|names| read_written(&path_of(&root, names)))
 }
 
@@ -81,10 +74,7 @@ pub(super) fn check_twice(paths: &[PathBuf]) -> Result<(), BillError> {
         let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let is_named_once = path.is_file() || path.starts_with(IN_BUCKETS);
         if is_named_once && !seen.insert(name) {
-            return Err(BillError::Alike {
-                path: path.clone(),
-                earlier: path.clone(),
-            });
+            return Err(BillError::Alike { path: path.clone(), earlier: path.clone() });
         }
     }
     Ok(())
@@ -114,9 +104,8 @@ pub(super) fn latest(
     let (given, folder) = (tree.given, tree.root);
     let mut names = tree.names;
     names.sort();
-    let (manifests, files): (Vec<Names>, Vec<Names>) = names
-        .into_iter()
-        .partition(|names| last(names).to_lowercase().ends_with(MANIFEST));
+    let (manifests, files): (Vec<Names>, Vec<Names>) =
+        names.into_iter().partition(|names| last(names).to_lowercase().ends_with(MANIFEST));
     let mut listed: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
     for names in manifests.iter().filter(|names| is_of_period(names)) {
         add_manifest(folder, names, read, &mut listed)?;
@@ -160,10 +149,7 @@ fn based(folder: &Path) -> (PathBuf, Names) {
 }
 
 fn walk(folder: &Path, names: &mut Names, into: &mut Vec<Names>) -> Result<(), BillError> {
-    let failed = |source| BillError::Io {
-        path: folder.to_owned(),
-        source,
-    };
+    let failed = |source| BillError::Io { path: folder.to_owned(), source };
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         // Names that are no text are of no bill.
@@ -244,9 +230,7 @@ fn is_of_bill(name: &str) -> bool {
 }
 
 pub(super) fn path_of(folder: &Path, names: &[String]) -> PathBuf {
-    names
-        .iter()
-        .fold(folder.to_owned(), |path, name| path.join(name))
+    names.iter().fold(folder.to_owned(), |path, name| path.join(name))
 }
 
 /// Which of the names is that of a billing period: `BILLING_PERIOD=2026-10`, or
@@ -299,17 +283,10 @@ fn add_manifest(
         return Ok(());
     };
     let path = path_of(folder, names);
-    let bytes = read(names).map_err(|source| BillError::Io {
-        path: path.clone(),
-        source,
-    })?;
-    let document: Value = serde_json::from_slice(&bytes).map_err(|error| BillError::Form {
-        path: path.clone(),
-        message: error.to_string(),
-    })?;
-    let lists = LISTS
-        .iter()
-        .filter_map(|list| document.get(list)?.as_array());
+    let bytes = read(names).map_err(|source| BillError::Io { path: path.clone(), source })?;
+    let document: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| BillError::Form { path: path.clone(), message: error.to_string() })?;
+    let lists = LISTS.iter().filter_map(|list| document.get(list)?.as_array());
     let named = lists.flatten().filter_map(Value::as_str);
     let from_period = |file: &str| -> Option<String> {
         let parts: Vec<String> = file.split('/').map(str::to_owned).collect();
@@ -321,10 +298,7 @@ fn add_manifest(
         manifest: path,
         period: names[..=place].to_vec(),
     };
-    listed
-        .entry(names[place].clone())
-        .or_default()
-        .push(manifest);
+    listed.entry(names[place].clone()).or_default().push(manifest);
     Ok(())
 }
 
@@ -390,10 +364,8 @@ impl Readings<'_> {
     /// # Errors
     /// When files that a manifest names are not here: half a bill would pass for a whole one.
     fn check_whole(&self, named: &[&Names], listed: &Listed) -> Result<(), BillError> {
-        let here: BTreeSet<String> = named
-            .iter()
-            .map(|names| names[self.period.len() - 1..].join("/"))
-            .collect();
+        let here: BTreeSet<String> =
+            named.iter().map(|names| names[self.period.len() - 1..].join("/")).collect();
         let mut missing = listed.files.difference(&here);
         match missing.next() {
             None => Ok(()),
@@ -426,21 +398,10 @@ mod tests {
 
     #[test]
     fn a_reading_is_named_by_its_time() {
-        for name in [
-            "2026-10-03T05:12:44.201Z-9f0c",
-            "2026-10-03",
-            "20261003T051244Z",
-        ] {
+        for name in ["2026-10-03T05:12:44.201Z-9f0c", "2026-10-03", "20261003T051244Z"] {
             assert!(is_timed(name), "{name}");
         }
-        for name in [
-            "",
-            "9f0c",
-            "20261003",
-            "20261303T051244Z",
-            "2026-13-03T05:12:44Z",
-            "data",
-        ] {
+        for name in ["", "9f0c", "20261003", "20261303T051244Z", "2026-13-03T05:12:44Z", "data"] {
             assert!(!is_timed(name), "{name}");
         }
     }

@@ -28,17 +28,8 @@ impl<'a> Reading<'a> {
     /// In words, when the columns are those of no known form.
     pub(super) fn new(header: &[String], options: &'a BillOptions) -> Result<Self, String> {
         let form = form_of(header)?;
-        let places = if form.is_focus() {
-            focus::places(header)
-        } else {
-            cur::places(header)
-        };
-        Ok(Self {
-            form,
-            places,
-            tags: TagPlaces::new(header, options.tag.as_deref()),
-            options,
-        })
+        let places = if form.is_focus() { focus::places(header) } else { cur::places(header) };
+        Ok(Self { form, places, tags: TagPlaces::new(header, options.tag.as_deref()), options })
     }
 
     /// The columns that are read.
@@ -54,10 +45,7 @@ impl<'a> Reading<'a> {
     /// # Errors
     /// In words, when a value of the row is invalid.
     pub(super) fn line(&self, row: &dyn Row) -> Result<Read, String> {
-        let fields = Fields {
-            row,
-            places: &self.places,
-        };
+        let fields = Fields { row, places: &self.places };
         let mut read = if self.form.is_focus() {
             focus::line(fields, self.options.currency)?
         } else {
@@ -71,23 +59,14 @@ impl<'a> Reading<'a> {
 }
 
 fn form_of(header: &[String]) -> Result<BillForm, String> {
-    let has = |name: &str| {
-        header
-            .iter()
-            .any(|column| column.eq_ignore_ascii_case(name))
-    };
+    let has = |name: &str| header.iter().any(|column| column.eq_ignore_ascii_case(name));
     if focus::REQUIRED.iter().all(|name| has(name)) {
         let first_with: [(BillForm, &[&str]); 3] = [
-            (
-                BillForm::Focus13,
-                &["AllocatedMethodId", "ServiceProviderName"],
-            ),
+            (BillForm::Focus13, &["AllocatedMethodId", "ServiceProviderName"]),
             (BillForm::Focus12, &["InvoiceId", "PricingCurrency"]),
             (BillForm::Focus11, &["SkuMeter", "CapacityReservationId"]),
         ];
-        let newer = first_with
-            .into_iter()
-            .find(|(_, names)| names.iter().any(|name| has(name)));
+        let newer = first_with.into_iter().find(|(_, names)| names.iter().any(|name| has(name)));
         return Ok(newer.map_or(BillForm::Focus10, |(form, _)| form));
     }
     let renamed: BTreeSet<String> = header.iter().map(|name| cur::snake(name)).collect();
@@ -133,27 +112,15 @@ mod tests {
     #[test]
     fn the_columns_decide() {
         for (names, expected) in [
-            (
-                "lineItem/LineItemType,lineItem/UnblendedCost",
-                BillForm::LegacyCur,
-            ),
+            ("lineItem/LineItemType,lineItem/UnblendedCost", BillForm::LegacyCur),
             (
                 "line_item_line_item_type,line_item_unblended_cost,product_region",
                 BillForm::LegacyCur,
             ),
-            (
-                "line_item_unblended_cost,resource_tags,line_item_line_item_type",
-                BillForm::Cur2,
-            ),
+            ("line_item_unblended_cost,resource_tags,line_item_line_item_type", BillForm::Cur2),
             ("EffectiveCost,BilledCost,ChargeCategory", BillForm::Focus10),
-            (
-                "EffectiveCost,BilledCost,ChargeCategory,SkuMeter",
-                BillForm::Focus11,
-            ),
-            (
-                "EffectiveCost,BilledCost,ChargeCategory,SkuMeter,InvoiceId",
-                BillForm::Focus12,
-            ),
+            ("EffectiveCost,BilledCost,ChargeCategory,SkuMeter", BillForm::Focus11),
+            ("EffectiveCost,BilledCost,ChargeCategory,SkuMeter,InvoiceId", BillForm::Focus12),
             (
                 "EffectiveCost,BilledCost,ChargeCategory,InvoiceId,AllocatedMethodId",
                 BillForm::Focus13,
@@ -162,17 +129,9 @@ mod tests {
             assert_eq!(form(names), Ok(expected), "{names}");
         }
         let error = form("Date,Description,Amount").expect_err("no bill");
-        assert!(
-            error.ends_with("found: Date, Description, Amount"),
-            "{error}"
-        );
-        let many: Vec<String> = (0..100)
-            .map(|n| format!("{n}{}", "x".repeat(500)))
-            .collect();
+        assert!(error.ends_with("found: Date, Description, Amount"), "{error}");
+        let many: Vec<String> = (0..100).map(|n| format!("{n}{}", "x".repeat(500))).collect();
         let error = form(&many.join(",")).expect_err("no bill");
-        assert!(
-            error.len() < 800 && error.ends_with(" and 92 more"),
-            "{error}"
-        );
+        assert!(error.len() < 800 && error.ends_with(" and 92 more"), "{error}");
     }
 }

@@ -72,10 +72,7 @@ pub fn read_bill(
 }
 
 fn unread(path: &Path, source: io::Error) -> BillError {
-    BillError::Io {
-        path: path.to_owned(),
-        source,
-    }
+    BillError::Io { path: path.to_owned(), source }
 }
 
 /// Reads the files of a bill one after the other.
@@ -92,10 +89,7 @@ impl<'a> Reader<'a> {
         Self {
             options,
             each,
-            read: BillFiles {
-                superseded,
-                ..BillFiles::default()
-            },
+            read: BillFiles { superseded, ..BillFiles::default() },
             forms_of: BTreeMap::new(),
             seen: Seen::default(),
         }
@@ -108,11 +102,7 @@ impl<'a> Reader<'a> {
         let mut flow = ControlFlow::Continue(());
         let (each, read) = (&mut self.each, &mut self.read);
         let mut take = |row: Row| match row {
-            Row::Line {
-                line,
-                is_timed,
-                is_estimate,
-            } => {
+            Row::Line { line, is_timed, is_estimate } => {
                 read.untimed += u64::from(!is_timed);
                 read.estimates += u64::from(is_estimate);
                 if let Some(payer) = &line.payer

@@ -76,9 +76,7 @@ impl UnpackedPages {
             Packing::Gzip => {
                 let mut unpacked = Vec::new();
                 let most = MOST_BYTES as u64 + 1;
-                MultiGzDecoder::new(bytes)
-                    .take(most)
-                    .read_to_end(&mut unpacked)?;
+                MultiGzDecoder::new(bytes).take(most).read_to_end(&mut unpacked)?;
                 within(unpacked.len())?;
                 Ok(unpacked)
             }
@@ -113,12 +111,7 @@ impl UnpackedPages {
                 rep_level_encoding,
                 statistics,
             },
-            Page::DictionaryPage {
-                buf,
-                num_values,
-                encoding,
-                is_sorted,
-            } => Page::DictionaryPage {
+            Page::DictionaryPage { buf, num_values, encoding, is_sorted } => Page::DictionaryPage {
                 buf: self.unpack(&buf)?.into(),
                 num_values,
                 encoding,
@@ -172,10 +165,7 @@ fn damaged(error: snap::Error) -> ParquetError {
 
 fn within(bytes: usize) -> Result<()> {
     if bytes > MOST_BYTES {
-        return Err(refused(format!(
-            "a page of it unpacks to more than {} MiB",
-            MOST_BYTES >> 20
-        )));
+        return Err(refused(format!("a page of it unpacks to more than {} MiB", MOST_BYTES >> 20)));
     }
     Ok(())
 }
@@ -183,9 +173,7 @@ fn within(bytes: usize) -> Result<()> {
 /// # Errors
 /// When a column is not inside its file: the reader panics at places below zero.
 fn check_place(column: &ColumnChunkMetaData, file_bytes: u64) -> Result<()> {
-    let start = column
-        .dictionary_page_offset()
-        .unwrap_or(column.data_page_offset());
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     let start = u64::try_from(start).ok();
     let length = u64::try_from(column.compressed_size()).ok();
     let end = start.zip(length);
@@ -209,10 +197,7 @@ fn check_values(page: &Page) -> Result<()> {
             | Encoding::DELTA_BINARY_PACKED
     );
     if !is_known {
-        return Err(refused(format!(
-            "it has the encoding {:?}",
-            page.encoding()
-        )));
+        return Err(refused(format!("it has the encoding {:?}", page.encoding())));
     }
     if usize::try_from(page.num_values()).is_ok_and(|values| values <= MOST_VALUES) {
         return Ok(());
@@ -232,10 +217,7 @@ impl PageReader for UnpackedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.inner.get_next_page()?;
         let page = page.map(|page| self.unpacked(page)).transpose()?;
-        if let Some(Page::DictionaryPage {
-            buf, num_values, ..
-        }) = &page
-        {
+        if let Some(Page::DictionaryPage { buf, num_values, .. }) = &page {
             // Each value takes a byte at least, and all of them are held.
             if usize::try_from(*num_values).is_ok_and(|values| values > buf.len()) {
                 return Err(refused("a dictionary of it has more values than bytes"));

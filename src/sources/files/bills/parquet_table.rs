@@ -61,10 +61,7 @@ pub(super) fn read(
         while group.next(&reading)? {
             for row in 0..group.held {
                 rows += 1;
-                let line = reading.line(&OneRow {
-                    columns: &group.columns,
-                    row,
-                });
+                let line = reading.line(&OneRow { columns: &group.columns, row });
                 let line = line.map_err(|message| Problem::Row(rows, message))?;
                 if each(line).is_break() {
                     return Ok((reading.form, rows));
@@ -135,10 +132,7 @@ fn columns(schema: &SchemaDescriptor) -> (Vec<String>, Vec<Place>) {
         let root = first.and_then(|column| column.path().parts().first().cloned());
         root.unwrap_or_default()
     };
-    by_root
-        .values()
-        .map(|leaves| (name(leaves), place(leaves)))
-        .unzip()
+    by_root.values().map(|leaves| (name(leaves), place(leaves))).unzip()
 }
 
 /// Whether a leaf is a text of the entries of a map.
@@ -221,12 +215,7 @@ impl Group {
             })
         };
         let readers = places.iter().enumerate().map(reader);
-        Ok(Self {
-            readers: readers.collect::<Result<_, _>>()?,
-            left,
-            held: 0,
-            columns: Vec::new(),
-        })
+        Ok(Self { readers: readers.collect::<Result<_, _>>()?, left, held: 0, columns: Vec::new() })
     }
 
     /// Reads the next rows; false where there are none.

@@ -86,9 +86,9 @@ impl Values {
                     None => Ok(Cell::Absent),
                 }
             }
-            (Stored::Bytes(numbers), Meaning::Decimal(scale)) => stated(numbers, row, |bytes| {
-                decimal(whole_of(bytes.data())?, scale)
-            }),
+            (Stored::Bytes(numbers), Meaning::Decimal(scale)) => {
+                stated(numbers, row, |bytes| decimal(whole_of(bytes.data())?, scale))
+            }
             (Stored::Whole(numbers), Meaning::Number) => {
                 stated(numbers, row, |number| within(Decimal::from(*number)))
             }
@@ -98,9 +98,9 @@ impl Values {
             (Stored::Whole(numbers), Meaning::Time(parts)) => {
                 time(numbers, row, |number| instant(number, parts))
             }
-            (Stored::Whole(numbers), Meaning::Date) => time(numbers, row, |days| {
-                Timestamp::from_second(days.checked_mul(86_400)?).ok()
-            }),
+            (Stored::Whole(numbers), Meaning::Date) => {
+                time(numbers, row, |days| Timestamp::from_second(days.checked_mul(86_400)?).ok())
+            }
             // Writers without absent numbers write NaN.
             (Stored::Double(numbers), Meaning::Number) => match numbers.get(row) {
                 Some(Some(number)) if number.is_nan() => Ok(Cell::Absent),
@@ -109,9 +109,7 @@ impl Values {
             (Stored::Float(numbers), Meaning::Number) => match numbers.get(row) {
                 Some(Some(number)) if number.is_nan() => Ok(Cell::Absent),
                 // The shortest text of a float is not that of the double beside it.
-                _ => stated(numbers, row, |number| {
-                    within(number.to_string().parse().ok()?)
-                }),
+                _ => stated(numbers, row, |number| within(number.to_string().parse().ok()?)),
             },
             (Stored::Pairs(maps), _) => {
                 Ok(maps.get(row).map_or(Cell::Absent, |pairs| Cell::Map(pairs)))
@@ -212,11 +210,7 @@ pub(super) fn values_of(
         ColumnReader::Int96ColumnReader(reader) => {
             let times: Vec<Option<Int96>> = read!(reader);
             let times = times.into_iter();
-            Stored::Whole(
-                times
-                    .map(|time| time.map(|time| time.to_millis()))
-                    .collect(),
-            )
+            Stored::Whole(times.map(|time| time.map(|time| time.to_millis())).collect())
         }
         ColumnReader::FixedLenByteArrayColumnReader(reader) => {
             let bytes: Vec<Option<FixedLenByteArray>> = read!(reader);
@@ -242,8 +236,7 @@ fn check(is_whole: bool) -> Result<()> {
 fn spread<T>(values: Vec<T>, levels: &[i16]) -> Vec<Option<T>> {
     let mut values = values.into_iter();
     let each = levels.iter();
-    each.map(|level| if *level > 0 { values.next() } else { None })
-        .collect()
+    each.map(|level| if *level > 0 { values.next() } else { None }).collect()
 }
 
 /// The next entries of a map, of those keys that are wanted.
@@ -292,10 +285,7 @@ pub(super) fn pairs(
         }
     }
     check(maps.len() == rows)?;
-    Ok(Values {
-        stored: Stored::Pairs(maps),
-        meaning: Meaning::Text,
-    })
+    Ok(Values { stored: Stored::Pairs(maps), meaning: Meaning::Text })
 }
 
 /// Keys or values of maps: levels say which are there, and which begin a row.

@@ -18,10 +18,7 @@ fn lines_of(paths: &[PathBuf], options: &BillOptions) -> Result<Vec<BillLine>, B
 }
 
 fn tagged() -> BillOptions {
-    BillOptions {
-        tag: Some("team".to_owned()),
-        currency: None,
-    }
+    BillOptions { tag: Some("team".to_owned()), currency: None }
 }
 
 fn decimal(text: &str) -> Option<Decimal> {
@@ -45,37 +42,20 @@ fn each_type_of_line_has_its_amortized_cost() {
     let covered = find(LineKind::Instance, PurchaseOption::SavingsPlan);
     assert_eq!(
         costs(covered),
-        [
-            decimal("21.957642"),
-            decimal("19.7618778"),
-            decimal("14.5"),
-            decimal("19.7618778")
-        ]
+        [decimal("21.957642"), decimal("19.7618778"), decimal("14.5"), decimal("19.7618778")]
     );
-    assert_eq!(
-        covered.commitment.as_deref(),
-        Some("5b1c0f2e-7d3a-4a10-9c1e-000000000001")
-    );
+    assert_eq!(covered.commitment.as_deref(), Some("5b1c0f2e-7d3a-4a10-9c1e-000000000001"));
     let term = "compute-savings-plan-1yr-no-upfront";
     assert_eq!(covered.offer, PriceOption::from_name(term));
     assert_eq!(covered.tag.as_deref(), Some("research"));
 
     let reserved = find(LineKind::Instance, PurchaseOption::Reserved);
-    assert_eq!(
-        costs(reserved),
-        [decimal("1.861"), None, decimal("1.17"), decimal("0")]
-    );
-    assert_eq!(
-        reserved.offer,
-        PriceOption::from_name("reserved-1yr-no-upfront")
-    );
+    assert_eq!(costs(reserved), [decimal("1.861"), None, decimal("1.17"), decimal("0")]);
+    assert_eq!(reserved.offer, PriceOption::from_name("reserved-1yr-no-upfront"));
     assert_eq!(reserved.tag, None);
 
     let negated = find(LineKind::Negation, PurchaseOption::SavingsPlan);
-    assert_eq!(
-        costs(negated),
-        [None, None, decimal("0"), decimal("-19.7618778")]
-    );
+    assert_eq!(costs(negated), [None, None, decimal("0"), decimal("-19.7618778")]);
     // 20 committed, 14.5 used.
     let fee = find(LineKind::Commitment, PurchaseOption::SavingsPlan);
     assert_eq!(costs(fee), [None, None, decimal("5.5"), decimal("20")]);
@@ -143,11 +123,7 @@ fn a_license_of_azure_is_no_hour_of_a_machine() {
     let other = (LineKind::Other, None);
     let machine = (LineKind::Instance, decimal("1"));
     assert_eq!(kinds, [machine, other, other]);
-    assert!(
-        lines
-            .iter()
-            .all(|line| line.costs.currency == Currency::Usd)
-    );
+    assert!(lines.iter().all(|line| line.costs.currency == Currency::Usd));
     assert_eq!(lines[1].instance_type, None);
 }
 
@@ -195,10 +171,7 @@ fn two_readings_of_a_month_do_not_add_up() {
         assert!(matches!(error, BillError::Overlap { .. }), "{error:?}");
     }
     // A correction of an hour does not count as another reading.
-    assert_eq!(
-        read(["later.csv", "november.csv"]).expect("two months"),
-        193
-    );
+    assert_eq!(read(["later.csv", "november.csv"]).expect("two months"), 193);
     assert_eq!(read(["small.csv", "next.csv"]).expect("two hours"), 2);
 }
 
@@ -215,19 +188,10 @@ fn a_refund_of_a_plan_counts_but_for_its_one_time_fee() {
     let folder = folder(&[("bill.csv", text)]);
     let lines = lines_of(&[folder.path().join("bill.csv")], &BillOptions::default());
     let lines = lines.expect("a bill");
-    let amounts: Vec<_> = lines
-        .iter()
-        .map(|line| (line.kind, line.costs.effective, line.costs.billed))
-        .collect();
+    let amounts: Vec<_> =
+        lines.iter().map(|line| (line.kind, line.costs.effective, line.costs.billed)).collect();
     let refund = |effective, billed| (LineKind::Refund, decimal(effective), decimal(billed));
-    assert_eq!(
-        amounts,
-        [
-            refund("0", "-100"),
-            refund("-7.5", "-7.5"),
-            refund("-2.25", "-2.25")
-        ]
-    );
+    assert_eq!(amounts, [refund("0", "-100"), refund("-7.5", "-7.5"), refund("-2.25", "-2.25")]);
 }
 
 #[test]
@@ -245,10 +209,7 @@ fn a_currency_is_stated_by_the_bill_or_by_hand() {
     let paths = [path.clone()];
     let error = lines_of(&paths, &BillOptions::default()).expect_err("no currency");
     assert!(matches!(&error, BillError::Row { row: 1, .. }), "{error:?}");
-    let stated = BillOptions {
-        tag: None,
-        currency: Some(Currency::Eur),
-    };
+    let stated = BillOptions { tag: None, currency: Some(Currency::Eur) };
     let lines = lines_of(&paths, &stated).expect("a bill");
     assert_eq!(lines[0].costs.currency, Currency::Eur);
 
@@ -314,10 +275,7 @@ fn the_manifest_of_a_period_names_its_latest_reading() {
     assert_eq!(read(""), (latest.map(str::to_owned).to_vec(), 1));
     // The folder of a period by itself.
     let (files, superseded) = read("r/20261001-20261101");
-    assert_eq!(
-        (files.as_slice(), superseded),
-        (&latest.map(str::to_owned)[1..], 1)
-    );
+    assert_eq!((files.as_slice(), superseded), (&latest.map(str::to_owned)[1..], 1));
 
     fs::remove_file(folder.path().join("r/20261001-20261101/a1/r-2.csv.gz")).expect("there");
     let error = read_of(folder.path(), "").expect_err("half a bill");
@@ -325,10 +283,7 @@ fn the_manifest_of_a_period_names_its_latest_reading() {
     let without = "r/20261001-20261101/r-Manifest.json";
     fs::remove_file(folder.path().join(without)).expect("there");
     let error = read_of(folder.path(), "").expect_err("which one?");
-    assert!(
-        matches!(error, BillError::Ambiguous { readings: 2, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, BillError::Ambiguous { readings: 2, .. }), "{error:?}");
 }
 
 #[test]
@@ -338,27 +293,12 @@ fn exports_of_the_second_version_are_read_once() {
     ]}"#;
     let october = "e/data/BILLING_PERIOD=2026-10";
     let folder = folder(&[
-        (
-            "e/metadata/BILLING_PERIOD=2026-10/e-Manifest.json",
-            manifest,
-        ),
-        (
-            &format!("{october}/2026-10-02T05:00:00.000Z-1a/e-1.csv.gz"),
-            "",
-        ),
-        (
-            &format!("{october}/2026-10-03T05:00:00.000Z-9f/e-1.csv.gz"),
-            "",
-        ),
+        ("e/metadata/BILLING_PERIOD=2026-10/e-Manifest.json", manifest),
+        (&format!("{october}/2026-10-02T05:00:00.000Z-1a/e-1.csv.gz"), ""),
+        (&format!("{october}/2026-10-03T05:00:00.000Z-9f/e-1.csv.gz"), ""),
         // Without a manifest, the latest is the one with the last time.
-        (
-            "e/data/BILLING_PERIOD=2026-09/2026-09-30T05:00:00.000Z-2b/e-1.csv.gz",
-            "",
-        ),
-        (
-            "e/data/BILLING_PERIOD=2026-09/2026-09-29T05:00:00.000Z-8c/e-1.csv.gz",
-            "",
-        ),
+        ("e/data/BILLING_PERIOD=2026-09/2026-09-30T05:00:00.000Z-2b/e-1.csv.gz", ""),
+        ("e/data/BILLING_PERIOD=2026-09/2026-09-29T05:00:00.000Z-8c/e-1.csv.gz", ""),
         // Written over each time.
         ("e/data/BILLING_PERIOD=2026-08/e-1.snappy.parquet", ""),
         ("e/data/BILLING_PERIOD=2026-08/e-2.snappy.parquet", ""),
@@ -386,11 +326,7 @@ fn an_earlier_reading_never_passes_for_the_one_of_the_manifest() {
     let first = r#"{"reportKeys": ["c/r/20261001-20261101/20261003T050000Z/r-1.csv.gz"]}"#;
     let earlier = "data/BILLING_PERIOD=2026-10/2026-10-02T05:00:00.000Z-1a/e-1.csv.gz";
     for (manifest, text, file) in [
-        (
-            "metadata/BILLING_PERIOD=2026-10/e-Manifest.json",
-            second,
-            earlier,
-        ),
+        ("metadata/BILLING_PERIOD=2026-10/e-Manifest.json", second, earlier),
         (
             "20261001-20261101/r-Manifest.json",
             first,
@@ -406,16 +342,10 @@ fn an_earlier_reading_never_passes_for_the_one_of_the_manifest() {
     let folder = folder(&[
         ("a/20261001-20261101/r-Manifest.json", first),
         ("b/20261001-20261101/x-1.csv.gz", ""),
-        (
-            "b/20261001-20261101/x-RedshiftManifest.json",
-            r#"{"entries": []}"#,
-        ),
+        ("b/20261001-20261101/x-RedshiftManifest.json", r#"{"entries": []}"#),
     ]);
     let (files, superseded) = read_of(folder.path(), "").expect("a bill");
-    assert_eq!(
-        (files, superseded),
-        (vec!["b/20261001-20261101/x-1.csv.gz".to_owned()], 0)
-    );
+    assert_eq!((files, superseded), (vec!["b/20261001-20261101/x-1.csv.gz".to_owned()], 0));
 }
 
 #[test]

@@ -57,9 +57,7 @@ pub(super) fn is_type(name: &str) -> bool {
 /// Instance Hour`.
 pub(super) fn type_in(description: &str) -> Option<&str> {
     let words = description.split(|c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')'));
-    words
-        .map(|word| word.trim_end_matches(['.', ';']))
-        .find(|word| is_type(word))
+    words.map(|word| word.trim_end_matches(['.', ';'])).find(|word| is_type(word))
 }
 
 pub(super) fn tenancy_of(usage_type: &str) -> Tenancy {
@@ -79,10 +77,7 @@ const SYSTEMS: [(&str, OperatingSystem); 11] = [
     ("Windows BYOL", OperatingSystem::Linux),
     ("Windows", OperatingSystem::Windows),
     ("RHEL with", OperatingSystem::OtherLicensed),
-    (
-        "Red Hat Enterprise Linux with",
-        OperatingSystem::OtherLicensed,
-    ),
+    ("Red Hat Enterprise Linux with", OperatingSystem::OtherLicensed),
     ("RHEL", OperatingSystem::Rhel),
     ("Red Hat", OperatingSystem::Rhel),
     ("SUSE", OperatingSystem::Sles),
@@ -138,10 +133,7 @@ mod tests {
         assert_eq!(type_of("BoxUsage"), None);
         assert_eq!(type_of("PublicIPv4:InUseAddress"), None);
         let of = |text| type_in(text);
-        assert_eq!(
-            of("$1.624 per On Demand Linux g5.4xlarge Instance Hour"),
-            Some("g5.4xlarge")
-        );
+        assert_eq!(of("$1.624 per On Demand Linux g5.4xlarge Instance Hour"), Some("g5.4xlarge"));
         assert_eq!(
             of("g5.2xlarge Linux/UNIX Spot Instance-hour in US West (Oregon) in VPC Zone #3"),
             Some("g5.2xlarge")
@@ -152,18 +144,9 @@ mod tests {
     #[test]
     fn the_system_decides_the_price() {
         for (text, system) in [
-            (
-                "$1.6 per On Demand Linux g5.4xlarge Instance Hour",
-                Some(OperatingSystem::Linux),
-            ),
-            (
-                "$2.3 per On Demand Windows g5.4xlarge Instance Hour",
-                Some(OperatingSystem::Windows),
-            ),
-            (
-                "$1 per On Demand RHEL g5.4xlarge Instance Hour",
-                Some(OperatingSystem::Rhel),
-            ),
+            ("$1.6 per On Demand Linux g5.4xlarge Instance Hour", Some(OperatingSystem::Linux)),
+            ("$2.3 per On Demand Windows g5.4xlarge Instance Hour", Some(OperatingSystem::Windows)),
+            ("$1 per On Demand RHEL g5.4xlarge Instance Hour", Some(OperatingSystem::Rhel)),
             (
                 "$1 per On Demand Windows with SQL Std g5.4xlarge",
                 Some(OperatingSystem::OtherLicensed),

@@ -69,16 +69,7 @@ mod tests {
         ] {
             assert_eq!(exact(text).as_deref(), Some(value), "{text}");
         }
-        for text in [
-            "",
-            "NaN",
-            "inf",
-            "1e11",
-            "10000000001",
-            "1_000",
-            "1,000",
-            "east",
-        ] {
+        for text in ["", "NaN", "inf", "1e11", "10000000001", "1_000", "1,000", "east"] {
             assert_eq!(exact(text), None, "{text}");
         }
     }

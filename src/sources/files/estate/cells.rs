@@ -48,20 +48,14 @@ impl Plain<'_> {
 
     fn cell(&mut self) -> Option<Cell> {
         if self.take(b'[').is_none() {
-            return Some(Cell {
-                value: self.value()?,
-                times: 1,
-            });
+            return Some(Cell { value: self.value()?, times: 1 });
         }
         let value = self.value()?;
         self.take(b',')?;
         let times = self.number()?;
         self.take(b']')?;
         let is_count = times.fract() == 0.0 && (1.0..=MOST_CELLS as f64).contains(&times);
-        is_count.then_some(Cell {
-            value,
-            times: times as u32,
-        })
+        is_count.then_some(Cell { value, times: times as u32 })
     }
 
     fn value(&mut self) -> Option<Option<f64>> {

@@ -34,11 +34,7 @@ pub(super) struct ClaimWire {
     /// Number of such units.
     count: u32,
     state: ClaimState,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     since: Option<Timestamp>,
     /// The machine of the node; required unless it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,11 +60,7 @@ impl Wire for ClaimWire {
                 labels: self.labels,
                 placement: self.placement,
             },
-            devices: Devices {
-                resource: self.resource,
-                unit: self.unit,
-                count: self.count,
-            },
+            devices: Devices { resource: self.resource, unit: self.unit, count: self.count },
             state: self.state,
             since: self.since,
             machine: self.machine,
@@ -77,13 +69,7 @@ impl Wire for ClaimWire {
 }
 
 pub(super) fn claim_wire(claim: &Claim) -> ClaimWire {
-    let Claim {
-        holder,
-        devices,
-        state,
-        since,
-        machine,
-    } = claim.clone();
+    let Claim { holder, devices, state, since, machine } = claim.clone();
     ClaimWire {
         namespace: holder.namespace,
         pod: holder.pod,
@@ -105,16 +91,10 @@ pub(super) fn check<E: de::Error>(clusters: &Clusters) -> Result<(), E> {
     let mut machines = BTreeSet::new();
     for node in &clusters.nodes {
         if !machines.insert(&node.machine) {
-            return Err(E::custom(format!(
-                "several nodes are the machine {}",
-                node.machine
-            )));
+            return Err(E::custom(format!("several nodes are the machine {}", node.machine)));
         }
     }
-    let mut held = clusters
-        .claims
-        .iter()
-        .filter_map(|claim| claim.machine.as_ref());
+    let mut held = clusters.claims.iter().filter_map(|claim| claim.machine.as_ref());
     if let Some(machine) = held.find(|machine| !machines.contains(machine)) {
         return Err(E::custom(format!(
             "a claim belongs to {machine}, which is not among the nodes"
@@ -226,11 +206,7 @@ mod tests {
             ("unit", json!({"replicas": 0}), "at least 1"),
             ("unit", json!({"profile": "3g.20gb"}), "a slice needs"),
             ("unit", json!({"slices": 3, "of": 7}), "a slice needs"),
-            (
-                "unit",
-                json!({"profile": "9g.20gb", "slices": 9, "of": 7}),
-                "a slice needs",
-            ),
+            ("unit", json!({"profile": "9g.20gb", "slices": 9, "of": 7}), "a slice needs"),
             ("state", json!("pending"), "a `pending` one has none"),
             ("state", json!("gone"), "`gone` is not a known claim state"),
             ("extra", json!(1), "unknown field"),

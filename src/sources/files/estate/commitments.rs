@@ -69,11 +69,7 @@ impl Wire for Commitment {
                 ends_after(reservation.start, reservation.end, &reservation.id)?;
                 counted("count", &reservation.id, reservation.count, 1)?;
                 at_most("upfront", reservation.upfront, MOST_UPFRONT)?;
-                at_most(
-                    "recurring_hourly",
-                    reservation.recurring_hourly,
-                    MOST_PER_HOUR,
-                )?;
+                at_most("recurring_hourly", reservation.recurring_hourly, MOST_PER_HOUR)?;
             }
             Self::SavingsPlan(plan) => {
                 ends_after(plan.start, plan.end, &plan.id)?;
@@ -118,9 +114,7 @@ fn counted<E: de::Error>(field: &str, id: &str, count: u32, least: u32) -> Resul
 
 fn at_most<E: de::Error>(field: &str, amount: Decimal, most: Decimal) -> Result<(), E> {
     if amount > most {
-        return Err(E::custom(format!(
-            "`{field}` is not between 0 and {most}: {amount}"
-        )));
+        return Err(E::custom(format!("`{field}` is not between 0 and {most}: {amount}")));
     }
     Ok(())
 }
@@ -208,10 +202,7 @@ impl<'de> Deserialize<'de> for List {
 /// When it cannot be read, is not such a list, or something in it is wrong.
 pub fn read_commitments(path: &Path) -> Result<Commitments, CommitmentsError> {
     read_json_file(path, LONGEST_TEXT, PhantomData::<List>)
-        .map_err(|source| CommitmentsError::Io {
-            path: path.to_owned(),
-            source,
-        })?
+        .map_err(|source| CommitmentsError::Io { path: path.to_owned(), source })?
         .map(|List(found)| found)
         .map_err(|error| explain(path, error))
 }
@@ -222,15 +213,10 @@ const LONGEST_TEXT: usize = 1 << 16;
 fn explain(path: &Path, error: JsonError) -> CommitmentsError {
     let path = path.to_owned();
     match error.source {
-        InvalidJson::Text(source) if source.is_io() => CommitmentsError::Io {
-            path,
-            source: source.into(),
-        },
+        InvalidJson::Text(source) if source.is_io() => {
+            CommitmentsError::Io { path, source: source.into() }
+        }
         InvalidJson::Text(source) => CommitmentsError::Malformed { path, source },
-        InvalidJson::Value(source) => CommitmentsError::Wrong {
-            path,
-            place: error.place,
-            source,
-        },
+        InvalidJson::Value(source) => CommitmentsError::Wrong { path, place: error.place, source },
     }
 }

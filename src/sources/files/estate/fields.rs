@@ -100,16 +100,12 @@ impl Wire for ProfiledRun {
             ("memory_p95_mib", self.memory_p95_mib, f64::MAX),
         ] {
             if let Some(value) = value.filter(|value| !(0.0..=most).contains(value)) {
-                return Err(E::custom(format!(
-                    "{name} has an invalid `{key}` of {value}"
-                )));
+                return Err(E::custom(format!("{name} has an invalid `{key}` of {value}")));
             }
         }
         let samples = self.samples;
         if samples.is_some_and(|samples| samples.reported > samples.taken) {
-            return Err(E::custom(format!(
-                "more samples of {name} reported than were taken"
-            )));
+            return Err(E::custom(format!("more samples of {name} reported than were taken")));
         }
         Ok(self)
     }
@@ -120,10 +116,7 @@ impl Wire for DeviceUse {
 
     fn value<E: de::Error>(self) -> Result<Self, E> {
         let percents = [self.mean_percent, self.max_percent];
-        if !percents
-            .iter()
-            .all(|percent| (0.0..=100.0).contains(percent))
-        {
+        if !percents.iter().all(|percent| (0.0..=100.0).contains(percent)) {
             return Err(E::custom("a percentage of a use is not between 0 and 100"));
         }
         if self.mean_percent > self.max_percent {
@@ -187,10 +180,8 @@ impl Wire for PriceWire {
             seen_on: self.seen_on.unwrap_or(self.effective_date),
             source: self.source,
         };
-        let history = self.spot_history.map(|history| SpotHistory {
-            mean: rate.amount(),
-            ..history
-        });
+        let history =
+            self.spot_history.map(|history| SpotHistory { mean: rate.amount(), ..history });
         Ok((key, quote, history))
     }
 }
@@ -223,9 +214,7 @@ pub(super) fn series<E: de::Error>(
     let metric = wire.metric;
     let name = format!("series {metric} of {}", wire.instance);
     if wire.gpu.is_some_and(|gpu| gpu >= MOST_GPUS) {
-        return Err(E::custom(format!(
-            "{name}: an instance has at most {MOST_GPUS} GPUs"
-        )));
+        return Err(E::custom(format!("{name}: an instance has at most {MOST_GPUS} GPUs")));
     }
     // Whole hours may stand on a finer grid.
     let is_on_grid = wire.period_seconds == grid_period
@@ -269,9 +258,7 @@ pub(super) fn series<E: de::Error>(
             Points::clean(raw, what, window, wire.period_seconds)
         }
         _ => {
-            return Err(E::custom(format!(
-                "{name} needs either `start` or `timestamps`"
-            )));
+            return Err(E::custom(format!("{name} needs either `start` or `timestamps`")));
         }
     };
     Ok(Series {
@@ -287,7 +274,5 @@ pub(super) fn series<E: de::Error>(
 }
 
 fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {
-    cells
-        .iter()
-        .flat_map(|cell| std::iter::repeat_n(cell.value, cell.times as usize))
+    cells.iter().flat_map(|cell| std::iter::repeat_n(cell.value, cell.times as usize))
 }

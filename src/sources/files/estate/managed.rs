@@ -33,17 +33,9 @@ pub(super) struct PlanWire {
     /// Those that something runs on now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     in_use: Option<u32>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     start: Option<Timestamp>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     end: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     duration_minutes: Option<u64>,
@@ -51,11 +43,7 @@ pub(super) struct PlanWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     currency: Option<Currency>,
     /// Paid once for all instances.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Amount>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
     upfront_fee: Option<Decimal>,
 }
 
@@ -63,18 +51,14 @@ impl Wire for ComponentHost {
     type Value = Self;
 
     fn value<E: de::Error>(mut self) -> Result<Self, E> {
-        let copies = self
-            .components
-            .iter()
-            .flat_map(|component| &component.copies);
+        let copies = self.components.iter().flat_map(|component| &component.copies);
         let mut gpus = copies.filter_map(|copies| copies.gpus_each);
         if let Some(gpus) = gpus.find(|gpus| *gpus > MOST_GPUS) {
             return Err(E::custom(format!(
                 "`gpus_each` is not between 0 and {MOST_GPUS}: `{gpus}`"
             )));
         }
-        self.components
-            .sort_by(|left, right| left.name.cmp(&right.name));
+        self.components.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(self)
     }
 }

@@ -14,19 +14,12 @@ use std::collections::BTreeSet;
     {"properties": {"instance": {"type": "string"}, "instances": {"maxItems": 0}}, "allOf": [{"required": ["instance"]}]},
     {"properties": {"instance": {"type": "null"}, "instances": {"minItems": 1}}, "allOf": [{"required": ["instances"]}]},
 ]))]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a recommendation of AWS as an object"
-)]
+#[serde(deny_unknown_fields, expecting = "a recommendation of AWS as an object")]
 pub(super) struct OpinionWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instance: Option<ResourceId>,
     /// In place of `instance`, for those of an Auto Scaling group.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<ResourceId>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<ResourceId>")]
     instances: Vec<ResourceId>,
     action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,11 +27,7 @@ pub(super) struct OpinionWire {
     #[serde(default = "usd")]
     currency: Currency,
     /// What AWS estimates, per month.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Change>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Change>")]
     monthly_savings: Option<Decimal>,
 }
 

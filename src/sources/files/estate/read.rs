@@ -67,31 +67,22 @@ pub fn read_estate(path: &Path, keep: Keep) -> Result<Estate, EstateError> {
         let mut parts = Parts::new(Keep::Points);
         parts.only = Some(split);
         let whole = read_parts(path, &mut parts)?.measured().into_owned();
-        estate
-            .usage
-            .merge(whole, estate.window, estate.period_seconds);
+        estate.usage.merge(whole, estate.window, estate.period_seconds);
     }
     Ok(estate)
 }
 
 fn read_parts(path: &Path, parts: &mut Parts) -> Result<Estate, EstateError> {
     read_json_file(path, LONGEST_TEXT, EstateSeed(parts))
-        .map_err(|source| EstateError::Io {
-            path: path.to_owned(),
-            source,
-        })?
+        .map_err(|source| EstateError::Io { path: path.to_owned(), source })?
         .map_err(|error| explain(path, error, parts))
 }
 
 /// Reads an estate that ships inside the binary.
 pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
     let mut parts = Parts::new(Keep::Points);
-    read_json(
-        GzDecoder::new(document),
-        LONGEST_TEXT,
-        EstateSeed(&mut parts),
-    )
-    .map_err(|error| explain(Path::new("the demo"), error, &parts))
+    read_json(GzDecoder::new(document), LONGEST_TEXT, EstateSeed(&mut parts))
+        .map_err(|error| explain(Path::new("the demo"), error, &parts))
 }
 
 /// Reads an estate from JSON text.
@@ -110,19 +101,14 @@ fn explain(path: &Path, error: JsonError, parts: &Parts) -> EstateError {
     }
     let JsonError { mut place, source } = error;
     match source {
-        InvalidJson::Text(source) if source.is_io() && !is_broken(&source) => EstateError::Io {
-            path,
-            source: source.into(),
-        },
+        InvalidJson::Text(source) if source.is_io() && !is_broken(&source) => {
+            EstateError::Io { path, source: source.into() }
+        }
         InvalidJson::Value(source) if !parts.is_other => {
             if let Some(inner) = &parts.place_in_series {
                 place = format!("{place}.{inner}");
             }
-            EstateError::Wrong {
-                path,
-                place,
-                source,
-            }
+            EstateError::Wrong { path, place, source }
         }
         source => EstateError::Malformed { path, source },
     }
@@ -377,11 +363,7 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         // Only what the document has stated already counts: a default would put
         // points on another grid than the one that follows.
-        let grid = match (
-            self.0.window_start,
-            self.0.window_end,
-            self.0.period_seconds,
-        ) {
+        let grid = match (self.0.window_start, self.0.window_end, self.0.period_seconds) {
             (Some(start), Some(end), Some(period)) => {
                 Some(stated_grid(start, end, period).map_err(<A::Error as de::Error>::custom)?)
             }
@@ -415,9 +397,7 @@ impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
         let values = wire.values.iter().map(|cell| u64::from(cell.times));
         parts.values += values.sum::<u64>();
         if parts.values > MOST_VALUES {
-            return Err(de::Error::custom(format!(
-                "an estate has at most {MOST_VALUES} values"
-            )));
+            return Err(de::Error::custom(format!("an estate has at most {MOST_VALUES} values")));
         }
         match grid {
             Some((window, period)) => parts.add(series(wire, window, period)?, window, period),
@@ -448,9 +428,7 @@ fn stated_grid(
     let window = Window::stated(start, end)?;
     let periods = window.seconds() / i64::from(period_seconds);
     if periods > MOST_PERIODS as i64 {
-        return Err(format!(
-            "the window has {periods} periods; the maximum is {MOST_PERIODS}"
-        ));
+        return Err(format!("the window has {periods} periods; the maximum is {MOST_PERIODS}"));
     }
     Ok((window, period_seconds))
 }
@@ -461,11 +439,7 @@ const DEFAULT_PERIOD_SECONDS: u32 = 300;
 
 impl Parts {
     fn new(keep: Keep) -> Self {
-        Self {
-            keep,
-            is_other: true,
-            ..Self::default()
-        }
+        Self { keep, is_other: true, ..Self::default() }
     }
 
     /// Profiled runs are cut by run, which needs their points.
@@ -521,11 +495,7 @@ impl Parts {
 
     fn into_estate<E: de::Error>(mut self, as_of: Timestamp) -> Result<Estate, E> {
         let (window, period) = self.grid(as_of).map_err(E::custom)?;
-        let usage = self
-            .usage
-            .take()
-            .map(UsageBuilder::finish)
-            .unwrap_or_default();
+        let usage = self.usage.take().map(UsageBuilder::finish).unwrap_or_default();
         let mut ids = BTreeSet::new();
         for instance in self.instances.iter().chain(&self.out_of_scope) {
             if !ids.insert(instance.id.clone()) {
@@ -533,10 +503,7 @@ impl Parts {
             }
         }
         let measured = self.metrics.iter().map(|series| &series.instance);
-        if let Some(orphan) = measured
-            .chain(usage.instances())
-            .find(|id| !ids.contains(id))
-        {
+        if let Some(orphan) = measured.chain(usage.instances()).find(|id| !ids.contains(id)) {
             return Err(E::custom(format!(
                 "a series belongs to {orphan}, which is not among the instances"
             )));
@@ -552,11 +519,7 @@ impl Parts {
         clusters::check(&self.clusters)?;
         self.add_gaps_of_tags();
         let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
-            given.extend(
-                self.instances
-                    .iter()
-                    .map(|instance| field(instance).clone()),
-            );
+            given.extend(self.instances.iter().map(|instance| field(instance).clone()));
             // The account of a machine that only its cluster shows is not known.
             given.retain(|name| !name.is_empty());
             given.sort();

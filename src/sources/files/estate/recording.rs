@@ -41,10 +41,7 @@ const LASTS_UNLESS_GRID: char = 'g';
 
 /// Why series could not be kept.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "cannot write metrics to a temporary file in {}",
-    crate::domain::shown(folder)
-)]
+#[error("cannot write metrics to a temporary file in {}", crate::domain::shown(folder))]
 pub struct RecordingError {
     folder: PathBuf,
     pub source: io::Error,
@@ -77,11 +74,8 @@ impl Recorder {
 
     /// Keeps a series unless [`Recorder::replace`] says later that it does not count.
     pub fn add_for_now(&mut self, series: &Series) {
-        let lasts = if series.metric.is_on_grid() {
-            LASTS_UNLESS_GRID
-        } else {
-            LASTS_UNLESS_EVERYTHING
-        };
+        let lasts =
+            if series.metric.is_on_grid() { LASTS_UNLESS_GRID } else { LASTS_UNLESS_EVERYTHING };
         self.write(series, lasts);
     }
 
@@ -103,10 +97,7 @@ impl Recorder {
     /// # Errors
     /// When the file could not be made or written.
     pub fn finish(self) -> Result<Recording, RecordingError> {
-        self.whole().map_err(|source| RecordingError {
-            folder: tempfile::env::temp_dir(),
-            source,
-        })
+        self.whole().map_err(|source| RecordingError { folder: tempfile::env::temp_dir(), source })
     }
 
     fn whole(self) -> io::Result<Recording> {
@@ -133,12 +124,7 @@ impl<'a> Line<'a> {
         let (lasts, rest) = line.split_once('\t')?;
         let (instance, rest) = rest.split_once('\t')?;
         let (shows, rest) = rest.split_once('\t')?;
-        Some(Self {
-            lasts,
-            instance,
-            shows_running: shows == "1",
-            rest,
-        })
+        Some(Self { lasts, instance, shows_running: shows == "1", rest })
     }
 }
 
@@ -162,16 +148,10 @@ impl Recording {
         estate: &'a Estate,
         name: &'a dyn Fn(ResourceId) -> ResourceId,
     ) -> io::Result<impl Iterator<Item = io::Result<Box<RawValue>>> + 'a> {
-        let inside: BTreeSet<&ResourceId> = estate
-            .instances
-            .iter()
-            .map(|instance| &instance.id)
-            .collect();
-        let beside: BTreeSet<&ResourceId> = estate
-            .out_of_scope
-            .iter()
-            .map(|instance| &instance.id)
-            .collect();
+        let inside: BTreeSet<&ResourceId> =
+            estate.instances.iter().map(|instance| &instance.id).collect();
+        let beside: BTreeSet<&ResourceId> =
+            estate.out_of_scope.iter().map(|instance| &instance.id).collect();
         let mut file = &self.file;
         file.seek(SeekFrom::Start(0))?;
         let lines = BufReader::new(GzDecoder::new(BufReader::new(file))).lines();
@@ -233,18 +213,9 @@ fn cells(points: &Points) -> Vec<Cell> {
     }
     runs.into_iter()
         .flat_map(|run| {
-            let (times, copies) = if run.times < SHORTEST_REPETITION {
-                (1, run.times)
-            } else {
-                (run.times, 1)
-            };
-            std::iter::repeat_n(
-                Cell {
-                    value: run.value,
-                    times,
-                },
-                copies as usize,
-            )
+            let (times, copies) =
+                if run.times < SHORTEST_REPETITION { (1, run.times) } else { (run.times, 1) };
+            std::iter::repeat_n(Cell { value: run.value, times }, copies as usize)
         })
         .collect()
 }

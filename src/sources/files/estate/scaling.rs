@@ -17,10 +17,7 @@ impl Wire for ScalingGroup {
         self.suspended.sort();
         self.protected.sort();
         self.in_service.iter_mut().for_each(|ids| ids.sort());
-        let queues = self
-            .batch
-            .iter_mut()
-            .filter_map(|batch| batch.queues.as_mut());
+        let queues = self.batch.iter_mut().filter_map(|batch| batch.queues.as_mut());
         queues.for_each(|queues| queues.sort());
         Ok(self)
     }
@@ -34,10 +31,7 @@ pub(super) fn sorted<E: de::Error>(mut groups: Vec<ScalingGroup>) -> Result<Vec<
     groups.sort_by(|left, right| left.key().cmp(&right.key()));
     let mut pairs = groups.windows(2);
     match pairs.find(|pair| pair[0].key() == pair[1].key()) {
-        Some(pair) => Err(E::custom(format!(
-            "duplicate Auto Scaling group {}",
-            pair[0].name
-        ))),
+        Some(pair) => Err(E::custom(format!("duplicate Auto Scaling group {}", pair[0].name))),
         None => Ok(groups),
     }
 }

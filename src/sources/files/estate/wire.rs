@@ -46,11 +46,7 @@ pub(super) struct InstanceWire {
     pub launch_time: Timestamp,
     /// When the primary network interface was attached; taken as the time when the instance was
     /// first seen.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub attached_time: Option<Timestamp>,
     /// The text from EC2; for a stopped instance it states when the instance stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,18 +61,10 @@ pub(super) struct InstanceWire {
     /// The host name that the `CloudWatch` agent uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_dns_name: Option<String>,
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<Volume>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<Volume>")]
     pub volumes: Vec<Volume>,
     /// Each public address that is billed while the instance is stopped.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        with = "Parts::<Address>"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<Address>")]
     pub addresses: Vec<Address>,
 }
 
@@ -113,19 +101,11 @@ pub(super) struct PriceWire {
     #[serde(with = "Price")]
     pub hourly: Decimal,
     /// What a commitment costs at its beginning; only with `recurring_hourly`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Amount>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
     #[schemars(with = "Amount")]
     pub upfront: Option<Decimal>,
     /// What a commitment costs every hour; only with `upfront`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Amount>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
     #[schemars(with = "Amount")]
     pub recurring_hourly: Option<Decimal>,
     pub origin: PriceOrigin,
@@ -137,11 +117,7 @@ pub(super) struct PriceWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spot_history: Option<SpotHistory>,
     /// The day on which it was last seen; the effective date unless said otherwise.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Day>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Day>")]
     pub seen_on: Option<Date>,
     /// Free text.
     pub source: String,
@@ -190,11 +166,7 @@ pub(super) struct SeriesWire<V = Vec<Cell>> {
     #[schemars(range(min = 1))]
     pub period_seconds: u32,
     /// Time of the first value; one value per period follows.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "Maybe::<Time>"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
     pub start: Option<Timestamp>,
     /// Instead of `start`: seconds since the epoch, one per value, in any order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -313,17 +285,11 @@ impl<'de> Visitor<'de> for CellVisitor {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Cell, E> {
-        Ok(Cell {
-            value: None,
-            times: 1,
-        })
+        Ok(Cell { value: None, times: 1 })
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Cell, E> {
-        Ok(Cell {
-            value: Some(value),
-            times: 1,
-        })
+        Ok(Cell { value: Some(value), times: 1 })
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Cell, E> {
@@ -343,12 +309,9 @@ impl<'de> Visitor<'de> for CellVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<Cell, A::Error> {
-        let Cell { value, .. } = pair
-            .next_element()?
-            .ok_or_else(|| de::Error::invalid_length(0, &self))?;
-        let times: u32 = pair
-            .next_element()?
-            .ok_or_else(|| de::Error::invalid_length(1, &self))?;
+        let Cell { value, .. } =
+            pair.next_element()?.ok_or_else(|| de::Error::invalid_length(0, &self))?;
+        let times: u32 = pair.next_element()?.ok_or_else(|| de::Error::invalid_length(1, &self))?;
         if times == 0 || times > MOST_TIMES {
             return Err(de::Error::custom(format!(
                 "a repetition count must be between 1 and {MOST_TIMES}"

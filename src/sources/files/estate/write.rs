@@ -43,9 +43,7 @@ fn write_document(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::new(&mut *out);
-    Document(estate, recorded)
-        .serialize(&mut serializer)
-        .map_err(io::Error::from)?;
+    Document(estate, recorded).serialize(&mut serializer).map_err(io::Error::from)?;
     out.write_all(b"\n")
 }
 

@@ -88,22 +88,17 @@ impl Kind {
     }
 
     fn field(self, name: &str) -> Result<Type, ParquetError> {
-        let repetition = if self.is_required() {
-            Repetition::REQUIRED
-        } else {
-            Repetition::OPTIONAL
-        };
+        let repetition =
+            if self.is_required() { Repetition::REQUIRED } else { Repetition::OPTIONAL };
         let field = Type::primitive_type_builder(name, self.physical())
             .with_repetition(repetition)
             .with_logical_type(self.logical());
         let (precision, scale) = self.digits();
         match self {
             Self::Decimal => field.with_precision(precision).with_scale(scale).build(),
-            Self::Amount => field
-                .with_length(AMOUNT_BYTES)
-                .with_precision(precision)
-                .with_scale(scale)
-                .build(),
+            Self::Amount => {
+                field.with_length(AMOUNT_BYTES).with_precision(precision).with_scale(scale).build()
+            }
             _ => field.build(),
         }
     }
@@ -143,10 +138,7 @@ impl Schema {
         let fields = self.columns.iter();
         let fields = fields.map(|(name, kind)| kind.field(name).map(Arc::new));
         let fields: Vec<Arc<Type>> = fields.collect::<Result<_, _>>()?;
-        Type::group_type_builder(self.name)
-            .with_fields(fields)
-            .build()
-            .map(Arc::new)
+        Type::group_type_builder(self.name).with_fields(fields).build().map(Arc::new)
     }
 
     /// Whether a file has these columns.

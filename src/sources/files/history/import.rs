@@ -48,10 +48,7 @@ pub async fn import_rollups(
 ) -> Result<Imported, HistoryError> {
     let store = reached(tables, access).await?;
     let days = files(&*store, tables).await?;
-    let (first, last) = (
-        days.keys().next().copied(),
-        days.keys().next_back().copied(),
-    );
+    let (first, last) = (days.keys().next().copied(), days.keys().next_back().copied());
     let (Some(first), Some(last)) = (first, last) else {
         return Err(HistoryError {
             place: tables.to_string(),
@@ -63,10 +60,7 @@ pub async fn import_rollups(
     for (day, files) in &days {
         let (machines, kept) = read_day(&*store, *day, files, &mut imported.rows).await?;
         let written = into.write(*day, machines.iter().zip(kept)).await;
-        written.map_err(|why| HistoryError {
-            place: history.to_string(),
-            why,
-        })?;
+        written.map_err(|why| HistoryError { place: history.to_string(), why })?;
         imported.days.insert(*day);
         let machines = machines.into_iter().map(|machine| machine.instance);
         imported.machines.extend(machines);
@@ -80,10 +74,7 @@ async fn files(store: &dyn Store, place: &Place) -> Result<BTreeMap<Date, Files>
     let mut days: BTreeMap<Date, Files> = BTreeMap::new();
     for schema in ALL {
         let listed = store.list(schema.name, None).await;
-        let listed = listed.map_err(|why| HistoryError {
-            place: place.to_string(),
-            why,
-        })?;
+        let listed = listed.map_err(|why| HistoryError { place: place.to_string(), why })?;
         for object in listed {
             let mut parts = object.name.split('/').skip(1);
             let (part, file) = (parts.next(), parts.next().unwrap_or_default());
@@ -94,10 +85,7 @@ async fn files(store: &dyn Store, place: &Place) -> Result<BTreeMap<Date, Files>
                 continue;
             };
             let files = days.entry(day).or_default();
-            files
-                .entry(schema.name)
-                .or_default()
-                .push(object.name.clone());
+            files.entry(schema.name).or_default().push(object.name.clone());
         }
     }
     Ok(days)
@@ -179,10 +167,7 @@ async fn read_files(
     each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
 ) -> Result<(), HistoryError> {
     for name in files.get(schema.name).into_iter().flatten() {
-        let failed = |why: io::Error| HistoryError {
-            place: store.place(name),
-            why,
-        };
+        let failed = |why: io::Error| HistoryError { place: store.place(name), why };
         let file = store.open(name, MOST_BYTES).await.map_err(failed)?;
         read_table_of_others(file, schema, each).map_err(|error| failed(unread(error)))?;
         store.forget(name);
@@ -192,10 +177,8 @@ async fn read_files(
 
 /// Rows as gpucost writes them.
 fn in_order(kept: &mut StoredUsage) {
-    kept.series
-        .sort_by_key(|series| (series.metric, series.gpu, series.statistic));
-    kept.periods
-        .sort_by_key(|period| (period.metric, period.source, period.index));
+    kept.series.sort_by_key(|series| (series.metric, series.gpu, series.statistic));
+    kept.periods.sort_by_key(|period| (period.metric, period.source, period.index));
     for series in &mut kept.series {
         series.figures.counts.sort_unstable();
     }
@@ -209,30 +192,22 @@ fn adds_up(kept: &StoredUsage) -> bool {
         of_metric
             .filter(move |series| (series.metric, series.statistic) == (metric, Statistic::Average))
     };
-    let are_in_steps = [
-        Metric::GpuUtilization,
-        Metric::GpuMemoryUsed,
-        Metric::CpuUtilization,
-    ]
-    .into_iter()
-    .flat_map(averages)
-    .all(|series| {
-        let steps = series.figures.counts.iter();
-        let points: u64 = steps.map(|(_, count)| u64::from(*count)).sum();
-        points == series.figures.count.unwrap_or(0)
-    });
-    let are_in_periods = [Metric::GpuUtilization, Metric::CpuUtilization]
+    let are_in_steps = [Metric::GpuUtilization, Metric::GpuMemoryUsed, Metric::CpuUtilization]
         .into_iter()
-        .all(|metric| {
+        .flat_map(averages)
+        .all(|series| {
+            let steps = series.figures.counts.iter();
+            let points: u64 = steps.map(|(_, count)| u64::from(*count)).sum();
+            points == series.figures.count.unwrap_or(0)
+        });
+    let are_in_periods =
+        [Metric::GpuUtilization, Metric::CpuUtilization].into_iter().all(|metric| {
             let periods = kept.periods.iter().filter(|period| period.metric == metric);
             let reported: u64 = periods.map(|period| u64::from(period.reported)).sum();
             let points = averages(metric).map(|series| series.figures.count.unwrap_or(0));
             reported == points.sum::<u64>()
         });
     let key = |period: &StoredPeriod| (period.metric, period.source, period.index);
-    let are_once = kept
-        .periods
-        .windows(2)
-        .all(|pair| key(&pair[0]) != key(&pair[1]));
+    let are_once = kept.periods.windows(2).all(|pair| key(&pair[0]) != key(&pair[1]));
     are_in_steps && are_in_periods && are_once
 }

@@ -75,10 +75,8 @@ impl Records {
     ) -> Result<BillKept, HistoryError> {
         let month = part_of(bill.month);
         let folder = format!("{FOLDER}/{LISTS}/{month}");
-        let failed = |name: &str, why: io::Error| HistoryError {
-            place: self.store().place(name),
-            why,
-        };
+        let failed =
+            |name: &str, why: io::Error| HistoryError { place: self.store().place(name), why };
         let table = table(bill).map_err(|why| failed(&folder, why))?;
         let seal = Seal::of(&table);
         let payer = number_of(&bill.payer);
@@ -101,11 +99,7 @@ impl Records {
         let text = list.text().map_err(|why| failed(&name, why))?;
         let kept = keep(self.store(), &name, &text).await;
         kept.map_err(|why| failed(&name, why))?;
-        Ok(if is_smaller {
-            BillKept::Smaller
-        } else {
-            BillKept::New
-        })
+        Ok(if is_smaller { BillKept::Smaller } else { BillKept::New })
     }
 
     /// What the newest list of a payer says of its table; absent where there is none, and where
@@ -136,10 +130,7 @@ impl Records {
     ) -> Result<(), HistoryError> {
         let listed = async |folder: &str| {
             let listed = self.store().list(folder, None).await;
-            listed.map_err(|why| HistoryError {
-                place: self.store().place(folder),
-                why,
-            })
+            listed.map_err(|why| HistoryError { place: self.store().place(folder), why })
         };
         let lists = match listed(&format!("{FOLDER}/{LISTS}")).await {
             Ok(lists) => lists,
@@ -164,11 +155,7 @@ impl Records {
         };
         for list in &lists {
             let Some(table) = table_of(list) else {
-                note(
-                    FileTrouble::Foreign,
-                    &list.name,
-                    "gpucost writes no such file",
-                );
+                note(FileTrouble::Foreign, &list.name, "gpucost writes no such file");
                 continue;
             };
             let seal = match self.store().open(&list.name, MOST_BYTES).await {
@@ -179,11 +166,7 @@ impl Records {
             let (name, checked) = match seal {
                 Err(why) => (&list.name, Err(why)),
                 Ok(_) if !is_there => {
-                    note(
-                        FileTrouble::Missing,
-                        &table,
-                        &format!("{} names it", list.name),
-                    );
+                    note(FileTrouble::Missing, &table, &format!("{} names it", list.name));
                     continue;
                 }
                 Ok(seal) => {
@@ -213,10 +196,7 @@ impl Records {
 /// The table that a list of its name is about; `None` for another file.
 fn table_of(list: &Listed) -> Option<String> {
     let inside = list.name.strip_prefix(FOLDER)?.strip_prefix('/')?;
-    let (month, file) = inside
-        .strip_prefix(LISTS)?
-        .strip_prefix('/')?
-        .split_once('/')?;
+    let (month, file) = inside.strip_prefix(LISTS)?.strip_prefix('/')?.split_once('/')?;
     let id = file.strip_suffix(".json")?;
     let is_ours = list.is_regular && !id.starts_with('.') && !id.contains('/');
     is_ours.then(|| format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name))
@@ -260,13 +240,7 @@ fn cells(period: &str, row: &ResourceHour) -> Result<Vec<Cell>, TableError> {
         text(row.currency.code(), Kind::Text)?,
         whole(row.lines)?,
     ];
-    for sum in [
-        row.quantity,
-        row.list,
-        row.contracted,
-        row.effective,
-        row.billed,
-    ] {
+    for sum in [row.quantity, row.list, row.contracted, row.effective, row.billed] {
         cells.extend(amount(sum)?);
     }
     Ok(cells)
@@ -311,10 +285,7 @@ mod tests {
     fn stated(amounts: &[&str]) -> StatedSum {
         let amounts = amounts.iter();
         let amounts = amounts.map(|text| text.parse::<Decimal>().expect("a decimal"));
-        StatedSum {
-            lines: amounts.len() as u64,
-            sum: amounts.reduce(|sum, amount| sum + amount),
-        }
+        StatedSum { lines: amounts.len() as u64, sum: amounts.reduce(|sum, amount| sum + amount) }
     }
 
     /// An hour of an instance with lines of some costs.
@@ -337,18 +308,13 @@ mod tests {
             effective: stated(costs),
             billed: stated(costs),
         };
-        MonthlyBill {
-            month: Date::constant(2026, 10, 1),
-            payer: payer.to_owned(),
-            rows: vec![row],
-        }
+        MonthlyBill { month: Date::constant(2026, 10, 1), payer: payer.to_owned(), rows: vec![row] }
     }
 
     fn files(folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).expect("readable");
-        let mut paths: Vec<PathBuf> = entries
-            .map(|entry| entry.expect("readable").path())
-            .collect();
+        let mut paths: Vec<PathBuf> =
+            entries.map(|entry| entry.expect("readable").path()).collect();
         paths.sort();
         paths
     }
@@ -364,17 +330,11 @@ mod tests {
         // The same again is known.
         assert_eq!(keep("1", &["1.5"], "2026-11-02T05:00:00Z"), BillKept::Known);
         assert_eq!(keep("2", &["1.5"], "2026-11-02T06:00:00Z"), BillKept::New);
-        assert_eq!(
-            keep("1", &["1.5", "2"], "2026-11-03T04:00:00Z"),
-            BillKept::New
-        );
+        assert_eq!(keep("1", &["1.5", "2"], "2026-11-03T04:00:00Z"), BillKept::New);
         assert_eq!(keep("2", &["1.5"], "2026-11-03T05:00:00Z"), BillKept::Known);
         let period = "period=2026-10";
         let lists = files(&place.path().join("archive/v1/bill_run").join(period));
-        let names: Vec<&str> = lists
-            .iter()
-            .filter_map(|path| path.file_stem()?.to_str())
-            .collect();
+        let names: Vec<&str> = lists.iter().filter_map(|path| path.file_stem()?.to_str()).collect();
         let (one, two) = (number_of("1"), number_of("2"));
         let expected = [
             format!("20261102T040000000Z-{one}"),
@@ -395,10 +355,8 @@ mod tests {
         assert_eq!(row.get_long(5).expect("a number"), 1_791_169_200);
         assert_eq!(row.get_long(11).expect("a number"), 2);
         let effective = row.get_decimal(18).expect("an amount");
-        let digits = effective
-            .data()
-            .iter()
-            .fold(0_i128, |number, byte| (number << 8) | i128::from(*byte));
+        let digits =
+            effective.data().iter().fold(0_i128, |number, byte| (number << 8) | i128::from(*byte));
         assert_eq!((digits, effective.scale()), (3_500_000_000_000, 12));
         assert!(row.get_decimal(14).is_err(), "no list price is stated");
         assert!(rows.next().is_none());

@@ -112,10 +112,7 @@ impl RunName {
         let is_plain = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric());
         let is_run = time.starts_with(|c: char| c.is_ascii_digit())
             && [time, place, scope].into_iter().all(is_plain);
-        is_run.then(|| Self {
-            id: id.to_owned(),
-            place: place.to_owned(),
-        })
+        is_run.then(|| Self { id: id.to_owned(), place: place.to_owned() })
     }
 }
 
@@ -126,18 +123,13 @@ mod tests {
     #[test]
     fn an_error_of_a_bucket_names_its_history() {
         let of = |place: &str| {
-            let error = HistoryError {
-                place: place.to_owned(),
-                why: io::ErrorKind::NotFound.into(),
-            };
+            let error =
+                HistoryError { place: place.to_owned(), why: io::ErrorKind::NotFound.into() };
             error.bucket_url().map(str::to_owned)
         };
         let url = Some("s3://bucket/v1/nights".to_owned());
         assert_eq!(of("s3://bucket/v1/nights/v1/run/dt=2026-11-02/a.json"), url);
-        assert_eq!(
-            of("s3://bucket/nights"),
-            Some("s3://bucket/nights".to_owned())
-        );
+        assert_eq!(of("s3://bucket/nights"), Some("s3://bucket/nights".to_owned()));
         assert_eq!(of("/var/s3:/v1/run"), None);
     }
 

@@ -32,11 +32,7 @@ impl Manifest {
 
     /// Of tables by name.
     pub(super) fn of_seals(tables: BTreeMap<String, Seal>) -> Self {
-        Self {
-            format: FORMAT,
-            gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
-            tables,
-        }
+        Self { format: FORMAT, gpucost_version: env!("CARGO_PKG_VERSION").to_owned(), tables }
     }
 
     /// # Errors

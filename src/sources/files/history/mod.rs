@@ -113,10 +113,7 @@ impl History {
     ) -> Result<Self, HistoryError> {
         let folder = folder_of(USAGE_RUN);
         let prepared = store.prepare(&folder).await;
-        prepared.map_err(|why| HistoryError {
-            place: store.place(&folder),
-            why,
-        })?;
+        prepared.map_err(|why| HistoryError { place: store.place(&folder), why })?;
         Self::listed(store, days, now).await
     }
 
@@ -126,10 +123,7 @@ impl History {
         now: Timestamp,
     ) -> Result<Self, HistoryError> {
         let folder = folder_of(USAGE_RUN);
-        let failed = |why| HistoryError {
-            place: store.place(&folder),
-            why,
-        };
+        let failed = |why| HistoryError { place: store.place(&folder), why };
         let (first, last) = (part_of(first), part_of(last));
         let between = Some((first.as_str(), last.as_str()));
         let listed = store.list(&folder, between).await;
@@ -159,9 +153,8 @@ impl History {
         let places = machines.iter();
         let places = places.map(|machine| place_of(&machine.account, &machine.region));
         let places: BTreeSet<String> = places.collect();
-        let wanted = days
-            .iter()
-            .flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
+        let wanted =
+            days.iter().flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
         self.load(wanted.collect()).await;
     }
 
@@ -183,10 +176,7 @@ impl History {
         let mut runs = Vec::new();
         for name in own {
             match self.machines(day, &name.id).await {
-                Ok(machines) => runs.push(Run {
-                    id: name.id.clone(),
-                    machines,
-                }),
+                Ok(machines) => runs.push(Run { id: name.id.clone(), machines }),
                 Err(problem) => self.problems.borrow_mut().push(problem),
             }
         }
@@ -372,10 +362,7 @@ impl History {
 
 async fn reached(place: &Place, access: &BucketAccess) -> Result<Rc<dyn Store>, HistoryError> {
     let store = connect(place, access).await;
-    store.map_err(|why| HistoryError {
-        place: place.to_string(),
-        why,
-    })
+    store.map_err(|why| HistoryError { place: place.to_string(), why })
 }
 
 fn unread(error: TableError) -> io::Error {

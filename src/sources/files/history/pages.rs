@@ -20,11 +20,7 @@ pub(super) struct BoundedPages {
 
 impl BoundedPages {
     pub(super) fn new(inner: Box<dyn PageReader>, rows: usize) -> Self {
-        Self {
-            inner,
-            rows,
-            room: MOST_BYTES,
-        }
+        Self { inner, rows, room: MOST_BYTES }
     }
 
     /// # Errors
@@ -42,9 +38,9 @@ impl BoundedPages {
                 self.room = room;
                 Ok(())
             }
-            None => Err(ParquetError::General(
-                "it has a page that gpucost does not write".to_owned(),
-            )),
+            None => {
+                Err(ParquetError::General("it has a page that gpucost does not write".to_owned()))
+            }
         }
     }
 }
@@ -108,12 +104,7 @@ mod tests {
     }
 
     fn dictionary(bytes: usize, num_values: u32, encoding: Encoding) -> Page {
-        Page::DictionaryPage {
-            buf: vec![0; bytes].into(),
-            num_values,
-            encoding,
-            is_sorted: false,
-        }
+        Page::DictionaryPage { buf: vec![0; bytes].into(), num_values, encoding, is_sorted: false }
     }
 
     /// How many pages of a column of ten rows are read until one is refused.
@@ -138,9 +129,7 @@ mod tests {
     #[test]
     fn pages_of_a_column_are_bounded_together() {
         let of = |sizes: &[usize]| {
-            let pages = sizes
-                .iter()
-                .map(|size| dictionary(*size, 1, Encoding::PLAIN));
+            let pages = sizes.iter().map(|size| dictionary(*size, 1, Encoding::PLAIN));
             read(pages.collect())
         };
         // 16 MiB + 16 MiB are the 32 MiB of a column.

@@ -16,13 +16,10 @@ impl History {
     /// Reads which of some machines have roll-ups of some days. What cannot be read counts as
     /// absent, and is a problem.
     pub async fn prepare_rollups(&self, days: &[Date], machines: &[Instance]) {
-        let places: BTreeSet<String> = machines
-            .iter()
-            .flat_map(|machine| keys_of(machine).map(|key| key.place()))
-            .collect();
-        let wanted = days
-            .iter()
-            .flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
+        let places: BTreeSet<String> =
+            machines.iter().flat_map(|machine| keys_of(machine).map(|key| key.place())).collect();
+        let wanted =
+            days.iter().flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
         self.load(wanted.collect()).await;
     }
 
@@ -39,10 +36,7 @@ impl History {
     /// Every machine that has a roll-up of those that were read.
     pub fn rolled_up(&self) -> BTreeSet<ResourceId> {
         let runs = self.runs.borrow();
-        let machines = runs
-            .values()
-            .flatten()
-            .flat_map(|run| run.machines.values());
+        let machines = runs.values().flatten().flat_map(|run| run.machines.values());
         let rolled = machines.filter(|machine| machine.asked == ROLLED_UP);
         rolled.map(|machine| machine.instance.clone()).collect()
     }
@@ -144,10 +138,7 @@ mod tests {
             ..key(&own.account, &own.region)
         };
         keep(folder.path(), "2026-11-06T10:00:00Z", &asked);
-        let hours = StoredMachine {
-            period_seconds: 3_600,
-            ..key(&own.account, &own.region)
-        };
+        let hours = StoredMachine { period_seconds: 3_600, ..key(&own.account, &own.region) };
         keep(folder.path(), "2026-11-06T11:00:00Z", &hours);
         let history = open(folder.path(), "2026-11-07T00:00:00Z");
         done(history.prepare_rollups(&[DAY], std::slice::from_ref(&own)));

@@ -20,10 +20,7 @@ impl Seal {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut crc = Crc::new();
         crc.update(bytes);
-        Self {
-            bytes: bytes.len() as u64,
-            crc32: crc.sum(),
-        }
+        Self { bytes: bytes.len() as u64, crc32: crc.sum() }
     }
 
     /// How long the file is.
@@ -69,10 +66,6 @@ impl Seal {
 
 /// Whether an error is about what a file holds, and not about reaching it.
 pub(super) fn is_damage(why: &io::Error) -> bool {
-    let kinds = [
-        ErrorKind::InvalidData,
-        ErrorKind::UnexpectedEof,
-        ErrorKind::NotFound,
-    ];
+    let kinds = [ErrorKind::InvalidData, ErrorKind::UnexpectedEof, ErrorKind::NotFound];
     kinds.contains(&why.kind())
 }

@@ -161,11 +161,7 @@ fn read(
             columns.push(cells);
         }
         for place in 0..rows {
-            each(&Row {
-                schema,
-                columns: &columns,
-                place,
-            })?;
+            each(&Row { schema, columns: &columns, place })?;
         }
     }
     Ok(())
@@ -240,8 +236,7 @@ fn spread<T>(values: Vec<T>, levels: &[i16], is_required: bool) -> Vec<Option<T>
     }
     let mut values = values.into_iter();
     let each = levels.iter();
-    each.map(|level| if *level > 0 { values.next() } else { None })
-        .collect()
+    each.map(|level| if *level > 0 { values.next() } else { None }).collect()
 }
 
 #[cfg(test)]

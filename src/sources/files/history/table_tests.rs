@@ -5,11 +5,7 @@ use std::io::Write;
 
 const SCHEMA: Schema = Schema {
     name: "sample",
-    columns: &[
-        ("name", Kind::Text),
-        ("n", Kind::Whole),
-        ("share", Kind::Real),
-    ],
+    columns: &[("name", Kind::Text), ("n", Kind::Whole), ("share", Kind::Real)],
     most_rows: ROWS_OF_A_GROUP + 5,
 };
 
@@ -37,22 +33,13 @@ fn written(rows: usize) -> Vec<u8> {
 fn rows_come_back_over_several_groups() {
     let rows = ROWS_OF_A_GROUP + 5;
     let bytes = written(rows);
-    assert_eq!(
-        (&bytes[..4], &bytes[bytes.len() - 4..]),
-        (&b"PAR1"[..], &b"PAR1"[..])
-    );
+    assert_eq!((&bytes[..4], &bytes[bytes.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
     let mut row = 0_usize;
     let mut each = |read: &Row<'_>| -> Result<(), TableError> {
         let number = row as i64;
         assert_eq!(read.text(0)?, format!("i-{}", row % 7));
-        assert_eq!(
-            read.whole::<i64>(1)?,
-            (!row.is_multiple_of(3)).then_some(number)
-        );
-        assert_eq!(
-            read.real(2)?,
-            (!row.is_multiple_of(2)).then_some(number as f64 / 3.0)
-        );
+        assert_eq!(read.whole::<i64>(1)?, (!row.is_multiple_of(3)).then_some(number));
+        assert_eq!(read.real(2)?, (!row.is_multiple_of(2)).then_some(number as f64 / 3.0));
         row += 1;
         Ok(())
     };
@@ -76,19 +63,13 @@ fn other_columns_and_half_a_file_are_errors() {
     }
     let mut number = |row: &Row<'_>| row.some::<u8>(1).map(|_| ());
     let answer = read_table(file(&bytes), &SCHEMA, &mut number);
-    assert!(
-        matches!(answer, Err(TableError::Value)),
-        "the first is absent"
-    );
+    assert!(matches!(answer, Err(TableError::Value)), "the first is absent");
 }
 
 /// A table of one column with some texts.
 fn texts(texts: impl Iterator<Item = String>) -> Result<usize, TableError> {
-    const TEXTS: Schema = Schema {
-        name: "texts",
-        columns: &[("name", Kind::Text)],
-        most_rows: 10_000,
-    };
+    const TEXTS: Schema =
+        Schema { name: "texts", columns: &[("name", Kind::Text)], most_rows: 10_000 };
     let mut table = TableWriter::new(&TEXTS).expect("a table");
     for text in texts {
         let cell = Cell::Text(ByteArray::from(text.as_str()));

@@ -21,10 +21,7 @@ struct Values<T> {
 }
 
 impl<T> Values<T> {
-    const NONE: Self = Self {
-        values: Vec::new(),
-        levels: Vec::new(),
-    };
+    const NONE: Self = Self { values: Vec::new(), levels: Vec::new() };
 
     fn push(&mut self, value: Option<T>) {
         self.levels.push(i16::from(value.is_some()));
@@ -119,11 +116,7 @@ impl TableWriter {
         Ok(Self {
             file: SerializedFileWriter::new(Vec::new(), message, Arc::new(properties))?,
             schema,
-            columns: schema
-                .columns
-                .iter()
-                .map(|(_, kind)| Column::of(*kind))
-                .collect(),
+            columns: schema.columns.iter().map(|(_, kind)| Column::of(*kind)).collect(),
             rows: 0,
             text_bytes: 0,
         })

@@ -135,13 +135,7 @@ impl DayWriter {
         machine: &StoredMachine,
         kept: &StoredUsage,
     ) -> Result<(), ParquetError> {
-        let StoredMachine {
-            account,
-            region,
-            instance,
-            asked,
-            period_seconds,
-        } = machine;
+        let StoredMachine { account, region, instance, asked, period_seconds } = machine;
         let [account, region, instance] =
             [account.as_str(), region.as_str(), instance.as_str()].map(text);
         let key = [account, region, instance];
@@ -232,12 +226,7 @@ impl DayWriter {
 
     /// The files, in the order of [`ALL`].
     pub(super) fn finish(self) -> Result<[Vec<u8>; 4], ParquetError> {
-        Ok([
-            self.asked.finish()?,
-            self.series.finish()?,
-            self.grid.finish()?,
-            self.hist.finish()?,
-        ])
+        Ok([self.asked.finish()?, self.series.finish()?, self.grid.finish()?, self.hist.finish()?])
     }
 }
 
@@ -280,11 +269,7 @@ impl DayReader {
             let nothing = (machine.period_seconds, StoredUsage::default());
             (machine.instance.clone(), nothing)
         });
-        Self {
-            midnight: midnight(day),
-            kept: kept.collect(),
-            last: None,
-        }
+        Self { midnight: midnight(day), kept: kept.collect(), last: None }
     }
 
     /// Whether a machine is wanted.
@@ -306,10 +291,7 @@ impl DayReader {
     /// When it has a value that is never written.
     pub(super) fn take(&mut self, schema: &Schema, row: &Row<'_>) -> Result<(), TableError> {
         let name = row.text(2)?;
-        let is_same = self
-            .last
-            .as_ref()
-            .is_some_and(|(last, _)| last.as_str() == name);
+        let is_same = self.last.as_ref().is_some_and(|(last, _)| last.as_str() == name);
         if !is_same {
             let id = ResourceId::named(name);
             let is_wanted = self.kept.contains_key(&id);
@@ -383,10 +365,7 @@ fn take_period(
     midnight: i64,
     period_seconds: u32,
 ) -> Result<(), TableError> {
-    let since = row
-        .some::<i64>(5)?
-        .checked_sub(midnight)
-        .ok_or(TableError::Value)?;
+    let since = row.some::<i64>(5)?.checked_sub(midnight).ok_or(TableError::Value)?;
     let period = i64::from(period_seconds.max(1));
     if since % period != 0 || kept.periods.len() >= MOST_PERIODS {
         return Err(TableError::Value);

@@ -126,22 +126,10 @@ fn asked_and_silent_is_not_the_same_as_not_asked() {
     // Another machine, other series, another account, another grid, another day.
     let others = [
         key("i-1"),
-        StoredMachine {
-            asked: "other".to_owned(),
-            ..silent.clone()
-        },
-        StoredMachine {
-            account: "444455556666".to_owned(),
-            ..silent.clone()
-        },
-        StoredMachine {
-            region: "eu-west-1".to_owned(),
-            ..silent.clone()
-        },
-        StoredMachine {
-            period_seconds: 3_600,
-            ..silent.clone()
-        },
+        StoredMachine { asked: "other".to_owned(), ..silent.clone() },
+        StoredMachine { account: "444455556666".to_owned(), ..silent.clone() },
+        StoredMachine { region: "eu-west-1".to_owned(), ..silent.clone() },
+        StoredMachine { period_seconds: 3_600, ..silent.clone() },
     ];
     for other in others {
         assert!(!holds(&second, DAY, &other), "{other:?}");
@@ -155,10 +143,7 @@ fn the_newest_run_that_asked_the_same_counts() {
     let machine = key("i-1");
     let (older, newer) = (kept(1, day()), kept(2, day()));
     assert_ne!(older, newer);
-    for (now, kept) in [
-        ("2026-11-06T13:00:00Z", &newer),
-        ("2026-11-06T12:00:00Z", &older),
-    ] {
+    for (now, kept) in [("2026-11-06T13:00:00Z", &newer), ("2026-11-06T12:00:00Z", &older)] {
         record(&open(folder.path(), now), DAY, &[(&machine, kept.clone())]);
     }
     let history = open(folder.path(), "2026-11-06T14:00:00Z");
@@ -181,11 +166,7 @@ fn the_newest_run_that_asked_the_same_counts() {
     let [problem] = &problems[..] else {
         panic!("{problems:?}");
     };
-    assert!(
-        problem
-            .to_string()
-            .ends_with(": it is there, and holds something else")
-    );
+    assert!(problem.to_string().ends_with(": it is there, and holds something else"));
     let last = open(folder.path(), "2026-11-06T15:00:00Z");
     let usages = read(&last, DAY, &machine).expect("both are whole");
     assert_eq!(usages.of(&machine.instance).kept(), Some(newer));
@@ -223,12 +204,8 @@ fn a_damaged_file_is_named_and_counts_as_not_kept() {
             let bytes = std::fs::read(path).expect("readable");
             std::fs::write(path, &bytes[..bytes.len() / 2]).expect("writable");
         }),
-        ("usage_hist", |path| {
-            std::fs::remove_file(path).expect("ours")
-        }),
-        ("usage_run", |path| {
-            std::fs::write(path, "{").expect("writable")
-        }),
+        ("usage_hist", |path| std::fs::remove_file(path).expect("ours")),
+        ("usage_run", |path| std::fs::write(path, "{").expect("writable")),
         ("usage_run", |path| {
             let text = std::fs::read_to_string(path).expect("readable");
             let text = text.replace("\"format\":1", "\"format\":2");
@@ -266,12 +243,9 @@ fn a_pipe_or_a_link_in_place_of_a_file_is_refused_before_it_is_opened() {
         nix::unistd::mkfifo(path, mode).expect("a pipe");
     };
     let link: Spoil = |path| std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
-    for (table, spoil) in [
-        ("usage_run", pipe),
-        ("usage_asked", pipe),
-        ("usage_hist", pipe),
-        ("usage_run", link),
-    ] {
+    for (table, spoil) in
+        [("usage_run", pipe), ("usage_asked", pipe), ("usage_hist", pipe), ("usage_run", link)]
+    {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let first = open(folder.path(), "2026-11-06T12:00:00Z");
         record(&first, DAY, &[(&machine, kept(1, day()))]);
@@ -295,14 +269,8 @@ fn runs_of_other_places_do_not_hide_those_of_ones_own() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let own = key("i-1");
     let others = [
-        StoredMachine {
-            region: "eu-west-1".to_owned(),
-            ..key("i-2")
-        },
-        StoredMachine {
-            account: "444455556666".to_owned(),
-            ..key("i-3")
-        },
+        StoredMachine { region: "eu-west-1".to_owned(), ..key("i-2") },
+        StoredMachine { account: "444455556666".to_owned(), ..key("i-3") },
     ];
     let machines = [&own, &others[0], &others[1]];
     let first = open(folder.path(), "2026-11-06T12:00:00Z");
@@ -328,9 +296,7 @@ fn runs_of_other_places_do_not_hide_those_of_ones_own() {
 fn machines_beyond_the_room_for_them_are_not_kept_in_memory() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let machines = ["i-1", "i-2"].map(key);
-    let silent = machines
-        .each_ref()
-        .map(|machine| (machine, StoredUsage::default()));
+    let silent = machines.each_ref().map(|machine| (machine, StoredUsage::default()));
     record(&open(folder.path(), "2026-11-06T12:00:00Z"), DAY, &silent);
     let both = machines.iter().map(StoredMachine::bytes).sum::<usize>();
     for (room, is_held) in [(both, true), (both - 1, false)] {
@@ -346,14 +312,8 @@ fn machines_beyond_the_room_for_them_are_not_kept_in_memory() {
 #[test]
 fn a_machine_with_a_text_that_no_machine_has_is_not_kept_in_memory() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let of = |bytes: usize| StoredMachine {
-        account: "a".repeat(bytes),
-        ..key("i-1")
-    };
-    for (now, machine) in [
-        ("2026-11-06T12:00:00Z", of(256)),
-        ("2026-11-06T12:30:00Z", of(257)),
-    ] {
+    let of = |bytes: usize| StoredMachine { account: "a".repeat(bytes), ..key("i-1") };
+    for (now, machine) in [("2026-11-06T12:00:00Z", of(256)), ("2026-11-06T12:30:00Z", of(257))] {
         let machines = [(&machine, StoredUsage::default())];
         record(&open(folder.path(), now), DAY, &machines);
     }

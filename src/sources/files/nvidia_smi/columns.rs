@@ -121,10 +121,7 @@ impl Column {
     /// A column by its name, with or without the unit in brackets.
     pub(super) fn named(title: &str) -> Self {
         let title = title.trim();
-        let (name, unit) = match title
-            .strip_suffix(']')
-            .and_then(|rest| rest.rsplit_once('['))
-        {
+        let (name, unit) = match title.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
             Some((name, unit)) => (name.trim(), unit.trim()),
             None => (title, ""),
         };
@@ -145,10 +142,7 @@ pub(super) fn header(cells: &[String]) -> Option<Vec<Column>> {
         return None;
     }
     let columns: Vec<Column> = cells.iter().map(|cell| Column::named(cell)).collect();
-    let known = columns
-        .iter()
-        .filter(|column| column.field != Field::Unknown)
-        .count();
+    let known = columns.iter().filter(|column| column.field != Field::Unknown).count();
     let is_needed = |column: &Column| !matches!(column.field, Field::Unknown | Field::Unused);
     (known * 2 > columns.len() && columns.iter().any(is_needed)).then_some(columns)
 }
@@ -159,17 +153,10 @@ pub(super) fn has(columns: &[Column], field: Field) -> bool {
 }
 
 /// Columns of power limits, of which one is enough.
-const LIMITS: &[Figure] = &[
-    Figure::PowerLimit,
-    Figure::EnforcedPowerLimit,
-    Figure::DefaultPowerLimit,
-];
+const LIMITS: &[Figure] =
+    &[Figure::PowerLimit, Figure::EnforcedPowerLimit, Figure::DefaultPowerLimit];
 /// The same of power.
-const POWER: &[Figure] = &[
-    Figure::PowerDraw,
-    Figure::PowerDrawAverage,
-    Figure::PowerDrawInstant,
-];
+const POWER: &[Figure] = &[Figure::PowerDraw, Figure::PowerDrawAverage, Figure::PowerDrawInstant];
 
 /// What a summary or its diagnosis rests on, as columns of which one is enough.
 const EXPECTED: &[(LogColumn, &[Figure])] = &[
@@ -184,11 +171,7 @@ const EXPECTED: &[(LogColumn, &[Figure])] = &[
 /// The columns that a reader of a summary would miss.
 pub(super) fn missing(columns: &[Column]) -> Vec<LogColumn> {
     let missing_data = |of: &&(LogColumn, &[Figure])| !has_any(columns, of.1);
-    EXPECTED
-        .iter()
-        .filter(missing_data)
-        .map(|(column, _)| *column)
-        .collect()
+    EXPECTED.iter().filter(missing_data).map(|(column, _)| *column).collect()
 }
 
 fn has_any(columns: &[Column], figures: &[Figure]) -> bool {

@@ -19,10 +19,7 @@ enum Order {
         pause: Option<SignedDuration>,
     },
     /// By its place in its sample, of so many rows, which a pause may end.
-    Counted {
-        rows: usize,
-        pause: Option<SignedDuration>,
-    },
+    Counted { rows: usize, pause: Option<SignedDuration> },
 }
 
 /// What the rows of a sample say of one GPU.
@@ -37,12 +34,7 @@ struct Found {
 
 impl Found {
     fn of(line: u64, time: Option<LogTime>, sample: GpuSample) -> Self {
-        Self {
-            line,
-            time,
-            sample,
-            rows: 1,
-        }
+        Self { line, time, sample, rows: 1 }
     }
 
     fn is_conflict(&self) -> bool {
@@ -80,16 +72,9 @@ impl Pending {
     /// which of them is right nobody knows.
     fn samples(self) -> Vec<Option<GpuSample>> {
         let of_one = |found: Found| {
-            if found.is_conflict() {
-                GpuSample::Read(Box::default())
-            } else {
-                found.sample
-            }
+            if found.is_conflict() { GpuSample::Read(Box::default()) } else { found.sample }
         };
-        self.found
-            .into_iter()
-            .map(|found| found.map(of_one))
-            .collect()
+        self.found.into_iter().map(|found| found.map(of_one)).collect()
     }
 }
 
@@ -123,9 +108,7 @@ impl CsvLog {
         let layout = Layout::of(&input, options)?;
         let has_time = has(&layout.columns, Field::Time);
         if !has_time && options.interval.is_none() {
-            return Err(SamplesError::NoTimes {
-                path: input.path().to_owned(),
-            });
+            return Err(SamplesError::NoTimes { path: input.path().to_owned() });
         }
         let scan = Scan::of(&input, &layout, options)?;
         let rows = Rows::of(&input, &layout)?;
@@ -234,11 +217,7 @@ impl CsvLog {
             // Where the log stops nobody knows whether the rows that are missing
             // would have come.
             let is_cut = self.is_at_end()?
-                && self
-                    .reported
-                    .iter()
-                    .zip(&reported)
-                    .any(|(before, now)| *before && !now);
+                && self.reported.iter().zip(&reported).any(|(before, now)| *before && !now);
             if is_cut {
                 self.rows.tally.set_torn(pending.line);
                 return Ok(None);
@@ -254,11 +233,9 @@ impl CsvLog {
     /// none at all, that is an error.
     fn ended(&self) -> Result<Option<Sample>, SamplesError> {
         match self.rows.tally.conflicts() {
-            Some((line, rows)) if !self.has_samples => Err(SamplesError::Conflict {
-                path: self.input.path().to_owned(),
-                line,
-                rows,
-            }),
+            Some((line, rows)) if !self.has_samples => {
+                Err(SamplesError::Conflict { path: self.input.path().to_owned(), line, rows })
+            }
             _ => Ok(None),
         }
     }
@@ -327,9 +304,7 @@ impl CsvLog {
                 Some(Event::Row(row)) => row,
             };
             let Some(position) = self.position(&row, pending.as_ref()) else {
-                self.rows
-                    .tally
-                    .add_junk(row.line, "a GPU that appeared while the log was read");
+                self.rows.tally.add_junk(row.line, "a GPU that appeared while the log was read");
                 continue;
             };
             match pending.as_mut() {
@@ -437,11 +412,7 @@ impl Scan {
         }
         let Some(first) = first else {
             if let Some((line, message)) = rows.tally.bad_time() {
-                return Err(SamplesError::Time {
-                    path: input.path().to_owned(),
-                    line,
-                    message,
-                });
+                return Err(SamplesError::Time { path: input.path().to_owned(), line, message });
             }
             return Err(SamplesError::Empty {
                 path: input.path().to_owned(),
@@ -457,10 +428,7 @@ impl Scan {
             (named, Order::Named { pause })
         } else {
             let (rows, pause) = survey.rows_per_sample();
-            (
-                unnamed(input, layout, rows)?,
-                Order::Counted { rows, pause },
-            )
+            (unnamed(input, layout, rows)?, Order::Counted { rows, pause })
         };
         let facts = RunFacts {
             started: clock(options).at(first.time).1,
@@ -473,12 +441,7 @@ impl Scan {
             is_command: false,
             gpus: roster.identities(),
         };
-        Ok(Self {
-            facts,
-            roster,
-            order,
-            turns,
-        })
+        Ok(Self { facts, roster, order, turns })
     }
 }
 

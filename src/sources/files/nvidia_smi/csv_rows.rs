@@ -95,11 +95,7 @@ impl Layout {
                 let reported = guess::reported(&columns);
                 Self::checked(input, line, Some(columns.clone()), columns, Some(reported))
             }
-            (_, Some((line, message))) => Err(SamplesError::Columns {
-                path,
-                line,
-                message,
-            }),
+            (_, Some((line, message))) => Err(SamplesError::Columns { path, line, message }),
             _ => Err(SamplesError::Unknown { path, says: first }),
         }
     }
@@ -137,10 +133,7 @@ impl Layout {
         }
         let columns: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
         let layout = Self::checked(input, 1, Some(columns.clone()), columns, None)?;
-        Ok(Self {
-            is_given: true,
-            ..layout
-        })
+        Ok(Self { is_given: true, ..layout })
     }
 
     fn checked(
@@ -154,12 +147,7 @@ impl Layout {
             let message = "no column is a GPU metric, such as `utilization.gpu`";
             return Err(SamplesError::line(input.path(), line, message));
         }
-        Ok(Self {
-            start,
-            columns,
-            guessed,
-            is_given: false,
-        })
+        Ok(Self { start, columns, guessed, is_given: false })
     }
 }
 
@@ -310,10 +298,7 @@ impl Rows {
         let mut row = Row {
             line: line.number,
             time: None,
-            entry: Entry {
-                gpu: Gpu::default(),
-                sample: GpuSample::lost(String::new()),
-            },
+            entry: Entry { gpu: Gpu::default(), sample: GpuSample::lost(String::new()) },
             driver_version: None,
             hostname: None,
             count: None,
@@ -325,10 +310,7 @@ impl Rows {
             return None;
         }
         if row.time.is_none() && has(columns, Field::Time) {
-            let time = columns
-                .iter()
-                .zip(cells)
-                .find(|of| of.0.field == Field::Time);
+            let time = columns.iter().zip(cells).find(|of| of.0.field == Field::Time);
             if let Some(text) = time.and_then(|(_, text)| words(text)) {
                 let message = unread_time(&quoted(text));
                 self.tally.add_bad_time(line.number, message);

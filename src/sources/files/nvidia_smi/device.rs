@@ -25,14 +25,8 @@ const FIGURES: &[(&[&str], Figure)] = &[
     (&["clocks", "mem_clock"], Figure::MemoryClock),
     (&["pci", "tx_util"], Figure::PcieSent),
     (&["pci", "rx_util"], Figure::PcieReceived),
-    (
-        &["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"],
-        Figure::MaxLinkGeneration,
-    ),
-    (
-        &["pci", "pci_gpu_link_info", "link_widths", "max_link_width"],
-        Figure::MaxLinkWidth,
-    ),
+    (&["pci", "pci_gpu_link_info", "pcie_gen", "max_link_gen"], Figure::MaxLinkGeneration),
+    (&["pci", "pci_gpu_link_info", "link_widths", "max_link_width"], Figure::MaxLinkWidth),
 ];
 const POWER: &[(&str, Figure)] = &[
     ("power_draw", Figure::PowerDraw),
@@ -106,12 +100,10 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
             _ => None,
         },
     };
-    let lost = figures
-        .lost()
-        .or_else(|| match text_of(node, &["product_name"]).map(cell) {
-            Some(Cell::Lost(reason)) => Some(crate::domain::safe(reason)),
-            _ => None,
-        });
+    let lost = figures.lost().or_else(|| match text_of(node, &["product_name"]).map(cell) {
+        Some(Cell::Lost(reason)) => Some(crate::domain::safe(reason)),
+        _ => None,
+    });
     let processes = processes(node);
     let of_slice = |slot: Option<&MigSlot>| {
         let wanted = slot.and_then(|slot| slot.gpu_instance);
@@ -207,10 +199,7 @@ fn processes(node: Node<'_, '_>) -> Option<Vec<(Option<u32>, GpuProcess)>> {
         };
         let slice = number(info, "gpu_instance_id");
         // One that computes and draws is a duplicate.
-        if processes
-            .iter()
-            .any(|(on, process)| process.pid == pid && *on == slice)
-        {
+        if processes.iter().any(|(on, process)| process.pid == pid && *on == slice) {
             continue;
         }
         let vram = text_of(info, &["used_memory"]).map(cell);
@@ -233,8 +222,7 @@ fn children<'a, 'input>(
     node: Node<'a, 'input>,
     name: &'static str,
 ) -> impl Iterator<Item = Node<'a, 'input>> {
-    node.children()
-        .filter(move |child| child.has_tag_name(name))
+    node.children().filter(move |child| child.has_tag_name(name))
 }
 
 /// The text at the end of a path of elements.

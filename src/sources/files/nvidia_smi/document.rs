@@ -73,10 +73,7 @@ impl Documents {
                     self.tally.add_junk(cut.line, &cut.text);
                 }
                 self.skip(&text[..at]);
-                open = Some(Document {
-                    line: self.last_line,
-                    text: String::new(),
-                });
+                open = Some(Document { line: self.last_line, text: String::new() });
                 self.grow(&mut open, &text[at..])?;
             } else if open.is_some() {
                 self.grow(&mut open, &text)?;

@@ -249,9 +249,7 @@ impl Figures {
     /// Why the GPU did not answer, if it did not.
     pub(super) fn lost(&self) -> Option<String> {
         let is_failed = self.failed > 0 && !self.has_any();
-        self.lost
-            .clone()
-            .or_else(|| is_failed.then(|| "Unknown Error".to_owned()))
+        self.lost.clone().or_else(|| is_failed.then(|| "Unknown Error".to_owned()))
     }
 
     /// Whether every cell was something else than a figure.
@@ -261,8 +259,7 @@ impl Figures {
 
     /// The limit in force.
     pub(super) fn power_limit_w(&self) -> Option<f64> {
-        self.get(Figure::EnforcedPowerLimit)
-            .or(self.get(Figure::PowerLimit))
+        self.get(Figure::EnforcedPowerLimit).or(self.get(Figure::PowerLimit))
     }
 
     /// What the link carries at most in one direction: the raw rate of its

@@ -23,11 +23,7 @@ pub(super) fn columns(cells: &[String]) -> Result<Vec<Column>, String> {
         [(used, _)] => columns[*used] = named("memory.used", Figure::VramUsed),
         // What is in use is never more than there is.
         [(one, few), (other, many)] if few != many => {
-            let (used, total) = if few < many {
-                (one, other)
-            } else {
-                (other, one)
-            };
+            let (used, total) = if few < many { (one, other) } else { (other, one) };
             columns[*used] = named("memory.used", Figure::VramUsed);
             columns[*total] = named("memory.total", Figure::VramTotal);
         }
@@ -50,20 +46,12 @@ fn of_unit(cells: &[String], unit: &str) -> Vec<(usize, f64)> {
 }
 
 fn named(name: &str, figure: Figure) -> Column {
-    Column {
-        name: name.to_owned(),
-        field: Field::Figure(figure),
-        unit: String::new(),
-    }
+    Column { name: name.to_owned(), field: Field::Figure(figure), unit: String::new() }
 }
 
 fn guess(text: &str) -> Column {
     let text = text.trim();
-    let plain = |name: &str, field| Column {
-        name: name.to_owned(),
-        field,
-        unit: String::new(),
-    };
+    let plain = |name: &str, field| Column { name: name.to_owned(), field, unit: String::new() };
     // A bare number may be anything.
     if text.contains(':') && LogTime::read(text).is_some() {
         return plain("timestamp", Field::Time);

@@ -53,17 +53,11 @@ impl Repeats {
         let is_covered = stretches
             .iter()
             .any(|stretch| stretch.number < number && (stretch.from..=stretch.to).contains(&at));
-        let current = stretches
-            .last_mut()
-            .filter(|stretch| stretch.number == number);
+        let current = stretches.last_mut().filter(|stretch| stretch.number == number);
         if let Some(one) = current {
             one.to = one.to.max(at);
         } else if stretches.len() < MOST_STRETCHES {
-            stretches.push(Stretch {
-                number,
-                from: at,
-                to: at,
-            });
+            stretches.push(Stretch { number, from: at, to: at });
         }
         self.is_second |= is_covered && !self.is_set_back;
         is_covered || self.is_second
@@ -105,9 +99,7 @@ mod tests {
 
     fn again(rows: impl IntoIterator<Item = (usize, i64)>) -> Vec<bool> {
         let mut repeats = Repeats::default();
-        rows.into_iter()
-            .map(|(gpu, second)| repeats.is_again(gpu, at(second), true))
-            .collect()
+        rows.into_iter().map(|(gpu, second)| repeats.is_again(gpu, at(second), true)).collect()
     }
 
     #[test]

@@ -61,10 +61,7 @@ impl Gpu {
         if same(&self.host, &other.host) == Some(false) {
             return false;
         }
-        bus_id
-            .or_else(|| same(&self.index, &other.index))
-            .or(serial)
-            .unwrap_or(false)
+        bus_id.or_else(|| same(&self.index, &other.index)).or(serial).unwrap_or(false)
     }
 
     fn learn(&mut self, other: &Self) {
@@ -81,14 +78,8 @@ impl Gpu {
         fill(&mut self.name, &other.name);
         fill(&mut self.vram_total_mib, &other.vram_total_mib);
         fill(&mut self.power_limit_w, &other.power_limit_w);
-        fill(
-            &mut self.power_default_limit_w,
-            &other.power_default_limit_w,
-        );
-        fill(
-            &mut self.pcie_max_bytes_per_second,
-            &other.pcie_max_bytes_per_second,
-        );
+        fill(&mut self.power_default_limit_w, &other.power_default_limit_w);
+        fill(&mut self.pcie_max_bytes_per_second, &other.pcie_max_bytes_per_second);
         fill(&mut self.is_mig_enabled, &other.is_mig_enabled);
     }
 }
@@ -118,9 +109,7 @@ impl Roster {
             Some(known) => self.0[known].learn(gpu),
             None if self.0.len() < MOST_GPUS => self.0.push(gpu.clone()),
             None => {
-                return Err(format!(
-                    "more than {MOST_GPUS} GPUs; one host per log is expected"
-                ));
+                return Err(format!("more than {MOST_GPUS} GPUs; one host per log is expected"));
             }
         }
         Ok(())
@@ -147,9 +136,7 @@ impl Roster {
     pub(super) fn shares_indices(&self) -> bool {
         let mut seen = BTreeSet::new();
         let wholes = self.0.iter().filter(|gpu| gpu.mig.is_none());
-        wholes
-            .filter_map(|gpu| gpu.index)
-            .any(|index| !seen.insert(index))
+        wholes.filter_map(|gpu| gpu.index).any(|index| !seen.insert(index))
     }
 
     /// Whether they are of hosts of several names.
@@ -221,19 +208,14 @@ pub(super) fn sample(found: Vec<Option<GpuSample>>, at: (f64, Timestamp)) -> Sam
     Sample {
         at_seconds: at.0,
         time: at.1,
-        gpus: found
-            .into_iter()
-            .map(|sample| sample.unwrap_or_else(missing))
-            .collect(),
+        gpus: found.into_iter().map(|sample| sample.unwrap_or_else(missing)).collect(),
         host: HostReading::default(),
     }
 }
 
 /// The clock that options ask for.
 pub(super) fn clock(options: &ReadOptions) -> LogClock {
-    let interval = options
-        .interval
-        .and_then(|interval| SignedDuration::try_from(interval).ok());
+    let interval = options.interval.and_then(|interval| SignedDuration::try_from(interval).ok());
     LogClock::new(options.zone.as_ref(), interval)
 }
 
@@ -296,33 +278,19 @@ impl Survey {
     }
 
     fn steps(&self) -> Vec<SignedDuration> {
-        self.times
-            .windows(2)
-            .map(|pair| pair[1].duration_since(pair[0]).abs())
-            .collect()
+        self.times.windows(2).map(|pair| pair[1].duration_since(pair[0]).abs()).collect()
     }
 
     fn by_headers(&self) -> Option<usize> {
-        let runs: Vec<usize> = self
-            .headers
-            .windows(2)
-            .map(|pair| pair[1] - pair[0])
-            .collect();
-        if runs.len() < 2 {
-            None
-        } else {
-            usual_of(&runs)
-        }
+        let runs: Vec<usize> = self.headers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        if runs.len() < 2 { None } else { usual_of(&runs) }
     }
 
     /// The shortest cycle of names.
     fn by_names(&self) -> Option<usize> {
         (1..=MOST_UNNAMED.min(self.names.len() / 2)).find(|cycle| {
             let later = self.names.iter().skip(*cycle);
-            self.names
-                .iter()
-                .zip(later)
-                .all(|(name, next)| name == next)
+            self.names.iter().zip(later).all(|(name, next)| name == next)
         })
     }
 }

@@ -13,9 +13,8 @@ pub(super) enum LogTime {
     Local(DateTime),
 }
 
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 impl LogTime {
     /// `2026/01/03 15:36:53.507` with or without an offset, RFC 3339, seconds since

@@ -73,9 +73,7 @@ fn next_sample(documents: &mut Documents) -> Result<Option<(u64, MeterReading)>,
     while let Some(document) = documents.next_document()? {
         match device::sample(&document.text, &mut documents.tally) {
             Ok(sample) if !sample.entries.is_empty() => return Ok(Some((document.line, sample))),
-            Ok(_) => documents
-                .tally
-                .add_junk(document.line, "a document without GPUs"),
+            Ok(_) => documents.tally.add_junk(document.line, "a document without GPUs"),
             Err(message) => documents.tally.add_junk(document.line, &message),
         }
     }

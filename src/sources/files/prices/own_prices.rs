@@ -48,29 +48,18 @@ pub enum OwnPricesError {
 /// type or region that the catalog lacks is not an error when its name is formed like
 /// one: prices of what is new are what such a file is for.
 pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, OwnPricesError> {
-    let bytes = read_written(path).map_err(|source| OwnPricesError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes = read_written(path)
+        .map_err(|source| OwnPricesError::Io { path: path.to_owned(), source })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     text_of(&bytes)
         .and_then(|text| parse(text, &name))
-        .map_err(|(line, message)| OwnPricesError::Line {
-            path: path.to_owned(),
-            line,
-            message,
-        })
+        .map_err(|(line, message)| OwnPricesError::Line { path: path.to_owned(), line, message })
 }
 
 fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, InvalidLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
-    let header = reader
-        .headers()
-        .map_err(|error| invalid(&error, text))?
-        .clone();
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|error| invalid(&error, text))?.clone();
     check_header(&header).map_err(|message| (1, message))?;
     let mut prices = BTreeMap::new();
     let mut lines = Lines::of(text);
@@ -78,10 +67,7 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Inv
         let record = record.map_err(|error| invalid(&error, text))?;
         let line = lines.at(record.position());
         let at_line = |message: String| (line, message);
-        let cells = Cells {
-            header: &header,
-            record: &record,
-        };
+        let cells = Cells { header: &header, record: &record };
         let (key, quote) = price(&cells, source).map_err(at_line)?;
         if prices.contains_key(&key) {
             return Err(at_line(format!("{key} is a duplicate")));
@@ -92,30 +78,20 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Inv
 }
 
 fn check_header(header: &csv::StringRecord) -> Result<(), String> {
-    let known: Vec<&str> = REQUIRED
-        .iter()
-        .copied()
-        .chain(OPTIONAL.iter().map(|(name, _)| *name))
-        .collect();
+    let known: Vec<&str> =
+        REQUIRED.iter().copied().chain(OPTIONAL.iter().map(|(name, _)| *name)).collect();
     if header.is_empty() {
         return Err(format!("it is empty; known columns: {}", known.join(", ")));
     }
     if let Some(unknown) = header.iter().find(|name| !known.contains(name)) {
-        return Err(format!(
-            "unknown column `{unknown}`; known columns: {}",
-            known.join(", ")
-        ));
+        return Err(format!("unknown column `{unknown}`; known columns: {}", known.join(", ")));
     }
-    if let Some(twice) = known
-        .iter()
-        .find(|name| header.iter().filter(|column| column == *name).count() > 1)
+    if let Some(twice) =
+        known.iter().find(|name| header.iter().filter(|column| column == *name).count() > 1)
     {
         return Err(format!("column `{twice}` is a duplicate"));
     }
-    match REQUIRED
-        .iter()
-        .find(|name| !header.iter().any(|column| column == **name))
-    {
+    match REQUIRED.iter().find(|name| !header.iter().any(|column| column == **name)) {
         Some(missing) => Err(format!("missing column `{missing}`")),
         None => Ok(()),
     }
@@ -133,14 +109,12 @@ impl Cells<'_> {
     }
 
     fn required(&self, column: &str) -> Result<&str, String> {
-        self.get(column)
-            .ok_or_else(|| format!("`{column}` is empty"))
+        self.get(column).ok_or_else(|| format!("`{column}` is empty"))
     }
 
     fn optional(&self, column: &str) -> &str {
         let default = OPTIONAL.iter().find(|(name, _)| *name == column);
-        self.get(column)
-            .unwrap_or_else(|| default.map_or("", |(_, value)| *value))
+        self.get(column).unwrap_or_else(|| default.map_or("", |(_, value)| *value))
     }
 
     fn named<T>(&self, column: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, String> {
@@ -168,10 +142,7 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
     let currency = cells.named("currency", Currency::from_code)?;
     let billed = Currency::of_region(&key.region);
     if provider == Provider::Aws && currency != billed {
-        return Err(format!(
-            "{} is billed in {billed}, not in {currency}",
-            key.region
-        ));
+        return Err(format!("{} is billed in {billed}, not in {currency}", key.region));
     }
     let hourly = cells.required("hourly")?;
     let rate = hourly
@@ -180,9 +151,8 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
         .and_then(|amount| HourlyRate::new(amount, currency))
         .ok_or_else(|| format!("the price `{hourly}` is not between 0 and {MOST_PER_HOUR}"))?;
     let date = cells.required("effective_date")?;
-    let effective_date: Date = date
-        .parse()
-        .map_err(|_| format!("`{date}` is not a date such as 2026-11-01"))?;
+    let effective_date: Date =
+        date.parse().map_err(|_| format!("`{date}` is not a date such as 2026-11-01"))?;
     let quote = PriceQuote {
         rate,
         instalments: None,
@@ -237,10 +207,7 @@ mod tests {
             ..PriceKey::linux_on_demand("hall 2", "dgx h100")
         };
         assert_eq!(prices[&own].rate.amount().to_string(), "9.75");
-        let as_aws = PriceKey {
-            provider: Provider::Aws,
-            ..own
-        };
+        let as_aws = PriceKey { provider: Provider::Aws, ..own };
         assert!(!prices.contains_key(&as_aws));
         assert_eq!(
             invalid_value(&text.replace("on-premises", "mars")),
@@ -273,10 +240,7 @@ mod tests {
             ("g5.xlarge,us-east-1,NaN,2026-10-01,USD", "not between 0"),
             ("g5.xlarge,us-east-1,1,2026-10-01,CNY", "billed in USD"),
             ("g5.xlarge,cn-north-1,1,2026-10-01,USD", "billed in CNY"),
-            (
-                "g5.xlarge,us-east-1,1,2026-10-01,XXX",
-                "not a known currency",
-            ),
+            ("g5.xlarge,us-east-1,1,2026-10-01,XXX", "not a known currency"),
             ("g5.xlarge,us-east-1,1,yesterday,USD", "not a date"),
             ("g5.xlarge,us-east-1,,2026-10-01,USD", "`hourly` is empty"),
             ("g5.xlarge,us-east-1", "2 cells instead of 5"),
@@ -311,24 +275,14 @@ mod tests {
 
     #[test]
     fn names_of_what_is_new_are_told_from_slips() {
-        for name in [
-            "p7.48xlarge",
-            "g5.metal",
-            "m8i.metal-48xl",
-            "u7i-12tb.224xlarge",
-            "u-p6e-gb200x72",
-        ] {
+        for name in
+            ["p7.48xlarge", "g5.metal", "m8i.metal-48xl", "u7i-12tb.224xlarge", "u-p6e-gb200x72"]
+        {
             assert_eq!(check_instance_type(name), Ok(()));
         }
-        for invalid in [
-            "p5.48xlrage",
-            "p5",
-            "P5.48xlarge",
-            "p5.",
-            ".xlarge",
-            "p5.9999xlarge",
-            "p5.48x large",
-        ] {
+        for invalid in
+            ["p5.48xlrage", "p5", "P5.48xlarge", "p5.", ".xlarge", "p5.9999xlarge", "p5.48x large"]
+        {
             assert!(check_instance_type(invalid).is_err(), "{invalid}");
         }
         for name in ["us-east-9", "eusc-de-east-1", "us-isob-east-1"] {

@@ -13,9 +13,7 @@ fn read(text: &str) -> Result<Vec<(i64, f64)>, String> {
         text.replace(&path.display().to_string(), "FILE")
     })?;
     let pairs = counts.iter();
-    Ok(pairs
-        .map(|count| (count.at_milliseconds, count.requests))
-        .collect())
+    Ok(pairs.map(|count| (count.at_milliseconds, count.requests)).collect())
 }
 
 const FIRST: i64 = 1_793_491_200_000;
@@ -81,18 +79,9 @@ fn what_is_no_answer_says_why() {
     );
     for (text, says) in [
         ("{}".to_owned(), "FILE: expected `MetricDataResults`"),
-        (
-            "{\"MetricDataResults\": []}".to_owned(),
-            "FILE: it has no counts",
-        ),
-        (
-            metric("\"Timestamps\": [], \"Values\": []"),
-            "FILE: it has no counts",
-        ),
-        (
-            metric("\"Timestamps\": [1, 2], \"Values\": [1]"),
-            "FILE: 2 timestamps and 1 values",
-        ),
+        ("{\"MetricDataResults\": []}".to_owned(), "FILE: it has no counts"),
+        (metric("\"Timestamps\": [], \"Values\": []"), "FILE: it has no counts"),
+        (metric("\"Timestamps\": [1, 2], \"Values\": [1]"), "FILE: 2 timestamps and 1 values"),
         (
             metric("\"Timestamps\": [60, 60], \"Values\": [1, 1]"),
             "FILE: two counts at 1970-01-01T00:01:00Z",
@@ -102,33 +91,18 @@ fn what_is_no_answer_says_why() {
             "FILE: the status of the metric is `Forbidden`",
         ),
         (
-            format!(
-                "{{\"MetricDataResults\": [{one}, {}]}}",
-                one.replace("\"a\"", "\"b\"")
-            ),
+            format!("{{\"MetricDataResults\": [{one}, {}]}}", one.replace("\"a\"", "\"b\"")),
             "FILE: it has 2 metrics, such as `a`, `b`: add them up",
         ),
-        (
-            metric("\"Timestamps\": [\"soon\"], \"Values\": [1]"),
-            place.as_str(),
-        ),
+        (metric("\"Timestamps\": [\"soon\"], \"Values\": [1]"), place.as_str()),
         (metric("\"Timestamps\": [1e12], \"Values\": [1]"), time),
-        (
-            metric("\"Timestamps\": [null], \"Values\": [1]"),
-            "found null",
-        ),
+        (metric("\"Timestamps\": [null], \"Values\": [1]"), "found null"),
         (metric("\"Timestamps\": [1], \"Values\": [-1]"), number),
         (metric("\"Timestamps\": [1], \"Values\": [1e16]"), number),
         (metric("\"Timestamps\": [1], \"Values\": [\"NaN\"]"), number),
-        (
-            metric("\"Timestamps\": [1], \"Values\": [1e999]"),
-            "FILE is not complete JSON",
-        ),
+        (metric("\"Timestamps\": [1], \"Values\": [1e999]"), "FILE is not complete JSON"),
         (metric("\"Values\": [1]"), "the key `Timestamps` is missing"),
-        (
-            "{\"MetricDataResults\": [".to_owned(),
-            "FILE is not complete JSON",
-        ),
+        ("{\"MetricDataResults\": [".to_owned(), "FILE is not complete JSON"),
         (
             "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"parse\"}".to_owned(),
             "FILE: Prometheus answered with an error: `bad_data` `parse`",
@@ -146,26 +120,11 @@ fn what_is_no_answer_says_why() {
         ),
         (String::new(), "FILE:1: no column `time`"),
         ("time,requests\n".to_owned(), "FILE:1: it has no counts"),
-        (
-            "time,count,sum\n1,1,1\n".to_owned(),
-            "FILE:1: the columns `count` and `sum` mean",
-        ),
-        (
-            "time,requests\n1,-1\n".to_owned(),
-            "FILE:2: `-1` is not a number of requests",
-        ),
-        (
-            "time,requests\n1,NaN\n".to_owned(),
-            "FILE:2: `NaN` is not a number of requests",
-        ),
-        (
-            "time,requests\nNaN,1\n".to_owned(),
-            "FILE:2: `NaN` is not a time",
-        ),
-        (
-            "time,requests\n2,1\n1,1\n".to_owned(),
-            "FILE:3: the time `1` is not after",
-        ),
+        ("time,count,sum\n1,1,1\n".to_owned(), "FILE:1: the columns `count` and `sum` mean"),
+        ("time,requests\n1,-1\n".to_owned(), "FILE:2: `-1` is not a number of requests"),
+        ("time,requests\n1,NaN\n".to_owned(), "FILE:2: `NaN` is not a number of requests"),
+        ("time,requests\nNaN,1\n".to_owned(), "FILE:2: `NaN` is not a time"),
+        ("time,requests\n2,1\n1,1\n".to_owned(), "FILE:3: the time `1` is not after"),
         ("[1]".to_owned(), "FILE:1: no column `time`"),
     ] {
         let message = read(&text).expect_err(&text);

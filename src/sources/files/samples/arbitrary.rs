@@ -11,12 +11,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 fn figure() -> impl Strategy<Value = Option<f64>> {
-    option::of(prop_oneof![
-        0.0..100.0_f64,
-        0.0..1e15_f64,
-        Just(0.0),
-        Just(1.0 / 3.0)
-    ])
+    option::of(prop_oneof![0.0..100.0_f64, 0.0..1e15_f64, Just(0.0), Just(1.0 / 3.0)])
 }
 
 /// Text that a spreadsheet might run, and text that needs quotes.
@@ -217,11 +212,7 @@ prop_compose! {
 
 /// A run of one to three GPUs, its samples and its end.
 pub(super) fn run() -> impl Strategy<Value = (RunFacts, Vec<Sample>, RunEnd)> {
-    let ended = (
-        option::of(any::<i32>()),
-        option::of(spot()),
-        vec(units(), 0..3),
-    );
+    let ended = (option::of(any::<i32>()), option::of(spot()), vec(units(), 0..3));
     (1..4_usize, ended)
         .prop_flat_map(|(gpus, ended)| {
             let rounds = vec((sample(gpus), 0.001..10.0_f64), 1..5);
@@ -232,17 +223,9 @@ pub(super) fn run() -> impl Strategy<Value = (RunFacts, Vec<Sample>, RunEnd)> {
             let mut samples = Vec::new();
             for (sample, step) in rounds {
                 at_seconds += step;
-                samples.push(Sample {
-                    at_seconds,
-                    ..sample
-                });
+                samples.push(Sample { at_seconds, ..sample });
             }
-            let end = RunEnd {
-                elapsed_seconds: at_seconds + 0.1,
-                exit_code,
-                spot,
-                units,
-            };
+            let end = RunEnd { elapsed_seconds: at_seconds + 0.1, exit_code, spot, units };
             (facts, samples, end)
         })
 }

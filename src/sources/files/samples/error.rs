@@ -132,10 +132,7 @@ impl SamplesError {
     }
 
     pub(in crate::sources::files) fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        Self::Io { path: path.to_owned(), source }
     }
 
     pub(in crate::sources::files) fn line(
@@ -143,11 +140,7 @@ impl SamplesError {
         line: u64,
         message: impl Into<String>,
     ) -> Self {
-        Self::Line {
-            path: path.to_owned(),
-            line,
-            message: message.into(),
-        }
+        Self::Line { path: path.to_owned(), line, message: message.into() }
     }
 }
 
@@ -159,10 +152,6 @@ fn begins(says: Option<&str>) -> String {
 pub(in crate::sources::files) fn quoted(line: &str) -> String {
     let mut characters = line.trim().chars();
     let start: String = characters.by_ref().take(MOST_QUOTED).collect();
-    let cut = if characters.next().is_some() {
-        "…"
-    } else {
-        ""
-    };
+    let cut = if characters.next().is_some() { "…" } else { "" };
     format!("{}{cut}", safe(&start))
 }

@@ -24,29 +24,16 @@ impl Input {
     /// A file, or what a pipe holds; `-` is what comes over stdin.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if path.as_os_str() == "-" {
-            return Ok(Self {
-                path: "stdin".into(),
-                piped: Some(whole(io::stdin().lock())?),
-            });
+            return Ok(Self { path: "stdin".into(), piped: Some(whole(io::stdin().lock())?) });
         }
         let is_file = std::fs::metadata(path)?.is_file();
-        let piped = if is_file {
-            None
-        } else {
-            Some(whole(File::open(path)?)?)
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            piped,
-        })
+        let piped = if is_file { None } else { Some(whole(File::open(path)?)?) };
+        Ok(Self { path: path.to_owned(), piped })
     }
 
     #[cfg(test)]
     pub(in crate::sources::files) fn of_bytes(name: &str, bytes: &[u8]) -> Self {
-        Self {
-            path: name.into(),
-            piped: Some(bytes.into()),
-        }
+        Self { path: name.into(), piped: Some(bytes.into()) }
     }
 
     /// Where it is, for messages.
@@ -119,13 +106,7 @@ impl Lines {
             _ => (Encoding::Utf8, 0),
         };
         reader.consume(mark);
-        Ok(Self {
-            reader,
-            encoding,
-            number: 0,
-            is_cut,
-            is_done: is_cut,
-        })
+        Ok(Self { reader, encoding, number: 0, is_cut, is_done: is_cut })
     }
 
     /// Whether the compressed log ended before its end.
@@ -162,11 +143,7 @@ impl Lines {
             text.pop();
         }
         self.number += 1;
-        Ok(Some(Line {
-            number: self.number,
-            text,
-            is_whole,
-        }))
+        Ok(Some(Line { number: self.number, text, is_whole }))
     }
 
     /// Bytes up to a line end; whether there was one.
@@ -259,11 +236,7 @@ mod tests {
     }
 
     fn expected() -> Vec<(u64, String, bool)> {
-        vec![
-            (1, "a, 1%".into(), true),
-            (2, String::new(), true),
-            (3, "Grüße".into(), false),
-        ]
+        vec![(1, "a, 1%".into(), true), (2, String::new(), true), (3, "Grüße".into(), false)]
     }
 
     #[test]

@@ -60,28 +60,14 @@ impl JsonLog {
                 Some(line) if line.text.trim().is_empty() => {}
                 Some(line) => break (header(&path, &line)?, line),
                 None => {
-                    return Err(SamplesError::Unknown {
-                        path: path.clone(),
-                        says: None,
-                    });
+                    return Err(SamplesError::Unknown { path: path.clone(), says: None });
                 }
             }
         };
         if facts.gpus.is_empty() {
-            return Err(SamplesError::line(
-                &path,
-                line.number,
-                "the header lists no GPUs",
-            ));
+            return Err(SamplesError::line(&path, line.number, "the header lists no GPUs"));
         }
-        Ok(Self {
-            path,
-            lines,
-            facts,
-            end: None,
-            last_at_seconds: 0.0,
-            torn_line: None,
-        })
+        Ok(Self { path, lines, facts, end: None, last_at_seconds: 0.0, torn_line: None })
     }
 
     fn invalid(&self, line: &Line, message: impl Into<String>) -> SamplesError {
@@ -97,15 +83,11 @@ impl JsonLog {
             Ok(wire) => wire,
             Err(error) => return self.read_end(line, &error),
         };
-        let sample = wire
-            .into_sample()
-            .map_err(|message| self.invalid(line, message))?;
+        let sample = wire.into_sample().map_err(|message| self.invalid(line, message))?;
         let expected = self.facts.gpus.len();
         if sample.gpus.len() != expected {
-            let message = format!(
-                "{} instead of {expected}",
-                counted(sample.gpus.len(), "GPU", "GPUs")
-            );
+            let message =
+                format!("{} instead of {expected}", counted(sample.gpus.len(), "GPU", "GPUs"));
             return Err(self.invalid(line, message));
         }
         if sample.at_seconds < self.last_at_seconds {
@@ -125,9 +107,7 @@ impl JsonLog {
         error: &serde_json::Error,
     ) -> Result<Option<Sample>, SamplesError> {
         if let Ok(wire) = serde_json::from_str::<EndWire>(&line.text) {
-            let end = wire
-                .into_end()
-                .map_err(|message| self.invalid(line, message))?;
+            let end = wire.into_end().map_err(|message| self.invalid(line, message))?;
             if end.elapsed_seconds < self.last_at_seconds {
                 return Err(self.invalid(line, "the run ends before its last sample"));
             }
@@ -188,9 +168,7 @@ impl Log for JsonLog {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        torn_gap(&self.path, self.torn_line, self.lines.is_cut())
-            .into_iter()
-            .collect()
+        torn_gap(&self.path, self.torn_line, self.lines.is_cut()).into_iter().collect()
     }
 }
 
@@ -206,8 +184,5 @@ pub(super) fn torn_gap(path: &Path, line: Option<u64>, is_cut: bool) -> Option<G
 
 /// A file as gaps name it.
 pub(in crate::sources::files) fn place(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

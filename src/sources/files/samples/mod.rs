@@ -70,9 +70,7 @@ pub struct SampleReader {
 
 impl std::fmt::Debug for SampleReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SampleReader")
-            .field("facts", self.facts())
-            .finish_non_exhaustive()
+        f.debug_struct("SampleReader").field("facts", self.facts()).finish_non_exhaustive()
     }
 }
 
@@ -146,12 +144,7 @@ pub(super) fn open_input(
         Kind::SmiXml => Box::new(nvidia_smi::XmlLog::open(input, options)?),
         Kind::SmiCsv => Box::new(nvidia_smi::CsvLog::open(input, options)?),
     };
-    Ok(SampleReader {
-        log,
-        place,
-        unread: Unread::default(),
-        is_done: false,
-    })
+    Ok(SampleReader { log, place, unread: Unread::default(), is_done: false })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,10 +182,7 @@ fn kind(input: &Input) -> Result<Kind, SamplesError> {
             return Ok(Kind::SmiXml);
         }
     }
-    let unknown = |says| SamplesError::Unknown {
-        path: input.path().to_owned(),
-        says,
-    };
+    let unknown = |says| SamplesError::Unknown { path: input.path().to_owned(), says };
     match first {
         None => Err(unknown(None)),
         Some(says) if says.starts_with(['{', '<']) => Err(unknown(Some(says))),

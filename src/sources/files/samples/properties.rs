@@ -110,10 +110,7 @@ proptest! {
 
 fn read_anything(bytes: &[u8]) {
     for interval in [None, Some(std::time::Duration::from_secs(1))] {
-        let options = ReadOptions {
-            interval,
-            ..ReadOptions::default()
-        };
+        let options = ReadOptions { interval, ..ReadOptions::default() };
         let Ok(mut reader) = open_input(Input::of_bytes("any", bytes), &options) else {
             continue;
         };
@@ -131,16 +128,10 @@ fn read_anything(bytes: &[u8]) {
 #[test]
 fn a_newer_file_and_a_second_run_are_refused_by_name() {
     let open = |text: &str| {
-        open_input(
-            Input::of_bytes("a.jsonl", text.as_bytes()),
-            &ReadOptions::default(),
-        )
+        open_input(Input::of_bytes("a.jsonl", text.as_bytes()), &ReadOptions::default())
     };
     let newer = open("{\"samples_version\":\"2\",\"what\":1}\n").expect_err("newer");
-    assert_eq!(
-        newer.to_string(),
-        "a.jsonl has samples version 2; this program reads version 1"
-    );
+    assert_eq!(newer.to_string(), "a.jsonl has samples version 2; this program reads version 1");
     let header = "{\"samples_version\":\"1\",\"gpucost_version\":\"0.1.0\",\
         \"started\":\"2026-01-01T00:00:00Z\",\"is_command\":false,\"gpus\":[{\"index\":0}]}\n";
     let round = "{\"at_seconds\":1,\"time\":\"2026-01-01T00:00:01Z\",\"gpus\":[{}]}\n";
@@ -163,10 +154,7 @@ fn a_newer_file_and_a_second_run_are_refused_by_name() {
         "a.jsonl:2: 2 GPUs instead of 1"
     );
     let message = invalid(format!("{header}{round}what?\n{round}"));
-    assert!(
-        message.starts_with("a.jsonl:3: not a GPU sample"),
-        "{message}"
-    );
+    assert!(message.starts_with("a.jsonl:3: not a GPU sample"), "{message}");
 }
 
 #[test]
@@ -200,18 +188,10 @@ fn formulas_in_names_are_disarmed_in_the_file_and_read_back() {
         gpus: vec![GpuSample::lost("-gone")],
         host: HostReading::default(),
     };
-    let end = RunEnd {
-        elapsed_seconds: 1.0,
-        exit_code: None,
-        spot: None,
-        units: Vec::new(),
-    };
+    let end = RunEnd { elapsed_seconds: 1.0, exit_code: None, spot: None, units: Vec::new() };
     write(&path, &facts, &[round], &end);
     let text = std::fs::read_to_string(&path).expect("there");
-    assert!(
-        text.contains(",\"'=HYPERLINK(\"\"http://x\"\")\","),
-        "{text}"
-    );
+    assert!(text.contains(",\"'=HYPERLINK(\"\"http://x\"\")\","), "{text}");
     assert!(text.contains(",'-gone,"), "{text}");
     let reader = open_samples(&path, &ReadOptions::default()).expect("opens");
     assert_eq!(reader.facts().hostname, facts.hostname);
@@ -249,8 +229,5 @@ fn a_full_disk_is_an_error_and_no_panic() {
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     let error = SampleWriter::create(Path::new("run.txt"), &facts).expect_err("which format");
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
-    assert_eq!(
-        SampleFormat::of(Path::new("A.JSONL")),
-        Some(SampleFormat::JsonLines)
-    );
+    assert_eq!(SampleFormat::of(Path::new("A.JSONL")), Some(SampleFormat::JsonLines));
 }

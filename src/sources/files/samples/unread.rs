@@ -105,8 +105,7 @@ pub(super) struct Unread {
 
 impl Unread {
     pub(super) fn add(&mut self, sample: &Sample) {
-        self.rows
-            .resize(self.rows.len().max(sample.gpus.len()), None);
+        self.rows.resize(self.rows.len().max(sample.gpus.len()), None);
         for (row, gpu) in self.rows.iter_mut().zip(&sample.gpus) {
             let Some(reading) = GpuSample::reading(gpu) else {
                 continue;
@@ -136,10 +135,8 @@ impl Unread {
                 .filter(|(figure, reported)| !**reported && !figure.is_of(gpu) && may_tell(*figure))
                 .map(|(figure, _)| figure.words())
                 .collect();
-            let label = GpuLabel {
-                index: gpu.index,
-                slice: gpu.mig.as_ref().map(|slot| slot.index),
-            };
+            let label =
+                GpuLabel { index: gpu.index, slice: gpu.mig.as_ref().map(|slot| slot.index) };
             match groups.iter_mut().find(|(known, _)| *known == missing) {
                 Some((_, labels)) => labels.push(label),
                 None => groups.push((missing, vec![label])),

@@ -172,18 +172,12 @@ impl SampleWire {
             at_seconds: sample.at_seconds,
             time: sample.time.to_string(),
             gpus: sample.gpus.iter().map(GpuWire::of).collect(),
-            host: HostWire {
-                cores: sample.host.cores,
-                ..HostWire::of_figures(&sample.host)
-            },
+            host: HostWire { cores: sample.host.cores, ..HostWire::of_figures(&sample.host) },
         }
     }
 
     pub(super) fn into_sample(self) -> Result<Sample, String> {
-        let mut host = HostReading {
-            cores: self.host.cores,
-            ..HostReading::default()
-        };
+        let mut host = HostReading { cores: self.host.cores, ..HostReading::default() };
         self.host.put_figures(&mut host);
         Ok(Sample {
             at_seconds: self.at_seconds,
@@ -195,6 +189,5 @@ impl SampleWire {
 }
 
 pub(super) fn time(key: &str, text: &str) -> Result<Timestamp, String> {
-    text.parse()
-        .map_err(|_| format!("`{key}` is not a time such as 2026-11-21T10:00:00Z"))
+    text.parse().map_err(|_| format!("`{key}` is not a time such as 2026-11-21T10:00:00Z"))
 }

@@ -43,10 +43,7 @@ impl SpotWire {
 
     pub(super) fn into_spot(self) -> Result<SpotRun, String> {
         let interruption = self.interruption.map(InterruptionWire::into_interruption);
-        Ok(SpotRun {
-            interruption: interruption.transpose()?,
-            is_unread: self.unread,
-        })
+        Ok(SpotRun { interruption: interruption.transpose()?, is_unread: self.unread })
     }
 }
 
@@ -55,10 +52,7 @@ impl InterruptionWire {
         let action = SpotAction::from_name(&self.action)
             .ok_or("`action` is not terminate, stop or hibernate")?;
         Ok(SpotInterruption {
-            notice: SpotNotice {
-                action,
-                time: time("time", &self.time)?,
-            },
+            notice: SpotNotice { action, time: time("time", &self.time)? },
             noticed_seconds: self.noticed_seconds,
             warned_by: self.warned_by,
             action_seconds: self.action_seconds,

@@ -35,11 +35,7 @@ pub(in crate::sources) struct Bounded<R> {
 impl<R> Bounded<R> {
     /// With at most so many bytes.
     pub(in crate::sources) fn new(inner: R, most: u64) -> Self {
-        Self {
-            inner,
-            most,
-            read: 0,
-        }
+        Self { inner, most, read: 0 }
     }
 }
 
@@ -56,11 +52,7 @@ impl<R: Read> Read for Bounded<R> {
 
 fn size(bytes: u64) -> String {
     const GIB: u64 = 1 << 30;
-    if bytes >= GIB {
-        format!("{} GiB", bytes / GIB)
-    } else {
-        format!("{} MiB", bytes >> 20)
-    }
+    if bytes >= GIB { format!("{} GiB", bytes / GIB) } else { format!("{} MiB", bytes >> 20) }
 }
 
 /// All of a file that somebody writes by hand: settings, a policy, prices.
@@ -102,14 +94,8 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// JSON for a parser, with numbers and texts of at most so many bytes.
 pub(in crate::sources::files) fn json_text<R: Read>(inner: R, most: usize) -> impl Read {
-    let text = JsonText {
-        inner,
-        most,
-        length: 0,
-        since_object: 0,
-        in_text: false,
-        is_escaped: false,
-    };
+    let text =
+        JsonText { inner, most, length: 0, since_object: 0, in_text: false, is_escaped: false };
     BufReader::with_capacity(BUFFER_BYTES, text)
 }
 
@@ -192,10 +178,7 @@ pub(in crate::sources) fn read_json<'de, S: DeserializeSeed<'de>>(
     };
     read.map_err(|source| {
         let place = track.path().to_string();
-        JsonError {
-            place: if place == "." { String::new() } else { place },
-            source,
-        }
+        JsonError { place: if place == "." { String::new() } else { place }, source }
     })
 }
 
@@ -228,9 +211,8 @@ mod tests {
     #[test]
     fn an_input_without_an_end_ends() {
         let endless = std::io::repeat(b' ');
-        let error = Bounded::new(endless, 1 << 20)
-            .read_to_end(&mut Vec::new())
-            .expect_err("it has no end");
+        let error =
+            Bounded::new(endless, 1 << 20).read_to_end(&mut Vec::new()).expect_err("it has no end");
         assert_eq!(error.to_string(), "it is larger than 1 MiB");
         let mut whole = Vec::new();
         let exact: &[u8] = &[b'x'; 8];
@@ -244,12 +226,7 @@ mod tests {
         };
         assert_eq!(list("[1, 2]").ok(), Some(vec![1, 2]));
         let error = list("[1, 2, 3]").expect_err("one too many");
-        assert!(
-            error
-                .source
-                .to_string()
-                .starts_with("a list here has at most 2")
-        );
+        assert!(error.source.to_string().starts_with("a list here has at most 2"));
     }
 
     #[test]
@@ -276,48 +253,24 @@ mod tests {
         for (text, words) in [
             ("7", "found the number `7`, expected an object with `id`"),
             ("{}", "the key `id` is missing"),
-            (
-                "{\"id\": 7}",
-                "found the number `7`, expected a quoted string",
-            ),
-            (
-                "{\"id\": -1.5}",
-                "found the number `-1.5`, expected a quoted string",
-            ),
+            ("{\"id\": 7}", "found the number `7`, expected a quoted string"),
+            ("{\"id\": -1.5}", "found the number `-1.5`, expected a quoted string"),
             ("{\"id\": {}}", "found an object, expected a quoted string"),
             ("{\"id\": null}", "found null, expected a quoted string"),
-            (
-                "{\"count\": 70000}",
-                "found the number `70000`, expected an integer from 0 to 65535",
-            ),
+            ("{\"count\": 70000}", "found the number `70000`, expected an integer from 0 to 65535"),
             (
                 "{\"count\": \"a map, expected u64 at line 1\"}",
                 "found the string \"a map, expected u64 at line 1\", expected an integer from 0 \
                  to 65535",
             ),
             ("{\"tags\": [1]}", "found a list, expected an object"),
-            (
-                "{\"tags\": {\"a\": true}}",
-                "found `true`, expected a quoted string",
-            ),
-            (
-                "{\"a\": 1}",
-                "unknown key `a`; expected `id`, `count`, `tags`, `one`",
-            ),
+            ("{\"tags\": {\"a\": true}}", "found `true`, expected a quoted string"),
+            ("{\"a\": 1}", "unknown key `a`; expected `id`, `count`, `tags`, `one`"),
             ("{\"id\": \"a\", \"id\": \"b\"}", "duplicate key `id`"),
-            (
-                "{\"one\": 7}",
-                "found the number `7`, expected an object with `kind`",
-            ),
+            ("{\"one\": 7}", "found the number `7`, expected an object with `kind`"),
             ("{\"one\": {}}", "the key `kind` is missing"),
-            (
-                "{\"one\": {\"kind\": 0}}",
-                "found the number `0`, expected a quoted string",
-            ),
-            (
-                "{\"one\": {\"kind\": \"a\"}}",
-                "unknown kind `a`; expected `One`",
-            ),
+            ("{\"one\": {\"kind\": 0}}", "found the number `0`, expected a quoted string"),
+            ("{\"one\": {\"kind\": \"a\"}}", "unknown kind `a`; expected `One`"),
         ] {
             let error = read_json(text.as_bytes(), 100, PhantomData::<Outer>).expect_err("wrong");
             let InvalidJson::Value(error) = error.source else {
@@ -325,10 +278,7 @@ mod tests {
             };
             assert_eq!(error.words(), words, "{text}");
             let whole = error.to_string();
-            assert!(
-                whole.starts_with(&format!("{words} at line 1 column ")),
-                "{whole}"
-            );
+            assert!(whole.starts_with(&format!("{words} at line 1 column ")), "{whole}");
         }
     }
 

@@ -40,11 +40,7 @@ pub(in crate::sources::files) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub fn of(text: &'a str) -> Self {
-        Self {
-            text,
-            counted: 0,
-            line: 1,
-        }
+        Self { text, counted: 0, line: 1 }
     }
 
     /// The line of a record as an editor counts. The reader's own count is that of
@@ -54,9 +50,7 @@ impl<'a> Lines<'a> {
         let read = position.and_then(|position| usize::try_from(position.byte()).ok());
         let read = read.unwrap_or(0).clamp(self.counted, bytes.len());
         let rest = bytes[read..].iter();
-        let skipped = rest
-            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-            .count();
+        let skipped = rest.take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let passed = bytes[self.counted..read + skipped].iter();
         self.line += passed.filter(|byte| **byte == b'\n').count() as u64;
         self.counted = read + skipped;
@@ -73,9 +67,9 @@ pub(in crate::sources::files) fn line_at(text: &str, position: Option<&csv::Posi
 pub(in crate::sources::files) fn invalid(error: &csv::Error, text: &str) -> InvalidLine {
     let line = line_at(text, error.position());
     let message = match error.kind() {
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => format!("{len} cells instead of {expected_len}"),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells instead of {expected_len}")
+        }
         _ => error.to_string(),
     };
     (line, message)
@@ -96,14 +90,9 @@ pub(in crate::sources::files) fn column(
     };
     match columns.next() {
         None => Ok(place),
-        Some((_, second)) => Err((
-            1,
-            format!(
-                "the columns {} and {} mean the same",
-                quoted(first),
-                quoted(second)
-            ),
-        )),
+        Some((_, second)) => {
+            Err((1, format!("the columns {} and {} mean the same", quoted(first), quoted(second))))
+        }
     }
 }
 
@@ -127,20 +116,13 @@ mod tests {
     fn lines_are_those_of_an_editor() {
         let text = "a,b\r\n\r\n1,2\r\n\n\n\"x\ny\",3\n4,5";
         let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let records: Vec<csv::StringRecord> = reader
-            .records()
-            .map(|record| record.expect("a record"))
-            .collect();
+        let records: Vec<csv::StringRecord> =
+            reader.records().map(|record| record.expect("a record")).collect();
         let mut lines = Lines::of(text);
-        let counted: Vec<u64> = records
-            .iter()
-            .map(|record| lines.at(record.position()))
-            .collect();
+        let counted: Vec<u64> = records.iter().map(|record| lines.at(record.position())).collect();
         // The third record has two lines.
         assert_eq!(counted, [3, 6, 8]);
-        let one_by_one = records
-            .iter()
-            .map(|record| line_at(text, record.position()));
+        let one_by_one = records.iter().map(|record| line_at(text, record.position()));
         assert_eq!(one_by_one.collect::<Vec<u64>>(), counted);
         assert_eq!(Lines::of("").at(None), 1);
     }

@@ -30,10 +30,7 @@ enum Problem {
 
 impl InvalidValue {
     pub(super) fn other(words: String) -> Self {
-        Self {
-            problem: Problem::Other(words),
-            position: None,
-        }
+        Self { problem: Problem::Other(words), position: None }
     }
 
     pub(super) fn mismatch(found: Unexpected<'_>, expected: String) -> Self {
@@ -48,13 +45,7 @@ impl InvalidValue {
             Unexpected::Map => "an object".to_owned(),
             other => other.to_string(),
         };
-        Self {
-            problem: Problem::Mismatch {
-                found: shown,
-                expected,
-            },
-            position: None,
-        }
+        Self { problem: Problem::Mismatch { found: shown, expected }, position: None }
     }
 
     pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Self {
@@ -72,10 +63,7 @@ impl InvalidValue {
     }
 
     pub(super) fn at(self, line: usize, column: usize) -> Self {
-        Self {
-            position: Some((line, column)),
-            ..self
-        }
+        Self { position: Some((line, column)), ..self }
     }
 
     /// Without line and column.
@@ -106,9 +94,5 @@ impl std::error::Error for InvalidValue {}
 
 /// A place for the end of a message; nothing at the top.
 pub(in crate::sources) fn at(place: &str) -> String {
-    if place.is_empty() {
-        String::new()
-    } else {
-        format!(" at `{place}`")
-    }
+    if place.is_empty() { String::new() } else { format!(" at `{place}`") }
 }

@@ -87,10 +87,7 @@ mod tests {
         drop(file);
         let error = OwnFile::open(&path).expect_err("it holds something");
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(
-            fs::read_to_string(&path).expect("it is there"),
-            "now and then"
-        );
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "now and then");
     }
 
     #[test]

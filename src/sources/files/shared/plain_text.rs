@@ -19,10 +19,7 @@ pub(in crate::sources::files) fn open(path: &Path) -> io::Result<Box<dyn BufRead
     let bytes = file.metadata().ok().map(|about| about.len());
     let name = path.file_name().unwrap_or(path.as_os_str());
     let what = format!("reading {}", name.to_string_lossy());
-    plain_text(Counted {
-        file,
-        _begun: WORK.begin(what, bytes, WorkUnit::Bytes),
-    })
+    plain_text(Counted { file, _begun: WORK.begin(what, bytes, WorkUnit::Bytes) })
 }
 
 /// A file of which is counted what is read.

@@ -111,11 +111,7 @@ pub(super) struct Typed<'a, T> {
 
 impl<'a, T> Typed<'a, T> {
     pub(super) fn new(inner: T, lost: &'a Lost) -> Self {
-        Self {
-            inner,
-            lost,
-            expected: None,
-        }
+        Self { inner, lost, expected: None }
     }
 
     fn any<'de, V: Visitor<'de>>(
@@ -127,14 +123,8 @@ impl<'a, T> Typed<'a, T> {
         T: Deserializer<'de>,
     {
         let Self { inner, lost, .. } = self;
-        let visitor = Typed {
-            inner: visitor,
-            lost,
-            expected,
-        };
-        inner
-            .deserialize_any(visitor)
-            .map_err(|error| lost.fault(error))
+        let visitor = Typed { inner: visitor, lost, expected };
+        inner.deserialize_any(visitor).map_err(|error| lost.fault(error))
     }
 }
 
@@ -171,9 +161,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Typed<'_, D> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         let Self { inner, lost, .. } = self;
-        inner
-            .deserialize_option(Typed::new(visitor, lost))
-            .map_err(|error| lost.fault(error))
+        inner.deserialize_option(Typed::new(visitor, lost)).map_err(|error| lost.fault(error))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -223,11 +211,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Typed<'_, V> {
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<V::Value, E> {
-        let Self {
-            inner,
-            lost,
-            expected,
-        } = self;
+        let Self { inner, lost, expected } = self;
         // Whoever asks for a name takes its index as well.
         let read = if expected == Some(TEXT) {
             Err(de::Error::invalid_type(Unexpected::Unsigned(value), &TEXT))
@@ -238,50 +222,28 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Typed<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        let Self {
-            inner,
-            lost,
-            expected,
-        } = self;
-        inner
-            .visit_some(Typed::new(deserializer, lost))
-            .map_err(|fault| lost.keep(fault, expected))
+        let Self { inner, lost, expected } = self;
+        inner.visit_some(Typed::new(deserializer, lost)).map_err(|fault| lost.keep(fault, expected))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(
         self,
         deserializer: D,
     ) -> Result<V::Value, D::Error> {
-        let Self {
-            inner,
-            lost,
-            expected,
-        } = self;
+        let Self { inner, lost, expected } = self;
         inner
             .visit_newtype_struct(Typed::new(deserializer, lost))
             .map_err(|fault| lost.keep(fault, expected))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<V::Value, A::Error> {
-        let Self {
-            inner,
-            lost,
-            expected,
-        } = self;
-        inner
-            .visit_seq(Typed::new(list, lost))
-            .map_err(|fault| lost.keep(fault, expected))
+        let Self { inner, lost, expected } = self;
+        inner.visit_seq(Typed::new(list, lost)).map_err(|fault| lost.keep(fault, expected))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let Self {
-            inner,
-            lost,
-            expected,
-        } = self;
-        inner
-            .visit_map(Typed::new(map, lost))
-            .map_err(|fault| lost.keep(fault, expected))
+        let Self { inner, lost, expected } = self;
+        inner.visit_map(Typed::new(map, lost)).map_err(|fault| lost.keep(fault, expected))
     }
 }
 
@@ -290,9 +252,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Typed<'_, S> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
         let Self { inner, lost, .. } = self;
-        inner
-            .deserialize(Typed::new(deserializer, lost))
-            .map_err(|fault| lost.keep(fault, None))
+        inner.deserialize(Typed::new(deserializer, lost)).map_err(|fault| lost.keep(fault, None))
     }
 }
 
@@ -304,9 +264,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Typed<'_, A> {
         seed: S,
     ) -> Result<Option<S::Value>, Self::Error> {
         let lost = self.lost;
-        self.inner
-            .next_element_seed(Typed::new(seed, lost))
-            .map_err(|error| lost.fault(error))
+        self.inner.next_element_seed(Typed::new(seed, lost)).map_err(|error| lost.fault(error))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -322,9 +280,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Typed<'_, A> {
         seed: S,
     ) -> Result<Option<S::Value>, Self::Error> {
         let lost = self.lost;
-        self.inner
-            .next_key_seed(Typed::new(seed, lost))
-            .map_err(|error| lost.fault(error))
+        self.inner.next_key_seed(Typed::new(seed, lost)).map_err(|error| lost.fault(error))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(
@@ -332,9 +288,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Typed<'_, A> {
         seed: S,
     ) -> Result<S::Value, Self::Error> {
         let lost = self.lost;
-        self.inner
-            .next_value_seed(Typed::new(seed, lost))
-            .map_err(|error| lost.fault(error))
+        self.inner.next_value_seed(Typed::new(seed, lost)).map_err(|error| lost.fault(error))
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -49,9 +49,8 @@ fn write_with(
     refuse_link(path)?;
     let (temporary, file) = create_beside(path)?;
     let kept = mode.map_or(Ok(()), |mode| file.set_permissions(mode));
-    let written = kept
-        .and_then(|()| fill_in(file, fill))
-        .and_then(|()| fs::rename(&temporary, path));
+    let written =
+        kept.and_then(|()| fill_in(file, fill)).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
@@ -119,10 +118,7 @@ fn refuse_link(path: &Path) -> io::Result<()> {
         return Ok(());
     };
     let to = path.parent().map_or(to.clone(), |folder| folder.join(&to));
-    Err(io::Error::other(format!(
-        "it is a symbolic link; specify its target, {}",
-        shown(&to)
-    )))
+    Err(io::Error::other(format!("it is a symbolic link; specify its target, {}", shown(&to))))
 }
 
 /// Tries whether [`write_whole`] could put a file there: makes a temporary file

@@ -106,9 +106,6 @@ mod tests {
             |index: Option<&str>| ("aws_launch_template.a".to_owned(), index.map(str::to_owned));
         assert_eq!(referred("aws_launch_template.a.id"), template(None));
         assert_eq!(referred("aws_launch_template.a[0].id"), template(Some("0")));
-        assert_eq!(
-            referred("aws_launch_template.a[each.key]"),
-            template(Some("each.key"))
-        );
+        assert_eq!(referred("aws_launch_template.a[each.key]"), template(Some("each.key")));
     }
 }

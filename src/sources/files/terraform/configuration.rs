@@ -97,18 +97,15 @@ impl<'a> Configuration<'a> {
             return Ok(constant.to_owned());
         }
         let references = expression.get("references").elements();
-        let mut variables = references
-            .iter()
-            .filter_map(|reference| reference.text()?.strip_prefix("var."));
+        let mut variables =
+            references.iter().filter_map(|reference| reference.text()?.strip_prefix("var."));
         match (variables.next(), references) {
             (Some(name), [_]) => {
                 let value = self.variables.get(name).get("value").text();
                 let named = || Missing::Elsewhere(format!("the variable {name} has no value"));
                 value.map(str::to_owned).ok_or_else(named)
             }
-            _ => Err(Missing::Elsewhere(
-                "its provider region is computed".to_owned(),
-            )),
+            _ => Err(Missing::Elsewhere("its provider region is computed".to_owned())),
         }
     }
 }

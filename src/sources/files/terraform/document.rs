@@ -116,9 +116,8 @@ impl<'de> Visitor<'de> for TopLevel {
                 "planned_values" => {
                     document.is_plan = true;
                     let values = map.next_value::<Option<Values>>()?.unwrap_or_default();
-                    lists_values = values
-                        .root_module
-                        .is_some_and(|module| module.list(&mut planned));
+                    lists_values =
+                        values.root_module.is_some_and(|module| module.list(&mut planned));
                 }
                 "values" => {
                     document.is_state = true;
@@ -186,11 +185,7 @@ impl Module {
     fn list(self, addresses: &mut BTreeSet<String>) -> bool {
         let resources = self.resources.unwrap_or_default();
         let mut lists_any = !resources.is_empty();
-        addresses.extend(
-            resources
-                .into_iter()
-                .filter_map(|Instance(address)| address),
-        );
+        addresses.extend(resources.into_iter().filter_map(|Instance(address)| address));
         for module in self.child_modules.unwrap_or_default() {
             lists_any |= module.list(addresses);
         }
@@ -210,12 +205,10 @@ fn refuse_newer<E: Error>(version: Option<&str>) -> Result<(), E> {
     let version = version.unwrap_or("not a string");
     match version.split('.').next().map(str::parse::<u64>) {
         Some(Ok(0 | 1)) => Ok(()),
-        Some(Ok(_)) => Err(E::custom(format!(
-            "format version {version} is newer than the supported 1.x"
-        ))),
-        _ => Err(E::custom(format!(
-            "`format_version` is not a valid version: {version}"
-        ))),
+        Some(Ok(_)) => {
+            Err(E::custom(format!("format version {version} is newer than the supported 1.x")))
+        }
+        _ => Err(E::custom(format!("`format_version` is not a valid version: {version}"))),
     }
 }
 
@@ -293,10 +286,8 @@ impl Document {
         let deposed = element.get("deposed").text();
         self.changes.push(Change {
             parts: Address::new(address),
-            address: deposed.map_or_else(
-                || address.to_owned(),
-                |key| format!("{address} (deposed {key})"),
-            ),
+            address: deposed
+                .map_or_else(|| address.to_owned(), |key| format!("{address} (deposed {key})")),
             resource_type: resource_type.to_owned(),
             change: change.clone(),
             names,
@@ -325,10 +316,7 @@ fn joined(
         None
     };
     let template = template.filter(|_| resource_type.contains("cloudformation_stack"));
-    let listed: Vec<String> = names
-        .into_iter()
-        .chain(template.map(str::to_owned))
-        .collect();
+    let listed: Vec<String> = names.into_iter().chain(template.map(str::to_owned)).collect();
     let more = listed.len().saturating_sub(MOST_NAMES);
     let first = listed.get(..MOST_NAMES).unwrap_or(&listed).join(", ");
     match more {

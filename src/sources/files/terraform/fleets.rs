@@ -10,14 +10,7 @@ pub(super) fn spot_fleet(change: &Change, view: &View<'_>, templates: &Templates
     let capacity = needed(view, "target_capacity");
     let split = |size: u64| Ok(bought(Some("spot"), size));
     let direct = overrides(view, "launch_specification");
-    of_fleet(
-        change,
-        view,
-        templates,
-        direct,
-        "overrides",
-        (capacity, split),
-    )
+    of_fleet(change, view, templates, direct, "overrides", (capacity, split))
 }
 
 pub(super) fn fleet(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
@@ -32,10 +25,7 @@ pub(super) fn fleet(change: &Change, view: &View<'_>, templates: &Templates<'_>)
     let split = move |size: u64| {
         let target = target?;
         let part = |key: &str| target.whole(key).map(|part| part.unwrap_or(0));
-        let (on_demand, spot) = (
-            part("on_demand_target_capacity")?,
-            part("spot_target_capacity")?,
-        );
+        let (on_demand, spot) = (part("on_demand_target_capacity")?, part("spot_target_capacity")?);
         let rest = size.saturating_sub(on_demand).saturating_sub(spot);
         let is_spot = target.text("default_target_capacity_type")? == Some("spot");
         Ok(PlannedCount {
@@ -44,14 +34,7 @@ pub(super) fn fleet(change: &Change, view: &View<'_>, templates: &Templates<'_>)
             capacity_block: 0,
         })
     };
-    of_fleet(
-        change,
-        view,
-        templates,
-        Vec::new(),
-        "override",
-        (capacity, split),
-    )
+    of_fleet(change, view, templates, Vec::new(), "override", (capacity, split))
 }
 
 fn needed(view: &View<'_>, key: &str) -> Planned<u64> {
@@ -78,10 +61,7 @@ fn of_fleet(
         let template = template.unwrap_or_default();
         let mut own = self::overrides(&configured, key);
         if own.is_empty() {
-            own.push(Override {
-                instance_type: Ok(None),
-                weight: Ok(None),
-            });
+            own.push(Override { instance_type: Ok(None), weight: Ok(None) });
         }
         overrides.extend(own.into_iter().map(|entry| Override {
             instance_type: or(entry.instance_type, template.instance_type.clone()),

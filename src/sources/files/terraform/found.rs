@@ -52,18 +52,9 @@ pub(super) fn all_bought(
 pub(super) fn bought(market: Option<&str>, count: u64) -> PlannedCount {
     let none = PlannedCount::default();
     match market {
-        Some("spot") => PlannedCount {
-            spot: count,
-            ..none
-        },
-        Some("capacity-block") => PlannedCount {
-            capacity_block: count,
-            ..none
-        },
-        _ => PlannedCount {
-            on_demand: count,
-            ..none
-        },
+        Some("spot") => PlannedCount { spot: count, ..none },
+        Some("capacity-block") => PlannedCount { capacity_block: count, ..none },
+        _ => PlannedCount { on_demand: count, ..none },
     }
 }
 
@@ -101,10 +92,9 @@ pub(super) fn overrides(view: &View<'_>, key: &str) -> Vec<Override> {
     };
     match view.blocks(key) {
         Ok(blocks) => blocks.into_iter().map(read).collect(),
-        Err(missing) => vec![Override {
-            instance_type: Err(missing.clone()),
-            weight: Err(missing),
-        }],
+        Err(missing) => {
+            vec![Override { instance_type: Err(missing.clone()), weight: Err(missing) }]
+        }
     }
 }
 
@@ -112,10 +102,7 @@ pub(super) fn overrides(view: &View<'_>, key: &str) -> Vec<Override> {
 pub(super) fn types_of(overrides: &[Override], template: &Planned<Option<String>>) -> Types {
     let own = overrides.iter().map(|entry| &entry.instance_type);
     let of_template = overrides.is_empty().then(|| template.clone());
-    Types::of(
-        own.map(|name| or(name.clone(), template.clone()))
-            .chain(of_template),
-    )
+    Types::of(own.map(|name| or(name.clone(), template.clone())).chain(of_template))
 }
 
 /// How many instances make up a capacity.

@@ -39,17 +39,10 @@ pub(super) fn instances(
         payment: machines.payment,
         most: machines.most,
         region: region(&view),
-        zone: view
-            .values
-            .get("availability_zone")
-            .text()
-            .map(str::to_owned),
+        zone: view.values.get("availability_zone").text().map(str::to_owned),
         account: account(&view),
         operating_system: system(&view),
-        tenancy: machines
-            .each
-            .tenancy
-            .map(|said| said.unwrap_or(Tenancy::Shared)),
+        tenancy: machines.each.tenancy.map(|said| said.unwrap_or(Tenancy::Shared)),
         assumed: machines.each.assumed.or_else(|| view.assumed()),
         service: machines.service.map(str::to_owned),
         tags,
@@ -142,10 +135,8 @@ fn mixed_group(
     };
     let mut each = each.unwrap_or_default();
     let distribution_block = mixed.block("instances_distribution").ok().flatten();
-    each.assumed = each
-        .assumed
-        .or_else(|| mixed.assumed())
-        .or_else(|| distribution_block?.assumed());
+    each.assumed =
+        each.assumed.or_else(|| mixed.assumed()).or_else(|| distribution_block?.assumed());
     let count = size.and_then(|size| instances_for(size, &overrides));
     Found {
         types: types_of(&overrides, &each.instance_type),
@@ -167,11 +158,7 @@ fn distribution(mixed: &View<'_>, size: u64) -> Planned<PlannedCount> {
     let base = figure("on_demand_base_capacity", 0)?.min(size);
     let percent = figure("on_demand_percentage_above_base_capacity", 100)?.min(100);
     let on_demand = base + ((size - base) * percent).div_ceil(100);
-    Ok(PlannedCount {
-        on_demand,
-        spot: size - on_demand,
-        capacity_block: 0,
-    })
+    Ok(PlannedCount { on_demand, spot: size - on_demand, capacity_block: 0 })
 }
 
 fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {

@@ -63,13 +63,7 @@ const fn kind(
     count: Count,
     bill: Bill,
 ) -> Kind {
-    Kind {
-        resource_type,
-        block,
-        types,
-        count,
-        bill,
-    }
+    Kind { resource_type, block, types, count, bill }
 }
 
 #[rustfmt::skip]
@@ -231,13 +225,8 @@ pub(super) const KEPT: &[&str] = &[
 ];
 
 /// Keys below which the names are the user's own, so that all of them count.
-pub(super) const NAMED_BY_USERS: [&str; 5] = [
-    "module_calls",
-    "provider_config",
-    "tags",
-    "tags_all",
-    "variables",
-];
+pub(super) const NAMED_BY_USERS: [&str; 5] =
+    ["module_calls", "provider_config", "tags", "tags_all", "variables"];
 
 /// Keys whose texts only describe or permit: a type in them runs nothing, unless it names a `sku`.
 pub(super) const WITHOUT_TYPES: [&str; 13] = [
@@ -392,10 +381,7 @@ mod tests {
 
     #[test]
     fn kinds_stand_in_order_and_once() {
-        let places: Vec<_> = KINDS
-            .iter()
-            .map(|kind| (kind.resource_type, kind.block))
-            .collect();
+        let places: Vec<_> = KINDS.iter().map(|kind| (kind.resource_type, kind.block)).collect();
         assert!(places.is_sorted_by(|left, right| left < right));
         assert!(ONLY_NAMES.is_sorted() && KEPT.is_sorted());
         assert!(TYPE_KEYS.is_sorted() && MACHINE_KEYS.is_sorted());

@@ -73,14 +73,8 @@ pub fn read_terraform_plan(
     name: &str,
     region: Option<&str>,
 ) -> Result<TerraformPlan, TerraformError> {
-    let read_error = |source| TerraformError::Io {
-        name: name.to_owned(),
-        source,
-    };
-    let other = |found| TerraformError::Other {
-        name: name.to_owned(),
-        found,
-    };
+    let read_error = |source| TerraformError::Io { name: name.to_owned(), source };
+    let other = |found| TerraformError::Other { name: name.to_owned(), found };
     let mut input = plain_text(input).map_err(read_error)?;
     let start = input.fill_buf().map_err(read_error)?;
     if let Some(found) = other_file(start) {
@@ -91,16 +85,9 @@ pub fn read_terraform_plan(
         .and_then(|document| deserializer.end().map(|()| document));
     let document = read.map_err(|source| match source.io_error_kind() {
         Some(_) => read_error(source.into()),
-        None => TerraformError::Malformed {
-            name: name.to_owned(),
-            source,
-        },
+        None => TerraformError::Malformed { name: name.to_owned(), source },
     })?;
-    match (
-        document.is_plan,
-        document.is_state,
-        &document.format_version,
-    ) {
+    match (document.is_plan, document.is_state, &document.format_version) {
         (true, _, Some(_)) => Ok(plan(&document, region)),
         (false, true, Some(_)) => Err(other("a Terraform state")),
         _ => Err(other("a different JSON document")),
@@ -119,11 +106,7 @@ fn other_file(start: &[u8]) -> Option<&'static str> {
 
 fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
     let configuration = Configuration::of(document);
-    let templates = |side| Templates {
-        changes: &document.changes,
-        configuration,
-        side,
-    };
+    let templates = |side| Templates { changes: &document.changes, configuration, side };
     let (today, then) = (templates(Side::Before), templates(Side::After));
     let mut resources: Vec<PlannedResource> = Vec::new();
     for change in &document.changes {
@@ -151,11 +134,7 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
             if action == PlanAction::NoOp && before != after {
                 action = PlanAction::Update;
             }
-            let suffix = if is_only {
-                String::new()
-            } else {
-                part.suffix()
-            };
+            let suffix = if is_only { String::new() } else { part.suffix() };
             resources.push(PlannedResource {
                 address: format!("{}{suffix}", change.address),
                 resource_type: change.resource_type.clone(),
@@ -188,16 +167,11 @@ fn settle_reservations(resources: &mut [PlannedResource]) {
             kind.bill == Bill::Reservation && kind.resource_type == resource.resource_type
         })
     };
-    let sides: [fn(&mut PlannedResource) -> &mut Option<PlannedInstances>; 2] = [
-        |resource| &mut resource.before,
-        |resource| &mut resource.after,
-    ];
+    let sides: [fn(&mut PlannedResource) -> &mut Option<PlannedInstances>; 2] =
+        [|resource| &mut resource.before, |resource| &mut resource.after];
     for side in sides {
         let mut types: BTreeSet<String> = BTreeSet::new();
-        for resource in resources
-            .iter_mut()
-            .filter(|candidate| !reserves(candidate))
-        {
+        for resource in resources.iter_mut().filter(|candidate| !reserves(candidate)) {
             let instances = side(resource).iter();
             let on_demand = instances.filter(
                 |planned| !matches!(&planned.payment, Ok(payment) if payment.on_demand == 0),
@@ -259,9 +233,7 @@ fn region(
     fallback: Option<&str>,
 ) -> Planned<String> {
     if let Some(other) = change.other_provider.as_deref() {
-        return Err(Missing::Elsewhere(format!(
-            "regions of {other} are not read"
-        )));
+        return Err(Missing::Elsewhere(format!("regions of {other} are not read")));
     }
     if let Some(region) = view.values.get("region").text() {
         return Ok(region.to_owned());
@@ -341,10 +313,8 @@ fn unused_templates(
         .flat_map(|side| &side.types)
         .map(String::as_str)
         .collect();
-    let templates = document
-        .changes
-        .iter()
-        .filter(|change| LAUNCHES.contains(&change.resource_type.as_str()));
+    let templates =
+        document.changes.iter().filter(|change| LAUNCHES.contains(&change.resource_type.as_str()));
     templates
         .filter_map(|change| {
             let of = |side| change.change.get(side).get("instance_type").text();

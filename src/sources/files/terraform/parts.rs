@@ -35,9 +35,7 @@ impl Part {
         if change.resource_type == ENDPOINT {
             return vec![Self::Endpoint];
         }
-        let kinds = KINDS
-            .iter()
-            .filter(|kind| kind.resource_type == change.resource_type);
+        let kinds = KINDS.iter().filter(|kind| kind.resource_type == change.resource_type);
         let parts = kinds.flat_map(|kind| {
             let blocks =
                 ["before", "after"].map(|side| blocks(change.change.get(side), kind.block));
@@ -106,9 +104,7 @@ pub(super) fn machines(kind: &Kind, place: usize, resource: &View<'_>) -> Option
         Bill::Fee(fee) => service = Some(fee),
         Bill::Service(prices) => {
             service = Some(prices);
-            each.market = Err(Missing::Elsewhere(format!(
-                "the {prices} are not in the catalog"
-            )));
+            each.market = Err(Missing::Elsewhere(format!("the {prices} are not in the catalog")));
         }
     }
     Some(Found {
@@ -196,9 +192,7 @@ fn type_name(kind: &Kind, text: &str) -> Planned<String> {
     }
     let is_family = text.starts_with(|c: char| c.is_ascii_lowercase()) && !text.contains('.');
     if is_family && is_accelerated(text) {
-        return Err(Missing::Elsewhere(format!(
-            "it may use any type of the family {text}"
-        )));
+        return Err(Missing::Elsewhere(format!("it may use any type of the family {text}")));
     }
     Ok(text.to_owned())
 }

@@ -12,10 +12,7 @@ fn only(resource_type: &str, after: &Value, unknown: &Value) -> PlannedInstances
 }
 
 fn spot(count: u64) -> PlannedCount {
-    PlannedCount {
-        spot: count,
-        ..PlannedCount::default()
-    }
+    PlannedCount { spot: count, ..PlannedCount::default() }
 }
 
 /// The catalog has 8 vCPUs for p3.2xlarge and 32 for p3.8xlarge.
@@ -73,9 +70,7 @@ fn groups_of_emr_that_nobody_writes_are_no_parts() {
             {"address": address, "expressions": written}]}});
         let plan = read(&document(&changes, &configuration), None);
         let parts = plan.instances.into_iter();
-        parts
-            .map(|part| (part.address, part.after.expect("it is there")))
-            .collect()
+        parts.map(|part| (part.address, part.after.expect("it is there"))).collect()
     };
     let unwritten = parts(json!({"master_instance_group": [{}]}));
     assert_eq!(unwritten.len(), 1);
@@ -88,10 +83,7 @@ fn groups_of_emr_that_nobody_writes_are_no_parts() {
     let places: Vec<&str> = written.iter().map(|(place, _)| place.as_str()).collect();
     assert_eq!(
         places,
-        [
-            "aws_emr_cluster.a.core_instance_group",
-            "aws_emr_cluster.a.master_instance_group"
-        ]
+        ["aws_emr_cluster.a.core_instance_group", "aws_emr_cluster.a.master_instance_group"]
     );
     assert_eq!(types(&written[0].1), Err(Missing::AfterApply));
 }

@@ -163,13 +163,7 @@ pub(super) struct Sieve<'a> {
 impl<'a> Sieve<'a> {
     /// Of the value of a key.
     pub(super) fn of(key: &'a str, room: &'a Room) -> Self {
-        Self {
-            key,
-            parent: "",
-            is_kept: true,
-            room,
-            place: None,
-        }
+        Self { key, parent: "", is_kept: true, room, place: None }
     }
 
     /// Of the value of a key of this object.
@@ -201,9 +195,7 @@ impl<'a> Sieve<'a> {
             return Ok(Node::Null);
         }
         let left = self.room.left.get().checked_sub(1).ok_or_else(|| {
-            E::custom(format!(
-                "plans with more than {MOST_NODES} values are not supported"
-            ))
+            E::custom(format!("plans with more than {MOST_NODES} values are not supported"))
         })?;
         self.room.left.set(left);
         Ok(node)
@@ -254,8 +246,7 @@ impl<'a> Sieve<'a> {
     /// Notes that some accelerators are requested, of whatever type.
     fn note_count(self) {
         let keys = [self.key, self.parent].into_iter();
-        keys.filter(|key| COUNTS.contains(key))
-            .for_each(|key| self.add_name(key));
+        keys.filter(|key| COUNTS.contains(key)).for_each(|key| self.add_name(key));
     }
 
     /// Notes an accelerated type that a text names.
@@ -279,14 +270,10 @@ impl<'a> Sieve<'a> {
         let start = text.trim_end_matches(['*', '.', '-']);
         // Karpenter has the families of a requirement under `values`.
         let lists_families = self.key == "values"
-            || ["famil", "instance_type"]
-                .iter()
-                .any(|word| self.key.contains(word));
+            || ["famil", "instance_type"].iter().any(|word| self.key.contains(word));
         let is_name = |part: &&str| {
             // A parameter of a template may be the size: `g5.${Size}`.
-            let open = part
-                .strip_suffix('.')
-                .filter(|_| text.contains(&format!("{part}${{")));
+            let open = part.strip_suffix('.').filter(|_| text.contains(&format!("{part}${{")));
             let any_size = open.or(part.strip_suffix(".*")).or(part.strip_suffix("-*"));
             names_accelerated_type(part.trim_matches('*')) || any_size.is_some_and(is_family)
         };
@@ -412,9 +399,7 @@ mod tests {
 
     fn sifted(text: &str) -> Node {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        Sieve::of("after", &Room::new())
-            .deserialize(&mut deserializer)
-            .expect("JSON")
+        Sieve::of("after", &Room::new()).deserialize(&mut deserializer).expect("JSON")
     }
 
     #[test]
@@ -458,9 +443,8 @@ mod tests {
                 "names": ["gpu-alerts", "p1", "BM.GPU", "p1-service-*"], "family": "p1-service"}}}"#;
         let room = Room::new();
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let node = Sieve::of("resource_changes", &room)
-            .deserialize(&mut deserializer)
-            .expect("JSON");
+        let node =
+            Sieve::of("resource_changes", &room).deserialize(&mut deserializer).expect("JSON");
         assert_eq!(node.get("change").get("after").get("any"), &Node::Null);
         let Notes { before, after, .. } = room.take_notes();
         let sorted = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" ");

@@ -141,8 +141,7 @@ impl<'a> Templates<'a> {
 
     /// What the launch configuration of a group says; nothing without one.
     pub(super) fn of_configuration(&self, owner: &Change, view: &View<'a>) -> Launched {
-        self.configured(owner, view)
-            .unwrap_or_else(|missing| Launched::unseen(&missing))
+        self.configured(owner, view).unwrap_or_else(|missing| Launched::unseen(&missing))
     }
 
     fn configured(&self, owner: &Change, view: &View<'a>) -> Planned<Launched> {
@@ -182,10 +181,7 @@ impl<'a> Templates<'a> {
 
     /// A template with an attribute that is known.
     fn known(&self, resource_type: &str, attribute: &str, wanted: &str) -> Option<View<'a>> {
-        let of_type = self
-            .changes
-            .iter()
-            .filter(|change| change.resource_type == resource_type);
+        let of_type = self.changes.iter().filter(|change| change.resource_type == resource_type);
         of_type
             .filter(|change| {
                 // A name that stays is known today too.
@@ -241,10 +237,9 @@ fn check_version(block: &View<'_>, template: &View<'_>) -> Planned<()> {
     let Ok(Some(version)) = block.get("version") else {
         return Ok(());
     };
-    let (Some(wanted), Some(latest)) = (
-        version.whole(),
-        template.values.get("latest_version").whole(),
-    ) else {
+    let (Some(wanted), Some(latest)) =
+        (version.whole(), template.values.get("latest_version").whole())
+    else {
         return Ok(());
     };
     if wanted == latest {
@@ -293,9 +288,7 @@ pub(super) fn instance_type(view: &View<'_>) -> Planned<Option<String>> {
     }
     let is_name = |name: &str| has_form_of_type(name) || is_accelerated(name);
     if named.is_some_and(|name| !is_name(name)) {
-        return Err(Missing::Elsewhere(
-            "its instance type is not the name of one".to_owned(),
-        ));
+        return Err(Missing::Elsewhere("its instance type is not the name of one".to_owned()));
     }
     Ok(named.map(str::to_owned))
 }
@@ -322,9 +315,7 @@ pub(super) fn tenancy(view: &View<'_>) -> Planned<Option<Tenancy>> {
         Some("default") => Ok(Some(Tenancy::Shared)),
         Some("dedicated") => Ok(Some(Tenancy::Dedicated)),
         Some("host") => Ok(Some(Tenancy::Host)),
-        Some(other) => Err(Missing::Elsewhere(format!(
-            "its tenancy {other} is unknown"
-        ))),
+        Some(other) => Err(Missing::Elsewhere(format!("its tenancy {other} is unknown"))),
     }
 }
 

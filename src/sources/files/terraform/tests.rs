@@ -28,20 +28,12 @@ pub(super) fn change(address: &str, resource_type: &str, after: &Value, unknown:
 }
 
 pub(super) fn one(plan: &TerraformPlan, address: &str) -> PlannedInstances {
-    let resource = plan
-        .instances
-        .iter()
-        .find(|resource| resource.address == address);
-    resource
-        .and_then(|resource| resource.after.clone())
-        .expect("it is there")
+    let resource = plan.instances.iter().find(|resource| resource.address == address);
+    resource.and_then(|resource| resource.after.clone()).expect("it is there")
 }
 
 pub(super) fn on_demand(count: u64) -> Planned<PlannedCount> {
-    Ok(PlannedCount {
-        on_demand: count,
-        ..PlannedCount::default()
-    })
+    Ok(PlannedCount { on_demand: count, ..PlannedCount::default() })
 }
 
 /// All types, where they are known.
@@ -65,14 +57,8 @@ fn regions_come_from_the_resource_then_its_provider_then_the_user() {
             "aws_instance.own",
             json!({"region": "eu-west-3", "availability_zone": "us-east-1a"}),
         ),
-        box_with(
-            "aws_instance.zone",
-            json!({"availability_zone": "ap-south-1b"}),
-        ),
-        box_with(
-            "aws_instance.local",
-            json!({"availability_zone": "us-west-2-lax-1a"}),
-        ),
+        box_with("aws_instance.zone", json!({"availability_zone": "ap-south-1b"})),
+        box_with("aws_instance.local", json!({"availability_zone": "us-west-2-lax-1a"})),
         box_with("aws_instance.plain", json!({})),
         box_with("module.west.aws_instance.aliased", json!({})),
         box_with("aws_instance.computed", json!({})),
@@ -131,12 +117,7 @@ fn groups_launch_from_the_template_of_their_own_key() {
                 {"resource_type": "volume", "tags": {"a": "1"}},
                 {"resource_type": "instance", "tags": {"b": "2"}}]});
         let address = format!("aws_launch_template.t[\"{key}\"]");
-        change(
-            &address,
-            "aws_launch_template",
-            &after,
-            &json!({"id": true}),
-        )
+        change(&address, "aws_launch_template", &after, &json!({"id": true}))
     };
     let group = |key: &str| {
         let after = json!({"min_size": 2, "max_size": 5, "desired_capacity": null,
@@ -161,11 +142,7 @@ fn groups_launch_from_the_template_of_their_own_key() {
     let plan = read(&document(&changes, &configuration), Some("us-east-1"));
     let of_y = one(&plan, "aws_autoscaling_group.g[\"y\"]");
     assert_eq!(types(&of_y), Ok(vec!["p5.48xlarge"]));
-    assert_eq!(
-        of_y.payment,
-        on_demand(2),
-        "min_size, where nothing is desired"
-    );
+    assert_eq!(of_y.payment, on_demand(2), "min_size, where nothing is desired");
     assert_eq!(of_y.most, Some(5));
     assert_eq!(of_y.tenancy, Ok(Tenancy::Dedicated));
     let tags: Vec<&str> = of_y.tags.keys().map(String::as_str).collect();
@@ -201,11 +178,7 @@ fn what_is_known_only_after_apply_is_named_and_not_guessed() {
     let chosen = one(&plan, "aws_instance.chosen");
     assert_eq!(types(&chosen), Err(Missing::AfterApply));
     let usual = one(&plan, "aws_instance.usual");
-    assert_eq!(
-        usual.tenancy,
-        Ok(Tenancy::Shared),
-        "no other tenancy is configured"
-    );
+    assert_eq!(usual.tenancy, Ok(Tenancy::Shared), "no other tenancy is configured");
     assert!(usual.more_tags, "the provider may add some");
     assert!(usual.region.is_err());
 }
@@ -247,10 +220,7 @@ fn a_group_changes_with_the_template_that_it_launches_from() {
     let Some(Missing::Elsewhere(reason)) = old.more_types else {
         panic!("version 2 is not in the plan: {:?}", old.types);
     };
-    assert!(
-        reason.contains("version 2") && reason.contains("version 3"),
-        "{reason}"
-    );
+    assert!(reason.contains("version 2") && reason.contains("version 3"), "{reason}");
 }
 
 #[test]
@@ -290,23 +260,10 @@ fn fleets_divide_their_capacity() {
     let payment = |address: &str| one(&plan, address).payment;
     assert_eq!(
         payment("aws_ec2_fleet.mixed"),
-        Ok(PlannedCount {
-            on_demand: 3,
-            spot: 7,
-            capacity_block: 0
-        })
+        Ok(PlannedCount { on_demand: 3, spot: 7, capacity_block: 0 })
     );
-    let spot = |spot: u64| {
-        Ok(PlannedCount {
-            spot,
-            ..PlannedCount::default()
-        })
-    };
-    assert_eq!(
-        payment("aws_spot_fleet_request.weighted"),
-        spot(3),
-        "9 / 4, rounded up"
-    );
+    let spot = |spot: u64| Ok(PlannedCount { spot, ..PlannedCount::default() });
+    assert_eq!(payment("aws_spot_fleet_request.weighted"), spot(3), "9 / 4, rounded up");
     let uneven = one(&plan, "aws_spot_fleet_request.uneven");
     assert!(uneven.count.is_err() && uneven.payment.is_err());
     assert_eq!(types(&uneven), Ok(vec!["g5.xlarge", "g5.2xlarge"]));
@@ -341,37 +298,19 @@ fn other_files_are_refused_by_what_they_are() {
         (&b""[..], "f is empty"),
         (b"PK\x03\x04", "binary Terraform plan file"),
         (b"\xff\xfe{\x00", "UTF-16"),
-        (
-            b"{\"format_version\":\"1.0\",\"values\":{}}",
-            "a Terraform state",
-        ),
+        (b"{\"format_version\":\"1.0\",\"values\":{}}", "a Terraform state"),
         (b"{}", "a different JSON document"),
         (b"[]", "expected a plan object"),
-        (
-            b"{\"format_version\":\"2.0\"}",
-            "format version 2.0 is newer",
-        ),
-        (
-            b"{\"format_version\":1,\"planned_values\":{}}",
-            "is not a valid version",
-        ),
-        (
-            b"{\"format_version\":\"1.0\",\"resource_changes\":{}}",
-            "expected `resource_changes`",
-        ),
+        (b"{\"format_version\":\"2.0\"}", "format version 2.0 is newer"),
+        (b"{\"format_version\":1,\"planned_values\":{}}", "is not a valid version"),
+        (b"{\"format_version\":\"1.0\",\"resource_changes\":{}}", "expected `resource_changes`"),
         (b"{\"format_version\":\"1.0\",\"resource_changes\":[", "EOF"),
-        (
-            b"{\"format_version\":\"1.0\",\"planned_values\":{}} x",
-            "trailing",
-        ),
+        (b"{\"format_version\":\"1.0\",\"planned_values\":{}} x", "trailing"),
     ] {
         let said = refusal(bytes);
         assert!(said.contains(words), "{said} does not contain {words}");
     }
-    let deep = format!(
-        "{{\"format_version\":\"1.0\",\"resource_changes\":{}",
-        "[".repeat(10_000)
-    );
+    let deep = format!("{{\"format_version\":\"1.0\",\"resource_changes\":{}", "[".repeat(10_000));
     assert!(refusal(deep.as_bytes()).contains("recursion"));
 }
 

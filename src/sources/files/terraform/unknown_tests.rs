@@ -13,18 +13,12 @@ fn what_is_unknown_leaves_the_rest_as_it_is() {
         let changes = [change("aws_instance.a", "aws_instance", &after, &unknown)];
         let configuration = json!({"root_module": {"resources": [
             {"address": "aws_instance.a", "expressions": written}]}});
-        one(
-            &read(&document(&changes, &configuration), None),
-            "aws_instance.a",
-        )
+        one(&read(&document(&changes, &configuration), None), "aws_instance.a")
     };
     let expression = json!({"references": ["var.x"]});
     for (key, unknown) in [
         ("tenancy", json!({"tenancy": true})),
-        (
-            "instance_market_options",
-            json!({"instance_market_options": true}),
-        ),
+        ("instance_market_options", json!({"instance_market_options": true})),
         ("tag_specifications", json!({"tag_specifications": true})),
         ("launch_template", json!({"launch_template": true})),
     ] {
@@ -36,29 +30,18 @@ fn what_is_unknown_leaves_the_rest_as_it_is() {
         assert_eq!(planned.region.as_deref(), Ok("us-east-1"), "{key}");
         assert_eq!(planned.tags["team"].as_deref(), Some("a"), "{key}");
         let after_apply = Err(Missing::AfterApply);
-        assert_eq!(
-            planned.tenancy == Err(Missing::AfterApply),
-            key == "tenancy"
-        );
+        assert_eq!(planned.tenancy == Err(Missing::AfterApply), key == "tenancy");
         let is_market_open = planned.payment == after_apply;
         assert_eq!(is_market_open, key == "instance_market_options");
         assert_eq!(planned.assumed.is_some(), key == "launch_template");
-        assert_eq!(
-            planned.more_tags,
-            !["tenancy", "instance_market_options"].contains(&key)
-        );
+        assert_eq!(planned.more_tags, !["tenancy", "instance_market_options"].contains(&key));
     }
 }
 
 /// A resource of which all is known only after apply is there all the same.
 #[test]
 fn a_resource_that_is_wholly_unknown_is_there() {
-    let changes = [change(
-        "aws_instance.a",
-        "aws_instance",
-        &Value::Null,
-        &json!(true),
-    )];
+    let changes = [change("aws_instance.a", "aws_instance", &Value::Null, &json!(true))];
     let plan = read(&document(&changes, &Value::Null), None);
     let planned = one(&plan, "aws_instance.a");
     assert_eq!(types(&planned), Err(Missing::AfterApply));
@@ -169,11 +152,7 @@ fn what_nobody_writes_of_a_mixed_group_is_on_demand() {
         one(&read(&document(&changes, &configuration), None), address)
     };
     let open = json!({"instances_distribution": true});
-    let planned = read_with(
-        policy(json!({})),
-        open.clone(),
-        json!({"launch_template": [{}]}),
-    );
+    let planned = read_with(policy(json!({})), open.clone(), json!({"launch_template": [{}]}));
     assert_eq!(planned.payment, on_demand(4));
     // Written, it is known only after apply.
     let reference = json!({"references": ["var.x"]});
@@ -234,10 +213,7 @@ fn dynamic_blocks_are_not_known() {
             {"address": "aws_launch_template.t",
              "expressions": {"name": {"constant_value": "t"}}},
             {"address": "aws_autoscaling_group.g", "expressions": {}}]}});
-        one(
-            &read(&document(&changes, &configuration), None),
-            "aws_autoscaling_group.g",
-        )
+        one(&read(&document(&changes, &configuration), None), "aws_autoscaling_group.g")
     };
     let known = read_with(json!({}), json!({}));
     assert_eq!(known.tenancy, Ok(Tenancy::Shared));
@@ -254,10 +230,7 @@ fn dynamic_blocks_are_not_known() {
     assert!(tagged.more_tags);
     let named = read_with(json!({}), json!({"tag": [{}, {"key": true}, {}]}));
     assert!(named.more_tags);
-    let passed_on = read_with(
-        json!({}),
-        json!({"tag": [{}, {}, {"propagate_at_launch": true}]}),
-    );
+    let passed_on = read_with(json!({}), json!({"tag": [{}, {}, {"propagate_at_launch": true}]}));
     assert_eq!(passed_on.tags["stage"], None, "it may be there");
 }
 
@@ -284,17 +257,10 @@ fn a_group_has_its_minimum_and_a_masked_type_may_be_any() {
             json!({"instance_types": ["p4d.24xlarge"],
                 "scaling_config": [{"desired_size": 1, "min_size": 4}]}),
         ),
-        plan(
-            "aws_instance.m",
-            "aws_instance",
-            json!({"instance_type": "REDACTED_SENSITIVE"}),
-        ),
+        plan("aws_instance.m", "aws_instance", json!({"instance_type": "REDACTED_SENSITIVE"})),
     ];
     let terraform_plan = read(&document(&changes, &Value::Null), None);
-    assert_eq!(
-        one(&terraform_plan, "aws_autoscaling_group.g").count,
-        Ok(10)
-    );
+    assert_eq!(one(&terraform_plan, "aws_autoscaling_group.g").count, Ok(10));
     assert_eq!(one(&terraform_plan, "aws_eks_node_group.n").count, Ok(4));
     let masked = one(&terraform_plan, "aws_instance.m");
     assert!(masked.types.is_empty() && masked.more_types.is_some());

@@ -23,10 +23,9 @@ fn computed(of: &str) -> &'static [&'static str] {
         "aws_workspaces_workspace" => &["workspace_properties"],
         "compute_resources" => &["desired_vcpus"],
         "mixed_instances_policy" => &["instances_distribution"],
-        "instances_distribution" => &[
-            "on_demand_base_capacity",
-            "on_demand_percentage_above_base_capacity",
-        ],
+        "instances_distribution" => {
+            &["on_demand_base_capacity", "on_demand_percentage_above_base_capacity"]
+        }
         _ => &[],
     }
 }
@@ -50,11 +49,7 @@ impl<'a> View<'a> {
 
     /// When the plan has been applied.
     pub(super) fn after(change: &'a Change, expressions: Option<&'a Node>) -> Option<Self> {
-        let Change {
-            change,
-            resource_type,
-            ..
-        } = change;
+        let Change { change, resource_type, .. } = change;
         let unknown = change.get("after_unknown");
         Some(Self {
             computed: computed(resource_type),
@@ -65,21 +60,14 @@ impl<'a> View<'a> {
     /// Absent where there is nothing, unless all of it is known only after apply.
     fn of(values: &'a Node, unknown: &'a Node, expressions: Option<&'a Node>) -> Option<Self> {
         let is_there = matches!(values, Node::Map(_)) || unknown == &Node::Bool(true);
-        is_there.then_some(Self {
-            values,
-            unknown,
-            expressions,
-            computed: &[],
-        })
+        is_there.then_some(Self { values, unknown, expressions, computed: &[] })
     }
 
     /// Whether an attribute is known only after apply, because somebody wrote an
     /// expression for it. One that nobody wrote gets the default of the cloud, and
     /// so does a computed one where nobody can tell.
     fn is_open(&self, key: &str) -> bool {
-        let is_written = self
-            .is_written(key)
-            .unwrap_or(!self.computed.contains(&key));
+        let is_written = self.is_written(key).unwrap_or(!self.computed.contains(&key));
         self.is_unknown(key) && is_written
     }
 
@@ -143,11 +131,7 @@ impl<'a> View<'a> {
     pub(super) fn blocks(&self, key: &str) -> Planned<Vec<Self>> {
         let list = self.values.get(key);
         if list.is_empty() {
-            return if self.are_open(key) {
-                Err(Missing::AfterApply)
-            } else {
-                Ok(Vec::new())
-            };
+            return if self.are_open(key) { Err(Missing::AfterApply) } else { Ok(Vec::new()) };
         }
         let unknown = self.unknown.get(key).elements();
         let written = self.expressions.map(|all| all.get(key).elements());

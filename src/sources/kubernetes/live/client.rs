@@ -49,10 +49,7 @@ impl ApiServer {
         options: &KubernetesOptions,
     ) -> Result<Self, SourceError> {
         let until = Instant::now() + options.deadline;
-        let Target {
-            mut config,
-            secrets,
-        } = target;
+        let Target { mut config, secrets } = target;
         plugin::run(&mut config.auth_info, until).await?;
         // Files of the user are waited for by a thread, which must not be this one.
         let made = tokio::task::spawn_blocking(move || kube::Client::try_from(config));
@@ -125,9 +122,7 @@ impl ApiServer {
     ) -> Result<Vec<u8>, Refusal> {
         let within = self.timeout.min(self.left());
         let exchange = tokio::time::timeout(within, self.exchange(action, path, accept));
-        exchange
-            .await
-            .unwrap_or_else(|_| Err(Refusal::late(action)))
+        exchange.await.unwrap_or_else(|_| Err(Refusal::late(action)))
     }
 
     async fn exchange(
@@ -150,11 +145,7 @@ impl ApiServer {
         let wait = response.headers().get(RETRY_AFTER);
         let wait = wait.and_then(|value| seconds_of(value.to_str().ok()?));
         let received = self.received.get();
-        let most = if status.is_success() {
-            most_bytes(received)
-        } else {
-            MOST_WORDS
-        };
+        let most = if status.is_success() { most_bytes(received) } else { MOST_WORDS };
         let body = Limited::new(response.into_body(), most).collect().await;
         if status.is_success() {
             let body = body.map_err(|error| Refusal::cut(action, &*error))?;
@@ -171,9 +162,7 @@ impl ApiServer {
 
 /// Bytes that the next answer may have, after so many of those before.
 fn most_bytes(received: usize) -> usize {
-    MOST_BYTES_OF_CLUSTER
-        .saturating_sub(received)
-        .min(MOST_BYTES)
+    MOST_BYTES_OF_CLUSTER.saturating_sub(received).min(MOST_BYTES)
 }
 
 #[cfg(test)]

@@ -90,10 +90,7 @@ impl LiveCluster {
         }
         let mut cluster = found(objects, pods);
         cluster.gaps.extend(gaps);
-        Ok(Reading {
-            found: cluster,
-            usage: server.usage(),
-        })
+        Ok(Reading { found: cluster, usage: server.usage() })
     }
 }
 

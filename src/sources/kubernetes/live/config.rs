@@ -35,14 +35,11 @@ impl Target {
         let mut config = match kubeconfig(&options.kubeconfig)? {
             Some(kubeconfig) => of_context(kubeconfig, options.context.as_deref())?,
             None if options.context.is_none() && std::env::var_os(POD).is_some() => {
-                Config::incluster().map_err(|error| OpenError::ServiceAccount {
-                    why: error.to_string(),
-                })?
+                Config::incluster()
+                    .map_err(|error| OpenError::ServiceAccount { why: error.to_string() })?
             }
             None => {
-                return Err(OpenError::NoKubeconfig {
-                    searched: options.kubeconfig.clone(),
-                });
+                return Err(OpenError::NoKubeconfig { searched: options.kubeconfig.clone() });
             }
         };
         // Tries are counted and bounded in one place.
@@ -81,19 +78,14 @@ fn kubeconfig(files: &[impl AsRef<Path>]) -> Result<Option<Kubeconfig>, OpenErro
     let mut merged: Option<Kubeconfig> = None;
     for file in files {
         let path = file.as_ref();
-        let malformed = |_| OpenError::Malformed {
-            path: path.to_owned(),
-        };
+        let malformed = |_| OpenError::Malformed { path: path.to_owned() };
         let next = match Kubeconfig::read_from(path) {
             Ok(next) => next,
             Err(KubeconfigError::ReadConfig(source, _)) if source.kind() == ErrorKind::NotFound => {
                 continue;
             }
             Err(KubeconfigError::ReadConfig(source, _)) => {
-                return Err(OpenError::Io {
-                    path: path.to_owned(),
-                    source,
-                });
+                return Err(OpenError::Io { path: path.to_owned(), source });
             }
             Err(error) => return Err(malformed(error)),
         };
@@ -107,10 +99,7 @@ fn kubeconfig(files: &[impl AsRef<Path>]) -> Result<Option<Kubeconfig>, OpenErro
 
 fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config, OpenError> {
     let known = || {
-        let names = kubeconfig
-            .contexts
-            .iter()
-            .map(|context| context.name.clone());
+        let names = kubeconfig.contexts.iter().map(|context| context.name.clone());
         let mut names: Vec<String> = names.collect();
         names.sort();
         names
@@ -128,9 +117,7 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
     };
     let mut clusters = kubeconfig.clusters.iter();
     let cluster = clusters.find(|named| named.name == context.cluster);
-    let has_own_proxy = cluster
-        .and_then(|named| named.cluster.as_ref())
-        .is_some_and(names_proxy);
+    let has_own_proxy = cluster.and_then(|named| named.cluster.as_ref()).is_some_and(names_proxy);
     let user = context.user.clone().unwrap_or_default();
     let cluster = cluster.and_then(|named| named.cluster.as_ref());
     let authority = cluster.and_then(|settings| settings.certificate_authority.clone());
@@ -139,22 +126,11 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
     let files = own
         .and_then(|named| named.auth_info.as_ref())
         .map(|own| [&own.client_certificate, &own.client_key, &own.token_file].map(Clone::clone));
-    let files: Vec<String> = files
-        .into_iter()
-        .flatten()
-        .chain([authority])
-        .flatten()
-        .collect();
+    let files: Vec<String> = files.into_iter().flatten().chain([authority]).flatten().collect();
     kubeconfig.current_context = Some(name.clone());
-    let unusable = |why| OpenError::Unusable {
-        context: name.clone(),
-        why,
-    };
+    let unusable = |why| OpenError::Unusable { context: name.clone(), why };
     if let Some(file) = files.iter().find(|file| is_endless(Path::new(file))) {
-        return Err(unusable(format!(
-            "{} is not a file of at most 1 MiB",
-            shown(Path::new(file))
-        )));
+        return Err(unusable(format!("{} is not a file of at most 1 MiB", shown(Path::new(file)))));
     }
     let config = Config::try_from(kubeconfig);
     let mut config = config.map_err(|error| unusable(words_of(&error)))?;
@@ -177,11 +153,7 @@ fn is_endless(file: &Path) -> bool {
 fn check(user: &AuthInfo, name: &str) -> Result<(), String> {
     let written = serde_json::to_value(user).unwrap_or_default();
     let provider = &written["auth-provider"]["config"];
-    let tokens = [
-        &written["token"],
-        &provider["id-token"],
-        &provider["access-token"],
-    ];
+    let tokens = [&written["token"], &provider["id-token"], &provider["access-token"]];
     let mut tokens = tokens.into_iter().filter_map(|token| token.as_str());
     if !tokens.all(is_sendable) {
         return Err(format!(
@@ -199,10 +171,7 @@ fn check(user: &AuthInfo, name: &str) -> Result<(), String> {
 }
 
 fn names_proxy(cluster: &Cluster) -> bool {
-    cluster
-        .proxy_url
-        .as_ref()
-        .is_some_and(|url| !url.is_empty())
+    cluster.proxy_url.as_ref().is_some_and(|url| !url.is_empty())
 }
 
 /// Whether the environment sends requests for an address to a proxy. The client of kube
@@ -288,10 +257,9 @@ mod tests {
 
     #[test]
     fn files_of_credentials_have_an_end() {
-        for user in [
-            "{tokenFile: /dev/zero}",
-            "{client-certificate: /dev/zero, client-key: /dev/zero}",
-        ] {
+        for user in
+            ["{tokenFile: /dev/zero}", "{client-certificate: /dev/zero, client-key: /dev/zero}"]
+        {
             let error = target(&CONFIG.replace("{token: hunter2-hunter2}", user), None).err();
             let said = error.map(|error| error.to_string()).unwrap_or_default();
             assert!(said.contains("/dev/zero is not a file"), "{said}");
@@ -326,26 +294,13 @@ mod tests {
             let error = target(text, context).err().expect("not usable");
             error.to_string()
         };
-        assert_eq!(
-            refusal(CONFIG, Some("prod")),
-            "the kubeconfig has no context `prod`"
-        );
+        assert_eq!(refusal(CONFIG, Some("prod")), "the kubeconfig has no context `prod`");
         let odd = refusal(CONFIG, Some("odd"));
-        assert!(
-            odd.starts_with("the context `odd` of the kubeconfig cannot be used: "),
-            "{odd}"
-        );
+        assert!(odd.starts_with("the context `odd` of the kubeconfig cannot be used: "), "{odd}");
         assert!(refusal(CONFIG, Some("gone")).contains("nowhere"));
         let without = CONFIG.replace("current-context: lab\n", "");
-        assert_eq!(
-            refusal(&without, None),
-            "the kubeconfig has no current context"
-        );
-        for text in [
-            "users: hunter2",
-            "{",
-            "users: [{name: a, user: {token: [hunter2]}}]",
-        ] {
+        assert_eq!(refusal(&without, None), "the kubeconfig has no current context");
+        for text in ["users: hunter2", "{", "users: [{name: a, user: {token: [hunter2]}}]"] {
             let said = refusal(text, None);
             assert!(said.ends_with(" is not a valid kubeconfig"), "{said}");
             assert!(!said.contains("hunter2"), "{said}");
@@ -366,9 +321,6 @@ mod tests {
         let error = of(vec![folder.path().to_owned()]).err();
         assert!(matches!(error, Some(OpenError::Io { .. })), "{error:?}");
         let error = of(vec![folder.path().join("absent")]).err();
-        assert!(
-            matches!(error, Some(OpenError::NoKubeconfig { .. })),
-            "{error:?}"
-        );
+        assert!(matches!(error, Some(OpenError::NoKubeconfig { .. })), "{error:?}");
     }
 }

@@ -52,11 +52,7 @@ async fn list_once(
     version: &str,
 ) -> Result<Vec<Object>, Refusal> {
     let action = resource.action;
-    let accept = if resource.is_metadata_only {
-        METADATA
-    } else {
-        JSON
-    };
+    let accept = if resource.is_metadata_only { METADATA } else { JSON };
     let (mut objects, mut next) = (Vec::new(), String::new());
     for _ in 0..MOST_PAGES {
         let path = path_of(resource, version, &next);
@@ -78,22 +74,13 @@ async fn list_once(
         next = page.next;
     }
     let kind = FailureKind::Unsupported;
-    Err(Refusal::own(
-        action,
-        kind,
-        ENDLESS,
-        String::new(),
-        RetryPolicy::Never,
-    ))
+    Err(Refusal::own(action, kind, ENDLESS, String::new(), RetryPolicy::Never))
 }
 
 fn path_of(resource: &Resource, version: &str, next: &str) -> String {
     let mut query = Serializer::new(String::new());
     query.append_pair("limit", PAGE_OBJECTS);
-    for (name, value) in [
-        ("fieldSelector", resource.field_selector),
-        ("continue", next),
-    ] {
+    for (name, value) in [("fieldSelector", resource.field_selector), ("continue", next)] {
         if !value.is_empty() {
             query.append_pair(name, value);
         }

@@ -64,10 +64,7 @@ pub(super) fn read_page(body: &[u8], resource: &Resource) -> Result<Page, NotRea
         let object = item.object(group, kind);
         object.map_err(|why| NotRead::Malformed(format!("{why}, of `items[{place}]`")))
     });
-    Ok(Page {
-        objects: objects.collect::<Result<_, _>>()?,
-        next: list.metadata.next,
-    })
+    Ok(Page { objects: objects.collect::<Result<_, _>>()?, next: list.metadata.next })
 }
 
 #[cfg(test)]
@@ -86,19 +83,13 @@ mod tests {
         let [Object::Pod(pod)] = page.objects.as_slice() else {
             panic!("{:?}", page.objects);
         };
-        assert_eq!(
-            (pod.metadata.name.as_str(), pod.spec.node_name.as_str()),
-            ("a", "c")
-        );
+        assert_eq!((pod.metadata.name.as_str(), pod.spec.node_name.as_str()), ("a", "c"));
         let body = br#"{"kind": "PartialObjectMetadataList", "items": [
             {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
              "metadata": {"name": "a"}}], "metadata": {}}"#;
         let page = read_page(body, &REPLICA_SETS).expect("a page");
         assert_eq!(page.next, "");
-        assert!(matches!(
-            page.objects.as_slice(),
-            [Object::Maker("ReplicaSet", _)]
-        ));
+        assert!(matches!(page.objects.as_slice(), [Object::Maker("ReplicaSet", _)]));
         let body = br#"{"kind": "PodList", "metadata": {}, "items": null}"#;
         assert!(read_page(body, &PODS).expect("a page").objects.is_empty());
     }

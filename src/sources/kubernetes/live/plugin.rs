@@ -150,21 +150,13 @@ mod tests {
                 minute,
                 "the output of the credential plugin is not an ExecCredential",
             ),
-            (
-                "yes hunter2",
-                minute,
-                "the output of the credential plugin is not an ExecCredential",
-            ),
+            ("yes hunter2", minute, "the output of the credential plugin is not an ExecCredential"),
             (
                 "exec sleep 60",
                 Duration::from_millis(300),
                 "the credential plugin did not end within the time limit",
             ),
-            (
-                "echo hunter2; exit 3",
-                minute,
-                "the credential plugin failed",
-            ),
+            ("echo hunter2; exit 3", minute, "the credential plugin failed"),
             (
                 "printf '%s' '{\"status\": {\"token\": \"hunter2\\nX: y\"}}'",
                 minute,
@@ -191,10 +183,7 @@ mod tests {
         assert_eq!(written["client-key-data"], "TWE=");
         let mut given = user("echo '{\"status\": {\"token\": \"a-token\"}}'");
         run(&mut given, until).await.expect("credentials");
-        assert_eq!(
-            serde_json::to_value(&given).expect("JSON")["token"],
-            "a-token"
-        );
+        assert_eq!(serde_json::to_value(&given).expect("JSON")["token"], "a-token");
         let mut stated = user("exit 1");
         stated.token = Some("stated".to_owned().into());
         run(&mut stated, until).await.expect("it is not run");

@@ -53,10 +53,7 @@ impl Refusal {
         said: String,
         again: RetryPolicy,
     ) -> Self {
-        Self {
-            error: SourceError::own(action, kind, words, said),
-            again,
-        }
+        Self { error: SourceError::own(action, kind, words, said), again }
     }
 
     /// Whether the answer had a status.
@@ -76,14 +73,8 @@ impl Refusal {
         secrets: &Secrets,
     ) -> Self {
         if let kube::Error::Auth(error) = error {
-            let error = SourceError {
-                action: Some(action),
-                ..credentials(error)
-            };
-            return Self {
-                error,
-                again: RetryPolicy::Never,
-            };
+            let error = SourceError { action: Some(action), ..credentials(error) };
+            return Self { error, again: RetryPolicy::Never };
         }
         // The outermost words say only which part of the client reports it.
         let outer = error.source();
@@ -146,10 +137,9 @@ pub(super) fn not_made(error: &kube::Error) -> SourceError {
         kube::Error::Auth(error) => credentials(error),
         kube::Error::InferKubeconfig(error) => invalid(INVALID_USER, words_of(error)),
         kube::Error::ProxyProtocolUnsupported { .. }
-        | kube::Error::ProxyProtocolDisabled { .. } => invalid(
-            INVALID_CLUSTER,
-            "the proxy is of a kind that is not supported".to_owned(),
-        ),
+        | kube::Error::ProxyProtocolDisabled { .. } => {
+            invalid(INVALID_CLUSTER, "the proxy is of a kind that is not supported".to_owned())
+        }
         kube::Error::RustlsTls(_) => invalid(
             INVALID_CLUSTER,
             "its certificates, or those of the system, cannot be read".to_owned(),
@@ -167,12 +157,7 @@ fn credentials(error: &AuthError) -> SourceError {
             NO_TOKEN,
             format!("{}: {error}", path.display()),
         ),
-        _ => SourceError::own(
-            CONNECT,
-            FailureKind::InvalidSettings,
-            INVALID_USER,
-            String::new(),
-        ),
+        _ => SourceError::own(CONNECT, FailureKind::InvalidSettings, INVALID_USER, String::new()),
     }
 }
 
@@ -215,11 +200,7 @@ mod tests {
             (503, FailureKind::Unreachable, RetryPolicy::Soon),
         ] {
             let refusal = of(status, wait);
-            assert_eq!(
-                (refusal.error.kind, refusal.again),
-                (kind, again),
-                "{status}"
-            );
+            assert_eq!((refusal.error.kind, refusal.again), (kind, again), "{status}");
             assert_eq!(refusal.error.said, "Expired", "{status}");
             assert_eq!(refusal.error.code, format!("HTTP {status}"));
         }
@@ -233,11 +214,7 @@ mod tests {
             "hunter2",
         ] {
             let refusal = Refusal::of("kubernetes:pods", 403, None, body.as_bytes());
-            assert_eq!(
-                refusal.error.to_string(),
-                "kubernetes:pods: HTTP 403",
-                "{body}"
-            );
+            assert_eq!(refusal.error.to_string(), "kubernetes:pods: HTTP 403", "{body}");
         }
     }
 }

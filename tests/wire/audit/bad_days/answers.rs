@@ -13,8 +13,7 @@ use crate::wire::loopback::{Fault, Target, Times};
 
 /// Whether a text has a run of 64 hexadecimal digits, the length of a signature.
 fn has_signature(text: &str) -> bool {
-    text.split(|c: char| !c.is_ascii_hexdigit())
-        .any(|word| word.len() >= 64)
+    text.split(|c: char| !c.is_ascii_hexdigit()).any(|word| word.len() >= 64)
 }
 
 #[test]
@@ -58,28 +57,15 @@ fn a_page_of_something_else_says_the_call_the_status_and_how_it_begins() {
     };
     let loopback = &office.account.loopback;
     for (service, operation, what, status) in [
-        (
-            "ec2",
-            "DescribeCapacityReservations",
-            "capacity reservations",
-            200,
-        ),
-        (
-            "ec2",
-            "DescribeCapacityReservations",
-            "capacity reservations",
-            404,
-        ),
+        ("ec2", "DescribeCapacityReservations", "capacity reservations", 200),
+        ("ec2", "DescribeCapacityReservations", "capacity reservations", 404),
         ("cloudwatch", "GetMetricData", "metrics", 200),
         ("pricing", "GetProducts", "live prices", 403),
         ("savingsplans", "DescribeSavingsPlans", "savings plans", 200),
     ] {
         let target = Target::operation(service, operation);
         loopback.inject(target, Fault::Page(status), Times::Always);
-        let audit = office
-            .audit_everywhere()
-            .args(&["--region", "us-east-1"])
-            .run();
+        let audit = office.audit_everywhere().args(&["--region", "us-east-1"]).run();
         let report = audit.json(0);
         let rows = report["gaps"].as_array().expect("a list");
         let said = format!(
@@ -105,10 +91,7 @@ fn a_body_without_an_end_is_given_up() {
     loopback.inject(target, Fault::Endless, Times::Always);
     let report = office.audit().run().json(0);
     let (_, reason, _) = gap(&report, "savings plans");
-    assert!(
-        reason.starts_with("savingsplans:DescribeSavingsPlans: "),
-        "{reason}"
-    );
+    assert!(reason.starts_with("savingsplans:DescribeSavingsPlans: "), "{reason}");
     assert!(reason.contains("incomplete response"), "{reason}");
 }
 
@@ -123,18 +106,8 @@ fn a_listing_that_is_cut_hides_what_follows() {
         ("DescribeInstances", "</instanceId>", "region", 1),
         // Only the token of the next page could be missing.
         ("DescribeInstances", "</reservationSet>", "region", 1),
-        (
-            "DescribeCapacityReservations",
-            "<capacityReservationSet>",
-            "capacity reservations",
-            3,
-        ),
-        (
-            "DescribeReservedInstances",
-            "</reservedInstancesSet>",
-            "reserved instances",
-            3,
-        ),
+        ("DescribeCapacityReservations", "<capacityReservationSet>", "capacity reservations", 3),
+        ("DescribeReservedInstances", "</reservedInstancesSet>", "reserved instances", 3),
     ] {
         let target = Target::operation("ec2", operation).in_region("us-east-1");
         loopback.inject(target, Fault::CutBehind(words), Times::Always);
@@ -158,10 +131,7 @@ fn one_instance_that_cannot_be_read_is_a_gap_and_the_others_stay() {
     let bad: &'static str = office.ids[3].clone().leak();
     let target = Target::operation("ec2", "DescribeInstances");
     loopback.inject(target, Fault::SpoilLaunchOf(bad), Times::Always);
-    let run = office
-        .audit_everywhere()
-        .args(&["--region", "us-east-1"])
-        .run();
+    let run = office.audit_everywhere().args(&["--region", "us-east-1"]).run();
     let report = run.json(0);
     assert_eq!(gaps(&report), ["instance"]);
     let (place, reason, _) = gap(&report, "instance");
@@ -172,10 +142,7 @@ fn one_instance_that_cannot_be_read_is_a_gap_and_the_others_stay() {
     );
     assert!(reason.ends_with("; it is omitted"), "{reason}");
     assert_eq!(report["summary"]["instances"], 4);
-    assert_eq!(
-        workload(&report, &office.ids[0])["monthly_cost"],
-        json!(COST_BY_DAY)
-    );
+    assert_eq!(workload(&report, &office.ids[0])["monthly_cost"], json!(COST_BY_DAY));
     // The page, all five again, their halves, and the half of the bad one in turn.
     let calls = loopback.calls("ec2", "DescribeInstances");
     assert!((6..=8).contains(&calls), "{calls}");
@@ -190,10 +157,7 @@ fn throttling_is_waited_out_until_the_deadline() {
     let target = || Target::operation("ec2", "DescribeReservedInstances");
     // More often than the client's own five attempts.
     loopback.inject(target(), Fault::Throttle, Times::Count(7));
-    let run = office
-        .audit_everywhere()
-        .args(&["--region", "us-east-1", "-v"])
-        .run();
+    let run = office.audit_everywhere().args(&["--region", "us-east-1", "-v"]).run();
     let report = run.json(0);
     assert_eq!(gaps(&report), Vec::<&str>::new());
     assert_eq!(report["api"]["retries"], 7);
@@ -202,15 +166,10 @@ fn throttling_is_waited_out_until_the_deadline() {
 
     loopback.inject(target(), Fault::Throttle, Times::Always);
     let began = Instant::now();
-    let audit = office
-        .audit_everywhere()
-        .args(&["--region", "us-east-1", "--deadline", "1s"]);
+    let audit = office.audit_everywhere().args(&["--region", "us-east-1", "--deadline", "1s"]);
     let report = { audit }.run().json(0);
     assert!(began.elapsed() < Duration::from_secs(90));
     let (_, reason, hint) = gap(&report, "reserved instances");
-    assert!(
-        reason.starts_with("ec2:DescribeReservedInstances: RequestLimitExceeded"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("ec2:DescribeReservedInstances: RequestLimitExceeded"), "{reason}");
     assert!(hint.ends_with("or raise `--deadline`"), "{hint}");
 }

@@ -11,10 +11,7 @@ fn none_at_all() {
     let loopback = Loopback::start(None);
     let run = Gpucost::audit(Days::ahead()).at(&loopback.url()).run();
     let error = run.error(1);
-    assert!(
-        error.starts_with("error: no AWS credentials were found\n  caused by: "),
-        "{error}"
-    );
+    assert!(error.starts_with("error: no AWS credentials were found\n  caused by: "), "{error}");
     let hint = "\nhint: set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs \
                 no credentials\n";
     assert!(error.ends_with(hint), "{error}");
@@ -24,10 +21,8 @@ fn none_at_all() {
 #[test]
 fn a_profile_that_does_not_exist() {
     let loopback = Loopback::start(None);
-    let run = Gpucost::audit(Days::ahead())
-        .at(&loopback.url())
-        .args(&["--profile", "nobody"])
-        .run();
+    let run =
+        Gpucost::audit(Days::ahead()).at(&loopback.url()).args(&["--profile", "nobody"]).run();
     let error = run.error(1);
     assert!(
         error.starts_with("error: no AWS credentials were found in profile `nobody`\n"),
@@ -77,10 +72,7 @@ fn a_profile_asked_for_outranks_the_environment() {
 fn expired_before_the_first_call() {
     let loopback = Loopback::start(None);
     loopback.inject(Target::service("sts"), Fault::ExpiredToken, Times::Always);
-    let run = Gpucost::audit(Days::ahead())
-        .at(&loopback.url())
-        .with_credentials()
-        .run();
+    let run = Gpucost::audit(Days::ahead()).at(&loopback.url()).with_credentials().run();
     assert_eq!(
         run.error(1),
         "error: sts:GetCallerIdentity: ExpiredToken: The security token included in the request \
@@ -99,14 +91,8 @@ fn expired_after_the_first_call() {
     loopback.inject(Target::service("ec2"), Fault::ExpiredToken, Times::Always);
     let run = office.audit().run();
     let error = run.error(1);
-    assert!(
-        error.starts_with("error: no region could be read (2 tried)\n"),
-        "{error}"
-    );
-    assert!(
-        error.contains("  caused by: ec2:DescribeInstances: RequestExpired: "),
-        "{error}"
-    );
+    assert!(error.starts_with("error: no region could be read (2 tried)\n"), "{error}");
+    assert!(error.contains("  caused by: ec2:DescribeInstances: RequestExpired: "), "{error}");
     assert!(error.contains("\nhint: sign in again"), "{error}");
 }
 
@@ -114,14 +100,8 @@ fn expired_after_the_first_call() {
 fn refused() {
     let loopback = Loopback::start(None);
     loopback.inject(Target::service("sts"), Fault::AuthFailure, Times::Always);
-    let run = Gpucost::audit(Days::ahead())
-        .at(&loopback.url())
-        .with_credentials()
-        .run();
+    let run = Gpucost::audit(Days::ahead()).at(&loopback.url()).with_credentials().run();
     let error = run.error(1);
-    assert!(
-        error.starts_with("error: sts:GetCallerIdentity: InvalidClientTokenId: "),
-        "{error}"
-    );
+    assert!(error.starts_with("error: sts:GetCallerIdentity: InvalidClientTokenId: "), "{error}");
     assert!(error.contains("\nhint: check the access keys"), "{error}");
 }

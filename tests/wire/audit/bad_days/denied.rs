@@ -17,15 +17,9 @@ impl Office {
 
 /// The reason names the action and the service's own word, the hint the cure.
 fn names(action: &str, (_, reason, hint): (&str, &str, &str)) {
-    let code = if action.starts_with("ec2:") {
-        "UnauthorizedOperation"
-    } else {
-        "AccessDeniedException"
-    };
-    assert!(
-        reason.starts_with(&format!("{action}: {code}: ")),
-        "{reason}"
-    );
+    let code =
+        if action.starts_with("ec2:") { "UnauthorizedOperation" } else { "AccessDeniedException" };
+    assert!(reason.starts_with(&format!("{action}: {code}: ")), "{reason}");
     let cure = format!("allow {action}; `gpucost setup iam` prints the full policy");
     assert!(hint.starts_with(&cure), "{hint}");
 }
@@ -44,10 +38,7 @@ fn one_region_is_a_gap_and_incomplete_under_strict() {
     assert_eq!(gap.0, "eu-west-1");
     names("ec2:DescribeInstances", gap);
     assert_eq!(report["summary"]["instances"], 1);
-    assert_eq!(
-        workload(&report, &office.ids[0])["monthly_cost"],
-        COST_BY_DAY
-    );
+    assert_eq!(workload(&report, &office.ids[0])["monthly_cost"], COST_BY_DAY);
 
     let strict = office.audit().args(&["--strict"]).run();
     assert_eq!(strict.json(3)["summary"], report["summary"]);
@@ -95,18 +86,11 @@ fn without_values_nothing_is_judged_and_it_ran_since_launch() {
     };
     office.deny("cloudwatch", "GetMetricData");
     let report = office.audit().run().json(0);
-    assert_eq!(
-        gaps(&report),
-        ["GPU utilization", "metrics", "running time"]
-    );
+    assert_eq!(gaps(&report), ["GPU utilization", "metrics", "running time"]);
     let denied = gap(&report, "metrics");
     names("cloudwatch:GetMetricData", denied);
     // CPU and network, utilization twice, memory twice and four beside it.
-    assert!(
-        denied.1.ends_with("; 11 series are missing"),
-        "{}",
-        denied.1
-    );
+    assert!(denied.1.ends_with("; 11 series are missing"), "{}", denied.1);
     let row = workload(&report, &office.ids[0]);
     assert_eq!(row["classification"], "insufficient-data");
     assert_eq!(row["monthly_cost"], COST_AROUND_THE_CLOCK);
@@ -147,11 +131,7 @@ fn without_the_price_list_the_bundled_book_speaks() {
     assert_eq!(gaps(&report), ["live prices"]);
     let denied = gap(&report, "live prices");
     names("pricing:GetProducts", denied);
-    assert!(
-        denied.1.contains("the bundled price catalog, is used"),
-        "{}",
-        denied.1
-    );
+    assert!(denied.1.contains("the bundled price catalog, is used"), "{}", denied.1);
     assert_eq!(workload(&report, &office.ids[0])["hourly_cost"], 1.006);
     assert_eq!(report["prices"]["origins"]["bundled"], 1);
     assert_eq!(report["prices"]["origins"]["api"], 0);
@@ -159,10 +139,7 @@ fn without_the_price_list_the_bundled_book_speaks() {
 
 #[test]
 fn without_the_spot_history_the_bundled_average_speaks() {
-    let spot = Launch {
-        spot: true,
-        ..Launch::on_demand(IRELAND, "g5.xlarge")
-    };
+    let spot = Launch { spot: true, ..Launch::on_demand(IRELAND, "g5.xlarge") };
     let Some(office) = Office::with(&[spot]) else {
         return;
     };
@@ -171,11 +148,7 @@ fn without_the_spot_history_the_bundled_average_speaks() {
     assert_eq!(gaps(&report), ["spot prices"]);
     let denied = gap(&report, "spot prices");
     names("ec2:DescribeSpotPriceHistory", denied);
-    assert!(
-        denied.1.contains("the bundled average, is used"),
-        "{}",
-        denied.1
-    );
+    assert!(denied.1.contains("the bundled average, is used"), "{}", denied.1);
     // Neither the 1.10 of On-Demand nor zero.
     assert_eq!(workload(&report, &office.ids[0])["hourly_cost"], 0.678367);
     assert_eq!(report["prices"]["origins"]["bundled"], 1);
@@ -192,11 +165,7 @@ fn without_instance_types_the_bundled_catalog_speaks() {
     assert_eq!(gaps(&report), ["instance types"]);
     let denied = gap(&report, "instance types");
     names("ec2:DescribeInstanceTypes", denied);
-    assert!(
-        denied.1.contains("the bundled catalog is used"),
-        "{}",
-        denied.1
-    );
+    assert!(denied.1.contains("the bundled catalog is used"), "{}", denied.1);
     for part in ["summary", "workloads", "findings"] {
         assert_eq!(report[part], whole[part], "{part}");
     }
@@ -206,10 +175,7 @@ fn without_instance_types_the_bundled_catalog_speaks() {
 fn without_volumes_what_a_stopped_instance_keeps_is_unpriced() {
     let stopped = Launch {
         stopped: true,
-        volumes: &[Volume {
-            volume_type: "gp3",
-            gib: 500,
-        }],
+        volumes: &[Volume { volume_type: "gp3", gib: 500 }],
         ..Launch::on_demand(VIRGINIA, "g5.xlarge")
     };
     let Some(office) = Office::with(&[stopped]) else {
@@ -226,14 +192,8 @@ fn without_volumes_what_a_stopped_instance_keeps_is_unpriced() {
     names("ec2:DescribeAddresses", gap(&report, "addresses"));
     let (place, reason, _) = gap(&report, "storage price");
     assert_eq!(place, office.ids[0]);
-    assert!(
-        reason.starts_with("no price for unknown size unknown type (vol-"),
-        "{reason}"
-    );
-    assert_eq!(
-        workload(&report, &office.ids[0])["monthly_cost"],
-        Value::Null
-    );
+    assert!(reason.starts_with("no price for unknown size unknown type (vol-"), "{reason}");
+    assert_eq!(workload(&report, &office.ids[0])["monthly_cost"], Value::Null);
     assert_eq!(report["summary"]["unpriced_instances"], 1);
 }
 
@@ -248,10 +208,7 @@ fn without_the_list_of_regions_the_home_region_is_audited() {
     let (place, reason, hint) = gap(&report, "regions");
     names("ec2:DescribeRegions", (place, reason, hint));
     assert!(reason.ends_with("; only us-east-1 is read"), "{reason}");
-    assert!(
-        hint.ends_with("or specify regions with `--region`"),
-        "{hint}"
-    );
+    assert!(hint.ends_with("or specify regions with `--region`"), "{hint}");
     assert_eq!(report["scope"]["regions"], json!(["us-east-1"]));
     assert_eq!(report["summary"]["instances"], 1);
 }
@@ -268,10 +225,7 @@ fn a_region_that_is_not_enabled_is_a_gap() {
     assert_eq!(gaps(&report), ["region"]);
     let (place, reason, hint) = gap(&report, "region");
     assert_eq!(place, "eu-west-1");
-    assert!(
-        reason.starts_with("ec2:DescribeInstances: AuthFailure: "),
-        "{reason}"
-    );
+    assert!(reason.starts_with("ec2:DescribeInstances: AuthFailure: "), "{reason}");
     assert!(hint.contains("whether the region is enabled"), "{hint}");
     assert_eq!(report["summary"]["instances"], 1);
 }

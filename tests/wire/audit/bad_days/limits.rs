@@ -25,10 +25,7 @@ fn metrics_that_cost_too_much_are_not_asked_for() {
          hint: raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source \
          none`\n"
     );
-    assert_eq!(
-        office.account.loopback.calls("cloudwatch", "GetMetricData"),
-        0
-    );
+    assert_eq!(office.account.loopback.calls("cloudwatch", "GetMetricData"), 0);
 
     let run = office.audit().args(&["--max-api-cost", "0.00011"]).run();
     assert_eq!(run.json(0)["api"]["estimated_cost_usd"], 0.00011);
@@ -71,12 +68,7 @@ fn nothing_to_audit_is_said_and_still_a_document() {
     assert_eq!(report["summary"]["instances"], 0);
     assert_eq!(report["summary"]["monthly_cost"], 0.0);
     assert_eq!(report["workloads"], json!([]));
-    assert!(
-        run.stderr
-            .contains("error: no GPU instances in scope\nhint: "),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("error: no GPU instances in scope\nhint: "), "{}", run.stderr);
 
     let allowed = office.audit().args(&["--allow-empty"]).run();
     assert_eq!(allowed.json(0), report);
@@ -91,26 +83,17 @@ fn nobody_listens() {
         .and_then(|listener| listener.local_addr())
         .expect("a loopback port is free");
     let begin = Instant::now();
-    let run = Gpucost::audit(Days::ahead())
-        .at(&format!("http://{address}"))
-        .with_credentials()
-        .run();
+    let run =
+        Gpucost::audit(Days::ahead()).at(&format!("http://{address}")).with_credentials().run();
     let error = run.error(1);
-    assert!(
-        error.starts_with("error: sts:GetCallerIdentity: "),
-        "{error}"
-    );
+    assert!(error.starts_with("error: sts:GetCallerIdentity: "), "{error}");
     assert!(error.contains("Connection refused"), "{error}");
     assert!(
         error.ends_with("\nhint: check the network, the region name, and `--endpoint-url`\n"),
         "{error}"
     );
     // Four pauses of at most 1, 2, 4 and 8 seconds.
-    assert!(
-        begin.elapsed() < Duration::from_secs(25),
-        "{:?}",
-        begin.elapsed()
-    );
+    assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
 }
 
 #[test]
@@ -125,10 +108,7 @@ fn interrupted_while_a_call_is_under_way() {
     let child = command.start();
     let begin = Instant::now();
     while loopback.calls("ec2", "DescribeInstances") == 0 {
-        assert!(
-            begin.elapsed() < Duration::from_secs(20),
-            "no call was made"
-        );
+        assert!(begin.elapsed() < Duration::from_secs(20), "no call was made");
         std::thread::sleep(Duration::from_millis(5));
     }
     let interrupted = Instant::now();
@@ -139,10 +119,7 @@ fn interrupted_while_a_call_is_under_way() {
     assert!(sent.success(), "the program was there to interrupt");
     let run = Run::of(child);
     assert_eq!(run.error(130), "error: interrupted\n");
-    assert!(
-        interrupted.elapsed() < Duration::from_secs(10),
-        "it did not wait for the answer"
-    );
+    assert!(interrupted.elapsed() < Duration::from_secs(10), "it did not wait for the answer");
 }
 
 #[test]
@@ -153,15 +130,9 @@ fn a_recording_is_not_written_when_the_audit_fails() {
     let target = Target::operation("ec2", "DescribeInstances");
     let loopback = &office.account.loopback;
     loopback.inject(target, Fault::AccessDenied, Times::Always);
-    let mut command = office
-        .audit()
-        .args(&["--save", "est.json", "--output", "report.json"]);
+    let mut command = office.audit().args(&["--save", "est.json", "--output", "report.json"]);
     let run = command.run();
     run.error(1);
-    let left: Vec<_> = command
-        .folder()
-        .read_dir()
-        .expect("our own folder")
-        .collect();
+    let left: Vec<_> = command.folder().read_dir().expect("our own folder").collect();
     assert!(left.is_empty(), "{left:?}");
 }

@@ -36,10 +36,8 @@ const COST_AROUND_THE_CLOCK: f64 = 803.00;
 impl Office {
     /// One On-Demand instance in each zone.
     fn open(zones: &[&str]) -> Option<Self> {
-        let plan: Vec<Launch<'_>> = zones
-            .iter()
-            .map(|zone| Launch::on_demand(zone, "g5.xlarge"))
-            .collect();
+        let plan: Vec<Launch<'_>> =
+            zones.iter().map(|zone| Launch::on_demand(zone, "g5.xlarge")).collect();
         Self::with(&plan)
     }
 
@@ -61,9 +59,7 @@ impl Office {
                 subject.measure(&account.loopback, days, signals::cpu_office_hours, load);
                 subject.stay_cool(&account.loopback, days, agent);
             }
-            account
-                .loopback
-                .put_price(Price::linux(planned.instance_type, region, "1.10"));
+            account.loopback.put_price(Price::linux(planned.instance_type, region, "1.10"));
             ids.push(launched.instance_id);
         }
         account.loopback.reset_calls();
@@ -72,8 +68,7 @@ impl Office {
 
     /// `gpucost audit --format json` of the two regions.
     fn audit(&self) -> Gpucost {
-        self.audit_everywhere()
-            .args(&["--region", "us-east-1,eu-west-1"])
+        self.audit_everywhere().args(&["--region", "us-east-1,eu-west-1"])
     }
 
     fn audit_everywhere(&self) -> Gpucost {
@@ -95,9 +90,7 @@ fn gap<'a>(report: &'a Value, what: &str) -> (&'a str, &'a str, &'a str) {
 /// What all the gaps are about, in order.
 fn gaps(report: &Value) -> Vec<&str> {
     let gaps = report["gaps"].as_array().expect("a list of gaps");
-    gaps.iter()
-        .map(|gap| gap["what"].as_str().expect("words"))
-        .collect()
+    gaps.iter().map(|gap| gap["what"].as_str().expect("words")).collect()
 }
 
 /// The workload of an instance.

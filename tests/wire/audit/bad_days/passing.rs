@@ -34,10 +34,7 @@ fn the_same_after_retries(faults: &[(&str, &str, Fault, usize)]) -> Option<Value
     assert_eq!(bad["api"]["calls"], calls);
     assert_eq!(bad["api"]["retries"], retries);
     // Retries ask for no further metrics.
-    assert_eq!(
-        bad["api"]["estimated_cost_usd"],
-        good["api"]["estimated_cost_usd"]
-    );
+    assert_eq!(bad["api"]["estimated_cost_usd"], good["api"]["estimated_cost_usd"]);
     Some(bad)
 }
 

@@ -98,10 +98,7 @@ fn one_that_cannot_be_read_is_a_gap() {
     let (place, reason, hint) = gap(&report, "price cache");
     assert_eq!(place, "this machine");
     let path = cache.file().display().to_string();
-    assert!(
-        reason.starts_with(&format!("{path} is not a complete estate: ")),
-        "{reason}"
-    );
+    assert!(reason.starts_with(&format!("{path} is not a complete estate: ")), "{reason}");
     assert_eq!(hint, "run `gpucost pricing refresh` to recreate it");
     assert_eq!(rests_on(&report, &office), (1.10, "api".to_owned()));
 

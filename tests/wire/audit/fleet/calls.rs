@@ -56,13 +56,7 @@ const PLANNED: &[(&str, &str, usize)] = &[
 ];
 
 /// Services of which nothing is asked without a flag.
-const OPTIONAL: [&str; 5] = [
-    "batch:",
-    "cost-optimization-hub:",
-    "ecs:",
-    "sagemaker:",
-    "tag:",
-];
+const OPTIONAL: [&str; 5] = ["batch:", "cost-optimization-hub:", "ecs:", "sagemaker:", "tag:"];
 
 /// Queries: 3 an instance, 8 a GPU with an agent, 2 a power metric: 59 × 3 +
 /// 82 × 8 + 3 × 2 = 839, at 0.01 a thousand.
@@ -100,10 +94,7 @@ fn counted(calls: &Counts) -> BTreeMap<String, u64> {
 fn exactly_the_planned_calls_are_made() {
     let Some(fleet) = gathered() else { return };
     let calls = table(&fleet.live.calls);
-    println!(
-        "calls of an audit of 62 instances, {:.1} s:",
-        fleet.live.took.as_secs_f64()
-    );
+    println!("calls of an audit of 62 instances, {:.1} s:", fleet.live.took.as_secs_f64());
     for ((action, region), count) in &calls {
         println!("{count:>4}  {action} in {region}");
     }
@@ -142,10 +133,7 @@ fn all_regions_find_the_same_as_the_three_named() {
         assert_eq!(every_region[part], named[part], "{part}");
     }
     let regions = every_region["scope"]["regions"].as_array().expect("a list");
-    assert!(
-        regions.len() > 3,
-        "the account has more regions: {regions:?}"
-    );
+    assert!(regions.len() > 3, "the account has more regions: {regions:?}");
     // Each costs three calls when nothing is in it: instances, reserved instances
     // and capacity reservations.
     let empty = 3 * (regions.len() - 3);
@@ -176,8 +164,5 @@ fn the_policy_allows_every_call_and_nothing_else() {
     let used: BTreeSet<&str> = audits.union(&refresh).map(String::as_str).collect();
     assert_eq!(used, allowed);
     let refresh_alone: Vec<&String> = refresh.difference(&audits).collect();
-    assert_eq!(
-        refresh_alone,
-        ["savingsplans:DescribeSavingsPlansOfferingRates"]
-    );
+    assert_eq!(refresh_alone, ["savingsplans:DescribeSavingsPlansOfferingRates"]);
 }

@@ -52,17 +52,7 @@ const fn row(
     (cost, plan): (i64, Plan<'static>),
     rules: &'static [&'static str],
 ) -> Row {
-    Row {
-        name,
-        instances,
-        class,
-        state,
-        confidence,
-        mean,
-        monthly_cost: Some(cost),
-        plan,
-        rules,
-    }
+    Row { name, instances, class, state, confidence, mean, monthly_cost: Some(cost), plan, rules }
 }
 
 /// An instance of 0.50 an hour that measures no GPU: 0.50 × 730.
@@ -108,13 +98,7 @@ pub const ROWS: &[Row] = &[
         12,
         (UNDER, STEADY, MEASURED),
         Some(30.0),
-        (
-            9_636_00,
-            &[
-                ("rightsize", Some((5, "g5.xlarge")), 5_621_00),
-                ("commit", None, 1_407_36),
-            ],
-        ),
+        (9_636_00, &[("rightsize", Some((5, "g5.xlarge")), 5_621_00), ("commit", None, 1_407_36)]),
         UNDER_RULES,
     ),
     // 2 × 22 × 730 = 32,120.00; reserved 2 × 13.86 × 730 = 20,235.60.
@@ -138,10 +122,7 @@ pub const ROWS: &[Row] = &[
         Some(10.0),
         (
             8_176_00,
-            &[
-                ("rightsize", Some((2, "g6.12xlarge")), 1_457_66),
-                ("commit", None, 2_344_70),
-            ],
+            &[("rightsize", Some((2, "g6.12xlarge")), 1_457_66), ("commit", None, 2_344_70)],
         ),
         &["overprovisioned-gpu", "unused-gpus"],
     ),
@@ -169,37 +150,16 @@ pub const ROWS: &[Row] = &[
     ),
     // 3 × 0.202 × 730 = 442.38 from the bundled catalog, which sells no
     // reservation of it.
-    row(
-        "fractions",
-        3,
-        (WELL, STEADY, MEASURED),
-        Some(70.0),
-        (442_38, NOTHING),
-        &[],
-    ),
+    row("fractions", 3, (WELL, STEADY, MEASURED), Some(70.0), (442_38, NOTHING), &[]),
     // 0.75 × 730, with the licence.
-    row(
-        "windows",
-        1,
-        (NO_DATA, None, None),
-        None,
-        (547_50, NOTHING),
-        &[],
-    ),
+    row("windows", 1, (NO_DATA, None, None), None, (547_50, NOTHING), &[]),
     silent("silent-1"),
     silent("silent-2"),
     silent("silent-3"),
     silent("silent-4"),
     silent("silent-5"),
     // 5.60 × 730, idle, and none of our business.
-    row(
-        "ignored",
-        1,
-        (OVER, Some("idle"), MEASURED),
-        Some(0.0),
-        (4_088_00, NOTHING),
-        &[],
-    ),
+    row("ignored", 1, (OVER, Some("idle"), MEASURED), Some(0.0), (4_088_00, NOTHING), &[]),
     // 1.10 × 730 = 803.00. The bad readings are gone from the mean. What `chat`
     // and `office` leave of the pool: 1,782.66 − 1,407.36 − 93.83. An L4 would be 100% busy.
     row(
@@ -210,10 +170,7 @@ pub const ROWS: &[Row] = &[
         (803_00, &[("commit", None, 281_47)]),
         &["steady-on-demand"],
     ),
-    Row {
-        monthly_cost: None,
-        ..row("unknown", 1, (NO_DATA, None, None), None, (0, NOTHING), &[])
-    },
+    Row { monthly_cost: None, ..row("unknown", 1, (NO_DATA, None, None), None, (0, NOTHING), &[]) },
     // 6 × 1.20 × 730. Nobody said that it serves, so it does not shrink; the catalog
     // knows no L4 in Ireland, and a T4 is an older GPU. Nothing smaller would do: one
     // year at 1.20 × 0.63 = 0.756, 6 × (1.20 − 0.756) × 730 = 1,944.72.
@@ -237,14 +194,7 @@ pub const ROWS: &[Row] = &[
     ),
     // Two in a zone at (0.40 + 0.60) / 2, two in a zone at 0.45:
     // 2 × 0.50 × 730 + 2 × 0.45 × 730 = 730.00 + 657.00.
-    row(
-        "spotty",
-        4,
-        (WELL, STEADY, MEASURED),
-        Some(75.0),
-        (1_387_00, NOTHING),
-        &[],
-    ),
+    row("spotty", 4, (WELL, STEADY, MEASURED), Some(75.0), (1_387_00, NOTHING), &[]),
     // 500 × 0.09.
     stopped("stopped-1", 45_00, &[("release", None, 45_00)]),
     // 100 × 0.11; 200 GiB of io2 have no price.
@@ -264,23 +214,9 @@ pub const ROWS: &[Row] = &[
     ),
     // 21 × 730. A smaller type may follow from what each GPU does, which power does not
     // tell: nothing is committed to.
-    row(
-        "power-busy",
-        1,
-        (WELL, None, DERIVED),
-        Some(70.0),
-        (15_330_00, NOTHING),
-        &[],
-    ),
+    row("power-busy", 1, (WELL, None, DERIVED), Some(70.0), (15_330_00, NOTHING), &[]),
     // 1.05 × 730. An A10G idles at 57 of 300 W, 19%: 40% tells nothing.
-    row(
-        "power-between",
-        1,
-        (NO_DATA, None, None),
-        Some(40.0),
-        (766_50, NOTHING),
-        &[],
-    ),
+    row("power-between", 1, (NO_DATA, None, None), Some(40.0), (766_50, NOTHING), &[]),
     // 50 × 730; reserved 31.50 × 730 = 22,995.00.
     row(
         "full",
@@ -299,14 +235,7 @@ pub const ROWS: &[Row] = &[
         (766_50, &[("commit", None, 283_61)]),
         &["steady-on-demand"],
     ),
-    row(
-        "four-of-ten",
-        1,
-        (NO_DATA, None, None),
-        Some(50.0),
-        (766_50, NOTHING),
-        &[],
-    ),
+    row("four-of-ten", 1, (NO_DATA, None, None), Some(50.0), (766_50, NOTHING), &[]),
     // 60 × 24 / 4032 = 0.3571: an hour a week is not idle, and is scheduled. It
     // begins 8:20 h into a window that begins 20 minutes past an hour, and touches
     // two hours of the week; that of the window's own beginning and end is whole

@@ -67,9 +67,7 @@ fn gather() -> Option<Gathered> {
 
     let folder = tempfile::tempdir().expect("a scratch folder can be made");
     let recording = folder.path().join("est.json.gz");
-    let recording = recording
-        .to_str()
-        .expect("scratch folders have plain names");
+    let recording = recording.to_str().expect("scratch folders have plain names");
     let live = audited(
         &account,
         Gpucost::audit(days)
@@ -85,10 +83,7 @@ fn gather() -> Option<Gathered> {
     };
     let plain = folder.path().join("est.json");
     let plain = plain.to_str().expect("scratch folders have plain names");
-    let replayed = [
-        replay(recording, &[]),
-        replay(recording, &["--save", plain]),
-    ];
+    let replayed = [replay(recording, &[]), replay(recording, &["--save", plain])];
     relabel_prices(Path::new(plain));
     let relabelled = replay(plain, &[]);
     let replay_calls = account.loopback.call_counts();
@@ -102,9 +97,7 @@ fn gather() -> Option<Gathered> {
         audited(&account, command)
     });
     account.loopback.reset_calls();
-    let refresh = Gpucost::new(&["pricing", "refresh", "--region", "us-east-1"])
-        .of(&account)
-        .run();
+    let refresh = Gpucost::new(&["pricing", "refresh", "--region", "us-east-1"]).of(&account).run();
     assert_eq!(refresh.code, 0, "{}", refresh.stderr);
     Some(Gathered {
         names,
@@ -135,22 +128,14 @@ fn audited(account: &Account, command: Gpucost) -> Audited {
     let begin = Instant::now();
     let run = command.of(account).run();
     let took = begin.elapsed();
-    Audited {
-        report: run.json(0),
-        stderr: run.stderr,
-        calls: account.loopback.call_counts(),
-        took,
-    }
+    Audited { report: run.json(0), stderr: run.stderr, calls: account.loopback.call_counts(), took }
 }
 
 /// Launches the roster and puts its metrics.
 fn start(account: &Account, days: Days) -> BTreeMap<String, String> {
     let tags: Vec<_> = ROSTER.iter().map(|role| role.all_tags()).collect();
-    let plan: Vec<Launch<'_>> = ROSTER
-        .iter()
-        .zip(&tags)
-        .flat_map(|(role, tags)| role.launches(tags))
-        .collect();
+    let plan: Vec<Launch<'_>> =
+        ROSTER.iter().zip(&tags).flat_map(|(role, tags)| role.launches(tags)).collect();
     let mut launched = launch(&account.loopback, &plan).into_iter();
     let mut names = BTreeMap::new();
     for role in ROSTER {
@@ -180,10 +165,7 @@ fn give_address(account: &Account, region: &str, instance: &str) {
     let give = async {
         let address = ec2.allocate_address().send().await?;
         let associate = ec2.associate_address().instance_id(instance);
-        associate
-            .set_allocation_id(address.allocation_id().map(str::to_owned))
-            .send()
-            .await?;
+        associate.set_allocation_id(address.allocation_id().map(str::to_owned)).send().await?;
         Ok::<(), aws_sdk_ec2::Error>(())
     };
     tokio::runtime::Builder::new_current_thread()

@@ -43,13 +43,7 @@ pub fn publish(loopback: &Loopback, days: Days) {
         loopback.put_spot_prices(IRELAND, zone, "g5.xlarge", "Linux/UNIX", changes);
     };
     // Half the window at 0.40, carried in from before it, half at 0.60.
-    spot(
-        "eu-west-1a",
-        &[(days.at(-500), "0.40"), (days.at(PERIODS / 2), "0.60")],
-    );
+    spot("eu-west-1a", &[(days.at(-500), "0.40"), (days.at(PERIODS / 2), "0.60")]);
     // One price for weeks.
-    spot(
-        "eu-west-1b",
-        &[(days.at(-5_000), "0.30"), (days.at(-4_000), "0.45")],
-    );
+    spot("eu-west-1b", &[(days.at(-5_000), "0.30"), (days.at(-4_000), "0.45")]);
 }

@@ -8,16 +8,7 @@ fn a_recording_gives_the_same_report() {
     let Some(fleet) = gathered() else { return };
     let replayed = fleet.replayed[0].json(0);
     let live = &fleet.live.report;
-    for part in [
-        "as_of",
-        "scope",
-        "prices",
-        "summary",
-        "workloads",
-        "findings",
-        "gaps",
-        "api",
-    ] {
+    for part in ["as_of", "scope", "prices", "summary", "workloads", "findings", "gaps", "api"] {
         assert_eq!(replayed[part], live[part], "{part}");
     }
     assert_eq!(fleet.replayed[0].stderr, fleet.live.stderr);

@@ -68,19 +68,11 @@ impl Role {
 
     /// Without a sign of use beside its GPUs.
     const fn quiet(self) -> Self {
-        Self {
-            cpu: signals::cpu_quiet,
-            hears_little: true,
-            ..self
-        }
+        Self { cpu: signals::cpu_quiet, hears_little: true, ..self }
     }
 
     const fn times(self, instances: usize, group: Group) -> Self {
-        Self {
-            instances,
-            group,
-            ..self
-        }
+        Self { instances, group, ..self }
     }
 
     pub fn region(&self) -> &'static str {
@@ -140,65 +132,22 @@ pub const ROSTER: &[Role] = &[
     },
     Role {
         tags: &[("gpucost:kind", "training")],
-        ..Role::new(
-            "pretrain",
-            VIRGINIA,
-            P4D,
-            Signal::Agent(BY_ID, signals::TRAINING),
-        )
-        .times(2, Group::Tag)
+        ..Role::new("pretrain", VIRGINIA, P4D, Signal::Agent(BY_ID, signals::TRAINING))
+            .times(2, Group::Tag)
     },
-    Role::new(
-        "wide",
-        VIRGINIA,
-        G5_FOUR,
-        Signal::Agent(BY_ID, signals::ONE_OF_FOUR),
-    )
-    .times(2, Group::Tag),
-    Role::new(
-        "idle-1",
-        VIRGINIA,
-        G4DN,
-        Signal::Agent(BY_ID, signals::IDLE),
-    )
-    .quiet(),
-    Role::new(
-        "idle-2",
-        VIRGINIA,
-        G4DN,
-        Signal::Agent(Dimensions::HostLabel, signals::IDLE),
-    )
-    .quiet(),
-    Role::new(
-        "idle-3",
-        VIRGINIA,
-        G4DN,
-        Signal::Agent(Dimensions::HostName, signals::IDLE),
-    )
-    .quiet(),
-    Role::new(
-        "held",
-        VIRGINIA,
-        ("g4dn.12xlarge", 4),
-        Signal::Agent(BY_ID, signals::HELD),
-    )
-    .quiet(),
+    Role::new("wide", VIRGINIA, G5_FOUR, Signal::Agent(BY_ID, signals::ONE_OF_FOUR))
+        .times(2, Group::Tag),
+    Role::new("idle-1", VIRGINIA, G4DN, Signal::Agent(BY_ID, signals::IDLE)).quiet(),
+    Role::new("idle-2", VIRGINIA, G4DN, Signal::Agent(Dimensions::HostLabel, signals::IDLE))
+        .quiet(),
+    Role::new("idle-3", VIRGINIA, G4DN, Signal::Agent(Dimensions::HostName, signals::IDLE)).quiet(),
+    Role::new("held", VIRGINIA, ("g4dn.12xlarge", 4), Signal::Agent(BY_ID, signals::HELD)).quiet(),
     Role {
         cpu: signals::cpu_office_hours,
-        ..Role::new(
-            "office",
-            VIRGINIA,
-            G5,
-            Signal::Agent(BY_ID, signals::OFFICE_HOURS),
-        )
+        ..Role::new("office", VIRGINIA, G5, Signal::Agent(BY_ID, signals::OFFICE_HOURS))
     },
-    Role::new(
-        "fractions",
-        VIRGINIA,
-        ("g6f.large", 1),
-        Signal::Agent(BY_ID, signals::FRACTIONS),
-    )
-    .times(3, Group::Tag),
+    Role::new("fractions", VIRGINIA, ("g6f.large", 1), Signal::Agent(BY_ID, signals::FRACTIONS))
+        .times(3, Group::Tag),
     Role {
         buying: Buying::Windows,
         cpu: signals::cpu_busy,
@@ -211,30 +160,14 @@ pub const ROSTER: &[Role] = &[
     silent("silent-5"),
     Role {
         tags: &[("gpucost:ignore", "demo next week")],
-        ..Role::new(
-            "ignored",
-            VIRGINIA,
-            G5_FOUR,
-            Signal::Agent(BY_ID, signals::IDLE),
-        )
-        .quiet()
+        ..Role::new("ignored", VIRGINIA, G5_FOUR, Signal::Agent(BY_ID, signals::IDLE)).quiet()
     },
     Role::new("dirty", VIRGINIA, G5, Signal::Agent(BY_ID, signals::DIRTY)),
     Role::new("unknown", VIRGINIA, ("g99.xlarge", 0), Signal::Nothing),
     // Ireland: 6 + 1 + 4 running, 3 stopped.
-    Role::new(
-        "speech",
-        IRELAND,
-        G5,
-        Signal::Agent(Dimensions::HostLabel, signals::SPEECH),
-    )
-    .times(6, Group::Tag),
-    Role::new(
-        "bursty",
-        IRELAND,
-        G4DN,
-        Signal::Agent(BY_ID, signals::BURSTS),
-    ),
+    Role::new("speech", IRELAND, G5, Signal::Agent(Dimensions::HostLabel, signals::SPEECH))
+        .times(6, Group::Tag),
+    Role::new("bursty", IRELAND, G4DN, Signal::Agent(BY_ID, signals::BURSTS)),
     Role {
         buying: Buying::Spot,
         tags: &[("gpucost:restartable", "true")],
@@ -250,27 +183,14 @@ pub const ROSTER: &[Role] = &[
         volumes: &[volume("gp2", 100), volume("io2", 200)],
         ..Role::new("stopped-2", IRELAND, G4DN, Signal::Nothing)
     },
-    Role {
-        buying: Buying::Stopped,
-        ..Role::new(ADDRESSED, IRELAND, P4D, Signal::Nothing)
-    },
+    Role { buying: Buying::Stopped, ..Role::new(ADDRESSED, IRELAND, P4D, Signal::Nothing) },
     // Oregon: 3 with power only, 4 alone, 8 in a group.
     Role::new("power-idle", OREGON, P5, Signal::Power(10.0)),
     Role::new("power-busy", OREGON, P4D, Signal::Power(70.0)),
     Role::new("power-between", OREGON, G5, Signal::Power(40.0)),
     Role::new("full", OREGON, P5, Signal::Agent(BY_ID, signals::FULL)),
-    Role::new(
-        "six-of-ten",
-        OREGON,
-        G5,
-        Signal::Agent(BY_ID, signals::SIX_OF_TEN),
-    ),
-    Role::new(
-        "four-of-ten",
-        OREGON,
-        G5,
-        Signal::Agent(BY_ID, signals::FOUR_OF_TEN),
-    ),
+    Role::new("six-of-ten", OREGON, G5, Signal::Agent(BY_ID, signals::SIX_OF_TEN)),
+    Role::new("four-of-ten", OREGON, G5, Signal::Agent(BY_ID, signals::FOUR_OF_TEN)),
     Role::new("weekly", OREGON, G5, Signal::Agent(BY_ID, signals::WEEKLY)),
     Role::new("render", OREGON, G4DN, Signal::Agent(BY_ID, signals::HALF))
         .times(8, Group::AutoScaling),
@@ -280,8 +200,5 @@ pub const ROSTER: &[Role] = &[
 pub const ADDRESSED: &str = "stopped-3";
 
 const fn silent(name: &'static str) -> Role {
-    Role {
-        cpu: signals::cpu_busy,
-        ..Role::new(name, VIRGINIA, G4DN, Signal::Nothing)
-    }
+    Role { cpu: signals::cpu_busy, ..Role::new(name, VIRGINIA, G4DN, Signal::Nothing) }
 }

@@ -109,11 +109,7 @@ pub const GAPS: &[(&str, &str, &str)] = &[
     ("GPU utilization", "silent-5", "no GPU metric"),
     ("GPU utilization", "unknown", "no GPU metric"),
     ("GPU utilization", "windows", "no GPU metric"),
-    (
-        "VRAM use",
-        "four-of-ten",
-        "silent: growing-vram, vram-nearly-full",
-    ),
+    ("VRAM use", "four-of-ten", "silent: growing-vram, vram-nearly-full"),
     ("gpu_power_draw", "bursty", POWER),
     ("gpu_power_draw", "chat", POWER),
     ("gpu_power_draw", "dirty", POWER),
@@ -146,28 +142,12 @@ pub const GAPS: &[(&str, &str, &str)] = &[
     ("gpu_temperature", "spotty", TEMPERATURE),
     ("gpu_temperature", "weekly", TEMPERATURE),
     ("gpu_temperature", "wide", TEMPERATURE),
-    (
-        "instance type",
-        "unknown",
-        "g99.xlarge is not in the EC2 response",
-    ),
+    ("instance type", "unknown", "g99.xlarge is not in the EC2 response"),
     ("live price", "us-east-1", "none for g6f.large, g99.xlarge;"),
     // Average and Maximum of each reading.
-    (
-        "metric points",
-        "dirty",
-        "60 points dropped: 20 negative, 40 over 100%",
-    ),
-    (
-        "price",
-        "unknown",
-        "no price for g99.xlarge us-east-1 linux shared on-demand",
-    ),
+    ("metric points", "dirty", "60 points dropped: 20 negative, 40 over 100%"),
+    ("price", "unknown", "no price for g99.xlarge us-east-1 linux shared on-demand"),
     ("storage price", "stopped-2", "200 GiB io2"),
     // It works, by its power; another type needs the load of each GPU.
-    (
-        "utilization per GPU",
-        "power-busy",
-        "not evaluated: right-sizing, sharing, commitments",
-    ),
+    ("utilization per GPU", "power-busy", "not evaluated: right-sizing, sharing, commitments"),
 ];

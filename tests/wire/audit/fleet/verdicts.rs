@@ -82,11 +82,7 @@ fn check(row: &Row, workload: &Value, fleet: &Gathered) {
     }
     assert_eq!(actions, row.plan, "{name}");
     let planned = row.monthly_cost.map(|cost| cost - saving(&plan(workload)));
-    assert_eq!(
-        cents(&workload["plan"]["planned_monthly_cost"]),
-        planned,
-        "{name}"
-    );
+    assert_eq!(cents(&workload["plan"]["planned_monthly_cost"]), planned, "{name}");
 }
 
 /// Names of workloads by their ids.
@@ -114,10 +110,8 @@ fn every_rule_fires_where_it_should_and_nowhere_else() {
         })
         .collect();
     fired.sort_unstable();
-    let mut expected: Vec<(&str, &str)> = ROWS
-        .iter()
-        .flat_map(|row| row.rules.iter().map(|rule| (row.name, *rule)))
-        .collect();
+    let mut expected: Vec<(&str, &str)> =
+        ROWS.iter().flat_map(|row| row.rules.iter().map(|rule| (row.name, *rule))).collect();
     expected.sort_unstable();
     assert_eq!(fired, expected);
 }
@@ -139,10 +133,7 @@ fn a_commitment_for_what_is_used_too_little_says_so_and_is_for_a_year() {
             if !caveats.contains(&json!(words)) {
                 return None;
             }
-            assert_eq!(
-                advice["to"], "standard reserved instance, 1 year, no-upfront",
-                "{finding}"
-            );
+            assert_eq!(advice["to"], "standard reserved instance, 1 year, no-upfront", "{finding}");
             Some(by_id[finding["workload"].as_str().expect("an id")])
         })
         .collect();
@@ -202,16 +193,8 @@ fn sums_are_those_of_the_rows() {
     }
     for (class, workloads, instances, gpus, cost) in sums::CLASSES {
         let of_class = &summary["by_classification"][class];
-        let counts = [
-            &of_class["workloads"],
-            &of_class["instances"],
-            &of_class["gpus"],
-        ];
-        assert_eq!(
-            counts,
-            [workloads, instances, gpus].map(|n| json!(n)).each_ref(),
-            "{class}"
-        );
+        let counts = [&of_class["workloads"], &of_class["instances"], &of_class["gpus"]];
+        assert_eq!(counts, [workloads, instances, gpus].map(|n| json!(n)).each_ref(), "{class}");
         assert_eq!(cents(&of_class["monthly_cost"]), Some(cost), "{class}");
     }
     assert_eq!(
@@ -296,22 +279,10 @@ fn series_are_joined_and_roll_ups_left_out() {
     assert_eq!(gpus.len(), 16, "two instances of eight");
     let power = ["power-idle", "power-busy", "power-between"];
     for name in power {
-        assert_eq!(
-            utilization(name)["signal"],
-            "gpu_power_utilization",
-            "{name}"
-        );
+        assert_eq!(utilization(name)["signal"], "gpu_power_utilization", "{name}");
     }
-    for row in ROWS
-        .iter()
-        .filter(|row| row.mean.is_some() && !power.contains(&row.name))
-    {
-        assert_eq!(
-            utilization(row.name)["signal"],
-            "gpu_utilization",
-            "{}",
-            row.name
-        );
+    for row in ROWS.iter().filter(|row| row.mean.is_some() && !power.contains(&row.name)) {
+        assert_eq!(utilization(row.name)["signal"], "gpu_utilization", "{}", row.name);
     }
 }
 
@@ -362,9 +333,8 @@ fn hours_first_decide_what_the_full_grid_decides() {
     assert_eq!(decisions(&auto.report), decisions(&full.report));
     let findings = |report: &Value| -> BTreeSet<String> {
         let list = report["findings"].as_array().expect("a list of findings");
-        let subjects = list
-            .iter()
-            .map(|finding| format!("{} {}", finding["rule"], finding["workload"]));
+        let subjects =
+            list.iter().map(|finding| format!("{} {}", finding["rule"], finding["workload"]));
         subjects.collect()
     };
     assert_eq!(findings(&auto.report), findings(&full.report));

@@ -31,9 +31,8 @@ pub(super) fn ahead<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<String
     let mut ahead = BTreeSet::new();
     for holders in days.into_values() {
         let first = holders.iter().map(|(time, _)| *time).min();
-        let later = holders
-            .iter()
-            .filter(|(time, _)| first.is_some_and(|first| *time > first + AT_ONCE));
+        let later =
+            holders.iter().filter(|(time, _)| first.is_some_and(|first| *time > first + AT_ONCE));
         ahead.extend(later.map(|(_, id)| (*id).to_owned()));
     }
     ahead

@@ -77,11 +77,9 @@ pub(in crate::sources::files::history) fn hour_of(
     let currency = row.optional_text(11)?;
     let currency = currency.map(|code| named(code, Currency::from_code));
     let rate = match (currency.transpose()?, number(row, 12)?, number(row, 13)?) {
-        (Some(currency), Some(price), Some(effective)) => Some(InstanceRate {
-            currency,
-            price,
-            effective,
-        }),
+        (Some(currency), Some(price), Some(effective)) => {
+            Some(InstanceRate { currency, price, effective })
+        }
         (None, None, None) => None,
         _ => return Err(TableError::Value),
     };

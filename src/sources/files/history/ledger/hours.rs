@@ -75,10 +75,7 @@ impl Records {
 
 fn hour_run(file: RunFile) -> HourRun {
     let table = of_table(&file, HOUR.name).next();
-    HourRun {
-        run: file.run,
-        table,
-    }
+    HourRun { run: file.run, table }
 }
 
 #[cfg(test)]
@@ -114,20 +111,15 @@ mod tests {
             price: Decimal::new(21_957_642, 6),
             effective: Decimal::new(145, 1),
         });
-        let hours = [
-            hour("2026-11-21T00:00:00Z", 3_600, rate),
-            hour("2026-11-21T01:00:00Z", 300, None),
-        ];
+        let hours =
+            [hour("2026-11-21T00:00:00Z", 3_600, rate), hour("2026-11-21T01:00:00Z", 300, None)];
         let first = run("2026-11-22T03:00:00Z", "00000000000000aa", &[21]);
         let second = run("2026-11-23T03:00:00Z", "00000000000000aa", &[22]);
         assert!(done(records.record(&first, &[], &[], &hours)).expect("writable"));
         assert!(done(records.record(&second, &[], &[], &[])).expect("writable"));
         let (runs, problems) = done(records.hour_runs(None)).expect("readable");
         assert!(problems.is_empty());
-        let ids: Vec<&str> = runs
-            .iter()
-            .map(|hour_run| hour_run.run.run_id.as_str())
-            .collect();
+        let ids: Vec<&str> = runs.iter().map(|hour_run| hour_run.run.run_id.as_str()).collect();
         assert_eq!(ids, [&first.run_id, &second.run_id]);
         // The second one has instances and no hours, as those of versions before.
         let has: Vec<bool> = runs.iter().map(HourRun::has_hours).collect();

@@ -69,10 +69,7 @@ impl Records {
     /// When a bucket cannot be reached.
     pub async fn open(place: &Place, access: &BucketAccess) -> Result<Self, HistoryError> {
         let store = connect(place, access).await;
-        let store = store.map_err(|why| HistoryError {
-            place: place.to_string(),
-            why,
-        })?;
+        let store = store.map_err(|why| HistoryError { place: place.to_string(), why })?;
         let latest = Timestamp::MAX;
         Ok(Self { store, latest })
     }
@@ -87,10 +84,7 @@ impl Records {
     /// and read in their place.
     #[must_use]
     pub fn at(self, now: Timestamp) -> Self {
-        Self {
-            latest: latest_believed(now),
-            ..self
-        }
+        Self { latest: latest_believed(now), ..self }
     }
 
     pub(super) fn store(&self) -> &dyn Store {
@@ -123,10 +117,7 @@ impl Records {
                 continue;
             };
             if let Some((_, scope)) = named.id.rsplit_once('-').filter(|_| kept.has(named.id)) {
-                kept.days
-                    .entry(scope.to_owned())
-                    .or_default()
-                    .insert(named.day);
+                kept.days.entry(scope.to_owned()).or_default().insert(named.day);
             }
         }
         Ok(kept)
@@ -150,10 +141,7 @@ impl Records {
         let tables = tables(run, rows, (actions, hours), on).map_err(failed)?;
         let files = tables.iter();
         let files = files.map(|(name, bytes)| (name.clone(), Seal::of(bytes)));
-        let file = RunFile {
-            run: run.clone(),
-            files: files.collect(),
-        };
+        let file = RunFile { run: run.clone(), files: files.collect() };
         let text = file.text().map_err(failed)?;
         let written = tables.iter().map(|(name, bytes)| async move {
             let kept = keep(self.store(), name, bytes).await;
@@ -177,10 +165,7 @@ impl Records {
     }
 
     fn failed(&self, name: &str, why: io::Error) -> HistoryError {
-        HistoryError {
-            place: self.store.place(name),
-            why,
-        }
+        HistoryError { place: self.store.place(name), why }
     }
 }
 

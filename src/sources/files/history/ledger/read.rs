@@ -53,11 +53,7 @@ impl Records {
         // A table that is gone holds no day, and its day may be recorded again.
         let names = past.clone().flat_map(|file| file.files.keys());
         let stored: BTreeSet<&str> = there.iter().map(|table| table.name.as_str()).collect();
-        recorded.ahead = ahead(
-            names
-                .map(String::as_str)
-                .filter(|name| stored.contains(name)),
-        );
+        recorded.ahead = ahead(names.map(String::as_str).filter(|name| stored.contains(name)));
         let is_believed = |file: &&RunFile| !recorded.ahead.contains(&file.run.run_id);
         let believed: Vec<&RunFile> = past.filter(is_believed).collect();
         let of_days = newest(&believed, since);
@@ -71,23 +67,17 @@ impl Records {
             match rows {
                 Ok(rows) => recorded.rows.extend(rows),
                 Err(problem) => {
-                    recorded
-                        .lost
-                        .extend(Named::of(&name).map(|named| named.day));
+                    recorded.lost.extend(Named::of(&name).map(|named| named.day));
                     recorded.problems.push(problem);
                 }
             }
         }
         let advised = believed.iter();
-        let advised: Wanted = advised
-            .flat_map(|file| of_table(file, ACTION.name))
-            .collect();
+        let advised: Wanted = advised.flat_map(|file| of_table(file, ACTION.name)).collect();
         for (name, seal) in advised {
             let rows = self.rows(&ACTION, (&name, seal), action_of).await;
             match rows {
-                Ok(rows) => recorded
-                    .actions
-                    .extend(rows.into_iter().map(|(.., action)| action)),
+                Ok(rows) => recorded.actions.extend(rows.into_iter().map(|(.., action)| action)),
                 Err(problem) => recorded.problems.push(problem),
             }
         }

@@ -238,10 +238,7 @@ pub(in crate::sources::files::history) fn action_of(
         row.text(column)?.parse().map_err(|_| TableError::Value)
     };
     let target = match (row.optional_text(10)?, row.whole(11)?) {
-        (Some(name), Some(count)) => Some(Target {
-            instance_type: name.to_owned(),
-            count,
-        }),
+        (Some(name), Some(count)) => Some(Target { instance_type: name.to_owned(), count }),
         (None, None) => None,
         _ => return Err(TableError::Value),
     };
@@ -272,11 +269,7 @@ pub(in crate::sources::files::history) fn action_of(
 /// The only currency among some; `None` of none.
 fn one_of(mut currencies: impl Iterator<Item = Currency>) -> Result<Option<Currency>, TableError> {
     let first = currencies.next();
-    if currencies.all(|other| Some(other) == first) {
-        Ok(first)
-    } else {
-        Err(TableError::Value)
-    }
+    if currencies.all(|other| Some(other) == first) { Ok(first) } else { Err(TableError::Value) }
 }
 
 pub(super) fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
@@ -359,11 +352,7 @@ fn price_of(
     let origin = row.optional_text(column + 3)?;
     let (Some(hourly), Some(currency)) = (hourly, currency) else {
         let is_none = hourly.is_none() && seen_on.is_none() && origin.is_none();
-        return if is_none {
-            Ok(None)
-        } else {
-            Err(TableError::Value)
-        };
+        return if is_none { Ok(None) } else { Err(TableError::Value) };
     };
     Ok(Some(DatedPrice {
         hourly: HourlyRate::new(hourly, currency).ok_or(TableError::Value)?,

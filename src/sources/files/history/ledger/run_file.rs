@@ -81,9 +81,7 @@ impl RunFile {
     pub(super) fn text(&self) -> io::Result<Vec<u8>> {
         let text = sealed(&Wire::of(self))?;
         if text.len() as u64 > MOST_BYTES {
-            return Err(invalid(
-                "its accounts, regions and gaps take more than 1 MiB",
-            ));
+            return Err(invalid("its accounts, regions and gaps take more than 1 MiB"));
         }
         Ok(text)
     }
@@ -136,10 +134,7 @@ impl Wire {
                 monthly_savings: amount(totals.monthly_savings),
                 monthly_waste: amount(totals.monthly_waste),
             },
-            promises: run
-                .promises
-                .as_ref()
-                .map(|all| all.iter().map(PromiseWire::of).collect()),
+            promises: run.promises.as_ref().map(|all| all.iter().map(PromiseWire::of).collect()),
             gaps: run.gaps_count,
             unread: run.unread.clone(),
             prices_seen_on: run.prices_seen_on.map(|day| day.to_string()),
@@ -186,10 +181,7 @@ impl Wire {
             gpucost_version: self.gpucost_version,
             prices_seen_on: seen_on,
         };
-        Ok(RunFile {
-            run,
-            files: self.files,
-        })
+        Ok(RunFile { run, files: self.files })
     }
 }
 
@@ -198,8 +190,7 @@ fn currency_of(code: &str) -> io::Result<Currency> {
 }
 
 fn parsed<T: FromStr>(text: &str) -> io::Result<T> {
-    text.parse()
-        .map_err(|_| invalid("it has a date or an amount that gpucost does not write"))
+    text.parse().map_err(|_| invalid("it has a date or an amount that gpucost does not write"))
 }
 
 impl TagWire {
@@ -212,11 +203,7 @@ impl TagWire {
     }
 
     fn filter(self) -> TagFilter {
-        TagFilter {
-            key: self.key,
-            value: self.value,
-            is_excluded: self.is_excluded,
-        }
+        TagFilter { key: self.key, value: self.value, is_excluded: self.is_excluded }
     }
 }
 

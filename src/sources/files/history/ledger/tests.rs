@@ -29,15 +29,8 @@ fn what_was_kept_comes_back() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let records = records(folder.path());
     let run = run("2026-11-23T03:15:00.25Z", SCOPE, &[20, 21, 22]);
-    let rows = [
-        cost(&run, 20, "i-1", "24.144"),
-        cost(&run, 20, "i-2", "0.000001"),
-        bare(&run, 22),
-    ];
-    let target = Target {
-        instance_type: "g6.xlarge".to_owned(),
-        count: 3,
-    };
+    let rows = [cost(&run, 20, "i-1", "24.144"), cost(&run, 20, "i-2", "0.000001"), bare(&run, 22)];
+    let target = Target { instance_type: "g6.xlarge".to_owned(), count: 3 };
     let actions = [action(&run, "i-1", Some(target)), action(&run, "i-2", None)];
     let kept = done(records.record(&run, &rows, &actions, &[]));
     assert!(kept.expect("writable"));
@@ -68,10 +61,7 @@ fn the_newest_run_of_a_scope_says_what_a_day_was() {
     let older = run("2026-11-22T04:00:00Z", SCOPE, &[20, 21]);
     let elsewhere = run("2026-11-21T04:00:00Z", other, &[20, 21]);
     for (run, amount) in [(&newer, "3"), (&older, "2"), (&elsewhere, "1")] {
-        let days = run
-            .days
-            .iter()
-            .map(|day| cost(run, day.day(), "i-1", amount));
+        let days = run.days.iter().map(|day| cost(run, day.day(), "i-1", amount));
         assert!(keep_run(&records, run, &days.collect::<Vec<_>>()));
     }
     let recorded = read(&records, None);
@@ -80,11 +70,7 @@ fn the_newest_run_of_a_scope_says_what_a_day_was() {
         .iter()
         .map(|row| {
             let amount = row.effective.map(|money| money.amount().to_string());
-            (
-                row.day.day(),
-                row.run_id.as_str(),
-                amount.unwrap_or_default(),
-            )
+            (row.day.day(), row.run_id.as_str(), amount.unwrap_or_default())
         })
         .collect();
     let expected = [
@@ -113,11 +99,7 @@ fn a_night_of_a_clock_that_is_ahead_takes_no_day_of_true_nights() {
     for (run, amount) in [(&ahead, "900"), (&truth, "2")] {
         let days = run.days.iter();
         let rows = days.map(|day| cost(run, day.day(), "i-1", amount));
-        assert!(keep_run(
-            &records(folder.path()),
-            run,
-            &rows.collect::<Vec<_>>()
-        ));
+        assert!(keep_run(&records(folder.path()), run, &rows.collect::<Vec<_>>()));
     }
     let now = at("2026-11-24T04:00:00Z");
     let believed = records(folder.path()).at(now);
@@ -126,11 +108,8 @@ fn a_night_of_a_clock_that_is_ahead_takes_no_day_of_true_nights() {
     assert_eq!(days, [date(2026, 11, 21), date(2026, 11, 22)]);
     assert!(kept.has(&truth.run_id) && !kept.has(&ahead.run_id));
     let recorded = read(&believed, None);
-    let of: Vec<(i8, &str)> = recorded
-        .rows
-        .iter()
-        .map(|row| (row.day.day(), row.run_id.as_str()))
-        .collect();
+    let of: Vec<(i8, &str)> =
+        recorded.rows.iter().map(|row| (row.day.day(), row.run_id.as_str())).collect();
     let truth = truth.run_id.as_str();
     assert_eq!(of, [(21, truth), (22, truth)]);
     // The run is still there to be named.
@@ -203,10 +182,7 @@ fn a_run_that_ended_between_its_files_does_not_count_and_can_be_kept_again() {
         assert!(failed.is_err(), "{left}");
         let records = records(folder.path());
         let recorded = read(&records, None);
-        assert!(
-            recorded.runs.is_empty() && recorded.rows.is_empty(),
-            "{left}"
-        );
+        assert!(recorded.runs.is_empty() && recorded.rows.is_empty(), "{left}");
         let kept = done(records.kept()).expect("readable");
         assert!(kept.days(SCOPE).is_empty(), "{left}");
         assert!(done(records.record(&run, &rows, &[], &[])).expect("writable"));
@@ -235,24 +211,11 @@ fn what_is_damaged_or_missing_is_a_problem_and_the_rest_counts() {
     std::fs::remove_file(&gone).expect("ours");
 
     let recorded = read(&records, None);
-    assert_eq!(
-        (
-            recorded.runs.len(),
-            recorded.rows.len(),
-            recorded.actions.len()
-        ),
-        (2, 1, 1)
-    );
+    assert_eq!((recorded.runs.len(), recorded.rows.len(), recorded.actions.len()), (2, 1, 1));
     assert_eq!(recorded.rows[0].run_id, two.run_id);
-    let places: Vec<&str> = recorded
-        .problems
-        .iter()
-        .map(|problem| problem.place.as_str())
-        .collect();
-    assert_eq!(
-        places,
-        [table.to_str(), gone.to_str()].map(Option::unwrap_or_default)
-    );
+    let places: Vec<&str> =
+        recorded.problems.iter().map(|problem| problem.place.as_str()).collect();
+    assert_eq!(places, [table.to_str(), gone.to_str()].map(Option::unwrap_or_default));
 }
 
 #[test]
@@ -264,9 +227,7 @@ fn a_day_whose_run_is_gone_is_lost_unless_its_scope_recorded_it_again() {
     for (run, day) in [(&one, 21), (&two, 22)] {
         assert!(keep_run(&records, run, &[cost(run, day, "i-1", "1")]));
     }
-    let file = folder
-        .path()
-        .join(name_of(RUN, date(2026, 11, 22), &one.run_id));
+    let file = folder.path().join(name_of(RUN, date(2026, 11, 22), &one.run_id));
     std::fs::remove_file(file).expect("ours");
     let recorded = read(&records, None);
     let lost: Vec<_> = recorded.lost.into_iter().collect();
@@ -290,9 +251,7 @@ fn the_file_of_another_run_is_refused() {
     let amount = Decimal::new(123_456, 2);
     one.totals.monthly_cost = Some(Money::new(amount, Currency::Usd));
     assert!(keep_run(&records, &one, &[cost(&one, 21, "i-1", "1")]));
-    let own = folder
-        .path()
-        .join(name_of(RUN, date(2026, 11, 22), &one.run_id));
+    let own = folder.path().join(name_of(RUN, date(2026, 11, 22), &one.run_id));
     let text = std::fs::read_to_string(&own).expect("ours");
     let other = own.with_file_name("20261122T050000Z-0123456789abcdef.json");
     std::fs::copy(&own, &other).expect("ours");
@@ -309,14 +268,8 @@ fn the_file_of_another_run_is_refused() {
     let moved = text.replace("v1/cost/dt=2026-11-21/", "v1/cost/../../../etc/");
     for (text, words) in [
         (resealed(&moved), "it is the file of another run"),
-        (
-            resealed(&text.replace("\"format\":1", "\"format\":2")),
-            "it has another format",
-        ),
-        (
-            resealed(&text.replace("\"USD\"", "\"XXX\"")),
-            "it has a currency that is not known",
-        ),
+        (resealed(&text.replace("\"format\":1", "\"format\":2")), "it has another format"),
+        (resealed(&text.replace("\"USD\"", "\"XXX\"")), "it has a currency that is not known"),
         (
             resealed(&text.replace("1234.56", "12,4")),
             "it has a date or an amount that gpucost does not write",

@@ -32,10 +32,7 @@ impl Claims {
     pub(super) async fn of(records: &Records) -> Result<Self, HistoryError> {
         let store = records.store();
         let listed = store.list(VERSION, None).await;
-        let listed = listed.map_err(|why| HistoryError {
-            place: store.place(VERSION),
-            why,
-        })?;
+        let listed = listed.map_err(|why| HistoryError { place: store.place(VERSION), why })?;
         let lists = listed.iter().filter_map(|file| {
             let kind = kind_of(file);
             let is_list = matches!(kind, Kind::UsageRun | Kind::Run);

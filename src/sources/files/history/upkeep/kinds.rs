@@ -27,11 +27,7 @@ pub(super) fn kind_of(one: &Listed) -> Kind {
     }
     let Some(named) = Named::of(&one.name) else {
         let is_temporary = is_temporary(&one.name).unwrap_or_default();
-        return if is_temporary {
-            Kind::Temporary
-        } else {
-            Kind::Foreign
-        };
+        return if is_temporary { Kind::Temporary } else { Kind::Foreign };
     };
     match named.table {
         _ if !named.has_own_id() => Kind::Foreign,
@@ -73,11 +69,7 @@ mod tests {
     #[test]
     fn files_are_known_by_their_names() {
         let of = |name: &str| {
-            let one = Listed {
-                name: name.to_owned(),
-                bytes: 1,
-                is_regular: true,
-            };
+            let one = Listed { name: name.to_owned(), bytes: 1, is_regular: true };
             kind_of(&one)
         };
         let day = "dt=2026-11-02";
@@ -87,10 +79,7 @@ mod tests {
             (format!("v1/run/{day}/{id}.json"), Kind::Run),
             (format!("v1/usage_hist/{day}/{id}.parquet"), Kind::Table),
             (format!("v1/cost/{day}/{id}.parquet"), Kind::Table),
-            (
-                format!("v1/cost/{day}/.a.parquet.12.0.tmp"),
-                Kind::Temporary,
-            ),
+            (format!("v1/cost/{day}/.a.parquet.12.0.tmp"), Kind::Temporary),
             (format!("v1/run/{day}/.a.json.12.0.tmp"), Kind::Temporary),
         ] {
             assert_eq!(of(&name), kind, "{name}");
@@ -106,10 +95,7 @@ mod tests {
             assert_eq!(of(&name), Kind::Foreign, "{name}");
         }
         // Of the same ending beside ours.
-        for name in [
-            format!("v1/cost/{day}/report.parquet"),
-            format!("v1/run/{day}/notes.json"),
-        ] {
+        for name in [format!("v1/cost/{day}/report.parquet"), format!("v1/run/{day}/notes.json")] {
             assert_eq!(of(&name), Kind::Foreign, "{name}");
         }
         let kind = kind_of(&Listed {

@@ -17,11 +17,7 @@ fn records(folder: &Path) -> Records {
 
 /// A night of November, which kept the day before it.
 fn keep(records: &Records, night: i8) -> RecordedRun {
-    let run = run(
-        &format!("2026-11-{night:02}T04:00:00Z"),
-        SCOPE,
-        &[night - 1],
-    );
+    let run = run(&format!("2026-11-{night:02}T04:00:00Z"), SCOPE, &[night - 1]);
     let rows = ["i-1", "i-2"].map(|job| cost(&run, night - 1, job, &night.to_string()));
     let actions = [action(&run, "i-1", None)];
     assert!(done(records.record(&run, &rows, &actions, &[])).expect("writable"));
@@ -45,9 +41,7 @@ fn names(folder: &TempDir) -> BTreeSet<String> {
 fn troubles(records: &Records) -> Vec<(FileTrouble, String)> {
     let verified = done(records.verify()).expect("readable");
     let findings = verified.found.into_iter();
-    findings
-        .map(|finding| (finding.trouble, finding.why))
-        .collect()
+    findings.map(|finding| (finding.trouble, finding.why)).collect()
 }
 
 fn write(folder: &TempDir, name: &str, bytes: &[u8]) {
@@ -94,11 +88,7 @@ fn each_kind_of_trouble_is_told_apart() {
     let half = name_of(COST.name, date(2026, 11, 9), "20261110T040000Z-00");
     write(&folder, &half, &whole);
     write(&folder, "v1/run/dt=2026-11-09/.a.json.12.0.tmp", b"{");
-    write(
-        &folder,
-        "v1/run/dt=2026-11-09/20261109T040000Z-00.json",
-        b"{",
-    );
+    write(&folder, "v1/run/dt=2026-11-09/20261109T040000Z-00.json", b"{");
     write(&folder, "v1/notes\u{1b}[2J.txt", b"theirs");
     write(&folder, "other/file", b"theirs");
 
@@ -108,36 +98,22 @@ fn each_kind_of_trouble_is_told_apart() {
         let path = folder.path().join(name);
         crate::domain::shown(&path)
     };
-    let troubles: BTreeSet<(FileTrouble, String)> = verified
-        .found
-        .iter()
-        .map(|finding| (finding.trouble, finding.place.clone()))
-        .collect();
+    let troubles: BTreeSet<(FileTrouble, String)> =
+        verified.found.iter().map(|finding| (finding.trouble, finding.place.clone())).collect();
     let expected = [
         (FileTrouble::Damaged, table(2)),
         (FileTrouble::Damaged, table(3)),
         (FileTrouble::Damaged, table(4)),
         (FileTrouble::Damaged, table(5)),
-        (
-            FileTrouble::Damaged,
-            "v1/run/dt=2026-11-09/20261109T040000Z-00.json".to_owned(),
-        ),
+        (FileTrouble::Damaged, "v1/run/dt=2026-11-09/20261109T040000Z-00.json".to_owned()),
         (FileTrouble::Missing, table(6)),
         (FileTrouble::HalfWritten, half),
-        (
-            FileTrouble::HalfWritten,
-            "v1/run/dt=2026-11-09/.a.json.12.0.tmp".to_owned(),
-        ),
+        (FileTrouble::HalfWritten, "v1/run/dt=2026-11-09/.a.json.12.0.tmp".to_owned()),
         (FileTrouble::Foreign, "v1/notes\u{1b}[2J.txt".to_owned()),
     ];
     let expected = expected.map(|(trouble, name)| (trouble, place(&name)));
     assert_eq!(troubles, BTreeSet::from(expected));
-    assert!(
-        verified
-            .found
-            .iter()
-            .all(|finding| !finding.place.contains('\u{1b}'))
-    );
+    assert!(verified.found.iter().all(|finding| !finding.place.contains('\u{1b}')));
 }
 
 #[test]
@@ -171,19 +147,13 @@ fn a_table_that_is_not_of_its_columns_is_damaged_even_if_its_list_says_so() {
     let own = name_of(RUN, date(2026, 11, 2), &runs[0].run_id);
     let list = String::from_utf8(bytes(&folder, &own)).expect("JSON");
     // The two files change places, with their lengths and checksums.
-    let list = list
-        .replace(&cost, "@")
-        .replace(&action, &cost)
-        .replace('@', &action);
+    let list = list.replace(&cost, "@").replace(&action, &cost).replace('@', &action);
     let (one, other) = (bytes(&folder, &cost), bytes(&folder, &action));
     write(&folder, &cost, &other);
     write(&folder, &action, &one);
     write(&folder, &own, &resealed(&list));
     let words = "its columns are not those of this version".to_owned();
-    let expected = [
-        (FileTrouble::Damaged, words.clone()),
-        (FileTrouble::Damaged, words),
-    ];
+    let expected = [(FileTrouble::Damaged, words.clone()), (FileTrouble::Damaged, words)];
     assert_eq!(troubles(&records), expected);
 }
 
@@ -192,11 +162,7 @@ fn a_damaged_table_of_costs_loses_its_day_and_a_damaged_plan_loses_none() {
     let (folder, records, runs) = nights(&[2, 3, 5]);
     assert!(done(records.read(None)).expect("readable").lost.is_empty());
     let id = &runs[0].run_id;
-    write(
-        &folder,
-        &name_of(ACTION.name, date(2026, 11, 2), id),
-        b"damaged",
-    );
+    write(&folder, &name_of(ACTION.name, date(2026, 11, 2), id), b"damaged");
     let recorded = done(records.read(None)).expect("readable");
     assert_eq!((recorded.problems.len(), recorded.lost.len()), (1, 0));
     assert_eq!((recorded.rows.len(), recorded.actions.len()), (6, 2));
@@ -225,10 +191,8 @@ fn links_and_pipes_are_named() {
         .expect("a link");
     let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
     nix::unistd::mkfifo(&day.join("c-d.parquet"), mode).expect("a pipe");
-    let kinds: Vec<FileTrouble> = troubles(&records)
-        .into_iter()
-        .map(|(trouble, _)| trouble)
-        .collect();
+    let kinds: Vec<FileTrouble> =
+        troubles(&records).into_iter().map(|(trouble, _)| trouble).collect();
     assert_eq!(kinds, [FileTrouble::Foreign; 3]);
 }
 
@@ -242,10 +206,7 @@ fn a_history_behind_a_link_is_refused() {
     std::fs::rename(&inside, &moved).expect("one file system");
     std::os::unix::fs::symlink(&moved, &inside).expect("a link");
     let why = done(records.verify()).expect_err("a link");
-    assert!(
-        why.to_string().contains("a symbolic link leads to it"),
-        "{why}"
-    );
+    assert!(why.to_string().contains("a symbolic link leads to it"), "{why}");
     std::fs::remove_file(&inside).expect("ours");
     std::fs::rename(&moved, &inside).expect("one file system");
     assert_eq!(names(&folder).len(), count);

@@ -44,11 +44,7 @@ impl Records {
         }
         for (name, (_, list)) in &claims.tables {
             if !there.contains(name.as_str()) {
-                note(
-                    FileTrouble::Missing,
-                    name,
-                    &format!("{} names it", short(list)),
-                );
+                note(FileTrouble::Missing, name, &format!("{} names it", short(list)));
             }
         }
         let mut tables = Vec::new();

@@ -66,12 +66,7 @@ fn a_document_gives_gpus_slices_and_processes() {
     assert_eq!(reader.facts().driver_version.as_deref(), Some("535.54.03"));
     let indices: Vec<_> = gpus
         .iter()
-        .map(|gpu| {
-            (
-                gpu.index,
-                gpu.mig.as_ref().and_then(|slot| slot.gpu_instance),
-            )
-        })
+        .map(|gpu| (gpu.index, gpu.mig.as_ref().and_then(|slot| slot.gpu_instance)))
         .collect();
     assert_eq!(indices, [(0, None), (0, Some(3)), (1, None)]);
     assert_eq!(gpus[0].power_limit_w, Some(500.0));
@@ -97,12 +92,8 @@ fn a_document_gives_gpus_slices_and_processes() {
 
 #[test]
 fn documents_follow_each_other_and_a_gpu_may_go() {
-    let second = SLICED
-        .replace("11:44:30", "11:44:32")
-        .replace("55 %", "60 %");
-    let start = second
-        .find("  <gpu id=\"00000000:02")
-        .expect("a second GPU");
+    let second = SLICED.replace("11:44:30", "11:44:32").replace("55 %", "60 %");
+    let start = second.find("  <gpu id=\"00000000:02").expect("a second GPU");
     let third = format!("{}</nvidia_smi_log>\n", &second[..start]).replace(":32", ":34");
     let torn = &SLICED[..SLICED.len() / 2];
     let log = format!("warning: late\n{SLICED}{second}{third}{torn}");
@@ -112,14 +103,8 @@ fn documents_follow_each_other_and_a_gpu_may_go() {
     assert_eq!(samples[2].gpus[2].reading(), None);
     assert_eq!(reading(&samples[2], 1).vram_used_mib, Some(12.0));
     let reported = gaps(&reader);
-    assert!(
-        reported[1].ends_with("the first is line 1: `warning: late`"),
-        "{reported:?}"
-    );
-    assert!(
-        reported[2].starts_with("the last sample: the log ends"),
-        "{reported:?}"
-    );
+    assert!(reported[1].ends_with("the first is line 1: `warning: late`"), "{reported:?}");
+    assert!(reported[2].starts_with("the last sample: the log ends"), "{reported:?}");
     // All in one line, as some pipes leave it.
     let (_, flat) = read(&format!("{SLICED}{second}").replace('\n', ""));
     assert_eq!(flat.len(), 2);
@@ -132,8 +117,5 @@ fn deep_and_hostile_documents_do_no_harm() {
         "<a>".repeat(20_000),
         "</a>".repeat(20_000)
     );
-    assert!(matches!(
-        refusal(&deep, &ReadOptions::default()),
-        SamplesError::Empty { .. }
-    ));
+    assert!(matches!(refusal(&deep, &ReadOptions::default()), SamplesError::Empty { .. }));
 }

@@ -4,10 +4,8 @@ use super::super::super::samples::ReadOptions;
 use super::{gaps, read_with, reading, refusal, used};
 
 const NAMES: [&str; 4] = ["timestamp", "index", "utilization.gpu", "memory.used"];
-const ROWS: [&str; 2] = [
-    "2026/01/03 15:36:53.500, 0, 10 %, 100 MiB",
-    "2026/01/03 15:36:54.500, 0, 30 %, 300 MiB",
-];
+const ROWS: [&str; 2] =
+    ["2026/01/03 15:36:53.500, 0, 10 %, 100 MiB", "2026/01/03 15:36:54.500, 0, 30 %, 300 MiB"];
 
 fn given(names: &[&str]) -> ReadOptions {
     ReadOptions {
@@ -50,10 +48,7 @@ fn as_many_names_as_cells_are_needed() {
         ("time, gpu, load, memory\n", 2),
     ] {
         let log = format!("{above}{rows}\n");
-        for names in [
-            &NAMES[..3],
-            &["timestamp", "a", "b", "utilization.gpu", "memory.used"],
-        ] {
+        for names in [&NAMES[..3], &["timestamp", "a", "b", "utilization.gpu", "memory.used"]] {
             let refused = refusal(&log, &given(names));
             assert_eq!(
                 refused.to_string(),
@@ -70,10 +65,5 @@ fn as_many_names_as_cells_are_needed() {
     let (reader, samples) = read_with(&format!("warning: slow, 3\n{rows}\n"), &given(&NAMES));
     assert_eq!(samples.len(), 2);
     let reported = gaps(&reader);
-    assert!(
-        reported
-            .iter()
-            .any(|gap| gap.starts_with("lines: 1 line is not")),
-        "{reported:?}"
-    );
+    assert!(reported.iter().any(|gap| gap.starts_with("lines: 1 line is not")), "{reported:?}");
 }

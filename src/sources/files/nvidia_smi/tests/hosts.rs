@@ -44,10 +44,7 @@ fn gpus_of_two_hosts_are_told_apart_by_whatever_tells() {
         assert_eq!(used(&samples, 0)[9], Some(109.0), "{columns}");
         assert_eq!(used(&samples, 1)[9], Some(209.0), "{columns}");
         let reported = gaps(&reader);
-        assert!(
-            reported.iter().any(|gap| gap.starts_with("index: several")),
-            "{reported:?}"
-        );
+        assert!(reported.iter().any(|gap| gap.starts_with("index: several")), "{reported:?}");
     }
 }
 
@@ -77,10 +74,7 @@ fn rows_of_the_same_time_and_gpu_are_left_out_and_counted() {
         }
     }
     let (reader, samples) = read(&log);
-    assert_eq!(
-        seconds(&samples),
-        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 9.0]
-    );
+    assert_eq!(seconds(&samples), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 9.0]);
     // It answered, so that it is not lost; what it said nobody knows.
     assert_eq!(reading(&samples[3], 0).vram_used_mib, None);
     assert_eq!(reading(&samples[3], 1).vram_used_mib, Some(203.0));
@@ -104,9 +98,7 @@ fn rows_that_all_contradict_each_other_are_refused() {
             }
         }
         let reader = try_open(log.as_bytes(), &ReadOptions::default()).expect("opens");
-        let refused = reader
-            .collect::<Result<Vec<Sample>, _>>()
-            .expect_err("a refusal");
+        let refused = reader.collect::<Result<Vec<Sample>, _>>().expect_err("a refusal");
         assert_eq!(
             refused.to_string(),
             "smi.log:2: 20 rows have the same time and GPU as another row, and no column tells \
@@ -133,10 +125,7 @@ fn a_second_log_behind_the_first_is_left_out() {
     let (reader, samples) = read(&format!("{HEADER}\n{one}{other}"));
     assert_eq!(samples.len(), 20);
     let reported = gaps(&reader);
-    assert!(
-        !reported.iter().any(|gap| gap.starts_with("rows")),
-        "{reported:?}"
-    );
+    assert!(!reported.iter().any(|gap| gap.starts_with("rows")), "{reported:?}");
 }
 
 #[test]

@@ -48,11 +48,7 @@ fn log(dress: Dress, rounds: &[Vec<Cell>]) -> String {
             log.push_str(&(header + dress.line_end));
         }
         for (gpu, (busy, held, _)) in round.iter().enumerate().filter(|(_, cell)| cell.2) {
-            let time = format!(
-                "2026/01/03 10:{:02}:{:02}.{gpu:03}",
-                number / 60,
-                number % 60
-            );
+            let time = format!("2026/01/03 10:{:02}:{:02}.{gpu:03}", number / 60, number % 60);
             let row = if dress.has_units {
                 format!("{time}, {}, {busy} %, {held} MiB, [N/A]", key(dress, gpu))
             } else {

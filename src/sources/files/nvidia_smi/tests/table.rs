@@ -41,27 +41,14 @@ fn rows_of_several_gpus_are_one_sample() {
 #[test]
 fn every_dress_of_the_same_log_says_the_same() {
     let (_, expected) = read(TWO);
-    let bare = TWO
-        .replace(" %,", ",")
-        .replace(" MiB,", ",")
-        .replace(" W\n", "\n");
+    let bare = TWO.replace(" %,", ",").replace(" MiB,", ",").replace(" W\n", "\n");
     let header = TWO.lines().next().expect("a header");
     // A loop in a shell writes the header each time.
-    let repeated = TWO.replace(
-        "\n2026/01/03 15:36:54.500",
-        &format!("\n{header}\n2026/01/03 15:36:54.500"),
-    );
-    let uuids = TWO
-        .replace("index", "uuid")
-        .replace(", 0, ", ", GPU-b, ")
-        .replace(", 1, ", ", GPU-a, ");
-    for log in [
-        bare,
-        repeated,
-        uuids,
-        TWO.replace('\n', "\r\n"),
-        format!("\u{feff}{TWO}"),
-    ] {
+    let repeated =
+        TWO.replace("\n2026/01/03 15:36:54.500", &format!("\n{header}\n2026/01/03 15:36:54.500"));
+    let uuids =
+        TWO.replace("index", "uuid").replace(", 0, ", ", GPU-b, ").replace(", 1, ", ", GPU-a, ");
+    for log in [bare, repeated, uuids, TWO.replace('\n', "\r\n"), format!("\u{feff}{TWO}")] {
         let (_, samples) = read(&log);
         assert_eq!(samples, expected, "{log}");
     }
@@ -74,16 +61,9 @@ fn every_dress_of_the_same_log_says_the_same() {
     assert_eq!(samples, expected);
     let given = ReadOptions {
         columns: Some(
-            [
-                "timestamp",
-                "index",
-                "name",
-                "utilization.gpu",
-                "memory.used",
-                "power.draw",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            ["timestamp", "index", "name", "utilization.gpu", "memory.used", "power.draw"]
+                .map(str::to_owned)
+                .to_vec(),
         ),
         ..ReadOptions::default()
     };
@@ -93,31 +73,19 @@ fn every_dress_of_the_same_log_says_the_same() {
 
 #[test]
 fn rows_without_a_name_of_their_gpu_go_by_their_order() {
-    let unnamed = TWO
-        .replace(" index,", "")
-        .replace(", 0, N", ", N")
-        .replace(", 1, N", ", N");
-    let later = unnamed
-        .lines()
-        .skip(1)
-        .map(|line| line.replace("15:36", "15:37"));
+    let unnamed = TWO.replace(" index,", "").replace(", 0, N", ", N").replace(", 1, N", ", N");
+    let later = unnamed.lines().skip(1).map(|line| line.replace("15:36", "15:37"));
     let log = format!("{unnamed}{}\n", later.collect::<Vec<_>>().join("\n"));
     let (reader, samples) = read(&log);
     assert_eq!(reader.facts().gpus.len(), 2);
     assert_eq!(seconds(&samples), [0.0, 1.0, 60.0, 61.0]);
     assert_eq!(used(&samples, 1), [200.0, 400.0, 200.0, 400.0].map(Some));
     // A row is missing: nothing says of which GPU.
-    let short = log.replace(
-        "2026/01/03 15:37:53.510, NVIDIA A10G, 20 %, 200 MiB, [N/A]\n",
-        "",
-    );
+    let short = log.replace("2026/01/03 15:37:53.510, NVIDIA A10G, 20 %, 200 MiB, [N/A]\n", "");
     let (reader, samples) = read(&short);
     assert_eq!(seconds(&samples), [0.0, 1.0, 61.0]);
     let reported = gaps(&reader);
-    assert!(
-        reported[2].starts_with("samples: 1 sample has a different number"),
-        "{reported:?}"
-    );
+    assert!(reported[2].starts_with("samples: 1 sample has a different number"), "{reported:?}");
 
     let (reader, samples) = read(
         "timestamp, utilization.gpu [%]\n2026/01/03 15:36:53, 5 %\n2026/01/03 15:36:54, 6 %\n\
@@ -131,10 +99,8 @@ fn rows_without_a_name_of_their_gpu_go_by_their_order() {
 fn names_in_turn_tell_how_many_gpus_there_are() {
     let log = "name, utilization.gpu [%]\nTesla T4, 1 %\nTesla V100, 2 %\nTesla T4, 3 %\n\
                Tesla V100, 4 %\n";
-    let options = ReadOptions {
-        interval: Some(Duration::from_millis(500)),
-        ..ReadOptions::default()
-    };
+    let options =
+        ReadOptions { interval: Some(Duration::from_millis(500)), ..ReadOptions::default() };
     let (reader, samples) = read_with(log, &options);
     assert_eq!(reader.facts().gpus[1].name.as_deref(), Some("Tesla V100"));
     assert_eq!(seconds(&samples), [0.0, 0.5]);
@@ -156,10 +122,7 @@ fn a_gpu_that_is_lost_is_lost_and_not_idle() {
     let (reader, samples) = read(&log);
     assert_eq!(seconds(&samples), [0.0, 1.0, 2.0, 3.0, 4.0]);
     assert_eq!(samples[2].gpus[1], GpuSample::lost("GPU is lost"));
-    assert_eq!(
-        samples[3].gpus[1],
-        GpuSample::lost("not in this part of the log")
-    );
+    assert_eq!(samples[3].gpus[1], GpuSample::lost("not in this part of the log"));
     assert_eq!(reading(&samples[3], 0).utilization_percent, Some(60.0));
     assert_eq!(samples[4].gpus[0], GpuSample::lost("Unknown Error"));
     let reported = gaps(&reader);
@@ -205,10 +168,7 @@ fn columns_that_are_missing_or_not_known_are_named() {
     assert!((pcie - 31.507_692_3e9).abs() < 1e3, "{pcie}");
     let reading = reading(&samples[0], 0);
     assert_eq!(reading.utilization_percent, None);
-    assert_eq!(
-        reading.throttle.expect("a mask").names(),
-        ["idle", "power cap"]
-    );
+    assert_eq!(reading.throttle.expect("a mask").names(), ["idle", "power cap"]);
     assert_eq!(reading.vram_used_mib, Some(120e6 / 1_048_576.0));
     assert_eq!(
         gaps(&reader),
@@ -237,10 +197,7 @@ fn a_log_without_header_is_told_by_its_units_or_refused() {
             "smi.log:1: the columns have no names: 2 columns are in %",
         ),
         ("2026/01/03 15:36:53, 5, 6, 7\n", "no cell has a unit"),
-        (
-            "2026/01/03 15:36:53, 5 %, 6 MiB, 7 MiB, 8 MiB\n",
-            "3 columns are in MiB",
-        ),
+        ("2026/01/03 15:36:53, 5 %, 6 MiB, 7 MiB, 8 MiB\n", "3 columns are in MiB"),
     ] {
         let refused = refusal(log, &ReadOptions::default());
         assert!(refused.to_string().contains(says), "{refused}");
@@ -251,15 +208,9 @@ fn a_log_without_header_is_told_by_its_units_or_refused() {
 #[test]
 fn what_is_no_log_is_refused_with_what_it_says() {
     for (log, says) in [
-        (
-            "",
-            "smi.log is neither a file of samples nor a log of nvidia-smi",
-        ),
+        ("", "smi.log is neither a file of samples nor a log of nvidia-smi"),
         ("No devices were found\n", "it says `No devices were found`"),
-        (
-            "{\"estate_version\":\"1\"}",
-            "it says `{\"estate_version\":\"1\"}`",
-        ),
+        ("{\"estate_version\":\"1\"}", "it says `{\"estate_version\":\"1\"}`"),
         ("timestamp, gpu_name\n", "no column is a GPU metric"),
         (
             "timestamp, utilization.gpu [%]\nNVIDIA-SMI has failed because\u{1b}[2J\n",
@@ -284,18 +235,9 @@ fn figures_that_cannot_be_are_left_out_and_counted() {
     assert_eq!(reading(&samples[0], 0).utilization_percent, None);
     assert_eq!(reading(&samples[1], 0).vram_used_mib, None);
     let reported = gaps(&reader);
-    assert!(
-        reported[2].starts_with("figures: 2 cells are not valid"),
-        "{reported:?}"
-    );
-    assert!(
-        reported[3].starts_with("figures: 2 figures out of range"),
-        "{reported:?}"
-    );
-    assert!(
-        reported[4].starts_with("the last sample: the log ends"),
-        "{reported:?}"
-    );
+    assert!(reported[2].starts_with("figures: 2 cells are not valid"), "{reported:?}");
+    assert!(reported[3].starts_with("figures: 2 figures out of range"), "{reported:?}");
+    assert!(reported[4].starts_with("the last sample: the log ends"), "{reported:?}");
 }
 
 #[test]
@@ -309,10 +251,7 @@ fn clocks_that_go_back_do_not_turn_time_around() {
     let (reader, samples) = read(log);
     assert_eq!(seconds(&samples), [0.0, 0.5, 1.0, 1.5]);
     assert!(gaps(&reader)[2].contains("the clock goes back 1 time"));
-    let berlin = ReadOptions {
-        zone: time_zone("Europe/Berlin"),
-        ..ReadOptions::default()
-    };
+    let berlin = ReadOptions { zone: time_zone("Europe/Berlin"), ..ReadOptions::default() };
     let (reader, samples) = read_with(log, &berlin);
     assert_eq!(seconds(&samples), [0.0, 0.5, 1.0, 1.5]);
     assert_eq!(samples[0].time.to_string(), "2026-10-25T00:59:59Z");

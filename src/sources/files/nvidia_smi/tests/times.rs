@@ -21,29 +21,13 @@ fn zones_and_seconds_since_1970_are_read() {
             "2026/01/03 15:36:01.507 +01:00",
             "2026-01-03T14:36:00.507Z",
         ),
-        (
-            "2026-01-03 15:36:00 +0100",
-            "2026-01-03 15:36:01 +0100",
-            "2026-01-03T14:36:00Z",
-        ),
+        ("2026-01-03 15:36:00 +0100", "2026-01-03 15:36:01 +0100", "2026-01-03T14:36:00Z"),
         ("1767450960", "1767450961", "2026-01-03T14:36:00Z"),
         ("1767450960.25", "1767450961.25", "2026-01-03T14:36:00.25Z"),
         // No float is 0.507.
-        (
-            "1767450960.507",
-            "1767450961.507",
-            "2026-01-03T14:36:00.507Z",
-        ),
-        (
-            "Sat Jan  3 14:36:00 UTC 2026",
-            "Sat Jan  3 14:36:01 UTC 2026",
-            "2026-01-03T14:36:00Z",
-        ),
-        (
-            "2026/01/03 14:36:00.507 UTC",
-            "2026/01/03 14:36:01.507 UTC",
-            "2026-01-03T14:36:00.507Z",
-        ),
+        ("1767450960.507", "1767450961.507", "2026-01-03T14:36:00.507Z"),
+        ("Sat Jan  3 14:36:00 UTC 2026", "Sat Jan  3 14:36:01 UTC 2026", "2026-01-03T14:36:00Z"),
+        ("2026/01/03 14:36:00.507 UTC", "2026/01/03 14:36:01.507 UTC", "2026-01-03T14:36:00.507Z"),
     ] {
         let (reader, samples) = read(&log(&[first, second]));
         assert_eq!(reader.facts().started.to_string(), started, "{first}");
@@ -59,10 +43,7 @@ fn a_time_that_cannot_be_read_is_named_as_the_cause() {
             "smi.log:2: the time `Sat Jan  3 15:36:00 CET 2026` has the ambiguous zone \
              abbreviation `CET`",
         ),
-        (
-            "yesterday at noon",
-            "smi.log:2: the time `yesterday at noon` cannot be read",
-        ),
+        ("yesterday at noon", "smi.log:2: the time `yesterday at noon` cannot be read"),
         (
             "Sat Jan  3 02:36:00 PM UTC 2026",
             "smi.log:2: the time `Sat Jan  3 02:36:00 PM UTC 2026` cannot be read",

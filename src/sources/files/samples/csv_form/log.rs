@@ -20,11 +20,7 @@ struct MeterReading {
 impl MeterReading {
     fn of(names: &Names, line: &Line) -> Result<Self, String> {
         let row = Row::of(names, &line.text)?;
-        Ok(Self {
-            sample: row.sample()?,
-            slots: vec![row.slot()?],
-            line: line.number,
-        })
+        Ok(Self { sample: row.sample()?, slots: vec![row.slot()?], line: line.number })
     }
 }
 
@@ -161,10 +157,7 @@ fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFact
         facts.gpus.push(identity);
     }
     kept.map(|(_, facts)| facts)
-        .ok_or_else(|| SamplesError::Empty {
-            path: path.to_owned(),
-            says: None,
-        })
+        .ok_or_else(|| SamplesError::Empty { path: path.to_owned(), says: None })
 }
 
 impl Log for CsvLog {
@@ -181,9 +174,8 @@ impl Log for CsvLog {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        let mut gaps: Vec<Gap> = torn_gap(&self.path, self.torn_line, self.lines.is_cut())
-            .into_iter()
-            .collect();
+        let mut gaps: Vec<Gap> =
+            torn_gap(&self.path, self.torn_line, self.lines.is_cut()).into_iter().collect();
         if !self.unknown.is_empty() {
             let cause = Cause::of(CauseKind::ForeignColumns, [&self.unknown.join(", ")]);
             gaps.push(Gap::of(GapSubject::Columns, place(&self.path), cause));

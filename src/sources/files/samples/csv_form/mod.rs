@@ -54,11 +54,7 @@ fn columns() -> impl Iterator<Item = String> {
     named(WHERE)
         .chain(GPU_COLUMNS.iter().map(|(name, ..)| (*name).to_owned()))
         .chain(named(BESIDE))
-        .chain(
-            ACTIVITY_COLUMNS
-                .iter()
-                .map(|(name, ..)| activity_column(name)),
-        )
+        .chain(ACTIVITY_COLUMNS.iter().map(|(name, ..)| activity_column(name)))
         .chain(std::iter::once(host_column("cores")))
         .chain(HOST_COLUMNS.iter().map(|(name, ..)| host_column(name)))
 }

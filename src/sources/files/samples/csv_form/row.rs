@@ -46,14 +46,11 @@ impl<'a> Row<'a> {
             return Ok(None);
         };
         let value = cell.trim().parse();
-        value
-            .map(Some)
-            .map_err(|_| format!("`{column}` has an invalid value"))
+        value.map(Some).map_err(|_| format!("`{column}` has an invalid value"))
     }
 
     fn required<T: FromStr>(&self, column: &str) -> Result<T, String> {
-        self.value(column)?
-            .ok_or_else(|| format!("`{column}` is empty"))
+        self.value(column)?.ok_or_else(|| format!("`{column}` is empty"))
     }
 
     fn figure(&self, column: &str) -> Result<Option<f64>, String> {
@@ -176,10 +173,7 @@ impl<'a> Row<'a> {
     }
 
     fn host(&self) -> Result<HostReading, String> {
-        let mut host = HostReading {
-            cores: self.value("host_cores")?,
-            ..HostReading::default()
-        };
+        let mut host = HostReading { cores: self.value("host_cores")?, ..HostReading::default() };
         self.figures(HOST_COLUMNS, &mut host, host_column)?;
         Ok(host)
     }

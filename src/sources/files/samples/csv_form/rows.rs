@@ -12,11 +12,7 @@ fn text(value: Option<&str>) -> String {
         return String::new();
     };
     let safe = spreadsheet_safe(value);
-    let cell = if value.starts_with('\'') {
-        format!("'{safe}")
-    } else {
-        safe
-    };
+    let cell = if value.starts_with('\'') { format!("'{safe}") } else { safe };
     quoted(&cell)
 }
 
@@ -25,11 +21,7 @@ fn quoted(cell: &str) -> String {
     let is_plain = !cell.contains([',', '"', '\n', '\r'])
         && !edge(cell.chars().next())
         && !edge(cell.chars().next_back());
-    if is_plain {
-        cell.to_owned()
-    } else {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    }
+    if is_plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
 }
 
 fn shown<T: ToString>(value: Option<T>) -> String {
@@ -86,10 +78,7 @@ impl Rows {
             ]
             .join(",")
         };
-        Self {
-            run: run.join(","),
-            gpus: facts.gpus.iter().map(gpu).collect(),
-        }
+        Self { run: run.join(","), gpus: facts.gpus.iter().map(gpu).collect() }
     }
 
     pub(in crate::sources::files::samples) fn of_sample(
@@ -117,9 +106,7 @@ fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
     };
     let mut cells: Vec<String> = figures(GPU_COLUMNS, reading).collect();
     cells.push(text(lost));
-    cells.push(shown(
-        reading.and_then(|read| read.throttle).map(|bits| bits.0),
-    ));
+    cells.push(shown(reading.and_then(|read| read.throttle).map(|bits| bits.0)));
     cells.push(match reading.and_then(|read| read.processes.as_ref()) {
         Some(list) => json(list)?,
         None => String::new(),
