@@ -58,6 +58,7 @@ pub fn names_accelerated_type(text: &str) -> bool {
     let ec2 = text.strip_prefix("ml.").unwrap_or(text);
     (has_form_of_type(ec2) && is_accelerated(ec2))
         || text.starts_with("stream.graphics")
+        || text.starts_with("nvidia-tesla-")
         || text == CODEBUILD_GPU
         || is_of_azure(text)
         || is_of_google(text)

@@ -39,7 +39,7 @@ pub(super) struct AnswerArgs {
 /// Flags of an estate, which conflict with those that stand in for it.
 pub(super) fn estate_flags() -> impl Iterator<Item = &'static str> {
     "demo from from_kubectl prometheus_url history save commitments redact tag exclude_tag as_of \
-     lookback strict allow_empty profile_data"
+     lookback strict allow_empty profile_data rollups"
         .split(' ')
 }
 

@@ -1,6 +1,7 @@
 //! Flags of `gpucost spot`.
 
 use super::args::{DocFormat, EstateArgs, RiskChoice, kind, time};
+use super::planner_flags::estate_flags;
 use super::view_args::LimitArgs;
 use crate::domain::WorkloadKind;
 use clap::Args;
@@ -25,8 +26,7 @@ pub(super) struct SpotArgs {
         long = "type",
         value_name = "TYPE",
         help_heading = "One type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save", "redact",
-            "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]
+        conflicts_with_all = estate_flags().chain(["limit", "all"])
     )]
     pub instance_type: Option<String>,
     /// Kind of job: training, serving, batch, evaluation, development

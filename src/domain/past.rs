@@ -147,6 +147,9 @@ pub struct PastGap {
     /// not say it yet.
     #[serde(default, deserialize_with = "known_cause")]
     pub cause: Option<CauseKind>,
+    /// Why, in words; empty in histories and in reports that do not have it.
+    #[serde(default, skip_serializing)]
+    pub reason: String,
 }
 
 fn known_cause<'de, D: Deserializer<'de>>(cause: D) -> Result<Option<CauseKind>, D::Error> {

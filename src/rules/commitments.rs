@@ -6,7 +6,9 @@ use crate::domain::{
     Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Money, Observation,
     Recommendation, Severity, floored,
 };
-use crate::savings::{CommitmentUse, Coverage, Room, ScopeChange, UnusedCommitment};
+use crate::savings::{
+    CAPACITY_RESERVATION, CommitmentUse, Coverage, Room, ScopeChange, UnusedCommitment,
+};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -53,7 +55,8 @@ pub fn commitment_findings(
 fn idle_capacity(commitment: &UnusedCommitment) -> Option<Finding> {
     let mean = commitment.mean_room?.to_f64()?;
     let is_paid = commitment.monthly_cost.is_some_and(|cost| cost.amount().is_zero());
-    if commitment.committed_until.is_some() || is_paid {
+    let is_billed = commitment.kind == CAPACITY_RESERVATION;
+    if commitment.committed_until.is_some() || is_paid || !is_billed {
         return None;
     }
     let savings = commitment.actions.first().map(|action| action.monthly_savings());

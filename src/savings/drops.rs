@@ -86,7 +86,7 @@ impl Draft<'_> {
 
     /// What saves nothing in its own step is not done, unless what others save rests on it: a stop
     /// whose cover only another move can use. It then has a part of that, by what the plan would
-    /// cost more without it. What a change of scope makes worth while waits for its saving.
+    /// cost more without it.
     fn share_with_helpers(&mut self, members: &[usize], at_list: &[Vec<Decimal>]) {
         // What each saves that shares it with helpers: commitments may pay for what it leaves.
         let mut weights: Vec<Option<Decimal>> = Vec::with_capacity(members.len());
@@ -105,17 +105,13 @@ impl Draft<'_> {
             }
             let listed = at_list.iter().sum();
             let gain = self.fleet.gain(path, listed);
-            let is_waiting = gain.is_zero() && {
-                let mut fleet = self.rescoped_fleet(&self.paths);
-                !fleet.gain(path, listed).is_zero()
-            };
-            weights.push(if is_waiting { None } else { Some(gain) });
-            if !gain.is_zero() {
-                has_helpers = true;
-            } else if !is_waiting {
+            weights.push(Some(gain));
+            if gain.is_zero() {
                 self.fleet.remove(&path.stages.last);
                 self.fleet.add(&path.stages.today);
                 self.paths[*member].undo();
+            } else {
+                has_helpers = true;
             }
         }
         let sharing = || members.iter().zip(&weights).filter(|(_, weight)| weight.is_some());
@@ -141,8 +137,8 @@ impl Draft<'_> {
         less(cost, self.paths[place].saved().min(cost.amount()))
     }
 
-    /// No row saves more than it costs today. Which of equals is shown as covered is decided by
-    /// their ids: what an action or a purchase saves beyond the cost of its own row, commitments
+    /// No row saves more than it costs today. Which of equals is shown as covered is decided
+    /// before the plan: what an action or a purchase saves beyond the cost of its own row, commitments
     /// that it leaves pay for others, which say so in their own rows.
     pub(super) fn settle(&mut self, parts: &mut [Vec<CommitPart>]) {
         let sets = self.touched_sets().into_iter().map(|(_, members)| members);
@@ -185,7 +181,15 @@ impl Draft<'_> {
             let saved = self.paths[*member].saved() + saved_by(&parts[*member]);
             self.workloads[*member].cost.amount() - saved
         };
-        let weights: Vec<Decimal> = stays.iter().map(left).collect();
+        // What commitments cover today takes none of what is free, as far as the others take it.
+        let open = |member: &usize| {
+            let workload = &self.workloads[*member];
+            left(member).min(cents(workload.list.amount() * workload.open_share))
+        };
+        let mut weights: Vec<Decimal> = stays.iter().map(open).collect();
+        if weights.iter().sum::<Decimal>() < over {
+            weights = stays.iter().map(left).collect();
+        }
         let over = over.min(weights.iter().sum());
         let (Some(first), true) = (stays.first(), over > Decimal::ZERO) else {
             return;
@@ -196,7 +200,7 @@ impl Draft<'_> {
         });
         let risk = actions.max().unwrap_or(Risk::Low);
         let over = Money::new(over, self.workloads[*first].cost.currency());
-        for (member, saving) in stays.into_iter().zip(allocate(over, &weights)) {
+        for (member, saving) in stays.into_iter().zip(within(over, &weights)) {
             if saving.amount().is_zero() {
                 continue;
             }
@@ -224,7 +228,7 @@ impl Draft<'_> {
             return Decimal::ZERO;
         };
         let passed = Money::new(passed, self.workloads[*first].cost.currency());
-        for (member, more) in ended.iter().zip(allocate(passed, &rooms)) {
+        for (member, more) in ended.iter().zip(within(passed, &rooms)) {
             let path = &mut self.paths[*member];
             let weights: Vec<Decimal> = path.savings().collect();
             let saved = path.saved() + more.amount();
@@ -341,6 +345,21 @@ impl Fleet {
         self.add(last);
         cents(listed - lost).max(Decimal::ZERO)
     }
+}
+
+/// Splits a saving of at most some rooms together among them, in proportion and in cents: none
+/// gets more than it has room for.
+pub(super) fn within(saving: Money, rooms: &[Decimal]) -> Vec<Money> {
+    let shares = allocate(saving, rooms).into_iter().map(Money::amount);
+    let mut shares: Vec<Decimal> = shares.collect();
+    let beyond = shares.iter().zip(rooms).map(|(share, room)| (share - room).max(Decimal::ZERO));
+    let mut beyond: Decimal = beyond.sum();
+    for (share, room) in shares.iter_mut().zip(rooms) {
+        let more = beyond.min((room - *share).max(Decimal::ZERO));
+        *share = (*share).min(*room) + more;
+        beyond -= more;
+    }
+    shares.into_iter().map(|share| Money::new(share, saving.currency())).collect()
 }
 
 fn saved_by(parts: &[CommitPart]) -> Decimal {

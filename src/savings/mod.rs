@@ -96,4 +96,4 @@ pub use spot::{SpotBasis, SpotPrice, spot_price};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,
 };
-pub use unused::{Unused, UnusedCommitment};
+pub use unused::{CAPACITY_RESERVATION, Unused, UnusedCommitment};

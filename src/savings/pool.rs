@@ -221,7 +221,7 @@ fn per_hour(sum: Decimal, hours: u64) -> Decimal {
 }
 
 /// Splits a saving in whole cents by weight, in proportion rounded half-up; the
-/// last row takes the cents that remain, and a row gets no more than the rows
+/// last row with a weight takes the cents that remain, and a row gets no more than the rows
 /// before it left. So no part is negative and the parts sum to the saving.
 /// Negative weights count as zero; without a positive one the last row takes
 /// all. The saving is rounded to cents first; one that is not above zero gives
@@ -232,7 +232,8 @@ pub fn allocate(saving: Money, weights: &[Decimal]) -> Vec<Money> {
     let total = left;
     let weight = |weight: &Decimal| (*weight).max(Decimal::ZERO);
     let sum: Decimal = weights.iter().map(weight).sum();
-    let last = weights.len().saturating_sub(1);
+    let weighted = weights.iter().rposition(|row| *row > Decimal::ZERO);
+    let last = weighted.unwrap_or(weights.len().saturating_sub(1));
     weights
         .iter()
         .enumerate()

@@ -1,29 +1,31 @@
 //! Reserved instances of a zone that cover more for their whole region.
 
 use super::allocate;
-use super::coverage::{Class, Existing, Fleet, Layer, ZonalReservation};
+use super::coverage::{Class, Existing, Fleet, Layer, Slot, ZonalReservation};
+use super::drops::within;
 use super::offers::{Alternatives, Terms};
 use super::path::Path;
 use super::plan::{CommitPart, Draft, ScopeChange};
 use super::pool::cents;
-use crate::domain::{Money, Risk};
+use crate::domain::{ActionKind, Money, Risk};
 use rust_decimal::Decimal;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A change of scope, with what all together save more per month by it, in cents, and the fleet
-/// after it.
+/// A change of scope, with what all together save more per month by it, in cents, which part of
+/// that is of each workload, and the fleet after it.
 struct Change {
     reservation: ZonalReservation,
     gained: Decimal,
+    weights: Vec<Decimal>,
     fleet: Fleet,
 }
 
 impl Draft<'_> {
     const RESCOPE_RISK: Risk = Risk::Medium;
 
-    /// Takes the plan of the fleet whose reservations are all for their regions, where the fleet
-    /// then costs less: a stop that saves nothing as long as its zone holds what pays for it.
+    /// Notes what is worth doing only once reservations are for their regions: a stop that saves
+    /// nothing as long as its zone holds what pays for it. What the plan does already stays.
     pub(super) fn improve_for_regions(&mut self, workloads: &[Alternatives]) {
         let zonal = self.terms.existing.zonal();
         if zonal.is_empty() || !self.terms.allows(Self::RESCOPE_RISK) {
@@ -36,28 +38,29 @@ impl Draft<'_> {
         let terms = Terms { existing: &regional, ..*self.terms };
         let mut other = Draft::of(workloads, &terms);
         other.improve();
-        if self.rescoped_cost(&other.paths) < self.rescoped_cost(&self.paths) {
-            for (place, path) in other.paths.into_iter().enumerate() {
-                self.take(place, path);
+        let mut paths = self.paths.clone();
+        let mut waiting = Vec::new();
+        for (place, path) in other.paths.into_iter().enumerate() {
+            if self.paths[place].actions.is_empty() && !path.actions.is_empty() {
+                waiting.push((place, path.clone()));
+                paths[place] = path;
             }
+        }
+        // Rows are rounded to cents, and what commitments pay is not.
+        let least = Decimal::new(waiting.len() as i64, 2);
+        if self.rescoped_cost(&paths) + least <= self.rescoped_cost(&self.paths) {
+            self.waiting = waiting;
         }
     }
 
     /// What the fleet costs that paths and the changes of scope for it leave, in cents.
     fn rescoped_cost(&self, paths: &[Path]) -> Decimal {
-        let fleet = self.rescoped_fleet(paths);
+        let fleet = self.scope_changes(paths).pop().map(|change| change.fleet);
+        let fleet = fleet.unwrap_or_else(|| self.fleet_of(self.terms.existing, paths));
         let left: Decimal = paths.iter().map(|path| path.left.amount()).sum();
         let components = fleet.components();
         let paid: Decimal = components.map(|component| self.paid(&fleet, component)).sum();
         cents(left - paid)
-    }
-
-    /// The fleet that paths leave after the changes of scope that save.
-    pub(super) fn rescoped_fleet(&self, paths: &[Path]) -> Fleet {
-        match self.scope_changes(paths).pop() {
-            Some(change) => change.fleet,
-            None => self.fleet_of(self.terms.existing, paths),
-        }
     }
 
     fn fleet_of(&self, existing: &Existing, paths: &[Path]) -> Fleet {
@@ -68,61 +71,95 @@ impl Draft<'_> {
         fleet
     }
 
-    /// The changes that each save more on what paths and those before leave.
+    /// The changes that each save more on what paths and those before leave, without those that
+    /// later ones make needless.
     fn scope_changes(&self, paths: &[Path]) -> Vec<Change> {
-        let mut changes: Vec<Change> = Vec::new();
+        let mut zonal = self.terms.existing.zonal();
         if !self.terms.allows(Self::RESCOPE_RISK) {
-            return changes;
+            zonal.clear();
         }
+        loop {
+            let changes = self.changes_of(&zonal, paths);
+            let Some(last) = changes.last() else {
+                return changes;
+            };
+            let most = cents(credit(&last.fleet));
+            let is_needless = |change: &&Change| {
+                let others = changes.iter().map(|other| &other.reservation.id);
+                let others = others.filter(|id| **id != change.reservation.id);
+                let existing = others
+                    .fold(self.terms.existing.clone(), |existing, id| existing.for_region(id));
+                cents(credit(&self.fleet_of(&existing, paths))) == most
+            };
+            let needless = changes.iter().find(is_needless).map(|change| &change.reservation.id);
+            let Some(needless) = needless.filter(|_| changes.len() > 1) else {
+                return changes;
+            };
+            zonal.retain(|reservation| reservation.id != *needless);
+        }
+    }
+
+    fn changes_of(&self, zonal: &[ZonalReservation], paths: &[Path]) -> Vec<Change> {
+        let mut changes: Vec<Change> = Vec::new();
         let mut existing = Cow::Borrowed(self.terms.existing);
-        let mut before = credit(&self.fleet_of(&existing, paths));
-        for reservation in self.terms.existing.zonal() {
+        let today = self.fleet_of(&existing, paths);
+        for reservation in zonal {
             let changed = existing.for_region(&reservation.id);
             let fleet = self.fleet_of(&changed, paths);
-            let after = credit(&fleet);
-            let gained = cents(after - before);
+            let before = changes.last().map_or(&today, |change| &change.fleet);
+            let weights = self.newly_covered(paths, before, &fleet);
+            let gained = cents(credit(&fleet) - credit(before));
+            let gained = gained.min(cents(weights.iter().sum()));
             if gained > Decimal::ZERO {
                 existing = Cow::Owned(changed);
-                before = after;
-                changes.push(Change { reservation, gained, fleet });
+                changes.push(Change { reservation: reservation.clone(), gained, weights, fleet });
             }
         }
         changes
+    }
+
+    /// What of the list price of each path commitments pay in one fleet that they do not in
+    /// another: nothing of those for which no commitment is wanted.
+    fn newly_covered(&self, paths: &[Path], before: &Fleet, after: &Fleet) -> Vec<Decimal> {
+        let shares = |fleet: &Fleet| -> BTreeMap<Class, Decimal> {
+            let components = fleet.components();
+            components.flat_map(|component| fleet.open_shares(component, Layer::Paid)).collect()
+        };
+        let (before, after) = (shares(before), shares(after));
+        let newly = |slot: &Slot| {
+            let open = |shares: &BTreeMap<Class, Decimal>| {
+                shares.get(&slot.class).copied().unwrap_or_default()
+            };
+            (open(&before) - open(&after)).max(Decimal::ZERO) * slot.monthly
+        };
+        let is_wanted = |path: &&Path| {
+            let rejected = self.terms.rejected.get(&path.id);
+            rejected.is_none_or(|kinds| !kinds.contains(&ActionKind::Commit))
+        };
+        let sum = |path: &Path| path.stages.last.iter().map(newly).sum();
+        paths.iter().map(|path| Some(path).filter(is_wanted).map_or(Decimal::ZERO, sum)).collect()
     }
 
     /// Reserved instances of a zone that cover more as those of their region, which costs no
     /// fee: before anything is bought. A stop that saves nothing without them has a part of what
     /// they save.
     pub(super) fn rescope(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
+        let mut waiting = Vec::new();
+        for (place, path) in std::mem::take(&mut self.waiting) {
+            let listed: Vec<Decimal> = path.savings().collect();
+            self.take(place, path);
+            self.paths[place].save(Money::zero(self.workloads[place].cost.currency()), &listed);
+            waiting.push((place, listed));
+        }
         let mut changes = Vec::new();
-        for Change { reservation, gained, fleet } in self.scope_changes(&self.paths) {
-            let shares = |fleet: &Fleet| -> BTreeMap<Class, Decimal> {
-                let components = fleet.components();
-                components.flat_map(|component| fleet.open_shares(component, Layer::Paid)).collect()
-            };
-            let (open_before, open_after) = (shares(&self.fleet), shares(&fleet));
-            let weights: Vec<Decimal> = self
-                .paths
-                .iter()
-                .map(|path| {
-                    let slots = path.stages.last.iter();
-                    let covered = slots.map(|slot| {
-                        let share = |by_class: &BTreeMap<Class, Decimal>| {
-                            by_class.get(&slot.class).copied().unwrap_or_default()
-                        };
-                        (share(&open_before) - share(&open_after)).max(Decimal::ZERO) * slot.monthly
-                    });
-                    covered.sum()
-                })
-                .collect();
-            let gained = gained.min(cents(weights.iter().sum()));
+        for Change { reservation, gained, weights, fleet } in self.scope_changes(&self.paths) {
             let weighted = weights.iter().position(|weight| !weight.is_zero());
             let Some(currency) = weighted.map(|place| self.workloads[place].cost.currency()) else {
                 continue;
             };
             self.fleet = fleet;
             let gained = Money::new(gained, currency);
-            let own = self.share_with_enabling(gained, &reservation);
+            let own = self.share_with_waiting(gained, &mut waiting, &reservation);
             let saved = allocate(own, &weights);
             let mut shares = Vec::new();
             for ((parts, path), saving) in parts.iter_mut().zip(&self.paths).zip(saved) {
@@ -141,46 +178,43 @@ impl Draft<'_> {
                 shares,
             });
         }
-        self.undo_what_saves_nothing();
-        changes
-    }
-
-    /// What a change of scope saves itself, beside stops that it makes worth while: each by what
-    /// the plan would cost more without it.
-    fn share_with_enabling(&mut self, gained: Money, reservation: &ZonalReservation) -> Money {
-        let idle: Vec<usize> = self.without_savings().collect();
-        let mut gain = |place: &usize| {
-            let (list, path) = (self.workloads[*place].list, &self.paths[*place]);
-            self.fleet.gain(path, list.amount() - path.left.amount())
-        };
-        let lost: Vec<Decimal> = idle.iter().map(&mut gain).collect();
-        let weights: Vec<Decimal> = std::iter::once(gained.amount()).chain(lost).collect();
-        let mut shares = allocate(gained, &weights).into_iter();
-        let own = shares.next().unwrap_or(gained);
-        for (place, saving) in idle.into_iter().zip(shares) {
-            if !saving.amount().is_zero() {
-                let path = &mut self.paths[place];
-                let listed = Path::of(&self.workloads[place], self.terms, Some(path.choice));
-                path.save(saving, &listed.savings().collect::<Vec<_>>());
-                path.wait_for(Self::RESCOPE_RISK, &rescope_first(reservation));
-            }
-        }
-        own
-    }
-
-    /// The workloads whose actions save nothing as far as the plan has got.
-    fn without_savings(&self) -> impl Iterator<Item = usize> + '_ {
-        let places = self.paths.iter().enumerate();
-        let acting = places.filter(|(_, path)| !path.actions.is_empty() && path.saved().is_zero());
-        acting.map(|(place, _)| place)
-    }
-
-    fn undo_what_saves_nothing(&mut self) {
-        for place in self.without_savings().collect::<Vec<_>>() {
+        for (place, _) in waiting {
             self.fleet.remove(&self.paths[place].stages.last);
             self.paths[place].undo();
             self.fleet.add(&self.paths[place].stages.last);
         }
+        changes
+    }
+
+    /// What a change of scope saves itself, beside what waits for it: each by what the plan would
+    /// cost more without it, and at most what its row costs. What gets nothing waits on.
+    fn share_with_waiting(
+        &mut self,
+        gained: Money,
+        waiting: &mut Vec<(usize, Vec<Decimal>)>,
+        reservation: &ZonalReservation,
+    ) -> Money {
+        let mut weights = vec![gained.amount()];
+        for (place, listed) in &*waiting {
+            let gain = self.fleet.gain(&self.paths[*place], listed.iter().sum());
+            weights.push(gain.min(self.workloads[*place].cost.amount()));
+        }
+        let mut shares = within(gained, &weights).into_iter();
+        let own = shares.next().unwrap_or(gained);
+        let mut shares = shares.zip(std::mem::take(waiting));
+        *waiting = shares
+            .by_ref()
+            .filter_map(|(saving, (place, listed))| {
+                if saving.amount().is_zero() {
+                    return Some((place, listed));
+                }
+                let path = &mut self.paths[place];
+                path.save(saving, &listed);
+                path.wait_for(Self::RESCOPE_RISK, &rescope_first(reservation));
+                None
+            })
+            .collect();
+        own
     }
 }
 

@@ -11,11 +11,14 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
+/// The kind of unused room that is billed by the hour.
+pub const CAPACITY_RESERVATION: &str = "capacity-reservation";
+
 /// What is unused of one commitment: a row of its own beside the workloads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnusedCommitment {
     pub id: String,
-    /// What it is: `capacity-reservation`, or the name of its kind.
+    /// What it is: `capacity-reservation`, `capacity-block`, or the name of its kind.
     pub kind: &'static str,
     /// The account that it belongs to; absent where that is not known.
     pub account: Option<String>,
@@ -97,32 +100,36 @@ impl Unused<'_> {
     }
 
     /// Room that nothing runs in costs the rate of what would fill it, less what
-    /// commitments pay of it. A Capacity Block is paid for ahead and has no rate.
+    /// commitments pay of it. A Capacity Block is paid for ahead: what it cost is not known.
     fn unused_room(
         &self,
         room: &Room,
     ) -> Option<(UnusedCommitment, Option<(PriceKey, PriceQuote)>)> {
         let reservation = &room.reservation;
         let mean = room.mean();
-        if reservation.capacity_block || mean.is_zero() {
+        if mean.is_zero() {
             return None;
         }
+        let is_block = reservation.capacity_block;
         let uncovered = self.coverage.uncovered_room(room);
-        let quote = self.prices.find(&room.price_key()).ok();
+        let quote = self.prices.find(&room.price_key()).ok().filter(|_| !is_block);
         let month = self.policy.hours_per_month;
         let amount = |rate: Decimal| rate * month * mean * uncovered;
         let monthly_cost = quote.as_ref().map(|(_, quote)| {
             let rate = quote.rate;
             Money::new(amount(rate.amount()), rate.currency()).rounded()
         });
-        let can_be_lowered = reservation.can_be_cancelled(self.as_of);
+        let can_be_lowered = !is_block && reservation.can_be_cancelled(self.as_of);
         let free = mean.round_dp(2).normalize();
         let name = format!(
             "{free} of {} × {} in {}",
             reservation.total, reservation.instance_type, reservation.zone
         );
         let rate = quote.as_ref().map_or_else(
-            || format!("no price for {}: unpriced", room.price_key()),
+            || match is_block {
+                true => "what was paid for the Capacity Block: unpriced".to_owned(),
+                false => format!("no price for {}: unpriced", room.price_key()),
+            },
             |(_, quote)| quote.rate.to_string(),
         );
         let detail = format!(
@@ -152,7 +159,7 @@ impl Unused<'_> {
         });
         let row = UnusedCommitment {
             id: reservation.id.clone(),
-            kind: "capacity-reservation",
+            kind: if is_block { "capacity-block" } else { CAPACITY_RESERVATION },
             account: self.account(reservation.account.as_deref()),
             name,
             region: Some(reservation.region.clone()),
@@ -160,7 +167,11 @@ impl Unused<'_> {
             tags: reservation.tags.clone(),
             monthly_cost,
             actions: action.into_iter().collect(),
-            committed_until: reservation.committed_until.filter(|_| !can_be_lowered),
+            committed_until: if is_block {
+                reservation.end
+            } else {
+                reservation.committed_until.filter(|_| !can_be_lowered)
+            },
             detail,
             mean_room: Some(mean),
             hours: Decimal::from(room.hours),

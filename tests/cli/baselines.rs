@@ -404,3 +404,40 @@ fn more_without_a_price_is_news() {
         assert_eq!(outcome.code, code, "{before} {now}: {}", outcome.stdout);
     }
 }
+
+/// What the baseline did not see of one workload or reservation excuses no more of it.
+#[test]
+fn a_known_gap_does_not_grow() {
+    let world = World::new();
+    let unmeasured = |count: usize, room: u32| {
+        let mut estate = one();
+        estate["instances"][0]["tags"] = json!({"gpucost:workload": "w"});
+        let first = estate["instances"][0].clone();
+        let instances = estate["instances"].as_array_mut().expect("a list");
+        instances.extend((1..count).map(|place| {
+            let mut other = first.clone();
+            other["id"] = json!(format!("i-{place:017x}"));
+            other
+        }));
+        estate["commitments"] = json!([{
+            "kind": "capacity-reservation", "id": "cr-1", "account": "111122223333",
+            "region": "us-east-1", "zone": "us-east-1a", "instance_type": "p9.48xlarge",
+            "total": room, "available": room,
+        }]);
+        estate
+    };
+    let idle = "[[forbid]]\nrule = \"idle-gpu\"\n";
+    for (policy, before, now, code) in [
+        (idle, (3, 1), (3, 1), 0),
+        (idle, (3, 1), (2, 1), 0),
+        (idle, (3, 1), (4, 1), 3),
+        (BUDGET, (1, 1), (1, 1), 0),
+        (BUDGET, (1, 1), (1, 100), 3),
+    ] {
+        let old = world.audit(&unmeasured(before.0, before.1));
+        let old = world.file("old.json", old.to_string());
+        let estate = unmeasured(now.0, now.1);
+        let outcome = gate(&world, policy, &estate, &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{policy} {before:?} {now:?}: {}", outcome.stdout);
+    }
+}

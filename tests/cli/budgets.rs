@@ -81,6 +81,24 @@ fn room_that_nobody_uses_is_in_every_rule_about_money_tags_and_types() {
 }
 
 /// What has no price may be more waste than a limit allows.
+/// What was paid for a Capacity Block is in no list, and is not nothing.
+#[test]
+fn an_idle_block_passes_no_rule_about_money_or_types() {
+    let world = World::new();
+    let mut estate = beside_unused_room();
+    estate["commitments"][0]["capacity_block"] = json!(true);
+    estate["commitments"][0]["end"] = json!("2026-11-20T00:00:00Z");
+    for (policy, code) in [
+        ("[[budget]]\nmonthly_limit = 1_000\n", 3),
+        ("[deny]\ntypes = [\"p5*\"]\n", 100),
+        ("[allow]\ntypes = [\"g5*\"]\n", 100),
+        ("[deny]\ntypes = [\"p4*\"]\n", 0),
+    ] {
+        let outcome = check(&world, policy, &estate, &[]);
+        assert_eq!(outcome.code, code, "{policy}: {}", outcome.stdout);
+    }
+}
+
 #[test]
 fn waste_of_unused_room_is_open_without_its_price() {
     let world = World::new();

@@ -296,6 +296,59 @@ fn what_a_zone_holds_for_an_idle_machine_serves_those_of_other_zones() {
     }
 }
 
+/// Three g5.xlarge by zone, idle or not, under one purchase of the zone of the first.
+fn zonal(machines: [(&str, bool, &str); 3], bought: ReservedInstances) -> Estate {
+    let fleet = machines.iter().map(|(id, is_busy, _)| machine(id, *is_busy)).collect();
+    let zone = Some(machines[0].2.to_owned());
+    let mut fleet = with(fleet, ReservedInstances { zone, ..bought });
+    for (instance, (_, _, zone)) in fleet.instances.iter_mut().zip(machines) {
+        instance.zone = Some(zone.to_owned());
+    }
+    fleet
+}
+
+#[test]
+fn a_change_of_scope_weakens_no_stop_that_saves_without_it() {
+    let (a, b) = ("us-east-1a", "us-east-1b");
+    let fleet = zonal([("i-1", false, a), ("i-2", true, b), ("i-3", false, a)], at_sixty_cents(1));
+    let report = audited(&fleet);
+    // 438.00 + 2 × 734.38; only the busy one remains, and is covered.
+    assert_eq!(total(&report), decimal("1906.76"));
+    assert_eq!(planned(&report), decimal("438.00"));
+    let actions = |id: &str| {
+        let mut rows = report.workloads.iter();
+        let row = rows.find(|row| row.workload.members[0].id == ResourceId::named(id));
+        let actions = row.expect("a row").actions.iter();
+        actions
+            .map(|action| (action.kind(), action.risk(), action.monthly_savings().amount()))
+            .collect::<Vec<_>>()
+    };
+    // One of the two ends what is paid on demand, certainly.
+    let stops = [actions("i-1"), actions("i-3")].concat();
+    let certain = (ActionKind::Stop, Risk::Low, decimal("734.38"));
+    assert!(stops.contains(&certain), "{stops:?}");
+    // The other frees the reservation of its zone: 734.38 by the stop and the change of scope,
+    // in proportion of 438.00, which its row has, to 734.38.
+    let freeing = (ActionKind::Stop, Risk::Medium, decimal("274.36"));
+    assert!(stops.contains(&freeing), "{stops:?}");
+    assert_eq!(actions("i-2"), [(ActionKind::Commit, Risk::Medium, decimal("460.02"))]);
+    assert_eq!(amount(report.totals.monthly_waste), decimal("734.38"));
+}
+
+#[test]
+fn what_is_covered_before_and_after_saves_nothing() {
+    let (a, b) = ("us-east-1a", "us-east-1b");
+    let thirty_cents = ReservedInstances { recurring_hourly: decimal("0.3"), ..at_sixty_cents(2) };
+    let fleet = zonal([("i-0", false, b), ("i-1", false, b), ("i-2", true, a)], thirty_cents);
+    let report = audited(&fleet);
+    // 2 × 219.00 + 734.38, and then the fees alone.
+    assert_eq!(total(&report), decimal("1172.38"));
+    assert_eq!(planned(&report), decimal("438.00"));
+    let mut rows = report.workloads.iter();
+    let idle = rows.find(|row| row.actions.is_empty()).expect("one of the idle ones stays");
+    assert_eq!(idle.workload.monthly_cost().map(Money::amount), Some(decimal("219.00")));
+}
+
 #[test]
 fn what_works_most_is_shown_as_covered_whatever_the_ids() {
     let light = Machine::new("i-1", "g5.xlarge")

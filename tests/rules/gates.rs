@@ -4,6 +4,7 @@ use crate::rules::fixtures::path;
 use gpucost::analysis::audit;
 use gpucost::analysis::gate::{Forbidden, GateOutcome, GatePolicy, gate};
 use gpucost::domain::{Metric, Policy, ResourceId, Risk, Severity, Statistic};
+use gpucost::rules::{Need, RULES};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use std::collections::BTreeSet;
@@ -29,14 +30,14 @@ fn recorded(fires: &str, forbidden: &str) -> (Estate, GatePolicy) {
 
 #[test]
 fn a_forbidden_finding_is_incomplete_without_the_metrics_of_a_gpu() {
-    for rule in [
-        "growing-vram",
-        "hot-gpu",
-        "idle-gpu",
-        "power-near-limit",
-        "stalled-gpu",
-        "vram-nearly-full",
-    ] {
+    let is_of_gpu = |need: &Need| {
+        [Need::Vram, Need::VramAverages, Need::Power, Need::PowerOrSm, Need::Temperature]
+            .contains(need)
+    };
+    let rules = RULES.iter().map(|rule| rule.meta());
+    let rules = rules.filter(|meta| meta.needs.iter().any(is_of_gpu)).map(|meta| meta.id);
+    // These speak of levers, or of memory alone.
+    for rule in rules.filter(|rule| !["shareable-gpu", "idle-held-gpu"].contains(rule)) {
         let (estate, policy) = recorded(rule, rule);
         assert_eq!(outcome(&estate, &policy), GateOutcome::Violated, "{rule}");
         let gpus: BTreeSet<u16> = estate.metrics.iter().filter_map(|series| series.gpu).collect();

@@ -328,6 +328,7 @@ fn history_without(history: &SpendHistory, part: usize, place: &Index) -> Option
                 what: GapSubject::Region,
                 place: region.to_owned(),
                 cause: None,
+                reason: String::new(),
             });
         }
         _ => return None,

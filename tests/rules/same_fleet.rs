@@ -366,6 +366,55 @@ fn a_free_reservation_goes_to_what_has_no_cheaper_place() {
     }
 }
 
+/// Of four machines that share what one reservation and one savings plan free, the last by ID has
+/// nothing left to save: a cent that rounding leaves goes to one that has.
+#[test]
+fn no_row_saves_a_cent_more_than_it_costs() {
+    let machine = |kind, zone, busy, levels, holes| draft::Box_ {
+        kind,
+        group: None,
+        is_auto_scaling: false,
+        declared: 0,
+        is_restartable: false,
+        zone,
+        is_windows: false,
+        is_dedicated: false,
+        is_second_account: false,
+        is_in_china: false,
+        is_spot: false,
+        age: 2_000,
+        up: 24,
+        busy,
+        levels,
+        vram_percent: 0,
+        network_mbps: None,
+        holes,
+        is_in_reservation: false,
+        is_ignored: false,
+        volume_gib: None,
+    };
+    let of_second_account = machine(2, 0, 16, [0, 10, 1, 0], [1, 1, 1]);
+    let ignored = machine(2, 1, 24, [0, 0, 0, 0], [1, 1, 1]);
+    let boxes = [
+        draft::Box_ { is_second_account: true, ..of_second_account },
+        machine(1, 0, 24, [1, 0, 0, 0], [1, 1, 2]),
+        machine(2, 0, 2, [39, 77, 0, 0], [1, 1, 1]),
+        draft::Box_ { is_ignored: true, ..ignored },
+    ];
+    let bought = draft::ExistingCommitments {
+        reserved: Some((2, 2, 100, None)),
+        capacity: Some((1, false)),
+        plan: Some((0, 1, false)),
+    };
+    let mut fleet = draft::estate_of(&boxes, &bought);
+    fleet.commitments.set_owner(ACCOUNTS[1]);
+    let audit = audit(&fleet, &Policy::default(), Risk::High);
+    let rows = audit.workloads.iter();
+    let left: Vec<_> = rows.filter_map(|row| row.planned_monthly_cost()).collect();
+    assert_eq!(left.len(), 4);
+    assert!(left.iter().all(|left| !left.amount().is_sign_negative()), "{left:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(150)) })]
 

@@ -1,9 +1,12 @@
 //! What an earlier audit knew, so that only what is new or worse fails.
 
+use super::report::MissingData;
 use super::{BaselineState, Scope};
 use crate::analysis::diff::differences_of_scope;
 use crate::analysis::{Audit, CommonScope};
-use crate::domain::{Classification, Currency, GapSubject, Money, PastAudit, PastUnused, Signal};
+use crate::domain::{
+    Classification, Currency, GapSubject, Money, PastAudit, PastGap, PastUnused, Signal,
+};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +25,10 @@ pub struct Baseline {
     pub workloads: BTreeMap<String, PastWorkload>,
     /// What it paid for that nothing used.
     pub unused: Vec<PastUnused>,
-    /// What it could not see, and where.
-    pub gaps: BTreeSet<(GapSubject, String)>,
-    /// Whether more instances have no price now.
-    pub has_more_unpriced: bool,
+    /// What it could not see.
+    pub gaps: Vec<PastGap>,
+    /// Workloads and reservations of which there is more now, or that are of another type.
+    pub grown: BTreeSet<String>,
     /// Savings per month that were certain; absent when nothing was priced, and
     /// when that of this scope is not known.
     pub monthly_waste: Option<Money>,
@@ -86,8 +89,8 @@ impl Baseline {
                 .map(|workload| (workload.id.clone(), PastWorkload::of(workload)))
                 .collect(),
             unused: then.unused.clone(),
-            gaps: past.gaps.iter().map(|gap| (gap.what.clone(), gap.place.clone())).collect(),
-            has_more_unpriced: today.unpriced_instances > then.totals.unpriced_instances,
+            gaps: past.gaps.clone(),
+            grown: grown(&then, &now),
             monthly_waste: then.totals.monthly_waste,
             monthly_cost: then.totals.monthly_cost,
             has_same_sums: common.is_same()
@@ -96,11 +99,47 @@ impl Baseline {
         })
     }
 
-    /// Whether the earlier audit could not see it either, and as much of it.
-    pub(super) fn lacked(&self, what: &GapSubject, place: &str) -> bool {
-        let has_grown = *what == GapSubject::Price && self.has_more_unpriced;
-        !has_grown && self.gaps.contains(&(what.clone(), place.to_owned()))
+    /// Whether the earlier audit could not see it either, and no less of it: what has no price
+    /// is the same, and what was not seen is no larger.
+    pub(super) fn lacked(&self, missing: &MissingData) -> bool {
+        let is_same = |gap: &PastGap| match (&gap.what, gap.cause) {
+            (&GapSubject::Price | &GapSubject::StoragePrice, _) => {
+                gap.reason.is_empty() || words_of(&gap.reason) == words_of(&missing.reason)
+            }
+            (_, Some(cause)) if cause.counts_unseen() => {
+                first_number(&missing.reason) <= first_number(&gap.reason)
+            }
+            _ => true,
+        };
+        let is_there = |gap: &&PastGap| (&gap.what, &gap.place) == (&missing.what, &missing.place);
+        !self.grown.contains(&missing.place) && self.gaps.iter().filter(is_there).any(is_same)
     }
+}
+
+/// The reason of a gap without the rules that it silences.
+fn words_of(reason: &str) -> &str {
+    reason.split_once("; silent: ").map_or(reason, |(words, _)| words)
+}
+
+fn first_number(reason: &str) -> Option<u64> {
+    let mut words = reason.split(|c: char| !c.is_ascii_digit());
+    words.find_map(|word| word.parse().ok())
+}
+
+fn grown(then: &PastAudit, now: &PastAudit) -> BTreeSet<String> {
+    let workloads = now.workloads.iter().filter(|workload| {
+        let mut earlier = then.workloads.iter();
+        let earlier = earlier.find(|earlier| earlier.id == workload.id);
+        earlier.is_some_and(|earlier| {
+            workload.instances.len() > earlier.instances.len()
+                || workload.instance_type != earlier.instance_type
+        })
+    });
+    let unused = now.unused.iter().filter(|row| {
+        let mut earlier = then.unused.iter();
+        earlier.find(|earlier| earlier.id == row.id).is_some_and(|earlier| row.name != earlier.name)
+    });
+    workloads.map(|workload| workload.id.clone()).chain(unused.map(|row| row.id.clone())).collect()
 }
 
 impl PastWorkload {

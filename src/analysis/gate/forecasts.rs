@@ -107,6 +107,9 @@ fn judge(
         let hours = unpriced.ceil().to_u64().unwrap_or(u64::MAX).to_string();
         judge.missing_data(&missing(budget, CauseKind::HistoryUnpriced, [&hours]));
     }
+    if let Some([recorded, over]) = unrecorded(&forecast, month) {
+        judge.missing_data(&missing(budget, CauseKind::HistoryShort, [&recorded, &over]));
+    }
     for ((what, place), day) in unread(&ledger, (month, forecast.state_day), &budget.scope) {
         let cause = Cause::of(CauseKind::HistoryUnread, [day.to_string().as_str()]);
         judge.missing_data(&Gap::of(what, place, cause));
@@ -122,6 +125,15 @@ fn judge(
 fn missing<const N: usize>(budget: &Budget, kind: CauseKind, details: [&str; N]) -> Gap {
     let cause = Cause::of(kind, details);
     Gap::of(GapSubject::Budget, budget.called(), cause)
+}
+
+/// The days of a month that were recorded whole, and those until the last whole one, where they
+/// are more: on days that nobody recorded anything may have run.
+fn unrecorded(forecast: &Forecast, month: Span) -> Option<[String; 2]> {
+    let last = Some(forecast.state_day).filter(|day| month.holds(*day))?;
+    let recorded = i64::from(forecast.recorded_days);
+    let until = last.duration_since(month.first).as_hours() / 24 + 1;
+    (recorded < until).then(|| [recorded, until].map(|days| days.to_string()))
 }
 
 /// Hours without a price of the recorded days of a month, and of the day whose state goes on.
@@ -352,6 +364,12 @@ mod tests {
             reasons(Some(&history(8, unpriced)), 8),
             ["7 hours of recorded days have no price"]
         );
+        // The fourth and the fifth of fourteen days are gone, whatever they cost.
+        let mut holed = history(14, steady(14, "a", "24"));
+        holed.runs.drain(3..5);
+        let gone = [holed.days[3].day, holed.days[4].day];
+        holed.days.retain(|row| !gone.contains(&row.day));
+        assert_eq!(reasons(Some(&holed), 14), ["12 days were recorded whole, and 14 are needed"]);
     }
 
     #[test]
@@ -411,8 +429,12 @@ mod tests {
         let open = |what: GapSubject, place: &str| -> Vec<usize> {
             let mut nights = history(10, steady(10, "a", "24"));
             for run in &mut nights.runs {
-                run.unread =
-                    vec![PastGap { what: what.clone(), place: place.to_owned(), cause: None }];
+                run.unread = vec![PastGap {
+                    what: what.clone(),
+                    place: place.to_owned(),
+                    cause: None,
+                    reason: String::new(),
+                }];
             }
             let of_scope = |scope: &Scope| {
                 let mut policy = policy("1000");
@@ -425,8 +447,12 @@ mod tests {
         };
         // On the fourth of ten days, of which the ledger knows no more than of the others.
         let mut nights = history(10, steady(10, "a", "24"));
-        nights.runs[3].unread =
-            vec![PastGap { what: GapSubject::Region, place: "eu-west-1".to_owned(), cause: None }];
+        nights.runs[3].unread = vec![PastGap {
+            what: GapSubject::Region,
+            place: "eu-west-1".to_owned(),
+            cause: None,
+            reason: String::new(),
+        }];
         let (_, _, missing) = judged(&policy("1000"), Some(&nights), 10);
         assert_eq!(missing.len(), 1, "{missing:?}");
         assert!(missing[0].contains("2026-06-04"), "{missing:?}");

@@ -203,8 +203,7 @@ impl Settling<'_> {
         // An amount that is not known may be any.
         let by = by.filter(|by| by.holds(None));
         let known = self.baseline.filter(|_| !self.policy.refuses_known_gaps);
-        let is_known =
-            known.is_some_and(|known| known.lacked(&missing_data.what, &missing_data.place));
+        let is_known = known.is_some_and(|known| known.lacked(&missing_data));
         if by.is_none() && !is_known {
             let key =
                 (missing_data.place, missing_data.what, missing_data.reason, missing_data.hint);

@@ -90,6 +90,7 @@ fn gap(gap: &Gap) -> PastGap {
         what: gap.what.clone(),
         place: gap.place.clone(),
         cause: gap.cause.as_ref().map(|cause| cause.kind()),
+        reason: gap.reason.clone(),
     }
 }
 

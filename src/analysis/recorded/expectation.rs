@@ -358,6 +358,7 @@ mod tests {
             what: GapSubject::Region,
             place: "1/us-east-1".to_owned(),
             cause: None,
+            reason: String::new(),
         });
         let runs = [gone];
         let mut expectation = RecordedExpectation::new(&runs, |_| true).expect("a day");

@@ -137,7 +137,12 @@ fn days_that_are_over_without_a_record_are_counted_apart() {
     rows.extend(steady(10, "b", "10"));
     rows.retain(|row| row.day != day(3) && (row.day != day(7) || row.job != "b"));
     let mut runs: Vec<_> = (0..10).filter(|night| *night != 3).map(run).collect();
-    runs[6].unread.push(PastGap { what: GapSubject::Instance, place: "b".to_owned(), cause: None });
+    runs[6].unread.push(PastGap {
+        what: GapSubject::Instance,
+        place: "b".to_owned(),
+        cause: None,
+        reason: String::new(),
+    });
     let forecast = Forecast::of(&Ledger::of(rows, &runs, night(10)), Horizon::Month);
     let forecast = forecast.expect("days");
     // 8 whole days, 20 to come, and the two that are over: 22 × 34.

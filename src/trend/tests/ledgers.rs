@@ -130,6 +130,7 @@ fn a_region_that_was_denied_for_a_night_did_not_save_anything() {
             what: GapSubject::Region,
             place: place.to_owned(),
             cause: None,
+            reason: String::new(),
         });
         runs
     };
@@ -156,7 +157,12 @@ fn a_region_that_stays_denied_keeps_its_days_open_until_it_is_read() {
     rows.extend(steady(4, "b", "5"));
     let mut runs: Vec<RecordedRun> = (0..4).map(run).collect();
     for run in &mut runs[2..] {
-        run.unread.push(PastGap { what: GapSubject::Instance, place: "a".to_owned(), cause: None });
+        run.unread.push(PastGap {
+            what: GapSubject::Instance,
+            place: "a".to_owned(),
+            cause: None,
+            reason: String::new(),
+        });
     }
     let recorded = Ledger::of(rows, &runs, night(4));
     assert!(!recorded.is_whole(day(2)) && !recorded.is_whole(day(3)));

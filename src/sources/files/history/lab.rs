@@ -56,6 +56,7 @@ pub(super) fn run(as_of: &str, scope: &str, days: &[i8]) -> RecordedRun {
             what: GapSubject::Region,
             place: "ap-south-1".to_owned(),
             cause: Some(CauseKind::CallFailed),
+            reason: String::new(),
         }],
         gpucost_version: "0.1.0".to_owned(),
         prices_seen_on: Some(date(2026, 7, 20)),

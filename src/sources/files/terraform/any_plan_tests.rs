@@ -95,12 +95,21 @@ proptest! {
         let types = [&RUNNING[..], &others[..], &kinds[..]].concat();
         let changes: Vec<Value> = changes
             .into_iter()
-            .map(|(mut change, sort)| {
-                if let Value::Object(map) = &mut change {
-                    map.insert("type".to_owned(), json!(types[sort]));
-                    map.insert("address".to_owned(), json!("module.a.aws_launch_template.t"));
+            .map(|(values, sort)| {
+                let change = match values.clone() {
+                    Value::Object(mut change) => {
+                        change.insert("actions".to_owned(), json!(["update"]));
+                        Value::Object(change)
+                    }
+                    values => json!({"actions": ["create"], "before": values, "after": {}}),
+                };
+                let mut element = json!({"change": change});
+                if let Value::Object(values) = values {
+                    element["other"] = Value::Object(values);
                 }
-                change
+                element["type"] = json!(types[sort]);
+                element["address"] = json!("module.a.aws_launch_template.t");
+                element
             })
             .collect();
         let document = json!({

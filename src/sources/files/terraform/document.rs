@@ -94,12 +94,12 @@ impl<'de> Visitor<'de> for TopLevel {
                     document.terraform_version = text(map.next_value_seed(Sieve::of(&key, &room))?);
                 }
                 "errored" => {
-                    document.errored =
-                        map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(true);
+                    let errored = map.next_value_seed(Sieve::of(&key, &room))?;
+                    document.errored = ![Node::Null, Node::Bool(false)].contains(&errored);
                 }
                 "complete" => {
-                    document.deferred |=
-                        map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(false);
+                    let complete = map.next_value_seed(Sieve::of(&key, &room))?;
+                    document.deferred |= ![Node::Null, Node::Bool(true)].contains(&complete);
                 }
                 "deferred_changes" | "deferred_actions" | "deferred_action_invocations" => {
                     let list = map.next_value_seed(Sieve::of(&key, &room))?;
@@ -242,10 +242,28 @@ impl<'de> Visitor<'de> for Changes<'_> {
         self.1.take_notes();
         while let Some(element) = list.next_element_seed(Sieve::of("resource_changes", self.1))? {
             lists_any = true;
+            if !is_change(&element) {
+                return Err(A::Error::custom(
+                    "an element of `resource_changes` lacks an address, a type, actions, or what \
+                     it creates",
+                ));
+            }
             self.0.add(element, self.1.take_notes());
         }
         Ok(lists_any)
     }
+}
+
+/// Whether an element says what every change says.
+fn is_change(element: &Node) -> bool {
+    let change = element.get("change");
+    let actions = change.get("actions").elements();
+    let creates = actions.iter().any(|action| action.text() == Some("create"));
+    let is_shown =
+        change.get("after") != &Node::Null || change.get("after_unknown") == &Node::Bool(true);
+    ["address", "type"].iter().all(|key| element.get(key).text().is_some())
+        && !actions.is_empty()
+        && (is_shown || !creates)
 }
 
 impl Document {

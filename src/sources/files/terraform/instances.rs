@@ -161,6 +161,10 @@ fn distribution(mixed: &View<'_>, size: u64) -> Planned<PlannedCount> {
     Ok(PlannedCount { on_demand, spot: size - on_demand, capacity_block: 0 })
 }
 
+/// What a node group runs on where neither it nor its template says a type: CreateNodegroup in the
+/// API reference of Amazon EKS.
+const NODE_TYPE: &str = "t3.medium";
+
 fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
     let scaling = view.block("scaling_config");
     let size = match &scaling {
@@ -186,8 +190,10 @@ fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Fo
         ..template.unwrap_or_default()
     };
     let named = view.get("instance_types");
+    let is_silent = each.instance_type == Ok(None);
     let mut group = Found::of(each, size, most);
     match named {
+        Ok(None) if is_silent => group.types = Types::of([Ok(Some(NODE_TYPE.to_owned()))]),
         Ok(None) => {}
         Ok(Some(list)) => {
             // One that is known only after apply is there without a value.

@@ -4,7 +4,7 @@
 //! Types and attributes are those of the Terraform provider `hashicorp/aws`
 //! (registry.terraform.io/providers/hashicorp/aws/latest/docs), version 6.
 
-use crate::catalog::is_accelerated_category;
+use crate::catalog::{family, is_accelerated, is_accelerated_category};
 use crate::domain::Component;
 
 /// A sort of resource, or of block of one, that runs or reserves machines of one kind.
@@ -112,9 +112,10 @@ pub(super) const ENDPOINT_CONFIGURATION: &str = "aws_sagemaker_endpoint_configur
 
 /// Resource types whose types of machines run nothing by themselves: alarms, budgets,
 /// dashboards, rules, values, and defaults of what others start.
-pub(super) const ONLY_NAMES: [&str; 9] = [
+pub(super) const ONLY_NAMES: [&str; 14] = [
     "aws_budgets_budget",
     "aws_cloudwatch_dashboard",
+    "aws_cloudwatch_event_rule",
     "aws_cloudwatch_metric_alarm",
     "aws_config_config_rule",
     "aws_ec2_tag",
@@ -122,6 +123,10 @@ pub(super) const ONLY_NAMES: [&str; 9] = [
     "aws_sagemaker_space",
     "aws_sagemaker_user_profile",
     "aws_ssm_parameter",
+    "datadog_dashboard",
+    "datadog_monitor",
+    "github_actions_variable",
+    "grafana_dashboard",
 ];
 
 /// Keys that are kept, in order.
@@ -246,7 +251,7 @@ pub(super) const WITHOUT_TYPES: [&str; 13] = [
 ];
 
 /// Attributes that name a type of machine or of card wherever they stand.
-pub(super) const TYPE_KEYS: [&str; 27] = [
+pub(super) const TYPE_KEYS: [&str; 31] = [
     "accelerator",
     "accelerator_config",
     "accelerator_configs",
@@ -254,16 +259,20 @@ pub(super) const TYPE_KEYS: [&str; 27] = [
     "accelerator_types",
     "accelerators",
     "ec2_instance_type",
+    "flavor",
     "gpu",
     "gpu_type",
     "guest_accelerator",
     "guest_accelerators",
     "instance_group",
     "instance_groups",
+    "instance_shape",
+    "instance_shape_name",
     "instance_type",
     "instance_type_name",
     "instance_types",
     "machine_type",
+    "node_shape",
     "node_size_family",
     "node_type",
     "node_type_id",
@@ -351,13 +360,31 @@ pub(super) const COUNTS: [&str; 7] = [
 /// The key of requirements of Karpenter that name categories of types.
 pub(super) const CATEGORY: &str = "/instance-category";
 
-/// The accelerated category of types that a requirement in a manifest lists.
-pub(super) fn category(manifest: &str) -> Option<&str> {
-    let mut requirements = manifest.split(CATEGORY).skip(1).map(|requirement| {
-        let words = requirement.split(|c: char| !c.is_ascii_alphanumeric());
-        words.take_while(|word| !["key", "NotIn"].contains(word))
-    });
-    requirements.find_map(|mut words| words.find(|word| is_accelerated_category(word)))
+/// What of accelerated types a manifest in a text asks for: a category or a family that a
+/// requirement of Karpenter lists, its number of GPUs, or a number that a container requests.
+pub(super) fn requested(manifest: &str) -> Option<&str> {
+    const FAMILY: &str = "/instance-family";
+    let listed = |key: &str, is_accelerated: fn(&str) -> bool| {
+        let mut requirements = manifest.split(key).skip(1).map(|requirement| {
+            let words = requirement.split(|c: char| !c.is_ascii_alphanumeric());
+            words.take_while(|word| !["key", "NotIn"].contains(word))
+        });
+        requirements.find_map(|mut words| words.find(|word| is_accelerated(word)))
+    };
+    let is_family = |word: &str| is_accelerated(word) && family(word).is_some();
+    let gpus = ["instance-gpu-count", "instance-gpu-name"].into_iter();
+    let mut gpus = gpus.filter(|key| manifest.contains(&format!("karpenter.k8s.aws/{key}")));
+    let is_count = |key: &&str| {
+        key.contains('/')
+            && manifest.split(*key).skip(1).any(|rest| {
+                let value = rest.trim_start_matches(['"', '\'', '\\', ':', ' ']);
+                rest.contains(':') && value.starts_with(|c: char| ('1'..='9').contains(&c))
+            })
+    };
+    listed(CATEGORY, is_accelerated_category)
+        .or_else(|| listed(FAMILY, is_family))
+        .or_else(|| gpus.next())
+        .or_else(|| COUNTS.iter().copied().find(is_count))
 }
 
 /// Whether an attribute of a resource that nobody reads may name an accelerated type.

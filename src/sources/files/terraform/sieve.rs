@@ -2,7 +2,7 @@
 //! data, policies and whole files that nobody asks for.
 
 use super::kinds::{
-    CATEGORY, COUNTS, KEPT, MACHINE_KEYS, NAMED_BY_USERS, TYPE_KEYS, WITHOUT_TYPES, category,
+    CATEGORY, COUNTS, KEPT, MACHINE_KEYS, NAMED_BY_USERS, TYPE_KEYS, WITHOUT_TYPES, requested,
 };
 use crate::catalog::{
     family, is_accelerated, is_accelerated_category, names_accelerated_type, names_accelerator,
@@ -224,10 +224,12 @@ impl<'a> Sieve<'a> {
     /// Whether types of machines and cards stand in it.
     fn names_type(self) -> bool {
         let is_sku = self.key == "name" && self.parent == "sku";
+        let is_limit = self.key == "resource_type" && self.parent == "resource_limits";
         TYPE_KEYS.contains(&self.key)
             || MACHINE_KEYS.contains(&self.key)
             || self.is_card()
             || is_sku
+            || is_limit
     }
 
     /// Notes an attribute that names a type and is known only after apply.
@@ -269,8 +271,10 @@ impl<'a> Sieve<'a> {
         };
         let start = text.trim_end_matches(['*', '.', '-']);
         // Karpenter has the families of a requirement under `values`.
+        // Definitions of tasks and images have a family of their own.
         let lists_families = self.key == "values"
-            || ["famil", "instance_type"].iter().any(|word| self.key.contains(word));
+            || (self.key != "family"
+                && ["famil", "instance_type"].iter().any(|word| self.key.contains(word)));
         let is_name = |part: &&str| {
             // A parameter of a template may be the size: `g5.${Size}`.
             let open = part.strip_suffix('.').filter(|_| text.contains(&format!("{part}${{")));
@@ -285,12 +289,12 @@ impl<'a> Sieve<'a> {
             _ if lists_families && is_family(start) => Some(text),
             _ if self.names_type() && names_accelerator(last) => Some(last),
             // Karpenter chooses types that have GPUs.
-            "key" if text.ends_with("/instance-gpu-count") => Some(last),
+            "key" if text.contains("/instance-gpu-") => Some(last),
             // A template, a manifest and a request in JSON are texts of many words.
             _ => text
                 .split(|c: char| !c.is_ascii_alphanumeric() && !"._-*".contains(c))
                 .find(is_name)
-                .or_else(|| category(text)),
+                .or_else(|| requested(text)),
         };
         if let Some(name) = name {
             self.add_name(name);
@@ -428,7 +432,8 @@ mod tests {
             "before": {"any": [{"deep": "g5.xlarge"}]},
             "after": {"any": {"deep": "m5.large, p7.48xlarge"}, "accelerator_type": "TPU",
                 "body": "{\"vmSize\":\"Standard_ND96asr_v4\"}",
-                "template": "InstanceType: !Sub p4de.${Size}", "node_type": "a2-highgpu-node-96-680", "yaml": "in:\n- trn2.48xlarge\n",
+                "template": "InstanceType: !Sub p4de.${Size}", "yaml_body": "key: karpenter.k8s.aws/instance-family\n      values: [\"gr6\"]",
+                "chart": "nvidia.com/gpu: 8", "taint": "key: nvidia.com/gpu, value: present", "node_shape": "VM.GPU.A10.1", "node_type": "a2-highgpu-node-96-680", "yaml": "in:\n- trn2.48xlarge\n",
                 "tags": {"was": "p3.2xlarge"}, "description": "p3.8xlarge",
                 "allowed_instance_types": ["trn1.*", "m5.*"],
                 "guest_accelerator": [{"type": "x/acceleratorTypes/nvidia-l4"}],
@@ -451,8 +456,9 @@ mod tests {
         assert_eq!(sorted(before), "g5.xlarge");
         assert_eq!(
             sorted(after),
-            "BM.GPU.H100.8 NVIDIA H100 Standard_NC6s_v3 Standard_ND96asr_v4 TPU V4 a2-highgpu-node-96-680 \
-             accelerator_count g4dn.xlarge g6.xlarge g6e g6e-* gpu-h100x8-640gb instance-gpu-count \
+            "BM.GPU.H100.8 NVIDIA H100 Standard_NC6s_v3 Standard_ND96asr_v4 TPU V4 VM.GPU.A10.1 \
+             a2-highgpu-node-96-680 accelerator_count g4dn.xlarge g6.xlarge g6e g6e-* \
+             gpu-h100x8-640gb gr6 instance-gpu-count \
              nvidia-l4 nvidia-t4 nvidia.com/gpu p4d.* p4de. p5 p7.48xlarge trn1.* trn2.48xlarge"
         );
         assert_eq!(room.take_notes(), Notes::default());

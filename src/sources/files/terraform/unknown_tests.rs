@@ -185,6 +185,9 @@ fn a_type_of_a_node_group_that_is_not_known_is_not_left_out() {
     assert_eq!(types_of(json!([null]), json!([true])), (vec![], open));
     let known = types_of(json!(["g5.xlarge"]), json!([false]));
     assert_eq!(known, (vec!["g5.xlarge".to_owned()], None));
+    // What nobody writes is the default of EKS.
+    let unwritten = types_of(Value::Null, json!(false));
+    assert_eq!(unwritten, (vec!["t3.medium".to_owned()], None));
 }
 
 /// A plan's configuration leaves `dynamic` blocks out: what is missing there may be
