@@ -1,11 +1,10 @@
 //! The commands.
 
-use super::args::{AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsArgs, ReservedArgs};
+use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, ReservedArgs};
 use super::autoscale_args::AutoscaleArgs;
 use super::bill::BillArgs;
 use super::capacity_args::CapacityArgs;
 use super::check_args::CheckArgs;
-use super::demo::DemoChoice;
 use super::diff::DiffArgs;
 use super::doctor::DoctorArgs;
 use super::fix::FixArgs;
@@ -150,51 +149,6 @@ pub(super) enum Command {
     /// inventory, explain, pricing and select. They answer from recorded estates below
     /// `--root` and from the price catalog, without using the network unless `--live` is given.
     Mcp(McpArgs),
-}
-
-impl Command {
-    /// Whether it is only asked for the names of the demos.
-    pub(super) fn lists_demos(&self) -> bool {
-        let asked = match self {
-            Self::RentOrBuy(args) => args.of.demo,
-            Self::Select(args) => args.of.demo,
-            command => command.estate().and_then(|estate| estate.demo),
-        };
-        asked == Some(DemoChoice::List)
-    }
-
-    /// The flags of the estate that it is about; absent where it takes none.
-    fn estate(&self) -> Option<&EstateArgs> {
-        match self {
-            Self::Audit(args) => Some(&args.estate),
-            Self::Check(args) => Some(&args.estate),
-            Self::Inventory(args) => Some(&args.estate),
-            Self::Metrics(args) => Some(&args.estate),
-            Self::Rightsize(args) => Some(&args.estate),
-            Self::Spot(args) => Some(&args.estate),
-            Self::Reserved(args) => Some(&args.estate),
-            Self::Capacity(args) => Some(&args.estate),
-            Self::Share(args) => Some(&args.estate),
-            Self::Kpi(args) => Some(&args.estate),
-            Self::Autoscale(args) => Some(&args.estate),
-            Self::Place(args) => Some(&args.estate),
-            Self::History(args) => args.estate(),
-            Self::Bill(args) => Some(&args.estate),
-            Self::Explain(args) => Some(&args.estate),
-            Self::Fix(args) => Some(&args.estate),
-            Self::Setup { action } => match action {
-                SetupAction::Metrics(args) => Some(&args.estate),
-                _ => None,
-            },
-            Self::Diff(_)
-            | Self::Doctor(_)
-            | Self::Pricing(_)
-            | Self::Select(_)
-            | Self::RentOrBuy(_)
-            | Self::Profile(_)
-            | Self::Mcp(_) => None,
-        }
-    }
 }
 
 /// The whole command line, for parsing, completions and the manual.

@@ -2,7 +2,7 @@
 
 use crate::sources::files::Demo;
 use clap::builder::PossibleValue;
-use clap::{Command, ValueEnum};
+use clap::{ArgMatches, Command, ValueEnum};
 use std::ffi::{OsStr, OsString};
 
 /// The flag without a name behind it, in full.
@@ -60,6 +60,13 @@ impl ValueEnum for DemoChoice {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(PossibleValue::new(self.name()).help(self.about()))
     }
+}
+
+/// Whether a command line only asks for the names of the estates.
+pub(super) fn is_list(matches: &ArgMatches) -> bool {
+    let own = matches.try_get_one::<DemoChoice>("demo").ok().flatten();
+    let inner = matches.subcommand();
+    own == Some(&DemoChoice::List) || inner.is_some_and(|(_, inner)| is_list(inner))
 }
 
 /// The name of every estate, one a line, with what it shows.

@@ -142,8 +142,8 @@ fn run(
     let arguments = demo::tell_apart(arguments, &program);
     let parsed = program
         .try_get_matches_from(arguments)
-        .and_then(|matches| Ok((is_quiet(&matches), Cli::from_arg_matches(&matches)?)));
-    let (is_quiet, cli) = match parsed {
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return usage(&error, io),
     };
@@ -157,10 +157,15 @@ fn run(
         interrupts::end_at_once();
     }
     // A run of the sampler shows itself.
-    if io.stderr_is_terminal && !is_quiet && !matches!(cli.command, Command::Profile(_)) {
+    if io.stderr_is_terminal && !is_quiet(&matches) && !matches!(cli.command, Command::Profile(_)) {
         watch.start();
     }
-    match dispatch(&cli.command, io) {
+    let answer = if demo::is_list(&matches) {
+        output::print(demo::list().as_bytes(), io)
+    } else {
+        dispatch(&cli.command, io)
+    };
+    match answer {
         Ok(code) => code,
         Err(failure) => failure.report(io),
     }
@@ -169,7 +174,6 @@ fn run(
 /// Runs what was parsed.
 fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     match command {
-        asked if asked.lists_demos() => output::print(demo::list().as_bytes(), io),
         Command::Audit(audit) if audit.interactive => interactive::run(audit, io),
         Command::Audit(audit) => audit::run(audit, io),
         Command::Check(check) => match (&check.action, &check.terraform_plan) {

@@ -11,7 +11,7 @@ use crate::report::shared::text::{
 };
 use crate::report::shared::view::{hidden_rows, sum};
 use crate::report::spot::{WORKLOAD_KINDS, grouped, reasons_table};
-use crate::savings::{Demand, Projection, averaged, averaged_away};
+use crate::savings::{Demand, Projection, averaged, averaged_peaks};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,7 +246,7 @@ fn fleet(sizings: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
         best.iter().filter_map(|(sizing, best)| averaged(demand(sizing)?, &best.considered));
     table.notes = rows! {
         for (caveat, names) in grouped(caveats) => format!("! {}: {caveat}", some_of(names.into_iter(), NAMED));
-        for seconds in seconds.max() => format!("! {}", averaged_away(seconds));
+        for seconds in seconds.max() => format!("! {}", averaged_peaks(seconds));
     };
     let stays: Vec<(&str, String)> = listed
         .iter()

@@ -82,7 +82,7 @@ pub(in crate::savings) use rightsize::NEAREST;
 pub use rightsize::{
     Bound, Considered, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, MovedInstance,
     PRECISION_TAG, Projection, REPLICAS_TAG, Ratio, RatioBasis, Rejection, Rightsizing, Spread,
-    Today, averaged, averaged_away, best, candidates, caveats, gpu_ratio, performance,
+    Today, averaged, averaged_peaks, best, candidates, caveats, gpu_ratio, performance,
     reported_vram_mib, reserved_vram, steps, usable_vram_mib,
 };
 pub use scaling::{GroupEnd, GroupSizes, end_steps, group_end, warm_pool_step};

@@ -126,23 +126,24 @@ impl Unused<'_> {
             reservation.total, reservation.instance_type, reservation.zone
         );
         let rate = quote.as_ref().map_or_else(
-            || match is_block {
-                true => "what was paid for the Capacity Block: unpriced".to_owned(),
-                false => format!("no price for {}: unpriced", room.price_key()),
-            },
+            || format!("no price for {}: unpriced", room.price_key()),
             |(_, quote)| quote.rate.to_string(),
         );
-        let detail = format!(
-            "{} on average over {} h × {rate} × {} h{}",
+        let idle = format!(
+            "{} on average over {} h",
             counted(mean.round_dp(6).normalize(), "unused instance", "unused instances"),
-            room.hours,
-            month.normalize(),
-            if uncovered == Decimal::ONE {
-                String::new()
-            } else {
-                format!(" × {} not covered by commitments", uncovered.round_dp(6).normalize())
-            }
+            room.hours
         );
+        let share = if uncovered == Decimal::ONE {
+            String::new()
+        } else {
+            format!(" × {} not covered by commitments", uncovered.round_dp(6).normalize())
+        };
+        let detail = if is_block {
+            format!("{idle}; what was paid for the Capacity Block is not known")
+        } else {
+            format!("{idle} × {rate} × {} h{share}", month.normalize())
+        };
         let action = monthly_cost.filter(|_| can_be_lowered).and_then(|cost| {
             let action = Action::saving(
                 ActionKind::Release,

@@ -165,7 +165,7 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
             // A request that is sent again after throttling is made before it is sent.
             let made = match file.code[..at].ends_with("request.clone()") {
                 true => {
-                    let start = file.code[..at].rfind("let request = ").expect("it is made");
+                    let start = file.code[..at].rfind("let request =").expect("it is made");
                     start + file.code[start..at].find(';').expect("it ends")
                 }
                 false => at,

@@ -19,16 +19,6 @@ pub(in crate::cli) struct HistoryArgs {
     pub trend: TrendArgs,
 }
 
-impl HistoryArgs {
-    /// The flags of the estate that it is about; absent where it takes none.
-    pub(in crate::cli) fn estate(&self) -> Option<&EstateArgs> {
-        match self.action.as_ref()? {
-            HistoryAction::Record(args) => Some(&args.estate),
-            _ => None,
-        }
-    }
-}
-
 /// What to do with a history.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum HistoryAction {

@@ -23,15 +23,6 @@ macro_rules! causes {
                 match self { $(Self::$variant => &[$(Detail::$detail),*],)+ }
             }
 
-            /// Whether its first number says how much was not seen, and not how much was.
-            pub fn counts_unseen(self) -> bool {
-                self.details().contains(&Detail::Count)
-                    && !matches!(
-                        self,
-                        Self::HistoryShort | Self::SumsOnly | Self::UsageShort
-                    )
-            }
-
             /// Its words, in the form that [`super::words::filled`] reads.
             pub(super) fn words(self) -> &'static str {
                 match self { $(Self::$variant => $words,)+ }

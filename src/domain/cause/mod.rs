@@ -77,6 +77,14 @@ impl Cause {
     }
 }
 
+impl CauseKind {
+    /// Whether its first number says how much was not seen, and not how much was.
+    pub fn counts_unseen(self) -> bool {
+        let counts_seen = matches!(self, Self::HistoryShort | Self::SumsOnly | Self::UsageShort);
+        self.details().contains(&Detail::Count) && !counts_seen
+    }
+}
+
 impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&filled(self.kind.words(), &self.details))

@@ -16,7 +16,7 @@ use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{count, counted, minute, money, percent, rounded};
 use crate::report::shared::view::{Picked, View, sum, summed};
 use crate::report::target::target_in_words;
-use crate::savings::{Purchase, Refused, SkipReason, averaged_away};
+use crate::savings::{Purchase, Refused, SkipReason, averaged_peaks};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -223,7 +223,7 @@ fn averages(workloads: &[&AuditedWorkload]) -> Option<String> {
         actions.any(|action| action.kind() == ActionKind::Rightsize)
     });
     let seconds = resized.filter_map(|audited| audited.proposals.rightsize()?.averaged_seconds);
-    seconds.max().map(|seconds| format!("rightsize: {}", averaged_away(seconds)))
+    seconds.max().map(|seconds| format!("rightsize: {}", averaged_peaks(seconds)))
 }
 
 /// Why workloads have no advice, a line each cause, that of the largest cost first.

@@ -7,7 +7,7 @@ use crate::catalog::network_gbps;
 use crate::domain::{GpuOffer, InstanceUsage, Policy, Risk, Workload, WorkloadKind, counted};
 use crate::report::shared::text::{ABSENT, count, money};
 use crate::savings::{
-    Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Spread, Today, averaged_away,
+    Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Spread, Today, averaged_peaks,
     performance, usable_vram_mib,
 };
 use rust_decimal::Decimal;
@@ -29,7 +29,7 @@ pub(super) fn rightsize(
             projected(gpus, &demand, projection, chosen, by.policy, lines);
         }
         steps! { lines;
-            "caveat" for seconds in rightsizing.averaged_seconds => "{}", averaged_away(seconds);
+            "caveat" for seconds in rightsizing.averaged_seconds => "{}", averaged_peaks(seconds);
         }
     }
     let hours = workload.cost.iter().flat_map(|cost| &cost.instances);

@@ -22,8 +22,8 @@ pub use projection::{
 };
 pub use rejection::Rejection;
 pub use spread::Spread;
-pub(super) use steps::unit_of_work;
-pub use steps::{averaged, averaged_away, caveats, reserved_vram, steps};
+pub use steps::{averaged, averaged_peaks, caveats, reserved_vram, steps};
+pub(super) use steps::{averaged_away, unit_of_work};
 
 use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target, per_hour};
 use crate::savings::Fewer;

@@ -131,16 +131,22 @@ pub fn averaged(demand: &Demand, to: &Considered) -> Option<u32> {
     demand.averaged_seconds.filter(|_| is_busier)
 }
 
-/// What averages over so many seconds do not show, and how to see it.
+/// What averages over so many seconds do not show.
 pub fn averaged_away(seconds: u32) -> String {
     let over = match (seconds % 3_600, seconds % 60) {
         (0, _) => counted(seconds / 3_600, "hour", "hours"),
         (_, 0) => counted(seconds / 60, "minute", "minutes"),
         _ => counted(seconds, "second", "seconds"),
     };
+    format!("peaks shorter than {over} are averaged away")
+}
+
+/// The same, and how to see it.
+pub fn averaged_peaks(seconds: u32) -> String {
+    let what = averaged_away(seconds);
     format!(
-        "peaks shorter than {over} are averaged away: run `gpucost profile --duration 1h` on the \
-         host in its busiest hour before resizing"
+        "{what}: run `gpucost profile --duration 1h` on the host in its busiest hour before \
+         resizing"
     )
 }
 
@@ -177,7 +183,7 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         };
         steps.push(format!("measure one instance first: {projected} is projected from {basis}"));
     }
-    steps.extend(averaged(demand, to).map(averaged_away));
+    steps.extend(averaged(demand, to).map(averaged_peaks));
     if demand.vram_is_reserved {
         steps.push(reserved_vram(demand.vram_peak_mib));
     }
