@@ -73,7 +73,7 @@ pub(super) struct Draft<'a> {
     /// The fleet that the paths leave.
     pub(super) fleet: Fleet,
     /// What is worth doing only after a change of scope, by the place of its workload.
-    pub(super) waiting: Vec<(usize, Path)>,
+    pub(super) dependents: Vec<(usize, Path)>,
 }
 
 /// A variant of a workload, and what its components cost with it: with the best purchases, and
@@ -127,7 +127,7 @@ impl<'a> Draft<'a> {
         for path in &paths {
             fleet.add(&path.stages.last);
         }
-        Self { terms, workloads, rejected, paths, classes, fleet, waiting: Vec::new() }
+        Self { terms, workloads, rejected, paths, classes, fleet, dependents: Vec::new() }
     }
 
     /// Takes the cheaper of two plans for each set of workloads that share commitments: from what

@@ -39,17 +39,17 @@ impl Draft<'_> {
         let mut other = Draft::of(workloads, &terms);
         other.improve();
         let mut paths = self.paths.clone();
-        let mut waiting = Vec::new();
+        let mut dependents = Vec::new();
         for (place, path) in other.paths.into_iter().enumerate() {
             if self.paths[place].actions.is_empty() && !path.actions.is_empty() {
-                waiting.push((place, path.clone()));
+                dependents.push((place, path.clone()));
                 paths[place] = path;
             }
         }
         // Rows are rounded to cents, and what commitments pay is not.
-        let least = Decimal::new(waiting.len() as i64, 2);
+        let least = Decimal::new(dependents.len() as i64, 2);
         if self.rescoped_cost(&paths) + least <= self.rescoped_cost(&self.paths) {
-            self.waiting = waiting;
+            self.dependents = dependents;
         }
     }
 
@@ -75,8 +75,8 @@ impl Draft<'_> {
     /// later ones make needless.
     fn scope_changes(&self, paths: &[Path]) -> Vec<Change> {
         let mut zonal = self.terms.existing.zonal();
-        if !self.terms.allows(Self::RESCOPE_RISK) {
-            zonal.clear();
+        if zonal.is_empty() || !self.terms.allows(Self::RESCOPE_RISK) {
+            return Vec::new();
         }
         loop {
             let changes = self.changes_of(&zonal, paths);
@@ -144,12 +144,12 @@ impl Draft<'_> {
     /// fee: before anything is bought. A stop that saves nothing without them has a part of what
     /// they save.
     pub(super) fn rescope(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
-        let mut waiting = Vec::new();
-        for (place, path) in std::mem::take(&mut self.waiting) {
+        let mut dependents = Vec::new();
+        for (place, path) in std::mem::take(&mut self.dependents) {
             let listed: Vec<Decimal> = path.savings().collect();
             self.take(place, path);
             self.paths[place].save(Money::zero(self.workloads[place].cost.currency()), &listed);
-            waiting.push((place, listed));
+            dependents.push((place, listed));
         }
         let mut changes = Vec::new();
         for Change { reservation, gained, weights, fleet } in self.scope_changes(&self.paths) {
@@ -159,7 +159,7 @@ impl Draft<'_> {
             };
             self.fleet = fleet;
             let gained = Money::new(gained, currency);
-            let own = self.share_with_waiting(gained, &mut waiting, &reservation);
+            let own = self.share_with_dependents(gained, &mut dependents, &reservation);
             let saved = allocate(own, &weights);
             let mut shares = Vec::new();
             for ((parts, path), saving) in parts.iter_mut().zip(&self.paths).zip(saved) {
@@ -178,7 +178,7 @@ impl Draft<'_> {
                 shares,
             });
         }
-        for (place, _) in waiting {
+        for (place, _) in dependents {
             self.fleet.remove(&self.paths[place].stages.last);
             self.paths[place].undo();
             self.fleet.add(&self.paths[place].stages.last);
@@ -188,32 +188,29 @@ impl Draft<'_> {
 
     /// What a change of scope saves itself, beside what waits for it: each by what the plan would
     /// cost more without it, and at most what its row costs. What gets nothing waits on.
-    fn share_with_waiting(
+    fn share_with_dependents(
         &mut self,
         gained: Money,
-        waiting: &mut Vec<(usize, Vec<Decimal>)>,
+        dependents: &mut Vec<(usize, Vec<Decimal>)>,
         reservation: &ZonalReservation,
     ) -> Money {
         let mut weights = vec![gained.amount()];
-        for (place, listed) in &*waiting {
+        for (place, listed) in &*dependents {
             let gain = self.fleet.gain(&self.paths[*place], listed.iter().sum());
             weights.push(gain.min(self.workloads[*place].cost.amount()));
         }
         let mut shares = within(gained, &weights).into_iter();
         let own = shares.next().unwrap_or(gained);
-        let mut shares = shares.zip(std::mem::take(waiting));
-        *waiting = shares
-            .by_ref()
-            .filter_map(|(saving, (place, listed))| {
-                if saving.amount().is_zero() {
-                    return Some((place, listed));
-                }
-                let path = &mut self.paths[place];
-                path.save(saving, &listed);
-                path.wait_for(Self::RESCOPE_RISK, &rescope_first(reservation));
-                None
-            })
-            .collect();
+        let shared = std::mem::take(dependents).into_iter().zip(shares);
+        for ((place, listed), saving) in shared {
+            if saving.amount().is_zero() {
+                dependents.push((place, listed));
+                continue;
+            }
+            let path = &mut self.paths[place];
+            path.save(saving, &listed);
+            path.wait_for(Self::RESCOPE_RISK, &rescope_first(reservation));
+        }
         own
     }
 }

@@ -25,10 +25,10 @@ pub struct Baseline {
     pub workloads: BTreeMap<String, PastWorkload>,
     /// What it paid for that nothing used.
     pub unused: Vec<PastUnused>,
-    /// What it could not see.
-    pub gaps: Vec<PastGap>,
+    /// What it could not see, and where.
+    pub gaps: BTreeMap<(GapSubject, String), Vec<PastGap>>,
     /// Workloads and reservations of which there is more now, or that are of another type.
-    pub grown: BTreeSet<String>,
+    pub growth: BTreeSet<String>,
     /// Savings per month that were certain; absent when nothing was priced, and
     /// when that of this scope is not known.
     pub monthly_waste: Option<Money>,
@@ -78,6 +78,10 @@ impl Baseline {
             ));
         }
         let workloads = then.workloads.iter();
+        let mut gaps: BTreeMap<_, Vec<PastGap>> = BTreeMap::new();
+        for gap in &past.gaps {
+            gaps.entry((gap.what.clone(), gap.place.clone())).or_default().push(gap.clone());
+        }
         Ok(Self {
             cautions: differences_of_scope(&then, &common.part_of(&now)),
             findings: then
@@ -89,8 +93,8 @@ impl Baseline {
                 .map(|workload| (workload.id.clone(), PastWorkload::of(workload)))
                 .collect(),
             unused: then.unused.clone(),
-            gaps: past.gaps.clone(),
-            grown: grown(&then, &now),
+            gaps,
+            growth: growth(&then, &now),
             monthly_waste: then.totals.monthly_waste,
             monthly_cost: then.totals.monthly_cost,
             has_same_sums: common.is_same()
@@ -111,8 +115,8 @@ impl Baseline {
             }
             _ => true,
         };
-        let is_there = |gap: &&PastGap| (&gap.what, &gap.place) == (&missing.what, &missing.place);
-        !self.grown.contains(&missing.place) && self.gaps.iter().filter(is_there).any(is_same)
+        let gaps = self.gaps.get(&(missing.what.clone(), missing.place.clone()));
+        !self.growth.contains(&missing.place) && gaps.is_some_and(|gaps| gaps.iter().any(is_same))
     }
 }
 
@@ -126,19 +130,18 @@ fn first_number(reason: &str) -> Option<u64> {
     words.find_map(|word| word.parse().ok())
 }
 
-fn grown(then: &PastAudit, now: &PastAudit) -> BTreeSet<String> {
+fn growth(then: &PastAudit, now: &PastAudit) -> BTreeSet<String> {
+    let earlier: BTreeMap<_, _> =
+        then.workloads.iter().map(|workload| (&workload.id, workload)).collect();
     let workloads = now.workloads.iter().filter(|workload| {
-        let mut earlier = then.workloads.iter();
-        let earlier = earlier.find(|earlier| earlier.id == workload.id);
-        earlier.is_some_and(|earlier| {
+        earlier.get(&workload.id).is_some_and(|earlier| {
             workload.instances.len() > earlier.instances.len()
                 || workload.instance_type != earlier.instance_type
         })
     });
-    let unused = now.unused.iter().filter(|row| {
-        let mut earlier = then.unused.iter();
-        earlier.find(|earlier| earlier.id == row.id).is_some_and(|earlier| row.name != earlier.name)
-    });
+    let earlier: BTreeMap<_, _> = then.unused.iter().map(|row| (&row.id, &row.name)).collect();
+    let unused = now.unused.iter();
+    let unused = unused.filter(|row| earlier.get(&row.id).is_some_and(|name| **name != row.name));
     workloads.map(|workload| workload.id.clone()).chain(unused.map(|row| row.id.clone())).collect()
 }
 

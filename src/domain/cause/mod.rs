@@ -78,10 +78,11 @@ impl Cause {
 }
 
 impl CauseKind {
-    /// Whether its first number says how much was not seen, and not how much was.
+    /// Whether its first number says how much was not seen, and not how much was. Messages of
+    /// servers have numbers of their own.
     pub fn counts_unseen(self) -> bool {
-        let counts_seen = matches!(self, Self::HistoryShort | Self::SumsOnly | Self::UsageShort);
-        self.details().contains(&Detail::Count) && !counts_seen
+        let counts_seen = matches!(self, Self::HistoryShort | Self::OlderJobsOmitted);
+        self.details().first() == Some(&Detail::Count) && !counts_seen
     }
 }
 

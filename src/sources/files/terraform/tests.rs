@@ -310,6 +310,19 @@ fn other_files_are_refused_by_what_they_are() {
         let said = refusal(bytes);
         assert!(said.contains(words), "{said} does not contain {words}");
     }
+    // An element that says nothing may hide anything.
+    let whole = json!({"address": "aws_instance.a", "type": "aws_instance", "mode": "managed",
+        "change": {"actions": ["create"], "after": {"instance_type": "p5.48xlarge"}}});
+    let with = |path: &str, value: Value| {
+        let mut element = whole.clone();
+        *element.pointer_mut(path).expect("a part of it") = value;
+        document(&[element], &Value::Null).to_string()
+    };
+    assert!(read_terraform_plan(with("/mode", json!("managed")).as_bytes(), "f", None).is_ok());
+    for path in ["", "/address", "/type", "/change", "/change/actions", "/change/after"] {
+        let said = refusal(with(path, Value::Null).as_bytes());
+        assert!(said.contains("an element of `resource_changes` lacks"), "{path}: {said}");
+    }
     let deep = format!("{{\"format_version\":\"1.0\",\"resource_changes\":{}", "[".repeat(10_000));
     assert!(refusal(deep.as_bytes()).contains("recursion"));
 }
