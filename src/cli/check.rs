@@ -13,7 +13,7 @@ use crate::domain::{Gap, GapSubject, shell_word, shown};
 use crate::report::text::{counted, minute, safe};
 use crate::report::{
     Doc, GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
-    gate_slack,
+    gate_slack, settings_lines,
 };
 use clap::ValueEnum;
 use jiff::{SignedDuration, Timestamp};
@@ -196,6 +196,14 @@ pub(super) fn print(
         CheckFormat::Junit => gate_junit(report, brief),
         CheckFormat::Slack => gate_slack(report, brief, doc).map_err(Failure::unexpected)?,
         CheckFormat::Markdown => gate_markdown(report, doc),
+        CheckFormat::Csv => {
+            // Rows have no first lines, and `--quiet` does not hide what may open the gate.
+            if let lines @ [_, ..] = settings_lines(report).as_slice() {
+                let warning = format!("warning: {}\n", lines.join("\n  "));
+                let _ = io.stderr.write_all(warning.as_bytes());
+            }
+            return documents::print(&doc, format.of_documents(), out, io).map(drop);
+        }
         _ => return documents::print(&doc, format.of_documents(), out, io).map(drop),
     };
     output::document(&text, out, io)

@@ -1,7 +1,7 @@
 //! The saving of an action as the drop of what the fleet costs, in the plan and by itself.
 
 use super::allocate;
-use super::coverage::{Fleet, Joined, Slot};
+use super::coverage::{Class, Fleet, Joined, Layer, Slot};
 use super::offers::Terms;
 use super::path::{Choice, Path, Stages};
 use super::plan::{CommitPart, Draft, classes, components, less};
@@ -173,68 +173,90 @@ impl Draft<'_> {
         }
     }
 
+    /// The classes of members that commitments pay a part of.
+    fn covered_classes(&self, members: &[usize]) -> BTreeSet<Class> {
+        let last = members.iter().flat_map(|member| &self.paths[*member].stages.last);
+        let own: BTreeSet<Class> = last.map(|slot| slot.class.clone()).collect();
+        let places = components(&self.fleet, &own).into_iter();
+        let shares = places.flat_map(|place| self.fleet.open_shares(place, Layer::Paid));
+        shares.filter(|(_, open)| *open < Decimal::ONE).map(|(class, _)| class).collect()
+    }
+
+    /// Gives what rows save beyond their cost to others: to the actions of those that nothing
+    /// covers any more, down to what these then cost, and then to those that commitments cover.
     fn pass_on(&mut self, over: Decimal, members: &[usize], parts: &mut [Vec<CommitPart>]) {
-        let (ended, stays): (Vec<usize>, Vec<usize>) =
-            members.iter().partition(|member| self.paths[**member].stages.last.is_empty());
-        let over = over - self.pass_on_to_ended(over, &ended);
-        let left = |member: &usize| {
-            let saved = self.paths[*member].saved() + saved_by(&parts[*member]);
-            self.workloads[*member].cost.amount() - saved
-        };
-        // What commitments cover today takes none of what is free, as far as the others take it.
-        let open = |member: &usize| {
-            let workload = &self.workloads[*member];
-            left(member).min(cents(workload.list.amount() * workload.open_share))
-        };
-        let mut weights: Vec<Decimal> = stays.iter().map(open).collect();
-        if weights.iter().sum::<Decimal>() < over {
-            weights = stays.iter().map(left).collect();
-        }
-        let over = over.min(weights.iter().sum());
-        let (Some(first), true) = (stays.first(), over > Decimal::ZERO) else {
+        if over <= Decimal::ZERO {
             return;
-        };
+        }
+        let covered = self.covered_classes(members);
+        let (stays, moved): (Vec<usize>, Vec<usize>) = members.iter().partition(|member| {
+            let path = &self.paths[**member];
+            let mut last = path.stages.last.iter();
+            path.actions.is_empty() || last.any(|slot| covered.contains(&slot.class))
+        });
         let actions = members.iter().flat_map(|member| {
             let own = self.paths[*member].actions.iter().map(Action::risk);
             own.chain(parts[*member].iter().map(|part| part.risk))
         });
         let risk = actions.max().unwrap_or(Risk::Low);
-        let over = Money::new(over, self.workloads[*first].cost.currency());
-        for (member, saving) in stays.into_iter().zip(within(over, &weights)) {
-            if saving.amount().is_zero() {
-                continue;
-            }
-            parts[member].push(CommitPart {
-                saving,
-                detail: "existing commitments cover it that other actions of the plan free"
-                    .to_owned(),
-                risk,
-                caveat: None,
-            });
+        let room = |draft: &Self, parts: &[Vec<CommitPart>], member: usize| {
+            let saved = draft.paths[member].saved() + saved_by(&parts[member]);
+            draft.workloads[member].cost.amount() - saved
+        };
+        let to_list = moved.iter().map(|member| {
+            let room = room(self, parts, *member) - self.paths[*member].left.amount();
+            room.max(Decimal::ZERO)
+        });
+        let to_list: Vec<Decimal> = to_list.collect();
+        let over = over - self.give(over, &moved, &to_list, None, parts);
+        // What commitments cover today takes none of what is free, as far as the others take it.
+        let open = stays.iter().map(|member| {
+            let workload = &self.workloads[*member];
+            room(self, parts, *member).min(cents(workload.list.amount() * workload.open_share))
+        });
+        let mut rooms: Vec<Decimal> = open.collect();
+        if rooms.iter().sum::<Decimal>() < over {
+            rooms = stays.iter().map(|member| room(self, parts, *member)).collect();
         }
+        let over = over - self.give(over, &stays, &rooms, Some(risk), parts);
+        let rooms: Vec<Decimal> = moved.iter().map(|member| room(self, parts, *member)).collect();
+        self.give(over, &moved, &rooms, None, parts);
     }
 
-    /// What others that end with it save more, which is at most their cost.
-    fn pass_on_to_ended(&mut self, over: Decimal, ended: &[usize]) -> Decimal {
-        let room = |member: &usize| {
-            let path = &self.paths[*member];
-            let is_acting = !path.actions.is_empty();
-            let room = self.workloads[*member].cost.amount() - path.saved();
-            if is_acting { room } else { Decimal::ZERO }
-        };
-        let rooms: Vec<Decimal> = ended.iter().map(room).collect();
-        let passed = over.min(rooms.iter().sum());
-        let (Some(first), true) = (ended.first(), passed > Decimal::ZERO) else {
+    /// Lets rows save more, in proportion to their rooms and at most these: by their own actions, or
+    /// by commitments that others free, at a risk. Returns how much that is together.
+    fn give(
+        &mut self,
+        over: Decimal,
+        members: &[usize],
+        rooms: &[Decimal],
+        risk: Option<Risk>,
+        parts: &mut [Vec<CommitPart>],
+    ) -> Decimal {
+        let given = over.min(rooms.iter().sum());
+        let (Some(first), true) = (members.first(), given > Decimal::ZERO) else {
             return Decimal::ZERO;
         };
-        let passed = Money::new(passed, self.workloads[*first].cost.currency());
-        for (member, more) in ended.iter().zip(within(passed, &rooms)) {
-            let path = &mut self.paths[*member];
-            let weights: Vec<Decimal> = path.savings().collect();
-            let saved = path.saved() + more.amount();
-            path.save(Money::new(saved, more.currency()), &weights);
+        let together = Money::new(given, self.workloads[*first].cost.currency());
+        for (member, saving) in members.iter().zip(within(together, rooms)) {
+            match risk.filter(|_| !saving.amount().is_zero()) {
+                Some(risk) => parts[*member].push(CommitPart {
+                    saving,
+                    detail: "existing commitments cover it that other actions of the plan free"
+                        .to_owned(),
+                    risk,
+                    caveat: None,
+                }),
+                None if risk.is_some() => {}
+                None => {
+                    let path = &mut self.paths[*member];
+                    let weights: Vec<Decimal> = path.savings().collect();
+                    let saved = path.saved() + saving.amount();
+                    path.save(Money::new(saved, saving.currency()), &weights);
+                }
+            }
         }
-        passed.amount()
+        given
     }
 
     /// Components that commitments touch and workloads move between, each with the workloads.

@@ -130,41 +130,46 @@ impl<'a> Draft<'a> {
         Self { terms, workloads, rejected, paths, classes, fleet, dependents: Vec::new() }
     }
 
-    /// Takes the cheaper of two plans for each set of workloads that share commitments: from what
-    /// is best for each workload alone, and from the fleet of today. The former moves workloads
-    /// away from commitments that the actions of others would free for them.
+    /// Takes the cheapest of three plans for each set of workloads that share commitments: from
+    /// what is best for each workload alone, and from the fleet of today, by what each costs and by
+    /// what each saves by itself. The first moves workloads away from commitments that the actions
+    /// of others would free for them, and the second lets a small move go before a large one.
     pub(super) fn improve(&mut self) {
         let kinds = |path: &Path| path.actions.iter().map(Action::kind).collect();
         let offered: Vec<Vec<ActionKind>> = self.paths.iter().map(kinds).collect();
-        self.descend((0..self.workloads.len()).collect());
+        let order = self.ordered((0..self.workloads.len()).collect());
+        self.descend(&order);
         let reachable: Vec<BTreeSet<usize>> = self
             .workloads
             .iter()
             .map(|workload| components(&self.fleet, &classes(workload).collect()))
             .collect();
         let sets = self.sets(&reachable);
-        let first: Vec<(Decimal, Vec<Path>)> = sets
-            .iter()
-            .map(|(components, members)| {
-                let paths = members.iter().map(|place| self.paths[*place].clone());
-                (self.cost(components, members), paths.collect())
-            })
-            .collect();
         let is_near = |place: &usize| {
             let mut own = reachable[*place].iter();
             own.any(|component| self.fleet.is_touched(*component))
         };
         let near: Vec<usize> = (0..self.workloads.len()).filter(is_near).collect();
-        for place in &near {
-            let stays = Path::of(&self.workloads[*place], self.terms, Some(Choice::NOTHING));
-            self.take(*place, stays);
-        }
-        self.descend(near);
-        for ((components, members), (cost, paths)) in sets.iter().zip(first) {
-            if self.cost(components, members) >= cost {
-                for (place, path) in members.iter().zip(paths) {
-                    self.take(*place, path);
+        let mut best = self.costs_and_paths(&sets);
+        for gain_decides in [false, true] {
+            for place in &near {
+                let stays = Path::of(&self.workloads[*place], self.terms, Some(Choice::NOTHING));
+                self.take(*place, stays);
+            }
+            let mut order = self.ordered(near.clone());
+            if gain_decides {
+                order.sort_by_cached_key(|place| Reverse(self.gain_of(*place)));
+            }
+            self.descend(&order);
+            for (best, own) in best.iter_mut().zip(self.costs_and_paths(&sets)) {
+                if own.0 < best.0 {
+                    *best = own;
                 }
+            }
+        }
+        for ((_, members), (_, paths)) in sets.iter().zip(best) {
+            for (place, path) in members.iter().zip(paths) {
+                self.take(*place, path);
             }
         }
         for (path, offered) in self.paths.iter_mut().zip(offered) {
@@ -179,11 +184,15 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What workloads cost together with their components, in cents.
-    fn cost(&self, components: &[usize], members: &[usize]) -> Decimal {
-        let left = members.iter().map(|place| self.paths[*place].left.amount());
-        let paid = components.iter().map(|component| self.paid(&self.fleet, *component));
-        cents(left.sum::<Decimal>() - paid.sum::<Decimal>())
+    /// What the workloads of each set cost together with their components, in cents, and how.
+    fn costs_and_paths(&self, sets: &[(Vec<usize>, Vec<usize>)]) -> Vec<(Decimal, Vec<Path>)> {
+        let of_set = |(components, members): &(Vec<usize>, Vec<usize>)| {
+            let paths: Vec<Path> = members.iter().map(|place| self.paths[*place].clone()).collect();
+            let left: Decimal = paths.iter().map(|path| path.left.amount()).sum();
+            let paid = components.iter().map(|component| self.paid(&self.fleet, *component));
+            (cents(left - paid.sum::<Decimal>()), paths)
+        };
+        sets.iter().map(of_set).collect()
     }
 
     pub(super) fn take(&mut self, place: usize, path: Path) {
@@ -192,10 +201,9 @@ impl<'a> Draft<'a> {
         self.paths[place] = path;
     }
 
-    /// Tries the variants of workloads with everything else as it is, until none makes the whole
-    /// cheaper. Neither ids nor their order decide: those that cost the most come first, and of
+    /// In an order that neither ids nor places decide: those that cost the most come first, and of
     /// these those that have the least to gain elsewhere.
-    fn descend(&mut self, mut order: Vec<usize>) {
+    fn ordered(&self, mut order: Vec<usize>) -> Vec<usize> {
         order.sort_by_cached_key(|place| {
             let workload = &self.workloads[*place];
             let seen: Vec<_> = workload.billed.iter().map(|member| member.seen.clone()).collect();
@@ -205,17 +213,34 @@ impl<'a> Draft<'a> {
                 moves.map(|offer| (offer.to.monthly(), offer.target(), offer.risk)).collect();
             moves.sort_unstable();
             let cheapest = moves.first().map_or(workload.list.amount(), |(monthly, ..)| *monthly);
+            let markets = workload.spot.iter();
+            let markets: Vec<_> = markets
+                .map(|(to, market)| (to.clone(), market.effective_hourly.amount(), market.risk))
+                .collect();
+            let end = workload.end.as_ref();
+            let end = end.map(|end| (end.kind(), end.monthly_savings().amount(), end.risk()));
+            let schedule = workload.schedule.as_ref();
+            let schedule = schedule.map(|offer| (offer.hours.on_share, offer.risk));
             (
                 // What commitments pay for first: it is what a stop may not end.
                 workload.cost.amount() - workload.list.amount(),
                 Reverse(workload.list.amount()),
                 Reverse(cheapest),
                 moves,
+                markets,
+                end,
+                schedule,
                 today.map(|stage| (stage.instance_type.clone(), stage.count)),
                 seen,
                 workload.id.clone(),
             )
         });
+        order
+    }
+
+    /// Tries the variants of workloads with everything else as it is, until none makes the whole
+    /// cheaper.
+    fn descend(&mut self, order: &[usize]) {
         for _ in 0..MOST_PASSES {
             let changed = order.iter().filter(|place| self.improve_one(**place));
             if changed.count() == 0 {
@@ -226,16 +251,34 @@ impl<'a> Draft<'a> {
 
     /// Whether another variant of a workload makes the whole cheaper.
     fn improve_one(&mut self, place: usize) -> bool {
+        let Some((path, _)) = self.best_variant(place) else {
+            return false;
+        };
+        let is_new = path.choice != self.paths[place].choice;
+        if is_new {
+            self.take(place, path);
+        }
+        is_new
+    }
+
+    /// How much cheaper another variant of a workload makes the whole, in cents.
+    fn gain_of(&mut self, place: usize) -> Decimal {
+        self.best_variant(place).map_or(Decimal::ZERO, |(_, gain)| gain)
+    }
+
+    /// The variant of a workload with which the whole costs least, and how much less that is than
+    /// now, in cents; `None` where there is one only.
+    fn best_variant(&mut self, place: usize) -> Option<(Path, Decimal)> {
         let workload = &self.workloads[place];
         let places = components(&self.fleet, &classes(workload).collect());
         let is_touched = places.iter().any(|place| self.fleet.is_touched(*place));
         let is_sized = workload.billed.iter().any(|member| member.is_sized);
         if !is_touched && !is_sized && workload.spot.is_empty() {
-            return false;
+            return None;
         }
         let variants = Choice::variants(workload, self.terms, is_touched);
         if variants.len() < 2 {
-            return false;
+            return None;
         }
         self.fleet.remove(&self.paths[place].stages.last);
         let mut tried: Vec<Tried> = Vec::with_capacity(variants.len());
@@ -255,6 +298,9 @@ impl<'a> Draft<'a> {
                 self.fleet.remove(&last.path.stages.last);
             }
         }
+        self.fleet.add(&self.paths[place].stages.last);
+        let own = self.paths[place].choice;
+        let now = tried.iter().find(|trial| trial.path.choice == own).map(|trial| trial.cost);
         let best = tried
             .iter()
             .enumerate()
@@ -262,20 +308,12 @@ impl<'a> Draft<'a> {
             .min_by_key(|(variant, trial)| {
                 // Of equals what saves nothing is not done, and what was chosen stays.
                 let steps = if is_touched { trial.path.actions.len() } else { 0 };
-                let is_new = trial.path.choice != self.paths[place].choice;
-                (trial.cost, steps, is_new, *variant)
+                (trial.cost, steps, trial.path.choice != own, *variant)
             });
-        let Some(best) = best.map(|(best, _)| best) else {
-            self.fleet.add(&self.paths[place].stages.last);
-            return false;
-        };
-        let path = tried.swap_remove(best).path;
-        let is_new = path.choice != self.paths[place].choice;
-        self.fleet.add(&path.stages.last);
-        if is_new {
-            self.paths[place] = path;
-        }
-        is_new
+        let best = best.map(|(best, _)| best)?;
+        let best = tried.swap_remove(best);
+        let gain = now.unwrap_or(best.cost) - best.cost;
+        Some((best.path, gain))
     }
 
     /// What commitments pay of a component, those that are there and those that would be bought.

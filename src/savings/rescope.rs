@@ -48,19 +48,20 @@ impl Draft<'_> {
         }
         // Rows are rounded to cents, and what commitments pay is not.
         let least = Decimal::new(dependents.len() as i64, 2);
-        if self.rescoped_cost(&paths) + least <= self.rescoped_cost(&self.paths) {
+        let (with, without) = (self.rescoped_costs(&paths), self.rescoped_costs(&self.paths));
+        if with.into_iter().zip(without).all(|(with, without)| with + least <= without) {
             self.dependents = dependents;
         }
     }
 
-    /// What the fleet costs that paths and the changes of scope for it leave, in cents.
-    fn rescoped_cost(&self, paths: &[Path]) -> Decimal {
+    /// What the fleet costs that paths and the changes of scope for it leave, in cents: with the
+    /// best purchases, and without any.
+    fn rescoped_costs(&self, paths: &[Path]) -> [Decimal; 2] {
         let fleet = self.scope_changes(paths).pop().map(|change| change.fleet);
         let fleet = fleet.unwrap_or_else(|| self.fleet_of(self.terms.existing, paths));
-        let left: Decimal = paths.iter().map(|path| path.left.amount()).sum();
         let components = fleet.components();
         let paid: Decimal = components.map(|component| self.paid(&fleet, component)).sum();
-        cents(left - paid)
+        [cents(list(paths) - paid), cents(list(paths) - credit(&fleet))]
     }
 
     fn fleet_of(&self, existing: &Existing, paths: &[Path]) -> Fleet {
@@ -145,14 +146,19 @@ impl Draft<'_> {
     /// they save.
     pub(super) fn rescope(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
         let mut dependents = Vec::new();
+        let before = list(&self.paths) - credit(&self.fleet);
         for (place, path) in std::mem::take(&mut self.dependents) {
             let listed: Vec<Decimal> = path.savings().collect();
             self.take(place, path);
             self.paths[place].save(Money::zero(self.workloads[place].cost.currency()), &listed);
             dependents.push((place, listed));
         }
+        // As long as nothing is changed, what waits for it leaves cover that nobody else can use.
+        let mut lost = cents(list(&self.paths) - credit(&self.fleet) - before).max(Decimal::ZERO);
         let mut changes = Vec::new();
         for Change { reservation, gained, weights, fleet } in self.scope_changes(&self.paths) {
+            let (gained, still_lost) = (gained - gained.min(lost), lost - gained.min(lost));
+            lost = still_lost;
             let weighted = weights.iter().position(|weight| !weight.is_zero());
             let Some(currency) = weighted.map(|place| self.workloads[place].cost.currency()) else {
                 continue;
@@ -213,6 +219,11 @@ impl Draft<'_> {
         }
         own
     }
+}
+
+/// What paths leave at list price.
+fn list(paths: &[Path]) -> Decimal {
+    paths.iter().map(|path| path.left.amount()).sum()
 }
 
 fn credit(fleet: &Fleet) -> Decimal {

@@ -7,11 +7,12 @@ use super::histogram::Scale;
 use super::series::SeriesKey;
 use super::timeline::Slot;
 use super::usages::Usage;
-use super::{Series, Timeline, together};
+use super::{Series, Timeline, distribution, together};
 use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
-    ACTIVE_PERCENT, GpuOffer, GpuUsage, Instance, InstanceState, InstanceUsage, JoinedBy, Metric,
-    NetworkUse, RESTING_SM_PERCENT, Rejected, RunningTime, Statistic, Window,
+    ACTIVE_PERCENT, Distribution, GpuOffer, GpuUsage, Instance, InstanceState, InstanceUsage,
+    JoinedBy, Metric, NetworkUse, RESTING_SM_PERCENT, Rejected, RunningTime, Signal, Statistic,
+    Window,
 };
 use jiff::Timestamp;
 
@@ -62,8 +63,12 @@ impl Usage {
                 })
             })
             .collect();
+        let rests = |gpu: &GpuUsage| gpu.works() == Some(false);
+        let draw = offer.filter(|_| gpus.iter().all(rests)).and_then(|offer| {
+            self.power_percents(timeline.slots.len(), (offer, timeline.period_seconds))
+        });
         for gpu in &mut gpus {
-            if let Some(reason) = offer.and_then(|offer| contradiction(gpu, offer)) {
+            if let Some(reason) = offer.and_then(|offer| contradiction(gpu, offer, draw)) {
                 gpu.doubt(reason);
                 // Nor is it known when its instance worked and when it did not.
                 timeline.slots.fill(Slot::default());
@@ -98,6 +103,19 @@ impl Usage {
             rejected: added.fold(Rejected::default(), |sum, series| sum.plus(series.rejected)),
         };
         (usage, timeline)
+    }
+
+    /// Mean and 95th percentile of the power of all its GPUs together, percent of their limits.
+    fn power_percents(
+        &self,
+        periods: usize,
+        (offer, period_seconds): (&GpuOffer, u32),
+    ) -> Option<Distribution> {
+        let visible = u32::from(offer.share.visible_devices());
+        let (slots, ..) =
+            self.grid(Signal::GpuPowerUtilization, visible, (periods, period_seconds));
+        let measured = slots.iter().filter(|slot| slot.reported > 0);
+        distribution(measured.map(Slot::mean).collect())
     }
 
     /// Its signal over the window with the periods in which it ran, and how long that
@@ -212,8 +230,9 @@ impl Usage {
 }
 
 /// Why the utilization of a GPU cannot be right: its counter stands still beside the power of
-/// work, in the mean or for more than a twentieth of the time.
-fn contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
+/// work, in the mean or for more than a twentieth of the time. The draw of a machine stands for
+/// a GPU without power of its own.
+fn contradiction(gpu: &GpuUsage, offer: &GpuOffer, draw: Option<Distribution>) -> Option<String> {
     if gpu.works() != Some(false) {
         return None;
     }
@@ -225,13 +244,17 @@ fn contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
             gpu.index
         ));
     }
-    let (power, spec) = (gpu.power?, gpu_spec(offer)?);
+    let spec = gpu_spec(offer)?;
     let limit = spec.power_limit_w?;
+    let (mean, p95) = match gpu.power {
+        Some(power) => (power.mean_w, power.p95_w),
+        None => draw.map(|draw| (draw.mean * limit / 100.0, Some(draw.p95 * limit / 100.0)))?,
+    };
     let works_above = spec.rests_up_to_watts();
     let at_rest =
         spec.idle_w.map_or_else(String::new, |idle| format!(", where idle is about {idle:.0} W"));
     let works_above = works_above.unwrap_or(limit * BUSY_POWER_PERCENT / 100.0);
-    let figures = [("mean", Some(power.mean_w)), ("p95", power.p95_w)];
+    let figures = [("mean", Some(mean)), ("p95", p95)];
     let mut at_work = figures.into_iter().filter_map(|(name, watts)| {
         let watts = watts.filter(|watts| *watts > works_above)?;
         Some((name, watts))

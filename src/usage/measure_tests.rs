@@ -131,6 +131,31 @@ fn power_of_the_whole_instance_stands_for_all_its_gpus() {
     assert_eq!(summary.distribution.mean, 62.0);
 }
 
+/// Counters that stand still on each of two GPUs, beside the power of the machine.
+fn silent_beside(percent: f64, busy: f64) -> InstanceUsage {
+    let level =
+        |metric, gpu, level| series(metric, Statistic::Average, gpu, (0..120).map(|p| (p, level)));
+    let records = [
+        level(Metric::GpuUtilization, Some(0), busy),
+        level(Metric::GpuUtilization, Some(1), 0.0),
+        level(Metric::GpuPowerUtilization, None, percent),
+    ];
+    let records: Vec<&Series> = records.iter().collect();
+    let offer = GpuOffer { vram_mib: Some(22_888), ..offer(2) };
+    let instance = instance(InstanceState::Running, 0);
+    measure_series(&instance, Some(&offer), &records, (window(), 300)).0
+}
+
+#[test]
+fn the_power_of_a_machine_contradicts_counters_that_all_stand_still() {
+    // An A10G of 300 W rests at up to 57 + 15% of (300 - 57) = 93.45 W, which is 31.15%.
+    let reason = silent_beside(62.0, 0.0).contradiction().map(str::to_owned).expect("a reason");
+    assert!(reason.contains("mean power of 186 of 300 W"), "{reason}");
+    assert_eq!(silent_beside(31.0, 0.0).contradiction(), None);
+    assert!(silent_beside(32.0, 0.0).contradiction().is_some());
+    assert_eq!(silent_beside(62.0, 90.0).contradiction(), None, "the other GPU draws it");
+}
+
 #[test]
 fn vram_peak_comes_from_maxima_and_the_drivers_total_is_preferred() {
     let records = [

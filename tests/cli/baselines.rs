@@ -405,6 +405,51 @@ fn more_without_a_price_is_news() {
     }
 }
 
+/// A stopped instance may get another type: that the old one was denied too excuses nothing.
+#[test]
+fn another_denied_type_is_worse_than_the_baseline() {
+    let world = World::new();
+    let of_type = |instance_type: &str| {
+        let mut estate = one();
+        estate["instances"][0]["instance_type"] = json!(instance_type);
+        estate
+    };
+    let policy = "[deny]\ntypes = [\"g5*\", \"g4dn*\"]\n";
+    let old = world.audit(&of_type("g4dn.xlarge"));
+    let old = world.file("old.json", old.to_string());
+    for (now, code) in [("g4dn.xlarge", 0), ("g5.xlarge", 100)] {
+        let outcome = gate(&world, policy, &of_type(now), &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{now}: {}", outcome.stdout);
+    }
+}
+
+/// A finding that saves nothing is worse when it is about more instances.
+#[test]
+fn more_of_a_known_risk_is_worse_than_the_baseline() {
+    let world = World::new();
+    let hot = |count: usize| {
+        let mut estate = two();
+        let instances = estate["instances"].as_array_mut().expect("a list");
+        for instance in instances.iter_mut() {
+            instance["tags"] = json!({"gpucost:workload": "w"});
+        }
+        instances.truncate(count);
+        let metrics = estate["metrics"].as_array_mut().expect("a list");
+        for used in metrics.iter_mut().filter(|series| series["metric"] == "gpu_memory_used") {
+            used["values"][0][0] = json!(21_500.0);
+        }
+        metrics.retain(|series| count > 1 || series["instance"] == "i-one");
+        estate
+    };
+    let policy = "[[forbid]]\nrule = \"vram-nearly-full\"\n";
+    let old = world.audit(&hot(1));
+    let old = world.file("old.json", old.to_string());
+    for (now, code) in [(1, 0), (2, 100)] {
+        let outcome = gate(&world, policy, &hot(now), &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{now}: {}", outcome.stdout);
+    }
+}
+
 /// What the baseline did not see of one workload or reservation excuses no more of it.
 #[test]
 fn a_known_gap_does_not_grow() {

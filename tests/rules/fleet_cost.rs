@@ -335,6 +335,68 @@ fn a_change_of_scope_weakens_no_stop_that_saves_without_it() {
     assert_eq!(amount(report.totals.monthly_waste), decimal("734.38"));
 }
 
+/// A g4dn.2xlarge of a zone whose GPU is busy 30% of the time.
+fn t4(id: &str, vram_mib: f64) -> Machine {
+    Machine::new(id, "g4dn.2xlarge").cpu(flat(10.0)).gpu(0, flat(30.0)).vram(0, vram_mib, 15_360.0)
+}
+
+/// The reservation of a zone is larger than what its machine is resized to: only for the whole
+/// region does it cover the other machine, and the small one is bought for.
+#[test]
+fn a_resize_that_waits_for_a_change_of_scope_counts_no_dollar_twice() {
+    let (a, b) = ("us-east-1a", "us-east-1b");
+    let zonal = ReservedInstances {
+        instance_type: "g4dn.2xlarge".to_owned(),
+        recurring_hourly: decimal("0.3"),
+        zone: Some(a.to_owned()),
+        ..reserved(1)
+    };
+    let mut fleet = with(vec![t4("i-0", 3_000.0), t4("i-1", 10_000.0)], zonal);
+    for (instance, zone) in fleet.instances.iter_mut().zip([a, b]) {
+        instance.zone = Some(zone.to_owned());
+    }
+    let report = audited(&fleet);
+    // 0.30 × 730 + 0.752 × 730.
+    assert_eq!(total(&report), decimal("767.96"));
+    // 219.00 covers the g4dn.2xlarge; the g4dn.xlarge is 0.331 × 730 for a year.
+    assert_eq!(planned(&report), decimal("460.63"));
+    assert_eq!(bought(&report), [("g4dn.xlarge".to_owned(), 1)]);
+    let saved = report.workloads.iter().flat_map(|row| &row.actions);
+    let saved: Decimal = saved.map(|action| action.monthly_savings().amount()).sum();
+    assert_eq!(saved, decimal("307.33"));
+}
+
+/// Two of three g5.xlarge are covered. One of these may run on spot, which frees its cover for the
+/// third: that saves more than to move the third, which saves something by itself.
+#[test]
+fn a_small_move_does_not_stand_in_the_way_of_a_large_one() {
+    for ids in [["i-0", "i-1", "i-2"], ["i-2", "i-0", "i-1"], ["i-1", "i-2", "i-0"]] {
+        let [trains, serves, other] = ids;
+        let trains = Machine::new(trains, "g5.xlarge")
+            .tag("gpucost:kind", "training")
+            .tag("gpucost:restartable", "true")
+            .cpu(flat(3.0))
+            .gpu(0, flat(30.0))
+            .vram(0, 200.0, A10G_MIB);
+        let serves = Machine::new(serves, "g5.xlarge")
+            .tag("env", "production")
+            .cpu(flat(3.0))
+            .gpu(0, flat(6.0))
+            .vram(0, 200.0, A10G_MIB);
+        let other = Machine::new(other, "g5.xlarge")
+            .cpu(flat(3.0))
+            .gpu(0, flat(15.0))
+            .vram(0, 200.0, A10G_MIB);
+        let bought = ReservedInstances { recurring_hourly: decimal("0.3"), ..reserved(2) };
+        let report = audited(&with(vec![trains, serves, other], bought));
+        // 2 × 219.00 + 734.38.
+        assert_eq!(total(&report), decimal("1172.38"));
+        // 2 × 219.00, and a g6.xlarge on spot with its interruptions.
+        assert_eq!(planned(&report), decimal("721.08"), "{ids:?}");
+        assert!(report.purchases.is_empty(), "{:?}", report.purchases);
+    }
+}
+
 #[test]
 fn what_is_covered_before_and_after_saves_nothing() {
     let (a, b) = ("us-east-1a", "us-east-1b");

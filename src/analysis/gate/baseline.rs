@@ -110,8 +110,9 @@ impl Baseline {
             (&GapSubject::Price | &GapSubject::StoragePrice, _) => {
                 gap.reason.is_empty() || words_of(&gap.reason) == words_of(&missing.reason)
             }
-            (_, Some(cause)) if cause.counts_unseen() => {
-                first_number(&missing.reason) <= first_number(&gap.reason)
+            (_, Some(cause)) => {
+                let unseen = |reason| cause.unseen_in(words_of(reason));
+                unseen(&missing.reason) <= unseen(&gap.reason)
             }
             _ => true,
         };
@@ -123,11 +124,6 @@ impl Baseline {
 /// The reason of a gap without the rules that it silences.
 fn words_of(reason: &str) -> &str {
     reason.split_once("; silent: ").map_or(reason, |(words, _)| words)
-}
-
-fn first_number(reason: &str) -> Option<u64> {
-    let mut words = reason.split(|c: char| !c.is_ascii_digit());
-    words.find_map(|word| word.parse().ok())
 }
 
 fn growth(then: &PastAudit, now: &PastAudit) -> BTreeSet<String> {

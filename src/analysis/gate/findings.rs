@@ -50,7 +50,13 @@ fn judge_ban(
             let then = baseline.and_then(|baseline| baseline.findings.get(&finding.id()));
             let mut violation = banned(policy, ban, finding, name, &limit);
             violation.before = then.and_then(|then| Some(format!("{} per month", (*then)?)));
-            let past = past(finding, then.copied());
+            let has_grown =
+                baseline.is_some_and(|baseline| baseline.growth.contains(finding.workload()));
+            let past = match then.copied() {
+                // Without an amount, more instances are more of it.
+                Some(None) if has_grown => Past::Worse,
+                then => past(finding, then),
+            };
             if matches!(then, Some(Some(_))) && finding.monthly_savings.is_none() {
                 // Without its price, it may be worse than it was.
                 let cause = Need::Price.unreported();

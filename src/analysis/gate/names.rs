@@ -118,6 +118,9 @@ fn past_unused(baseline: Option<&Baseline>, row: &UnusedCommitment) -> Past {
     let mut known = baseline.into_iter().flat_map(|baseline| &baseline.unused);
     let amount = |cost: Option<Money>| cost.map(Money::amount);
     match known.find(|past| past.id == row.id) {
+        Some(_) if baseline.is_some_and(|baseline| baseline.growth.contains(&row.id)) => {
+            Past::Worse
+        }
         Some(past) => Past::of_amounts(amount(past.monthly_cost), amount(row.monthly_cost)),
         None => Past::New,
     }
@@ -184,9 +187,13 @@ fn judge_names(
         let title = format!("{} uses the {} {name}", called(audited), asked.noun);
         let monthly = audited.workload.monthly_cost();
         let words = refused(refusal, name, title, monthly, (asked.step)(audited));
-        // Type and region belong to an instance for life.
-        let known = baseline.and_then(|baseline| baseline.workloads.get(&audited.workload.id()));
-        let past = past(known, audited.workload.instances.len());
+        // A stopped instance may get another type.
+        let id = audited.workload.id();
+        let known = baseline.and_then(|baseline| baseline.workloads.get(&id));
+        let past = match baseline.filter(|baseline| baseline.growth.contains(&id)) {
+            Some(_) => Past::Worse,
+            None => past(known, audited.workload.instances.len()),
+        };
         judge.violated_by(audited, Severity::Warning, words, past);
     }
     let unused = audit.unused.iter();

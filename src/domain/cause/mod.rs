@@ -78,11 +78,18 @@ impl Cause {
 }
 
 impl CauseKind {
-    /// Whether its first number says how much was not seen, and not how much was. Messages of
-    /// servers have numbers of their own.
-    pub fn counts_unseen(self) -> bool {
-        let counts_seen = matches!(self, Self::HistoryShort | Self::OlderJobsOmitted);
-        self.details().first() == Some(&Detail::Count) && !counts_seen
+    /// How much was not seen, as the words of a reason say it; absent where they count what was
+    /// seen, or nothing. Messages of servers have numbers of their own.
+    pub fn unseen_in(self, reason: &str) -> Option<u64> {
+        let digits = reason.replace(',', "");
+        let mut numbers = digits.split(|c: char| !c.is_ascii_digit());
+        let mut numbers = numbers.by_ref().filter_map(|word| word.parse().ok());
+        match self {
+            Self::HistoryShort => None,
+            Self::JobsNotRead | Self::OlderJobsOmitted => numbers.last(),
+            _ if self.details().first() == Some(&Detail::Count) => numbers.next(),
+            _ => None,
+        }
     }
 }
 
@@ -95,6 +102,18 @@ impl std::fmt::Display for Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_seen_is_counted_by_the_words() {
+        let unseen = |kind: CauseKind, reason| kind.unseen_in(reason);
+        let omitted = "only the newest 500 training jobs are read; 5,000 older ones are omitted";
+        assert_eq!(unseen(CauseKind::OlderJobsOmitted, omitted), Some(5_000));
+        let failed = "sagemaker:DescribeTrainingJob: HTTP 500; 12 training jobs are omitted";
+        assert_eq!(unseen(CauseKind::JobsNotRead, failed), Some(12));
+        let slices = "3 of 7 MIG instances have no utilization";
+        assert_eq!(unseen(CauseKind::SlicesUnmeasured, slices), Some(3));
+        assert_eq!(unseen(CauseKind::HistoryShort, "12 days of history"), None);
+    }
 
     #[test]
     fn words_show_every_detail_in_order() {

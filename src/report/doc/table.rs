@@ -100,7 +100,7 @@ fn three(
 }
 
 /// Characters that are no line of their own below a row.
-const FEW_WORDS: usize = 20;
+const FEW_WORDS: usize = 15;
 /// Characters of a line from which on a sentence below a row may take two: a screen of wide lines
 /// has fewer of them.
 const WIDE: usize = 84;

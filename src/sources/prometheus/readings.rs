@@ -222,7 +222,8 @@ pub(super) fn values_of(
 ) -> Option<Vec<Option<f64>>> {
     let (machine, division) = (chunk.machines.get(device.0)?, chunk.divisions.get(&device)?);
     let others = seconds_of_others(machine, window).div_euclid(i64::from(span.period_seconds));
-    if what.0 == Metric::GpuUtilization && unmeasured_slices(division, parts).is_some() {
+    let adds_up = matches!(what.0, Metric::GpuUtilization | Metric::GpuMemoryUsed);
+    if adds_up && unmeasured_slices(division, parts).is_some() {
         return None;
     }
     let mut values = combined(parts, division, what);
@@ -231,7 +232,7 @@ pub(super) fn values_of(
     Some(values)
 }
 
-/// How many MIG instances have no utilization although others of their card have, and how
+/// How many MIG instances have no value although others of their card have, and how
 /// many there are: what some of them do says nothing about the card. `None` where none is
 /// missing, and of a card that is not divided.
 fn unmeasured_slices(

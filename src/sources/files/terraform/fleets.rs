@@ -8,7 +8,10 @@ use crate::domain::{Missing, Planned, PlannedCount};
 
 pub(super) fn spot_fleet(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
     let capacity = needed(view, "target_capacity");
-    let split = |size: u64| Ok(bought(Some("spot"), size));
+    let split = |size: u64| {
+        let on_demand = view.whole("on_demand_target_capacity")?.unwrap_or(0).min(size);
+        Ok(PlannedCount { on_demand, spot: size - on_demand, capacity_block: 0 })
+    };
     let direct = overrides(view, "launch_specification");
     of_fleet(change, view, templates, direct, "overrides", (capacity, split))
 }

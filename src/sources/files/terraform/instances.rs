@@ -104,8 +104,24 @@ fn most(view: &View<'_>) -> Option<u64> {
     view.whole("max_size").ok().flatten()
 }
 
+/// Instances that run in the warm pool of a group beside its own: up to the maximum that it
+/// prepares for, which is that of the group without one, and its minimum at least (PutWarmPool in
+/// the API reference of EC2 Auto Scaling). Others are stopped.
+fn warm(view: &View<'_>, size: u64) -> Planned<u64> {
+    let Some(pool) = view.block("warm_pool")? else {
+        return Ok(0);
+    };
+    if pool.text("pool_state")? != Some("Running") {
+        return Ok(0);
+    }
+    let prepared = pool.whole("max_group_prepared_capacity").ok().flatten().or(most(view));
+    let least = pool.whole("min_size")?.unwrap_or(0);
+    Ok(prepared.unwrap_or(0).saturating_sub(size).max(least))
+}
+
 fn group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
-    let (size, most) = (group_size(view), most(view));
+    let size = group_size(view).and_then(|size| Ok(size + warm(view, size)?));
+    let most = most(view);
     match view.block("mixed_instances_policy") {
         Err(missing) => Found::unseen(&missing, Err(missing.clone()), most),
         Ok(Some(mixed)) => mixed_group(change, &mixed, templates, size, most),

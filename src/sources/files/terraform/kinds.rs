@@ -182,6 +182,7 @@ pub(super) const KEPT: &[&str] = &[
     "market_type",
     "master_instance_fleet",
     "master_instance_group",
+    "max_group_prepared_capacity",
     "max_size",
     "min_size",
     "min_vcpus",
@@ -197,6 +198,7 @@ pub(super) const KEPT: &[&str] = &[
     "overrides",
     "placement",
     "placement_tenancy",
+    "pool_state",
     "production_variants",
     "propagate_at_launch",
     "provider_config",
@@ -225,6 +227,7 @@ pub(super) const KEPT: &[&str] = &[
     "type",
     "value",
     "version",
+    "warm_pool",
     "weighted_capacity",
     "workspace_properties",
 ];

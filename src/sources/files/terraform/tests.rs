@@ -250,6 +250,13 @@ fn fleets_divide_their_capacity() {
             &json!({}),
         ),
         change(
+            "aws_spot_fleet_request.on_demand",
+            "aws_spot_fleet_request",
+            &json!({"target_capacity": 4, "on_demand_target_capacity": 3,
+                "launch_specification": [{"instance_type": "g5.xlarge"}]}),
+            &json!({}),
+        ),
+        change(
             "aws_spot_instance_request.one",
             "aws_spot_instance_request",
             &json!({"instance_type": "g5.xlarge"}),
@@ -268,6 +275,26 @@ fn fleets_divide_their_capacity() {
     assert!(uneven.count.is_err() && uneven.payment.is_err());
     assert_eq!(types(&uneven), Ok(vec!["g5.xlarge", "g5.2xlarge"]));
     assert_eq!(payment("aws_spot_instance_request.one"), spot(1));
+    let split = PlannedCount { on_demand: 3, spot: 1, capacity_block: 0 };
+    assert_eq!(payment("aws_spot_fleet_request.on_demand"), Ok(split));
+}
+
+#[test]
+fn a_warm_pool_that_runs_counts() {
+    let size = |pool: Value| {
+        let group = json!({"desired_capacity": 1, "min_size": 0, "max_size": 6,
+            "warm_pool": [pool], "launch_template": []});
+        let address = "aws_autoscaling_group.g";
+        let changes = [change(address, "aws_autoscaling_group", &group, &json!({}))];
+        one(&read(&document(&changes, &json!({})), None), address).count
+    };
+    // The group itself, beside a pool up to its maximum, up to what it prepares for, and of eight.
+    assert_eq!(size(json!({"pool_state": "Running"})), Ok(6));
+    let prepared = json!({"pool_state": "Running", "max_group_prepared_capacity": 3});
+    assert_eq!(size(prepared), Ok(3));
+    assert_eq!(size(json!({"pool_state": "Running", "min_size": 8})), Ok(9));
+    assert_eq!(size(json!({"pool_state": "Stopped", "min_size": 8})), Ok(1));
+    assert_eq!(size(json!({"min_size": 8})), Ok(1), "stopped, unless it says otherwise");
 }
 
 #[test]
