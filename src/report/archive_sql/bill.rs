@@ -125,8 +125,7 @@ impl BillFormat {
 
     fn columns(self) -> impl Iterator<Item = Column> {
         let place = usize::from(self == Self::LegacyCur);
-        let lines = block(COLUMNS, self.title()).lines();
-        lines.filter_map(move |line| {
+        block(COLUMNS, self.title()).lines().filter_map(move |line| {
             let mut cells = line.split_whitespace();
             Some(Column {
                 own: cells.next()?,
@@ -139,8 +138,7 @@ impl BillFormat {
 
     /// The names of the columns without which a table is not a bill of this format.
     pub fn required(self) -> impl Iterator<Item = &'static str> {
-        let required = self.columns().filter(|column| column.need == "required");
-        required.map(|column| column.name)
+        self.columns().filter(|column| column.need == "required").map(|column| column.name)
     }
 
     /// The names of all columns that statements read, and whether each is expected.

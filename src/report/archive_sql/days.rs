@@ -18,10 +18,7 @@ fn day_of(text: &str) -> Option<i64> {
     let (mut first, mut end) = (0, END);
     while first < end {
         let middle = (first + end) / 2;
-        match date_of(middle).as_str() < text {
-            true => first = middle + 1,
-            false => end = middle,
-        }
+        if date_of(middle).as_str() < text { first = middle + 1 } else { end = middle }
     }
     (first < END && date_of(first) == text).then_some(first)
 }

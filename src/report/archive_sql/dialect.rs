@@ -92,8 +92,7 @@ impl Dialect {
 
     /// A name of a table, of which dots separate the parts, quoted.
     pub fn table(self, name: &str) -> String {
-        let parts: Vec<String> = name.split('.').map(|part| self.ident(part)).collect();
-        parts.join(".")
+        name.split('.').map(|part| self.ident(part)).collect::<Vec<_>>().join(".")
     }
 
     /// A text, quoted.

@@ -21,10 +21,8 @@ pub fn point_columns(
             return Err(format!("`--columns` names {key} twice"));
         }
     }
-    let named_column = |key: &str| {
-        let pair = pairs.iter().find(|(known, _)| *known == key);
-        pair.map(|(_, column)| column.clone())
-    };
+    let named_column =
+        |key: &str| pairs.iter().find(|(known, _)| *known == key).map(|(_, column)| column.clone());
     let named = |key: &str| match named_column(key) {
         Some(column) if column.is_empty() => Err(format!("`--columns` has no column for {key}")),
         Some(column) => Ok(column),

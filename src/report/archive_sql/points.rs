@@ -71,8 +71,7 @@ impl Measure {
             Some((name, if is_factor { number } else { 1.0 / number }))
         });
         let (name, scale) = scaled.unwrap_or((text, 1.0));
-        let known = GAUGES.into_iter().find(|(known, _)| *known == gauge);
-        let (gauge, is_of_instance) = known?;
+        let (gauge, is_of_instance) = GAUGES.into_iter().find(|(known, _)| *known == gauge)?;
         let is_sound = (1e-15..=1e15).contains(&scale) && !name.is_empty();
         is_sound.then(|| Self { gauge, is_of_instance, name: name.to_owned(), scale })
     }
@@ -112,8 +111,7 @@ impl Points {
     /// Some metrics as the archive has them, in a list.
     fn names(&self, is_asked: impl Fn(&Measure) -> bool) -> String {
         let names = self.measures.iter().filter(|measure| is_asked(measure));
-        let names = names.map(|measure| self.dialect.text(&measure.name));
-        names.collect::<Vec<String>>().join(", ")
+        names.map(|measure| self.dialect.text(&measure.name)).collect::<Vec<String>>().join(", ")
     }
 
     fn case(&self, of: impl Fn(&Measure) -> String) -> String {
@@ -128,8 +126,7 @@ impl Points {
     /// Whether a row has everything but a value.
     fn placed(&self) -> String {
         let columns = &self.columns;
-        let keys = [&columns.account, &columns.region].into_iter();
-        let keys = keys.filter_map(|key| match key {
+        let keys = [&columns.account, &columns.region].into_iter().filter_map(|key| match key {
             Key::Column(column) => Some(column),
             Key::Text(_) => None,
         });
@@ -214,7 +211,6 @@ impl Points {
             false => block(POINTS, "every point"),
         };
         let copied = fill(copied, &[("rows", &self.rows())]);
-        let periods = self.dialect.worded(block(POINTS, "periods"));
-        fill(&periods, &[("copied", &copied)])
+        fill(&self.dialect.worded(block(POINTS, "periods")), &[("copied", &copied)])
     }
 }

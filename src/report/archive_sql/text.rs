@@ -6,14 +6,12 @@ pub(super) const CHECKS: &str = include_str!("checks.sql");
 /// The block of a file under a title, of blocks that empty lines separate and that begin with
 /// `-- TITLE`.
 pub(super) fn block(file: &'static str, title: &str) -> &'static str {
-    let mut blocks = blocks(file);
-    blocks.find(|(own, _)| *own == title).map_or("", |(_, text)| text)
+    blocks(file).find(|(own, _)| *own == title).map_or("", |(_, text)| text)
 }
 
 /// All blocks of a file, each with its title.
 pub(super) fn blocks(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let blocks = file.trim_end().split("\n\n");
-    blocks.filter_map(|block| block.strip_prefix("-- ")?.split_once('\n'))
+    file.trim_end().split("\n\n").filter_map(|block| block.strip_prefix("-- ")?.split_once('\n'))
 }
 
 /// A template with the blocks of a file in place of their titles in braces. A block may have

@@ -26,8 +26,7 @@ pub struct Statement {
 pub fn statements(points: &Points, periods: Option<&str>) -> Vec<Statement> {
     let statements = blocks(USAGE).filter_map(|(title, text)| {
         let table = Table::from_name(title.split(':').next()?)?;
-        let text = filled(points, text, periods);
-        Some(Statement { table, title, text })
+        Some(Statement { table, title, text: filled(points, text, periods) })
     });
     statements.collect()
 }
@@ -68,12 +67,11 @@ fn widened(value: &str) -> String {
 /// The bucket of whole MiB or watts, `p.step`, as `usage::Scale` counts them: one by one below 2,048,
 /// and then in 1,024 steps for each doubling, up to 16 TiB.
 fn mebibytes() -> String {
-    let doublings: String = (1..=13)
-        .map(|shift: u32| {
-            let (end, first, wide) = (1_u64 << (shift + 11), shift * 1_024, 1_u64 << shift);
-            format!(" when p.step < {end} then {first} + floor(p.step / {wide})")
-        })
-        .collect();
+    let doublings = (1..=13).map(|shift: u32| {
+        let (end, first, wide) = (1_u64 << (shift + 11), shift * 1_024, 1_u64 << shift);
+        format!(" when p.step < {end} then {first} + floor(p.step / {wide})")
+    });
+    let doublings: String = doublings.collect();
     // 2^24 itself is the first step of the fourteenth doubling, which has no other.
     format!("case when p.step < 2048 then p.step{doublings} else 15360 end")
 }

@@ -129,20 +129,15 @@ impl Head {
 
     /// Whether JSON has it.
     pub(super) fn is_json(&self) -> bool {
-        match self.level {
-            Level::Narrow(_) | Level::Wide | Level::Data | Level::Json => true,
-            Level::Flat | Level::Screen | Level::Spare(_) | Level::Below | Level::Titled => false,
-        }
+        matches!(self.level, Level::Narrow(_) | Level::Wide | Level::Data | Level::Json)
     }
 
     /// Whether a screen may have it.
     pub(super) fn is_on_screen(&self, is_wide: bool) -> bool {
         match self.level {
-            Level::Narrow(_) | Level::Screen | Level::Spare(_) | Level::Below | Level::Titled => {
-                true
-            }
             Level::Wide => is_wide,
             Level::Data | Level::Json | Level::Flat => false,
+            _ => true,
         }
     }
 
@@ -151,7 +146,7 @@ impl Head {
         match self.level {
             Level::Narrow(_) | Level::Wide | Level::Flat => true,
             Level::Data => self.below().is_none(),
-            Level::Json | Level::Screen | Level::Spare(_) | Level::Below | Level::Titled => false,
+            _ => false,
         }
     }
 
@@ -381,16 +376,16 @@ pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
     columns.into_iter().map(|column| column.head).collect()
 }
 
-/// Declares a function that returns columns, a line each: what it holds, its path, its title,
+/// Declares functions that return columns, a line each: what it holds, its path, its title,
 /// its level, its value, and what it means unless that is plain. `opt` stands before what may be
 /// absent; a word names all its words, a number or a price may name the decimals that screens
 /// show, and rows and records name the function of their columns. A `cell` is a number of a unit
 /// that its row decides, and `any` is whatever is not nested; both are given as a `Value`. A
 /// `measured` number is never below zero.
 macro_rules! columns {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
+    ($($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
         $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr $(, $meaning:literal)?; )*
-    }) => {
+    })+) => {$(
         $(#[$doc])*
         #[allow(unused_variables, reason = "a value may be the same for every row")]
         $vis fn $name $(<$life>)? () -> Vec<$crate::report::doc::Column<$type>> {
@@ -408,7 +403,7 @@ macro_rules! columns {
                 value: |$row: &$type| columns!(@value $kind $($sub)? $([$of])?, $value),
             } ),*]
         }
-    };
+    )+};
     (@optional opt $kind:ident) => { true };
     (@optional $kind:ident) => { false };
     (@kind opt $($rest:tt)+) => { columns!(@kind $($rest)+) };

@@ -75,8 +75,7 @@ pub(super) fn cell(value: &Value) -> String {
         Value::List(values) => values.iter().map(cell).collect::<Vec<_>>().join("; "),
         Value::Signed(value) => cell(value),
         Value::Map(values) => {
-            let pairs = values.iter();
-            let pairs = pairs.map(|(name, value)| match value {
+            let pairs = values.iter().map(|(name, value)| match value {
                 Value::Text(text) => format!("{name}={text}"),
                 value => format!("{name}={}", cell(value)),
             });

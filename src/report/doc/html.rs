@@ -61,13 +61,10 @@ fn section(table: &Table, number: usize, page: &mut Page) {
         return notes_of(table, page);
     }
     let heads = table.on_screen(true);
-    let columns = heads
-        .iter()
-        .map(|(place, head)| (head.title.as_ref(), *place > 0 && table.is_figures(*place)));
+    let is_figures = |place: usize| place > 0 && table.is_figures(place);
+    let columns = heads.iter().map(|(place, head)| (head.title.as_ref(), is_figures(*place)));
     let rows = table.rows.iter().map(|row| {
-        let cells = heads.iter();
-        let cells = cells.map(|(place, _)| row.get(*place).map_or(String::new(), shown));
-        cells.collect()
+        heads.iter().map(|(place, _)| row.get(*place).map_or(String::new(), shown)).collect()
     });
     let key = match number {
         0 => table.key.to_owned(),
@@ -140,10 +137,7 @@ fn title(text: &str) -> String {
     // What is not in capitals is a name, or says itself how it is written.
     let is_heading = head.is_ascii() && head == head.to_uppercase();
     let head = match is_heading {
-        true => {
-            let words = head.split_whitespace().enumerate().map(word);
-            words.collect::<Vec<_>>().join(" ")
-        }
+        true => head.split_whitespace().enumerate().map(word).collect::<Vec<_>>().join(" "),
         false => head.to_owned(),
     };
     match rest {

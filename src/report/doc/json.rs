@@ -98,8 +98,7 @@ pub(super) fn millionths(value: f64) -> f64 {
 
 /// A share has four decimals, half away from zero.
 pub(super) fn rounded(share: Decimal) -> Option<f64> {
-    let strategy = RoundingStrategy::MidpointAwayFromZero;
-    share.round_dp_with_strategy(4, strategy).to_f64()
+    share.round_dp_with_strategy(4, RoundingStrategy::MidpointAwayFromZero).to_f64()
 }
 
 /// Values with their heads and what is left of their paths.
@@ -107,8 +106,7 @@ struct Fields<'a>(Vec<(&'a str, &'a Head, &'a Value)>);
 
 impl<'a> Fields<'a> {
     fn of(heads: &'a [Head], values: &'a [Value]) -> Self {
-        let fields = heads.iter().zip(values);
-        let fields = fields.filter(|(head, _)| head.is_json());
+        let fields = heads.iter().zip(values).filter(|(head, _)| head.is_json());
         Self(fields.map(|(head, value)| (head.key(), head, value)).collect())
     }
 
@@ -126,8 +124,7 @@ impl<'a> Fields<'a> {
             }
             written.push(first);
             let parts = self.0.iter().filter_map(|(path, head, value)| {
-                let rest = path.strip_prefix(first)?.strip_prefix('.')?;
-                Some((rest, *head, *value))
+                Some((path.strip_prefix(first)?.strip_prefix('.')?, *head, *value))
             });
             let parts = Self(parts.collect());
             let is_absent = parts.0.iter().all(|(_, _, value)| **value == Value::Absent);

@@ -27,8 +27,7 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\n{}", text(line))?;
     }
     if !doc.given.is_empty() {
-        let given = doc.given.iter();
-        let given = given.map(|input| {
+        let given = doc.given.iter().map(|input| {
             let source = text(&input.source);
             format!("{}: {} ({source})", input.name, text(&shown(&input.value)))
         });
@@ -46,10 +45,7 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
         list(title, sentences.iter().map(|sentence| text(sentence)), out)?;
     }
     list("Next", doc.next.iter().map(|words| command(words)), out)?;
-    if doc.closing.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n**{}**", text(&doc.closing))
+    if doc.closing.is_empty() { Ok(()) } else { writeln!(out, "\n**{}**", text(&doc.closing)) }
 }
 
 fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
@@ -80,8 +76,7 @@ fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
         let rule = |(place, _): &(usize, &Head)| {
             if table.is_figures(*place) { "--:" } else { "---" }
         };
-        let rules = columns.iter().map(rule);
-        writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
+        writeln!(out, "| {} |", columns.iter().map(rule).collect::<Vec<_>>().join(" | "))?;
         for row in table.rows.iter().take(table.most.unwrap_or(SHOWN)) {
             let cells = columns.iter().map(|(place, head)| cell(head, row.get(*place)));
             let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));

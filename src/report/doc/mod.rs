@@ -87,8 +87,7 @@ impl Doc {
 
     /// What to know besides the tables, in lists of sentences below their titles.
     fn remarks(&self) -> [(&'static str, Vec<String>); 3] {
-        let missing = self.missing.iter();
-        let missing = missing.map(|gap| format!("{}: {}", gap.what, gap.remedy));
+        let missing = self.missing.iter().map(|gap| format!("{}: {}", gap.what, gap.remedy));
         let gaps = alike(self.gaps.as_deref().unwrap_or_default(), false);
         let gaps = gaps.iter().filter_map(|group| {
             let Gap { what, reason, hint, .. } = group.first()?;
@@ -294,20 +293,17 @@ impl Table {
     /// The columns that a screen has, with their places.
     fn on_screen(&self, is_wide: bool) -> Vec<(usize, &Head)> {
         let is_known = |place: usize| {
-            let mut cells = self.rows.iter().filter_map(|row| row.get(place));
-            cells.any(|value| *value != Value::Absent)
+            self.rows.iter().filter_map(|row| row.get(place)).any(|value| *value != Value::Absent)
         };
-        let columns = self.columns.iter().enumerate();
-        columns
-            .filter(|(place, head)| {
-                let is_spare = match head.level {
-                    Level::Spare(_) => true,
-                    Level::Screen | Level::Below | Level::Titled => !self.rows.is_empty(),
-                    _ => false,
-                };
-                head.is_on_screen(is_wide) && (!is_spare || is_known(*place))
-            })
-            .collect()
+        let columns = self.columns.iter().enumerate().filter(|(place, head)| {
+            let is_spare = match head.level {
+                Level::Spare(_) => true,
+                Level::Screen | Level::Below | Level::Titled => !self.rows.is_empty(),
+                _ => false,
+            };
+            head.is_on_screen(is_wide) && (!is_spare || is_known(*place))
+        });
+        columns.collect()
     }
 
     /// What the rows behind the first ones add up to; absent where nothing is summed, and where
@@ -315,8 +311,7 @@ impl Table {
     fn worth_behind(&self, shown: usize) -> Option<Money> {
         let key = self.summed.first()?;
         let place = self.columns.iter().position(|head| head.path == *key)?;
-        let amounts = self.rows.get(shown..)?.iter();
-        let mut amounts = amounts.filter_map(|row| match row.get(place) {
+        let mut amounts = self.rows.get(shown..)?.iter().filter_map(|row| match row.get(place) {
             Some(Value::Money(amount) | Value::Whole(amount)) => Some(*amount),
             _ => None,
         });
@@ -343,10 +338,7 @@ impl Table {
         };
         let mut tables = vec![part(&self.title, &[], &[])];
         for row in &table.rows {
-            let cells = || {
-                let cells = table.columns.iter().zip(row);
-                cells.filter(|(head, _)| is_shown(head))
-            };
+            let cells = || table.columns.iter().zip(row).filter(|(head, _)| is_shown(head));
             let said = cells().filter(|(head, value)| {
                 !is_nested(head) && !matches!(value, Value::Absent | Value::Texts(_))
             });

@@ -25,40 +25,30 @@ columns! {
         text "headline", "", Data, doc.headline.clone(), "The answer in one sentence.";
         opt word[Currency::CODES] "currency", "", Data, currency(doc), "Of all amounts; null where there are none, or where they are in several.";
     }
-}
 
-columns! {
     fn given<'a>(fact: &'a Given) {
         text "key", "", Data, fact.key.to_owned(), "What it is, with its unit last.";
         any "value", "", Data, fact.value.clone(), "null where it is not known.";
         text "source", "", Data, fact.source.clone(), "Where it is from: a flag, a measurement, a page with its date.";
     }
-}
 
-columns! {
     fn step<'a>(step: &'a Step) {
         text "name", "", Data, step.name.clone(), "";
         text "arithmetic", "", Data, step.arithmetic.clone(), "With its figures, such as 500 / 200 = 2.5, rounded up.";
         any "result", "", Data, step.result.clone(), "null where it is not known.";
     }
-}
 
-columns! {
     fn missing<'a>(missing: &'a Missing) {
         text "what", "", Data, missing.what.clone(), "What was not known.";
         text "remedy", "", Data, missing.remedy.clone(), "What to run or to set.";
     }
-}
 
-columns! {
     fn file<'a>(file: &'a Printed) {
         text "name", "", Data, file.name.clone(), "Such as nodepool.yaml.";
         text "purpose", "", Data, file.purpose.clone(), "What it is for, and how to apply it.";
         text "text", "", Data, file.text.clone(), "Its content.";
     }
-}
 
-columns! {
     fn gaps<'a>(gap: &'a Gap) {
         text "what", "", Data, gap.what.to_string(), "";
         text "where", "", Data, gap.place.clone(), "";

@@ -34,8 +34,7 @@ impl Plot {
             PlotKind::Bars(_) => &[],
         };
         rows.iter().filter_map(move |(name, cells)| {
-            let line = sparkline(cells, cells.len(), ascii)?;
-            Some((name.as_str(), line))
+            Some((name.as_str(), sparkline(cells, cells.len(), ascii)?))
         })
     }
 }

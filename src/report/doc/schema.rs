@@ -148,8 +148,7 @@ fn value(head: &Head) -> Json {
         }
         Kind::Word(words) => {
             let absent = head.is_optional.then_some(Json::Null);
-            let words = words.iter().map(|word| Json::from(*word)).chain(absent);
-            json!({ "enum": words.collect::<Vec<_>>() })
+            json!({ "enum": words.iter().map(|word| Json::from(*word)).chain(absent).collect::<Vec<_>>() })
         }
         Kind::Count | Kind::Measured | Kind::Quantity | Kind::Share | Kind::Cost | Kind::Price => {
             json!({ "minimum": 0 })
@@ -161,10 +160,7 @@ fn value(head: &Head) -> Json {
         Kind::Text | Kind::Flag | Kind::Number | Kind::Percent | Kind::Money => json!({}),
     };
     if let Some(name) = head.kind.json_type() {
-        schema["type"] = match head.is_optional {
-            true => json!([name, "null"]),
-            false => json!(name),
-        };
+        schema["type"] = if head.is_optional { json!([name, "null"]) } else { json!(name) };
     }
     if !head.meaning.is_empty() {
         schema["description"] = head.meaning.into();

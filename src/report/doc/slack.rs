@@ -33,13 +33,11 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
     texts.extend(tables.map(|table| (section as Block, rows(&table))));
     let caveats = answer.caveats.iter();
     texts.extend(caveats.map(|caveat| (context as Block, format!("! {}", sentence(caveat)))));
-    let missing = answer.missing.iter();
-    texts.extend(missing.map(|gap| {
+    texts.extend(answer.missing.iter().map(|gap| {
         let words = format!("{}: {}", gap.what, gap.remedy);
         (context as Block, format!("missing: {}", sentence(&words)))
     }));
-    let next = answer.next.iter().map(|words| command(words));
-    let next = next.collect::<Vec<_>>().join("\n");
+    let next = answer.next.iter().map(|words| command(words)).collect::<Vec<_>>().join("\n");
     let mut used = next.chars().count();
     let fits = |(_, words): &&Text| {
         used += words.chars().count();
@@ -48,8 +46,7 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
     // The last two blocks say what is left out and what to type next.
     let room = MOST_BLOCKS - 2;
     let most = texts.iter().take(room).take_while(fits).count();
-    let blocks = texts[..most].iter().map(|(block, words)| block(words));
-    let mut blocks: Vec<Json> = blocks.collect();
+    let mut blocks: Vec<Json> = texts[..most].iter().map(|(block, words)| block(words)).collect();
     let hidden = texts.len() - most;
     if hidden > 0 {
         let more = counted(hidden as u64, "more part", "more parts");

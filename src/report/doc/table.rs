@@ -27,8 +27,7 @@ pub fn doc_table(doc: &Doc, style: TableStyle) -> String {
 }
 
 fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let headline = fit(&doc.headline, LONGEST_SENTENCE);
-    for line in wrap(&headline, style.width) {
+    for line in wrap(&fit(&doc.headline, LONGEST_SENTENCE), style.width) {
         writeln!(out, "{}", style.heading(&line))?;
     }
     for line in &doc.about {
@@ -63,8 +62,7 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         sketches(&doc.plots, style, out)?;
     }
     list("CAVEATS", doc.caveats.iter().cloned(), style, out)?;
-    let missing = doc.missing.iter();
-    let missing = missing.map(|gap| format!("{}: {}", gap.what, gap.remedy));
+    let missing = doc.missing.iter().map(|gap| format!("{}: {}", gap.what, gap.remedy));
     list("MISSING DATA", missing, style, out)?;
     gap_section(doc.gaps.as_deref().unwrap_or_default(), style, out)?;
     for file in &doc.files {
@@ -148,8 +146,7 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     };
     for row in &table.rows[..most] {
         let cells = heads.iter().map(|(place, _)| row.get(*place));
-        let cells = cells.map(|cell| fit(&cell.map_or(String::new(), shown), longest));
-        drawn.row(cells.collect());
+        drawn.row(cells.map(|cell| fit(&cell.map_or(String::new(), shown), longest)).collect());
     }
     // Where a screen has words of its own, the name of a row gives way.
     let is_own = |(_, head): &(usize, &Head)| matches!(head.level, Level::Spare(_));
@@ -194,8 +191,7 @@ fn listed(
             writeln!(out, "  {line}")?;
         }
         let sentences = below.iter().filter_map(|(place, head)| {
-            let sentence = row.get(*place).filter(|value| **value != Value::Absent)?;
-            Some((shown(sentence), head))
+            Some((shown(row.get(*place).filter(|value| **value != Value::Absent)?), head))
         });
         for (sentence, head) in sentences {
             let sentence = match head.level {
@@ -248,8 +244,7 @@ fn notes(
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
-    let dropped = columns_left_out(dropped, style);
-    for note in table.notes.iter().chain(&dropped) {
+    for note in table.notes.iter().chain(&columns_left_out(dropped, style)) {
         hanging("  ", 2, &fit(note, LONGEST_SENTENCE), style.width, out)?;
     }
     writeln!(out)

@@ -303,15 +303,11 @@ columns! {
         utilization "used", "", Data, row.1, "";
         rows[target] "targets", "", Wide, ["g6.xlarge"], "";
     }
-}
 
-columns! {
     fn target(name: &'static str) {
         text "instance_type", "type", Narrow(0), (*name).to_owned(), "";
     }
-}
 
-columns! {
     fn whole(row: (&'static str, f64)) {
         record[move_of] "move", "", Narrow(0), *row, "";
     }
@@ -377,9 +373,7 @@ columns! {
         count "index", "GPU", Narrow(0), row.0, "";
         percent[100] "mean", "mean", Narrow(0), row.1, "";
     }
-}
 
-columns! {
     fn machines(row: (f64, Vec<(u64, f64)>)) {
         percent[100] "mean", "mean", Narrow(0), row.0, "";
         quantity "free", "free", Narrow(0), Decimal::new(3, 0) / Decimal::new(7, 0), "";

@@ -71,10 +71,7 @@ struct Formats {
 impl Formats {
     fn new() -> Self {
         let of = |format: &str| Format::new().set_num_format(format);
-        let total = || {
-            let bold = Format::new().set_bold();
-            bold.set_border_top(FormatBorder::Thin)
-        };
+        let total = || Format::new().set_bold().set_border_top(FormatBorder::Thin);
         Self {
             heading: Format::new().set_bold(),
             money: of("#,##0.00"),
@@ -207,9 +204,7 @@ impl Workbook {
     fn write_totals(&self, sheet: &mut Worksheet, table: &Table) -> Result<(), XlsxError> {
         let keys = table.columns.iter().map(|column| column.path.as_ref());
         let columns: BTreeMap<&str, u16> = keys.zip(0..).collect();
-        let Some(named) = columns.get(CURRENCY) else {
-            return Ok(());
-        };
+        let Some(named) = columns.get(CURRENCY) else { return Ok(()) };
         let summed = table.summed.iter();
         let summed: Vec<u16> = summed.filter_map(|key| columns.get(key).copied()).collect();
         let amounts = |col: u16| {
@@ -233,18 +228,14 @@ impl Workbook {
                 let own = amounts(*col).filter(|amount| amount.currency() == currency);
                 let amount: Decimal = own.map(Money::amount).sum();
                 let range = format!("{0}2:{0}{1}", name(*col), last + 1);
-                let formula = format!("=SUMIF({criteria},{wanted},{range})");
-                let formula = computed(&formula, amount);
+                // With its result, for readers that do not compute.
+                let formula = Formula::new(format!("=SUMIF({criteria},{wanted},{range})"))
+                    .set_result(amount.normalize().to_string());
                 sheet.write_formula_with_format(row, *col, formula, &formats.total_money)?;
             }
         }
         Ok(())
     }
-}
-
-/// A formula with its result, for readers that do not compute.
-fn computed(formula: &str, result: Decimal) -> Formula {
-    Formula::new(formula).set_result(result.normalize().to_string())
 }
 
 /// How many rows a table has, which is also the place of the last one under the header.
@@ -285,8 +276,7 @@ fn set_widths(sheet: &mut Worksheet, rows: &Table) -> Result<(), XlsxError> {
         });
         let longest = texts.max().unwrap_or(0).max(column.path.len() + 2);
         let width = longest.clamp(NARROWEST_COLUMN, WIDEST_COLUMN);
-        let col = u16::try_from(place).unwrap_or(u16::MAX);
-        sheet.set_column_width(col, width as f64)?;
+        sheet.set_column_width(u16::try_from(place).unwrap_or(u16::MAX), width as f64)?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ type ActionKey = (String, ActionKind);
 #[derive(Debug)]
 pub(super) struct Switches {
     choices: Choices,
-    off: BTreeMap<ActionKey, String>,
+    pub(super) off: BTreeMap<ActionKey, String>,
     last: BTreeMap<ActionKey, Action>,
     /// Rejections of the policy, each with the actions in scope that it is about.
     given: Vec<(RejectedAction, Vec<ActionKey>)>,
@@ -99,8 +99,7 @@ impl Switches {
             action: Some(action),
             is_on: true,
         });
-        let off = audited.left_out.iter();
-        let off = off.filter(|(_, why)| **why == SkipReason::Rejected);
+        let off = audited.left_out.iter().filter(|(_, why)| **why == SkipReason::Rejected);
         let off = off.map(|(kind, _)| Switch {
             kind: *kind,
             action: self.last.get(&(id.clone(), *kind)),
@@ -109,11 +108,6 @@ impl Switches {
         let mut switches: Vec<Switch<'_>> = on.chain(off).collect();
         switches.sort_by_key(|switch| switch.kind);
         switches
-    }
-
-    /// How many actions are off.
-    pub(super) fn off(&self) -> usize {
-        self.off.len()
     }
 
     /// What a policy must reject for the same plan: what was switched off, in order, and what

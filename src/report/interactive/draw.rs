@@ -1,8 +1,8 @@
 //! The frame around every screen: what the plan saves above, the keys below.
 
 use super::model::{Model, Screen};
-use super::words::bold;
-use super::{help, list, plan};
+use super::words::{bold, left};
+use super::{list, plan};
 use crate::domain::EstateSource;
 use crate::report::shared::text::{count, counted, fit, minute, money_or_absent, rounded};
 use ratatui::Frame;
@@ -17,14 +17,11 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model<'_>) {
         Layout::vertical([Constraint::Length(3), Constraint::Fill(1), Constraint::Length(1)])
             .areas(frame.area());
     let (width, height) = (usize::from(body.width), usize::from(body.height));
-    let lines = if model.is_help_shown {
-        help::lines(width)
-    } else {
-        match model.screen {
-            Screen::Workloads => list::lines(model, width, height),
-            Screen::Plan => plan::list(model, width, height),
-            Screen::Workload { .. } => plan::workload(model, width, height),
-        }
+    let lines = match model.screen {
+        _ if model.is_help_shown => keys(width),
+        Screen::Workloads => list::lines(model, width, height),
+        Screen::Plan => plan::list(model, width, height),
+        Screen::Workload { .. } => plan::workload(model, width, height),
     };
     frame.render_widget(Paragraph::new(header(model, width)), top);
     frame.render_widget(Paragraph::new(lines), body);
@@ -59,7 +56,7 @@ fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
     let actions = format!(
         "{} on, {} off, risk {}{chosen}",
         counted((on.sum::<usize>() + model.released().len()) as u64, "action", "actions"),
-        count(model.switches.off() as u64),
+        count(model.switches.off.len() as u64),
         audit.plan_risk,
     );
     vec![
@@ -89,6 +86,32 @@ fn footer(model: &Model<'_>, width: usize) -> Line<'static> {
             "↑↓ move  Space on/off  ←→ GPU  PgUp/PgDn days  Esc back  w export  ? keys"
         }
     };
-    let style = Style::new().add_modifier(Modifier::DIM);
-    Line::styled(fit(keys, width), style)
+    Line::styled(fit(keys, width), Style::new().add_modifier(Modifier::DIM))
+}
+
+const KEYS: [(&str, &str); 14] = [
+    ("↑ ↓ or k j", "move by a row"),
+    ("PgUp PgDn", "move by ten rows; in a workload, show days before and after"),
+    ("Home End or g G", "first and last row"),
+    ("Enter", "open a workload"),
+    ("Esc", "back; in a list, clear the filter"),
+    ("Tab", "from the workloads to the plan, and back"),
+    ("/", "filter by words of name, ID, type, region, class and tags"),
+    ("s", "sort by cost, savings, utilization, name, type, region, class"),
+    ("b", "group the lists by account, by team, or not"),
+    ("Space", "switch an action on or off, and plan again"),
+    ("← →", "in a workload, its machines and each GPU of them"),
+    ("w", "export the choice as a policy for `gpucost audit --policy`"),
+    ("?", "these keys"),
+    ("q", "quit; Ctrl-C quits at once"),
+];
+
+fn keys(width: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default(), Line::styled("KEYS", bold())];
+    let rows = KEYS.iter().map(|(keys, text)| {
+        let row = format!("  {} {text}", left(keys, 16));
+        Line::from(fit(&row, width))
+    });
+    lines.extend(rows);
+    lines
 }

@@ -38,12 +38,8 @@ pub(super) struct Hours {
 }
 
 impl Hours {
-    /// The first machine of a workload.
-    pub(super) fn first(estate: &Estate, workload: &Workload) -> Self {
-        Self::of(estate, workload, 0)
-    }
-
-    fn of(estate: &Estate, workload: &Workload, machine: usize) -> Self {
+    /// A machine of a workload, counted from zero.
+    pub(super) fn of(estate: &Estate, workload: &Workload, machine: usize) -> Self {
         let id = workload.instances.get(machine).cloned();
         Self {
             machine,
@@ -88,9 +84,7 @@ impl Hours {
 
     /// What the grid is of.
     pub(super) fn title(&self) -> String {
-        let Some(id) = &self.id else {
-            return "no machine".to_owned();
-        };
+        let Some(id) = &self.id else { return "no machine".to_owned() };
         let machine = if self.machines > 1 {
             format!("machine {} of {}: ", self.machine + 1, self.machines)
         } else {
@@ -107,16 +101,13 @@ impl Hours {
     fn shown(&self) -> Option<(&[HourMean], Window)> {
         let (hours, window) = self.found.as_ref()?;
         let of_gpu = self.gpu.and_then(|gpu| hours.gpus.get(gpu));
-        let of_all = hours.all.as_slice();
-        Some((of_gpu.map_or(of_all, |(_, hours)| hours.as_slice()), *window))
+        Some((of_gpu.map_or(hours.all.as_slice(), |(_, hours)| hours.as_slice()), *window))
     }
 
     /// The hours by day of UTC, ascending; absent outside of the window.
     fn days(&self) -> Vec<(Date, [Option<HourMean>; HOURS_A_DAY])> {
         let mut days: Vec<(Date, [Option<HourMean>; HOURS_A_DAY])> = Vec::new();
-        let Some((hours, window)) = self.shown() else {
-            return days;
-        };
+        let Some((hours, window)) = self.shown() else { return days };
         for (index, hour) in (0..).zip(hours) {
             let at = window.start + SignedDuration::from_hours(index);
             let local = TimeZone::UTC.to_datetime(at);

@@ -1,13 +1,14 @@
 //! The list of workloads.
 
-use super::groups::{listed, sums};
 use super::model::Model;
-use super::words::{bold, left, right, row};
+use super::words::{bold, first_row, left, right, row};
 use crate::analysis::AuditedWorkload;
+use crate::domain::Money;
 use crate::report::shared::sparkline::sparkline;
 use crate::report::shared::text::{ABSENT, count, counted, fit, money_or_absent, percent};
-use crate::report::shared::view::{RowFacts, SortKey};
+use crate::report::shared::view::{RowFacts, SortKey, sum};
 use ratatui::text::Line;
+use std::collections::BTreeSet;
 
 /// Columns that the name takes at least.
 const LEAST_NAME: usize = 16;
@@ -36,7 +37,7 @@ macro_rules! beside_the_name {
     };
 }
 beside_the_name! {
-    "TYPE", 15, 3, left, |audited, facts, _| types(audited, facts);
+    "TYPE", 15, 3, left, |audited, facts, _| match audited.workload.instances.len() { 1 => facts.instance_type.clone(), number => format!("{number}×{}", facts.instance_type) };
     "REGION", 14, 7, left, |_, facts, _| facts.region.clone();
     "CLASS", 17, 4, left, |_, facts, _| facts.class.to_owned();
     "TEAM", 14, 8, left, |_, facts, _| facts.team.clone().unwrap_or_else(|| ABSENT.to_owned());
@@ -44,7 +45,7 @@ beside_the_name! {
     "BUSIEST", BARS, 6, left, |audited, _, ascii| bars(audited, ascii);
     "COST/MONTH", 12, 0, right, |_, facts, _| money_or_absent(facts.cost);
     "SAVES/MONTH", 12, 1, right, |_, facts, _| money_or_absent(facts.monthly_savings);
-    "PLAN", 20, 5, left, |audited, _, _| planned(audited);
+    "PLAN", 20, 5, left, |audited, _, _| audited.actions.iter().map(|action| action.kind().name()).collect::<Vec<_>>().join(", ");
 }
 
 pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
@@ -53,8 +54,7 @@ pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<
     let line = |first: &str, cell: &dyn Fn(&Column) -> String| {
         let columns = columns.iter().copied();
         let cells = columns.map(|column| (column.side)(&cell(column), column.width));
-        let first = std::iter::once(left(first, name));
-        first.chain(cells).collect::<Vec<String>>().join(" ")
+        std::iter::once(left(first, name)).chain(cells).collect::<Vec<String>>().join(" ")
     };
     let header = line("WORKLOAD", &|column| column.title.to_owned());
     let mut lines = vec![
@@ -67,8 +67,7 @@ pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<
         let audited = model.audit.workloads.get(place)?;
         let facts = model.facts.get(place)?;
         let cell = |column: &Column| (column.cell)(audited, facts, model.ascii);
-        let text = line(&audited.workload.name, &cell);
-        Some(row(&text, index == model.cursor))
+        Some(row(&line(&audited.workload.name, &cell), index == model.cursor))
     });
     lines.extend(rows);
     lines
@@ -100,15 +99,7 @@ fn columns(width: usize) -> (Vec<&'static Column>, usize) {
         fits
     });
     places.sort_unstable();
-    let chosen = places.into_iter().map(|place| &COLUMNS[place]);
-    (chosen.collect(), LEAST_NAME + left)
-}
-
-fn types(audited: &AuditedWorkload, facts: &RowFacts) -> String {
-    match audited.workload.instances.len() {
-        1 => facts.instance_type.clone(),
-        number => format!("{number}×{}", facts.instance_type),
-    }
+    (places.into_iter().map(|place| &COLUMNS[place]).collect(), LEAST_NAME + left)
 }
 
 fn bars(audited: &AuditedWorkload, ascii: bool) -> String {
@@ -117,7 +108,59 @@ fn bars(audited: &AuditedWorkload, ascii: bool) -> String {
     sparkline(&maxima, BARS, ascii).unwrap_or_else(|| ABSENT.to_owned())
 }
 
-fn planned(audited: &AuditedWorkload) -> String {
-    let kinds = audited.actions.iter().map(|action| action.kind().name());
-    kinds.collect::<Vec<&str>>().join(", ")
+/// A line of a list.
+enum Listed {
+    Heading(Line<'static>),
+    /// The row of this index.
+    Row(usize),
+}
+
+/// The lines that a height has room for, with the row of the cursor among them; `places` are the
+/// workloads of the rows, and `row` draws one of them by its index. Without groups these are the
+/// rows.
+pub(super) fn listed(
+    model: &Model<'_>,
+    places: &[usize],
+    cursor: usize,
+    (width, height): (usize, usize),
+    row: impl Fn(usize) -> Option<Line<'static>>,
+) -> Vec<Line<'static>> {
+    let groups: Vec<Option<String>> = places.iter().map(|place| model.group_of(*place)).collect();
+    let mut lines = Vec::new();
+    let mut at_cursor = 0;
+    for (index, group) in groups.iter().enumerate() {
+        let is_first = index == 0 || groups[index - 1] != *group;
+        if let Some(name) = group.as_ref().filter(|_| is_first) {
+            let number = groups[index..].iter().take_while(|next| *next == group);
+            let own = &places[index..index + number.count()];
+            lines.push(Listed::Heading(heading(model, name, own, width)));
+        }
+        if index == cursor {
+            at_cursor = lines.len();
+        }
+        lines.push(Listed::Row(index));
+    }
+    let first = first_row(at_cursor, lines.len(), height);
+    let drawn = lines.into_iter().skip(first).take(height).filter_map(|line| match line {
+        Listed::Heading(line) => Some(line),
+        Listed::Row(index) => row(index),
+    });
+    drawn.collect()
+}
+
+/// A group with the cost and the savings of its workloads.
+fn heading(model: &Model<'_>, name: &str, places: &[usize], width: usize) -> Line<'static> {
+    let places: BTreeSet<usize> = places.iter().copied().collect();
+    let number = counted(places.len() as u64, "workload", "workloads");
+    Line::styled(fit(&format!("{name}: {number}, {}", sums(model, &places)), width), bold())
+}
+
+/// What workloads cost and what the plan saves of that, in words.
+fn sums<'a>(model: &Model<'_>, places: impl IntoIterator<Item = &'a usize> + Copy) -> String {
+    let of = |amount: fn(&RowFacts) -> Option<Money>| {
+        let facts = places.into_iter().filter_map(|place| model.facts.get(*place));
+        money_or_absent(sum(facts.map(amount)))
+    };
+    let (cost, saved) = (of(|facts| facts.cost), of(|facts| facts.monthly_savings));
+    format!("{cost} per month, saves {saved}")
 }

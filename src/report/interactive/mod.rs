@@ -6,8 +6,6 @@
 mod actions;
 mod draw;
 mod export;
-mod groups;
-mod help;
 mod hours;
 mod list;
 mod model;

@@ -104,15 +104,12 @@ impl<'a> Model<'a> {
         view: View,
         (color, ascii): (bool, bool),
     ) -> Self {
-        let switches = Switches::of(&mut audit, choices, rejected);
-        let searched = audit.workloads.iter().map(searched).collect();
-        let facts = audit.workloads.iter().map(RowFacts::of).collect();
         let mut model = Self {
-            audit,
-            switches,
+            switches: Switches::of(&mut audit, choices, rejected),
             estate,
-            facts,
-            searched,
+            facts: audit.workloads.iter().map(RowFacts::of).collect(),
+            searched: audit.workloads.iter().map(searched).collect(),
+            audit,
             view,
             groups: Groups::Nothing,
             filter: String::new(),
@@ -173,8 +170,7 @@ impl<'a> Model<'a> {
             Key::Char('q' | 'Q') => return self.leave(was_leaving),
             Key::Char('?') => self.is_help_shown = true,
             Key::Char('w' | 'W') => {
-                let rejected = self.switches.policy();
-                return Effect::Export(export::policy(&self.audit, &rejected));
+                return Effect::Export(export::policy(&self.audit, &self.switches.policy()));
             }
             _ => match self.screen {
                 Screen::Workloads => self.in_list(key, false),
@@ -211,10 +207,7 @@ impl<'a> Model<'a> {
     }
 
     fn in_list(&mut self, key: Key, is_plan: bool) {
-        let entry = match is_plan {
-            true => self.entries.get(self.plan_cursor).copied(),
-            false => None,
-        };
+        let entry = if is_plan { self.entries.get(self.plan_cursor).copied() } else { None };
         let place = match is_plan {
             true => entry.map(|(place, _)| place),
             false => self.shown.get(self.cursor).copied(),
@@ -240,10 +233,7 @@ impl<'a> Model<'a> {
             self.open_switches().iter().map(|switch| switch.kind).collect();
         match key {
             Key::Escape | Key::Tab | Key::Backspace => {
-                self.screen = match from_plan {
-                    true => Screen::Plan,
-                    false => Screen::Workloads,
-                };
+                self.screen = if from_plan { Screen::Plan } else { Screen::Workloads };
             }
             Key::Char(' ') => {
                 if let Some(kind) = kinds.get(self.action_cursor) {
@@ -261,12 +251,10 @@ impl<'a> Model<'a> {
     /// What the plan does about capacity that nothing runs in: it is in the totals, and no
     /// filter is about it.
     pub(super) fn released(&self) -> Vec<(&UnusedCommitment, &Action)> {
-        let unused = self.audit.unused.iter();
-        unused
-            .flat_map(|commitment| {
-                commitment.actions.iter().map(move |action| (commitment, action))
-            })
-            .collect()
+        let released = self.audit.unused.iter().flat_map(|commitment| {
+            commitment.actions.iter().map(move |action| (commitment, action))
+        });
+        released.collect()
     }
 
     /// The workload that is open.
@@ -276,17 +264,15 @@ impl<'a> Model<'a> {
 
     /// Its actions.
     pub(super) fn open_switches(&self) -> Vec<Switch<'_>> {
-        let opened = self.opened();
-        opened.map_or_else(Vec::new, |workload| self.switches.of_workload(workload))
+        self.opened().map_or_else(Vec::new, |workload| self.switches.of_workload(workload))
     }
 
     fn open_workload(&mut self, place: usize, kind: Option<ActionKind>, from_plan: bool) {
         (self.open, self.screen) = (place, Screen::Workload { from_plan });
-        let switches = self.open_switches();
-        let of_kind = switches.iter().position(|switch| Some(switch.kind) == kind);
+        let of_kind = self.open_switches().iter().position(|switch| Some(switch.kind) == kind);
         self.action_cursor = of_kind.unwrap_or(0);
         self.hours = match self.audit.workloads.get(place) {
-            Some(workload) => Hours::first(self.estate, &workload.workload),
+            Some(workload) => Hours::of(self.estate, &workload.workload, 0),
             None => Hours::default(),
         };
     }
@@ -298,9 +284,7 @@ impl<'a> Model<'a> {
     }
 
     fn toggle(&mut self, place: usize, kind: ActionKind) {
-        let Some(workload) = self.audit.workloads.get(place) else {
-            return;
-        };
+        let Some(workload) = self.audit.workloads.get(place) else { return };
         let (id, before) = (workload.workload.id(), self.monthly_savings());
         self.switches.toggle(&mut self.audit, &id, kind);
         self.is_unsaved = true;
@@ -311,8 +295,7 @@ impl<'a> Model<'a> {
         self.list_actions();
         let entry = self.entries.iter().position(|entry| *entry == (place, kind));
         self.plan_cursor = entry.unwrap_or(self.plan_cursor);
-        let kinds = self.open_switches().len();
-        self.action_cursor = self.action_cursor.min(kinds.saturating_sub(1));
+        self.action_cursor = self.action_cursor.min(self.open_switches().len().saturating_sub(1));
         let change = self.monthly_savings().zip(before);
         if let Some(change) = change.and_then(|(now, before)| now.checked_sub(before).ok()) {
             let sign = if change.amount().is_sign_negative() { "" } else { "+" };
@@ -322,10 +305,7 @@ impl<'a> Model<'a> {
 
     fn sort(&mut self) {
         let keys = SortKey::ALL;
-        let at = self.view.sort.and_then(|own| {
-            let mut keys = keys.iter();
-            keys.position(|key| *key == own)
-        });
+        let at = self.view.sort.and_then(|own| keys.iter().position(|key| *key == own));
         // Without a key, they are by cost, which is the first.
         let next = at.unwrap_or(0) + 1;
         self.view.sort = keys.get(next % keys.len()).copied();
@@ -396,18 +376,14 @@ impl<'a> Model<'a> {
     fn list_actions(&mut self) {
         let mut entries = Vec::new();
         for place in &self.shown {
-            let Some(audited) = self.audit.workloads.get(*place) else {
-                continue;
-            };
+            let Some(audited) = self.audit.workloads.get(*place) else { continue };
             for switch in self.switches.of_workload(audited) {
                 let saved = switch.action.map(|action| action.monthly_savings().amount());
-                let group = self.group_of(*place);
-                entries.push((group, Reverse(saved), *place, switch.kind));
+                entries.push((self.group_of(*place), Reverse(saved), *place, switch.kind));
             }
         }
         entries.sort();
-        let entries = entries.into_iter();
-        self.entries = entries.map(|(.., place, kind)| (place, kind)).collect();
+        self.entries = entries.into_iter().map(|(.., place, kind)| (place, kind)).collect();
         self.plan_cursor = self.plan_cursor.min(self.entries.len().saturating_sub(1));
     }
 }
@@ -438,8 +414,6 @@ fn searched(audited: &AuditedWorkload) -> String {
         workload.kind.to_string(),
     ];
     words.extend(facts.names);
-    let tags = workload.tags.iter();
-    words.extend(tags.map(|(key, value)| format!("{key}={value}")));
-    let text = words.join("\n").to_lowercase();
-    text.chars().take(MOST_SEARCHED).collect()
+    words.extend(workload.tags.iter().map(|(key, value)| format!("{key}={value}")));
+    words.join("\n").to_lowercase().chars().take(MOST_SEARCHED).collect()
 }

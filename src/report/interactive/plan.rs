@@ -1,7 +1,7 @@
 //! The plan: every action with its switch, and one workload with its actions and hours.
 
 use super::actions::Switch;
-use super::groups::listed;
+use super::list::listed;
 use super::model::Model;
 use super::words::{bold, first_row, left, right, row};
 use crate::domain::Action;
@@ -49,8 +49,7 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         let switches = model.switches.of_workload(audited);
         let switch = switches.iter().find(|switch| switch.kind == kind)?;
         let action = described(switch, &audited.workload.name);
-        let text = format!("{}  {action}", switched(switch));
-        let line = left(&text, width.saturating_sub(2));
+        let line = left(&format!("{}  {action}", switched(switch)), width.saturating_sub(2));
         Some(row(&line, index == model.plan_cursor))
     });
     lines.extend(rows);
@@ -89,8 +88,7 @@ fn switched(switch: &Switch<'_>) -> String {
 /// A name, and where its action leads.
 fn described(switch: &Switch<'_>, name: &str) -> String {
     let name = fit(name, 40);
-    let risk = switch.action.map(|action| format!(" ({} risk)", action.risk()));
-    let risk = risk.unwrap_or_default();
+    let risk = switch.action.map(|action| format!(" ({} risk)", action.risk())).unwrap_or_default();
     match switch.action.and_then(Action::target) {
         Some(to) => format!("{name} → {to}{risk}"),
         None => format!("{name}{risk}"),
@@ -99,9 +97,7 @@ fn described(switch: &Switch<'_>, name: &str) -> String {
 
 /// One workload.
 pub(super) fn workload(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
-    let Some(audited) = model.opened() else {
-        return Vec::new();
-    };
+    let Some(audited) = model.opened() else { return Vec::new() };
     let workload = &audited.workload;
     let mut title = format!(
         "{}  {} × {}",
@@ -114,9 +110,8 @@ pub(super) fn workload(model: &Model<'_>, width: usize, height: usize) -> Vec<Li
         money_or_absent(workload.monthly_cost()),
         money_or_absent(audited.planned_monthly_cost()),
     );
-    let class = audited.verdict.classification.to_string();
     // An amount that is cut reads as another one, so what does not fit is left out whole.
-    for part in [&amounts, &class, &workload.key.region] {
+    for part in [&amounts, &audited.verdict.classification.to_string(), &workload.key.region] {
         if title.width() + 3 + part.width() <= width {
             title.push_str(" · ");
             title.push_str(part);
@@ -138,8 +133,7 @@ pub(super) fn workload(model: &Model<'_>, width: usize, height: usize) -> Vec<Li
         let detail = switch.action.map_or("it has not been on", Action::detail);
         lines.extend(sentence(detail, "      ", width));
     }
-    let mean = model.hours.mean();
-    let mean = mean.unwrap_or_else(|| ABSENT.to_owned());
+    let mean = model.hours.mean().unwrap_or_else(|| ABSENT.to_owned());
     let of = format!("UTILIZATION  {} · mean {mean}", model.hours.title());
     lines.push(Line::styled(fit(&of, width), bold()));
     let rest = height.saturating_sub(lines.len());
@@ -158,6 +152,5 @@ fn sentence(text: &str, indent: &str, width: usize) -> Vec<Line<'static>> {
             *last = fit(&format!("{last} …"), columns + 1);
         }
     }
-    let lines = lines.into_iter();
-    lines.map(|line| Line::from(format!("{indent}{line}"))).collect()
+    lines.into_iter().map(|line| Line::from(format!("{indent}{line}"))).collect()
 }

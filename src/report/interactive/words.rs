@@ -25,8 +25,7 @@ pub(super) fn bold() -> Style {
 /// A row of a list, marked where the cursor is.
 pub(super) fn row(text: &str, is_selected: bool) -> Line<'static> {
     if is_selected {
-        let style = Style::new().add_modifier(Modifier::REVERSED);
-        Line::styled(format!("> {text}"), style)
+        Line::styled(format!("> {text}"), Style::new().add_modifier(Modifier::REVERSED))
     } else {
         Line::from(format!("  {text}"))
     }
@@ -34,6 +33,5 @@ pub(super) fn row(text: &str, is_selected: bool) -> Line<'static> {
 
 /// The first row to show of a list, so that the one at the cursor is among those that fit.
 pub(super) fn first_row(cursor: usize, rows: usize, height: usize) -> usize {
-    let middle = cursor.saturating_sub(height / 2);
-    middle.min(rows.saturating_sub(height))
+    cursor.saturating_sub(height / 2).min(rows.saturating_sub(height))
 }

@@ -29,9 +29,7 @@ fn level(percent: f64) -> char {
 /// A bar that is filled so far; only points when the share is absent. What is
 /// not zero shows, and what is not full has a part left.
 pub(super) fn bar(percent: Option<f64>, width: usize) -> String {
-    let Some(percent) = percent else {
-        return NOT_REPORTED.to_string().repeat(width);
-    };
+    let Some(percent) = percent else { return NOT_REPORTED.to_string().repeat(width) };
     let exact = percent.clamp(0.0, 100.0) / 100.0 * width as f64;
     let mut filled = exact.round() as usize;
     if exact > 0.0 {

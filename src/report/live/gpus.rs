@@ -42,8 +42,7 @@ pub(super) fn lines(
     let columns = fitting(view, width);
     let header = cells(&columns, |column, width| fit(column.title, width));
     let mut lines = vec![Line::styled(header.concat(), bold())];
-    let gpus = view.gpus[first..first + shown].iter();
-    lines.extend(gpus.map(|gpu| row(&columns, gpu, view, width)));
+    lines.extend(view.gpus[first..first + shown].iter().map(|gpu| row(&columns, gpu, view, width)));
     if hidden > 0 {
         let text = match (first, hidden - first) {
             (0, below) => format!("… and {below} more below"),
@@ -58,8 +57,7 @@ pub(super) fn lines(
 /// All rows at length, with an empty line between them where there is room; none
 /// when they do not fit.
 fn at_length(view: &LiveView, width: usize, height: usize) -> Option<Vec<Line<'static>>> {
-    let least = view.gpus.len().saturating_mul(LEAST_LONG_LINES);
-    if least > height {
+    if view.gpus.len().saturating_mul(LEAST_LONG_LINES) > height {
         return None;
     }
     let mut rows: Vec<_> = view.gpus.iter().map(|gpu| long(gpu, view, width)).collect();
@@ -80,9 +78,7 @@ fn label(gpu: &LiveGpu, width: usize) -> String {
 
 /// The same in a row, with the signal where that is not utilization.
 fn row_label(gpu: &LiveGpu, width: usize) -> String {
-    let Some(signal) = gpu.works().signal else {
-        return label(gpu, width);
-    };
+    let Some(signal) = gpu.works().signal else { return label(gpu, width) };
     let left = width.saturating_sub(signal.width() + 1);
     fit(&format!("{} {signal}", label(gpu, left)), width)
 }
@@ -94,8 +90,7 @@ fn throttle(reasons: Option<ThrottleReasons>) -> String {
 
 /// What stands in place of a GPU's figures when it no longer answers.
 fn lost(reason: &str, view: &LiveView, width: usize) -> Span<'static> {
-    let style = accent(view, Color::Red).patch(bold());
-    Span::styled(fit(&format!("LOST: {reason}"), width), style)
+    Span::styled(fit(&format!("LOST: {reason}"), width), accent(view, Color::Red).patch(bold()))
 }
 
 fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
@@ -144,17 +139,14 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
             Span::raw(" ".repeat(GAP) + &text),
         ])
     };
-    let drawing = sparkline(&gpu.utilization, drawn);
     let mut lines = vec![
         Line::styled(fit(&title, width), bold()),
-        row(&signal, drawing, Color::Cyan, utilization),
+        row(&signal, sparkline(&gpu.utilization, drawn), Color::Cyan, utilization),
     ];
-    let drawing = bar(gpu.memory_percent(), drawn);
-    lines.push(row("memory", drawing, Color::Blue, memory));
+    lines.push(row("memory", bar(gpu.memory_percent(), drawn), Color::Blue, memory));
     // A slice has no power of its own to tell of.
     if reading.power_w.or(gpu.power_limit_w).is_some() {
-        let drawing = sparkline(&gpu.power, drawn);
-        lines.push(row("power", drawing, Color::Magenta, power));
+        lines.push(row("power", sparkline(&gpu.power, drawn), Color::Magenta, power));
     }
     lines
 }
@@ -172,48 +164,34 @@ struct Column {
     color: Color,
 }
 
-const fn column(
-    turn: u8,
-    (title, width): (&'static str, usize),
-    is_right: bool,
-    color: Color,
-    cell: fn(&LiveGpu, usize) -> String,
-) -> Column {
-    Column { turn, title, width, cell, is_right, color }
-}
-
 /// The turns of the columns that are not as wide as it says here.
 const LABEL: u8 = 0;
 const UTILIZATION: u8 = 4;
 
-/// The columns in the order in which they stand.
-const COLUMNS: [Column; 9] = [
-    column(LABEL, ("GPU", 0), false, Color::Reset, row_label),
-    column(UTILIZATION, ("utilization", SPARKLINE.0), false, Color::Cyan, |gpu, width| {
-        sparkline(&gpu.utilization, width)
-    }),
-    column(1, ("now", 5), true, Color::Reset, |gpu, _| percent(gpu.works().now)),
-    column(2, ("mean", 5), true, Color::Reset, |gpu, _| percent(gpu.works().mean)),
-    column(7, ("memory", 10), false, Color::Blue, |gpu, width| bar(gpu.memory_percent(), width)),
-    column(3, ("GiB used/of", 11), true, Color::Reset, |gpu, _| {
-        let used = gib(gpu.reading.vram_used_mib);
-        format!("{used}/{}", gib(gpu.vram_total_mib))
-    }),
-    column(5, ("W used/of", 9), true, Color::Reset, |gpu, _| {
-        let used = whole(gpu.reading.power_w);
-        format!("{used}/{}", whole(gpu.power_limit_w))
-    }),
-    column(6, ("°C", 5), true, Color::Reset, |gpu, _| whole(gpu.reading.temperature_c)),
-    column(8, ("clocks", 14), false, Color::Reset, |gpu, width| {
-        fit(&throttle(gpu.reading.throttle), width)
-    }),
-];
+macro_rules! gpu_columns {
+    ($($turn:expr, $title:literal, $width:expr, $is_right:literal, $color:ident, $cell:expr;)*) => {
+        /// The columns in the order in which they stand.
+        static COLUMNS: &[Column] = &[$(Column {
+            turn: $turn, title: $title, width: $width, is_right: $is_right, color: Color::$color, cell: $cell,
+        }),*];
+    };
+}
+gpu_columns! {
+    LABEL, "GPU", 0, false, Reset, row_label;
+    UTILIZATION, "utilization", SPARKLINE.0, false, Cyan, |gpu, width| sparkline(&gpu.utilization, width);
+    1, "now", 5, true, Reset, |gpu, _| percent(gpu.works().now);
+    2, "mean", 5, true, Reset, |gpu, _| percent(gpu.works().mean);
+    7, "memory", 10, false, Blue, |gpu, width| bar(gpu.memory_percent(), width);
+    3, "GiB used/of", 11, true, Reset, |gpu, _| format!("{}/{}", gib(gpu.reading.vram_used_mib), gib(gpu.vram_total_mib));
+    5, "W used/of", 9, true, Reset, |gpu, _| format!("{}/{}", whole(gpu.reading.power_w), whole(gpu.power_limit_w));
+    6, "°C", 5, true, Reset, |gpu, _| whole(gpu.reading.temperature_c);
+    8, "clocks", 14, false, Reset, |gpu, width| fit(&throttle(gpu.reading.throttle), width);
+}
 
 /// The columns that fit, with their widths.
 fn fitting(view: &LiveView, width: usize) -> Vec<(&'static Column, usize)> {
     let labels = view.gpus.iter().map(|gpu| row_label(gpu, width).width());
-    let most = (width * 3 / 10).clamp(8, 28);
-    let label_width = labels.max().unwrap_or(0).clamp(3, most);
+    let label_width = labels.max().unwrap_or(0).clamp(3, (width * 3 / 10).clamp(8, 28));
     let mut widths = BTreeMap::from([(LABEL, label_width)]);
     let mut left = width.saturating_sub(label_width);
     let mut wanted: Vec<&Column> = COLUMNS[1..].iter().collect();
@@ -225,10 +203,8 @@ fn fitting(view: &LiveView, width: usize) -> Vec<(&'static Column, usize)> {
         }
     }
     // What is left over shows more of the past.
-    let past = widths.entry(UTILIZATION);
-    past.and_modify(|columns| *columns = (*columns + left).min(SPARKLINE.1));
-    let columns = COLUMNS.iter();
-    columns.filter_map(|column| Some((column, *widths.get(&column.turn)?))).collect()
+    widths.entry(UTILIZATION).and_modify(|columns| *columns = (*columns + left).min(SPARKLINE.1));
+    COLUMNS.iter().filter_map(|column| Some((column, *widths.get(&column.turn)?))).collect()
 }
 
 fn row(
@@ -244,8 +220,7 @@ fn row(
         let name = format!("{}{:GAP$}", padded(&name, label_width, false), "");
         return Line::from(vec![Span::raw(name), lost(reason, view, left)]);
     }
-    let cells = cells(columns, |column, width| (column.cell)(gpu, width));
-    let styled = cells.into_iter().zip(columns);
+    let styled = cells(columns, |column, width| (column.cell)(gpu, width)).into_iter().zip(columns);
     Line::from_iter(
         styled.map(|(cell, (column, _))| Span::styled(cell, accent(view, column.color))),
     )
@@ -255,8 +230,7 @@ fn row(
 fn cells(columns: &[(&Column, usize)], cell: impl Fn(&Column, usize) -> String) -> Vec<String> {
     let cells = columns.iter().enumerate().map(|(index, (column, width))| {
         let gap = if index == 0 { 0 } else { GAP };
-        let text = padded(&cell(column, *width), *width, column.is_right);
-        " ".repeat(gap) + &text
+        " ".repeat(gap) + &padded(&cell(column, *width), *width, column.is_right)
     });
     cells.collect()
 }

@@ -5,15 +5,13 @@
 
 mod figures;
 mod gpus;
-mod processes;
 mod sections;
-mod status;
 #[cfg(test)]
 mod tests;
 mod view;
 
 pub(in crate::report) use figures::bytes_per_second;
-pub use status::status_line;
+pub use sections::status_line;
 pub use view::{LiveGpu, LiveView};
 
 use ratatui::Frame;
@@ -43,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, scroll: usize) -> usize {
         // All GPUs come before who holds them.
         let taken = top.len() + 1 + bottom.len() + 1 + view.gpus.len();
         let left = usize::from(area.height).saturating_sub(taken);
-        bottom.extend(processes::lines(view, width, left));
+        bottom.extend(sections::processes(view, width, left));
     }
     let [top_area, gpu_area, bottom_area, help_area] = Layout::vertical([
         Constraint::Length(rows(&top)),

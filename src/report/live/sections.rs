@@ -1,11 +1,12 @@
-//! What stands above and below the GPUs.
+//! What stands above and below the GPUs, and one line for a terminal that shows something else.
 
 use super::figures::{accent, bold, bytes_per_second, dim, gib, rate, span};
-use super::view::LiveView;
-use crate::domain::{Classification, HostReading, Verdict};
-use crate::report::shared::text::{count, counted, fit, money, wrap};
+use super::view::{LiveGpu, LiveView};
+use crate::domain::{Classification, GpuProcess, HostReading, Verdict};
+use crate::report::shared::text::{ABSENT, count, counted, fit, money, wrap};
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
+use std::cmp::Reverse;
 use unicode_width::UnicodeWidthStr;
 
 /// Lines that one sentence may take where there is room.
@@ -14,13 +15,10 @@ const SENTENCE_LINES: usize = 2;
 /// Where and how long: one line, or two and an empty one.
 pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'static>> {
     let price = view.hourly_price.map(rate);
-    let spent = view.cost_so_far();
-    let spent = spent.map(|cost| format!("{} so far", money(cost.rounded())));
+    let spent = view.cost_so_far().map(|cost| format!("{} so far", money(cost.rounded())));
     let (host, instance_type) = (view.hostname.clone(), view.instance_type.clone());
     let mut time = span(view.elapsed_seconds);
-    if let Some(duration) = view.duration_seconds {
-        time.push_str(&format!(" of {}", span(duration)));
-    }
+    time.extend(view.duration_seconds.map(|duration| format!(" of {}", span(duration))));
     let missed = match view.missed_samples {
         0 => String::new(),
         missed => format!(", {} missed", count(missed)),
@@ -30,12 +28,10 @@ pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'st
         let parts = [Some(time), spent, instance_type, price, host, Some(samples)];
         return vec![Line::styled(joined(&parts, width), bold())];
     }
-    let name = Some("gpucost profile".to_owned());
-    let place = [name, host, instance_type, price, spent];
-    let progress = [Some(time), Some(samples), view.command.clone()];
+    let place = [Some("gpucost profile".to_owned()), host, instance_type, price, spent];
     vec![
         Line::styled(joined(&place, width), bold()),
-        Line::from(joined(&progress, width)),
+        Line::from(joined(&[Some(time), Some(samples), view.command.clone()], width)),
         Line::default(),
     ]
 }
@@ -53,8 +49,7 @@ pub(super) fn bottom(
         lines.push(Line::default());
     }
     let most = if is_roomy { SENTENCE_LINES } else { 1 };
-    let diagnosis = view.diagnosis.iter();
-    let diagnosis = diagnosis.flat_map(|text| sentence(text, width, most));
+    let diagnosis = view.diagnosis.iter().flat_map(|text| sentence(text, width, most));
     let diagnosis: Vec<Line<'_>> = diagnosis.map(Line::from).collect();
     let notes = view.notes.iter().take(most);
     let notes = notes.map(|note| Line::styled(fit(&format!("note: {note}"), width), bold()));
@@ -78,13 +73,12 @@ pub(super) fn help(view: &LiveView, hidden: usize, width: usize) -> Line<'static
         Some(_) => "q leave the view  Ctrl-C interrupt the command",
         None => "q quit",
     };
-    let text = joined(&[Some(keys.to_owned()), scroll], width);
-    Line::styled(text, dim())
+    Line::styled(joined(&[Some(keys.to_owned()), scroll], width), dim())
 }
 
 /// The word for a classification, with what is to be kept in mind of a run that
 /// still goes on.
-pub(super) fn verdict_word(verdict: Option<&Verdict>) -> String {
+fn verdict_word(verdict: Option<&Verdict>) -> String {
     match verdict {
         Some(verdict) if verdict.classification != Classification::InsufficientData => {
             format!("{} so far", verdict.classification.name().to_uppercase())
@@ -109,8 +103,7 @@ fn verdict(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
     let lines = sentence(&text, width, most).into_iter();
     let lines = lines.map(|line| match line.strip_prefix(&word) {
         Some(rest) => {
-            let word = Span::styled(word.clone(), style);
-            Line::from(vec![word, Span::raw(rest.to_owned())])
+            Line::from(vec![Span::styled(word.clone(), style), Span::raw(rest.to_owned())])
         }
         None => Line::from(line),
     });
@@ -145,8 +138,7 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
     let total = gib(host.memory_total_mib);
     let memory = host.memory_used_mib;
     let memory = memory.map(|used| format!("memory {} of {total} GiB", gib(Some(used))));
-    let io_wait = host.io_wait_percent;
-    let io_wait = io_wait.map(|share| format!("I/O wait {share:.0}%"));
+    let io_wait = host.io_wait_percent.map(|share| format!("I/O wait {share:.0}%"));
     let rates = |name: &str, words: (&str, &str), inward: Option<f64>, outward: Option<f64>| {
         let (inward, outward) = inward.zip(outward)?;
         let (inward, outward) = (bytes_per_second(inward), bytes_per_second(outward));
@@ -167,15 +159,13 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
     if *host == HostReading::default() {
         return Vec::new();
     }
-    let label = Some("host".to_owned());
-    let own = vec![label, cpu, busiest, memory, io_wait];
+    let own = vec![Some("host".to_owned()), cpu, busiest, memory, io_wait];
     let rows = if is_roomy && (network.is_some() || disk.is_some()) {
         vec![own, vec![Some("    ".to_owned()), network, disk]]
     } else {
         vec![[own, vec![network, disk]].concat()]
     };
-    let lines = rows.iter().map(|parts| Line::from(joined(parts, width)));
-    lines.collect()
+    rows.iter().map(|parts| Line::from(joined(parts, width))).collect()
 }
 
 /// As many whole parts as fit, in order; the first is cut when it alone does not.
@@ -205,4 +195,115 @@ fn sentence(text: &str, width: usize, most: usize) -> Vec<String> {
         lines.push(fit(&rest, width));
     }
     lines
+}
+
+/// Processes that are shown before the rest is counted.
+const MOST_PROCESSES: usize = 4;
+/// Columns of everything before the name.
+const BEFORE_NAME: usize = 32;
+
+/// Both, in at most so many lines; processes give way to what the command wrote.
+pub(super) fn processes(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
+    let output = output(view, width);
+    let mut lines = process_rows(view, width);
+    lines.truncate(most.saturating_sub(output.len()));
+    // A header says nothing by itself.
+    if lines.len() == 1 {
+        lines.clear();
+    }
+    lines.extend(output);
+    lines.truncate(most);
+    lines
+}
+
+/// A row for each process on each GPU: those of the command first, then by memory. One that
+/// holds several GPUs has several rows.
+fn process_rows(view: &LiveView, width: usize) -> Vec<Line<'static>> {
+    let rows = view.gpus.iter();
+    let rows = rows.flat_map(|gpu| gpu.processes().map(|process| (gpu.number.as_str(), process)));
+    let mut rows: Vec<(&str, &GpuProcess)> = rows.collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    // Rows of equal weight stay in the order of the GPUs.
+    rows.sort_by_key(|(_, process)| {
+        (!process.is_of_command, Reverse(process.vram_mib), process.pid)
+    });
+    let header = line("PID", "GPU", "GiB", "SM", "process");
+    let mut lines = vec![Line::styled(fit(&header, width), bold())];
+    lines.extend(rows.iter().take(MOST_PROCESSES).map(|(gpu, process)| {
+        let name = process.name.as_deref().unwrap_or(ABSENT);
+        let name = fit(name, width.saturating_sub(BEFORE_NAME).max(1));
+        let busy =
+            process.sm_percent.map_or_else(|| ABSENT.to_owned(), |share| format!("{share}%"));
+        let memory = gib(process.vram_mib.map(|mib| mib as f64));
+        Line::from(fit(&line(&process.pid.to_string(), gpu, &memory, &busy, &name), width))
+    }));
+    let hidden = rows.len().saturating_sub(MOST_PROCESSES) as u64;
+    if hidden > 0 {
+        let more = counted(hidden, "more process", "more processes");
+        lines.push(Line::from(fit(&format!("… and {more}"), width)));
+    }
+    lines
+}
+
+fn line(pid: &str, gpu: &str, memory: &str, busy: &str, name: &str) -> String {
+    format!("{pid:>10}  {gpu:<5}  {memory:>5}  {busy:>4}  {name}")
+}
+
+/// The last lines of the command, below the file that has all of them.
+fn output(view: &LiveView, width: usize) -> Vec<Line<'static>> {
+    let Some(file) = &view.output_file else { return Vec::new() };
+    let mut lines = vec![Line::styled(fit(&format!("output, in {file}"), width), dim())];
+    lines.extend(view.output.iter().map(|text| Line::from(fit(text, width))));
+    lines
+}
+
+/// A run so far in one line of at most so many columns. Where not all fits, what
+/// matters least is left out, whole.
+pub fn status_line(view: &LiveView, width: usize) -> String {
+    let lost = view.gpus.iter().filter(|gpu| gpu.lost.is_some()).count();
+    let alerts = view.alerts.len();
+    let mean = view.mean_percent.map(|mean| format!("{mean:.0}% mean"));
+    // In the order in which they stand, each with its rank: the higher leaves first.
+    let parts = [
+        (0, Some(span(view.elapsed_seconds))),
+        (5, devices(&view.gpus)),
+        (2, mean),
+        (4, peak(&view.gpus)),
+        (1, Some(verdict_word(view.verdict.as_ref()))),
+        (3, (alerts > 0).then(|| counted(alerts as u64, "alert", "alerts"))),
+        (3, (lost > 0).then(|| format!("{lost} lost"))),
+    ];
+    let known = |(rank, part): (u8, Option<String>)| Some((rank, fit(&part?, usize::MAX)));
+    let mut parts: Vec<(u8, String)> = parts.into_iter().filter_map(known).collect();
+    loop {
+        let line = Vec::from_iter(parts.iter().map(|(_, part)| part.as_str())).join("  ");
+        let last = parts.iter().map(|(rank, _)| *rank).max().unwrap_or(0);
+        if line.width() <= width || last == 0 {
+            return fit(&line, width);
+        }
+        parts.retain(|(rank, _)| *rank != last);
+    }
+}
+
+/// The GPUs by name and number, such as `8 x A10G`; MIG instances are parts of
+/// theirs.
+fn devices(gpus: &[LiveGpu]) -> Option<String> {
+    let cards: Vec<&LiveGpu> = gpus.iter().filter(|gpu| !gpu.is_slice).collect();
+    let first = cards.first()?.name.as_deref();
+    let is_one_model = cards.iter().all(|gpu| gpu.name.as_deref() == first);
+    let name = first.filter(|_| is_one_model).unwrap_or("GPU");
+    Some(format!("{} x {name}", cards.len()))
+}
+
+/// Memory of the GPU whose memory came closest to full.
+fn peak(gpus: &[LiveGpu]) -> Option<String> {
+    let shares = gpus.iter().filter_map(|gpu| {
+        let peak = gpu.vram_peak_mib?;
+        let total = gpu.vram_total_mib.filter(|total| *total > 0.0)?;
+        Some((peak / total, peak, total))
+    });
+    let (_, peak, total) = shares.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    Some(format!("{} of {} GiB peak", gib(Some(peak)), gib(Some(total))))
 }

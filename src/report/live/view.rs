@@ -91,8 +91,7 @@ impl LiveGpu {
             ),
             None => {
                 let model = identity.name.as_deref().map(GpuModel::from_driver_name);
-                let name = model.map(|model| model.name().to_owned());
-                (identity.index.to_string(), name)
+                (identity.index.to_string(), model.map(|model| model.name().to_owned()))
             }
         };
         Self {
@@ -226,7 +225,6 @@ impl LiveView {
 
     /// What the host cost since the run began, unrounded; absent without a price.
     pub(in crate::report) fn cost_so_far(&self) -> Option<Money> {
-        let hours = Decimal::from_f64(self.elapsed_seconds / 3_600.0)?;
-        Some(self.hourly_price?.times_hours(hours))
+        Some(self.hourly_price?.times_hours(Decimal::from_f64(self.elapsed_seconds / 3_600.0)?))
     }
 }

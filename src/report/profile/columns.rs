@@ -1,17 +1,18 @@
 //! What a profiled run, its GPUs, its phases and its work are declared by.
 
 use super::report::ProfileReport;
-use super::used::Used;
-use super::words::{JOULES_PER_KWH, alert_line, gib, label, model_name};
+use super::words::{
+    JOULES_PER_KWH, alert_line, gib, gpu_recommendation, label, model_name, recommendation,
+};
 use crate::analysis::{Candidate, Mfu, RunCost, UnitWork};
 use crate::domain::{
     Classification, Comparator, Confidence, HourlyRate, Money, PriceQuote, SpotAction,
-    SpotInterruption,
+    SpotInterruption, Verdict,
 };
 use crate::planners::model::Dtype;
 use crate::profiling::{
-    ActivityFigures, Alert, AlertKind, Bottleneck, GpuProfile, HostProfile, LostGpu, Phase,
-    PhaseKind, PowerBasis, ProcessSeen, Sign, ThrottleTime, Tier, XidEvent,
+    ActivityFigures, Alert, AlertKind, Bottleneck, Diagnosis, GpuProfile, HostProfile, LostGpu,
+    Phase, PhaseKind, PowerBasis, ProcessSeen, Sign, ThrottleTime, Tier, XidEvent,
 };
 use crate::report::doc::{Value, columns, elapsed_words};
 use crate::report::live::bytes_per_second;
@@ -22,6 +23,42 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 
 const JOULES_PER_WH: f64 = 3_600.0;
+
+/// What the run and each GPU have in common.
+pub(super) struct Used<'a> {
+    pub utilization: Option<Figures>,
+    pub vram_peak_mib: Option<f64>,
+    pub vram_p95_mib: Option<f64>,
+    pub recommendation: String,
+    pub verdict: &'a Verdict,
+    pub diagnosis: &'a Diagnosis,
+}
+
+impl<'a> Used<'a> {
+    pub fn of_run(report: &'a ProfileReport) -> Self {
+        let profile = &report.profile;
+        let memory = || profile.gpus.iter().filter_map(|gpu| gpu.vram_used_mib);
+        Self {
+            utilization: profile.utilization,
+            vram_peak_mib: memory().map(|used| used.max).reduce(f64::max),
+            vram_p95_mib: memory().map(|used| used.p95).reduce(f64::max),
+            recommendation: recommendation(report),
+            verdict: &profile.verdict,
+            diagnosis: &profile.diagnosis,
+        }
+    }
+
+    pub fn of_gpu(gpu: &'a GpuProfile) -> Self {
+        Self {
+            utilization: gpu.utilization,
+            vram_peak_mib: gpu.vram_used_mib.map(|used| used.max),
+            vram_p95_mib: gpu.vram_used_mib.map(|used| used.p95),
+            recommendation: gpu_recommendation(gpu),
+            verdict: &gpu.verdict,
+            diagnosis: &gpu.diagnosis,
+        }
+    }
+}
 
 columns! {
     pub(super) fn document<'a>(row: &'a ProfileReport) {
@@ -62,9 +99,7 @@ columns! {
         opt text "work.mfu_unknown", "", Data, row.mfu().and_then(|mfu| mfu.err().cloned()), "Why it is unknown.";
         opt measured[6] "energy_kwh", "", Data, row.profile.energy_j().map(|joules| joules / JOULES_PER_KWH), "Of all GPUs, in kWh; null where one did not report it.";
     }
-}
 
-columns! {
     /// The keys that the run and each GPU have in common.
     pub(super) fn used_figures<'a>(row: Used<'a>) {
         opt utilization "gpu_utilization_mean_pct", "mean", Narrow(0), row.utilization.map(|figures| figures.mean), "";
@@ -87,9 +122,7 @@ columns! {
         texts "diagnosis.missing", "", Data, row.diagnosis.missing.iter().copied().map(str::to_owned).collect::<Vec<_>>(), "What was not measured.";
         texts "diagnosis.try_next", "", Data, row.diagnosis.advice.clone(), "";
     }
-}
 
-columns! {
     fn sign<'a>(row: &'a Sign) {
         text "figure", "", Data, row.figure.to_owned(), "";
         cell "observed", "", Data, Value::Number(row.observed, 1), "";
@@ -97,18 +130,14 @@ columns! {
         cell "threshold", "", Data, Value::Number(row.threshold, 1), "";
         text "unit", "", Data, row.unit.to_owned(), "";
     }
-}
 
-columns! {
     fn range(row: Range) {
         cell "mean", "", Data, Value::Number(row.mean, 1), "";
         cell "min", "", Data, Value::Number(row.min, 1), "";
         cell "max", "", Data, Value::Number(row.max, 1), "";
         count "n_samples", "", Data, row.n_samples, "";
     }
-}
 
-columns! {
     fn figures(row: Figures) {
         cell "mean", "", Data, Value::Number(row.mean, 1), "";
         cell "p50", "", Data, Value::Number(row.p50, 1), "";
@@ -117,9 +146,7 @@ columns! {
         cell "max", "", Data, Value::Number(row.max, 1), "";
         count "n_samples", "", Data, row.n_samples, "";
     }
-}
 
-columns! {
     fn host<'a>(row: &'a HostProfile) {
         opt count "cores", "", Data, row.cores, "";
         opt record[figures] "cpu_pct", "", Wide, row.cpu_percent, "0-100.";
@@ -136,9 +163,7 @@ columns! {
         opt record[range] "disk_read_bytes_per_second", "", Wide, row.disk_read_bytes_per_second, "";
         opt record[range] "disk_written_bytes_per_second", "", Wide, row.disk_written_bytes_per_second, "";
     }
-}
 
-columns! {
     fn interruption<'a>(row: &'a SpotInterruption) {
         word[SpotAction::NAMES] "action", "", Data, row.notice.action.name(), "";
         time "time", "", Data, row.notice.time, "";
@@ -147,9 +172,7 @@ columns! {
         cell "noticed_seconds", "", Data, Value::Seconds(row.noticed_seconds), "Seconds into the run.";
         opt text "warned_by", "", Data, row.warned_by.clone(), "The signal that the command got.";
     }
-}
 
-columns! {
     fn mfu<'a>(row: &'a Mfu) {
         utilization "mfu_pct", "", Data, row.percent, "";
         count "steps", "", Data, row.steps, "";
@@ -159,9 +182,7 @@ columns! {
         word[Dtype::NAMES] "dtype", "", Data, row.dtype.name(), "";
         measured[1] "peak_dense_tflops", "", Data, row.peak_tflops, "Of all GPUs in use, in TFLOPS, dense.";
     }
-}
 
-columns! {
     pub(super) fn gpu_names<'a>(row: &'a GpuProfile) {
         text "label", "GPU", Screen, label(&row.identity), "";
         text "model", "model", Screen, model_name(&row.identity), "";
@@ -172,9 +193,7 @@ columns! {
         opt text "name", "", Data, row.identity.name.clone(), "";
         opt flag "is_used", "", Data, row.is_used, "";
     }
-}
 
-columns! {
     pub(super) fn gpu_figures<'a>(row: &'a GpuProfile) {
         opt measured[1] "vram_total_gb", "of", Narrow(0), row.vram_total_mib.map(gib), "In GiB.";
         measured[0] "power.mean_w", "watt", Narrow(2), row.power.map(|power| power.mean_w), "";
@@ -200,9 +219,7 @@ columns! {
         count "xid_count", "", Data, row.xid_count, "";
         opt record[lost] "lost", "", Data, row.lost.as_ref(), "When it no longer answered; null otherwise.";
     }
-}
 
-columns! {
     fn activity(row: ActivityFigures) {
         opt record[range] "graphics_pct", "", Data, row.graphics_percent, "";
         opt record[range] "sm_pct", "", Data, row.sm_percent, "";
@@ -212,41 +229,31 @@ columns! {
         opt record[range] "nvlink_sent_bytes_per_second", "", Data, row.nvlink_sent_bytes_per_second, "";
         opt record[range] "nvlink_received_bytes_per_second", "", Data, row.nvlink_received_bytes_per_second, "";
     }
-}
 
-columns! {
     fn throttle<'a>(row: &'a ThrottleTime) {
         text "reason", "", Data, row.reason.names().join(", "), "";
         seconds "seconds", "", Data, row.seconds, "";
     }
-}
 
-columns! {
     fn process<'a>(row: &'a ProcessSeen) {
         count "pid", "", Data, row.pid, "";
         opt text "name", "", Data, row.name.clone(), "";
         opt count "vram_peak_mib", "", Data, row.vram_peak_mib, "";
         flag "is_of_command", "", Data, row.is_of_command, "";
     }
-}
 
-columns! {
     fn xid<'a>(row: &'a XidEvent) {
         seconds "at_seconds", "", Data, row.at_seconds, "";
         count "xid", "", Data, row.xid, "";
     }
-}
 
-columns! {
     fn lost<'a>(row: &'a LostGpu) {
         seconds "at_seconds", "", Data, row.at_seconds, "";
         text "reason", "", Data, row.reason.clone(), "";
         count "samples", "", Data, row.samples, "";
         flag "is_back", "", Data, row.is_back, "";
     }
-}
 
-columns! {
     /// Counters of the multiprocessors, where the driver has any.
     pub(super) fn counters<'a>(row: &'a GpuProfile) {
         text "gpu", "GPU", Screen, label(&row.identity), "";
@@ -258,9 +265,7 @@ columns! {
         opt text "pcie_sent", "PCIe out", Screen, row.pcie_sent_bytes_per_second.map(|range| bytes_per_second(range.mean)), "";
         opt text "pcie_received", "PCIe in", Screen, row.pcie_received_bytes_per_second.map(|range| bytes_per_second(range.mean)), "";
     }
-}
 
-columns! {
     pub(super) fn processes<'a>(row: (&'a GpuProfile, &'a ProcessSeen)) {
         text "gpu", "GPU", Screen, label(&row.0.identity), "";
         text "pid", "pid", Screen, row.1.pid.to_string(), "";
@@ -268,9 +273,7 @@ columns! {
         opt measured[1] "vram", "VRAM GiB", Screen, row.1.vram_peak_mib.map(|mib| gib(mib as f64)), "";
         flag "is_of_command", "from command", Screen, row.1.is_of_command, "";
     }
-}
 
-columns! {
     pub(super) fn phase<'a>(row: &'a Phase) {
         word[PhaseKind::NAMES] "phase", "phase", Narrow(0), row.kind.name(), "";
         seconds "from_seconds", "from", Narrow(0), row.from_seconds, "";
@@ -280,9 +283,7 @@ columns! {
         opt measured[1] "vram_gb", "VRAM GiB", Narrow(0), row.vram_mib.map(gib), "In GiB.";
         opt utilization "host_cpu_pct", "host CPU", Narrow(0), row.host_cpu_percent, "";
     }
-}
 
-columns! {
     pub(super) fn alert<'a>(row: (&'a Alert, Option<&'a GpuProfile>)) {
         text "line", "alert", Screen, alert_line(row.0, row.1.map(|gpu| label(&gpu.identity)).as_deref()), "";
         word[AlertKind::NAMES] "alert", "", Data, row.0.kind.name(), "";
@@ -296,9 +297,7 @@ columns! {
         opt cell "threshold", "", Data, Value::of(row.0.kind.threshold(), |threshold| Value::Number(threshold, 1)), "";
         text "unit", "", Data, row.0.kind.unit().to_owned(), "Of worst and threshold.";
     }
-}
 
-columns! {
     pub(super) fn unit<'a>(row: &'a UnitWork) {
         text "unit", "unit", Narrow(0), row.cost.unit.clone(), "";
         opt measured[0] "count", "count", Narrow(0), row.cost.count.to_f64(), "";
@@ -309,9 +308,7 @@ columns! {
         opt price "cost", "cost", Narrow(0), row.cost.price(), "";
         opt measured[6] "energy_wh", "Wh", Narrow(0), energy_wh(row), "Of per units, in Wh.";
     }
-}
 
-columns! {
     /// Types that would do, for screens.
     pub(super) fn suitable<'a>(row: &'a Candidate) {
         text "type", "type", Screen, row.considered.shape.instance_type.clone(), "";
@@ -321,9 +318,7 @@ columns! {
         opt money "savings", "saves", Screen, row.monthly_savings, "";
         text "risk_there", "risk", Screen, row.considered.risk.to_string(), "";
     }
-}
 
-columns! {
     /// Facts of the whole run, each with its name.
     pub(super) fn fact(row: (&'static str, String)) {
         text "name", "figure", Screen, row.0.to_owned(), "";

@@ -2,7 +2,6 @@
 
 mod columns;
 mod report;
-mod used;
 mod words;
 
 pub use report::ProfileReport;
@@ -13,10 +12,9 @@ use crate::profiling::{Alert, GpuProfile, Phase};
 use crate::report::doc::{Doc, Record, Table, doc_schema};
 use crate::report::rightsize::candidates;
 use columns::{
-    alert, counters, document, fact, gpu_figures, gpu_names, phase, processes, suitable, unit,
-    used_figures,
+    Used, alert, counters, document, fact, gpu_figures, gpu_names, phase, processes, suitable,
+    unit, used_figures,
 };
-use used::Used;
 use words::{facts, recommendation, trouble};
 
 /// The summary of a run.
@@ -25,13 +23,10 @@ pub fn profile_doc(report: &ProfileReport) -> Doc {
     let mut alerts = alert_table(&profile.alerts, &profile.gpus);
     alerts.notes = trouble(profile);
     let mut run = Table::of("run", "RUN", ("figure", "figures"), fact(), facts(report));
-    let advice = profile.diagnosis.advice.iter();
-    run.notes = advice.map(|advice| format!("try: {advice}")).collect();
+    run.notes = profile.diagnosis.advice.iter().map(|advice| format!("try: {advice}")).collect();
     let work = report.work.as_ref().map(|work| unit_table(&work.units));
-    let gpus = profile.gpus.iter();
-    let counted = gpus.filter(|gpu| gpu.activity.sm_percent.is_some());
-    let noun = ("GPU", "GPUs");
-    let counters = Table::of("counters", "COUNTERS", noun, counters(), counted);
+    let counted = profile.gpus.iter().filter(|gpu| gpu.activity.sm_percent.is_some());
+    let counters = Table::of("counters", "COUNTERS", ("GPU", "GPUs"), counters(), counted);
     let held = profile.gpus.iter().flat_map(|gpu| {
         let held = gpu.processes.iter().flatten();
         held.map(move |process| (gpu, process))
@@ -63,19 +58,10 @@ pub fn profile_schema() -> Result<String, serde_json::Error> {
                  says what each key means. What a driver does not report is null, not zero. \
                  Percentages are 0-100, shares 0-1; keys that end in _gb are in GiB. Keys may be \
                  added within a schema version.";
-    let form = Doc {
-        record: Record::heads(document()).and(Record::heads(used_figures())),
-        tables: vec![
-            gpu_table(&[]),
-            unit_table(&[]),
-            alert_table(&[], &[]),
-            phase_table(&[]),
-            candidate_table(Vec::new()),
-        ],
-        gaps: Some(Vec::new()),
-        ..Doc::default()
-    };
-    doc_schema("profile", about, &[form])
+    let record = Record::heads(document()).and(Record::heads(used_figures()));
+    let (alerts, types) = (alert_table(&[], &[]), candidate_table(Vec::new()));
+    let tables = [gpu_table(&[]), unit_table(&[]), alerts, phase_table(&[]), types];
+    doc_schema("profile", about, &[Doc::form_with_gaps(record, tables)])
 }
 
 fn gpu_table(gpus: &[GpuProfile]) -> Table {
@@ -91,8 +77,7 @@ fn unit_table(units: &[UnitWork]) -> Table {
 }
 
 fn alert_table(alerts: &[Alert], gpus: &[GpuProfile]) -> Table {
-    let rows = alerts.iter();
-    let rows = rows.map(|alert| (alert, alert.gpu.and_then(|place| gpus.get(place))));
+    let rows = alerts.iter().map(|alert| (alert, alert.gpu.and_then(|place| gpus.get(place))));
     Table::of("alerts", "ALERTS", ("alert", "alerts"), alert(), rows)
 }
 
@@ -114,8 +99,7 @@ fn type_table(cost: &RunCost, report: &ProfileReport) -> Table {
     if let Some(best) = report.best() {
         let name = &best.considered.shape.instance_type;
         table.notes.push(format!("before moving to {name}:"));
-        let steps = best.steps.iter();
-        table.notes.extend(steps.map(|step| format!("- {step}")));
+        table.notes.extend(best.steps.iter().map(|step| format!("- {step}")));
     }
     table
 }

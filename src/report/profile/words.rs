@@ -21,19 +21,14 @@ pub(super) const JOULES_PER_KWH: f64 = 3_600_000.0;
 pub(super) fn recommendation(report: &ProfileReport) -> String {
     let profile = &report.profile;
     let (class, used) = (class(&profile.verdict), used(profile));
-    let mut text = format!("{class}: {used}{}.", held_back(profile));
-    if let Some(price) = price(report) {
-        text.push_str(&format!(" {price}"));
-    }
-    text
+    let price = price(report).map_or_else(String::new, |price| format!(" {price}"));
+    format!("{class}: {used}{}.{price}", held_back(profile))
 }
 
 /// The same of one GPU.
 pub(super) fn gpu_recommendation(gpu: &GpuProfile) -> String {
     let mut text = format!("{}: {}", class(&gpu.verdict), gpu.verdict.reason);
-    if let Some(peak) = peak_words(gpu) {
-        text.push_str(&format!(", {peak} peak"));
-    }
+    text.extend(peak_words(gpu).map(|peak| format!(", {peak} peak")));
     if gpu.diagnosis.bottleneck != Bottleneck::Unknown {
         let name = gpu.diagnosis.bottleneck.name();
         text.push_str(&format!("; {name}: {}", gpu.diagnosis.reason));
@@ -55,16 +50,14 @@ fn used(profile: &RunProfile) -> String {
         None => format!("{total} {model}"),
     }];
     parts.extend(mean_words(profile));
-    let fullest = profile.fullest().and_then(peak_words);
-    parts.extend(fullest.map(|words| format!("{words} peak")));
+    parts.extend(profile.fullest().and_then(peak_words).map(|words| format!("{words} peak")));
     parts.join(", ")
 }
 
 /// The mean of the GPUs in use, and over all where that is less.
 fn mean_words(profile: &RunProfile) -> Option<String> {
     let over_all = percent(profile.utilization?.mean);
-    let used = profile.gpus_used();
-    let is_part = used.is_some_and(|used| used < profile.gpu_count());
+    let is_part = profile.gpus_used().is_some_and(|used| used < profile.gpu_count());
     Some(match profile.used_mean_percent().filter(|_| is_part) {
         Some(of_used) => format!("{} mean ({over_all} across all)", percent(of_used)),
         None => format!("{over_all} mean"),
@@ -77,8 +70,7 @@ fn peak_words(gpu: &GpuProfile) -> Option<String> {
 
 /// The model of the GPUs; `GPUs` where they differ or have no name.
 fn model_words(profile: &RunProfile) -> String {
-    let names = profile.whole().map(|gpu| model_name(&gpu.identity));
-    let mut names: Vec<String> = names.collect();
+    let mut names: Vec<String> = profile.whole().map(|gpu| model_name(&gpu.identity)).collect();
     names.dedup();
     match names.as_slice() {
         [name] => name.clone(),
@@ -88,11 +80,8 @@ fn model_words(profile: &RunProfile) -> String {
 
 /// The model without what every driver puts around it.
 pub(super) fn model_name(identity: &GpuIdentity) -> String {
-    let Some(name) = &identity.name else {
-        return "GPU".to_owned();
-    };
-    let short = GpuModel::from_driver_name(name);
-    safe(short.name())
+    let Some(name) = &identity.name else { return "GPU".to_owned() };
+    safe(GpuModel::from_driver_name(name).name())
 }
 
 /// `, input-starved (host CPU 96.0% (≥ 85%))`.
@@ -105,8 +94,7 @@ fn held_back(profile: &RunProfile) -> String {
         Bottleneck::Input => diagnosis.evidence.last(),
         _ => diagnosis.evidence.first(),
     };
-    let sign = sign.filter(|_| is_judged);
-    sign.map_or_else(String::new, |sign| {
+    sign.filter(|_| is_judged).map_or_else(String::new, |sign| {
         let unit = after_number(sign.unit);
         let value = format!("{} at {:.0}{unit}", sign.figure, sign.observed);
         format!(", {} ({value})", diagnosis.bottleneck)
@@ -172,12 +160,9 @@ pub fn alert_line(alert: &Alert, gpu: Option<&str>) -> String {
 
 /// The name of a GPU: `0`, and `0:1 1g.10gb` for a slice.
 pub(super) fn label(identity: &GpuIdentity) -> String {
-    let Some(slot) = &identity.mig else {
-        return identity.index.to_string();
-    };
+    let Some(slot) = &identity.mig else { return identity.index.to_string() };
     let profile = slot.profile.as_deref().map(safe).unwrap_or_default();
-    let label = format!("{}:{} {profile}", identity.index, slot.index);
-    label.trim_end().to_owned()
+    format!("{}:{} {profile}", identity.index, slot.index).trim_end().to_owned()
 }
 
 pub(super) fn gib(mib: f64) -> f64 {
@@ -197,8 +182,7 @@ pub(super) fn facts(report: &ProfileReport) -> impl Iterator<Item = (&'static st
         ("energy", energy_words(profile)),
         ("samples", Some(samples(profile))),
     ];
-    let facts = facts.into_iter();
-    facts.filter_map(|(name, words)| Some((name, words?)))
+    facts.into_iter().filter_map(|(name, words)| Some((name, words?)))
 }
 
 fn title(profile: &RunProfile) -> String {
@@ -209,8 +193,7 @@ fn title(profile: &RunProfile) -> String {
     let driver = driver.map(|version| format!("driver {version}"));
     let place = [&facts.instance_id, &facts.instance_type, &facts.region];
     let parts = std::iter::once(format!("{elapsed} on {host}"));
-    let parts = parts.chain(place.into_iter().flatten().cloned());
-    parts.chain(driver).collect::<Vec<_>>().join(", ")
+    parts.chain(place.into_iter().flatten().cloned()).chain(driver).collect::<Vec<_>>().join(", ")
 }
 
 fn diagnosis(profile: &RunProfile) -> String {

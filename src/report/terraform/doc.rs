@@ -1,15 +1,17 @@
 //! `gpucost check --terraform-plan` as a document: what a plan does to the cost of GPU
 //! instances, then what the policy says of the result.
 
-use super::brief::{notes, runs};
 use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals};
 use crate::domain::{Currency, Missing, Money, Planned, PriceKey, PriceQuote};
 use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema, tables};
-use crate::report::gate::brief::GateBrief;
+use crate::report::gate::brief::{GateBrief, again, cost_words, delta_words};
 use crate::report::gate::doc::{Caveats, report_doc, report_form};
 use crate::report::reserved::{CURRENCIES, ORIGINS};
+use crate::report::shared::markdown::escape::{SENTENCE_WIDTH, bounded};
+use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{count, counted};
+use jiff::Timestamp;
 use rust_decimal::Decimal;
 
 const ACTIONS: &[&str] = &["no-op", "forget", "create", "update", "replace", "delete"];
@@ -32,9 +34,7 @@ columns! {
         count "plan.unpriced", "", Data, plan.0.unpriced, "Changes that are not wholly priced.";
         texts "unjudged", "", Data, plan.1.unjudged.iter().map(|rule| (*rule).to_owned()).collect::<Vec<_>>(), "Rules of the policy that need measurements, which a plan has none of.";
     }
-}
 
-columns! {
     fn changes<'a>(row: &'a PlannedRow) {
         word[ACTIONS] "action", "action", Narrow(0), row.action.name(), "";
         opt money "monthly_before", "before", Narrow(0), row.currency().and_then(|currency| row.monthly_before(currency)), "Zero where it runs none; null where the cost or its currency is unknown.";
@@ -47,9 +47,7 @@ columns! {
         opt record[side] "before", "", Data, row.before.as_ref(), "Today; null where it runs none.";
         opt record[side] "after", "", Data, row.after.as_ref(), "When the plan has been applied; null where it runs none.";
     }
-}
 
-columns! {
     fn side<'a>(side: &'a PlannedSide) {
         opt texts "instance_types", "", Data, Some(side.instances.types.clone()).filter(|types| !types.is_empty()), "Those that the plan names: several where the provider chooses among them; null where it names none.";
         flag "more_types", "", Data, side.instances.more_types.is_some(), "Whether it may run other types as well.";
@@ -71,9 +69,7 @@ columns! {
         opt money "monthly_cost", "", Data, side.monthly.as_ref().ok().copied(), "";
         rows[prices] "prices", "", Data, &side.quotes, "";
     }
-}
 
-columns! {
     fn prices<'a>(row: &'a (PriceKey, u64, PriceQuote)) {
         text "option", "", Data, row.0.option.to_string(), "";
         count "instances", "", Data, row.1, "";
@@ -82,9 +78,7 @@ columns! {
         date "seen_on", "", Data, row.2.seen_on, "";
         text "source", "", Data, row.2.source.clone(), "";
     }
-}
 
-columns! {
     fn totals<'a>(row: (&'a Currency, &'a PlannedTotals)) {
         word[CURRENCIES] "currency", "currency", Narrow(0), row.0.code(), "";
         money "monthly_before", "before", Narrow(0), row.1.before, "";
@@ -113,8 +107,7 @@ pub fn terraform_doc(
     if !change.rows.is_empty() {
         totals.notes = notes(change);
     }
-    let tables = vec![changes, totals];
-    report_doc(report, brief, &Caveats::new(), record, tables)
+    report_doc(report, brief, &Caveats::new(), record, vec![changes, totals])
 }
 
 /// The JSON schema of `gpucost check --terraform-plan`.
@@ -160,6 +153,112 @@ fn unknown(side: &PlannedSide) -> Vec<String> {
         ("tags", instances.more_tags),
         ("tenancy", is_open(&instances.tenancy)),
     ];
-    let open = open.into_iter().filter(|(_, is_open)| *is_open);
-    open.map(|(what, _)| what.to_owned()).collect()
+    open.into_iter().filter(|(_, is_open)| *is_open).map(|(what, _)| what.to_owned()).collect()
+}
+
+/// What a type is called that the plan does not name.
+const UNKNOWN_TYPE: &str = "unknown type";
+
+/// What a plan changes, for the formats of a gate. `name` is what the user calls
+/// the plan; `unjudged` are rules that a plan cannot be held against.
+pub fn terraform_brief(
+    change: &PlannedChange,
+    unjudged: &[&'static str],
+    name: &str,
+    as_of: Timestamp,
+) -> GateBrief {
+    let rows = &change.rows;
+    let number = rows.len() as u64;
+    let mut subject = counted(number, "resource with GPUs", "resources with GPUs");
+    if change.unpriced > 0 {
+        subject.push_str(&format!(", {} not fully priced", count(change.unpriced)));
+    }
+    let shown = |sentence: String| bounded(&sentence, SENTENCE_WIDTH);
+    let sums: Vec<PlannedTotals> = change.totals.values().copied().collect();
+    let is_known = rows.iter().all(|row| row.monthly_delta().is_some());
+    GateBrief {
+        as_of,
+        subject,
+        nothing: change.nothing().map(shown).unwrap_or_default(),
+        // A sum that leaves something out is not what the plan costs.
+        monthly_cost: match sums.as_slice() {
+            [sums] if change.unpriced == 0 => Some(sums.after),
+            _ => None,
+        },
+        cost: cost_words(&sums, None),
+        delta: (!rows.is_empty()).then(|| delta_words(&sums, is_known)),
+        unread: change.nothing().or_else(|| change.unread()).map(shown),
+        unjudged: unjudged.to_vec(),
+        gaps: change.gaps.clone(),
+        promises: Vec::new(),
+        again: again(&Invocation {
+            scope: vec!["--terraform-plan".to_owned(), name.to_owned()],
+            ..Invocation::default()
+        }),
+    }
+}
+
+/// What the figures of a plan rest on and leave out, in own words only.
+fn notes(change: &PlannedChange) -> Vec<String> {
+    let oldest =
+        change.oldest_seen_on().map_or(String::new(), |day| format!(", oldest from {day},"));
+    let mut notes = vec![format!(
+        "{} hours per month at list prices{oldest} for Linux on shared hardware unless the \
+         plan specifies otherwise; volumes, addresses, reserved instances and savings plans \
+         are not included",
+        change.hours_per_month.normalize()
+    )];
+    if change.unpriced > 0 {
+        notes.push(format!(
+            "{} not fully priced: unknown costs are not included in any total",
+            counted(change.unpriced, "row is", "rows are")
+        ));
+    }
+    notes
+}
+
+/// How many of which type, such as `2 → 4 spot × p5.48xlarge (to 8)`: what stays
+/// stands once, and a single instance is not counted.
+fn runs(before: Option<&PlannedSide>, after: Option<&PlannedSide>) -> String {
+    let parts = |side: &PlannedSide| [counts(side), types(side), most(side)];
+    let [counts, types, most] = match (before.map(parts), after.map(parts)) {
+        (Some(before), Some(after)) => [0, 1, 2].map(|at| {
+            let (was, is) = (&before[at], &after[at]);
+            if was == is || at == 2 { is.clone() } else { format!("{was} → {is}") }
+        }),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => return String::new(),
+    };
+    if counts == "1" { format!("{types}{most}") } else { format!("{counts} × {types}{most}") }
+}
+
+fn types(side: &PlannedSide) -> String {
+    let instances = &side.instances;
+    let mut types: Vec<&str> = instances.types.iter().map(String::as_str).collect();
+    if instances.more_types.is_some() {
+        types.push(UNKNOWN_TYPE);
+    }
+    types.join(" or ")
+}
+
+fn counts(side: &PlannedSide) -> String {
+    let Ok(planned) = &side.instances.payment else {
+        return side.count.map_or("?".to_owned(), |count| count.to_string());
+    };
+    let parts =
+        [(planned.on_demand, ""), (planned.spot, " spot"), (planned.capacity_block, " block")];
+    let counts = parts.iter().filter(|(number, _)| *number > 0);
+    let counts: Vec<String> = counts.map(|(number, kind)| format!("{number}{kind}")).collect();
+    match counts.as_slice() {
+        [] => "0".to_owned(),
+        counts => counts.join(" + "),
+    }
+}
+
+/// How many a group may grow to.
+fn most(side: &PlannedSide) -> String {
+    match side.instances.most {
+        Some(most) if side.count.is_none_or(|count| most > count) => format!(" (to {most})"),
+        _ => String::new(),
+    }
 }
