@@ -52,28 +52,33 @@ named_enum! {
 }
 
 impl AlertKind {
+    /// The threshold, the unit of it and of values, and the seconds for which it must hold.
+    fn limits(self) -> (Option<f64>, &'static str, f64) {
+        match self {
+            Self::Underused => (Some(UNDERUSED_BELOW_PERCENT), "%", UNDERUSED_SECONDS),
+            Self::Saturated => (Some(SATURATED_ABOVE_PERCENT), "%", SATURATED_SECONDS),
+            Self::VramNearlyFull => (Some(VRAM_ABOVE_PERCENT), "%", VRAM_SECONDS),
+            Self::Hot => (Some(HOT_ABOVE_C), "°C", 0.0),
+            Self::PowerNearLimit => (Some(POWER_ABOVE_PERCENT), "%", 0.0),
+            Self::LowOccupancy => (Some(OCCUPANCY_BELOW_PERCENT), "%", OCCUPANCY_SECONDS),
+            Self::Xid => (None, "", 0.0),
+            Self::Lost => (Some(0.0), "samples", 0.0),
+        }
+    }
+
     /// The threshold; absent for errors, any of which is one too many.
     pub fn threshold(self) -> Option<f64> {
-        Some(match self {
-            Self::Underused => UNDERUSED_BELOW_PERCENT,
-            Self::Saturated => SATURATED_ABOVE_PERCENT,
-            Self::VramNearlyFull => VRAM_ABOVE_PERCENT,
-            Self::Hot => HOT_ABOVE_C,
-            Self::PowerNearLimit => POWER_ABOVE_PERCENT,
-            Self::LowOccupancy => OCCUPANCY_BELOW_PERCENT,
-            Self::Lost => 0.0,
-            Self::Xid => return None,
-        })
+        self.limits().0
     }
 
     /// Unit of threshold and value; empty for errors.
     pub fn unit(self) -> &'static str {
-        match self {
-            Self::Hot => "°C",
-            Self::Lost => "samples",
-            Self::Xid => "",
-            _ => "%",
-        }
+        self.limits().1
+    }
+
+    /// Seconds for which it must hold; 0 where one sample is enough.
+    pub fn seconds(self) -> f64 {
+        self.limits().2
     }
 
     fn is_lower_worse(self) -> bool {
@@ -86,17 +91,6 @@ impl AlertKind {
             None => true,
             Some(threshold) if self.is_lower_worse() => value < threshold,
             Some(threshold) => value > threshold,
-        }
-    }
-
-    /// Seconds for which it must hold; 0 where one sample is enough.
-    pub fn seconds(self) -> f64 {
-        match self {
-            Self::Underused => UNDERUSED_SECONDS,
-            Self::Saturated => SATURATED_SECONDS,
-            Self::VramNearlyFull => VRAM_SECONDS,
-            Self::LowOccupancy => OCCUPANCY_SECONDS,
-            Self::Hot | Self::PowerNearLimit | Self::Xid | Self::Lost => 0.0,
         }
     }
 }

@@ -18,9 +18,7 @@ pub struct BusyGpus {
 impl BusyGpus {
     /// Takes a sample; one in which a whole GPU did not report its utilization says nothing.
     pub fn add(&mut self, facts: &RunFacts, sample: &Sample) {
-        let Some(busy) = busy(facts, sample) else {
-            return;
-        };
+        let Some(busy) = busy(facts, sample) else { return };
         let at = after(facts.started, sample.at_seconds).as_second();
         let minute = self.minutes.entry(at - at.rem_euclid(SECONDS_OF_MINUTE)).or_default();
         minute.0 += busy;
@@ -30,8 +28,7 @@ impl BusyGpus {
     /// The mean of each minute that has one, in order.
     pub fn minutes(&self) -> Vec<(Timestamp, f64)> {
         let means = self.minutes.iter().filter_map(|(second, (sum, count))| {
-            let at = Timestamp::from_second(*second).ok()?;
-            Some((at, sum / f64::from(*count)))
+            Some((Timestamp::from_second(*second).ok()?, sum / f64::from(*count)))
         });
         means.collect()
     }

@@ -1,13 +1,11 @@
 //! What holds a GPU back, from the best signals that there are. A rule whose
 //! signal was not read says so; it never guesses.
 
-use super::advice::advice;
 use super::bottleneck::{Bottleneck, Sign, Tier};
-use super::rules::{Rule, Term, rules};
+use super::rules::{IO_BUSY, Rule, Term, rules};
 use super::signals::Signals;
 use super::windows::FEWEST_READINGS;
 use crate::domain::{Confidence, Policy};
-use crate::savings::Bound;
 
 /// What is missing where there are fewer than [`FEWEST_READINGS`].
 const ENOUGH_READINGS: &str = "enough readings";
@@ -31,11 +29,6 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Which figure of another GPU counts for this work.
-    pub fn bound(&self) -> Bound {
-        self.bottleneck.bound()
-    }
-
     /// Whether there were readings to judge by, and enough of them.
     pub(super) fn has_enough_readings(&self) -> bool {
         self.tier.is_some() && !self.missing.contains(&ENOUGH_READINGS)
@@ -188,6 +181,60 @@ fn holding(term: &Term) -> Option<Vec<Sign>> {
         return None;
     }
     Some(read.into_iter().filter(super::rules::holds).collect())
+}
+
+/// What to try, the most promising first. MIG is named only for a card that is
+/// known to have it.
+fn advice(bottleneck: Bottleneck, signals: &Signals, is_divisible: bool) -> Vec<String> {
+    let share = if is_divisible {
+        "share the card: MIG slices for tenants that need isolation, MPS for your own processes"
+    } else {
+        "share the card between your own processes with MPS"
+    };
+    let waits_for_disk = signals.io_wait.is_some_and(|percent| percent >= IO_BUSY)
+        || signals.io_pressure.is_some_and(|percent| percent >= IO_BUSY);
+    let steps: &[&str] = match bottleneck {
+        Bottleneck::Idle => &["assign work to it, or use a type with fewer or no GPUs"],
+        Bottleneck::Parked => &[
+            "end the process that holds its memory if it is not needed",
+            "load the model on demand instead of keeping it resident",
+            share,
+        ],
+        Bottleneck::Compute => &[
+            "use a lower-precision data type: BF16 or FP16 instead of FP32, FP8 if the card \
+             supports it",
+            "a GPU with more tensor throughput helps; more memory bandwidth does not",
+        ],
+        Bottleneck::MemoryBandwidth => &[
+            "use a lower-precision data type or quantized weights to move fewer bytes",
+            "fuse kernels (torch.compile, flash attention) to keep results on the chip",
+            "increase the batch size to reuse each loaded weight more often",
+            "a GPU with more memory bandwidth helps; more tensor throughput does not",
+        ],
+        Bottleneck::Pcie => &[
+            "keep data on the GPU between steps instead of copying it back and forth",
+            "copy from pinned memory, asynchronously, and prefetch the next batch",
+            "send smaller data types (uint8 images, FP16) and convert on the GPU",
+        ],
+        Bottleneck::Input if waits_for_disk => &[
+            "keep the data set on local NVMe or in memory, in a few large files",
+            "increase the data loader workers and prefetch more batches",
+            "a type with faster storage keeps the GPU busier",
+        ],
+        Bottleneck::Input => &[
+            "increase the data loader workers up to the number of vCPUs",
+            "use pinned memory and prefetch batches while the GPU computes",
+            "decode and augment once in advance, or on the GPU (DALI)",
+            "a type with more vCPUs per GPU keeps it busier",
+        ],
+        Bottleneck::Launch => &[
+            "increase the batch size",
+            "launch fewer and larger kernels: torch.compile or CUDA graphs",
+            share,
+        ],
+        Bottleneck::Healthy | Bottleneck::Unknown => &[],
+    };
+    steps.iter().map(|step| (*step).to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use super::Bottleneck::*;
 use super::*;
+use crate::savings::Bound;
 
 /// A GPU that works 65% of the time, on which everything was read and nothing
 /// stands out.

@@ -18,7 +18,7 @@ const MOST_LISTED: usize = 64;
 
 #[derive(Debug, Clone)]
 pub(super) struct GpuSoFar {
-    identity: GpuIdentity,
+    pub(super) identity: GpuIdentity,
     /// Utilization by sample; of a MIG instance, the time that its engine worked.
     samples: Sketch,
     /// Utilization by the driver's own samples, once there are any.
@@ -69,10 +69,6 @@ impl GpuSoFar {
             unanswered: 0,
             silence: watch(AlertKind::Lost),
         }
-    }
-
-    pub(super) fn identity(&self) -> &GpuIdentity {
-        &self.identity
     }
 
     /// Adds what one sample reported; gives the figures that are not in the reading.
@@ -167,15 +163,11 @@ impl GpuSoFar {
     }
 
     fn hold_back(&mut self, moment: Moment, reasons: Option<ThrottleReasons>) {
-        let Some(reasons) = reasons else {
-            return;
-        };
+        let Some(reasons) = reasons else { return };
         let times =
             self.throttle.get_or_insert_with(|| vec![0.0; ThrottleReasons::known().count()]);
         // A sample that stands for no known time adds none.
-        let Some(covered_seconds) = moment.covered_seconds else {
-            return;
-        };
+        let Some(covered_seconds) = moment.covered_seconds else { return };
         for (seconds, reason) in times.iter_mut().zip(ThrottleReasons::known()) {
             if reasons.has(reason.0) {
                 *seconds += covered_seconds;
@@ -250,14 +242,10 @@ impl GpuSoFar {
         self.has_utilization().then(|| self.finest().0.mean())?
     }
 
-    /// Mean time that it worked, also of a MIG instance; absent where it was not measured.
-    fn work_percent(&self) -> Option<f64> {
-        self.finest().0.mean()
-    }
-
-    /// Work done: its share of the time, times the samples that saw it.
+    /// Work done, also by a MIG instance: its share of the time, times the samples that saw it;
+    /// absent where it was not measured.
     pub(super) fn work(&self) -> Option<f64> {
-        Some(self.work_percent()? * self.samples.count() as f64)
+        Some(self.finest().0.mean()? * self.samples.count() as f64)
     }
 
     /// Whether a kernel ever ran; absent where it was not measured.
@@ -332,9 +320,6 @@ impl GpuSoFar {
 
 /// The reasons that held clocks back at all.
 fn throttle(times: &[f64]) -> Vec<ThrottleTime> {
-    ThrottleReasons::known()
-        .zip(times)
-        .filter(|(_, seconds)| **seconds > 0.0)
-        .map(|(reason, seconds)| ThrottleTime { reason, seconds: *seconds })
-        .collect()
+    let times = ThrottleReasons::known().zip(times).filter(|(_, seconds)| **seconds > 0.0);
+    times.map(|(reason, seconds)| ThrottleTime { reason, seconds: *seconds }).collect()
 }

@@ -4,79 +4,53 @@ use super::HostProfile;
 use crate::domain::HostReading;
 use crate::usage::{Scale, Sketch, Tally};
 
-#[derive(Debug, Clone)]
-pub(super) struct HostSoFar {
-    cores: Option<u32>,
-    memory_total_mib: Option<f64>,
-    cpu: Sketch,
-    busiest_core: Sketch,
-    memory: Sketch,
-    io_wait: Tally,
-    cpu_pressure: Tally,
-    io_pressure: Tally,
-    memory_pressure: Tally,
-    network_received: Tally,
-    network_sent: Tally,
-    disk_read: Tally,
-    disk_written: Tally,
+/// Sums of figures by their names in readings and in the profile: their type, empty, and what the
+/// profile takes of it.
+macro_rules! sums {
+    ($($figure:ident: $sums:ty = $empty:expr, $figures:ident;)*) => {
+        #[derive(Debug, Clone)]
+        pub(super) struct HostSoFar {
+            cores: Option<u32>,
+            memory_total_mib: Option<f64>,
+            $($figure: $sums,)*
+        }
+
+        impl HostSoFar {
+            pub(super) fn new() -> Self {
+                Self { cores: None, memory_total_mib: None, $($figure: $empty,)* }
+            }
+
+            pub(super) fn add(&mut self, reading: &HostReading) {
+                self.cores = reading.cores.or(self.cores);
+                self.memory_total_mib = reading.memory_total_mib.or(self.memory_total_mib);
+                $(self.$figure.add(reading.$figure);)*
+            }
+
+            /// The figures so far.
+            pub(super) fn profile(&self) -> HostProfile {
+                let (cores, memory_total_mib) = (self.cores, self.memory_total_mib);
+                HostProfile { cores, memory_total_mib, $($figure: self.$figure.$figures(),)* }
+            }
+        }
+    };
+}
+sums! {
+    cpu_percent: Sketch = Sketch::new(Scale::Percent), figures;
+    busiest_core_percent: Sketch = Sketch::new(Scale::Percent), figures;
+    memory_used_mib: Sketch = Sketch::new(Scale::Mebibytes), figures;
+    io_wait_percent: Tally = Tally::default(), range;
+    cpu_pressure_percent: Tally = Tally::default(), range;
+    io_pressure_percent: Tally = Tally::default(), range;
+    memory_pressure_percent: Tally = Tally::default(), range;
+    network_received_bytes_per_second: Tally = Tally::default(), range;
+    network_sent_bytes_per_second: Tally = Tally::default(), range;
+    disk_read_bytes_per_second: Tally = Tally::default(), range;
+    disk_written_bytes_per_second: Tally = Tally::default(), range;
 }
 
 impl HostSoFar {
-    pub(super) fn new() -> Self {
-        Self {
-            cores: None,
-            memory_total_mib: None,
-            cpu: Sketch::new(Scale::Percent),
-            busiest_core: Sketch::new(Scale::Percent),
-            memory: Sketch::new(Scale::Mebibytes),
-            io_wait: Tally::default(),
-            cpu_pressure: Tally::default(),
-            io_pressure: Tally::default(),
-            memory_pressure: Tally::default(),
-            network_received: Tally::default(),
-            network_sent: Tally::default(),
-            disk_read: Tally::default(),
-            disk_written: Tally::default(),
-        }
-    }
-
-    pub(super) fn add(&mut self, reading: &HostReading) {
-        self.cores = reading.cores.or(self.cores);
-        self.memory_total_mib = reading.memory_total_mib.or(self.memory_total_mib);
-        self.cpu.add(reading.cpu_percent);
-        self.busiest_core.add(reading.busiest_core_percent);
-        self.memory.add(reading.memory_used_mib);
-        self.io_wait.add(reading.io_wait_percent);
-        self.cpu_pressure.add(reading.cpu_pressure_percent);
-        self.io_pressure.add(reading.io_pressure_percent);
-        self.memory_pressure.add(reading.memory_pressure_percent);
-        self.network_received.add(reading.network_received_bytes_per_second);
-        self.network_sent.add(reading.network_sent_bytes_per_second);
-        self.disk_read.add(reading.disk_read_bytes_per_second);
-        self.disk_written.add(reading.disk_written_bytes_per_second);
-    }
-
-    /// The figures so far.
-    pub(super) fn profile(&self) -> HostProfile {
-        HostProfile {
-            cores: self.cores,
-            cpu_percent: self.cpu.figures(),
-            busiest_core_percent: self.busiest_core.figures(),
-            io_wait_percent: self.io_wait.range(),
-            cpu_pressure_percent: self.cpu_pressure.range(),
-            io_pressure_percent: self.io_pressure.range(),
-            memory_pressure_percent: self.memory_pressure.range(),
-            memory_used_mib: self.memory.figures(),
-            memory_total_mib: self.memory_total_mib,
-            network_received_bytes_per_second: self.network_received.range(),
-            network_sent_bytes_per_second: self.network_sent.range(),
-            disk_read_bytes_per_second: self.disk_read.range(),
-            disk_written_bytes_per_second: self.disk_written.range(),
-        }
-    }
-
     pub(super) fn size_bytes(&self) -> usize {
-        let sketches = [&self.cpu, &self.busiest_core, &self.memory];
+        let sketches = [&self.cpu_percent, &self.busiest_core_percent, &self.memory_used_mib];
         size_of::<Self>() + sketches.iter().map(|sketch| sketch.size_bytes()).sum::<usize>()
     }
 }

@@ -130,23 +130,18 @@ fn combined(
 
 fn timed(points: &Points) -> Vec<(Timestamp, f64)> {
     let period = i64::from(points.period_seconds());
-    points
-        .iter()
-        .map(|(index, value)| {
-            let offset = SignedDuration::from_secs(i64::from(index) * period);
-            (points.start() + offset, value)
-        })
-        .collect()
+    let timed = points.iter().map(|(index, value)| {
+        (points.start() + SignedDuration::from_secs(i64::from(index) * period), value)
+    });
+    timed.collect()
 }
 
 /// Where each run was taken: by the instance's id, else by the host's name, else by
 /// the GPUs that it shares with a run of which that is known.
 fn homes<'a>(profiles: &[NamedProfile], instances: &'a [Instance]) -> Vec<Result<Home<'a>, Cause>> {
     let directory = Directory::of(instances);
-    let mut homes: Vec<Result<Home<'a>, Cause>> = profiles
-        .iter()
-        .map(|named| by_name(&named.profiled.facts, instances, &directory))
-        .collect();
+    let homes = profiles.iter().map(|named| by_name(&named.profiled.facts, instances, &directory));
+    let mut homes: Vec<Result<Home<'a>, Cause>> = homes.collect();
     let known = KnownGpus::of(profiles, &homes);
     for (named, home) in profiles.iter().zip(&mut homes) {
         let facts = &named.profiled.facts;
@@ -172,15 +167,12 @@ impl<'a> KnownGpus<'a> {
     fn of(profiles: &[NamedProfile], homes: &[Result<Home<'a>, Cause>]) -> Self {
         let mut known = Self::default();
         for (named, home) in profiles.iter().zip(homes) {
-            let (facts, Ok(home)) = (&named.profiled.facts, home) else {
-                continue;
-            };
+            let (facts, Ok(home)) = (&named.profiled.facts, home) else { continue };
             let host = &home.instance.id;
             known.hosts.insert(host, (home.instance, home.joined_by));
             for (id, index) in whole_gpus(facts) {
                 if let Some(id) = id {
-                    let of_id = known.indices.entry(id.to_owned()).or_default();
-                    of_id.insert(host, index);
+                    known.indices.entry(id.to_owned()).or_default().insert(host, index);
                 }
             }
         }
@@ -191,20 +183,17 @@ impl<'a> KnownGpus<'a> {
     fn host_of(&self, facts: &RunFacts) -> Option<Home<'a>> {
         let mut hosts = self.hosts.iter().filter_map(|(host, (instance, joined_by))| {
             let index = |id: &str| self.indices.get(id)?.get(host).copied();
-            let indices: BTreeMap<u16, u16> = whole_gpus(facts)
-                .map(|(id, own)| Some((own, index(id?)?)))
-                .collect::<Option<_>>()?;
+            let indices = whole_gpus(facts).map(|(id, own)| Some((own, index(id?)?)));
+            let indices: BTreeMap<u16, u16> = indices.collect::<Option<_>>()?;
             (!indices.is_empty()).then_some(Home { instance, joined_by: *joined_by, indices })
         });
-        let host = hosts.next();
-        host.filter(|_| hosts.next().is_none())
+        hosts.next().filter(|_| hosts.next().is_none())
     }
 }
 
 /// Unique id and index of each GPU that is not a slice of another.
 fn whole_gpus(facts: &RunFacts) -> impl Iterator<Item = (Option<&str>, u16)> {
-    let whole = facts.gpus.iter().filter(|gpu| gpu.mig.is_none());
-    whole.map(|gpu| (gpu.uuid.as_deref(), gpu.index))
+    facts.gpus.iter().filter(|gpu| gpu.mig.is_none()).map(|gpu| (gpu.uuid.as_deref(), gpu.index))
 }
 
 /// The instance that a run was taken on, by its id, else by the host's name.
@@ -220,17 +209,11 @@ fn by_name<'a>(
                 directory.by_id(id).ok_or_else(|| Cause::of(CauseKind::ProfileOfOther, [id]))?;
             (instance, JoinedBy::InstanceId)
         }
-        (None, None) => {
-            return Err(Cause::of(CauseKind::ProfileWithoutHost, []));
-        }
+        (None, None) => return Err(Cause::of(CauseKind::ProfileWithoutHost, [])),
         (None, Some(host)) => match by_host(host, facts.region.as_deref(), instances, directory) {
             HostMatch::One(found) => (found, JoinedBy::Hostname),
-            HostMatch::Several => {
-                return Err(Cause::of(CauseKind::ProfileOfSeveral, [host]));
-            }
-            HostMatch::None => {
-                return Err(Cause::of(CauseKind::ProfileOfNone, [host]));
-            }
+            HostMatch::Several => return Err(Cause::of(CauseKind::ProfileOfSeveral, [host])),
+            HostMatch::None => return Err(Cause::of(CauseKind::ProfileOfNone, [host])),
         },
     };
     let home = Home { instance, joined_by, indices: BTreeMap::new() };

@@ -1,6 +1,5 @@
 //! What the samples of a host say about its GPUs. Sampling itself is a source.
 
-mod advice;
 mod alerts;
 mod bottleneck;
 mod busy;

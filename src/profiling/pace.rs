@@ -88,8 +88,7 @@ impl Pacer {
     /// Samples before that one were due and not taken. A file may tell any times.
     fn missed(&mut self, passed: u64) {
         let missed = passed.saturating_sub(self.next);
-        let before = self.pace.missed.unwrap_or(0);
-        self.pace.missed = Some(before.saturating_add(missed));
+        self.pace.missed = Some(self.pace.missed.unwrap_or(0).saturating_add(missed));
     }
 
     pub fn pace(&self) -> Pace {
@@ -221,9 +220,7 @@ impl Cadence {
 
     /// The run ended so; without an end, at its last sample.
     pub fn ended(&mut self, end: Option<&RunEnd>) {
-        let (Due::Asked(pacer), Some(end)) = (&mut self.due, end) else {
-            return;
-        };
+        let (Due::Asked(pacer), Some(end)) = (&mut self.due, end) else { return };
         pacer.ended(SignedDuration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
         if let Some(last) = self.last_at {
             self.no_sample(last, end.elapsed_seconds);
@@ -380,8 +377,7 @@ mod tests {
         let waits = cadence(None, (0..100).map(|sample| f64::from(sample) * 1.08));
         assert_eq!(waits.pace().missed, Some(0));
         assert_eq!(waits.longest_hole(), None);
-        let late = cadence(None, [0.0, 1.0, 2.0, 3.4, 4.0, 5.0]);
-        assert_eq!(late.pace().missed, Some(0));
+        assert_eq!(cadence(None, [0.0, 1.0, 2.0, 3.4, 4.0, 5.0]).pace().missed, Some(0));
         // Every second sample of a log whose interval is given.
         let given = Some(SignedDuration::from_secs(1));
         let mut halved = Cadence::new(&facts(None), given);

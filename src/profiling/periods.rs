@@ -58,7 +58,8 @@ pub struct Periods {
     /// For each row of a sample, its GPU and whether it is divided.
     rows: Vec<Option<(u16, bool)>>,
     bins: BTreeMap<(u16, Metric), BTreeMap<u32, Bin>>,
-    outside: OutsideSamples,
+    /// Samples that the window does not hold.
+    pub outside: OutsideSamples,
 }
 
 impl Periods {
@@ -97,9 +98,7 @@ impl Periods {
                 if is_divided && metric == Metric::GpuUtilization {
                     continue;
                 }
-                let Some((average, largest)) = value(reading, metric) else {
-                    continue;
-                };
+                let Some((average, largest)) = value(reading, metric) else { continue };
                 let bins = self.bins.entry((gpu, metric)).or_default();
                 let bin = bins.entry(period).or_insert(Bin { sum: 0.0, readings: 0, largest });
                 bin.sum += average;
@@ -108,11 +107,6 @@ impl Periods {
             }
         }
         true
-    }
-
-    /// Samples that the window does not hold.
-    pub fn outside(&self) -> OutsideSamples {
-        self.outside
     }
 
     /// The points, by GPU, metric and statistic.
@@ -171,8 +165,7 @@ pub(super) fn utilization(reading: &GpuReading) -> Option<(f64, f64)> {
             largest = Some(largest.map_or(percent, |known| known.max(percent)));
         }
     }
-    let average = read.or_else(|| (count > 0).then(|| sum / f64::from(count)))?;
-    Some((average, largest?))
+    Some((read.or_else(|| (count > 0).then(|| sum / f64::from(count)))?, largest?))
 }
 
 #[cfg(test)]
@@ -255,7 +248,7 @@ mod tests {
         assert!(!periods.add(at(2_999), &[busy(99.0), lost()]));
         assert!(!periods.add(at(4_500), &[busy(99.0), lost()]));
         assert!(!periods.add(at(9_000), &[busy(99.0), lost()]));
-        assert_eq!(periods.outside(), OutsideSamples { before: 1, after: 2 });
+        assert_eq!(periods.outside, OutsideSamples { before: 1, after: 2 });
         let points = periods.points();
         assert_eq!(
             values(&points, 0, BUSY, Statistic::Average),

@@ -72,12 +72,11 @@ impl Phases {
     /// The phases of a run of so many seconds, by the work of the GPUs (or MIG
     /// instances) at these places.
     pub(super) fn of(windows: &Windows, rows: &[usize], elapsed_seconds: f64) -> Self {
-        let levels: Vec<Level> = windows.list().iter().map(|w| level(w, rows)).collect();
-        let starts: Vec<f64> = windows.list().iter().map(|w| windows.begin_seconds(w)).collect();
+        let levels: Vec<Level> = windows.list.iter().map(|w| level(w, rows)).collect();
+        let starts: Vec<f64> = windows.list.iter().map(|w| windows.begin_seconds(w)).collect();
         let end = starts.last().map_or(elapsed_seconds, |last| elapsed_seconds.max(*last));
         let kinds = kinds(&levels, &starts, end);
-        let list = merged(windows, &levels, &kinds, &starts, end);
-        Self { list, kinds }
+        Self { list: merged(windows, &levels, &kinds, &starts, end), kinds }
     }
 }
 
@@ -85,9 +84,7 @@ fn level(window: &Window, rows: &[usize]) -> Level {
     let mut busy = Mean::default();
     let mut vram_mib = None;
     for row in rows {
-        let Some(gpu) = window.gpus.get(*row) else {
-            continue;
-        };
+        let Some(gpu) = window.gpus.get(*row) else { continue };
         busy.add(gpu.busy.value());
         if let Some(mib) = gpu.vram_mib.value() {
             *vram_mib.get_or_insert(0.0) += mib;
@@ -98,11 +95,8 @@ fn level(window: &Window, rows: &[usize]) -> Level {
 
 /// What the work usually reaches.
 fn level_of_work(levels: &[Level]) -> Option<f64> {
-    let mut working: Vec<f64> = levels
-        .iter()
-        .filter_map(|level| level.busy)
-        .filter(|busy| *busy >= IDLE_BELOW_PERCENT)
-        .collect();
+    let busy = levels.iter().filter_map(|level| level.busy);
+    let mut working: Vec<f64> = busy.filter(|busy| *busy >= IDLE_BELOW_PERCENT).collect();
     working.sort_by(f64::total_cmp);
     crate::usage::quantile(&working, LEVEL_QUANTILE)
 }
@@ -159,7 +153,7 @@ fn merged(
         let from_seconds = if at == 0 { 0.0 } else { starts[at] };
         let to_seconds = starts.get(next).copied().unwrap_or(end);
         let (mut busy, mut vram_mib, mut cpu) = (Mean::default(), Mean::default(), Mean::default());
-        for (level, window) in levels.iter().zip(windows.list()).take(next).skip(at) {
+        for (level, window) in levels.iter().zip(&windows.list).take(next).skip(at) {
             busy.add(level.busy);
             vram_mib.add(level.vram_mib);
             cpu.add(window.host.cpu.value());

@@ -81,8 +81,7 @@ impl PowerMeter {
             (mean, self.counted_seconds, PowerBasis::EnergyCounter)
         } else {
             let mean = mean(self.read_j.value(), self.read_seconds);
-            let seconds = self.read_seconds.min(elapsed_seconds);
-            (mean, seconds, PowerBasis::Readings)
+            (mean, self.read_seconds.min(elapsed_seconds), PowerBasis::Readings)
         };
         let energy_j = match basis {
             PowerBasis::EnergyCounter => Some(self.counted_j.value()),

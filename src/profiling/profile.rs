@@ -157,8 +157,7 @@ pub struct GpuProfile {
 impl GpuProfile {
     /// Peak of memory as a share of the card or slice.
     pub fn vram_peak_percent(&self) -> Option<f64> {
-        let total = self.vram_total_mib.filter(|total| *total > 0.0)?;
-        Some(self.vram_used_mib?.max / total * 100.0)
+        Some(self.vram_used_mib?.max / self.vram_total_mib.filter(|total| *total > 0.0)? * 100.0)
     }
 
     /// Whether this is a whole GPU, not a slice of one.

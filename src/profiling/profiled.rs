@@ -65,8 +65,7 @@ impl Reducer {
     pub fn add(&mut self, sample: &Sample) {
         self.samples += 1;
         self.last_seconds = self.last_seconds.max(sample.at_seconds);
-        let time = after(self.facts.started, sample.at_seconds);
-        if !self.periods.add(time, &sample.gpus) {
+        if !self.periods.add(after(self.facts.started, sample.at_seconds), &sample.gpus) {
             return;
         }
         self.cadence.sampled(sample);
@@ -100,7 +99,7 @@ impl Reducer {
 
     /// What it comes to. `end` is absent of a run that was cut short.
     pub fn finish(mut self, end: Option<&RunEnd>) -> Profiled {
-        let outside = self.periods.outside();
+        let outside = self.periods.outside;
         if outside.after == 0 {
             self.cadence.ended(end);
         }
@@ -130,10 +129,8 @@ impl Reducer {
 /// An instant so many seconds after another; the other itself for what no clock
 /// says.
 pub(super) fn after(start: Timestamp, seconds: f64) -> Timestamp {
-    SignedDuration::try_from_secs_f64(seconds)
-        .ok()
-        .and_then(|offset| start.checked_add(offset).ok())
-        .unwrap_or(start)
+    let offset = SignedDuration::try_from_secs_f64(seconds).ok();
+    offset.and_then(|offset| start.checked_add(offset).ok()).unwrap_or(start)
 }
 
 #[cfg(test)]

@@ -101,12 +101,9 @@ impl Profiler {
         let moment = self.moment(sample.at_seconds);
         self.samples += 1;
         self.host.add(&sample.host);
-        let figures: Vec<SampleFigures> = self
-            .gpus
-            .iter_mut()
-            .zip(&sample.gpus)
-            .map(|(so_far, gpu)| so_far.add(moment, gpu))
-            .collect();
+        let gpus = self.gpus.iter_mut().zip(&sample.gpus);
+        let figures: Vec<SampleFigures> =
+            gpus.map(|(gpu, sample)| gpu.add(moment, sample)).collect();
         let utilization = self.mean_over_gpus(&figures);
         self.utilization.add(utilization);
         for watch in &mut self.watches {
@@ -131,14 +128,9 @@ impl Profiler {
     /// Mean over all GPUs, unused ones included; `None` unless at least half of
     /// them reported.
     fn mean_over_gpus(&self, samples: &[SampleFigures]) -> Option<f64> {
-        let whole = || self.gpus.iter().filter(|gpu| gpu.identity().mig.is_none());
-        let reported: Vec<f64> = self
-            .gpus
-            .iter()
-            .zip(samples)
-            .filter(|(gpu, _)| gpu.has_utilization())
-            .filter_map(|(_, sample)| sample.busy_percent)
-            .collect();
+        let whole = || self.gpus.iter().filter(|gpu| gpu.identity.mig.is_none());
+        let reported = self.gpus.iter().zip(samples).filter(|(gpu, _)| gpu.has_utilization());
+        let reported: Vec<f64> = reported.filter_map(|(_, sample)| sample.busy_percent).collect();
         let enough = reported.len() * 2 >= whole().count();
         crate::usage::mean(&reported).filter(|_| enough)
     }
@@ -146,8 +138,7 @@ impl Profiler {
     /// How the run stands. Costs little: no more than a pass over a bounded
     /// number of windows.
     pub fn now(&self) -> RunStatus {
-        let phases = self.last_at.map(|at| self.phases(at)).unwrap_or_default();
-        let diagnoses = self.diagnoses(&phases);
+        let diagnoses = self.diagnoses(&self.last_at.map(|at| self.phases(at)).unwrap_or_default());
         let gpus = self.gpus.iter().map(|gpu| GpuStatus {
             utilization_mean_percent: gpu.utilization_mean(),
             sm_mean_percent: gpu.sm_mean(),
@@ -207,7 +198,7 @@ impl Profiler {
 
     /// Why no sample counts.
     fn why_unmeasured(&self) -> &'static str {
-        let whole = || self.gpus.iter().filter(|gpu| gpu.identity().mig.is_none());
+        let whole = || self.gpus.iter().filter(|gpu| gpu.identity.mig.is_none());
         if self.gpus.is_empty() {
             "no GPU was found"
         } else if self.samples == 0 {
@@ -234,14 +225,12 @@ impl Profiler {
     /// Phases by the GPUs in use; by MIG instances where no whole GPU tells.
     fn phases(&self, elapsed_seconds: f64) -> Phases {
         let rows = |is_whole: bool| -> Vec<usize> {
-            let reported =
-                self.gpus.iter().enumerate().filter(|(_, gpu)| {
-                    gpu.identity().mig.is_none() == is_whole && gpu.samples() > 0
-                });
+            let of_kind = |gpu: &GpuSoFar| gpu.identity.mig.is_none() == is_whole;
+            let reported = self.gpus.iter().enumerate();
+            let reported = reported.filter(|(_, gpu)| of_kind(gpu) && gpu.samples() > 0);
             let used = |gpu: &GpuSoFar| gpu.is_used() == Some(true);
             let any_used = reported.clone().any(|(_, gpu)| used(gpu));
-            let counted = reported.filter(|(_, gpu)| !any_used || used(gpu));
-            counted.map(|(row, _)| row).collect()
+            reported.filter(|(_, gpu)| !any_used || used(gpu)).map(|(row, _)| row).collect()
         };
         let whole = rows(true);
         let rows = if whole.is_empty() { rows(false) } else { whole };
@@ -250,7 +239,7 @@ impl Profiler {
 
     fn diagnoses(&self, phases: &Phases) -> Vec<Diagnosis> {
         let of_one = |(row, gpu): (usize, &GpuSoFar)| {
-            let identity = gpu.identity();
+            let identity = &gpu.identity;
             let vram_peak = gpu.vram_peak_percent();
             let signals = Signals::of(&self.windows, &phases.kinds, row, identity, vram_peak);
             let divisible = identity.mig.is_none() && identity.name.as_deref().is_some_and(has_mig);

@@ -130,8 +130,7 @@ fn below(figure: Figure, threshold: f64) -> Clue {
 }
 
 fn rule(bottleneck: Bottleneck, terms: impl IntoIterator<Item = Clue>) -> Rule {
-    let terms = terms.into_iter().map(|clue| vec![clue]).collect();
-    Rule { bottleneck, terms, confidence: None }
+    Rule { bottleneck, terms: terms.into_iter().map(|clue| vec![clue]).collect(), confidence: None }
 }
 
 /// The rules for a tier, in the order in which they are tried.

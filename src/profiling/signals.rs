@@ -50,24 +50,20 @@ impl Signals {
         vram_peak: Option<f64>,
     ) -> Self {
         let has_steady = kinds.contains(&PhaseKind::Steady);
-        let steady: Vec<&Window> = windows
-            .list()
-            .iter()
-            .zip(kinds)
-            .filter(|(_, kind)| !has_steady || **kind == PhaseKind::Steady)
-            .map(|(window, _)| window)
-            .collect();
-        let whole = total(windows.list().iter(), row);
+        let is_steady = |kind: &PhaseKind| !has_steady || *kind == PhaseKind::Steady;
+        let steady = windows.list.iter().zip(kinds).filter(|(_, kind)| is_steady(kind));
+        let steady: Vec<&Window> = steady.map(|(window, _)| window).collect();
+        let whole = total(windows.list.iter(), row);
         let gpu = total(steady.iter().copied(), row);
         let mut host = HostWindow::default();
         for window in &steady {
             host.merge(&window.host);
         }
-        let seconds = steady.len() as f64 * windows.length_seconds();
+        let seconds = steady.len() as f64 * windows.length_seconds;
         let rises = (gpu.swings.readings > 0).then(|| f64::from(gpu.swings.rises));
         let power_limit = identity.power_default_limit_w.or(identity.power_limit_w);
         Self {
-            readings: whole.busy.count(),
+            readings: whole.busy.count,
             idle_share: whole.swings.share_percent(whole.swings.idle),
             vram_peak,
             busy: gpu.busy.value(),

@@ -20,7 +20,7 @@ pub(super) const HIGH_ABOVE_PERCENT: f64 = 70.0;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Mean {
     sum: f64,
-    count: u32,
+    pub(super) count: u32,
 }
 
 impl Mean {
@@ -34,10 +34,6 @@ impl Mean {
     pub(super) fn merge(&mut self, other: &Self) {
         self.sum += other.sum;
         self.count = self.count.saturating_add(other.count);
-    }
-
-    pub(super) fn count(&self) -> u32 {
-        self.count
     }
 
     pub(super) fn value(&self) -> Option<f64> {
@@ -236,8 +232,9 @@ impl Window {
 /// The windows of a run so far, by time.
 #[derive(Debug, Clone)]
 pub(super) struct Windows {
-    length_seconds: f64,
-    list: Vec<Window>,
+    pub(super) length_seconds: f64,
+    /// By time.
+    pub(super) list: Vec<Window>,
     was_low: Box<[bool]>,
 }
 
@@ -262,9 +259,7 @@ impl Windows {
                 host: HostWindow::default(),
             });
         }
-        let Some(window) = self.list.last_mut() else {
-            return;
-        };
+        let Some(window) = self.list.last_mut() else { return };
         window.host.add(&sample.host);
         let rows = window.gpus.iter_mut().zip(&mut self.was_low);
         for ((own, was_low), (gpu, sample)) in rows.zip(sample.gpus.iter().zip(samples)) {
@@ -289,15 +284,6 @@ impl Windows {
             }
             same
         });
-    }
-
-    pub(super) fn length_seconds(&self) -> f64 {
-        self.length_seconds
-    }
-
-    /// The windows, by time.
-    pub(super) fn list(&self) -> &[Window] {
-        &self.list
     }
 
     /// When a window begins, in seconds of the run.

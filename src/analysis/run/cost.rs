@@ -162,7 +162,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
     let cpu_p95 = profile.host.cpu_percent.map(|figures| figures.p95);
     Ok(Demand {
         kind: host.kind,
-        bound: profile.diagnosis.bound(),
+        bound: profile.diagnosis.bottleneck.bound(),
         instances: 1,
         least_instances: 1,
         least_machines: 1,
