@@ -36,8 +36,7 @@ impl Accelerators {
         // SageMaker puts its own name before those of EC2.
         let name = instance_type.strip_prefix("ml.").unwrap_or(instance_type);
         if let Some(known) = shape(name) {
-            let offer = known.gpu.as_ref();
-            let count = offer.map(|offer| offer.share.count());
+            let count = known.gpu.as_ref().map(|offer| offer.share.count());
             let is_accelerated = known.accelerator != AcceleratorKind::Cpu;
             return is_accelerated.then_some(Accelerated { count });
         }
@@ -46,8 +45,7 @@ impl Accelerators {
         }
         // Google bills each GPU apart from its machine.
         if name.starts_with("Nvidia ") {
-            let count = Some(Decimal::ONE);
-            return Some(Accelerated { count });
+            return Some(Accelerated { count: Some(Decimal::ONE) });
         }
         let count = self.others.get(&name.to_lowercase()).copied();
         count.map(|count| Accelerated { count: Some(count) })
@@ -61,10 +59,7 @@ mod tests {
     #[test]
     fn machines_of_every_provider_are_known() {
         let accelerators = Accelerators::default();
-        let count = |name: &str| {
-            let accelerated = accelerators.of(name)?;
-            Some(accelerated.count.map(|count| count.to_string()))
-        };
+        let count = |name: &str| Some(accelerators.of(name)?.count.map(|count| count.to_string()));
         let some = |count: &str| Some(Some(count.to_owned()));
         assert_eq!(count("p5.48xlarge"), some("8"));
         assert_eq!(count("ml.g5.12xlarge"), some("4"));

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 pub struct Tally {
     sum: Decimal,
     /// Amounts in the sum.
-    stated: u64,
+    pub(super) stated: u64,
     /// Lines without one.
     absent: u64,
 }
@@ -38,11 +38,6 @@ impl Tally {
     /// The sum where every line stated an amount, and there was a line.
     pub fn whole(&self) -> Option<Decimal> {
         self.sum().filter(|_| self.absent == 0)
-    }
-
-    /// Lines with an amount.
-    pub(super) fn stated(&self) -> u64 {
-        self.stated
     }
 
     /// Lines without an amount.
@@ -93,15 +88,13 @@ pub(super) fn merged<T: Default>(sums: impl Iterator<Item = T>, merge: fn(&mut T
 /// A part of a whole, percent; absent where the whole is not above zero, and where the part is
 /// so much larger that a decimal does not hold the share.
 pub(super) fn share(part: Decimal, whole: Decimal) -> Option<Decimal> {
-    let whole = Some(whole).filter(|whole| *whole > Decimal::ZERO)?;
-    percent_of(part, whole)
+    percent_of(part, Some(whole).filter(|whole| *whole > Decimal::ZERO)?)
 }
 
 /// `part / whole`, percent; absent where the whole is zero, or where a decimal does not hold
 /// the share.
 pub fn percent_of(part: Decimal, whole: Decimal) -> Option<Decimal> {
-    let share = part.checked_div(whole)?;
-    Some(share.checked_mul(Decimal::ONE_HUNDRED)?.round_dp(4))
+    Some(part.checked_div(whole)?.checked_mul(Decimal::ONE_HUNDRED)?.round_dp(4))
 }
 
 #[cfg(test)]

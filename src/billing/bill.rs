@@ -2,9 +2,8 @@
 
 use super::amounts::{CostSums, Tally, merged, share};
 use super::comparison::Comparison;
-use super::key::BillKey;
 use super::rates::DerivedRate;
-use crate::domain::{Currency, LineKind, Provider, PurchaseOption, Window};
+use crate::domain::{BillLine, Currency, LineKind, Provider, PurchaseOption, Window, named_key};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,8 +55,7 @@ impl CurrencyBill {
 
     /// Sums over instances with accelerators.
     pub fn of_instances(&self) -> CostSums {
-        let costs = self.instances.iter().map(|instance| instance.parts.total());
-        merged(costs, CostSums::merge)
+        merged(self.instances.iter().map(|instance| instance.parts.total()), CostSums::merge)
     }
 
     /// Hours and costs of instances with accelerators by how they are paid for.
@@ -87,8 +85,7 @@ impl CurrencyBill {
     /// instances with accelerators, and of everything.
     pub fn unallocated(&self) -> (Tally, Tally) {
         let without = self.groups.iter().find(|group| group.value.is_none());
-        let without = without.map(|group| (group.instances, group.all));
-        without.unwrap_or_default()
+        without.map(|group| (group.instances, group.all)).unwrap_or_default()
     }
 }
 
@@ -264,8 +261,7 @@ impl PodCost {
     /// Everything that is divided up to it; absent where nothing is stated.
     pub fn total(&self) -> Option<Decimal> {
         let parts = [self.accelerators, self.others, self.unused];
-        let stated = parts.iter().filter_map(Tally::sum);
-        stated.reduce(|sum, part| sum + part)
+        parts.iter().filter_map(Tally::sum).reduce(|sum, part| sum + part)
     }
 }
 
@@ -319,4 +315,30 @@ pub struct RoundedCosts {
     pub lines: u64,
     pub billed: Decimal,
     pub effective: Decimal,
+}
+
+named_key! {
+    /// What the costs of a bill are grouped by.
+    BillKey {
+        Account = "account",
+        Region = "region",
+        Service = "service",
+        /// The instance type.
+        Type = "type",
+    }
+    /// The value of a tag.
+    Tag = "tag"
+}
+
+impl BillKey {
+    /// Its value for a line; absent where it has none.
+    pub(super) fn value(&self, line: &BillLine) -> Option<String> {
+        match self {
+            Self::Account => line.account.clone(),
+            Self::Region => line.region.clone(),
+            Self::Service => line.service.clone(),
+            Self::Type => line.instance_type.clone(),
+            Self::Tag(_) => line.tag.clone(),
+        }
+    }
 }

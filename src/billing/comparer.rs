@@ -4,8 +4,7 @@
 use super::comparison::{
     ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
 };
-use super::expected::{DECIMALS, Expected, ExpectedInstance, ExpectedRate};
-use super::periods::{Share, shares};
+use super::expected::{DECIMALS, Expected, ExpectedInstance, ExpectedRate, Share, shares};
 use crate::domain::{BillLine, Currency, HOUR_SECONDS, LineKind, PurchaseOption, Window};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -250,8 +249,7 @@ impl Comparer {
                 !self.expected.is_unread(Some(account), Some(region), *hour)
             });
             let seen = hour.and_then(|hour| instance.hours.get(hour)).copied();
-            let ran = seen.map(|hour| self.expected.ran(hour));
-            let hours = part.hours.or(ran).unwrap_or_default();
+            let hours = part.hours.or(seen.map(|hour| self.expected.ran(hour))).unwrap_or_default();
             used.add(part.effective.unwrap_or_default(), seen);
             if let Some(hour) = hour {
                 one.add((hour, instance.stretch_of(hour)), hours, part, is_committed);
@@ -335,8 +333,7 @@ impl Comparer {
             let open = billed.stretches.get(index).copied().unwrap_or_default();
             match rate.filter(|rate| rate.currency == currency) {
                 Some(rate) => {
-                    let cost = rate.divide(ran, &open, &mut own);
-                    audit = Some(audit.unwrap_or_default() + cost);
+                    audit = Some(audit.unwrap_or_default() + rate.divide(ran, &open, &mut own));
                 }
                 None => own = BTreeMap::from([(DifferenceReason::Unpriced, open.stated)]),
             }
@@ -445,8 +442,7 @@ impl ExpectedRate {
         for (reason, cost) in
             [(DifferenceReason::OtherPrice, price), (DifferenceReason::Commitment, rest - price)]
         {
-            let hours = Decimal::ZERO;
-            parts.insert(reason, DifferencePart { hours, cost });
+            parts.insert(reason, DifferencePart { hours: Decimal::ZERO, cost });
         }
         audit
     }

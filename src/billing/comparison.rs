@@ -27,60 +27,53 @@ named_enum! {
     }
 }
 
-/// Why a bill and an audit differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DifferenceReason {
-    /// Billed, and not seen running.
-    NotSeen,
-    /// Seen running, and not billed.
-    NotBilled,
-    /// The audit does not have the instance.
-    UnknownInstance,
-    /// Another price of an hour.
-    OtherPrice,
-    /// The audit has no price.
-    Unpriced,
-    Commitment,
-    /// Of an account that the audit has not read.
-    OtherAccount,
-    /// Of a region that the audit has not read.
-    OtherRegion,
-    /// Outside of the hours that the audit has read.
-    OtherTime,
-    /// The audit was asked about instances with some tags alone.
-    NotSelected,
-    /// The bill does not name an instance, or a time.
-    Unnamed,
-    /// The bill has no line of the account.
-    NoLines,
-    /// Before the first usage of the bill.
-    BeforeBill,
-    /// A line of another kind, or of an instance without accelerators.
-    Line(LineKind),
-    /// After the last hour of instances in the bill.
-    AfterBill,
-    /// The bill states no effective cost.
-    NoCost,
-}
-
-impl DifferenceReason {
-    pub fn name(self) -> DifferenceName {
-        match self {
-            Self::NotSeen | Self::NotBilled | Self::UnknownInstance => DifferenceName::Hours,
-            Self::OtherPrice | Self::Unpriced => DifferenceName::Price,
-            Self::Commitment => DifferenceName::Commitment,
-            Self::OtherAccount
-            | Self::OtherRegion
-            | Self::OtherTime
-            | Self::NotSelected
-            | Self::Unnamed
-            | Self::NoLines
-            | Self::BeforeBill => DifferenceName::Scope,
-            Self::Line(_) => DifferenceName::Kind,
-            Self::AfterBill => DifferenceName::Late,
-            Self::NoCost => DifferenceName::Unstated,
+/// Reasons, each with what its difference is about, and in words.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $reason:ident $(($kind:ident))? = $name:ident, $words:literal;)*) => {
+        /// Why a bill and an audit differ.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum DifferenceReason {
+            $($(#[$doc])* $reason $(($kind))?,)*
         }
-    }
+
+        impl DifferenceReason {
+            /// What the difference is about.
+            pub fn name(self) -> DifferenceName {
+                match self { $(Self::$reason { .. } => DifferenceName::$name,)* }
+            }
+
+            /// The reason in words; of a line of another kind its kind says more.
+            pub fn words(self) -> &'static str {
+                match self { $(Self::$reason { .. } => $words,)* }
+            }
+        }
+    };
+}
+reasons! {
+    NotSeen = Hours, "billed, not seen running";
+    NotBilled = Hours, "seen running, not billed";
+    UnknownInstance = Hours, "instance not in the audit";
+    /// Another price of an hour.
+    OtherPrice = Price, "another price";
+    Unpriced = Price, "no price in the audit";
+    Commitment = Commitment, "reserved instances and savings plans";
+    /// Of an account that the audit has not read.
+    OtherAccount = Scope, "account not in the audit";
+    /// Of a region that the audit has not read.
+    OtherRegion = Scope, "region not in the audit";
+    /// Outside of the hours that the audit has read.
+    OtherTime = Scope, "outside the hours of the audit";
+    /// The audit was asked about instances with some tags alone.
+    NotSelected = Scope, "not selected by tags";
+    Unnamed = Scope, "no instance or time in the bill";
+    /// The bill has no line of the account.
+    NoLines = Scope, "account not in the bill";
+    BeforeBill = Scope, "before the bill begins";
+    /// A line of another kind, or of an instance without accelerators.
+    Line(LineKind) = Kind, "line of another kind";
+    /// After the last hour of instances in the bill.
+    AfterBill = Late, "after the last billed hour";
+    NoCost = Unstated, "no effective cost in the bill";
 }
 
 /// A part of a difference, bill less audit.
@@ -172,8 +165,7 @@ impl UsedCost {
         };
         let ran = Decimal::from(hour.ran);
         let of = |periods: Decimal| {
-            let part = (cost * periods).checked_div(ran);
-            part.unwrap_or_default().round_dp(DECIMALS)
+            (cost * periods).checked_div(ran).unwrap_or_default().round_dp(DECIMALS)
         };
         let unmeasured = of(Decimal::from(hour.ran.saturating_sub(hour.measured)));
         let idle = of(Decimal::from(hour.idle));

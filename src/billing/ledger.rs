@@ -4,13 +4,12 @@
 use super::accelerators::{Accelerated, Accelerators};
 use super::amounts::{CostSums, Tally};
 use super::bill::{
-    Bill, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part, Parts,
-    PodCost, RoundedCosts, Savings, TypeCost,
+    Bill, BillKey, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part,
+    Parts, PodCost, RoundedCosts, Savings, TypeCost,
 };
 use super::comparer::{Comparer, MOST_HOURS};
 use super::comparison::Comparison;
 use super::expected::Expected;
-use super::key::BillKey;
 use super::rates::Rates;
 use crate::domain::{
     BillLine, Currency, LineKind, PodShare, Provider, PurchaseOption, SharedPart, Window,
@@ -78,8 +77,7 @@ impl Ledger {
         if !is_usage {
             (line.costs.list, line.costs.contracted) = (None, None);
         }
-        let machine = line.instance_type.as_deref();
-        let machine = machine.and_then(|name| self.accelerators.of(name));
+        let machine = line.instance_type.as_deref().and_then(|name| self.accelerators.of(name));
         let value = self.grouped_by.as_ref().map(|key| key.value(&line));
         if let Some(comparer) = &mut self.comparer {
             let of_type = line.instance_type.as_deref();
@@ -87,21 +85,15 @@ impl Ledger {
             comparer.add(&line, machine.is_some(), group);
         }
         let owner = self.comparer.as_ref().and_then(|all| all.owner(&line));
-        let sums = self.currencies.entry(line.costs.currency).or_default();
-        sums.add(&line, machine, value, owner);
-        if self.too_large().is_some() {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        self.currencies.entry(line.costs.currency).or_default().add(&line, machine, value, owner);
+        if self.too_large().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn too_large(&self) -> Option<TooLarge> {
-        let mut sums = self.currencies.values();
-        if sums.any(|sums| sums.kept() > MOST_KEPT) {
+        if self.currencies.values().any(|sums| sums.kept() > MOST_KEPT) {
             return Some(TooLarge::Bill);
         }
-        let is_full = self.comparer.as_ref().is_some_and(Comparer::is_full);
-        is_full.then_some(TooLarge::Audit)
+        self.comparer.as_ref().is_some_and(Comparer::is_full).then_some(TooLarge::Audit)
     }
 
     /// What the bill amounts to.
@@ -115,8 +107,7 @@ impl Ledger {
         let begin = self.period.map(|period| period.start);
         let comparer = self.comparer;
         let finished = |(currency, sums): (Currency, Sums)| {
-            let comparer = comparer.as_ref();
-            sums.finish(currency, comparer.map(|all| all.comparison(currency, begin)))
+            sums.finish(currency, comparer.as_ref().map(|all| all.comparison(currency, begin)))
         };
         Ok(Bill {
             lines: self.lines,
@@ -223,11 +214,8 @@ impl Sums {
 
     /// Adds what an instance costs beside its hours.
     fn add_beside(&mut self, line: &BillLine, owner: Option<&str>) {
-        let Some(owner) = owner else {
-            return;
-        };
-        let key = (line.account.clone(), owner.to_owned());
-        let beside = self.beside.entry(key).or_default();
+        let Some(owner) = owner else { return };
+        let beside = self.beside.entry((line.account.clone(), owner.to_owned())).or_default();
         let costs = match line.kind {
             LineKind::Volume => &mut beside.volumes,
             LineKind::Address => &mut beside.addresses,
@@ -251,9 +239,7 @@ impl Sums {
     }
 
     fn add_rounding(&mut self, line: &BillLine) {
-        let Some((billed, effective)) = line.costs.billed.zip(line.costs.effective) else {
-            return;
-        };
+        let Some((billed, effective)) = line.costs.billed.zip(line.costs.effective) else { return };
         let sums = self.rounding.entry(line.provider).or_default();
         sums.lines += 1;
         sums.whole += u64::from(effective.fract().is_zero());
@@ -263,9 +249,7 @@ impl Sums {
     }
 
     fn add_commitment(&mut self, line: &BillLine, is_accelerated: bool) {
-        let Some(id) = line.commitment.as_ref() else {
-            return;
-        };
+        let Some(id) = line.commitment.as_ref() else { return };
         // Credits, discounts and taxes name the commitment that they are about, and use nothing
         // of it. A negation takes back what the covered usage has.
         if line.kind != LineKind::Commitment && !line.kind.is_usage() {
@@ -310,9 +294,7 @@ impl Sums {
     }
 
     fn add_share(&mut self, share: Option<&PodShare>) {
-        let Some(share) = share else {
-            return;
-        };
+        let Some(share) = share else { return };
         if let Some(parent) = &share.parent {
             let divided = self.parents.entry(parent.clone()).or_default();
             divided.add(share.cost);
@@ -373,9 +355,7 @@ fn add_machine(
     line: &BillLine,
     machine: Option<Accelerated>,
 ) {
-    let Some((machine, name)) = machine.zip(line.instance_type.clone()) else {
-        return;
-    };
+    let Some((machine, name)) = machine.zip(line.instance_type.clone()) else { return };
     let key = (line.account.clone(), line.resource.clone(), line.region.clone(), name);
     let new = || (machine, Parts::default());
     let (_, parts) = machines.entry(key).or_insert_with(new);
@@ -413,9 +393,7 @@ fn instances(
     let mut instances = instances_of(machines);
     let mut seen = BTreeSet::new();
     for instance in &mut instances {
-        let Some(id) = instance.id.clone() else {
-            continue;
-        };
+        let Some(id) = instance.id.clone() else { continue };
         let key = (instance.account.clone(), id);
         if let Some(costs) = beside.get(&key)
             && seen.insert(key)
@@ -465,19 +443,14 @@ fn types(instances: &[InstanceCost]) -> Vec<TypeCost> {
 
 /// Providers whose effective costs are all whole, and whose billed costs mostly are not.
 fn rounded(rounding: BTreeMap<Option<Provider>, Rounding>) -> Vec<RoundedCosts> {
-    let by_provider = rounding.into_iter();
     let is_rounded = |sums: &Rounding| {
         sums.lines >= LEAST_ROUNDED
             && sums.whole == sums.lines
             && sums.billed_in_parts * 2 > sums.lines
     };
-    by_provider
-        .filter(|(_, sums)| is_rounded(sums))
-        .map(|(provider, sums)| RoundedCosts {
-            provider,
-            lines: sums.lines,
-            billed: sums.billed,
-            effective: sums.effective,
-        })
-        .collect()
+    let rounded = rounding.into_iter().filter(|(_, sums)| is_rounded(sums));
+    let rounded = rounded.map(|(provider, Rounding { lines, billed, effective, .. })| {
+        RoundedCosts { provider, lines, billed, effective }
+    });
+    rounded.collect()
 }

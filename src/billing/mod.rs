@@ -10,9 +10,7 @@ mod comparison;
 #[cfg(test)]
 mod comparison_tests;
 mod expected;
-mod key;
 mod ledger;
-mod periods;
 mod rates;
 mod resource_hours;
 #[cfg(test)]
@@ -20,14 +18,13 @@ mod tests;
 
 pub use amounts::{CostSums, Tally, percent_of};
 pub use bill::{
-    Bill, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part, Parts,
-    PodCost, RoundedCosts, Savings, TypeCost,
+    Bill, BillKey, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part,
+    Parts, PodCost, RoundedCosts, Savings, TypeCost,
 };
 pub use comparison::{
     ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
 };
 pub use expected::{Expected, ExpectedInstance, ExpectedRate, RateSince};
-pub use key::BillKey;
 pub use ledger::{Ledger, TooLarge};
 pub use rates::{DerivedRate, RateRefusal};
 pub use resource_hours::{NotStored, ResourceHours};

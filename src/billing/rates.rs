@@ -81,9 +81,7 @@ impl Rates {
     /// Takes in hours of an instance. Those that do not say what they are hours of are left
     /// out.
     pub(super) fn add(&mut self, line: &BillLine) {
-        let Some((key, hours)) = key_of(line).zip(line.hours) else {
-            return;
-        };
+        let Some((key, hours)) = key_of(line).zip(line.hours) else { return };
         if hours <= Decimal::ZERO {
             return;
         }
@@ -94,9 +92,7 @@ impl Rates {
         let sums = self.0.entry(key).or_default();
         sums.last = sums.last.max(line.period.map(|period| period.end));
         sums.cost.add(cost);
-        let Some(cost) = cost else {
-            return;
-        };
+        let Some(cost) = cost else { return };
         sums.hours += hours;
         sums.list.add(line.costs.list);
         if hours >= LEAST_HOURS {
@@ -107,8 +103,7 @@ impl Rates {
     }
 
     pub(super) fn derived(self, currency: Currency) -> Vec<DerivedRate> {
-        let rates = self.0.into_iter();
-        rates.map(|(key, sums)| derived(key, &sums, currency)).collect()
+        self.0.into_iter().map(|(key, sums)| derived(key, &sums, currency)).collect()
     }
 }
 
@@ -130,8 +125,7 @@ fn derived(key: PriceKey, sums: &Sums, currency: Currency) -> DerivedRate {
     let list_hourly = sums.list.whole().and_then(per_hour);
     let last_day = sums.last.map(|last| {
         // The end of a period is the first instant after it.
-        let last = Timestamp::from_second(last.as_second() - 1).unwrap_or(last);
-        last.to_zoned(TimeZone::UTC).date()
+        Timestamp::from_second(last.as_second() - 1).unwrap_or(last).to_zoned(TimeZone::UTC).date()
     });
     let refusal = refusal(&key, sums, currency, (hourly, list_hourly));
     DerivedRate { key, hours: sums.hours, hourly, list_hourly, last_day, refusal }

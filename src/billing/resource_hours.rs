@@ -61,16 +61,13 @@ impl ResourceHours {
         if !line.kind.counts() {
             return ControlFlow::Continue(());
         }
-        let of_time = line.period.map(|period| {
-            let start = period.start.to_zoned(TimeZone::UTC);
-            start.date().first_of_month()
-        });
+        let of_time =
+            line.period.map(|period| period.start.to_zoned(TimeZone::UTC).date().first_of_month());
         let Some(month) = line.billing_month.or(of_time) else {
             self.undated += 1;
             return ControlFlow::Continue(());
         };
-        let payer = line.payer.clone().unwrap_or_default();
-        let rows = self.bills.entry((month, payer)).or_default();
+        let rows = self.bills.entry((month, line.payer.clone().unwrap_or_default())).or_default();
         let before = rows.len();
         let sums = rows.entry(key_of(line)).or_default();
         sums.lines += 1;
@@ -82,10 +79,7 @@ impl ResourceHours {
         }
         sums.costs.add(&costs);
         self.rows += rows.len() - before;
-        if self.rows > MOST_ROWS {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        if self.rows > MOST_ROWS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// The bill of each month and payer, in this order.
@@ -100,8 +94,7 @@ impl ResourceHours {
         if self.undated > 0 {
             return Err(NotStored::Undated(self.undated));
         }
-        let bills = self.bills.into_iter();
-        let bills = bills.map(|((month, payer), rows)| MonthlyBill {
+        let bills = self.bills.into_iter().map(|((month, payer), rows)| MonthlyBill {
             month,
             payer,
             rows: rows.into_iter().map(row_of).collect(),
@@ -111,7 +104,7 @@ impl ResourceHours {
 }
 
 fn row_of((key, sums): (HourKey, HourSums)) -> ResourceHour {
-    let of = |tally: Tally| StatedSum { sum: tally.sum(), lines: tally.stated() };
+    let of = |tally: Tally| StatedSum { sum: tally.sum(), lines: tally.stated };
     ResourceHour {
         account: key.account,
         region: key.region,

@@ -8,7 +8,7 @@ use super::own_prices::negotiated_rates;
 use super::sheets;
 use crate::billing::{Bill, CurrencyBill, Tally, percent_of};
 use crate::domain::Window;
-use crate::report::doc::{Doc, Given, Step, Value};
+use crate::report::doc::{Doc, Given, Step, Value, rows};
 use crate::report::shared::text::{counted, minute, shell_word};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -16,8 +16,7 @@ use std::collections::BTreeSet;
 
 /// What a bill amounts to.
 pub fn bill_answer(bill: &Bill, origin: &BillOrigin) -> Doc {
-    let steps = bill.currencies.iter();
-    let steps = steps.flat_map(|part| steps_of(part, bill.currencies.len() > 1));
+    let steps = bill.currencies.iter().flat_map(|part| steps_of(part, bill.currencies.len() > 1));
     Doc {
         name: "bill",
         headline: headline(bill),
@@ -54,10 +53,7 @@ fn headline(bill: &Bill) -> String {
         }
     };
     let parts: Vec<String> = bill.currencies.iter().map(of).collect();
-    if parts.is_empty() {
-        return "The bill has no lines".to_owned();
-    }
-    parts.join("; ")
+    if parts.is_empty() { "The bill has no lines".to_owned() } else { parts.join("; ") }
 }
 
 fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
@@ -75,25 +71,18 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
         None => "the bill",
     };
     let files = Value::Count(origin.read.files.len() as u64);
-    let usage = "the first and the last usage";
-    let mut given = vec![
-        Given::new("files", "files", files, forms.join(", ")),
-        Given::new("lines", "lines", Value::Count(bill.lines), "the bill"),
-        Given::new("period", "period", period, usage),
-        Given::new("currencies", "currency", Value::Text(codes), stated),
-    ];
-    given.extend(origin.audit.as_ref().map(|audit| {
-        let source = match audit.flags.trim() {
-            "" => "the account",
-            flags => flags,
-        };
-        Given::new("audit_hours", "hours of the audit", hours(audit.hours), source)
-    }));
-    given.extend(bill.grouped_by.as_ref().map(|key| {
-        let key = Value::Text(key.to_string());
-        Given::new("group_by", "grouped by", key, "--group-by")
-    }));
-    given
+    let source = |flags: &str| match flags.trim() {
+        "" => "the account".to_owned(),
+        flags => flags.to_owned(),
+    };
+    rows! {
+        Given::new("files", "files", files, forms.join(", "));
+        Given::new("lines", "lines", Value::Count(bill.lines), "the bill");
+        Given::new("period", "period", period, "the first and the last usage");
+        Given::new("currencies", "currency", Value::Text(codes), stated);
+        for audit in &origin.audit => Given::new("audit_hours", "hours of the audit", hours(audit.hours), source(&audit.flags));
+        for key in &bill.grouped_by => Given::new("group_by", "grouped by", Value::Text(key.to_string()), "--group-by");
+    }
 }
 
 /// Shares of a bill, each with what it is a share of. One that cannot be computed is absent.
@@ -108,8 +97,7 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
     let part_of = |name: &str, part: &Tally, whole: &Tally| {
         let words = format!("{} / {}", amounts.words(part), amounts.words(whole));
         let part = part.sum().unwrap_or_default();
-        let share = whole.sum().and_then(|whole| percent_of(part, whole));
-        step(name, words, share)
+        step(name, words, whole.sum().and_then(|whole| percent_of(part, whole)))
     };
     let savings = &bill.savings;
     let parts = bill.parts();
@@ -118,43 +106,16 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
     let (covered, eligible) = parts.eligible().unwrap_or_default();
     // Rounding does not save anything.
     let rate = savings.rate_percent().filter(|_| bill.rounded.is_empty());
-    let mut steps = vec![
-        step(
-            "effective savings rate",
-            format!(
-                "1 − ({} + {} of commitments that nothing used) / {} list price",
-                text(savings.effective),
-                text(savings.unused),
-                text(savings.list)
-            ),
-            rate,
-        ),
-        step(
-            "coverage of GPU instances",
-            format!(
-                "{} of commitments / {} without spot, at list price",
-                text(covered),
-                text(eligible)
-            ),
-            parts.coverage_percent(),
-        ),
-        step(
-            "utilization of commitments",
-            format!("{used} used / ({used} + {unused} unused)"),
-            bill.utilization_percent(),
-        ),
-    ];
-    if !bill.groups.is_empty() {
-        let (instances, unallocated) = bill.unallocated();
-        let whole = bill.of_instances().effective;
-        steps.push(part_of("unallocated GPU cost", &instances, &whole));
-        steps.push(part_of("unallocated cost", &unallocated, &bill.total().effective));
-    }
-    let divided = &bill.divided;
-    if divided.cost.sum().is_some() {
-        let (part, whole) = (&divided.allocated, &divided.cost);
-        steps.push(part_of("divided among pods", part, whole));
-    }
+    let (instances, unallocated) = bill.unallocated();
+    let (is_grouped, divided) = (!bill.groups.is_empty(), &bill.divided);
+    let steps: Vec<Option<Step>> = rows! {
+        step("effective savings rate", format!("1 − ({} + {} of commitments that nothing used) / {} list price", text(savings.effective), text(savings.unused), text(savings.list)), rate);
+        step("coverage of GPU instances", format!("{} of commitments / {} without spot, at list price", text(covered), text(eligible)), parts.coverage_percent());
+        step("utilization of commitments", format!("{used} used / ({used} + {unused} unused)"), bill.utilization_percent());
+        if is_grouped => part_of("unallocated GPU cost", &instances, &bill.of_instances().effective);
+        if is_grouped => part_of("unallocated cost", &unallocated, &bill.total().effective);
+        if divided.cost.sum().is_some() => part_of("divided among pods", &divided.allocated, &divided.cost);
+    };
     let steps = steps.into_iter().flatten();
     steps.chain(comparison::steps(bill, &of_currency)).collect()
 }
@@ -171,19 +132,11 @@ fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     if files.len() > LONGEST {
         "FILE".clone_into(&mut files);
     }
-    if let Some(currency) = origin.stated_currency {
-        files.push_str(&format!(" --currency {}", currency.code()));
+    files.extend(origin.stated_currency.map(|currency| format!(" --currency {}", currency.code())));
+    files.extend(origin.audit.as_ref().map(|audit| audit.flags.as_str()));
+    rows! {
+        if bill.grouped_by.is_none() => format!("gpucost bill {files} --group-by tag:team");
+        if negotiated_rates(bill).next().is_some() => format!("gpucost bill {files} --write-prices negotiated.csv");
+        format!("gpucost bill {files} --format json");
     }
-    if let Some(audit) = &origin.audit {
-        files.push_str(&audit.flags);
-    }
-    let mut next = Vec::new();
-    if bill.grouped_by.is_none() {
-        next.push(format!("gpucost bill {files} --group-by tag:team"));
-    }
-    if negotiated_rates(bill).next().is_some() {
-        next.push(format!("gpucost bill {files} --write-prices negotiated.csv"));
-    }
-    next.push(format!("gpucost bill {files} --format json"));
-    next
 }

@@ -18,8 +18,7 @@ pub(super) fn in_cents(parts: &[Decimal], total: Decimal) -> Vec<Decimal> {
     let mut shown: Vec<Decimal> = parts.iter().map(down).collect();
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|place| {
-        let lost = parts.get(*place).zip(shown.get(*place));
-        Reverse(lost.map(|(exact, down)| exact - down))
+        Reverse(parts.get(*place).zip(shown.get(*place)).map(|(exact, down)| exact - down))
     });
     let mut left = total - shown.iter().sum::<Decimal>();
     // Where the total is a cent below the parts, the one that lost least gives it.

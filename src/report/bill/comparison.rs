@@ -1,12 +1,12 @@
 //! A bill beside an audit: differences by name, instances, and how what is billed was used.
 
 use super::cents::{cents, in_cents};
-use super::figures::{Amounts, hours};
+use super::figures::Amounts;
 use crate::billing::{
     Bill, ComparedInstance, Comparison, CurrencyBill, DifferenceName, DifferenceReason, UsedCost,
 };
 use crate::domain::{Currency, LineKind, Money};
-use crate::report::doc::{Step, Table, Value, columns};
+use crate::report::doc::{Step, Table, Value, columns, tables};
 use crate::report::reserved::CURRENCIES;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -17,20 +17,18 @@ columns! {
     fn differences(row: (DifferenceReason, Decimal, Money)) {
         text "difference", "difference", Narrow(0), row.0.name().name().to_owned(), "";
         text "reason", "reason", Narrow(0), in_words(row.0).to_owned(), "";
-        opt cell "hours", "hours", Narrow(0), hours(Some(row.1).filter(|hours| !hours.is_zero())), "null where it is not about hours.";
+        opt number[2] "hours", "hours", Narrow(0), Some(row.1).filter(|hours| !hours.is_zero()), "null where it is not about hours.";
         money "cost", "cost", Narrow(0), row.2, "Bill less audit.";
         word[CURRENCIES] "currency", "currency", Wide, row.2.currency().code(), "";
     }
-}
 
-columns! {
     fn compared<'a>(row: (&'a ComparedInstance, [Money; 6])) {
         text "instance", "instance", Narrow(0), row.0.id.clone(), "";
         text "account", "account", Wide, row.0.account.clone(), "";
         text "region", "region", Wide, row.0.region.clone(), "";
         text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
-        cell "billed_hours", "billed h", Narrow(0), hours(Some(row.0.billed_hours)), "In the hours of the audit.";
-        cell "seen_hours", "seen h", Narrow(0), hours(Some(row.0.seen_hours)), "";
+        number[2] "billed_hours", "billed h", Narrow(0), row.0.billed_hours, "In the hours of the audit.";
+        number[2] "seen_hours", "seen h", Narrow(0), row.0.seen_hours, "";
         money "bill_cost", "bill", Narrow(0), like(row.0.bill, row.1[0]), "Effective cost.";
         opt money "audit_cost", "audit", Narrow(0), row.0.audit.map(|audit| like(audit, row.1[0])), "null where the audit has no price in this currency.";
         money "hours_cost", "hours", Wide, row.1[0], "With the five parts after it, the difference.";
@@ -43,9 +41,7 @@ columns! {
         money "idle_cost", "idle", Narrow(0), like(row.0.used.idle, row.1[0]), "Of periods in which no GPU did anything.";
         word[CURRENCIES] "currency", "currency", Wide, row.1[0].currency().code(), "";
     }
-}
 
-columns! {
     fn used<'a>(row: (Option<&'a str>, &'a UsedCost, [Money; 4])) {
         opt text "group", "group", Narrow(0), row.0.map(str::to_owned), "null of what has no value of the key.";
         money "effective_cost", "effective", Narrow(0), like(row.1.cost, row.2[0]), "The four parts after it add up to it.";
@@ -87,8 +83,7 @@ pub(super) fn tables(bill: &Bill) -> Vec<Table> {
     if parts.is_empty() {
         return Vec::new();
     }
-    let key = bill.grouped_by.as_ref();
-    let key = key.map_or_else(|| "type".to_owned(), ToString::to_string);
+    let key = bill.grouped_by.as_ref().map_or_else(|| "type".to_owned(), ToString::to_string);
     let reasons = parts.iter().flat_map(|(comparison, currency)| {
         let reasons = in_parts(comparison).into_iter();
         reasons.map(|(reason, hours, cost)| (reason, hours, Money::new(cost, *currency)))
@@ -109,29 +104,12 @@ pub(super) fn tables(bill: &Bill) -> Vec<Table> {
             (group.as_deref(), used, costs)
         })
     });
-    vec![
-        Table::of(
-            "differences",
-            "BILL AND AUDIT  what differs",
-            ("difference", "differences"),
-            differences(),
-            reasons,
-        ),
-        Table::of(
-            "compared",
-            "INSTANCES OF THE AUDIT  effective cost",
-            ("instance", "instances"),
-            compared(),
-            instances,
-        ),
-        Table::of(
-            "used",
-            format!("USE OF GPU INSTANCES  effective cost by {key}"),
-            ("group", "groups"),
-            used(),
-            groups,
-        ),
-    ]
+    let tables = tables! {
+        "differences", "BILL AND AUDIT  what differs", ("difference", "differences"), differences(), reasons;
+        "compared", "INSTANCES OF THE AUDIT  effective cost", ("instance", "instances"), compared(), instances;
+        "used", format!("USE OF GPU INSTANCES  effective cost by {key}"), ("group", "groups"), used(), groups;
+    };
+    tables.into()
 }
 
 /// What an instance is billed more than the audit expects, in cents.
@@ -148,39 +126,22 @@ fn shown_difference(bill: Decimal, audit: Decimal) -> Decimal {
 fn in_parts(comparison: &Comparison) -> Vec<(DifferenceReason, Decimal, Decimal)> {
     let differences = &comparison.differences;
     let exact: Vec<Decimal> = differences.values().map(|part| part.cost).collect();
-    let total = shown_difference(comparison.bill, comparison.audit);
-    let shown = in_cents(&exact, total);
+    let shown = in_cents(&exact, shown_difference(comparison.bill, comparison.audit));
     let differences = differences.iter().zip(shown);
     differences.map(|((reason, part), cost)| (*reason, part.hours, cost)).collect()
 }
 
 fn in_words(reason: DifferenceReason) -> &'static str {
     match reason {
-        DifferenceReason::NotSeen => "billed, not seen running",
-        DifferenceReason::NotBilled => "seen running, not billed",
-        DifferenceReason::UnknownInstance => "instance not in the audit",
-        DifferenceReason::OtherPrice => "another price",
-        DifferenceReason::Unpriced => "no price in the audit",
-        DifferenceReason::Commitment => "reserved instances and savings plans",
-        DifferenceReason::OtherAccount => "account not in the audit",
-        DifferenceReason::OtherRegion => "region not in the audit",
-        DifferenceReason::OtherTime => "outside the hours of the audit",
-        DifferenceReason::NotSelected => "not selected by tags",
-        DifferenceReason::Unnamed => "no instance or time in the bill",
-        DifferenceReason::NoLines => "account not in the bill",
-        DifferenceReason::BeforeBill => "before the bill begins",
         DifferenceReason::Line(LineKind::Instance) => "instance without GPUs",
         DifferenceReason::Line(kind) => kind.name(),
-        DifferenceReason::AfterBill => "after the last billed hour",
-        DifferenceReason::NoCost => "no effective cost in the bill",
+        reason => reason.words(),
     }
 }
 
 /// The difference of a bill and an audit, and the idle share of what was measured.
 pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
-    let Some(comparison) = &bill.comparison else {
-        return Vec::new();
-    };
+    let Some(comparison) = &bill.comparison else { return Vec::new() };
     let amounts = Amounts(bill.currency);
     let mut names: BTreeMap<DifferenceName, Decimal> = BTreeMap::new();
     for (reason, _, cost) in in_parts(comparison) {
@@ -195,8 +156,7 @@ pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
     let total = Value::Money(Money::new(total, bill.currency));
     let mut steps = vec![Step::new(format!("bill − audit{of_currency}"), arithmetic, total)];
     let used = comparison.used();
-    let share = used.idle_percent().and_then(|share| share.to_f64());
-    steps.extend(share.map(|share| {
+    steps.extend(used.idle_percent().and_then(|share| share.to_f64()).map(|share| {
         let words = format!(
             "{} / ({} − {} not measured)",
             amounts.text(used.idle),

@@ -2,7 +2,6 @@
 
 use crate::billing::Tally;
 use crate::domain::{Currency, Money};
-use crate::report::doc::Value;
 use crate::report::shared::text::money;
 use rust_decimal::Decimal;
 
@@ -24,9 +23,4 @@ impl Amounts {
             (None, _) => "an unknown amount".to_owned(),
         }
     }
-}
-
-/// Hours, to the hundredth of one.
-pub(super) fn hours(hours: Option<Decimal>) -> Value {
-    Value::make_number(hours, 2)
 }

@@ -4,7 +4,7 @@ use super::figures::Amounts;
 use super::origin::BillOrigin;
 use crate::billing::{Bill, Comparison, CurrencyBill, DifferenceReason};
 use crate::domain::{LineKind, Provider, PurchaseOption};
-use crate::report::doc::{Missing, sentences};
+use crate::report::doc::{Missing, rows, sentences};
 use crate::report::shared::markup::NAME;
 use crate::report::shared::text::{counted, fit};
 use rust_decimal::Decimal;
@@ -52,8 +52,7 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
 /// What savings plans take back in lines of their own, so that instances that they cover seem to be
 /// billed more than was billed.
 fn taken_back(bill: &CurrencyBill) -> Option<String> {
-    let mut kinds = bill.kinds.iter();
-    let negation = kinds.find(|lines| lines.kind == LineKind::Negation)?;
+    let negation = bill.kinds.iter().find(|lines| lines.kind == LineKind::Negation)?;
     let taken = negation.costs.billed.sum().filter(|sum| !sum.is_zero())?;
     bill.parts().hours_of(PurchaseOption::SavingsPlan)?;
     Some(Amounts(bill.currency).text(-taken))
@@ -61,8 +60,7 @@ fn taken_back(bill: &CurrencyBill) -> Option<String> {
 
 /// Whether a bill and an audit have nothing in common.
 fn is_apart(comparison: &Comparison) -> bool {
-    let mut instances = comparison.instances.iter();
-    instances.all(|instance| instance.billed_hours.is_zero())
+    comparison.instances.iter().all(|instance| instance.billed_hours.is_zero())
 }
 
 /// What pods have of instances, and what these cost, where it is too much.
@@ -79,44 +77,16 @@ pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
     let audit = origin.audit.as_ref();
     let others = audit.map_or(0, |audit| audit.left_out);
     let days = audit.map_or(0, |audit| audit.days_missing);
-    let mut missing = Vec::new();
-    if absent > 0 {
-        missing.push(Missing::new(
-            format!("effective cost of {}", counted(absent, "line", "lines")),
-            "they are in no sum of effective costs; export the columns of effective costs, fees \
-             and commitments that docs/bill.md lists",
-        ));
+    // What lines cost that name no instance, or no time.
+    let unnamed = bill.currencies.iter().filter_map(|part| {
+        let cost = part.comparison.as_ref()?.differences.get(&DifferenceReason::Unnamed)?.cost;
+        Some(Amounts(part.currency).text(cost))
+    });
+    rows! {
+        if absent > 0 => Missing::new(format!("effective cost of {}", counted(absent, "line", "lines")), "they are in no sum of effective costs; export the columns of effective costs, fees and commitments that docs/bill.md lists");
+        for cost in unnamed => Missing::new(format!("instances of lines that cost {cost}"), "export the bill with resource ids; of SageMaker a bill names endpoints and jobs");
+        if others > 0 => Missing::new(format!("comparison of {}", counted(others, "instance", "instances")), "only instances of EC2 are compared: bills name others differently");
+        if days > 0 => Missing::new(format!("hours of {}", counted(days, "day", "days")), "record every night with `gpucost history record`: what was billed on these days is outside the hours of the audit");
+        for (code, rows) in &origin.read.other_currencies => Missing::new(format!("amounts in {}", fit(code, NAME)), format!("{} skipped: gpucost adds up USD, CNY and EUR", counted(*rows, "row is", "rows are")));
     }
-    missing.extend(bill.currencies.iter().filter_map(|part| {
-        // What lines cost that name no instance, or no time.
-        let unnamed = &part.comparison.as_ref()?.differences;
-        let cost = unnamed.get(&DifferenceReason::Unnamed)?.cost;
-        let cost = Amounts(part.currency).text(cost);
-        Some(Missing::new(
-            format!("instances of lines that cost {cost}"),
-            "export the bill with resource ids; of SageMaker a bill names endpoints and jobs",
-        ))
-    }));
-    if others > 0 {
-        missing.push(Missing::new(
-            format!("comparison of {}", counted(others, "instance", "instances")),
-            "only instances of EC2 are compared: bills name others differently",
-        ));
-    }
-    if days > 0 {
-        missing.push(Missing::new(
-            format!("hours of {}", counted(days, "day", "days")),
-            "record every night with `gpucost history record`: what was billed on these days is \
-             outside the hours of the audit",
-        ));
-    }
-    let codes = origin.read.other_currencies.iter();
-    missing.extend(codes.map(|(code, rows)| {
-        let rows = counted(*rows, "row is", "rows are");
-        Missing::new(
-            format!("amounts in {}", fit(code, NAME)),
-            format!("{rows} skipped: gpucost adds up USD, CNY and EUR"),
-        )
-    }));
-    missing
 }

@@ -1,7 +1,7 @@
 //! Rows of a bill.
 
 use super::comparison;
-use super::figures::{Amounts, hours};
+use super::figures::Amounts;
 use super::origin::BillOrigin;
 use crate::billing::{
     Bill, CommitmentUse, CurrencyBill, DerivedRate, GroupCost, InstanceCost, KindCost, Parts,
@@ -22,8 +22,8 @@ columns! {
         opt text "region", "region", Narrow(0), row.0.region.clone(), "";
         text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
         text "purchase_options", "paid as", Narrow(0), options(&row.0.parts), "";
-        opt cell "hours", "hours", Narrow(0), hours(row.0.parts.hours().sum()), "";
-        opt cell "gpu_hours", "GPU hours", Wide, hours(row.0.gpu_hours()), "";
+        opt number[2] "hours", "hours", Narrow(0), row.0.parts.hours().sum(), "";
+        opt number[2] "gpu_hours", "GPU hours", Wide, row.0.gpu_hours(), "";
         opt money "list_cost", "list", Narrow(0), sum(row.1, row.0.parts.total().list), "";
         opt money "contracted_cost", "contracted", Wide, sum(row.1, row.0.parts.total().contracted), "";
         opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.parts.total().effective), "Commitments are spread over the hours that they cover.";
@@ -34,19 +34,17 @@ columns! {
         count "lines_without_effective_cost", "no effective cost", Wide, row.0.parts.total().effective.absent(), "";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn types<'a>(row: Row<'a, TypeCost>) {
         opt text "region", "region", Narrow(0), row.0.region.clone(), "";
         text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
         count "instances", "instances", Wide, row.0.instances, "";
-        opt cell "hours", "hours", Narrow(0), hours(row.0.parts.hours().sum()), "";
-        opt cell "gpu_hours", "GPU hours", Wide, hours(row.0.gpus.zip(row.0.parts.hours().sum()).map(|(gpus, hours)| gpus * hours)), "";
-        opt cell "on_demand_hours", "on-demand h", Wide, hours(row.0.parts.hours_of(PurchaseOption::OnDemand)), "";
-        opt cell "reserved_hours", "reserved h", Wide, hours(row.0.parts.hours_of(PurchaseOption::Reserved)), "";
-        opt cell "savings_plan_hours", "savings plan h", Wide, hours(row.0.parts.hours_of(PurchaseOption::SavingsPlan)), "";
-        opt cell "spot_hours", "spot h", Wide, hours(row.0.parts.hours_of(PurchaseOption::Spot)), "";
+        opt number[2] "hours", "hours", Narrow(0), row.0.parts.hours().sum(), "";
+        opt number[2] "gpu_hours", "GPU hours", Wide, row.0.gpus.zip(row.0.parts.hours().sum()).map(|(gpus, hours)| gpus * hours), "";
+        opt number[2] "on_demand_hours", "on-demand h", Wide, row.0.parts.hours_of(PurchaseOption::OnDemand), "";
+        opt number[2] "reserved_hours", "reserved h", Wide, row.0.parts.hours_of(PurchaseOption::Reserved), "";
+        opt number[2] "savings_plan_hours", "savings plan h", Wide, row.0.parts.hours_of(PurchaseOption::SavingsPlan), "";
+        opt number[2] "spot_hours", "spot h", Wide, row.0.parts.hours_of(PurchaseOption::Spot), "";
         opt money "list_cost", "list", Narrow(0), sum(row.1, row.0.parts.total().list), "";
         opt money "contracted_cost", "contracted", Wide, sum(row.1, row.0.parts.total().contracted), "";
         opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.parts.total().effective), "";
@@ -55,9 +53,7 @@ columns! {
         opt percent "savings_percent", "saved", Narrow(0), row.0.parts.savings_percent(), "Against the list price.";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn kinds<'a>(row: Row<'a, KindCost>) {
         text "kind", "kind", Narrow(0), row.0.kind.name().to_owned(), "";
         count "lines", "lines", Narrow(0), row.0.lines, "";
@@ -68,21 +64,17 @@ columns! {
         count "lines_without_effective_cost", "no effective cost", Wide, row.0.costs.effective.absent(), "";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn unused<'a>(row: Row<'a, InstanceCost>) {
         opt text "reservation", "reservation", Narrow(0), row.0.id.clone(), "";
         opt text "account", "account", Wide, row.0.account.clone(), "";
         opt text "region", "region", Narrow(0), row.0.region.clone(), "";
         text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
-        opt cell "hours", "hours", Narrow(0), hours(row.0.parts.hours().sum()), "";
+        opt number[2] "hours", "hours", Narrow(0), row.0.parts.hours().sum(), "";
         opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.parts.total().effective), "";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn commitments<'a>(row: Row<'a, CommitmentUse>) {
         text "commitment", "commitment", Narrow(0), row.0.id.clone(), "";
         opt text "purchase_option", "kind", Narrow(0), row.0.option.map(|option| option.name().to_owned()), "null where no line says it.";
@@ -94,41 +86,35 @@ columns! {
         opt money "fees_cost", "fees", Wide, sum(row.1, row.0.fees), "What was invoiced for it.";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn groups<'a>(row: Row<'a, GroupCost>) {
         opt text "group", "group", Narrow(0), row.0.value.clone(), "null of what has no value of the key.";
-        cell "gpu_hours", "GPU hours", Narrow(0), hours(Some(row.0.gpu_hours)), "";
+        number[2] "gpu_hours", "GPU hours", Narrow(0), row.0.gpu_hours, "";
         opt money "gpu_instances_cost", "GPU instances", Narrow(0), sum(row.1, row.0.instances), "";
         opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.all), "";
         opt percent "share_percent", "share", Narrow(0), share(row.0, row.1), "Of the whole bill.";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn pods<'a>(row: Row<'a, PodCost>) {
         opt text "cluster", "cluster", Narrow(0), row.0.cluster.clone(), "";
         opt text "namespace", "namespace", Narrow(0), row.0.namespace.clone(), "";
         opt text "pod", "pod", Narrow(0), row.0.name.clone(), "";
-        opt cell "accelerator_hours", "GPU hours", Narrow(0), hours(row.0.accelerator_hours), "";
+        opt number[2] "accelerator_hours", "GPU hours", Narrow(0), row.0.accelerator_hours, "";
         opt money "accelerators_cost", "GPUs", Narrow(0), sum(row.1, row.0.accelerators), "";
         opt money "others_cost", "others", Narrow(0), sum(row.1, row.0.others), "Of processors and memory.";
         opt money "unused_cost", "unused", Narrow(0), sum(row.1, row.0.unused), "Its part of what stayed unused.";
         opt money "effective_cost", "effective", Narrow(0), amount(row.1, row.0.total()), "";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn rates<'a>(row: Row<'a, DerivedRate>) {
         text "instance_type", "type", Narrow(0), row.0.key.instance_type.clone(), "";
         text "region", "region", Narrow(0), row.0.key.region.clone(), "";
         text "operating_system", "system", Wide, row.0.key.operating_system.name().to_owned(), "";
         text "tenancy", "tenancy", Wide, row.0.key.tenancy.name().to_owned(), "";
         text "option", "option", Narrow(0), row.0.key.option.to_string(), "";
-        cell "hours", "hours", Narrow(0), hours(Some(row.0.hours)), "";
+        number[2] "hours", "hours", Narrow(0), row.0.hours, "";
         opt price "list_hourly", "list", Narrow(0), amount(row.1, row.0.list_hourly), "";
         opt price "hourly", "paid", Narrow(0), amount(row.1, row.0.hourly), "";
         opt percent "discount_percent", "discount", Narrow(0), row.0.discount_percent(), "";
@@ -136,9 +122,7 @@ columns! {
         text "note", "note", Narrow(0), note(row.0, Amounts(row.1.currency)), "";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
-}
 
-columns! {
     fn sources<'a>(row: &'a BillFile) {
         text "file", "file", Narrow(0), row.path.to_string_lossy().into_owned(), "";
         text "form", "form", Narrow(0), row.form.name().to_owned(), "";
@@ -168,8 +152,7 @@ pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
         "pods", "PODS  parts of the instances above, not costs beside them", "pod", "pods", pods: pods();
         "rates", "PRICES PER HOUR  that the bill shows", "price", "prices", rates: rates();
     };
-    let noun = ("row", "rows");
-    more.push(Table::of("sources", "FILES", noun, sources(), &origin.read.files));
+    more.push(Table::of("sources", "FILES", ("row", "rows"), sources(), &origin.read.files));
     tables.extend(more.into_iter().filter(|table| !table.rows.is_empty()));
     tables
 }
@@ -200,8 +183,7 @@ fn share(group: &GroupCost, bill: &CurrencyBill) -> Option<Decimal> {
 }
 
 fn options(parts: &Parts) -> String {
-    let names = parts.options();
-    let names = names.map(|option| option.map_or("unknown", PurchaseOption::name));
+    let names = parts.options().map(|option| option.map_or("unknown", PurchaseOption::name));
     names.collect::<Vec<_>>().join(", ")
 }
 
