@@ -5,9 +5,8 @@ use super::backtest::{self, Band};
 use super::cents::cents;
 use super::change::Change;
 use super::dates::{Span, plus_days};
-use super::job_series::JobSeries;
 use super::ledger::Ledger;
-use super::series::{Chooser, DailySeries};
+use super::series::{Chooser, DailySeries, JobSeries};
 use crate::domain::{Money, WorkloadDay};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -67,30 +66,24 @@ pub fn judge_last_day(ledger: &Ledger, limits: AnomalyLimits) -> Option<DayRepor
     let names = names(ledger);
     let sums = (0..series.origin()).map(|place| {
         let known = ledger.is_whole(plus_days(series.first, i64::try_from(place).ok()?));
-        let jobs = series.jobs.values();
-        let costs = jobs.map(|job| job.series().actual(place, 1).unwrap_or(0.0));
+        let costs = series.jobs.values().map(|job| job.series.actual(place, 1).unwrap_or(0.0));
         known.then(|| costs.sum())
     });
     let total = Chooser::new(DailySeries::new(series.first, sums.collect()));
-    let mut jobs: Vec<EvaluatedDay> = series
-        .jobs
-        .iter()
-        .filter_map(|(job, chooser)| {
-            let mut judged = judge.day(chooser)?;
-            let name = names.get(job).map_or(*job, |row| row.name.as_str());
-            judged.job = Some(((*job).to_owned(), name.to_owned()));
-            judged.is_unusual.then_some(judged)
-        })
-        .collect();
+    let jobs = series.jobs.iter().filter_map(|(job, chooser)| {
+        let mut judged = judge.day(chooser)?;
+        let name = names.get(job).map_or(*job, |row| row.name.as_str());
+        judged.job = Some(((*job).to_owned(), name.to_owned()));
+        judged.is_unusual.then_some(judged)
+    });
+    let mut jobs: Vec<EvaluatedDay> = jobs.collect();
     let difference =
         |judged: &EvaluatedDay| (judged.actual.amount() - judged.expected.amount()).abs();
     jobs.sort_by(|left, right| {
-        let largest = difference(right).cmp(&difference(left));
-        largest.then_with(|| left.job.cmp(&right.job))
+        difference(right).cmp(&difference(left)).then_with(|| left.job.cmp(&right.job))
     });
-    let earlier = ledger.days().map(|(day, _)| day).rev();
-    let mut earlier = earlier.filter(|other| *other < day && ledger.is_whole(*other));
-    let before = earlier.next();
+    let mut earlier = ledger.days().map(|(day, _)| day).rev();
+    let before = earlier.find(|other| *other < day && ledger.is_whole(*other));
     Some(DayReport {
         day,
         total: judge.day(&total),
@@ -103,8 +96,7 @@ pub fn judge_last_day(ledger: &Ledger, limits: AnomalyLimits) -> Option<DayRepor
 
 /// The newest row of each job, which has its name.
 fn names(ledger: &Ledger) -> BTreeMap<&str, &WorkloadDay> {
-    let rows = ledger.rows().iter();
-    rows.map(|row| (row.job.as_str(), row)).collect()
+    ledger.rows().iter().map(|row| (row.job.as_str(), row)).collect()
 }
 
 struct Judge<'a> {
@@ -117,14 +109,10 @@ struct Judge<'a> {
 impl Judge<'_> {
     /// `None` where the past is too short.
     fn day(&self, chooser: &Chooser) -> Option<EvaluatedDay> {
-        let origins = backtest::origins(&[chooser], 1);
-        let by = backtest::band(&origins, 1, self.last)?;
+        let by = backtest::band(&backtest::origins(&[chooser], 1), 1, self.last)?;
         let expected = chooser.forecast(self.last, 1)?;
-        let actual = chooser.series().actual(self.last, 1)?;
-        let money = |value: f64| {
-            let exact = Decimal::from_f64(value)?;
-            Some(self.ledger.money(cents(exact)))
-        };
+        let actual = chooser.series.actual(self.last, 1)?;
+        let money = |value: f64| Some(self.ledger.money(cents(Decimal::from_f64(value)?)));
         let (low, high) = (money(expected * by.low)?, money(expected * by.high)?);
         let (expected, actual) = (money(expected)?, money(actual)?);
         let apart = (actual.amount() - expected.amount()).abs();
@@ -156,11 +144,7 @@ fn movers(ledger: &Ledger, before: Date, after: Date) -> Vec<(String, Money)> {
     }
     let mut jobs: Vec<(&str, Decimal)> = jobs.into_values().collect();
     jobs.retain(|(_, moved)| !cents(*moved).is_zero());
-    jobs.sort_by(|left, right| {
-        let largest = right.1.abs().cmp(&left.1.abs());
-        largest.then_with(|| left.0.cmp(right.0))
-    });
+    jobs.sort_by(|left, right| right.1.abs().cmp(&left.1.abs()).then_with(|| left.0.cmp(right.0)));
     jobs.truncate(MOVERS);
-    let jobs = jobs.into_iter();
-    jobs.map(|(name, moved)| (name.to_owned(), ledger.money(cents(moved)))).collect()
+    jobs.into_iter().map(|(name, moved)| (name.to_owned(), ledger.money(cents(moved)))).collect()
 }

@@ -29,7 +29,7 @@ impl Origin {
 /// Forecasts of so many days for the sum of some series of the same days, from every day on
 /// that has as many known days after it.
 pub fn origins(series: &[&Chooser], days: usize) -> Vec<Origin> {
-    let Some(length) = series.iter().map(|chooser| chooser.series().len()).min() else {
+    let Some(length) = series.iter().map(|chooser| chooser.series.len()).min() else {
         return Vec::new();
     };
     let last = length.checked_sub(days).filter(|_| days > 0).unwrap_or(0);
@@ -37,7 +37,7 @@ pub fn origins(series: &[&Chooser], days: usize) -> Vec<Origin> {
         let mut origin = Origin { at, forecast: 0.0, actual: 0.0 };
         for chooser in series {
             origin.forecast += chooser.forecast(at, days)?;
-            origin.actual += chooser.series().actual(at, days)?;
+            origin.actual += chooser.series.actual(at, days)?;
         }
         Some(origin)
     };

@@ -96,9 +96,7 @@ fn mean_day(ledger: &Ledger, span: Span, other: Span) -> Option<MeanDay<'_>> {
     let number = Decimal::from(days.len());
     let mut mean = MeanDay::default();
     for row in days.iter().flat_map(|day| ledger.rows_on(*day)) {
-        let Some(effective) = ledger.amount(row.effective) else {
-            continue;
-        };
+        let Some(effective) = ledger.amount(row.effective) else { continue };
         mean.total += effective;
         if reads.iter().any(|read| ledger.reads(read, row)) {
             mean.add(ledger, row, effective);
@@ -141,8 +139,7 @@ impl<'a> MeanDay<'a> {
     }
 
     fn sums(&self) -> (Decimal, Decimal) {
-        let cells = self.cells.values();
-        cells.fold((Decimal::ZERO, Decimal::ZERO), |(hours, spend), cell| {
+        self.cells.values().fold((Decimal::ZERO, Decimal::ZERO), |(hours, spend), cell| {
             (hours + cell.gpu_hours, spend + cell.effective)
         })
     }

@@ -38,8 +38,7 @@ pub(super) fn days_from(first: Date, later: Date) -> i64 {
 /// The day so many days later, within the calendar.
 pub(super) fn plus_days(day: Date, days: i64) -> Date {
     // Beyond a hundred centuries there are no days, and no overflow.
-    let days = days.clamp(-4_000_000, 4_000_000);
-    day.saturating_add(SignedDuration::from_hours(days * 24))
+    day.saturating_add(SignedDuration::from_hours(days.clamp(-4_000_000, 4_000_000) * 24))
 }
 
 /// Days from the first to the last, both included.
@@ -133,8 +132,7 @@ mod tests {
         let quarter = Horizon::Quarter.around(date(2026, 11, 22));
         assert_eq!((quarter.first, quarter.last), (date(2026, 10, 1), date(2026, 12, 31)));
         assert_eq!(quarter.days(), 92);
-        let first = Horizon::Quarter.around(date(2028, 3, 31));
-        assert_eq!(first.days(), 31 + 29 + 31);
+        assert_eq!(Horizon::Quarter.around(date(2028, 3, 31)).days(), 31 + 29 + 31);
     }
 
     #[test]

@@ -95,10 +95,8 @@ impl Digest {
         runs.retain(|run| run.scope == last.scope && run.as_of <= limit);
         runs.sort_by(|left, right| (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id)));
         let (before, begins_later) = earlier(&runs, &last, since).ok_or(NoDigest::OneAudit)?;
-        let first = before
-            .days
-            .last()
-            .map_or_else(|| date_of(before.as_of), |last_kept| plus_days(*last_kept, 1));
+        let last_kept = before.days.last();
+        let first = last_kept.map_or_else(|| date_of(before.as_of), |kept| plus_days(*kept, 1));
         let (rows, actions) = of_scope(kept.rows, kept.actions, &runs);
         let ask = TrendRequest {
             step: Step::Day,

@@ -4,9 +4,8 @@
 use super::backtest::{self, Band};
 use super::cents::{cents, share};
 use super::dates::{Horizon, Span, plus_days};
-use super::job_series::JobSeries;
 use super::ledger::Ledger;
-use super::series::{Chooser, Method};
+use super::series::{Chooser, JobSeries, Method};
 use super::sums::is_committed;
 use crate::domain::{CostKind, Money, WorkloadDay};
 use jiff::civil::Date;
@@ -73,8 +72,7 @@ impl Forecast {
     }
 
     pub fn total(&self) -> Money {
-        let parts = [self.spent, self.committed, self.running];
-        let total = parts.into_iter().map(Money::amount).sum();
+        let total = [self.spent, self.committed, self.running].into_iter().map(Money::amount).sum();
         Money::new(total, self.spent.currency())
     }
 
@@ -102,8 +100,7 @@ fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
     let rows = recorded.iter().flat_map(|day| ledger.rows_on(*day));
     let spent: Decimal = rows.filter_map(|row| ledger.amount(row.effective)).sum();
     let state = ledger.rows_on(running.last);
-    let committed = left.iter().map(|day| committed_on(ledger, state, *day));
-    let committed: Decimal = committed.sum();
+    let committed: Decimal = left.iter().map(|day| committed_on(ledger, state, *day)).sum();
     let ahead = goes_on(ledger, running, state, left.len());
     let last_day = ledger.last_day();
     let unrecorded = left.iter().filter(|day| Some(**day) <= last_day);
@@ -132,8 +129,7 @@ fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
 /// What the commitments of a day's state cost on another day. What ended by then covers
 /// nothing more, and its hours cost what they cost without it.
 fn committed_on(ledger: &Ledger, state: &[WorkloadDay], day: Date) -> Decimal {
-    let rows = state.iter().filter(|row| !is_running(row));
-    let costs = rows.filter_map(|row| {
+    let costs = state.iter().filter(|row| !is_running(row)).filter_map(|row| {
         let has_ended = row.committed_until.is_some_and(|end| end <= day);
         match (has_ended, row.kind) {
             (false, _) => ledger.amount(row.effective),
@@ -167,13 +163,11 @@ fn goes_on(ledger: &Ledger, running: &JobSeries<'_>, state: &[WorkloadDay], days
     let mut ahead = Ahead::default();
     for (job, chooser) in &running.jobs {
         let last = today.get(job).copied().unwrap_or_default();
-        let whole = launched.get(job);
-        let whole = whole.and_then(|(ran, hours)| share(last, *hours, *ran));
+        let whole = launched.get(job).and_then(|(ran, hours)| share(last, *hours, *ran));
         ahead.launched += usize::from(whole.is_some());
-        let by_weekday = Some(chooser)
-            .filter(|chooser| chooser.method(origin) == Method::Weekdays)
-            .and_then(|chooser| chooser.forecast(origin, days))
-            .and_then(Decimal::from_f64);
+        let by_weekday = chooser.method(origin) == Method::Weekdays;
+        let by_weekday = by_weekday.then(|| chooser.forecast(origin, days)).flatten();
+        let by_weekday = by_weekday.and_then(Decimal::from_f64);
         let is_by_weekday = by_weekday.is_some();
         let cost = by_weekday.map(cents);
         let cost = cost.unwrap_or_else(|| whole.unwrap_or(last) * Decimal::from(days));
@@ -202,8 +196,7 @@ fn launched(ledger: &Ledger, day: Date) -> BTreeMap<&str, (Decimal, Decimal)> {
     }
     let whole = |(job, ran): (_, Decimal)| {
         // Hours are rounded to millionths.
-        let instances = (ran / HOURS_OF_DAY).round_dp(3).ceil();
-        let hours = instances * HOURS_OF_DAY;
+        let hours = (ran / HOURS_OF_DAY).round_dp(3).ceil() * HOURS_OF_DAY;
         (ran < hours && ran > Decimal::ZERO).then_some((job, (ran, hours)))
     };
     hours.into_iter().filter_map(whole).collect()

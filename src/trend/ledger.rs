@@ -23,7 +23,8 @@ pub struct Ledger {
     days: BTreeMap<Date, DayRead>,
     /// The day on which the history is read.
     today: Date,
-    left_out: SkippedRows,
+    /// What does not count.
+    pub left_out: SkippedRows,
 }
 
 /// What does not count.
@@ -48,8 +49,7 @@ impl Ledger {
         }
         // Of equals the first.
         let most = counts.iter().rev().max_by_key(|(_, rows)| **rows);
-        let currency = most.map_or(Currency::Usd, |(currency, _)| *currency);
-        Self::in_currency(rows, runs, now, currency)
+        Self::in_currency(rows, runs, now, most.map_or(Currency::Usd, |(currency, _)| *currency))
     }
 
     /// The rows that count in one currency. Of runs with the same scope the newest says what
@@ -157,8 +157,7 @@ impl Ledger {
 
     /// Whether a day of this history would have the job of a row, had it run.
     pub(super) fn reads(&self, read: &DayRead, row: &WorkloadDay) -> bool {
-        let own = self.day(row.day);
-        read.reads(row, own.map_or(&[], |own| own.filters_of(row)))
+        read.reads(row, self.day(row.day).map_or(&[], |own| own.filters_of(row)))
     }
 
     pub fn first_day(&self) -> Option<Date> {
@@ -180,13 +179,7 @@ impl Ledger {
 
     /// The last day that was recorded whole.
     pub fn last_whole_day(&self) -> Option<Date> {
-        let mut days = self.days.iter().rev();
-        let whole = days.find(|(_, read)| read.missing.is_empty());
-        whole.map(|(day, _)| *day)
-    }
-
-    pub fn left_out(&self) -> &SkippedRows {
-        &self.left_out
+        self.days.iter().rev().find(|(_, read)| read.missing.is_empty()).map(|(day, _)| *day)
     }
 
     /// An amount of this history.
@@ -196,15 +189,13 @@ impl Ledger {
 
     /// An amount of a row as a number; absent in another currency.
     pub(super) fn amount(&self, amount: Option<Money>) -> Option<Decimal> {
-        let own = amount.filter(|amount| amount.currency() == self.currency);
-        own.map(Money::amount)
+        amount.filter(|amount| amount.currency() == self.currency).map(Money::amount)
     }
 }
 
 /// The currency of a row; absent of one without an amount.
 fn currency_of(row: &WorkloadDay) -> Option<Currency> {
-    let amount = row.effective.or(row.contracted).or(row.list);
-    amount.map(Money::currency)
+    row.effective.or(row.contracted).or(row.list).map(Money::currency)
 }
 
 fn order(row: &WorkloadDay) -> impl Ord + '_ {

@@ -84,8 +84,7 @@ impl DayRead {
 
     /// Whether a run would have found a job as a row has it that was read with some filters.
     pub(super) fn reads(&self, row: &WorkloadDay, filters: &[TagFilter]) -> bool {
-        let mut readers = self.readers.iter();
-        readers.any(|reader| {
+        self.readers.iter().any(|reader| {
             reader.reads_account(&row.account)
                 && reader.reads_region(&row.region)
                 && reader.selects(row, filters)
@@ -94,8 +93,7 @@ impl DayRead {
 
     /// The filters of the run that a row of this day is from.
     pub(super) fn filters_of(&self, row: &WorkloadDay) -> &[TagFilter] {
-        let mut readers = self.readers.iter();
-        let own = readers.find(|reader| reader.run_id == row.run_id);
+        let own = self.readers.iter().find(|reader| reader.run_id == row.run_id);
         own.map_or(&[], |reader| reader.tag_filters.as_slice())
     }
 
@@ -179,9 +177,7 @@ fn sweep<'a>(
     let mut known: BTreeMap<JobKey<'a>, &'a WorkloadDay> = BTreeMap::new();
     let mut missing = Vec::new();
     for (place, day) in order.iter().enumerate() {
-        let (Some(read), here) = (days.get(day), by_day.get(day)) else {
-            continue;
-        };
+        let (Some(read), here) = (days.get(day), by_day.get(day)) else { continue };
         let here: BTreeMap<JobKey<'a>, &'a WorkloadDay> =
             here.into_iter().flatten().copied().map(|row| (key(row), row)).collect();
         known.retain(|job, &mut row| {
@@ -189,8 +185,7 @@ fn sweep<'a>(
                 return false;
             }
             let is_gap = read.unread.iter().any(|gap| hides(gap, row));
-            let own = days.get(&row.day);
-            let filters = own.map_or(&[] as &[TagFilter], |own| own.filters_of(row));
+            let filters = days.get(&row.day).map_or(&[] as &[TagFilter], |own| own.filters_of(row));
             let is_missing = is_gap
                 || !read.reads(row, filters) && {
                     let scope = (row.account.as_str(), row.region.as_str(), filters, &row.tags);

@@ -10,8 +10,6 @@ mod digest;
 #[cfg(test)]
 mod digest_tests;
 mod forecast;
-mod growth;
-mod job_series;
 #[cfg(test)]
 pub(crate) mod lab;
 mod ledger;
@@ -31,11 +29,10 @@ pub use change::{Change, ChangePart};
 pub use dates::{Horizon, Span, Step, date_of};
 pub use digest::{Digest, Kept, NoDigest, Since, Turn};
 pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts};
-pub use growth::{MonthlyGrowth, monthly_growth};
 pub use ledger::{Ledger, SkippedRows};
 pub use missing::DayRead;
 pub use overview::{Compared, Overview, TrendRequest};
-pub use periods::{Period, Share, TrendKey, by_step, shares};
+pub use periods::{MonthlyGrowth, Period, Share, TrendKey, by_step, monthly_growth, shares};
 pub use realised::{
     ActionStatus, PriceToday, Realised, RealisedReport, SavedPart, UnitsByDay, merged,
 };

@@ -108,14 +108,12 @@ impl Compared {
         let known = Span { first, last: before };
         let days = MOST_AT_AN_END.min(after.days()).min(known.days());
         let up_to = |last: Date| Span::ending(last, days);
-        (days > 0 && before >= first && before < last)
-            .then(|| Self::of(ledger, up_to(before), up_to(last)))
-            .flatten()
+        let has_ends = days > 0 && before >= first && before < last;
+        has_ends.then(|| Self::of(ledger, up_to(before), up_to(last)))?
     }
 
     fn of(ledger: &Ledger, before: Span, after: Span) -> Option<Self> {
-        let change = Change::between(ledger, before, after)?;
-        Some(Self { before, after, change })
+        Some(Self { before, after, change: Change::between(ledger, before, after)? })
     }
 }
 
@@ -133,9 +131,7 @@ fn compared(ledger: &Ledger, ask: &TrendRequest) -> Option<Compared> {
         let mut fitting = lengths.map(spans).filter(|(before, _)| before.first >= first);
         fitting.find_map(|(before, after)| Compared::of(ledger, before, after))
     };
-    let Some(days) = asked else {
-        return of_lengths(&COMPARED);
-    };
+    let Some(days) = asked else { return of_lengths(&COMPARED) };
     of_lengths(&[days]).or_else(|| {
         let shown = ask.since.map_or(first, |since| since.max(first));
         let at_an_end = MOST_AT_AN_END.min(Span { first: shown, last }.days() / 2);

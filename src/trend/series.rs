@@ -1,8 +1,12 @@
 //! A figure of each day, and the few ways to continue it. GPU fleets move in steps, so the
 //! last day is the forecast, and weekdays count only where they did clearly better in the past.
 
-use crate::domain::named_enum;
+use super::dates::{Span, days_from};
+use super::ledger::Ledger;
+use crate::domain::{WorkloadDay, named_enum};
 use jiff::civil::Date;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeMap;
 
 /// Days back from a forecast in which its last known day may be.
 const FRESH_DAYS: usize = 3;
@@ -58,27 +62,23 @@ impl DailySeries {
 
     /// Place of a weekday, from Monday at 0, at a number of days after the first.
     fn weekday(&self, place: usize) -> usize {
-        let first = self.first.weekday().to_monday_zero_offset();
-        (usize::try_from(first).unwrap_or(0) + place) % 7
+        (usize::try_from(self.first.weekday().to_monday_zero_offset()).unwrap_or(0) + place) % 7
     }
 
     fn known(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = (usize, f64)> {
         let to = to.min(self.values.len());
-        let places = from.min(to)..to;
-        places.filter_map(move |place| Some((place, self.values[place]?)))
+        (from.min(to)..to).filter_map(move |place| Some((place, self.values[place]?)))
     }
 
     /// What came on so many days from an origin on; `None` unless all of them are known.
     pub fn actual(&self, origin: usize, days: usize) -> Option<f64> {
         let end = origin.checked_add(days)?;
-        let inside = self.values.get(origin..end)?;
-        inside.iter().copied().sum()
+        self.values.get(origin..end)?.iter().copied().sum()
     }
 
     /// The last value before an origin; `None` where the days just before it are unknown.
     pub fn last(&self, origin: usize) -> Option<f64> {
-        let mut known = self.known(origin.saturating_sub(FRESH_DAYS), origin);
-        known.next_back().map(|(_, value)| value)
+        self.known(origin.saturating_sub(FRESH_DAYS), origin).next_back().map(|(_, value)| value)
     }
 
     /// The sum of so many days from an origin on, of what is known before it.
@@ -154,7 +154,8 @@ impl DailySeries {
 /// A series with how well each way would have done at every past origin.
 #[derive(Debug, Clone)]
 pub struct Chooser {
-    series: DailySeries,
+    /// Its figures.
+    pub series: DailySeries,
     /// Errors of the last day and of weekdays over the next week, by origin.
     errors: Vec<Option<[f64; 2]>>,
 }
@@ -173,16 +174,11 @@ impl Chooser {
         Self { errors: (0..origins).map(error).collect(), series }
     }
 
-    pub fn series(&self) -> &DailySeries {
-        &self.series
-    }
-
     /// Weekdays where their error over the next week was smaller by [`LEAST_GAIN_PERCENT`] or
     /// more, at the last origins whose week was over at this one; else, and with fewer than
     /// [`LEAST_TRIALS`] of them, the last day.
     pub fn method(&self, origin: usize) -> Method {
-        let end = (origin + 1).saturating_sub(TRIAL_DAYS);
-        let end = end.min(self.errors.len());
+        let end = (origin + 1).saturating_sub(TRIAL_DAYS).min(self.errors.len());
         let trials = &self.errors[end.saturating_sub(TRIAL_ORIGINS)..end];
         let (mut number, mut last, mut weekdays) = (0, 0.0, 0.0);
         for [of_last, of_weekdays] in trials.iter().flatten() {
@@ -200,8 +196,59 @@ impl Chooser {
 
     /// The sum of so many days from an origin on, by what was better until then.
     pub fn forecast(&self, origin: usize, days: usize) -> Option<f64> {
-        let method = self.method(origin);
-        let chosen = self.series.forecast(method, origin, days);
+        let chosen = self.series.forecast(self.method(origin), origin, days);
         chosen.or_else(|| self.series.forecast(Method::LastDay, origin, days))
+    }
+}
+
+/// Costs by job and day, over all days of a history.
+pub(super) struct JobSeries<'a> {
+    pub(super) first: Date,
+    /// The last whole day.
+    pub(super) last: Date,
+    pub(super) jobs: BTreeMap<&'a str, Chooser>,
+}
+
+impl<'a> JobSeries<'a> {
+    /// Of some rows; `None` without a whole day.
+    pub(super) fn of(ledger: &'a Ledger, keep: impl Fn(&WorkloadDay) -> bool) -> Option<Self> {
+        let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
+        let days = Span { first, last };
+        let is_whole: Vec<bool> = days.each().map(|day| ledger.is_whole(day)).collect();
+        let nothing =
+            || -> Vec<Option<f64>> { is_whole.iter().map(|whole| whole.then_some(0.0)).collect() };
+        let mut costs: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
+        let rows = ledger.rows().iter().filter(|row| keep(row));
+        for row in rows {
+            let place = usize::try_from(days_from(first, row.day)).ok();
+            let cost = ledger.amount(row.effective).and_then(|cost| cost.to_f64());
+            let job = costs.entry(row.job.as_str()).or_insert_with(nothing);
+            let (Some(place), Some(cost)) = (place, cost) else { continue };
+            if let Some(Some(value)) = job.get_mut(place) {
+                *value += cost;
+            }
+        }
+        let jobs = costs.into_iter();
+        let jobs = jobs.map(|(job, values)| (job, Chooser::new(DailySeries::new(first, values))));
+        Some(Self { first, last, jobs: jobs.collect() })
+    }
+
+    /// The place of the first day that is not known.
+    pub(super) fn origin(&self) -> usize {
+        usize::try_from(days_from(self.first, self.last) + 1).unwrap_or(0)
+    }
+
+    /// The least and the most that so many days may cost by the simple ways.
+    pub(super) fn range(&self, days: usize) -> Option<(f64, f64)> {
+        let mut sums = [None; 3];
+        for job in self.jobs.values() {
+            for (sum, way) in sums.iter_mut().zip(job.series.ways(self.origin(), days)) {
+                if let Some(way) = way {
+                    *sum = Some(sum.map_or(way, |sum: f64| sum + way));
+                }
+            }
+        }
+        let bounds = sums.into_iter().flatten().map(|sum| (sum, sum));
+        bounds.reduce(|(least, most), (sum, _)| (f64::min(least, sum), f64::max(most, sum)))
     }
 }

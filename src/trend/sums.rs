@@ -55,9 +55,7 @@ impl Sums {
         let effective = ledger.amount(row.effective);
         match row.kind {
             CostKind::Compute => self.add_compute(row, effective, ledger.amount(row.list)),
-            CostKind::Unused | CostKind::IdleStorage => {
-                self.waste += effective.unwrap_or_default();
-            }
+            CostKind::Unused | CostKind::IdleStorage => self.waste += effective.unwrap_or_default(),
         }
         self.spend += effective.unwrap_or_default();
         if row.kind == CostKind::Unused && is_committed(row.option) {
@@ -109,8 +107,7 @@ impl Sums {
     /// Cost of measured GPU hours over the useful ones; absent where none was useful.
     pub fn cost_per_useful_gpu_hour(&self) -> Option<Decimal> {
         let is_known = self.measured_useful > Decimal::ZERO;
-        let each = self.measured_spend.checked_div(self.measured_useful);
-        each.filter(|_| is_known)
+        self.measured_spend.checked_div(self.measured_useful).filter(|_| is_known)
     }
 
     /// `1 − Σ effective / Σ list` in percent, unused commitments included: what all discounts

@@ -43,9 +43,7 @@ pub fn unit_months(ledger: &Ledger, units: &[DatedUnits]) -> Result<Vec<UnitMont
         if !known.contains(name.as_str()) {
             return Err(UnknownUnits { name: name.clone(), known: people_names(ledger) });
         }
-        let Some(cost) = cost_on(ledger, name, day_units.day) else {
-            continue;
-        };
+        let Some(cost) = cost_on(ledger, name, day_units.day) else { continue };
         let first = Step::Month.around(day_units.day).first;
         let month =
             months.entry((name.as_str(), unit.as_str(), first)).or_insert_with(|| UnitMonth {
@@ -65,22 +63,19 @@ pub fn unit_months(ledger: &Ledger, units: &[DatedUnits]) -> Result<Vec<UnitMont
     }
     let mut months: Vec<UnitMonth> = months.into_values().collect();
     for month in &mut months {
-        let exact = month.cost.cost;
-        month.cost.cost = exact.map(|cost| ledger.money(cents(cost.amount())));
+        month.cost.cost = month.cost.cost.map(|cost| ledger.money(cents(cost.amount())));
     }
     Ok(months)
 }
 
 /// The names of workloads for people, each once.
 fn people_names(ledger: &Ledger) -> Vec<String> {
-    let rows = ledger.rows().iter();
-    let names: BTreeSet<&str> = rows.map(|row| row.name.as_str()).collect();
+    let names: BTreeSet<&str> = ledger.rows().iter().map(|row| row.name.as_str()).collect();
     names.into_iter().map(str::to_owned).collect()
 }
 
 fn names(ledger: &Ledger) -> impl Iterator<Item = &str> {
-    let rows = ledger.rows().iter();
-    rows.flat_map(|row| [&row.name, &row.job, &row.workload].map(String::as_str))
+    ledger.rows().iter().flat_map(|row| [&row.name, &row.job, &row.workload].map(String::as_str))
 }
 
 fn is_called(row: &WorkloadDay, name: &str) -> bool {
@@ -89,12 +84,10 @@ fn is_called(row: &WorkloadDay, name: &str) -> bool {
 
 /// What everything with a name cost on a whole day; `None` where a part is unknown.
 fn cost_on(ledger: &Ledger, name: &str, day: Date) -> Option<Decimal> {
-    let read = ledger.day(day)?;
-    if read.missing.iter().any(|row| is_called(row, name)) {
+    if ledger.day(day)?.missing.iter().any(|row| is_called(row, name)) {
         return None;
     }
-    let own = ledger.rows_on(day).iter();
-    let own = own.filter(|row| is_called(row, name));
+    let own = ledger.rows_on(day).iter().filter(|row| is_called(row, name));
     own.map(|row| ledger.amount(row.effective)).sum()
 }
 
@@ -121,8 +114,7 @@ pub fn units_by_job(ledger: &Ledger, units: &[DatedUnits]) -> UnitsByDay {
         if let (Some(job), None) = (own.next(), own.next())
             && kinds.get(name.as_str()) == Some(&unit.as_str())
         {
-            let days = by_day.entry(job.to_owned()).or_default();
-            days.insert(day_units.day, *count);
+            by_day.entry(job.to_owned()).or_default().insert(day_units.day, *count);
         }
     }
     by_day

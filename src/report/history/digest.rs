@@ -15,9 +15,7 @@ columns! {
         opt cell "now", "now", Narrow(0), row.1[1].clone(), "Of the last audit.";
         opt cell "change", "change", Narrow(0), row.1[2].clone(), "";
     }
-}
 
-columns! {
     fn actions<'a>(row: (Turn, &'a Realised)) {
         text "turn", "what", Narrow(0), row.0.name().to_owned(), "What it did since the earlier audit.";
         text "name", "workload", Narrow(0), row.1.action.name.clone(), "";
@@ -37,8 +35,7 @@ columns! {
 pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
     let overview = &digest.overview;
     let title = "ACTIONS  done, undone, new, open, no longer advised";
-    let noun = ("action", "actions");
-    let actions = Table::of("actions", title, noun, actions(), digest.actions());
+    let actions = Table::of("actions", title, ("action", "actions"), actions(), digest.actions());
     let tables = [Some(both(digest)), change(overview), Some(actions)];
     let first = overview.span.first;
     let mut missing = missing(overview);
@@ -100,8 +97,7 @@ fn given(digest: &Digest) -> Vec<Given> {
     let recorded = overview.periods.iter().map(|period| period.recorded_days);
     let recorded = Value::make_count(recorded.sum::<u32>());
     let (before, now) = (digest.before.as_of, digest.now.as_of);
-    let ends = overview.forecast.as_ref();
-    let ends = ends.map(|forecast| Value::Money(forecast.total()));
+    let ends = overview.forecast.as_ref().map(|forecast| Value::Money(forecast.total()));
     let promises = digest.now.promises.as_deref().and_then(promises_words);
     let given = [
         ("before", "earlier audit", Some(Value::Time(before))),
@@ -119,8 +115,7 @@ fn both(digest: &Digest) -> Table {
     let (before, now) = (&digest.before, &digest.now);
     let amount = |name, of: fn(&PastTotals) -> Option<Money>| {
         let (old, new) = (of(&before.totals), of(&now.totals));
-        let change = old.zip(new);
-        let change = change.and_then(|(old, new)| new.checked_sub(old).ok());
+        let change = old.zip(new).and_then(|(old, new)| new.checked_sub(old).ok());
         (name, [old, new, change].map(Value::make_money))
     };
     let number = |name, old: u64, new: u64| {

@@ -19,9 +19,7 @@ columns! {
         money "actual", "actual", Narrow(0), row.actual, "";
         opt percent "error_percent", "error", Narrow(0), row.error_percent(), "The forecast less what came, of what came.";
     }
-}
 
-columns! {
     fn evaluation<'a>(row: (&'a EvaluatedDay, &'a str)) {
         text "name", "what", Narrow(0), row.0.job.as_ref().map_or("total", |(_, name)| name.as_str()).to_owned(), "";
         money "expected", "expected", Narrow(0), row.0.expected, "";
@@ -39,9 +37,7 @@ const MOVER: usize = 40;
 
 /// The arithmetic of the forecast; empty without one.
 pub(super) fn forecast_steps(overview: &Overview) -> Vec<Step> {
-    let Some(forecast) = &overview.forecast else {
-        return Vec::new();
-    };
+    let Some(forecast) = &overview.forecast else { return Vec::new() };
     let step = |name, words: String, amount| Step::new(name, words, Value::Money(amount));
     let of_days = |number: u32| counted(u64::from(number), "day", "days");
     let mut left = of_days(forecast.days_left);
@@ -105,9 +101,7 @@ pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
     let (number, total) = (forecast.unrecorded_days, forecast.span.days());
     let ahead = forecast.committed.amount() + forecast.running.amount();
     let daily = ahead.checked_div(Decimal::from(forecast.days_left));
-    let Some(daily) = daily.filter(|_| number > 0) else {
-        return String::new();
-    };
+    let Some(daily) = daily.filter(|_| number > 0) else { return String::new() };
     let daily = money(Money::new(daily, forecast.running.currency()));
     let (were, are) = if number == 1 { ("was", "is") } else { ("were", "are") };
     let to_come = if number < forecast.days_left { ", like those to come" } else { "" };
@@ -120,23 +114,18 @@ pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
 /// Forecasts of months that are over.
 pub(super) fn past_forecasts(overview: &Overview) -> Table {
     let noun = ("forecast", "forecasts");
-    let title = "FORECASTS OF THE PAST";
-    Table::of("past_forecasts", title, noun, past(), &overview.past)
+    Table::of("past_forecasts", "FORECASTS OF THE PAST", noun, past(), &overview.past)
 }
 
 /// The last day beside what was expected of it; empty where the past is too short.
 pub(super) fn last_day(overview: &Overview) -> Table {
-    let Some(report) = &overview.last_day else {
-        return Table::default();
-    };
+    let Some(report) = &overview.last_day else { return Table::default() };
     let cause = report.change.map(|change| cause(&change, &report.movers));
     let rows = report.total.iter().chain(&report.jobs).map(|day| {
         let has_cause = day.job.is_none() && day.is_unusual;
-        let cause = cause.as_deref().filter(|_| has_cause);
-        (day, cause.unwrap_or_default())
+        (day, cause.as_deref().filter(|_| has_cause).unwrap_or_default())
     });
-    let title = format!("LAST DAY  {}", report.day);
-    Table::of("last_day", title, ("row", "rows"), evaluation(), rows)
+    Table::of("last_day", format!("LAST DAY  {}", report.day), ("row", "rows"), evaluation(), rows)
 }
 
 /// The largest parts of the change since the day before, and the workloads that moved most.
@@ -144,8 +133,7 @@ fn cause(change: &Change, movers: &[(String, Money)]) -> String {
     let mut parts: Vec<(ChangePart, Money)> = change.named().collect();
     parts.retain(|(_, amount)| !amount.amount().is_zero());
     parts.sort_by_key(|(_, amount)| Reverse(amount.amount().abs()));
-    let parts = parts.iter().take(2);
-    let parts = parts.map(|(name, amount)| format!("{name} {}", amount.signed()));
+    let parts = parts.iter().take(2).map(|(name, amount)| format!("{name} {}", amount.signed()));
     let movers = movers.iter();
     let movers = movers.map(|(name, amount)| format!("{} {}", fit(name, MOVER), amount.signed()));
     let words: [Vec<String>; 2] = [parts.collect(), movers.collect()];

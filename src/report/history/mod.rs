@@ -1,6 +1,5 @@
 //! `gpucost history`: what recorded audits add up to, and `gpucost history digest`, its digest.
 
-mod actions;
 mod digest;
 mod forecast;
 mod trend;
@@ -12,11 +11,8 @@ use crate::trend::Span;
 
 /// A span as `2026-11-01 to 2026-11-30`, or its only day.
 fn days(span: Span) -> String {
-    if span.first == span.last {
-        span.first.to_string()
-    } else {
-        format!("{} to {}", span.first, span.last)
-    }
+    let Span { first, last } = span;
+    if first == last { first.to_string() } else { format!("{first} to {last}") }
 }
 
 #[cfg(test)]

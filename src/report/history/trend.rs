@@ -1,16 +1,18 @@
 //! The answer: a trend, its causes, who it was spent on, and everything beside it.
 
-use super::actions::{actions, claims};
 use super::days;
 use super::forecast::{forecast_steps, last_day, past_forecasts, unrecorded_words};
-use crate::domain::Money;
-use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Table, Value, columns, sentences};
+use crate::domain::{Money, Target};
+use crate::report::doc::{
+    Doc, Given, Missing, Plot, PlotKind, Table, Value, columns, rows, sentences,
+};
 use crate::report::shared::kpis::per;
 use crate::report::shared::markup::NAME;
 use crate::report::shared::plots::{Bar, MOST_BARS};
 use crate::report::shared::text::{counted, fit, money, unit_price};
 use crate::trend::{
-    Certainty, ChangePart, Ledger, Overview, Period, Share, Step, Sums, TrendKey, UnitMonth,
+    Certainty, ChangePart, DayRead, Ledger, Overview, Period, Realised, SavedPart, Share, Step,
+    Sums, TrendKey, UnitMonth,
 };
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -33,17 +35,13 @@ columns! {
         opt percent "commitment_utilization_percent", "used", Narrow(0), row.0.sums.commitment_utilization_percent(), "";
         number "unpriced_hours", "unpriced h", Wide, row.0.sums.unpriced_hours, "Hours of instances without a price.";
     }
-}
 
-columns! {
     fn parts(row: (&'static str, Money, String)) {
         text "part", "part", Narrow(0), row.0.to_owned(), "";
         money "amount_daily", "per day", Narrow(0), row.1, "Of a mean day.";
         text "meaning", "meaning", Narrow(0), row.2.clone(), "";
     }
-}
 
-columns! {
     fn shares<'a>(row: (&'a Share, &'a Overview)) {
         text "name", "name", Narrow(0), name(row.0, &row.1.ask.key).to_owned(), "";
         text "key", "key", Wide, row.0.key.clone(), "";
@@ -54,9 +52,7 @@ columns! {
         opt percent "gpu_utilization_percent", "use", Narrow(0), row.0.sums.gpu_utilization_percent(), "";
         opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), useful_hour(&row.0.sums, &row.1.ledger), "Of what was measured.";
     }
-}
 
-columns! {
     fn units<'a>(row: &'a UnitMonth) {
         text "month", "month", Narrow(0), row.month.to_string(), "Its first day.";
         text "name", "name", Narrow(0), row.cost.name.clone(), "";
@@ -71,13 +67,13 @@ columns! {
 /// What a history says; `flags` are those that lead to it, each with a blank before it.
 pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
     let tables = [Some(by_step(overview)), change(overview), Some(by_key(overview))];
-    let noun = ("row", "rows");
-    let work = Table::of("units", "UNITS OF WORK", noun, units(), &overview.units);
+    let work = Table::of("units", "UNITS OF WORK", ("row", "rows"), units(), &overview.units);
     let more = [actions(overview), past_forecasts(overview), last_day(overview), work];
     let more = more.into_iter().filter(|table| !table.rows.is_empty());
     let page = format!("gpucost history{flags} --format html --output history.html");
     let forecast = format!("gpucost history{flags} --forecast month");
     let recorded = overview.periods.iter().map(|period| period.recorded_days);
+    let recorded = Value::make_count(recorded.sum::<u32>());
     let window = Value::text(days(overview.span));
     let currency = Value::text(overview.ledger.currency().code());
     Doc {
@@ -85,12 +81,7 @@ pub fn history_answer(overview: &Overview, flags: &str) -> Doc {
         headline: headline(overview),
         given: vec![
             Given::new("window", "days", window, "history"),
-            Given::new(
-                "recorded_days",
-                "recorded",
-                Value::make_count(recorded.sum::<u32>()),
-                "history",
-            ),
+            Given::new("recorded_days", "recorded", recorded, "history"),
             Given::new("currency", "currency", currency, "most rows of the history"),
         ],
         steps: forecast_steps(overview),
@@ -124,8 +115,7 @@ fn headline(overview: &Overview) -> String {
 
 /// The cost of a useful GPU hour, to four decimals.
 fn useful_hour(sums: &Sums, ledger: &Ledger) -> Option<Money> {
-    let cost = sums.cost_per_useful_gpu_hour()?;
-    Some(ledger.money(cost.round_dp(4)))
+    Some(ledger.money(sums.cost_per_useful_gpu_hour()?.round_dp(4)))
 }
 
 fn by_step(overview: &Overview) -> Table {
@@ -148,9 +138,7 @@ fn by_step(overview: &Overview) -> Table {
 fn plots(overview: &Overview) -> Vec<Plot> {
     let periods = &overview.periods;
     let shown = &periods[periods.len().saturating_sub(MOST_BARS)..];
-    let (Some(first), Some(last)) = (shown.first(), shown.last()) else {
-        return Vec::new();
-    };
+    let (Some(first), Some(last)) = (shown.first(), shown.last()) else { return Vec::new() };
     let ends = format!(
         "From {} on the left to {} on the right. Days without a record are not drawn.",
         first.span.first, last.span.last
@@ -220,7 +208,7 @@ fn name<'a>(share: &'a Share, key: &TrendKey) -> &'a str {
 }
 
 pub(super) fn caveats(overview: &Overview) -> Vec<String> {
-    let skipped = overview.ledger.left_out();
+    let skipped = &overview.ledger.left_out;
     let unpriced = overview.sums.unpriced_hours;
     let mut caveats = Vec::new();
     sentences! { caveats;
@@ -242,32 +230,82 @@ pub(super) fn caveats(overview: &Overview) -> Vec<String> {
 
 /// Days that were not recorded, and those with places that were not read.
 pub(super) fn missing(overview: &Overview) -> Vec<Missing> {
-    let mut missing = Vec::new();
     let days: u32 = overview.periods.iter().map(Period::missing_days).sum();
     // Steps without any recorded day are no rows.
     let recorded: u32 = overview.periods.iter().map(|period| period.recorded_days).sum();
     let days = days.max(overview.span.days().saturating_sub(recorded));
-    if days > 0 {
-        let days = counted(u64::from(days), "day", "days");
-        missing.push(Missing::new(
-            format!("{days} without a record"),
-            "run `gpucost history record` every night; a day that is over can be recorded as long \
-             as its metrics are kept",
-        ));
+    let shown = overview.ledger.days().filter(|(day, _)| overview.span.holds(*day));
+    let partial: Vec<_> = shown.filter(|(_, read)| !read.missing.is_empty()).collect();
+    let named = |read: &DayRead| {
+        read.missing.iter().take(3).map(|row| fit(&row.name, NAME)).collect::<Vec<_>>().join(", ")
+    };
+    rows! {
+        if days > 0 => Missing::new(format!("{} without a record", counted(u64::from(days), "day", "days")), "run `gpucost history record` every night; a day that is over can be recorded as long as its metrics are kept");
+        for (day, read) in partial.last() => Missing::new(format!("what {} cost on {day}, among {} with unread places", named(read), counted(partial.len() as u64, "day", "days")), "the gaps of the run of that night say why");
     }
-    let partial: Vec<_> = overview
-        .ledger
-        .days()
-        .filter(|(day, read)| overview.span.holds(*day) && !read.missing.is_empty())
-        .collect();
-    if let Some((day, read)) = partial.last() {
-        let names = read.missing.iter().take(3).map(|row| fit(&row.name, NAME));
-        let named = names.collect::<Vec<_>>().join(", ");
-        let days = counted(partial.len() as u64, "day", "days");
-        missing.push(Missing::new(
-            format!("what {named} cost on {day}, among {days} with unread places"),
-            "the gaps of the run of that night say why",
-        ));
+}
+
+columns! {
+    fn advised<'a>(row: &'a Realised) {
+        text "name", "workload", Narrow(0), row.action.name.clone(), "";
+        text "workload", "id", Wide, row.action.workload.clone(), "";
+        text "action", "action", Narrow(0), row.action.kind.name().to_owned(), "";
+        opt text "target", "to", Wide, row.action.target.as_ref().map(Target::to_string), "";
+        text "status", "status", Narrow(0), row.status.name().to_owned(), "";
+        opt date "since", "since", Narrow(0), row.since, "The first day on which it was carried out, at least in part.";
+        opt date "undone_on", "undone", Wide, row.undone_on, "";
+        count "days", "days", Narrow(0), row.days, "Days on which it was carried out and that can be compared.";
+        money "expected", "expected", Narrow(0), row.expected, "What it was expected to save on these days.";
+        opt money "saved", "saved", Narrow(0), row.saved.map(|(saved, _)| saved), "What it saved on them: its four parts add up to it.";
+        opt money "missed", "not done cost", Narrow(0), row.missed, "What it was expected to save on the days on which it was not carried out.";
+        opt money "saved_usage", "usage", Wide, part(row, SavedPart::Usage), "";
+        opt money "saved_mix", "mix", Wide, part(row, SavedPart::Mix), "";
+        opt money "saved_rate", "rate", Wide, part(row, SavedPart::Rate), "";
+        opt money "saved_standing", "standing", Wide, part(row, SavedPart::Standing), "";
+        count "days_not_comparable", "grew", Wide, row.days_not_comparable, "Days on which more ran than before.";
+        count "days_unpriced", "unpriced", Wide, row.days_unpriced, "";
+        text "risk", "risk", Wide, row.action.risk.name().to_owned(), "";
+        text "action_id", "action id", Wide, row.action.action_id.clone(), "";
     }
-    missing
+}
+
+fn part(action: &Realised, part: SavedPart) -> Option<Money> {
+    let (saved, parts) = action.saved?;
+    Some(Money::new(parts[part as usize], saved.currency()))
+}
+
+/// Every advised action.
+fn actions(overview: &Overview) -> Table {
+    let realised = &overview.realised;
+    let title = "ADVISED ACTIONS  saved so far, at the prices of each day";
+    let noun = ("action", "actions");
+    let mut table = Table::of("actions", title, noun, advised(), &realised.actions);
+    if realised.actions.iter().any(|action| action.saved.is_some()) {
+        let claimed = money(realised.claimed);
+        let note = format!("Together they saved {claimed}, without price cuts of the cloud.");
+        table.notes.push(note);
+    }
+    table
+}
+
+/// What may be read wrong in it.
+fn claims(overview: &Overview) -> Vec<String> {
+    let realised = &overview.realised;
+    if realised.actions.is_empty() {
+        return Vec::new();
+    }
+    let amount = |amount: Money| (!amount.amount().is_zero()).then(|| money(amount));
+    let days = |of: fn(&Realised) -> u32| {
+        let days: u64 = realised.actions.iter().map(|action| u64::from(of(action))).sum();
+        (days > 0).then(|| counted(days, "day", "days"))
+    };
+    let mut claims = Vec::new();
+    sentences! { claims;
+        for price in amount(realised.price) => "price changes of the cloud took off {price}, which no action claims";
+        for rest in amount(realised.unclaimed) => "{rest} of the difference is of changes that none of these actions brings about";
+        for days in days(|action| action.days_not_comparable) => "{days} of actions cannot be compared, because more ran than before; `--units FILE` compares per unit of work";
+        for days in days(|action| action.days_unpriced) => "{days} of actions have no public price of that day, so that nothing is claimed";
+        if realised.other_currencies > 0 => "{} in another currency and skipped", counted(realised.other_currencies, "action is", "actions are");
+    }
+    claims
 }

@@ -40,8 +40,7 @@ impl JobDay {
         action: &RecordedAction,
         earlier_types: &BTreeSet<&str>,
     ) -> Self {
-        let target_type = action.target.as_ref();
-        let target_type = target_type.map(|target| target.instance_type.as_str());
+        let target_type = action.target.as_ref().map(|target| target.instance_type.as_str());
         let is_earlier = |name: &str| {
             earlier_types.is_empty()
                 || earlier_types.contains(name)

@@ -158,8 +158,7 @@ impl<'a> Jobs<'a> {
     fn of(ledger: &'a Ledger) -> Self {
         let mut index = Self { rows: BTreeMap::new(), by_name: BTreeMap::new() };
         for row in ledger.rows() {
-            let days = index.rows.entry(row.job.as_str()).or_default();
-            days.entry(row.day).or_default().push(row);
+            index.rows.entry(row.job.as_str()).or_default().entry(row.day).or_default().push(row);
             let name = [&row.account, &row.region, &row.name].map(String::as_str);
             let jobs = index.by_name.entry(name).or_default();
             if !jobs.contains(&row.job.as_str()) {
@@ -225,24 +224,20 @@ enum Compared {
 
 impl<'a> OneJob<'a> {
     fn actions(&self, actions: Vec<RecordedAction>, sums: &mut Sums) -> Vec<Realised> {
-        let mut open: Vec<Open<'a>> = actions
-            .into_iter()
-            .map(|action| Open {
-                since: date_of(action.first_seen),
-                earlier_types: self.jobs.types_before(&action),
-                action,
-                progress: Progress::default(),
-                claimed: SavedParts::default(),
-                days: Vec::new(),
-                days_not_comparable: 0,
-                days_unpriced: 0,
-            })
-            .collect();
+        let open = actions.into_iter().map(|action| Open {
+            since: date_of(action.first_seen),
+            earlier_types: self.jobs.types_before(&action),
+            action,
+            progress: Progress::default(),
+            claimed: SavedParts::default(),
+            days: Vec::new(),
+            days_not_comparable: 0,
+            days_unpriced: 0,
+        });
+        let mut open: Vec<Open<'a>> = open.collect();
         open.sort_by_key(|advised| (advised.since, advised.action.action_id.clone()));
         for (day, read) in self.ledger.days() {
-            let Some(first) = open.first() else {
-                break;
-            };
+            let Some(first) = open.first() else { break };
             let is_read = self.is_read(&first.action, read, day);
             let is_missing = read.missing.iter().any(|row| row.job == first.action.job);
             if is_read && !is_missing {
@@ -283,9 +278,7 @@ impl<'a> OneJob<'a> {
         let (storage, compute): (Vec<usize>, Vec<usize>) =
             active.into_iter().partition(|place| open[*place].action.kind == ActionKind::Release);
         for group in [storage, compute] {
-            let Some(oldest) = group.first().map(|place| &open[*place]) else {
-                continue;
-            };
+            let Some(oldest) = group.first().map(|place| &open[*place]) else { continue };
             let compared = self.compared(oldest, day);
             settle(open, &group, (day, &compared), sums);
         }
@@ -306,9 +299,7 @@ impl<'a> OneJob<'a> {
     /// at the public price of the day.
     fn is_cheaper(&self, open: &Open<'a>, job_day: &JobDay, day: Date) -> bool {
         let hourly = |list: Decimal| list.checked_div(job_day.other_hours);
-        let Some(other) = job_day.other_list.and_then(hourly) else {
-            return false;
-        };
+        let Some(other) = job_day.other_list.and_then(hourly) else { return false };
         let before = || {
             let then = open.action.baseline.price.as_ref()?.hourly.amount();
             then.checked_mul(self.prices.ratio(&open.action, open.since, day)?)
@@ -377,8 +368,7 @@ impl<'a> OneJob<'a> {
         let undone_on =
             (status == ActionStatus::Undone).then(|| open.progress.undone_on()).flatten();
         // Of an action that was undone, the mean of seven days goes on for some days.
-        let days = open.days.iter();
-        let days = days.filter(|day| undone_on.is_none_or(|undone| **day < undone));
+        let days = open.days.iter().filter(|day| undone_on.is_none_or(|undone| **day < undone));
         let days = u32::try_from(days.count()).unwrap_or(u32::MAX);
         let expected = daily(open.action.expected_monthly) * Decimal::from(days);
         let idle_days = open.progress.days_not_done(date_of(open.action.last_seen));

@@ -50,8 +50,7 @@ impl<'a> PastPrices<'a> {
             return Some(*today);
         }
         let then = |days: &Days| days.range(..=since).next_back().map(|(_, price)| *price);
-        let mut others = jobs.values();
-        let changed = others.find_map(|days| days.get(&day)?.checked_div(then(days)?))?;
+        let changed = jobs.values().find_map(|days| days.get(&day)?.checked_div(then(days)?))?;
         then(own)?.checked_mul(changed)
     }
 
@@ -100,20 +99,16 @@ impl<'a> PastPrices<'a> {
 fn by_type(ledger: &Ledger, hourly: fn(&Ledger, &WorkloadDay) -> Option<Decimal>) -> ByType<'_> {
     let mut by_type = ByType::new();
     for row in ledger.rows() {
-        let Some(hourly) = hourly(ledger, row) else {
-            continue;
-        };
+        let Some(hourly) = hourly(ledger, row) else { continue };
         let key = (row.region.as_str(), row.instance_type.as_str());
-        let jobs = by_type.entry(key).or_default();
-        let days = jobs.entry(row.job.as_str()).or_default();
+        let days = by_type.entry(key).or_default().entry(row.job.as_str()).or_default();
         days.insert(row.day, hourly);
     }
     by_type
 }
 
 fn negotiated_of(ledger: &Ledger, row: &WorkloadDay) -> Option<Decimal> {
-    let contracted = ledger.amount(row.contracted)?;
-    let hourly = contracted.checked_div(row.hours)?;
+    let hourly = ledger.amount(row.contracted)?.checked_div(row.hours)?;
     (row.kind == CostKind::Compute && hourly > Decimal::ZERO).then_some(hourly)
 }
 

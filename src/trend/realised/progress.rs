@@ -84,14 +84,12 @@ impl Progress {
 
     /// The mean of the last days that say anything.
     fn mean(&self) -> Decimal {
-        let last: Vec<Decimal> = self.known().take(WINDOW).collect();
-        mean(last.iter()).unwrap_or_default()
+        mean(self.known().take(WINDOW).collect::<Vec<_>>().iter()).unwrap_or_default()
     }
 
     /// Whether it is carried out, at least in part, on the last day that was added.
     pub(super) fn is_active(&self) -> bool {
-        let today = self.known().next().unwrap_or_default();
-        today >= PARTLY || self.mean() >= PARTLY
+        self.known().next().unwrap_or_default() >= PARTLY || self.mean() >= PARTLY
     }
 
     /// Whether nothing ran on the last days.
@@ -129,17 +127,14 @@ impl Progress {
 
     /// The first day on which it was carried out at least in part.
     pub(super) fn since(&self) -> Option<Date> {
-        let mut days = self.days.iter();
-        let first = days.find(|(_, own)| own.is_some_and(|own| own >= PARTLY));
-        first.map(|(day, _)| *day)
+        self.days.iter().find(|(_, own)| own.is_some_and(|own| own >= PARTLY)).map(|(day, _)| *day)
     }
 
     /// The first known day after the last on which it was carried out.
     pub(super) fn undone_on(&self) -> Option<Date> {
         let is_done = |own: &Option<Decimal>| own.is_some_and(|own| own >= PARTLY);
         let last = self.days.iter().rposition(|(_, own)| is_done(own))?;
-        let mut later = self.days[last + 1..].iter();
-        later.find(|(_, own)| own.is_some()).map(|(day, _)| *day)
+        self.days[last + 1..].iter().find(|(_, own)| own.is_some()).map(|(day, _)| *day)
     }
 }
 
@@ -160,8 +155,7 @@ fn reached(action: &RecordedAction, day: &JobDay) -> Option<Decimal> {
                 }
                 _ => less_usage(action, day, expected, daily_cost)?,
             };
-            let instead = (day.other_hours * OTHER_TYPE).checked_div(day.hours)?;
-            Some(advised.max(instead))
+            Some(advised.max((day.other_hours * OTHER_TYPE).checked_div(day.hours)?))
         }
         ActionKind::Spot => day.spot_list.checked_div(day.list?),
         ActionKind::Commit if day.committed_list.is_zero() => Some(Decimal::ZERO),
@@ -182,6 +176,5 @@ fn less_usage(
     daily_cost: Decimal,
 ) -> Option<Decimal> {
     let (before, now) = volumes(action, day);
-    let less = (before - now).checked_div(before)?;
-    less.checked_div(expected.checked_div(daily_cost)?)
+    (before - now).checked_div(before)?.checked_div(expected.checked_div(daily_cost)?)
 }
