@@ -36,9 +36,7 @@ columns! {
         opt money "summary.saved_by_findings_gone", "", Data, diff.saved_by_gone, "Per month, each workload once.";
         opt record[plan] "summary.plan", "", Wide, diff.plan, "What became of the earlier plan; null when nothing was planned.";
     }
-}
 
-columns! {
     fn side<'a>(audit: &'a PastAudit) {
         time "as_of", "", Data, audit.as_of, "";
         time "window_start", "", Data, audit.window.start, "";
@@ -52,18 +50,14 @@ columns! {
         count "gaps", "", Data, audit.gaps.len(), "Number of data gaps.";
         count "workloads_left_out", "", Data, audit.left_out_workloads, "Excluded because the other audit did not read where they are.";
     }
-}
 
-columns! {
     /// Something before, now, and the difference.
     fn amounts(row: [Value; 3]) {
         opt cell "old", "before", Narrow(0), row[0].clone(), "";
         opt cell "new", "now", Narrow(0), row[1].clone(), "";
         opt cell "change", "change", Narrow(0), row[2].clone().signed(), "null where either is unknown, or they are in two currencies.";
     }
-}
 
-columns! {
     fn plan(outcome: PlanOutcome) {
         opt money "planned_monthly_savings", "", Data, outcome.planned, "";
         opt money "monthly_saved", "", Data, outcome.saved, "Below zero when its workloads cost more.";
@@ -71,16 +65,12 @@ columns! {
         opt money "lost_work", "", Data, outcome.lost_work, "Budgeted for work that is lost on spot; the saving contains it.";
         opt money "snapshots", "", Data, outcome.snapshots, "Budgeted for snapshots of released volumes; the saving contains it.";
     }
-}
 
-columns! {
     fn figures(row: (String, [Value; 3])) {
         text "figure", "figure", Screen, row.0.clone(), "";
         record[amounts] "amounts", "", Screen, row.1.clone(), "";
     }
-}
 
-columns! {
     fn unit_costs<'a>(cost: &'a UnitCostDelta<'a>) {
         text "name", "", Data, cost.one.name.clone(), "";
         text "unit", "", Data, cost.one.unit.clone(), "";
@@ -89,9 +79,7 @@ columns! {
         opt word[CURRENCIES] "currency", "", Data, currency_code(cost.new.or(cost.old)), "";
         record[amounts] "cost_per_units", "", Narrow(0), [cost.old, cost.new, cost.change()].map(Value::make_price), "";
     }
-}
 
-columns! {
     fn workloads<'a>(workload: &'a PastWorkload) {
         text "id", "", Data, workload.id.clone(), "";
         text "name", "name", Narrow(0), workload.name.clone(), "";
@@ -106,9 +94,7 @@ columns! {
         opt money "monthly_cost", "monthly", Narrow(0), workload.monthly_cost, "";
         text "description", "what", Screen, described(workload), "";
     }
-}
 
-columns! {
     fn changed<'a>(change: &'a WorkloadChange<'a>) {
         text "old_id", "", Data, change.old.id.clone(), "";
         text "new_id", "", Data, change.new.id.clone(), "";
@@ -119,18 +105,14 @@ columns! {
         rows[fields] "fields", "", Data, &change.fields, "";
         text "differences", "what", Screen, differences(change), "";
     }
-}
 
-columns! {
     /// Something of a workload, in words.
     fn fields<'a>(field: &'a ChangedField) {
         word[FIELDS] "field", "", Data, field.name, "";
         text "old", "", Data, field.old.clone(), "";
         text "new", "", Data, field.new.clone(), "";
     }
-}
 
-columns! {
     fn unused<'a>(change: &'a UnusedChange<'a>) {
         text "id", "commitment", Narrow(0), change.one.id.clone(), "";
         opt word[CURRENCIES] "currency", "", Data, currency_code(change.monthly_cost.new.or(change.monthly_cost.old)), "";
@@ -153,9 +135,7 @@ columns! {
         opt money "monthly_savings", "savings", Narrow(0), row.0.monthly_savings, "";
         text "title", "finding", Narrow(0), row.0.title.clone(), "";
     }
-}
 
-columns! {
     fn endings<'a>(row: FindingRow<'a>) {
         word[ENDINGS] "because", "why", Narrow(0), row.2.map(|gone| gone.because.name()), "What became of its workload.";
         opt money "workload_monthly_saved", "saved now", Narrow(0), row.2.and_then(|gone| gone.workload_saved), "What its workload costs less per month; below zero for more. Findings of one workload share it.";

@@ -93,9 +93,7 @@ columns! {
     fn document<'a>(checks: &'a [Check]) {
         flag "ok", "", Data, checks.iter().all(|check| check.is_fine() || !check.is_needed), "Whether everything works that the audit rests on.";
     }
-}
 
-columns! {
     fn table<'a>(check: &'a Check) {
         word[CheckArea::NAMES] "area", "area", Narrow(0), check.area.name(), "";
         text "name", "", Data, check.name.clone(), "What is checked, such as an action or a region.";

@@ -27,18 +27,14 @@ columns! {
         rows[group_rows] "rows", "", Json, group_lines(by, Currency::Usd), "";
         record[group_sums] "total", "", Json, total(&by.total), "";
     }
-}
 
-columns! {
     /// The key `showback` of an audit.
     pub(in crate::report) fn showback<'a>(by: &'a Showback) {
         texts "by", "", Json, names(&by.keys).to_vec(), "";
         rows[claim_rows] "rows", "", Json, claim_lines(by, Currency::Usd), "";
         record[claim_sums] "total", "", Json, total(&by.total), "";
     }
-}
 
-columns! {
     fn group_sums<'a>(line: Line<'a, GroupSums>) {
         count "workloads", "", Data, line.sums.workloads, "";
         count "instances", "", Data, line.sums.instances, "";
@@ -54,9 +50,7 @@ columns! {
         opt money "monthly_waste", "", Data, line.sums.monthly_waste, "What of the savings is certain.";
         opt money "planned", "planned", Spare(4), line.sums.planned_monthly_cost(), "";
     }
-}
 
-columns! {
     fn claim_sums<'a>(line: Line<'a, ShowbackSums>) {
         count "pods", "pods", Narrow(3), line.sums.pods, "";
         opt quantity "gpus_requested", "GPUs", Narrow(2), line.sums.gpus_requested, "Physical devices.";
@@ -68,15 +62,11 @@ columns! {
         opt cost "idle_cost", "idle", Narrow(0), line.sums.idle_cost, "The rest of what was measured.";
         opt cost "unmeasured_cost", "unmeasured", Narrow(0), line.sums.unmeasured_cost, "";
     }
-}
 
-columns! {
     fn group_values<'a>(line: Line<'a, GroupSums>) {
         map[Kind::Text] "values", "", Json, pairs(line), "By key; null for what has none.";
     }
-}
 
-columns! {
     fn claim_values<'a>(line: Line<'a, ShowbackSums>) {
         map[Kind::Text] "values", "", Json, pairs(line), "By key; null for what has none.";
         opt word[ShowbackPart::NAMES] "part", "", Data, line.part.map(ShowbackPart::name), "Which part of the cost it is.";

@@ -19,9 +19,7 @@ columns! {
         texts "accounts", "", Data, listing.estate.accounts.clone(), "";
         texts "regions", "", Data, listing.estate.regions.clone(), "";
     }
-}
 
-columns! {
     fn instances<'a>(row: &'a ListedInstance<'a>) {
         text "id", "", Data, row.instance.id.to_string(), "";
         text "native", "id", Screen, row.instance.id.native().to_owned(), "";
@@ -54,17 +52,13 @@ columns! {
         opt texts "addresses", "addresses", Wide, addresses(row.instance), "null if they were not read.";
         pairs "tags", "", Data, &row.instance.tags, "";
     }
-}
 
-columns! {
     fn volumes<'a>(volume: &'a Volume) {
         text "id", "", Data, volume.id.clone(), "";
         opt text "volume_type", "", Data, volume.volume_type.clone(), "";
         opt count "size_gib", "", Data, volume.size_gib, "In GiB.";
     }
-}
 
-columns! {
     fn nodes<'a>(row: &'a ListedNode) {
         text "name", "node", Narrow(0), row.node.name.clone(), "";
         word[Scheduler::NAMES] "scheduler", "", Data, row.node.scheduler.name(), "";
@@ -90,9 +84,7 @@ columns! {
         count "memory_mib.allocatable", "", Data, row.node.memory_mib.allocatable, "";
         opt count "memory_mib.requested", "", Data, row.node.memory_mib.requested, "null where unknown.";
     }
-}
 
-columns! {
     fn node_devices<'a>(row: (&'a String, &'a NodeDevices)) {
         text "resource", "", Data, row.0.clone(), "";
         opt text "profile", "", Data, profile(&row.1.unit), "The MIG profile of one unit.";
@@ -100,9 +92,7 @@ columns! {
         count "capacity", "", Data, row.1.capacity, "";
         count "allocatable", "", Data, row.1.allocatable, "";
     }
-}
 
-columns! {
     fn claims<'a>(claim: &'a Claim) {
         text "namespace", "namespace", Narrow(0), claim.holder.namespace.clone(), "";
         opt text "pod", "pod", Narrow(0), claim.holder.pod.clone(), "";
@@ -118,9 +108,7 @@ columns! {
         opt time "since", "since", Narrow(1), claim.since, "";
         opt text "instance", "instance", Wide, claim.machine.as_ref().map(ToString::to_string), "null while it is pending.";
     }
-}
 
-columns! {
     fn hosts<'a>(row: &'a ListedHost<'a>) {
         text "endpoint", "endpoint", Screen, row.host.group.strip_prefix("endpoint/").unwrap_or(&row.host.group).to_owned(), "";
         opt text "account", "", Data, json_account(&row.host.account), "";
@@ -135,25 +123,19 @@ columns! {
         text "copies", "copies", Screen, copies_in_words(&row.host.components), "";
         rows[components] "components", "", Data, &row.host.components, "";
     }
-}
 
-columns! {
     fn components<'a>(component: &'a InferenceComponent) {
         text "name", "", Data, component.name.clone(), "";
         opt count "desired_copies", "", Data, component.desired_copies, "";
         rows[copies] "copies", "", Data, &component.copies, "";
     }
-}
 
-columns! {
     fn copies<'a>(copies: &'a Copies) {
         opt text "instance_type", "", Data, copies.instance_type.clone(), "";
         count "count", "", Data, copies.count, "";
         opt quantity "gpus_each", "", Data, copies.gpus_each, "";
     }
-}
 
-columns! {
     fn plans<'a>(plan: &'a TrainingPlan) {
         text "name", "plan", Screen, plan.name().to_owned(), "";
         text "id", "", Data, plan.id.clone(), "";
@@ -172,16 +154,12 @@ columns! {
         text "machines", "instances", Screen, machines(&plan.instances), "";
         rows[parts] "instances", "", Data, &plan.instances, "";
     }
-}
 
-columns! {
     fn parts<'a>(part: &'a (String, u32)) {
         text "instance_type", "", Data, part.0.clone(), "";
         count "count", "", Data, part.1, "";
     }
-}
 
-columns! {
     fn jobs<'a>(row: &'a ListedJob<'a>) {
         text "name", "job", Narrow(0), row.job.name.clone(), "";
         opt text "account", "", Data, json_account(&row.job.account), "";

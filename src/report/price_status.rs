@@ -19,9 +19,7 @@ columns! {
         opt record[cache] "cache", "", Wide, row.0.map(|estate| (estate, row.2)), "null without refreshed prices.";
         text "cache_path", "", Data, row.1.display().to_string(), "";
     }
-}
 
-columns! {
     fn cache<'a>(row: (&'a Estate, Date)) {
         time "refreshed_at", "", Data, row.0.as_of, "";
         opt count "age_days", "", Data, age_days(day(row.0.as_of), row.1), "In days; null if it is from the future.";
@@ -29,9 +27,7 @@ columns! {
         count "instance_types", "", Data, instance_types(row.0), "Number of types.";
         rows[gap] "gaps", "", Data, row.0.gaps.iter(), "What the last refresh could not read.";
     }
-}
 
-columns! {
     fn gap<'a>(gap: &'a Gap) {
         text "what", "", Data, gap.what.to_string(), "";
         text "where", "", Data, gap.place.clone(), "";

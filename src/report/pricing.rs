@@ -84,9 +84,7 @@ columns! {
         date "date", "", Data, seen_on(sold.2), "The day on which the price was last seen.";
         word[ORIGINS] "origin", "", Data, sold.2.origin.name(), "";
     }
-}
 
-columns! {
     fn plans<'a>(sold: Sold<'a>) {
         word[&["ec2-instance", "compute"]] "plan", "", Data, sold.0, "";
         count[TERMS] "term_years", "", Data, sold.1.years, "";

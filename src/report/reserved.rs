@@ -64,9 +64,7 @@ columns! {
         opt date "capacity_block_date", "", Data, report.capacity_block.as_ref().map(|quote| quote.seen_on), "";
         opt word[ORIGINS] "capacity_block_origin", "", Data, report.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
     }
-}
 
-columns! {
     fn commitments(row: (PricedCommitment, Currency)) {
         word[OFFERS] "offer", "", Data, offer(&row.0), "What is sold.";
         text "name", "offer", Screen, format!("{} {}yr", short_offer(&row.0), row.0.figures.term.years), "";

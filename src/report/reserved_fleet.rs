@@ -30,9 +30,7 @@ columns! {
         time "window_end", "", Data, fleet.window.end, "Exclusive.";
         word[&["usage-after-plan", "usage-today"]] "sized_on", "", Data, if fleet.is_today { "usage-today" } else { "usage-after-plan" }, "What the pools are sized on: what all other actions of the plan leave, or today's usage.";
     }
-}
 
-columns! {
     fn reserved<'a>(pool: &'a ReservedPool) {
         word[&["reserved"]] "offer", "", Data, "reserved", "What is sold.";
         opt text "account", "", Data, pool.account.clone(), "The account to buy in; null where accounts share what they buy.";
@@ -55,9 +53,7 @@ columns! {
         opt date "capacity_block_date", "", Data, pool.capacity_block.as_ref().map(|quote| quote.seen_on), "";
         opt word[ORIGINS] "capacity_block_origin", "", Data, pool.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
     }
-}
 
-columns! {
     fn families<'a>(pool: &'a FamilyPool) {
         word[&["ec2-instance-savings-plan"]] "offer", "", Data, "ec2-instance-savings-plan", "What is sold.";
         opt text "account", "", Data, pool.account.clone(), "The account to buy in; null where accounts share what they buy.";
@@ -72,9 +68,7 @@ columns! {
         texts "notes", "", Screen, family_notes(pool), "";
         opt record[purchase] "purchase", "", Data, pool.purchase.as_ref().map(purchase_row), "What the plan buys for this pool; null where it buys nothing, and for today's usage.";
     }
-}
 
-columns! {
     /// So many instances, from the first number to the last, ran in the same hours.
     fn concurrent(step: (u32, u32, Decimal)) {
         count "from", "", Data, step.0, "";
@@ -111,9 +105,7 @@ columns! {
         opt date "date", "", Data, oldest(row.option).map(|quote| quote.seen_on), "Of the oldest price.";
         opt word[ORIGINS] "origin", "", Data, oldest(row.option).map(|quote| quote.origin.name()), "Of the oldest price.";
     }
-}
 
-columns! {
     fn commitments<'a>(commitment: &'a CommitmentUse) {
         text "name", "what", Narrow(0), commitment.name.clone(), "";
         word[KINDS] "kind", "", Data, commitment.kind.name(), "";
@@ -127,9 +119,7 @@ columns! {
         time "end", "end", Narrow(0), commitment.end, "";
         text "id", "id", Narrow(0), commitment.id.clone(), "";
     }
-}
 
-columns! {
     fn capacity<'a>(capacity: &'a CapacityUse) {
         text "instance_type", "type", Narrow(0), capacity.reservation.instance_type.clone(), "";
         text "region", "", Data, capacity.reservation.region.clone(), "";

@@ -58,9 +58,7 @@ columns! {
     fn document(sizings: Sizings) {
         word[RISKS] "risk", "", Data, sizings.accepted.name(), "The accepted risk.";
     }
-}
 
-columns! {
     fn workloads<'a>(row: &'a Sizing) {
         text "id", "", Data, row.id.clone(), "";
         text "name", "", Data, row.name.clone(), "";
@@ -82,9 +80,7 @@ columns! {
         count "demand.least_instances", "", Data, demand(row).map(|demand| demand.least_instances), "";
         rows[candidates] "candidates", "", Wide, row.outcome.iter().flat_map(|sized| &sized.candidates), "";
     }
-}
 
-columns! {
     pub(in crate::report) fn candidates<'a>(row: &'a Candidate) {
         text "instance_type", "", Data, row.considered.shape.instance_type.clone(), "";
         count "count", "", Data, row.considered.count, "Instances of it.";
@@ -108,9 +104,7 @@ columns! {
         texts "caveats", "", Data, row.caveats.clone(), "What would stop an engineer, the gravest first; empty for a rejected type.";
         texts "steps", "", Data, row.steps.clone(), "What to check before moving.";
     }
-}
 
-columns! {
     /// Workloads that could move, each to the first type that will do.
     fn moves<'a>(row: (&'a Sizing, &'a Candidate)) {
         text "name", "workload", Narrow(0), row.0.name.clone(), "";
@@ -123,9 +117,7 @@ columns! {
         opt percent "projected_p95", "p95", Narrow(3), projected(row.1, |projection| projection.utilization), "";
         text "plan", "plan", Narrow(0), plan_words(&row.0.plan), "";
     }
-}
 
-columns! {
     fn suitable<'a>(row: (&'a Candidate, bool)) {
         text "to", "type", Narrow(0), target(row.0), "";
         flag "planned", "planned", Narrow(0), row.1, "";
@@ -136,9 +128,7 @@ columns! {
         opt money "monthly_savings", "saves", Narrow(0), row.0.monthly_savings, "";
         word[RISKS] "risk", "risk", Narrow(0), row.0.considered.risk.name(), "";
     }
-}
 
-columns! {
     fn rejected<'a>(row: &'a Candidate) {
         text "to", "type", Narrow(0), target(row), "";
         opt text "gpu", "gpu", Narrow(1), gpus(row), "";

@@ -27,9 +27,7 @@ columns! {
         percent "noise_pct", "", Data, diff.noise_percent, "The change in percent that counts as noise.";
         texts "caveats", "", Data, diff.caveats.clone(), "What limits the comparison.";
     }
-}
 
-columns! {
     fn side<'a>(run: &'a PastRun) {
         opt text "gpucost_version", "", Data, run.gpucost_version.clone(), "";
         opt text "hostname", "", Data, run.hostname.clone(), "";
@@ -39,9 +37,7 @@ columns! {
         opt count "exit_code", "", Data, run.exit_code, "";
         cell "elapsed_seconds", "", Data, Value::Number(run.elapsed_seconds, 1), "";
     }
-}
 
-columns! {
     fn figures<'a>(figure: &'a RunFigure) {
         word[FIGURES] "figure", "", Data, figure.kind.name(), "With its unit last; vram_peak_gb is in GiB.";
         text "name", "figure", Screen, name(figure), "";

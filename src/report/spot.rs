@@ -31,15 +31,11 @@ columns! {
         time "as_of", "", Data, report.as_of, "";
         word[&["usage-after-plan", "usage-today"]] "sized_on", "", Data, if report.is_today { "usage-today" } else { "usage-after-plan" }, "Whether it is about what the plan leaves or about today's fleet.";
     }
-}
 
-columns! {
     fn one_type<'a>(row: &'a SpotAssessment) {
         record[assessment] "spot", "", Narrow(0), *row, "";
     }
-}
 
-columns! {
     fn workload<'a>(row: &'a SpotAssessment) {
         text "id", "", Data, row.workload.as_ref().map(|workload| workload.id.clone()), "";
         text "name", "workload", Narrow(0), name(row).to_owned(), "";
@@ -47,9 +43,7 @@ columns! {
         word[PURCHASE_OPTIONS] "purchase_option", "", Data, row.workload.as_ref().map(|workload| workload.purchase_option.name()), "";
         opt money "monthly_cost", "", Data, row.workload.as_ref().and_then(|workload| workload.monthly_cost), "Today's.";
     }
-}
 
-columns! {
     fn assessment<'a>(row: &'a SpotAssessment) {
         text "region", "", Data, row.key.region.clone(), "";
         text "type", "type", Screen, format!("{} × {}", row.instances, row.key.instance_type), "";
@@ -89,9 +83,7 @@ columns! {
         opt word[RISKS] "risk", "risk", Narrow(0), row.eligibility.as_ref().ok().map(|risk| risk.name()), "";
         texts "caveats", "", Data, row.caveats.clone(), "What would stop an engineer, of what the plan moves.";
     }
-}
 
-columns! {
     fn zone<'a>(row: (&'a str, &'a ZonePrice)) {
         text "type", "type", Screen, row.0.to_owned(), "";
         text "zone", "zone", Narrow(0), row.1.zone.clone(), "";
@@ -104,9 +96,7 @@ columns! {
         date "date", "date", Narrow(0), row.1.quote.seen_on, "";
         word[ORIGINS] "origin", "", Data, row.1.quote.origin.name(), "";
     }
-}
 
-columns! {
     fn reason<'a>(row: (&'a str, Vec<&'a str>)) {
         text "reason", "reason", Narrow(0), row.0.to_owned(), "";
         text "workloads", "workloads", Narrow(0), some_of(row.1.iter().copied(), NAMED), "";

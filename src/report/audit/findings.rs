@@ -57,9 +57,7 @@ columns! {
         opt text "why", "why", Below, row.decisive().map(|decisive| in_words(decisive, row.finding.confidence)), "";
         text "advice", "advice", Below, row.advice(), "";
     }
-}
 
-columns! {
     fn evidence_columns<'a>(evidence: &'a Evidence) {
         text "metric", "", Json, name(evidence).to_owned(), "";
         opt text "statistic", "", Json, sampled(evidence).map(|(statistic, ..)| statistic.to_owned()), "";

@@ -75,9 +75,7 @@ columns! {
         money "x_UnmeasuredCost", "", Flat, charge.split.unmeasured, "";
         opt text "x_IdleCostShare", "", Flat, charge.split.idle.amount().checked_div(measured(charge)).map(|share| rounded(share, 4)), "";
     }
-}
 
-columns! {
     /// What is paid for and does not run. Room of a capacity reservation is paid by the hour; the
     /// unused part of a commitment by its fee, has no list price, and is about no resource but
     /// the commitment.

@@ -91,9 +91,7 @@ columns! {
         date "seen_on", "", Flat, price.1.seen_on, "";
         text "source", "", Flat, price.1.source.clone(), "";
     }
-}
 
-columns! {
     fn storage_prices<'a>(price: (&'a str, StorageResource, &'a StorageQuote)) {
         text "region", "", Flat, price.0.to_owned(), "";
         text "resource", "", Flat, price.1.name().to_owned(), "";
@@ -104,9 +102,7 @@ columns! {
         opt date "effective_date", "", Flat, price.2.effective_date, "";
         text "source", "", Flat, price.2.source.clone(), "";
     }
-}
 
-columns! {
     /// From list prices to the cost, in the order of the arithmetic.
     fn reconciliation<'a>(row: &'a ReconciledRow) {
         text "id", "", Flat, row.id.clone(), "";

@@ -57,26 +57,20 @@ columns! {
         quantity "api.estimated_cost_usd", "", Json, audit.api.estimated_cost_usd, "";
         map[Kind::Count] "api.by_operation", "", Json, audit.api.by_operation.iter().map(|(name, calls)| (name.clone(), Value::Count(*calls))), "";
     }
-}
 
-columns! {
     fn tag_filters<'a>(filter: &'a TagFilter) {
         text "key", "", Json, filter.key.clone(), "";
         text "value", "", Json, filter.value.clone(), "";
         flag "excluded", "", Json, filter.is_excluded, "";
     }
-}
 
-columns! {
     fn class(sums: ClassTotals) {
         count "workloads", "", Json, sums.workloads, "";
         count "instances", "", Json, sums.instances, "";
         count "gpus", "", Json, sums.gpus, "";
         opt cost "monthly_cost", "", Json, sums.monthly_cost, "";
     }
-}
 
-columns! {
     fn kpis<'a>(audit: &'a Audit) {
         opt number "gpu_hours_monthly", "", Json, measured(audit, Kpi::GpuHours), "";
         opt number "useful_gpu_hours_monthly", "", Json, measured(audit, Kpi::UsefulGpuHours), "";
@@ -102,9 +96,7 @@ columns! {
         opt record[groups] "groups", "", Json, of_workloads(asked.1), "Only with --group-by: the cost by account, region, tag and so on. Rows sum to the total to the cent.";
         opt record[showback] "showback", "", Json, of_claims(asked.1), "Only with --group-by and keys of pods: the cost by who holds GPUs of Kubernetes nodes. Rows sum to the total to the cent.";
     }
-}
 
-columns! {
     fn unit_costs<'a>(cost: &'a UnitCost) {
         text "name", "", Json, cost.name.clone(), "";
         text "unit", "", Json, cost.unit.clone(), "";

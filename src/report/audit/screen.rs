@@ -293,23 +293,17 @@ columns! {
         count "gpus", "GPUs", Screen, row.1.gpus, "";
         opt money "monthly_cost", "cost/month", Screen, row.1.monthly_cost, "";
     }
-}
 
-columns! {
     fn steps(row: (&'static str, Money)) {
         text "step", "action", Screen, row.0.to_owned(), "";
         money "amount", "saves/month", Screen, row.1, "";
     }
-}
 
-columns! {
     fn ignored(row: (String, String)) {
         text "name", "workload", Screen, row.0.clone(), "";
         text "reason", "reason in tag", Screen, row.1.clone(), "";
     }
-}
 
-columns! {
     fn days<'a>(day: &'a DayCost) {
         date "day", "day", Screen, day.day, "";
         opt money "cost", "cost", Screen, day.cost, "";

@@ -102,9 +102,7 @@ columns! {
         opt text "plan.caveats", "", Flat, caveats(&row.audited.actions), "";
         opt text "peaks", "hourly peaks", Spare(11), row.bars(), "";
     }
-}
 
-columns! {
     fn members<'a>(member: (&'a Member, &'a InstanceUsage, Option<Money>)) {
         text "id", "", Json, member.0.id.to_string(), "";
         opt text "zone", "", Json, member.0.zone.clone(), "";
@@ -116,9 +114,7 @@ columns! {
         opt share "running_share", "", Json, member.1.running.share(), "Of the window.";
         opt cost "monthly_cost", "", Json, member.2, "";
     }
-}
 
-columns! {
     fn gpus<'a>(gpu: &'a GpuUsage) {
         text "instance", "", Json, gpu.instance.to_string(), "";
         count "index", "", Json, gpu.index, "On the host.";
@@ -126,9 +122,7 @@ columns! {
         opt percent "p95", "", Json, gpu.utilization.map(|figures| figures.p95), "";
         opt number "vram_peak_mib", "", Json, gpu.vram.map(|vram| vram.peak_mib), "";
     }
-}
 
-columns! {
     fn unused<'a>(commitment: &'a UnusedCommitment) {
         text "id", "ID", Narrow(2), commitment.id.clone(), "";
         text "name", "what", Narrow(0), commitment.name.clone(), "";

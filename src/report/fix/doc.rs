@@ -39,15 +39,11 @@ columns! {
         opt word[CURRENCIES] "currency", "", Data, plan.monthly_savings().map(|sum| sum.currency().code()), "null without any action, and in several currencies.";
         opt money "monthly_savings", "", Data, plan.monthly_savings(), "The sum over the actions; null without any, and in several currencies.";
     }
-}
 
-columns! {
     fn extras<'a>(plan: &'a FixPlan<'a>) {
         opt record[target] "target", "", Json, plan.target, "Only with --target: what the plan was to save.";
     }
-}
 
-columns! {
     fn actions<'a>(item: &'a FixItem<'a>) {
         count "number", "#", Narrow(0), item.number, "Its place in the order of the plan, from 1.";
         money "monthly_savings", "saves", Narrow(0), item.fix.monthly_savings, "Per month.";
@@ -69,9 +65,7 @@ columns! {
         rows[steps] "steps", "", Data, item.lines(), "Checks, changes, the way back, what to watch.";
         rows[files] "files", "", Data, &item.procedure.files, "Files to apply.";
     }
-}
 
-columns! {
     fn steps<'a>(line: Line<'a>) {
         count "number", "", Data, line.number, "Its place among the steps of the action, from 1.";
         word[KINDS] "kind", "", Data, line.kind, "";
@@ -82,17 +76,13 @@ columns! {
         flag "by_hand", "", Data, line.why_manual.is_some(), "Whether a person does it.";
         opt text "why_by_hand", "", Data, line.why_manual.map(str::to_owned), "null for what the script runs.";
     }
-}
 
-columns! {
     fn files<'a>(file: &'a Printed) {
         text "name", "", Data, file.name.clone(), "";
         text "about", "", Data, file.purpose.clone(), "";
         text "text", "", Data, file.text.clone(), "";
     }
-}
 
-columns! {
     fn promises<'a>(row: (&'a FixItem<'a>, &'a Purchase, Promise)) {
         count "number", "#", Narrow(0), row.0.number, "That of its action.";
         text "buy", "buy", Screen, format!("{} × {}", row.1.count, row.1.key.instance_type), "";
@@ -107,9 +97,7 @@ columns! {
         opt percent "break_even_utilization", "pays from", Narrow(0), row.2.break_even_percent.to_f64(), "Percentage of the hours from which on it pays.";
         number "evidence_days", "days of evidence", Wide, row.2.evidence_days.round_dp(1), "Days for which every instance was observed that it was sized by.";
     }
-}
 
-columns! {
     /// A step beside its action; a sum over the rows counts the saving of an action once.
     fn rows<'a>(row: (&'a FixItem<'a>, Line<'a>)) {
         text "id", "", Data, row.0.fix.id(), "";

@@ -27,24 +27,18 @@ columns! {
         opt text "policy", "", Data, report.policy_file.clone(), "The policy file, as it was named.";
         opt record[settings] "settings", "", Wide, report.settings.as_ref(), "Settings beside the policy that change amounts or findings and differ from the defaults; null without any.";
     }
-}
 
-columns! {
     fn settings<'a>(used: &'a SettingsUse) {
         text "file", "", Data, used.file.clone(), "";
         rows[setting] "changes", "", Data, &used.changes, "";
     }
-}
 
-columns! {
     fn setting<'a>(change: &'a SettingChange) {
         text "key", "", Data, change.key.clone(), "";
         text "value", "", Data, change.value.clone(), "";
         opt text "default", "", Data, change.default.clone(), "";
     }
-}
 
-columns! {
     fn audited(audit: Audit) {
         time "as_of", "", Data, audit.as_of, "";
         text "source", "", Data, audit.source.name().to_owned(), "";
@@ -53,15 +47,11 @@ columns! {
         opt money "summary.monthly_cost", "", Data, audit.totals.monthly_cost, "";
         opt money "summary.monthly_waste", "", Data, audit.totals.monthly_waste, "";
     }
-}
 
-columns! {
     fn compared(report: GateReport) {
         opt record[baseline] "baseline", "", Wide, report.baseline.as_ref(), "What an earlier audit changed; null without one.";
     }
-}
 
-columns! {
     fn baseline<'a>(used: &'a BaselineUse) {
         text "file", "", Data, used.file.clone(), "";
         count "known", "", Data, used.known, "Violations that it knew and that are no worse.";
@@ -70,9 +60,7 @@ columns! {
         count "gone", "", Data, used.gone, "Findings of it that the policy forbids and that are gone.";
         texts "cautions", "", Data, used.cautions.clone(), "What makes it hard to compare with.";
     }
-}
 
-columns! {
     fn checks<'a>(check: &'a Check) {
         word[CheckOutcome::NAMES] "outcome", "result", Narrow(0), check.outcome.name(), "";
         text "rule", "rule", Narrow(0), check.rule.clone(), "";
@@ -120,18 +108,14 @@ columns! {
         opt word[BaselineState::NAMES] "baseline_state", "", Data, row.0.baseline_state.map(BaselineState::name), "How it stands to the baseline; null without one, and for what is not compared.";
         opt text "before", "", Data, row.0.before.clone(), "What the baseline observed, with its unit.";
     }
-}
 
-columns! {
     fn suppressed<'a>(row: (&'a Suppressed, &'a [String])) {
         record[violations] "violation", "", Narrow(0), (&row.0.violation, row.1), "";
         text "owner", "owner", Narrow(0), row.0.by.owner.clone(), "";
         text "reason", "reason", Narrow(0), row.0.by.reason.clone(), "";
         date "expires", "until", Narrow(0), row.0.by.expires, "The last day on which it is accepted, in UTC.";
     }
-}
 
-columns! {
     fn missing<'a>(missing: &'a MissingData) {
         text "what", "what", Narrow(0), missing.what.to_string(), "";
         text "where", "where", Narrow(0), missing.place.clone(), "";

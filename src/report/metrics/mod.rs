@@ -26,9 +26,7 @@ columns! {
         time "window_end", "", Data, scope.1.end, "Exclusive.";
         count "period_seconds", "", Data, scope.2, "The grid of the series, in seconds.";
     }
-}
 
-columns! {
     fn machines<'a>(row: (&'a Workload, &'a InstanceUsage)) {
         text "instance", "", Data, row.1.instance.to_string(), "";
         text "native", "instance", Screen, row.1.instance.native().to_owned(), "";
@@ -55,9 +53,7 @@ columns! {
         count "dropped_points", "", Data, row.1.rejected.total(), "Invalid readings.";
         rows[gpus] "gpus", "GPUs", Wide, &row.1.gpus, "";
     }
-}
 
-columns! {
     fn gpus<'a>(gpu: &'a GpuUsage) {
         count "index", "GPU", Narrow(0), gpu.index, "On the host.";
         opt percent[100] "mean", "mean", Narrow(0), gpu.utilization.map(|figures| figures.mean), "";

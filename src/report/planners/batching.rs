@@ -149,9 +149,7 @@ columns! {
         opt money "cost_monthly", "month", Narrow(0), row.1.monthly(row.0);
         opt price "cost_per_million_requests", "1M requests", Narrow(0), row.1.per_million(row.0);
     }
-}
 
-columns! {
     fn of_curve<'a>(row: &'a CurvePoint) {
         count "batch", "batch", Narrow(0), row.batch;
         cell "items_per_second", "items/s", Narrow(0), Value::Number(row.items_per_second, decimals_of(row.items_per_second));

@@ -27,9 +27,7 @@ columns! {
         opt price "cost_per_million_requests", "1M requests", Narrow(0), row.1.cost.and_then(|cost| cost.per_million_requests);
         opt price "cost_per_million_tokens", "1M tokens", Narrow(0), row.1.cost.and_then(|cost| cost.per_million_tokens);
     }
-}
 
-columns! {
     fn refused<'a>(row: (&'a str, &'a Refusal)) {
         text "instance_type", "type", Narrow(0), row.0.to_owned();
         text "reason", "reason", Narrow(0), refusal(row.1);

@@ -70,9 +70,7 @@ columns! {
         opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), row.useful_hour();
         opt number[2] "time_to_first_work_hours", "first work h", Wide, row.longest_wait_hours();
     }
-}
 
-columns! {
     fn of_jobs<'a>(row: &'a JobCost) {
         text "training_job", "training job", Narrow(0), row.name.clone();
         text "account", "account", Wide, row.account.clone();

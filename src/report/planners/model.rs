@@ -177,9 +177,7 @@ columns! {
         number "computed_gib", "computed GiB", Narrow(0), row.0.mib / MIB_OF_GIB;
         opt percent "difference_percent", "difference", Narrow(0), (row.1.peak_mib > 0.0).then(|| (row.0.mib / row.1.peak_mib - 1.0) * 100.0);
     }
-}
 
-columns! {
     fn of_dtypes<'a>(row: (&'a ServedModel, &'a Selection)) {
         text "dtype", "dtype", Narrow(0), row.0.dtype.name().to_owned();
         number "weights_gib", "weights GiB", Narrow(0), gib(row.0.model.weight_bytes(row.0.dtype));

@@ -165,18 +165,14 @@ columns! {
         opt money "saved_by_owning", "saved by owning", Wide, row.0.map(|rented| rented.saved_by_owning);
         opt date "price_date", "price seen", Wide, row.0.and_then(|rented| rented.rental.seen_on);
     }
-}
 
-columns! {
     fn of_parts<'a>(row: &'a Part) {
         text "part", "part", Narrow(0), row.name.to_owned();
         money "once", "once", Narrow(0), usd(row.once);
         money "monthly_cost", "month", Narrow(0), usd(row.monthly);
         money "term_cost", "term", Narrow(0), usd(row.total);
     }
-}
 
-columns! {
     fn of_inputs<'a>(row: &'a Sensitivity) {
         text "input", "input", Narrow(0), row.input.name().to_owned();
         opt cell "value_low", "low", Narrow(0), Value::of(row.values, |[low, _]| line(row.input, low).2);

@@ -245,18 +245,14 @@ columns! {
         opt text "price_origin", "origin", Wide, row.0.offered.quote(row.0.paying).map(|quote| quote.origin.to_string());
         opt date "price_date", "price seen", Wide, row.0.offered.quote(row.0.paying).map(|quote| quote.seen_on);
     }
-}
 
-columns! {
     fn of_reasons<'a>(row: ReasonCount<'a>) {
         text "reason", "reason", Narrow(0), row.nearest.reason.name().to_owned();
         count "offers", "offers", Narrow(0), row.count;
         text "nearest", "nearest", Narrow(0), place(&row.nearest.offered);
         text "nearest_misses", "why", Narrow(0), row.nearest.reason.to_string();
     }
-}
 
-columns! {
     fn of_refused<'a>(row: &'a RefusedType) {
         text "instance_type", "type", Narrow(0), row.offered.shape.instance_type.clone();
         opt text "region", "region", Narrow(0), row.offered.region.clone();

@@ -59,9 +59,7 @@ columns! {
         opt number[2] "slowdown_bound", "slowdown", Narrow(0), row.slice.map(|(profile, _)| slowdown(row.total_slices, profile.compute_slices)), "Times as long, at most.";
         text "source", "source", Wide, row.tenant.source.clone();
     }
-}
 
-columns! {
     fn cards<'a>(row: Place<'a>) {
         count "instance", "instance", Narrow(0), row.node.number;
         count "gpu", "GPU", Narrow(0), row.gpu;
@@ -76,9 +74,7 @@ columns! {
         opt count "memory_slices_free", "memory free", Narrow(0), row.card.fragments.map(|slices| slices.memory_free);
         opt count "memory_slices_stranded", "stranded", Narrow(0), row.card.fragments.map(|slices| slices.memory_stranded);
     }
-}
 
-columns! {
     fn ways<'a>(row: Way<'a>) {
         text "method", "way", Narrow(0), way(row.method).to_owned();
         flag "chosen", "chosen", Wide, row.is_chosen;
@@ -89,16 +85,12 @@ columns! {
         opt money "saved_monthly", "saved", Wide, row.saved;
         opt text "reason", "out because", Narrow(0), row.reason.clone();
     }
-}
 
-columns! {
     fn skipped<'a>(row: &'a NoTenant) {
         text "name", "name", Narrow(0), row.name.clone();
         text "reason", "because", Narrow(0), row.reason.clone();
     }
-}
 
-columns! {
     fn planned<'a>(row: (&'a AuditedWorkload, &'a Action)) {
         text "workload", "id", Wide, row.0.workload.id();
         text "name", "workload", Narrow(0), row.0.workload.name.clone();
