@@ -167,27 +167,17 @@ enum KeyRequest {
 
 fn asked(pressed: KeyEvent) -> Option<KeyRequest> {
     let has_control = pressed.modifiers.contains(KeyModifiers::CONTROL);
-    let key = match pressed.code {
+    match pressed.code {
         // In raw mode it sends no signal.
         KeyCode::Char('c') if has_control => return Some(KeyRequest::Quit),
         KeyCode::Char('l') if has_control => return Some(KeyRequest::Redraw),
         KeyCode::Char(_) if has_control => return None,
-        KeyCode::Char(c) => Key::Char(c),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Tab => Key::Tab,
+        KeyCode::Char(_) | KeyCode::Tab | KeyCode::Enter | KeyCode::Esc | KeyCode::Backspace => {}
+        KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right | KeyCode::Home => {}
+        KeyCode::End | KeyCode::PageUp | KeyCode::PageDown => {}
         _ => return None,
-    };
-    Some(KeyRequest::Key(key))
+    }
+    Some(KeyRequest::Key(pressed.code))
 }
 
 #[cfg(test)]

@@ -116,8 +116,8 @@ fn every_screen_fits_its_terminal() {
         &[Key::Tab],
         &[Key::Enter, Key::Right],
         &[Key::Char(' '), Key::PageUp],
-        &[Key::Escape, Key::Tab, Key::Char('/'), Key::Char('g')],
-        &[Key::Escape, Key::Char('?')],
+        &[Key::Esc, Key::Tab, Key::Char('/'), Key::Char('g')],
+        &[Key::Esc, Key::Char('?')],
     ];
     for keys in opened {
         press(&mut model, keys);
@@ -302,7 +302,7 @@ fn the_filter_and_the_sort_choose_rows() {
     let plan = screen(&model, (160, 50));
     let rows = plan[5..49].iter().filter(|line| !line.is_empty());
     assert!(rows.clone().all(|line| line.to_lowercase().contains("llm-poc")), "{plan:?}");
-    press(&mut model, &[Key::Escape, Key::Escape]);
+    press(&mut model, &[Key::Esc, Key::Esc]);
     assert_eq!(screen(&model, (160, 50))[5..], unfiltered[5..]);
 
     press(&mut model, &[Key::Char('s')]);
@@ -445,7 +445,7 @@ fn hostile_names_change_no_screen_and_no_policy() {
     fleet["instances"][0]["tags"] = json!({"Name": name, "gpucost:workload": name});
     let estate = read(&world, &fleet);
     let mut model = model(&estate, &[]);
-    let opened: [&[Key]; 3] = [&[], &[Key::Enter], &[Key::Escape, Key::Tab]];
+    let opened: [&[Key]; 3] = [&[], &[Key::Enter], &[Key::Esc, Key::Tab]];
     for keys in opened {
         press(&mut model, keys);
         for size in SIZES {
@@ -457,7 +457,7 @@ fn hostile_names_change_no_screen_and_no_policy() {
     let filter = [Key::Char('/'), Key::Char('\u{1b}'), Key::Char('模'), Key::Enter];
     press(&mut model, &filter);
     let whole = model.monthly_savings();
-    press(&mut model, &[Key::Escape, Key::Char(' ')]);
+    press(&mut model, &[Key::Esc, Key::Char(' ')]);
     let text = exported(&mut model);
     let unsafe_ones = |c: char| c != '\n' && c.is_control();
     assert!(!text.contains(unsafe_ones));
@@ -522,7 +522,7 @@ fn the_screens_in_the_page_are_those_that_are_drawn() {
     press(&mut model, &[Key::Enter]);
     screens.push(drawn(&model, size));
     // Spot, in whose place a commitment comes.
-    press(&mut model, &[Key::Escape, Key::Tab]);
+    press(&mut model, &[Key::Esc, Key::Tab]);
     press(&mut model, &[Key::Down; 4]);
     press(&mut model, &[Key::Char(' ')]);
     screens.push(drawn(&model, size));

@@ -240,7 +240,7 @@ fn screens_of_the_terminal_fit_both_widths() {
     let mut model = Model::new(audited, &estate, &[], View::default(), (false, false));
     let sizes = [(80, 14), (160, 14)];
     let mut screens = Vec::new();
-    let opened: [&[Key]; 3] = [&[], &[Key::Down, Key::Enter], &[Key::Escape, Key::Tab]];
+    let opened: [&[Key]; 3] = [&[], &[Key::Down, Key::Enter], &[Key::Esc, Key::Tab]];
     for keys in opened {
         for key in keys {
             assert_eq!(model.update(*key), Effect::Nothing, "{key:?}");

@@ -79,15 +79,7 @@ impl Kind {
             Self::Flag => "boolean",
             Self::Count | Self::CountOf(_) => "integer",
             Self::Record(_) | Self::Map(_) => "object",
-            Self::Number
-            | Self::Measured
-            | Self::Quantity
-            | Self::Percent
-            | Self::NumberTo(_)
-            | Self::Share
-            | Self::Money
-            | Self::Cost
-            | Self::Price => "number",
+            _ => "number",
         })
     }
 }

@@ -14,4 +14,5 @@ mod words;
 
 pub use draw::draw;
 pub use export::CHOICE_TITLE;
-pub use model::{Effect, Key, Model};
+pub use model::{Effect, Model};
+pub use ratatui::crossterm::event::KeyCode as Key;

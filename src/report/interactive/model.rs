@@ -8,30 +8,13 @@ use crate::domain::{Action, ActionKind, Money, RejectedAction};
 use crate::report::shared::view::{RowFacts, SortKey, View};
 use crate::savings::UnusedCommitment;
 use crate::usage::Estate;
+use ratatui::crossterm::event::KeyCode as Key;
 use std::cmp::Reverse;
 
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
 /// Characters of a workload that the filter searches.
 const MOST_SEARCHED: usize = 4_000;
-
-/// A key, whatever terminal it comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    Up,
-    Down,
-    Left,
-    Right,
-    PageUp,
-    PageDown,
-    Home,
-    End,
-    Enter,
-    Escape,
-    Backspace,
-    Tab,
-    Char(char),
-}
 
 /// What a key asks of the world outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,7 +176,7 @@ impl<'a> Model<'a> {
     fn type_filter(&mut self, key: Key) {
         match key {
             Key::Enter | Key::Tab | Key::Up | Key::Down => self.is_typing = false,
-            Key::Escape => {
+            Key::Esc => {
                 self.is_typing = false;
                 self.filter.clear();
             }
@@ -217,8 +200,8 @@ impl<'a> Model<'a> {
             (Key::Char('s' | 'S'), ..) if !is_plan => self.sort(),
             (Key::Char('b' | 'B'), ..) => self.group(),
             (Key::Tab, ..) if !is_plan => self.screen = Screen::Plan,
-            (Key::Escape, ..) if !self.filter.is_empty() => self.clear_filter(),
-            (Key::Tab | Key::Escape, ..) => self.screen = Screen::Workloads,
+            (Key::Esc, ..) if !self.filter.is_empty() => self.clear_filter(),
+            (Key::Tab | Key::Esc, ..) => self.screen = Screen::Workloads,
             (Key::Char(' '), Some((place, kind)), _) => self.toggle(place, kind),
             (Key::Enter | Key::Right, entry, Some(place)) => {
                 self.open_workload(place, entry.map(|(_, kind)| kind), is_plan);
@@ -232,7 +215,7 @@ impl<'a> Model<'a> {
         let kinds: Vec<ActionKind> =
             self.open_switches().iter().map(|switch| switch.kind).collect();
         match key {
-            Key::Escape | Key::Tab | Key::Backspace => {
+            Key::Esc | Key::Tab | Key::Backspace => {
                 self.screen = if from_plan { Screen::Plan } else { Screen::Workloads };
             }
             Key::Char(' ') => {
