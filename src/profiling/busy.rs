@@ -53,38 +53,14 @@ fn busy(facts: &RunFacts, sample: &Sample) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{GpuIdentity, GpuReading, GpuSample, HostReading};
-
-    fn gpu(index: u16) -> GpuIdentity {
-        GpuIdentity {
-            index,
-            mig: None,
-            uuid: None,
-            name: None,
-            vram_total_mib: None,
-            power_limit_w: None,
-            power_default_limit_w: None,
-            pcie_max_bytes_per_second: None,
-            is_mig_enabled: None,
-        }
-    }
+    use crate::domain::GpuReading;
+    use crate::profiling::scenes::{facts, gpu, read, sample};
 
     /// Two GPUs at 50% and 100% are 1.5, at 50% and 0% 0.5: 1.0 on average in the first minute.
     /// Where one of them did not report, nothing is known.
     #[test]
     fn a_minute_has_the_mean_of_what_all_gpus_report() {
-        let started: Timestamp = "2026-10-31T00:00:00Z".parse().expect("a time");
-        let facts = RunFacts {
-            started,
-            interval_seconds: None,
-            hostname: None,
-            instance_id: None,
-            instance_type: None,
-            region: None,
-            driver_version: None,
-            is_command: false,
-            gpus: vec![gpu(0), gpu(1)],
-        };
+        let facts = facts(vec![gpu(0), gpu(1)]);
         let mut busy = BusyGpus::default();
         for (at_seconds, percents) in [
             (0.0, [Some(50.0), Some(100.0)]),
@@ -93,22 +69,12 @@ mod tests {
             (120.0, [Some(100.0), Some(100.0)]),
         ] {
             let reading = |utilization_percent| {
-                GpuSample::Read(Box::new(GpuReading {
-                    utilization_percent,
-                    ..GpuReading::default()
-                }))
+                read(GpuReading { utilization_percent, ..GpuReading::default() })
             };
-            let sample = Sample {
-                at_seconds,
-                time: started,
-                gpus: percents.map(reading).into(),
-                host: HostReading::default(),
-            };
-            busy.add(&facts, &sample);
+            busy.add(&facts, &sample(at_seconds, percents.map(reading).into()));
         }
-        let first = started.as_second();
         let minutes: Vec<(i64, f64)> =
-            busy.minutes().iter().map(|(at, gpus)| (at.as_second() - first, *gpus)).collect();
+            busy.minutes().iter().map(|(at, gpus)| (at.as_second(), *gpus)).collect();
         assert_eq!(minutes, [(0, 1.0), (120, 2.0)]);
     }
 }

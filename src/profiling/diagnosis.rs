@@ -176,7 +176,7 @@ fn outcome(rule: &Rule) -> Outcome {
 /// The signs of a term that hold, one of which is enough; `None` when none of
 /// them was read.
 fn holding(term: &Term) -> Option<Vec<Sign>> {
-    let read: Vec<Sign> = term.iter().filter_map(|clue| clue.sign()).collect();
+    let read: Vec<Sign> = term.iter().filter_map(|clue| clue.sign).collect();
     if read.is_empty() {
         return None;
     }

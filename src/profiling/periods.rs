@@ -171,55 +171,25 @@ pub(super) fn utilization(reading: &GpuReading) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{FineSample, MigSlot};
+    use crate::domain::FineSample;
+    use crate::profiling::scenes::{self, read};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("in range")
     }
 
     fn identity(index: u16, is_mig_enabled: bool, slice: Option<u16>) -> GpuIdentity {
-        GpuIdentity {
-            index,
-            mig: slice.map(|index| MigSlot {
-                index,
-                gpu_instance: None,
-                compute_instance: None,
-                profile: None,
-            }),
-            uuid: None,
-            name: None,
-            vram_total_mib: None,
-            power_limit_w: None,
-            power_default_limit_w: None,
-            pcie_max_bytes_per_second: None,
-            is_mig_enabled: Some(is_mig_enabled),
-        }
-    }
-
-    fn facts(gpus: Vec<GpuIdentity>) -> RunFacts {
-        RunFacts {
-            started: at(3_000),
-            interval_seconds: Some(1.0),
-            hostname: None,
-            instance_id: None,
-            instance_type: None,
-            region: None,
-            driver_version: None,
-            is_command: false,
-            gpus,
-        }
+        let mig = slice.and_then(|index| scenes::slice(index).mig);
+        GpuIdentity { mig, is_mig_enabled: Some(is_mig_enabled), ..scenes::gpu(index) }
     }
 
     fn periods(gpus: Vec<GpuIdentity>) -> Periods {
         let window = Window { start: at(3_000), end: at(4_500) };
-        Periods::new(&facts(gpus), window, 300)
+        Periods::new(&scenes::facts(gpus), window, 300)
     }
 
     fn busy(percent: f64) -> GpuSample {
-        GpuSample::Read(Box::new(GpuReading {
-            utilization_percent: Some(percent),
-            ..GpuReading::default()
-        }))
+        read(GpuReading { utilization_percent: Some(percent), ..GpuReading::default() })
     }
 
     fn values(

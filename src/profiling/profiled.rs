@@ -143,22 +143,11 @@ mod tests {
         let facts = RunFacts {
             started: start,
             interval_seconds: None,
-            hostname: None,
-            instance_id: None,
-            instance_type: None,
-            region: None,
-            driver_version: None,
-            is_command: true,
-            gpus: Vec::new(),
+            ..crate::profiling::scenes::facts(Vec::new())
         };
         let window = Window { start, end: "2026-11-01T00:00:00Z".parse().expect("a time") };
         let mut reducer = Reducer::new(facts, window, 300);
-        reducer.add(&Sample {
-            at_seconds: 90.0,
-            time: start,
-            gpus: Vec::new(),
-            host: crate::domain::HostReading::default(),
-        });
+        reducer.add(&crate::profiling::scenes::sample(90.0, Vec::new()));
         let profile = reducer.finish(None);
         assert_eq!(profile.end.as_second() - start.as_second(), 90);
         assert!(!profile.covers_a_command);

@@ -66,30 +66,16 @@ pub(super) const MEMORY_BUSY: f64 = 60.0;
 /// Power from which memory works hard (own).
 pub(super) const MEMORY_POWER_FROM: f64 = 40.0;
 
-/// A figure that may have been read, and how it is judged.
+/// A figure, and how it is judged where it was read.
 pub(super) struct Clue {
     pub(super) figure: &'static str,
-    observed: Option<f64>,
-    comparator: Comparator,
-    threshold: f64,
-    unit: &'static str,
+    /// Absent where it was not read.
+    pub(super) sign: Option<Sign>,
 }
 
 impl Clue {
-    /// The clue, when its figure was read.
-    pub(super) fn sign(&self) -> Option<Sign> {
-        Some(Sign {
-            figure: self.figure,
-            observed: self.observed?,
-            comparator: self.comparator,
-            threshold: self.threshold,
-            unit: self.unit,
-        })
-    }
-
-    fn in_unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
-        self
+    fn in_unit(self, unit: &'static str) -> Self {
+        Self { sign: self.sign.map(|sign| Sign { unit, ..sign }), ..self }
     }
 }
 
@@ -118,7 +104,8 @@ pub(super) struct Rule {
 type Figure = (&'static str, Option<f64>);
 
 fn clue((figure, observed): Figure, comparator: Comparator, threshold: f64) -> Clue {
-    Clue { figure, observed, comparator, threshold, unit: "%" }
+    let sign = observed.map(|observed| Sign { figure, observed, comparator, threshold, unit: "%" });
+    Clue { figure, sign }
 }
 
 fn at_least(figure: Figure, threshold: f64) -> Clue {
@@ -277,7 +264,7 @@ fn turns(signals: &Signals) -> [Clue; 4] {
 
 /// Whether a GPU works in turns, whatever it waits for.
 pub(super) fn alternates(signals: &Signals) -> bool {
-    turns(signals).iter().all(|clue| clue.sign().is_some_and(|sign| holds(&sign)))
+    turns(signals).iter().all(|clue| clue.sign.is_some_and(|sign| holds(&sign)))
 }
 
 /// Works in turns, and the host is busy.
