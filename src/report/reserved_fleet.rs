@@ -11,7 +11,7 @@ use crate::report::reserved::{
     BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form,
 };
 use crate::report::shared::text::{count, money, rounded, unit_price};
-use crate::savings::{CommitmentUse, ConcurrentUsage, Purchase};
+use crate::savings::{CommitmentUse, ConcurrentUsage, Purchase, ScopeChange};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -106,6 +106,15 @@ columns! {
         opt word[ORIGINS] "origin", "", Data, oldest(row.option).map(|quote| quote.origin.name()), "Of the oldest price.";
     }
 
+    fn scope_changes<'a>(change: &'a ScopeChange) {
+        text "id", "reservation", Narrow(0), change.id.clone(), "";
+        text "zone", "from", Narrow(0), change.zone.clone(), "Its zone today.";
+        text "region", "to", Narrow(0), change.region.clone(), "";
+        count "count", "instances", Narrow(0), change.count, "";
+        word[CURRENCIES] "currency", "", Data, change.monthly_savings.currency().code(), "";
+        money "monthly_savings", "saves/month", Narrow(0), change.monthly_savings, "Without a fee.";
+    }
+
     fn commitments<'a>(commitment: &'a CommitmentUse) {
         text "name", "what", Narrow(0), commitment.name.clone(), "";
         word[KINDS] "kind", "", Data, commitment.kind.name(), "";
@@ -146,7 +155,7 @@ pub fn reserved_fleet_doc(fleet: &ReservedFleet) -> Doc {
         if fleet.reserved.is_empty() => nothing.to_owned();
     };
     tables[1].notes = legend(fleet);
-    tables[2].notes = rows! {
+    tables[3].notes = rows! {
         if !fleet.commitments.is_empty() => "USED is the share of the paid commitment that is used in the window (RI utilization); COVERS is the share of the eligible running hours (RI coverage).".to_owned();
     };
     Doc {
@@ -184,6 +193,7 @@ fn tables(fleet: Option<&ReservedFleet>) -> Vec<Table> {
     rows! {
         Table::of("reserved_pools", "RESERVED INSTANCES  by region, type, platform and tenancy", ("pool", "pools"), reserved(), fleets().flat_map(|fleet| &fleet.reserved));
         Table::of("savings_plan_pools", "EC2 INSTANCE SAVINGS PLANS  by region and family, for the same usage", ("pool", "pools"), families(), fleets().flat_map(|fleet| &fleet.families));
+        Table::of("scope_changes", "CHANGES OF SCOPE  before anything is bought, without a fee", ("change", "changes"), scope_changes(), fleets().flat_map(|fleet| &fleet.scope_changes));
         Table::of("commitments", "EXISTING COMMITMENTS", ("commitment", "commitments"), commitments(), fleets().flat_map(|fleet| &fleet.commitments));
         Table::of("capacity_reservations", "CAPACITY RESERVATIONS", ("reservation", "reservations"), capacity(), fleets().flat_map(|fleet| &fleet.capacity));
     }
@@ -206,11 +216,18 @@ fn headline(fleet: &ReservedFleet) -> String {
         ))
     });
     let said: Vec<String> = said.collect();
-    if said.is_empty() {
-        "The plan buys no commitments".to_owned()
-    } else {
-        format!("The plan buys {}", said.join("; "))
-    }
+    let bought = match said.as_slice() {
+        [] => "The plan buys no commitments".to_owned(),
+        said => format!("The plan buys {}", said.join("; ")),
+    };
+    let changed = fleet.scope_changes.iter().map(|change| {
+        let saved = money(change.monthly_savings);
+        format!(
+            "; it changes the scope of {} to {}, which saves {saved} per month",
+            change.id, change.region
+        )
+    });
+    std::iter::once(bought).chain(changed).collect()
 }
 
 impl OptionRow<'_> {

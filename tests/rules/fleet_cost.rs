@@ -4,7 +4,7 @@
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, last, split};
 use crate::rules::committed::reserved;
 use crate::rules::same_fleet::renamed;
-use gpucost::analysis::{Audit, audit};
+use gpucost::analysis::{Audit, audit, planned_commitments};
 use gpucost::domain::{
     ActionKind, CommitmentTerm, Currency, Metric, Money, Policy, PurchaseOption, ReservedInstances,
     ResourceId, Risk, SavingsPlan, SavingsPlanKind, Statistic,
@@ -245,7 +245,8 @@ fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
         .cpu(flat(50.0))
         .gpu(0, flat(90.0))
         .vram(0, 14_000.0, 15_360.0);
-    let report = audited(&with(vec![busy], zonal));
+    let fleet = with(vec![busy], zonal);
+    let report = audited(&fleet);
     assert!(report.purchases.is_empty(), "{:?}", report.purchases);
     let [action] = report.workloads[0].actions.as_slice() else {
         panic!("{:?}", report.workloads[0].actions)
@@ -261,6 +262,10 @@ fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
     let finding = finding.expect("nothing runs in its zone");
     assert_eq!(finding.monthly_savings.map(Money::amount), Some(decimal("383.98")));
     assert_eq!(finding.recommendation.to, "us-east-1 instead of us-east-1b");
+    // `reserved` too.
+    let reserved = planned_commitments(&report, &fleet, &Policy::default());
+    assert_eq!(reserved.scope_changes, report.scope_changes);
+    assert_eq!(reserved.scope_changes[0].monthly_savings.amount(), decimal("383.98"));
 }
 
 #[test]

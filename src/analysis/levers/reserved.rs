@@ -13,8 +13,8 @@ use crate::domain::{
     Money, Policy, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
 };
 use crate::savings::{
-    CommitmentUse, ExistingCommitments, InstanceCoverage, MemberHours, UnusedCommitment,
-    pooled_hours,
+    CommitmentUse, ExistingCommitments, InstanceCoverage, MemberHours, ScopeChange,
+    UnusedCommitment, pooled_hours,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -46,6 +46,8 @@ pub struct ReservedFleet {
     pub reserved: Vec<ReservedPool>,
     /// By what the best option saves, most first; then by region, family and account.
     pub families: Vec<FamilyPool>,
+    /// Reservations that the plan changes the scope of; none for today's usage.
+    pub scope_changes: Vec<ScopeChange>,
     /// What is committed to, in the order of application.
     pub commitments: Vec<CommitmentUse>,
     /// Capacity reservations that have not ended, by id.
@@ -90,6 +92,7 @@ pub fn planned_commitments(audit: &Audit, estate: &Estate, policy: &Policy) -> R
         instances: audit.totals.instances as usize,
         reserved,
         families,
+        scope_changes: audit.scope_changes.clone(),
         commitments: audit.commitments.clone(),
         capacity: capacity(estate, &audit.unused),
         gaps,
@@ -149,6 +152,7 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
         instances: groups.iter().map(|group| group.workload.instances.len()).sum(),
         reserved,
         families,
+        scope_changes: Vec::new(),
         commitments: owned.coverage().commitments.clone(),
         capacity,
         gaps,
