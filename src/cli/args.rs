@@ -1,10 +1,12 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
 use super::aws_args::{AwsArgs, service};
+use super::choices::{choices, flags};
 use super::demo::DemoChoice;
 use super::export_args::ExportArgs;
 use super::kubernetes::KubernetesArgs;
 use super::numbers::{above_zero, within};
+
 pub(super) use super::numbers::{not_negative, positive};
 use super::organization::OrgArgs;
 use super::plan_args::PlanArgs;
@@ -17,8 +19,8 @@ use crate::report::SortKey;
 use crate::savings::MOST_GROWTH;
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
-use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{ValueEnum, ValueHint};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::path::PathBuf;
@@ -52,18 +54,6 @@ pub(super) fn valid<T>(value: Option<T>, names: &[&str]) -> Result<T, String> {
     value.ok_or_else(|| format!("valid values: {}", names.join(", ")))
 }
 
-/// A parser of names, each with its help and its value.
-pub(super) fn choice<T: Copy + Send + Sync + 'static>(
-    choices: &'static [(&'static str, &'static str, T)],
-) -> impl TypedValueParser<Value = T> {
-    let names = choices.iter();
-    let names = names.map(|(name, help, _)| PossibleValue::new(*name).help(*help));
-    PossibleValuesParser::new(names).try_map(move |name| {
-        let chosen = choices.iter().find(|(known, ..)| *known == name);
-        chosen.map(|(.., value)| *value).ok_or("not a valid value")
-    })
-}
-
 /// What a workload does.
 pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
     valid(WorkloadKind::from_name(text), WorkloadKind::NAMES)
@@ -71,8 +61,7 @@ pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
 
 /// An amount of USD that is not below zero.
 fn amount(text: &str) -> Result<Decimal, String> {
-    let limits = Decimal::ZERO..=Decimal::MAX;
-    within(text, limits, "expected an amount of zero or more")
+    within(text, Decimal::ZERO..=Decimal::MAX, "expected an amount of zero or more")
 }
 
 /// A number of GPUs, perhaps a fraction of one.
@@ -105,289 +94,210 @@ pub(super) fn growth(text: &str) -> Result<Growth, String> {
     if text == "trend" {
         return Ok(Growth::Trend);
     }
-    let percent = text.strip_suffix("/month").unwrap_or(text).trim_end();
-    let share: Option<Decimal> = percent
+    let share: Option<Decimal> = text
+        .strip_suffix("/month")
+        .unwrap_or(text)
+        .trim_end()
         .strip_suffix('%')
         .and_then(|number| number.trim_end().parse().ok())
         .and_then(|number: Decimal| number.checked_div(Decimal::ONE_HUNDRED));
-    let stated = share.filter(|share| share.abs() <= MOST_GROWTH);
-    stated.map(Growth::Stated).ok_or_else(|| {
+    share.filter(|share| share.abs() <= MOST_GROWTH).map(Growth::Stated).ok_or_else(|| {
         "expected a growth from -50%/month to 50%/month, such as 3%/month, or trend".to_owned()
     })
 }
 
 /// Hours that an instance runs in a month; the longest month has 744.
 pub(super) fn hours_of_a_month(text: &str) -> Result<Decimal, String> {
-    let expected = "expected hours per month, above 0 and at most 744";
-    above_zero(text, Decimal::from(744), expected)
+    above_zero(text, Decimal::from(744), "expected hours per month, above 0 and at most 744")
 }
 
-/// Where the document goes, and what is said beside it.
-#[derive(Debug, Args)]
-pub(super) struct OutputArgs {
-    /// Settings file [default: gpucost.toml in the current directory, if present]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub config: Option<PathBuf>,
-    /// Write the document to a file atomically
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-    /// When to use color
-    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
-    pub color: ColorChoice,
-    /// Print only errors to stderr
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
-    /// Log calls (-v), or every detail (-vv)
-    #[arg(long, short, action = clap::ArgAction::Count, help_heading = "Output")]
-    pub verbose: u8,
+flags! {
+    /// Where the document goes, and what is said beside it.
+    pub(super) struct OutputArgs {
+        /// Settings file [default: gpucost.toml in the current directory, if present]
+        config: Option<PathBuf> = arg(long, value_name = "FILE", help_heading = "Output");
+        /// Write the document to a file atomically
+        output: Option<PathBuf> = arg(long, short, value_name = "FILE", help_heading = "Output");
+        /// When to use color
+        color: ColorChoice = arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output");
+        /// Print only errors to stderr
+        quiet: bool = arg(long, short, help_heading = "Output");
+        /// Log calls (-v), or every detail (-vv)
+        verbose: u8 = arg(long, short, action = clap::ArgAction::Count, help_heading = "Output");
+    }
+
+    /// Where the estate comes from, and what of it is evaluated.
+    pub(super) struct EstateArgs {
+        aws: AwsArgs = command(flatten);
+        /// Comma-separated services to read: `ec2`, `ecs`, `batch`, `sagemaker` [default: ec2]
+        services: Vec<AwsService> = arg(long, value_name = "NAME[,NAME]", value_parser = service, value_delimiter = ',', help_heading = "AWS");
+        /// Use bundled prices only
+        offline: bool = arg(long, help_heading = "AWS");
+        /// Fail if any figure uses a price older than this, such as 90d
+        max_price_age: Option<String> = arg(long, value_name = "TIME", help_heading = "AWS");
+        /// Source of GPU metrics
+        metrics_source: MetricsSource = arg(long, value_enum, default_value_t = MetricsSource::Auto, value_name = "SOURCE", help_heading = "AWS");
+        /// CloudWatch namespace of the agent's metrics [default: CWAgent]
+        metrics_namespace: Option<String> = arg(long, value_name = "NAME", help_heading = "AWS");
+        /// How finely CloudWatch is read
+        resolution: Resolution = arg(long, value_enum, default_value_t = Resolution::Full, value_name = "HOW", help_heading = "AWS", conflicts_with_all = ["from", "demo"]);
+        /// Keep the metrics of days that are over in this directory or s3://BUCKET/PREFIX, and read
+        /// them from it instead of CloudWatch
+        history: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "AWS", conflicts_with_all = ["from", "demo", "save"]);
+        prometheus: PrometheusArgs = command(flatten);
+        /// Do not start if the AWS calls would cost more than this amount in USD
+        max_api_cost: Option<Decimal> = arg(long, value_name = "USD", value_parser = amount, help_heading = "AWS");
+        /// End of the window, RFC 3339 [default: now]
+        as_of: Option<jiff::Timestamp> = arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"]);
+        /// Length of the window, such as 14d or 36h [default: 14d]
+        lookback: Option<String> = arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"]);
+
+        organization: OrgArgs = command(flatten);
+
+        kubernetes: KubernetesArgs = command(flatten);
+
+        /// Analyze a recorded estate, without any network access
+        from: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Estate");
+        /// Analyze a built-in demo estate; `starter` if no name is given
+        demo: Option<DemoChoice> = arg(long, value_enum, value_name = "NAME", num_args = 0..=1, default_missing_value = "starter", help_heading = "Estate");
+        /// Save the collected estate for use with `--from` (`.gz` compresses it)
+        save: Option<PathBuf> = arg(long, value_name = "FILE", help_heading = "Estate");
+        /// File of commitments bought by the payer account, in the format of `docs/estate.md`
+        commitments: Option<PathBuf> = arg(long, value_name = "FILE", help_heading = "Estate");
+        /// Samples written by `gpucost profile --samples` on one of the hosts (can be
+        /// repeated)
+        profile_data: Vec<PathBuf> = arg(long, value_name = "FILE", help_heading = "Estate");
+        /// Read how GPUs were used from the roll-ups of an archive in this directory or
+        /// s3://BUCKET/PREFIX, as `history rollup` and `history import` write them
+        rollups: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "Estate", conflicts_with_all = ["demo", "save"]);
+        /// Do not cache a copy of a live estate, which `explain` reads
+        no_cache: bool = arg(long, help_heading = "Estate");
+        /// Mask accounts, names, tags, hosts, addresses and IDs
+        redact: bool = arg(long, help_heading = "Estate");
+        /// Include only instances with this tag (can be repeated)
+        tag: Vec<String> = arg(long, value_name = "K=V", help_heading = "Estate");
+        /// Exclude instances with this tag (can be repeated)
+        exclude_tag: Vec<String> = arg(long, value_name = "K=V", help_heading = "Estate");
+
+        /// Exit with code 3 if anything could not be read
+        strict: bool = arg(long, help_heading = "Output");
+        /// Exit with code 0 instead of 4 if no instance is in scope
+        allow_empty: bool = arg(long, help_heading = "Output");
+
+        out: OutputArgs = command(flatten);
+    }
+
+    /// `gpucost audit`.
+    pub(super) struct AuditArgs {
+        estate: EstateArgs = command(flatten);
+        plan: PlanArgs = command(flatten);
+        /// Add a cost breakdown by account, region, type, kind, class, purchase-option, gpu or
+        /// tag:NAME (comma-separated); or, for pods on Kubernetes nodes, by namespace, owner,
+        /// cluster, pool, node or label:NAME
+        group_by: Vec<String> = arg(long, value_name = "KEY[,KEY…]");
+        /// CSV file of how much work was done, for the cost of its units in the JSON report
+        units: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with = "redact");
+        /// Keep the audit as `gpucost history record` does [default: the place of `--history`, or
+        /// the directory `history`]
+        record: Option<Option<Place>> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, num_args = 0..=1, require_equals = true, conflicts_with = "target");
+        rows: RowArgs = command(flatten);
+        verdicts: VerdictArgs = command(flatten);
+        of: TypeArgs = command(flatten);
+        export: ExportArgs = command(flatten);
+        /// Policy file whose `[[reject]]` tables list actions that the plan does without
+        policy: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with = "redact");
+        /// Browse workloads and their hours in the terminal, switch actions of the plan on and off,
+        /// and export the choice as a policy
+        interactive: bool = arg(long, conflicts_with_all = ["format", "target", "group_by", "units", "record", "redact", "limit", "all", "bom", "by_day", "csv_table"]);
+        /// Output format [default: table]
+        format: Option<AuditFormat> = arg(long, value_enum, help_heading = "Output");
+    }
+
+    /// `gpucost explain`.
+    pub(super) struct ExplainArgs {
+        /// ID of a finding, workload, instance or commitment, or name of a workload, as shown in
+        /// the audit; `plan:WORKLOAD` for the workload's part of the plan
+        id: String = arg(value_name = "ID");
+        estate: EstateArgs = command(flatten);
+        /// Maximum risk level of the plan [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+    }
+
+    /// `gpucost inventory`.
+    pub(super) struct InventoryArgs {
+        estate: EstateArgs = command(flatten);
+        rows: RowArgs = command(flatten);
+        of: TypeArgs = command(flatten);
+        /// Sort the instances
+        sort: Option<SortKey> = arg(long, value_parser = INVENTORY_KEYS, value_name = "KEY", help_heading = "Rows of the tables");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+    }
+
+    /// `gpucost metrics`.
+    pub(super) struct MetricsArgs {
+        estate: EstateArgs = command(flatten);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+    }
 }
 
-/// Where the estate comes from, and what of it is evaluated.
-#[derive(Debug, Args)]
-pub(super) struct EstateArgs {
-    #[command(flatten)]
-    pub aws: AwsArgs,
-    /// Comma-separated services to read: `ec2`, `ecs`, `batch`, `sagemaker` [default: ec2]
-    #[arg(long, value_name = "NAME[,NAME]", value_parser = service, value_delimiter = ',', help_heading = "AWS")]
-    pub services: Vec<AwsService>,
-    /// Use bundled prices only
-    #[arg(long, help_heading = "AWS")]
-    pub offline: bool,
-    /// Fail if any figure uses a price older than this, such as 90d
-    #[arg(long, value_name = "TIME", help_heading = "AWS")]
-    pub max_price_age: Option<String>,
-    /// Source of GPU metrics
-    #[arg(long, value_enum, default_value_t = MetricsSource::Auto, value_name = "SOURCE", help_heading = "AWS")]
-    pub metrics_source: MetricsSource,
-    /// CloudWatch namespace of the agent's metrics [default: CWAgent]
-    #[arg(long, value_name = "NAME", help_heading = "AWS")]
-    pub metrics_namespace: Option<String>,
-    /// How finely CloudWatch is read
-    #[arg(long, value_enum, default_value_t = Resolution::Full, value_name = "HOW", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
-    pub resolution: Resolution,
-    /// Keep the metrics of days that are over in this directory or s3://BUCKET/PREFIX, and read
-    /// them from it instead of CloudWatch
-    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "AWS", conflicts_with_all = ["from", "demo", "save"])]
-    pub history: Option<Place>,
-    #[command(flatten)]
-    pub prometheus: PrometheusArgs,
-    /// Do not start if the AWS calls would cost more than this amount in USD
-    #[arg(long, value_name = "USD", value_parser = amount, help_heading = "AWS")]
-    pub max_api_cost: Option<Decimal>,
-    /// End of the window, RFC 3339 [default: now]
-    #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
-    pub as_of: Option<jiff::Timestamp>,
-    /// Length of the window, such as 14d or 36h [default: 14d]
-    #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
-    pub lookback: Option<String>,
-
-    #[command(flatten)]
-    pub organization: OrgArgs,
-
-    #[command(flatten)]
-    pub kubernetes: KubernetesArgs,
-
-    /// Analyze a recorded estate, without any network access
-    #[arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Estate")]
-    pub from: Option<PathBuf>,
-    /// Analyze a built-in demo estate; `starter` if no name is given
-    #[arg(
-        long,
-        value_enum,
-        value_name = "NAME",
-        num_args = 0..=1,
-        default_missing_value = "starter",
-        help_heading = "Estate"
-    )]
-    pub demo: Option<DemoChoice>,
-    /// Save the collected estate for use with `--from` (`.gz` compresses it)
-    #[arg(long, value_name = "FILE", help_heading = "Estate")]
-    pub save: Option<PathBuf>,
-    /// File of commitments bought by the payer account, in the format of `docs/estate.md`
-    #[arg(long, value_name = "FILE", help_heading = "Estate")]
-    pub commitments: Option<PathBuf>,
-    /// Samples written by `gpucost profile --samples` on one of the hosts (can be
-    /// repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Estate")]
-    pub profile_data: Vec<PathBuf>,
-    /// Read how GPUs were used from the roll-ups of an archive in this directory or
-    /// s3://BUCKET/PREFIX, as `history rollup` and `history import` write them
-    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "Estate", conflicts_with_all = ["demo", "save"])]
-    pub rollups: Option<Place>,
-    /// Do not cache a copy of a live estate, which `explain` reads
-    #[arg(long, help_heading = "Estate")]
-    pub no_cache: bool,
-    /// Mask accounts, names, tags, hosts, addresses and IDs
-    #[arg(long, help_heading = "Estate")]
-    pub redact: bool,
-    /// Include only instances with this tag (can be repeated)
-    #[arg(long, value_name = "K=V", help_heading = "Estate")]
-    pub tag: Vec<String>,
-    /// Exclude instances with this tag (can be repeated)
-    #[arg(long, value_name = "K=V", help_heading = "Estate")]
-    pub exclude_tag: Vec<String>,
-
-    /// Exit with code 3 if anything could not be read
-    #[arg(long, help_heading = "Output")]
-    pub strict: bool,
-    /// Exit with code 0 instead of 4 if no instance is in scope
-    #[arg(long, help_heading = "Output")]
-    pub allow_empty: bool,
-
-    #[command(flatten)]
-    pub out: OutputArgs,
+impl EstateArgs {
+    /// Whether an estate is named, and not the account that is read without one.
+    pub(super) fn is_named(&self) -> bool {
+        let is_file = self.demo.is_some() || self.from.is_some() || self.save.is_some();
+        is_file || self.kubernetes.is_given()
+    }
 }
 
-/// `gpucost audit`.
-#[derive(Debug, Args)]
-pub(super) struct AuditArgs {
-    #[command(flatten)]
-    pub estate: EstateArgs,
-    #[command(flatten)]
-    pub plan: PlanArgs,
-    /// Add a cost breakdown by account, region, type, kind, class, purchase-option, gpu or
-    /// tag:NAME (comma-separated); or, for pods on Kubernetes nodes, by namespace, owner,
-    /// cluster, pool, node or label:NAME
-    #[arg(long, value_name = "KEY[,KEY…]")]
-    pub group_by: Vec<String>,
-    /// CSV file of how much work was done, for the cost of its units in the JSON report
-    #[arg(long, value_name = "FILE", conflicts_with = "redact")]
-    pub units: Option<PathBuf>,
-    /// Keep the audit as `gpucost history record` does [default: the place of `--history`, or
-    /// the directory `history`]
-    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, num_args = 0..=1, require_equals = true, conflicts_with = "target")]
-    pub record: Option<Option<Place>>,
-    #[command(flatten)]
-    pub rows: RowArgs,
-    #[command(flatten)]
-    pub verdicts: VerdictArgs,
-    #[command(flatten)]
-    pub of: TypeArgs,
-    #[command(flatten)]
-    pub export: ExportArgs,
-    /// Policy file whose `[[reject]]` tables list actions that the plan does without
-    #[arg(long, value_name = "FILE", conflicts_with = "redact")]
-    pub policy: Option<PathBuf>,
-    /// Browse workloads and their hours in the terminal, switch actions of the plan on and off,
-    /// and export the choice as a policy
-    #[arg(long, conflicts_with_all = ["format", "target", "group_by", "units", "record", "redact", "limit", "all", "bom", "by_day", "csv_table"])]
-    pub interactive: bool,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<AuditFormat>,
+choices! {
+    PAYMENTS: PaymentOption {
+        "no-upfront" = NoUpfront, "No upfront payment";
+        "partial-upfront" = PartialUpfront, "Half of the cost upfront";
+        "all-upfront" = AllUpfront, "Full cost upfront";
+    }
 }
 
-/// `gpucost explain`.
-#[derive(Debug, Args)]
-pub(super) struct ExplainArgs {
-    /// ID of a finding, workload, instance or commitment, or name of a workload, as shown in
-    /// the audit; `plan:WORKLOAD` for the workload's part of the plan
-    #[arg(value_name = "ID")]
-    pub id: String,
-    #[command(flatten)]
-    pub estate: EstateArgs,
-    /// Maximum risk level of the plan [default: medium]
-    #[arg(long, value_enum)]
-    pub risk: Option<RiskChoice>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-}
-
-/// `gpucost inventory`.
-#[derive(Debug, Args)]
-pub(super) struct InventoryArgs {
-    #[command(flatten)]
-    pub estate: EstateArgs,
-    #[command(flatten)]
-    pub rows: RowArgs,
-    #[command(flatten)]
-    pub of: TypeArgs,
-    /// Sort the instances
-    #[arg(long, value_parser = choice(&INVENTORY_KEYS), value_name = "KEY", help_heading = "Rows of the tables")]
-    pub sort: Option<SortKey>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-}
-
-/// `gpucost metrics`.
-#[derive(Debug, Args)]
-pub(super) struct MetricsArgs {
-    #[command(flatten)]
-    pub estate: EstateArgs,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-}
-
-/// How a commitment is paid.
-const PAYMENTS: [(&str, &str, PaymentOption); 3] = [
-    ("no-upfront", "No upfront payment", PaymentOption::NoUpfront),
-    ("partial-upfront", "Half of the cost upfront", PaymentOption::PartialUpfront),
-    ("all-upfront", "Full cost upfront", PaymentOption::AllUpfront),
-];
-
-/// `gpucost reserved`.
-#[derive(Debug, Args)]
-pub(super) struct ReservedArgs {
-    /// Evaluate one instance type without calling a cloud; `--region` sets its region
-    #[arg(
-        long = "type",
-        value_name = "TYPE",
-        help_heading = "One type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
-            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]
-    )]
-    pub instance_type: Option<String>,
-    /// Size on today's usage instead of what the plan of the audit leaves, and advise nothing
-    #[arg(long, conflicts_with_all = ["instance_type", "risk"])]
-    pub today: bool,
-    /// Maximum accepted risk level of the plan [default: medium]
-    #[arg(long, value_enum, conflicts_with = "instance_type")]
-    pub risk: Option<RiskChoice>,
-    /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
-    /// for that of `--recorded-audits`, and what that loses if it does not
-    #[arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"])]
-    pub growth: Option<Growth>,
-    /// Recorded audits for `--growth trend`: a directory or s3://BUCKET/PREFIX [default: that of
-    /// --history]
-    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, conflicts_with = "instance_type")]
-    pub recorded_audits: Option<Place>,
-    /// Number of instances
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
-    pub count: u32,
-    /// Hours per month that each instance runs [default: hours_per_month of the policy, 730]
-    #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
-    pub hours_per_month: Option<Decimal>,
-    /// Payment option of the reserved instances
-    #[arg(long, value_parser = choice(&PAYMENTS), value_name = "PAYMENT", default_value = "no-upfront", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
-    pub payment: PaymentOption,
-    /// Operating system
-    #[arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
-    pub os: String,
-    /// On-demand price per hour, instead of the known price
-    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
-    pub on_demand_hourly: Option<Decimal>,
-    /// Hourly part of the 1-year price, instead of the known price
-    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
-    pub reserved_1yr_hourly: Option<Decimal>,
-    /// Upfront part of the 1-year price, per instance [default: 0]
-    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
-    pub reserved_1yr_upfront: Option<Decimal>,
-    /// Hourly part of the 3-year price, instead of the known price
-    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
-    pub reserved_3yr_hourly: Option<Decimal>,
-    /// Upfront part of the 3-year price, per instance [default: 0]
-    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
-    pub reserved_3yr_upfront: Option<Decimal>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-    #[command(flatten)]
-    pub limits: LimitArgs,
-    #[command(flatten)]
-    pub estate: EstateArgs,
+flags! {
+    /// `gpucost reserved`.
+    pub(super) struct ReservedArgs {
+        /// Evaluate one instance type without calling a cloud; `--region` sets its region
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "One type", conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save", "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]);
+        /// Size on today's usage instead of what the plan of the audit leaves, and advise nothing
+        today: bool = arg(long, conflicts_with_all = ["instance_type", "risk"]);
+        /// Maximum accepted risk level of the plan [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum, conflicts_with = "instance_type");
+        /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
+        /// for that of `--recorded-audits`, and what that loses if it does not
+        growth: Option<Growth> = arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"]);
+        /// Recorded audits for `--growth trend`: a directory or s3://BUCKET/PREFIX [default: that of
+        /// --history]
+        recorded_audits: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, conflicts_with = "instance_type");
+        /// Number of instances
+        count: u32 = arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// Hours per month that each instance runs [default: hours_per_month of the policy, 730]
+        hours_per_month: Option<Decimal> = arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// Payment option of the reserved instances
+        payment: PaymentOption = arg(long, value_parser = PAYMENTS, value_name = "PAYMENT", default_value = "no-upfront", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// Operating system
+        os: String = arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// On-demand price per hour, instead of the known price
+        on_demand_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Hourly part of the 1-year price, instead of the known price
+        reserved_1yr_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Upfront part of the 1-year price, per instance [default: 0]
+        reserved_1yr_upfront: Option<Decimal> = arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Hourly part of the 3-year price, instead of the known price
+        reserved_3yr_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Upfront part of the 3-year price, per instance [default: 0]
+        reserved_3yr_upfront: Option<Decimal> = arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        limits: LimitArgs = command(flatten);
+        estate: EstateArgs = command(flatten);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -440,12 +350,6 @@ pub(in crate::cli) enum DocFormat {
 }
 
 impl DocFormat {
-    /// Its name on the command line.
-    pub fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or(String::new(), |value| value.get_name().to_owned())
-    }
-
     /// Whether it is a table of a terminal.
     pub fn is_table(self) -> bool {
         matches!(self, Self::Table | Self::Wide)

@@ -1,28 +1,31 @@
 //! `gpucost audit`.
 
-use super::Io;
 use super::args::{AuditArgs, AuditFormat, RiskChoice};
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome, hinted, refusal, refused};
 use super::export::Facts;
 use super::history::{Keeping, day_facts};
+use super::output::check_distinct;
 use super::price_age::PriceAge;
-use super::scope::invocation;
+use super::scope::{invocation, name_of};
 use super::view_args::{ViewFlags, check_known};
-use super::{estate, group_by, output, rejected, units};
-use crate::analysis::{Audit, DayFacts, Grouping, GroupingKeys, audit_once, day_costs};
-use crate::config::SettingsFile;
-use crate::domain::{Clusters, Risk};
-use crate::report::text::counted;
+use super::{Io, estate, output, units};
+use crate::analysis::{
+    Audit, ClaimKey, DayFacts, GroupKey, Grouping, GroupingKeys, audit_once, day_costs,
+};
+use crate::config::{ConfigError, SettingsFile, read_rejected};
+use crate::domain::{Clusters, RejectedAction, Risk, counted, safe, shown};
 use crate::report::{
     AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, doc_csv,
     doc_html, doc_json, doc_markdown, doc_table, groups_doc,
 };
+use crate::savings::SkipReason;
 use clap::ValueEnum;
 use rust_decimal::Decimal;
+use std::collections::BTreeSet;
 
-pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut settings = estate::settings(&args.estate.out, io)?;
-    settings.policy.rejected = rejected::read(args, &settings)?;
+    settings.policy.rejected = rejected_actions(args, &settings)?;
     let format = format(args.format, &settings, io)?;
     let flags = ViewFlags {
         rows: &args.rows,
@@ -30,16 +33,16 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         types: &args.of.types,
         sort: None,
     };
-    if let Some(name) = complete(format) {
-        flags.refuse(name)?;
+    // The documents of the others are complete by contract.
+    if !matches!(format, AuditFormat::Table | AuditFormat::Wide | AuditFormat::Markdown) {
+        flags.refuse(&name_of(format))?;
     }
     args.export.check(format, &args.estate.out, io)?;
-    let keys = group_by::keys(&args.group_by)?;
+    let keys = grouping_keys(&args.group_by)?;
     if keys.is_some()
         && let Some((name, hint)) = groups_elsewhere(format)
     {
-        let what = format!("`--group-by` cannot be used with `--format {name}`");
-        return Err(Failure::input(what).with_hint(hint));
+        return Err(refusal!("`--group-by` cannot be used with `--format {name}`"; "{hint}"));
     }
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let accepted = risk(args.plan.risk, &settings, io)?;
@@ -47,9 +50,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let mut estate = estate::estate_to_group(&args.estate, &settings, keys.as_ref(), io)?;
     // Once, for every reader of it below.
     estate.reduce();
-    let is_grouped = keys.is_some();
-    let clusters = is_grouped.then(|| estate.clusters.clone());
-    let clusters = clusters.unwrap_or_default();
+    let clusters = keys.is_some().then(|| estate.clusters.clone()).unwrap_or_default();
     let keeping = args.record.as_ref();
     let keeping =
         keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));
@@ -69,13 +70,9 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
     check_known(&wanted.view, &rows)?;
-    match render((&audit, &clusters), format, &wanted, io)? {
-        Rendered::Text(text) => output::document(&text, &args.estate.out, io)?,
-        Rendered::Workbook(bytes) => output::bytes(&bytes, &args.estate.out, io)?,
-    }
+    print((&audit, &clusters), format, &wanted, io)?;
     output::warn(warning, &args.estate.out, io);
-    let about = rejected::in_words(&audit, &settings.policy.rejected);
-    output::warn(about, &args.estate.out, io);
+    output::warn(rejections_in_words(&audit, &settings.policy.rejected), &args.estate.out, io);
     if let Some(keeping) = keeping {
         let kept = keeping.keep(&audit, &settings.policy, &args.estate.out, io)?;
         output::say(&kept, &args.estate.out, io);
@@ -87,9 +84,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     if format == AuditFormat::Focus {
         output::warn(left_out_of_bill(&audit), &args.estate.out, io);
     }
-    let seen = seen(&audit);
-    let code = output::close("audited", seen, &audit.gaps, &args.estate, io);
-    Ok(code)
+    Ok(output::close("audited", seen(&audit), &audit.gaps, &args.estate, io))
 }
 
 /// A format whose rows are grouped by other tools: its name, and how they do it.
@@ -119,7 +114,7 @@ pub(super) fn format<F: ValueEnum>(
     flag: Option<F>,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<F, Failure> {
+) -> Outcome<F> {
     if let Some(format) = flag {
         return Ok(format);
     }
@@ -130,8 +125,8 @@ pub(super) fn format<F: ValueEnum>(
             .iter()
             .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
             .collect();
-        Failure::input(format!("`{name}` is not a supported format for this command"))
-            .with_hint(format!("valid values: {}", known.join(", ")))
+        refusal!("`{name}` is not a supported format for this command";
+            "valid values: {}", known.join(", "))
     })
 }
 
@@ -140,7 +135,7 @@ pub(super) fn risk(
     flag: Option<RiskChoice>,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Risk, Failure> {
+) -> Outcome<Risk> {
     if let Some(choice) = flag {
         return Ok(match choice {
             RiskChoice::Low => Risk::Low,
@@ -149,26 +144,23 @@ pub(super) fn risk(
         });
     }
     match io.variable("GPUCOST_RISK") {
-        Some(name) => Risk::from_name(name).ok_or_else(|| {
-            Failure::input(format!("invalid GPUCOST_RISK: `{name}`"))
-                .with_hint("valid values: low, medium, high")
-        }),
+        Some(name) => Risk::from_name(name).ok_or_else(refused!("invalid GPUCOST_RISK: `{name}`";
+            "valid values: low, medium, high")),
         None => Ok(settings.risk.unwrap_or(Risk::Medium)),
     }
 }
 
-fn render(
+fn print(
     (audit, clusters): (&Audit, &Clusters),
     format: AuditFormat,
     wanted: &Wanted<'_>,
-    io: &Io<'_>,
-) -> Result<Rendered, Failure> {
+    io: &mut Io<'_>,
+) -> Outcome<()> {
     let args = wanted.args;
     let mut invocation = invocation(&args.estate, args.plan.risk);
     invocation.audit.extend(args.plan.target_words());
     for names in &args.group_by {
-        let words = ["--group-by".to_owned(), names.clone()];
-        invocation.audit.extend(words);
+        invocation.audit.extend(["--group-by".to_owned(), names.clone()]);
     }
     let keys = wanted.keys.as_ref();
     let groups = keys.map(|keys| Grouping::of(audit, clusters, keys));
@@ -199,8 +191,7 @@ fn render(
         AuditFormat::Csv => {
             let text = match &groups {
                 Some(groups) => {
-                    let doc = groups_doc(groups, audit.totals.currency);
-                    doc_csv(&doc).map_err(Failure::unexpected)
+                    doc_csv(&groups_doc(groups, audit.totals.currency)).map_err(Failure::unexpected)
                 }
                 None => wanted.facts.csv(audit, &args.export),
             };
@@ -210,31 +201,13 @@ fn render(
         AuditFormat::Html => doc_html(&screen()),
         AuditFormat::Openmetrics => audit_openmetrics(audit),
         AuditFormat::Focus => {
-            let text = wanted.facts.focus(audit, wanted.hours_per_month)?;
-            args.export.marked(text)
+            args.export.marked(wanted.facts.focus(audit, wanted.hours_per_month)?)
         }
-        AuditFormat::Xlsx => return Ok(Rendered::Workbook(wanted.facts.workbook(audit)?)),
+        AuditFormat::Xlsx => {
+            return output::bytes(&wanted.facts.workbook(audit)?, &args.estate.out, io);
+        }
     };
-    Ok(Rendered::Text(text))
-}
-
-/// A document before it is written.
-enum Rendered {
-    Text(String),
-    Workbook(Vec<u8>),
-}
-
-/// The name of a format whose documents are complete by contract.
-fn complete(format: AuditFormat) -> Option<&'static str> {
-    match format {
-        AuditFormat::Table | AuditFormat::Wide | AuditFormat::Markdown => None,
-        AuditFormat::Json => Some("json"),
-        AuditFormat::Csv => Some("csv"),
-        AuditFormat::Html => Some("html"),
-        AuditFormat::Focus => Some("focus"),
-        AuditFormat::Openmetrics => Some("openmetrics"),
-        AuditFormat::Xlsx => Some("xlsx"),
-    }
+    output::document(&text, &args.estate.out, io)
 }
 
 /// What is asked of the document beside its format.
@@ -273,4 +246,102 @@ pub(super) fn seen(audit: &Audit) -> (usize, usize) {
         .filter(|usage| usage.signal.is_none())
         .count();
     (instances, unmeasured)
+}
+
+/// The rejected actions of the policy that a flag names; none without it.
+pub(super) fn rejected_actions(
+    args: &AuditArgs,
+    settings: &SettingsFile,
+) -> Outcome<Vec<RejectedAction>> {
+    let Some(path) = &args.policy else {
+        return Ok(Vec::new());
+    };
+    // An interactive audit may take the place of the policy that it began with.
+    let output = args.estate.out.output.as_ref();
+    let named = [
+        ("--policy", Some(path)),
+        ("--config", settings.path.as_ref()),
+        ("--from", args.estate.from.as_ref()),
+        ("--save", args.estate.save.as_ref()),
+        ("--output", output.filter(|_| !args.interactive)),
+    ];
+    check_distinct(named)?;
+    read_rejected(path, &shown(path)).map_err(|error| {
+        hinted! { error;
+            ConfigError::Io { .. } => "check the path passed to `--policy`";
+            ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
+        }
+    })
+}
+
+/// How many actions the plan does without, and which rejections fit no workload; absent without
+/// any rejection.
+fn rejections_in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<String> {
+    if rejected.is_empty() {
+        return None;
+    }
+    let left_out = audit.workloads.iter().flat_map(|workload| workload.left_out.values());
+    let number = left_out.filter(|why| **why == SkipReason::Rejected).count();
+    let mut text =
+        format!("{} by the policy", counted(number, "action rejected", "actions rejected"));
+    let ids: BTreeSet<String> =
+        audit.workloads.iter().map(|workload| workload.workload.id()).collect();
+    let is_unmatched = |rejection: &&RejectedAction| {
+        let mut workloads = audit.workloads.iter().map(|workload| &workload.workload);
+        !workloads.any(|workload| rejection.is_about(&workload.id(), &workload.name, &ids))
+    };
+    for rejection in rejected.iter().filter(is_unmatched) {
+        text.push_str(&format!(
+            "\nwarning: [[reject]] of {} matches no workload in scope: {}",
+            rejection.action,
+            safe(&rejection.workload)
+        ));
+    }
+    Some(text)
+}
+
+/// The keys that were asked for, in their order; none unless the flag was given.
+fn grouping_keys(names: &[String]) -> Outcome<Option<GroupingKeys>> {
+    let (mut of_workloads, mut of_claims) = (Vec::new(), Vec::new());
+    for name in names.iter().flat_map(|names| names.split(',')) {
+        let name = name.trim();
+        let is_new = match (GroupKey::from_name(name), ClaimKey::from_name(name)) {
+            (Some(key), _) => add_key(&mut of_workloads, key),
+            (None, Some(key)) => add_key(&mut of_claims, key),
+            (None, None) => {
+                return Err(refusal!("`{name}` is not a valid key for `--group-by`";
+                    "valid values: {}", known_keys()));
+            }
+        };
+        if !is_new {
+            return Err(refusal!("`--group-by` lists `{name}` twice"; "list each key once"));
+        }
+    }
+    if let (Some(of_workload), Some(of_claim)) = (of_workloads.first(), of_claims.first()) {
+        return Err(refusal!("`--group-by` cannot combine `{of_workload}` with `{of_claim}`";
+            "use keys of one kind: {}", known_keys()));
+    }
+    Ok(match (of_workloads.is_empty(), of_claims.is_empty()) {
+        (true, true) => None,
+        (false, _) => Some(GroupingKeys::Workloads(of_workloads)),
+        (true, false) => Some(GroupingKeys::Claims(of_claims)),
+    })
+}
+
+/// Both sorts of keys.
+fn known_keys() -> String {
+    format!(
+        "{} (workloads), or {} (pods on Kubernetes nodes)",
+        GroupKey::known_names(),
+        ClaimKey::known_names()
+    )
+}
+
+/// Adds a key; whether it is new.
+fn add_key<K: PartialEq>(keys: &mut Vec<K>, key: K) -> bool {
+    let is_new = !keys.contains(&key);
+    if is_new {
+        keys.push(key);
+    }
+    is_new
 }

@@ -1,30 +1,102 @@
 //! `gpucost autoscale`: a policy replayed over the demand of a workload or of a file.
 
-use super::Io;
-use super::autoscale_args::AutoscaleArgs;
-use super::exit::{ExitCode, Failure, hint};
+use super::args::{DocFormat, EstateArgs, time};
+use super::choices::flags;
+use super::exit::{ExitCode, Failure, Outcome, hint, hinted, refusal, refused};
+use super::numbers::within;
+use super::planner_flags::estate_flags;
 use super::planner_offers::{check_launchable, has_commitments};
 use super::planning::Planning;
-use super::profile_data::unreadable;
-use super::{estate, known_prices, output};
+use super::rightsize::percent;
+use super::sampled::unreadable;
+use super::{Io, estate, known_prices, output};
 use crate::analysis::{NoDemand, workload_demand};
 use crate::catalog::{self, Prices, bundled_interruption_band};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, GpuShare, OperatingSystem, Policy, PriceBook, PriceKey, PriceOption, safe, shell_word,
+    Gap, GpuShare, OperatingSystem, Policy, PriceBook, PriceKey, PriceOption, counted, safe,
+    shell_word,
 };
 use crate::planners::autoscale::{
     Autoscale, AutoscaleRequest, AutoscaleSubject, Demand, Held, InstancePrices, PolicyError,
-    ScalingPolicy, SpotShare, Trigger, autoscale,
+    ScalingPolicy, ScheduleWindow, SpotShare, Trigger, autoscale,
 };
 use crate::profiling::BusyGpus;
 use crate::report::autoscale_answer;
-use crate::report::text::counted;
 use crate::savings::spot_price;
 use crate::sources::files::{ReadOptions, open_samples, read_demand};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use std::path::{Path, PathBuf};
+
+/// Longest start-up and cool-down.
+const A_DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// A percentage above zero and at most 100, such as `60%`.
+fn above_zero(text: &str) -> Result<f64, String> {
+    let value = percent(text).ok().filter(|value| *value > 0.0);
+    value.ok_or_else(|| "expected a percentage above 0 and at most 100, such as 60%".to_owned())
+}
+
+/// A length of time up to a day, or `0`.
+fn length(text: &str) -> Result<SignedDuration, String> {
+    let duration = if text == "0" { SignedDuration::ZERO } else { time(text)? };
+    if duration > A_DAY {
+        return Err("expected at most 24h".to_owned());
+    }
+    Ok(duration)
+}
+
+/// A number from a thousandth to a million.
+fn positive(text: &str) -> Result<f64, String> {
+    within(text, 0.001..=1e6, "expected a number from 0.001 to 1000000")
+}
+
+flags! {
+    /// `gpucost autoscale`.
+    pub(super) struct AutoscaleArgs {
+        /// ID or name of the workload to replay [default: the only service, else the only one]
+        workload: Option<String> = arg(long, value_name = "ID", help_heading = "Demand");
+        /// CSV file of GPUs in use, with the columns time and gpus, instead of an account
+        demand: Option<PathBuf> = arg(long, value_name = "FILE", requires = "instance_type", conflicts_with_all = estate_flags().chain(["workload"]), help_heading = "Demand");
+        /// Instance type that serves the demand of the file, or of the run of `--profile-data` alone;
+        /// `--region` sets its region
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "Demand");
+        /// Number of instances that ran all the time, to compare with
+        today: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "demand", help_heading = "Demand");
+
+        /// GPU utilization to keep [default: 60%]
+        target: Option<f64> = arg(long, value_name = "PERCENT", value_parser = above_zero, allow_negative_numbers = true, conflicts_with = "queue_length", help_heading = "Policy");
+        /// Requests to keep for each instance, waiting or in flight, instead of a utilization
+        queue_length: Option<f64> = arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true, requires = "request_seconds", help_heading = "Policy");
+        /// Seconds of one GPU that a request takes
+        request_seconds: Option<f64> = arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true, requires = "queue_length", help_heading = "Policy");
+        /// Time after which a waiting request counts as late
+        late_after: SignedDuration = arg(long, value_name = "TIME", value_parser = length, default_value = "5m", requires = "queue_length", help_heading = "Policy");
+        /// Time from a launch until the instance serves: the node, its images and the model
+        start_up: SignedDuration = arg(long, value_name = "TIME", value_parser = length, default_value = "5m", help_heading = "Policy");
+        /// Time for which fewer instances are wanted before any ends
+        cool_down: SignedDuration = arg(long, value_name = "TIME", value_parser = length, default_value = "15m", help_heading = "Policy");
+        /// Least instances [default: as many as hold the models of the workload, else 1]
+        min: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000), help_heading = "Policy");
+        /// End the last instance too, when nothing is to be done
+        scale_to_zero: bool = arg(long, conflicts_with = "min", help_heading = "Policy");
+        /// Most instances [default: enough for the largest demand at 30% utilization]
+        max: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Policy");
+        /// Window of a week with more instances, such as mon-fri@08:00-20:00=4, in the time zone
+        /// of the policy file (can be repeated)
+        schedule: Vec<ScheduleWindow> = arg(long, value_name = "WINDOW", value_parser = ScheduleWindow::parse, help_heading = "Policy");
+        /// Share of the instances above the base that are spot
+        spot_share: f64 = arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, default_value = "0%", help_heading = "Policy");
+        /// Instances that are always on demand
+        on_demand_base: u32 = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000), default_value = "0", help_heading = "Policy");
+        /// Share of the demand that may wait or fail
+        max_unserved: f64 = arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, default_value = "0.1%", help_heading = "Policy");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        estate: EstateArgs = command(flatten);
+    }
+}
 
 /// Utilization that is kept where nothing else is asked for: the lower end of what a
 /// service is advised to have.
@@ -46,7 +118,7 @@ struct Record {
     seen: Option<(usize, Vec<Gap>)>,
 }
 
-pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Outcome {
     let of = &args.estate;
     let samples = of.profile_data.first().map(PathBuf::as_path);
     let read = [("--demand", args.demand.as_deref()), ("--profile-data", samples)];
@@ -57,38 +129,26 @@ pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let plan = replayed(args, settings, record)?;
     let prices = &plan.request.prices;
     let on_demand = prices.on_demand.iter().map(|quote| quote.seen_on);
-    let spot = prices.spot.iter().map(|spot| spot.seen_on);
-    let spot = spot.filter(|_| plan.replay.spot_seconds > 0);
-    let oldest = on_demand.chain(spot).min();
-    let code = planning.print(&autoscale_answer(&plan), oldest, as_of, io)?;
+    let spot = prices.spot.iter().map(|spot| spot.seen_on).filter(|_| plan.replay.spot_seconds > 0);
+    let code = planning.print(&autoscale_answer(&plan), on_demand.chain(spot).min(), as_of, io)?;
     Ok(match seen {
         Some((instances, gaps)) => output::close("replayed", (instances, 0), &gaps, of, io),
         None => code,
     })
 }
 
-fn record(
-    args: &AutoscaleArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Result<Record, Failure> {
+fn record(args: &AutoscaleArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<Record> {
     let of = &args.estate;
-    let reads_estate = args.workload.is_some()
-        || of.from.is_some()
-        || of.demo.is_some()
-        || of.save.is_some()
-        || of.kubernetes.is_given();
+    let reads_estate = args.workload.is_some() || of.is_named();
     match (&args.demand, of.profile_data.as_slice()) {
         (Some(file), _) => alone(file, args, settings, io),
         (None, [run]) if !reads_estate => alone(run, args, settings, io),
-        (None, [_, _, ..]) if !reads_estate => Err(Failure::input(
-            "the run of one host is replayed at a time",
-        )
-        .with_hint("pass one `--profile-data`, or `--workload` to join them into its estate")),
-        _ if args.instance_type.is_some() => Err(Failure::input(
-            "`--type` is about the demand of a file, and an estate knows its types",
-        )
-        .with_hint("pass `--demand FILE` or `--profile-data FILE` with it")),
+        (None, [_, _, ..]) if !reads_estate => Err(refusal!(
+            "the run of one host is replayed at a time";
+            "pass one `--profile-data`, or `--workload` to join them into its estate")),
+        _ if args.instance_type.is_some() => Err(refusal!(
+            "`--type` is about the demand of a file, and an estate knows its types";
+            "pass `--demand FILE` or `--profile-data FILE` with it")),
         _ => of_estate(args, settings, io),
     }
 }
@@ -100,13 +160,11 @@ fn alone(
     args: &AutoscaleArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Record, Failure> {
+) -> Outcome<Record> {
     let file = safe(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
     let (samples, facts) = if args.demand.is_some() {
-        let samples = read_demand(path).map_err(|error| {
-            Failure::new(ExitCode::Input, error)
-                .with_hint("see docs/planners/autoscale.md for the columns")
-        })?;
+        let samples = read_demand(path)
+            .map_err(Failure::hinted("see docs/planners/autoscale.md for the columns"))?;
         (samples, None)
     } else {
         let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
@@ -119,14 +177,12 @@ fn alone(
     };
     let facts = facts.as_ref();
     let ran_on = facts.and_then(|facts| facts.instance_type.as_ref());
-    let name = args.instance_type.as_ref().or(ran_on).ok_or_else(|| {
-        Failure::input(format!("{file} does not name its instance type"))
-            .with_hint("pass the type that serves its demand with `--type`")
-    })?;
+    let name = args.instance_type.as_ref().or(ran_on).ok_or_else(refused!(
+        "{file} does not name its instance type";
+        "pass the type that serves its demand with `--type`"))?;
     let prices = known_prices::book(args.estate.offline, settings, io)?;
     let known = Prices::new(&prices, &settings.policy.discount_percent);
-    let ran_in = facts.and_then(|facts| facts.region.as_ref());
-    let region = args.estate.aws.region.as_ref().or(ran_in);
+    let region = args.estate.aws.region.as_ref().or(facts.and_then(|facts| facts.region.as_ref()));
     let region = known_prices::one_region(region.map(String::as_str), settings, io)?;
     let name = name.trim().to_ascii_lowercase();
     let key = known_prices::key_of(&name, &region, OperatingSystem::Linux, &known)?;
@@ -135,7 +191,7 @@ fn alone(
     let (ran, source, needs) = match facts {
         Some(facts) => {
             let whole = facts.gpus.iter().filter(|gpu| gpu.mig.is_none()).count();
-            let minutes = counted(samples.len() as u64, "minute", "minutes");
+            let minutes = counted(samples.len(), "minute", "minutes");
             (
                 (u32::try_from(whole) == Ok(gpus)).then_some(1),
                 format!("{minutes} of {file} with samples"),
@@ -148,9 +204,8 @@ fn alone(
             "more than one time, and at most two years between the first and the last",
         ),
     };
-    let demand = Demand::of_samples(&samples, ran, gpus).map_err(|error| {
-        Failure::new(ExitCode::Input, error).with_hint(format!("{file} needs {needs}"))
-    })?;
+    let demand = Demand::of_samples(&samples, ran, gpus)
+        .map_err(Failure::hinted(format!("{file} needs {needs}")))?;
     Ok(Record {
         subject: AutoscaleSubject {
             name: "the workload".to_owned(),
@@ -171,11 +226,7 @@ fn alone(
     })
 }
 
-fn of_estate(
-    args: &AutoscaleArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Result<Record, Failure> {
+fn of_estate(args: &AutoscaleArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<Record> {
     let estate = estate::estate(&args.estate, settings, io)?;
     let prices = Prices::new(&estate.prices, &settings.policy.discount_percent);
     let workload = workload_demand(&estate, &settings.policy, args.workload.as_deref());
@@ -203,30 +254,20 @@ fn of_estate(
     })
 }
 
-fn gpus_of(instance_type: &str) -> Result<u32, Failure> {
+fn gpus_of(instance_type: &str) -> Outcome<u32> {
     let shape = catalog::shape(instance_type);
-    let offer = shape.and_then(|shape| shape.gpu.as_ref());
-    let offer = offer.ok_or_else(|| {
-        Failure::input(format!("the GPUs of `{instance_type}` are unknown"))
-            .with_hint("`gpucost pricing` lists the types with GPUs")
-    })?;
+    let offer = shape.and_then(|shape| shape.gpu.as_ref()).ok_or_else(refused!(
+        "the GPUs of `{instance_type}` are unknown";
+        "`gpucost pricing` lists the types with GPUs"))?;
     match offer.share {
         GpuShare::Whole(gpus) => Ok(gpus.into()),
-        GpuShare::Fraction(part) => Err(Failure::input(format!(
-            "the demand is in GPUs, and {instance_type} has {part} of one"
-        ))
-        .with_hint(format!(
-            "pass a type with whole GPUs: `gpucost select --gpu {}` lists them",
-            offer.model
-        ))),
+        GpuShare::Fraction(part) => Err(refusal!(
+            "the demand is in GPUs, and {instance_type} has {part} of one";
+            "pass a type with whole GPUs: `gpucost select --gpu {}` lists them", offer.model)),
     }
 }
 
-fn replayed(
-    args: &AutoscaleArgs,
-    settings: &SettingsFile,
-    record: Record,
-) -> Result<Autoscale, Failure> {
+fn replayed(args: &AutoscaleArgs, settings: &SettingsFile, record: Record) -> Outcome<Autoscale> {
     let (policy, key) = (&settings.policy, &record.key);
     let prices = Prices::new(&record.prices, &policy.discount_percent);
     let request = AutoscaleRequest {
@@ -246,12 +287,9 @@ fn replayed(
         least_interruptions_per_day: policy.spot_interruptions_per_day,
         hours_per_month: policy.hours_per_month,
     };
-    autoscale(request).map_err(|error| {
-        let hint = hint! { error;
-            PolicyError::MinAboveMax { min, .. } | PolicyError::WindowAboveMax { min, .. } => "pass `--max {min}`, or a lower minimum";
-            PolicyError::NoInstance => "pass `--max 1` or more";
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
+    autoscale(request).map_err(|error| hinted! { error;
+        PolicyError::MinAboveMax { min, .. } | PolicyError::WindowAboveMax { min, .. } => "pass `--max {min}`, or a lower minimum";
+        PolicyError::NoInstance => "pass `--max 1` or more";
     })
 }
 
@@ -304,4 +342,21 @@ fn no_demand(error: NoDemand) -> Failure {
         _ => ExitCode::Input,
     };
     Failure::new(code, error).with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_lengths_have_limits() {
+        assert_eq!((above_zero("60%"), above_zero("62.5")), (Ok(60.0), Ok(62.5)));
+        for bad in ["0", "-1", "100.1", "NaN", "inf", "", "%", "much"] {
+            assert!(above_zero(bad).is_err(), "{bad}");
+        }
+        assert_eq!(length("0"), Ok(SignedDuration::ZERO));
+        assert_eq!(length("90s"), Ok(SignedDuration::from_secs(90)));
+        assert!(length("25h").is_err() && length("-5m").is_err());
+        assert!(positive("0").is_err() && positive("NaN").is_err());
+    }
 }

@@ -1,9 +1,9 @@
 //! How AWS is reached.
 
+use super::choices::flags;
 use super::io::Io;
 use crate::config::SettingsFile;
 use crate::sources::aws::{AwsOptions, AwsService};
-use clap::Args;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
@@ -18,12 +18,8 @@ pub(super) fn endpoint(text: &str) -> Result<String, String> {
     let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => {
             address.parse::<Ipv6Addr>().map_err(|_| expected())?;
-            let port = if port.is_empty() {
-                None
-            } else {
-                Some(port.strip_prefix(':').ok_or_else(expected)?)
-            };
-            (address, port)
+            let port = Some(port).filter(|port| !port.is_empty());
+            (address, port.map(|port| port.strip_prefix(':').ok_or_else(expected)).transpose()?)
         }
         None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
     };
@@ -44,31 +40,25 @@ pub(super) fn service(text: &str) -> Result<AwsService, String> {
     })
 }
 
-#[derive(Debug, Args)]
-pub(super) struct AwsArgs {
-    /// AWS named profile
-    #[arg(long, value_name = "NAME", help_heading = "AWS")]
-    pub profile: Option<String>,
-    /// Comma-separated regions, or `all` for every region enabled in the account
-    #[arg(long, value_name = "R[,R…]|all", help_heading = "AWS")]
-    pub region: Option<String>,
-    /// Custom endpoint for every AWS service
-    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
-    pub endpoint_url: Option<String>,
-    /// Maximum time to wait while AWS throttles, and for a cluster, such as `90s` or `5m` [default: 5m]
-    #[arg(long, value_name = "DURATION", value_parser = deadline, help_heading = "AWS")]
-    pub deadline: Option<Duration>,
-}
+flags! {
+    pub(super) struct AwsArgs {
+        /// AWS named profile
+        profile: Option<String> = arg(long, value_name = "NAME", help_heading = "AWS");
+        /// Comma-separated regions, or `all` for every region enabled in the account
+        region: Option<String> = arg(long, value_name = "R[,R…]|all", help_heading = "AWS");
+        /// Custom endpoint for every AWS service
+        endpoint_url: Option<String> = arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS");
+        /// Maximum time to wait while AWS throttles, and for a cluster, such as `90s` or `5m` [default: 5m]
+        deadline: Option<Duration> = arg(long, value_name = "DURATION", value_parser = deadline, help_heading = "AWS");
+    }
 
-/// How the bucket of a history is reached.
-#[derive(Debug, Args)]
-pub(super) struct BucketArgs {
-    /// AWS named profile
-    #[arg(long, value_name = "NAME", help_heading = "AWS")]
-    pub profile: Option<String>,
-    /// Custom endpoint for S3
-    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
-    pub endpoint_url: Option<String>,
+    /// How the bucket of a history is reached.
+    pub(super) struct BucketArgs {
+        /// AWS named profile
+        profile: Option<String> = arg(long, value_name = "NAME", help_heading = "AWS");
+        /// Custom endpoint for S3
+        endpoint_url: Option<String> = arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS");
+    }
 }
 
 impl BucketArgs {

@@ -1,15 +1,15 @@
 //! `gpucost bill`: what was really paid, and how that differs from an audit.
 
 use super::args::{DocFormat, EstateArgs, file_place, place};
-use super::exit::{ExitCode, Failure};
+use super::choices::flags;
+use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{Io, audit, bill_history, bill_record, documents, estate, live, output, usage_history};
+use super::{Io, audit, bill_history, documents, estate, live, output, usage_history};
 use crate::analysis::expected_bill;
 use crate::billing::{Bill, BillKey, Expected, Ledger, ResourceHours, TooLarge};
 use crate::config::SettingsFile;
-use crate::domain::{BillFiles, BillLine, Currency, Gap, shell_word, shown};
-use crate::report::text::counted;
+use crate::domain::{BillFiles, BillLine, Currency, Gap, counted, shell_word, shown};
 use crate::report::{BillAudit, BillOrigin, bill_answer, negotiated_rates, price_file};
 use crate::sources::SourceError;
 use crate::sources::aws::Notice;
@@ -17,50 +17,32 @@ use crate::sources::files::{
     BillError, BillOptions, read_bill, read_bill_of, try_writing, write_whole,
 };
 use crate::sources::store::Place;
-use clap::{Args, ValueHint};
+use clap::ValueHint;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-fn key(text: &str) -> Result<BillKey, String> {
-    BillKey::from_name(text).ok_or_else(|| format!("valid keys: {}", BillKey::known_names()))
-}
-
-fn currency(text: &str) -> Result<Currency, String> {
-    let code = text.to_uppercase();
-    Currency::from_code(&code).ok_or_else(|| "valid values: USD, CNY, EUR".to_owned())
-}
-
-/// `gpucost bill`.
-#[derive(Debug, Args)]
-pub(super) struct BillArgs {
-    /// Files of a bill, or directories of an export, here or as s3://BUCKET/KEY; together they
-    /// are one bill
-    #[arg(value_name = "FILE|URL", required = true, conflicts_with = "redact",
-        value_parser = file_place(), value_hint = ValueHint::AnyPath)]
-    pub files: Vec<Place>,
-    /// Read the account, and compare the bill with what its audit expects [implied by `--from`
-    /// and `--demo`; with `--history` alone, the bill is compared with recorded audits]
-    #[arg(long)]
-    pub compare: bool,
-    /// Add the cost by account, region, service, type or tag:NAME, and what has none
-    #[arg(long, value_name = "KEY", value_parser = key)]
-    pub group_by: Option<BillKey>,
-    /// Currency of a bill that does not state one
-    #[arg(long, value_name = "CODE", value_parser = currency)]
-    pub currency: Option<Currency>,
-    /// Write the negotiated prices that the bill shows to a file for `prices.file`
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub write_prices: Option<PathBuf>,
-    /// Keep the bill by resource and hour in a history, a directory or s3://BUCKET/PREFIX
-    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath,
-        help_heading = "Output")]
-    pub record: Option<Place>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-    #[command(flatten)]
-    pub estate: EstateArgs,
+flags! {
+    /// `gpucost bill`.
+    pub(super) struct BillArgs {
+        /// Files of a bill, or directories of an export, here or as s3://BUCKET/KEY; together they
+        /// are one bill
+        files: Vec<Place> = arg(value_name = "FILE|URL", required = true, conflicts_with = "redact", value_parser = file_place(), value_hint = ValueHint::AnyPath);
+        /// Read the account, and compare the bill with what its audit expects [implied by `--from`
+        /// and `--demo`; with `--history` alone, the bill is compared with recorded audits]
+        compare: bool = arg(long);
+        /// Add the cost by account, region, service, type or tag:NAME, and what has none
+        group_by: Option<BillKey> = arg(long, value_name = "KEY", value_parser = |text: &str| BillKey::from_name(text).ok_or_else(|| format!("valid keys: {}", BillKey::known_names())));
+        /// Currency of a bill that does not state one
+        currency: Option<Currency> = arg(long, value_name = "CODE", value_parser = |text: &str| Currency::from_code(&text.to_uppercase()).ok_or("valid values: USD, CNY, EUR"));
+        /// Write the negotiated prices that the bill shows to a file for `prices.file`
+        write_prices: Option<PathBuf> = arg(long, value_name = "FILE", help_heading = "Output");
+        /// Keep the bill by resource and hour in a history, a directory or s3://BUCKET/PREFIX
+        record: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "Output");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        estate: EstateArgs = command(flatten);
+    }
 }
 
 /// What a bill is compared with.
@@ -72,7 +54,7 @@ struct Compared {
     warning: Option<String>,
 }
 
-pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     let out = &args.estate.out;
     let settings = estate::settings(out, io)?;
     let format = audit::format(args.format, &settings, io)?;
@@ -97,23 +79,27 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     };
     let read = read(args, &options, &mut each, &settings, io)?;
     if args.record.is_some() {
-        bill_record::check_once(&read.in_two_forms)?;
+        bill_history::check_once(&read.in_two_forms)?;
     }
-    let kept = hours.map(ResourceHours::finish).transpose();
-    let kept = kept.map_err(bill_record::refused)?;
-    let bill = ledger.finish().map_err(too_large)?;
+    let kept = hours.map(ResourceHours::finish).transpose().map_err(bill_history::refused)?;
+    let bill = ledger.finish().map_err(|error| {
+        hinted! { error;
+            TooLarge::Bill => "pass fewer billing periods at a time";
+            TooLarge::Audit => "compare fewer instances with `--tag`, or a shorter `--lookback`";
+        }
+    })?;
     let origin = BillOrigin {
         paths: args.files.iter().map(Place::word).collect(),
         read,
         stated_currency: args.currency,
         audit: compared.as_ref().map(|comparison| comparison.origin.clone()),
     };
-    documents::print(&bill_answer(&bill, &origin), format, out, io)?;
+    documents::print_rows(&bill_answer(&bill, &origin), format, None, out, io)?;
     let lines = counted(bill.lines, "line", "lines");
-    let files = counted(origin.read.files.len() as u64, "file", "files");
+    let files = counted(origin.read.files.len(), "file", "files");
     output::say(&format!("read {lines} of {files}"), out, io);
     if let Some((place, kept)) = args.record.as_ref().zip(kept) {
-        bill_record::keep(kept, place, (&args.estate, &settings), io)?;
+        bill_history::keep(kept, place, (&args.estate, &settings), io)?;
     }
     let mut code = ExitCode::Done;
     if let Some(Compared { instances, gaps, warning, .. }) = compared {
@@ -139,7 +125,7 @@ fn read(
     each: &mut dyn FnMut(BillLine) -> ControlFlow<()>,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<BillFiles, Failure> {
+) -> Outcome<BillFiles> {
     let paths = args.files.iter().map(|place| match place {
         Place::Folder(path) => Some(path.clone()),
         Place::Bucket(_) => None,
@@ -149,24 +135,21 @@ fn read(
     }
     let aws = estate::aws_options(&args.estate.aws, settings, io);
     let access = usage_history::bucket_access(&aws, io);
-    let out = &args.estate.out;
-    let read = live::run(out, &Notice::default(), io, async |progress| {
+    let read = live::run(&args.estate.out, &Notice::default(), io, async |progress| {
         read_bill_of(&args.files, &access, options, each, progress).await
     });
     read?.map_err(unreadable)
 }
 
 /// Whether an estate is read.
-fn is_compared(args: &BillArgs) -> Result<bool, Failure> {
+fn is_compared(args: &BillArgs) -> Outcome<bool> {
     let of = &args.estate;
     let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
     let is_recorded = of.history.is_some();
     let is_selected = !(of.tag.is_empty() && of.exclude_tag.is_empty());
     if is_selected && !is_read && !args.compare {
-        return Err(Failure::input("`--tag` and `--exclude-tag` select instances of an estate")
-            .with_hint(
-                "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`",
-            ));
+        return Err(refusal!("`--tag` and `--exclude-tag` select instances of an estate";
+            "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`"));
     }
     Ok(is_read || args.compare || is_recorded)
 }
@@ -177,7 +160,7 @@ fn compared(
     settings: &SettingsFile,
     age: &PriceAge,
     io: &mut Io<'_>,
-) -> Result<(Compared, Expected), Failure> {
+) -> Outcome<(Compared, Expected)> {
     let of = &args.estate;
     let is_live = args.compare || of.kubernetes.is_given();
     if let Some(place) = of.history.as_ref().filter(|_| !is_live) {
@@ -204,16 +187,8 @@ fn compared(
     Ok((compared, bill.expected))
 }
 
-fn too_large(error: TooLarge) -> Failure {
-    let hint = match error {
-        TooLarge::Bill => "pass fewer billing periods at a time",
-        TooLarge::Audit => "compare fewer instances with `--tag`, or a shorter `--lookback`",
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
-}
-
 /// Nothing that is read may be replaced, and what is written can be.
-fn check_files(args: &BillArgs) -> Result<(), Failure> {
+fn check_files(args: &BillArgs) -> Outcome<()> {
     let of = &args.estate;
     let written = [
         ("--output", of.out.output.as_deref()),
@@ -238,12 +213,7 @@ fn check_files(args: &BillArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write_prices(
-    path: &Path,
-    bill: &Bill,
-    args: &BillArgs,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+fn write_prices(path: &Path, bill: &Bill, args: &BillArgs, io: &mut Io<'_>) -> Outcome {
     let rates = negotiated_rates(bill).count() as u64;
     if rates == 0 {
         let error = "the bill shows no negotiated price, and no file of prices was written";
@@ -294,26 +264,15 @@ fn unreadable(error: BillError) -> Failure {
         let hint = hint_of_bucket(url, source);
         return Failure::unexpected(error).with_hint(hint);
     }
-    let hint = match &error {
-        BillError::Io { source, .. } if is_about_content(source) => {
-            "download the file again; see docs/bill.md for the formats"
-        }
-        BillError::Io { .. } => "check the path",
-        BillError::Form { .. } => {
-            "pass files ending in .csv, .csv.gz or .parquet; see docs/bill.md for the formats"
-        }
-        BillError::Row { message, .. } if message.contains("currency") => {
-            "pass the currency of the bill, such as `--currency USD`"
-        }
-        BillError::Row { .. } => "export the bill again, or pass the file without this row",
-        BillError::Damaged { .. } => "download the file again, and all that a manifest names",
-        BillError::Ambiguous { .. } => {
-            "pass the directory of the latest reading, or add the manifest of the period"
-        }
-        BillError::Alike { .. } => "pass one of them, or the directory with its manifest",
-        BillError::Overlap { .. } => {
-            "pass the latest reading of a billing period alone, or the directory with its manifest"
-        }
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    hinted! { error;
+        BillError::Io { source, .. } if is_about_content(source) => "download the file again; see docs/bill.md for the formats";
+        BillError::Io { .. } => "check the path";
+        BillError::Form { .. } => "pass files ending in .csv, .csv.gz or .parquet; see docs/bill.md for the formats";
+        BillError::Row { message, .. } if message.contains("currency") => "pass the currency of the bill, such as `--currency USD`";
+        BillError::Row { .. } => "export the bill again, or pass the file without this row";
+        BillError::Damaged { .. } => "download the file again, and all that a manifest names";
+        BillError::Ambiguous { .. } => "pass the directory of the latest reading, or add the manifest of the period";
+        BillError::Alike { .. } => "pass one of them, or the directory with its manifest";
+        BillError::Overlap { .. } => "pass the latest reading of a billing period alone, or the directory with its manifest";
+    }
 }

@@ -1,19 +1,22 @@
-//! `gpucost bill --history`: what recorded audits expect of a bill.
+//! `gpucost bill --history`, what recorded audits expect of a bill, and `--record`, which keeps a
+//! bill in a history.
 
 use super::args::EstateArgs;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
 use super::{Io, estate, history, live, output, usage_history};
 use crate::analysis::{RecordedExpectation, TooManyHours};
-use crate::billing::Expected;
+use crate::billing::{Expected, NotStored};
 use crate::config::{SettingsFile, parse_duration};
-use crate::domain::{RecordedRun, safe, shell_word};
-use crate::report::BillAudit;
+use crate::domain::{BillKept, MonthlyBill, RecordedRun, safe, shell_word};
+use crate::report::text::fit;
+use crate::report::{BillAudit, StoredBill, kept_bill_text};
 use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::{BucketAccess, Place};
 use crate::trend::date_of;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
 /// What a history keeps of the hours of instances.
@@ -34,10 +37,9 @@ pub(super) fn recorded(
     place: &Place,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<(BillAudit, Expected), Failure> {
+) -> Outcome<(BillAudit, Expected)> {
     history::check(place)?;
-    let aws = estate::aws_options(&args.aws, settings, io);
-    let access = usage_history::bucket_access(&aws, io);
+    let access = usage_history::bucket_access(&estate::aws_options(&args.aws, settings, io), io);
     let (first, end) = days(args, io)?;
     let is_wanted =
         |day: Date| first.is_none_or(|first| day >= first) && end.is_none_or(|end| day < end);
@@ -45,18 +47,16 @@ pub(super) fn recorded(
         progress("history");
         read(place, &access, &is_wanted).await
     });
-    let history = history?.map_err(|error| unread(error, place))?;
-    let history = history.map_err(too_many)?;
+    let history = history?
+        .map_err(|error| unread(error, place))?
+        .map_err(Failure::hinted("compare fewer days with `--as-of` and `--lookback`"))?;
     for problem in &history.problems {
-        let line = safe(&format!("warning: the history cannot use {problem}"));
-        output::say(&line, &args.out, io);
+        output::say(&safe(&format!("warning: the history cannot use {problem}")), &args.out, io);
     }
     let Some(expected) = history.expected else {
-        let error = "no run of the history kept hours of instances on these days";
-        return Err(Failure::input(error).with_hint(
+        return Err(refusal!("no run of the history kept hours of instances on these days";
             "record every night with `gpucost history record`; versions before kept only days. \
-             Without hours, compare with an estate: `--from`, or `--compare`",
-        ));
+             Without hours, compare with an estate: `--from`, or `--compare`"));
     };
     let origin = BillAudit {
         flags: flags(args, place),
@@ -101,14 +101,13 @@ async fn read(
 }
 
 /// The first of the days, and the one after the last, where flags say so.
-fn days(args: &EstateArgs, io: &Io<'_>) -> Result<(Option<Date>, Option<Date>), Failure> {
+fn days(args: &EstateArgs, io: &Io<'_>) -> Outcome<(Option<Date>, Option<Date>)> {
     let end = args.as_of.map(date_of);
     let Some(lookback) = &args.lookback else {
         return Ok((None, end));
     };
     let lookback = parse_duration(lookback).map_err(Failure::input)?;
-    let as_of = args.as_of.unwrap_or(io.now);
-    let first = as_of.checked_sub(lookback).unwrap_or(Timestamp::MIN);
+    let first = args.as_of.unwrap_or(io.now).checked_sub(lookback).unwrap_or(Timestamp::MIN);
     Ok((Some(date_of(first)), end))
 }
 
@@ -136,7 +135,61 @@ fn unread(error: HistoryError, place: &Place) -> Failure {
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }
 
-fn too_many(error: TooManyHours) -> Failure {
-    Failure::new(ExitCode::Input, error)
-        .with_hint("compare fewer days with `--as-of` and `--lookback`")
+/// Columns of the number of an account in a message.
+const SHOWN_COLUMNS: usize = 60;
+
+/// Refuses files of several formats with lines of one payer: a month that is in two of them would
+/// be kept with twice its cost.
+pub(super) fn check_once(in_two_forms: &BTreeSet<String>) -> Outcome<()> {
+    let Some(payer) = in_two_forms.first() else {
+        return Ok(());
+    };
+    let payer = fit(payer, SHOWN_COLUMNS);
+    Err(refusal!(
+        "files of several formats have lines of the payer {payer}, and a bill is recorded from \
+         one: a month that is in both would count twice";
+        "record the files of one export at a time"))
+}
+
+/// Keeps each month of a bill, and says so in lines.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn keep(
+    bills: Vec<MonthlyBill>,
+    place: &Place,
+    (args, settings): (&EstateArgs, &SettingsFile),
+    io: &mut Io<'_>,
+) -> Outcome<()> {
+    let access = usage_history::bucket_access(&estate::aws_options(&args.aws, settings, io), io);
+    let now = io.now;
+    let kept = live::run(&args.out, &Notice::default(), io, async |progress| {
+        progress("history");
+        let records = Records::open(place, &access).await?;
+        let mut kept: Vec<(MonthlyBill, BillKept)> = Vec::new();
+        for bill in bills {
+            let as_kept = records.record_bill(&bill, now).await?;
+            kept.push((bill, as_kept));
+        }
+        Ok::<_, HistoryError>(kept)
+    });
+    for (bill, kept) in kept?.map_err(usage_history::unopened)? {
+        let line = kept_bill_text(&StoredBill {
+            month: bill.month,
+            payer: &bill.payer,
+            rows: bill.rows.len(),
+            place: &place.to_string(),
+            kept,
+        });
+        output::say(&line, &args.out, io);
+    }
+    Ok(())
+}
+
+/// Why a bill is not kept.
+pub(super) fn refused(error: NotStored) -> Failure {
+    hinted! { error;
+        NotStored::TooLarge => "record fewer billing periods at a time, or use `gpucost history bill`, which writes the same table of bills of any size";
+        NotStored::Undated(_) => "export the bill with its billing period";
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::capacity_args::CapacityArgs;
 use super::capacity_measured::{Measured, invalid, uncounted};
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome, refusal};
 use super::model_args::typed;
 use super::planning::Planning;
 use super::{Io, capacity_batches, known_prices, output};
@@ -17,19 +17,17 @@ use crate::report::capacity_answer;
 use crate::sources::files::{read_arrivals, read_request_counts};
 use std::path::Path;
 
-pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     if args.batches.is_stated() {
         return capacity_batches::run(args, io);
     }
     if let Some(flag) = args.batches.stray() {
-        return Err(Failure::input(format!("`{}` is about batches", typed(flag))).with_hint(
+        return Err(refusal!("`{}` is about batches", typed(flag);
             "pass their throughput as in `--curve 1:35,8:210,32:520`, or a `--model` and its \
-             `--type`",
-        ));
+             `--type`"));
     }
     let samples = args.estate.profile_data.iter();
-    let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
-    let read = samples.chain([
+    let read = samples.map(|path| ("--profile-data", Some(path.as_path()))).chain([
         ("--arrivals", args.arrivals.as_deref()),
         ("--request-counts", args.request_counts.as_deref()),
     ]);
@@ -37,13 +35,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     let settings = &planning.settings;
     let requests = args.arrivals.as_deref().map(read_arrivals).transpose();
-    let requests = requests.map_err(|error| {
-        Failure::new(ExitCode::Input, error)
-            .with_hint("see docs/planners/capacity.md for the columns")
-    })?;
+    let requests =
+        requests.map_err(Failure::hinted("see docs/planners/capacity.md for the columns"))?;
     let requests = requests.unwrap_or_default();
-    let counts = args.request_counts.as_deref();
-    let counts = counts.map(|path| counted(path, args)).transpose()?;
+    let counts = args.request_counts.as_deref().map(|path| counted(path, args)).transpose()?;
     let measured = Measured::of(args, (&requests, counts.as_ref()), settings, io)?;
     let prices = planning.prices(&measured.prices);
     let place = measured.place.as_ref();
@@ -67,10 +62,8 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         },
     };
     let plan = capacity(question).map_err(|error| invalid(error, args))?;
-    let candidates = plan.candidates.iter();
-    let fits = candidates.filter_map(|candidate| candidate.fits.as_ref().ok());
-    let quotes = fits.filter_map(|fits| fits.quote.as_ref());
-    let oldest = quotes.map(|quote| quote.seen_on).min();
+    let fits = plan.candidates.iter().filter_map(|candidate| candidate.fits.as_ref().ok());
+    let oldest = fits.filter_map(|fits| fits.quote.as_ref()).map(|quote| quote.seen_on).min();
     let code = planning.print(&capacity_answer(&plan), oldest, io.now, io)?;
     Ok(match &measured.seen {
         Some((count, gaps)) => output::close("analyzed", (*count, 0), gaps, &args.estate, io),
@@ -79,16 +72,13 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
 }
 
 /// Requests of a file, with the peak that is asked for.
-fn counted(path: &Path, args: &CapacityArgs) -> Result<RequestCounts, Failure> {
-    let counts = read_request_counts(path).map_err(|error| {
-        Failure::new(ExitCode::Input, error)
-            .with_hint("see docs/planners/capacity.md for the commands that write such a file")
-    })?;
+fn counted(path: &Path, args: &CapacityArgs) -> Outcome<RequestCounts> {
+    let counts = read_request_counts(path).map_err(Failure::hinted(
+        "see docs/planners/capacity.md for the commands that write such a file",
+    ))?;
     // The flag has at most eleven days.
-    let period = args.request_period;
-    let period = period.map(|seconds| (seconds * 1_000.0).round() as i64);
-    RequestCounts::new(&shown(path), counts, (period, args.request_peak))
-        .map_err(|error| uncounted(&error))
+    let period = args.request_period.map(|seconds| (seconds * 1_000.0).round() as i64);
+    RequestCounts::new(&shown(path), counts, (period, args.request_peak)).map_err(uncounted)
 }
 
 fn service<'a>(
@@ -126,7 +116,7 @@ fn others(
     args: &CapacityArgs,
     key: &PriceKey,
     prices: &Prices<'_>,
-) -> Result<Vec<&'static InstanceShape>, Failure> {
+) -> Outcome<Vec<&'static InstanceShape>> {
     let question = Question {
         gpu: known_prices::gpu_filter(args.gpu.as_deref())?,
         home_region: key.region.clone(),
@@ -138,8 +128,7 @@ fn others(
     }
     known_prices::refuse_unknown(&question, prices)?;
     let is_asked = |shape: &&InstanceShape| {
-        let offer = shape.gpu.as_ref();
-        let offer = offer.filter(|_| shape.accelerator == AcceleratorKind::Gpu);
+        let offer = shape.gpu.as_ref().filter(|_| shape.accelerator == AcceleratorKind::Gpu);
         offer.is_some_and(|offer| {
             let filter = question.gpu.as_ref();
             filter.is_none_or(|filter| filter.matches(offer.model.name(), offer.vram_mib))

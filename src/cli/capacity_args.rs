@@ -1,16 +1,16 @@
 //! Flags of `gpucost capacity`.
 
-use super::args::{DocFormat, EstateArgs, choice, valid};
+use super::args::{DocFormat, EstateArgs, valid};
 use super::capacity_curve::{SampledBatch, sampled_batch};
+use super::choices::{choices, flags};
 use super::model_args::{self, ModelArgs, dtype, passed, share};
 use super::numbers::{above_zero, within};
 use super::planner_flags::{self, rate};
-use super::rightsize_flags::{bound, size_mib};
+use super::rightsize::{bound, size_mib};
 use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
 use crate::planners::curve::CurvePoint;
 use crate::planners::model::Dtype;
 use crate::savings::Bound;
-use clap::Args;
 use std::path::PathBuf;
 
 /// Times that are evaluated, in seconds: a microsecond to eleven days.
@@ -35,16 +35,10 @@ fn percentile(text: &str) -> Result<f64, String> {
     within(number, 50.0..=99.99, "expected a percentile from p50 to p99.99, such as p95")
 }
 
-/// Which of the counted periods counts.
-fn peak(text: &str) -> Result<PeakOf, String> {
-    valid(PeakOf::from_name(text), PeakOf::NAMES)
-}
-
 /// Percent beyond what is expected.
 fn headroom(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
-    let expected = "expected a percentage from 0 to 1000";
-    within(number, 0.0..=MOST_HEADROOM_PERCENT, expected)
+    within(number, 0.0..=MOST_HEADROOM_PERCENT, "expected a percentage from 0 to 1000")
 }
 
 /// Tokens, of a request or per second.
@@ -72,43 +66,33 @@ fn point(text: &str) -> Result<CurvePoint, String> {
     read().ok_or_else(|| "expected BATCH:ITEMS_PER_SECOND, such as 8:210".to_owned())
 }
 
-/// How long GPUs work on requests.
-const SERVICE_TIMES: [(&str, &str, ServiceTimes); 2] = [
-    (
-        "exponential",
-        "Spread around their mean: many short requests and a few long ones",
-        ServiceTimes::Exponential,
-    ),
-    ("fixed", "All alike", ServiceTimes::Fixed),
-];
+choices! {
+    SERVICE_TIMES: ServiceTimes {
+        "exponential" = Exponential, "Spread around their mean: many short requests and a few long ones";
+        "fixed" = Fixed, "All alike";
+    }
+}
 
-/// Requests that are served in batches: by a curve of throughput, or by a language model.
-#[derive(Debug, Args)]
-pub(super) struct BatchArgs {
-    /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
-    #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["model", "params"], help_heading = "Batches")]
-    pub curve: Vec<CurvePoint>,
-    /// Samples of a run at a batch, written by `gpucost profile --samples --log-unit`; a point of
-    /// the curve for each (can be repeated)
-    #[arg(long, value_name = "BATCH:FILE", value_parser = sampled_batch, conflicts_with_all = ["curve", "model", "params"], help_heading = "Batches")]
-    pub curve_data: Vec<SampledBatch>,
-    /// Unit of these runs that is a request [default: the only one]
-    #[arg(long, value_name = "NAME", requires = "curve_data", help_heading = "Batches")]
-    pub unit: Option<String>,
-    /// Longest time that the first request of a batch waits for others [default: 50ms]
-    #[arg(long, value_name = "TIME", value_parser = wait, allow_hyphen_values = true, help_heading = "Batches")]
-    pub max_wait: Option<f64>,
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// Type of the weights: fp32, fp16, bf16, fp8, int8, int4 [default: fp16]
-    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
-    pub dtype: Option<Dtype>,
-    /// Mean tokens of a prompt [default: 1024]
-    #[arg(long, value_name = "TOKENS", value_parser = model_args::tokens, allow_hyphen_values = true, help_heading = "Model")]
-    pub input_tokens: Option<u64>,
-    /// Mean tokens of an answer [default: 128]
-    #[arg(long, value_name = "TOKENS", value_parser = model_args::tokens, allow_hyphen_values = true, help_heading = "Model")]
-    pub output_tokens: Option<u64>,
+flags! {
+    /// Requests that are served in batches: by a curve of throughput, or by a language model.
+    pub(super) struct BatchArgs {
+        /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
+        curve: Vec<CurvePoint> = arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["model", "params"], help_heading = "Batches");
+        /// Samples of a run at a batch, written by `gpucost profile --samples --log-unit`; a point of
+        /// the curve for each (can be repeated)
+        curve_data: Vec<SampledBatch> = arg(long, value_name = "BATCH:FILE", value_parser = sampled_batch, conflicts_with_all = ["curve", "model", "params"], help_heading = "Batches");
+        /// Unit of these runs that is a request [default: the only one]
+        unit: Option<String> = arg(long, value_name = "NAME", requires = "curve_data", help_heading = "Batches");
+        /// Longest time that the first request of a batch waits for others [default: 50ms]
+        max_wait: Option<f64> = arg(long, value_name = "TIME", value_parser = wait, allow_hyphen_values = true, help_heading = "Batches");
+        model: ModelArgs = command(flatten);
+        /// Type of the weights: fp32, fp16, bf16, fp8, int8, int4 [default: fp16]
+        dtype: Option<Dtype> = arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model");
+        /// Mean tokens of a prompt [default: 1024]
+        input_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = model_args::tokens, allow_hyphen_values = true, help_heading = "Model");
+        /// Mean tokens of an answer [default: 128]
+        output_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = model_args::tokens, allow_hyphen_values = true, help_heading = "Model");
+    }
 }
 
 impl BatchArgs {
@@ -127,102 +111,70 @@ impl BatchArgs {
     }
 }
 
-/// `gpucost capacity`.
-#[derive(Debug, Args)]
-pub(super) struct CapacityArgs {
-    /// Requests to serve, such as 500, 500/s, 30000/min or 1800000/h
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true, required_unless_present_any = ["arrivals", "request_counts"], help_heading = "Requests")]
-    pub rate: Option<f64>,
-    /// Recorded requests as CSV: a column `timestamp`, and `service_seconds` or tokens;
-    /// replayed at `--rate`, or as fast as they came
-    #[arg(long, value_name = "FILE", conflicts_with_all = BATCHED, help_heading = "Requests")]
-    pub arrivals: Option<PathBuf>,
-    /// Requests counted by period: what `aws cloudwatch get-metric-data` or `query_range` of
-    /// Prometheus prints, or CSV with the columns `time` and `requests`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals", "curve", "curve_data", "model", "params"], help_heading = "Requests")]
-    pub request_counts: Option<PathBuf>,
-    /// Length of these periods [default: the shortest time between two of them]
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
-    pub request_period: Option<f64>,
-    /// Period that the GPUs have to serve: p99 (one in a hundred has more) or max
-    #[arg(long, value_name = "WHICH", value_parser = peak, default_value = "p99", requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
-    pub request_peak: PeakOf,
-    /// Percentage to plan for beyond that rate
-    #[arg(long, value_name = "PERCENT", value_parser = headroom, allow_negative_numbers = true, default_value = "0", conflicts_with_all = BATCHED, help_heading = "Requests")]
-    pub headroom: f64,
-    /// Tokens of a request, prompt and generated
-    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Requests")]
-    pub tokens_per_request: Option<f64>,
-    /// Requests that one GPU serves, per second or as for `--rate`
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
-    pub per_gpu: Option<f64>,
-    /// Time that a request takes on a GPU at that batch
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
-    pub latency: Option<f64>,
-    /// Requests that a GPU works on at the same time
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096), default_value_t = 1, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
-    pub batch: u32,
-    /// Tokens per second of one GPU over all requests that it works on
-    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
-    pub tokens_per_second: Option<f64>,
-    /// The same for tokens of prompts, where they are faster [default: as the others]
-    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, requires_all = ["tokens_per_second", "arrivals"], help_heading = "Throughput of a GPU")]
-    pub prompt_tokens_per_second: Option<f64>,
-    /// Requests that were served while `--workload` or `--profile-data` was measured, per
-    /// second or as for `--rate` [default: those of `--request-counts` in that time]
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
-    pub served_rate: Option<f64>,
-    /// Workload of the estate, by name or ID, whose GPU utilization shows its throughput
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with = "instance_type",
-        help_heading = "Throughput of a GPU"
-    )]
-    pub workload: Option<String>,
-    /// Percentage of its largest throughput that a GPU has to do at most [default:
-    /// serving_target_percent of the policy, 80]
-    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Objective")]
-    pub target: Option<f64>,
-    /// Time in which requests have to be answered
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, help_heading = "Objective")]
-    pub objective: Option<f64>,
-    /// Share of the requests that the objective holds for
-    #[arg(long, value_name = "pN", value_parser = percentile, default_value = "p95", requires = "objective", conflicts_with_all = BATCHED, help_heading = "Objective")]
-    pub percentile: f64,
-    /// How long GPUs work on requests that are not recorded
-    #[arg(long, value_parser = choice(&SERVICE_TIMES), value_name = "HOW", default_value = "exponential", requires = "objective", conflicts_with_all = ["arrivals", "curve", "curve_data", "model", "params"], help_heading = "Objective")]
-    pub service_times: ServiceTimes,
-    #[command(flatten)]
-    pub batches: BatchArgs,
-    /// Availability zones that the instances are in
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ZONES)), default_value_t = 1, conflicts_with_all = BATCHED, help_heading = "Zones")]
-    pub zones: u32,
-    /// Zones that may be lost while the others serve everything
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = BATCHED, help_heading = "Zones")]
-    pub survive_zones: u32,
-    /// Instance type on which the throughput was measured; `--region` sets its region
-    #[arg(long = "type", value_name = "TYPE", help_heading = "Types")]
-    pub instance_type: Option<String>,
-    /// Also evaluate types with these GPUs: H100, A100:80GB, 24GB.., 24GB..48GB; without `--type`,
-    /// the GPU on which the throughput was measured
-    #[arg(long, value_name = "GPU", conflicts_with_all = BATCHED, help_heading = "Types")]
-    pub gpu: Option<String>,
-    /// Peak memory use of a GPU, such as 18GiB, that other types must hold with headroom;
-    /// evaluates every GPU type unless `--gpu` is given
-    #[arg(long, value_name = "SIZE", value_parser = size_mib, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Types")]
-    pub vram_peak: Option<f64>,
-    /// Bottleneck of the GPU, by which others are compared: bandwidth, compute, unknown
-    #[arg(long, value_name = "WHAT", value_parser = bound, default_value = "unknown", conflicts_with_all = BATCHED, help_heading = "Types")]
-    pub bound: Bound,
-    /// Operating system
-    #[arg(long, value_name = "OS", default_value = "linux", help_heading = "Types")]
-    pub os: String,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-    #[command(flatten)]
-    pub estate: EstateArgs,
+flags! {
+    /// `gpucost capacity`.
+    pub(super) struct CapacityArgs {
+        /// Requests to serve, such as 500, 500/s, 30000/min or 1800000/h
+        rate: Option<f64> = arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true, required_unless_present_any = ["arrivals", "request_counts"], help_heading = "Requests");
+        /// Recorded requests as CSV: a column `timestamp`, and `service_seconds` or tokens;
+        /// replayed at `--rate`, or as fast as they came
+        arrivals: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with_all = BATCHED, help_heading = "Requests");
+        /// Requests counted by period: what `aws cloudwatch get-metric-data` or `query_range` of
+        /// Prometheus prints, or CSV with the columns `time` and `requests`
+        request_counts: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals", "curve", "curve_data", "model", "params"], help_heading = "Requests");
+        /// Length of these periods [default: the shortest time between two of them]
+        request_period: Option<f64> = arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests");
+        /// Period that the GPUs have to serve: p99 (one in a hundred has more) or max
+        request_peak: PeakOf = arg(long, value_name = "WHICH", value_parser = |text: &str| valid(PeakOf::from_name(text), PeakOf::NAMES), default_value = "p99", requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests");
+        /// Percentage to plan for beyond that rate
+        headroom: f64 = arg(long, value_name = "PERCENT", value_parser = headroom, allow_negative_numbers = true, default_value = "0", conflicts_with_all = BATCHED, help_heading = "Requests");
+        /// Tokens of a request, prompt and generated
+        tokens_per_request: Option<f64> = arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Requests");
+        /// Requests that one GPU serves, per second or as for `--rate`
+        per_gpu: Option<f64> = arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU");
+        /// Time that a request takes on a GPU at that batch
+        latency: Option<f64> = arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU");
+        /// Requests that a GPU works on at the same time
+        batch: u32 = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096), default_value_t = 1, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU");
+        /// Tokens per second of one GPU over all requests that it works on
+        tokens_per_second: Option<f64> = arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU");
+        /// The same for tokens of prompts, where they are faster [default: as the others]
+        prompt_tokens_per_second: Option<f64> = arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, requires_all = ["tokens_per_second", "arrivals"], help_heading = "Throughput of a GPU");
+        /// Requests that were served while `--workload` or `--profile-data` was measured, per
+        /// second or as for `--rate` [default: those of `--request-counts` in that time]
+        served_rate: Option<f64> = arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU");
+        /// Workload of the estate, by name or ID, whose GPU utilization shows its throughput
+        workload: Option<String> = arg(long, value_name = "NAME", conflicts_with = "instance_type", help_heading = "Throughput of a GPU");
+        /// Percentage of its largest throughput that a GPU has to do at most [default:
+        /// serving_target_percent of the policy, 80]
+        target: Option<f64> = arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Objective");
+        /// Time in which requests have to be answered
+        objective: Option<f64> = arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, help_heading = "Objective");
+        /// Share of the requests that the objective holds for
+        percentile: f64 = arg(long, value_name = "pN", value_parser = percentile, default_value = "p95", requires = "objective", conflicts_with_all = BATCHED, help_heading = "Objective");
+        /// How long GPUs work on requests that are not recorded
+        service_times: ServiceTimes = arg(long, value_parser = SERVICE_TIMES, value_name = "HOW", default_value = "exponential", requires = "objective", conflicts_with_all = ["arrivals", "curve", "curve_data", "model", "params"], help_heading = "Objective");
+        batches: BatchArgs = command(flatten);
+        /// Availability zones that the instances are in
+        zones: u32 = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ZONES)), default_value_t = 1, conflicts_with_all = BATCHED, help_heading = "Zones");
+        /// Zones that may be lost while the others serve everything
+        survive_zones: u32 = arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = BATCHED, help_heading = "Zones");
+        /// Instance type on which the throughput was measured; `--region` sets its region
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "Types");
+        /// Also evaluate types with these GPUs: H100, A100:80GB, 24GB.., 24GB..48GB; without `--type`,
+        /// the GPU on which the throughput was measured
+        gpu: Option<String> = arg(long, value_name = "GPU", conflicts_with_all = BATCHED, help_heading = "Types");
+        /// Peak memory use of a GPU, such as 18GiB, that other types must hold with headroom;
+        /// evaluates every GPU type unless `--gpu` is given
+        vram_peak: Option<f64> = arg(long, value_name = "SIZE", value_parser = size_mib, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Types");
+        /// Bottleneck of the GPU, by which others are compared: bandwidth, compute, unknown
+        bound: Bound = arg(long, value_name = "WHAT", value_parser = bound, default_value = "unknown", conflicts_with_all = BATCHED, help_heading = "Types");
+        /// Operating system
+        os: String = arg(long, value_name = "OS", default_value = "linux", help_heading = "Types");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        estate: EstateArgs = command(flatten);
+    }
 }
 
 #[cfg(test)]

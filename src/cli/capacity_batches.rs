@@ -4,13 +4,13 @@
 use super::capacity_args::{BatchArgs, CapacityArgs};
 use super::capacity_curve::MeasuredCurve;
 use super::capacity_measured::{audited, check_estate};
-use super::exit::{ExitCode, Failure, hint};
+use super::exit::{Failure, Outcome, hint, hinted, refusal};
 use super::model_args::{MemoryArgs, ModelArgs, with_less};
 use super::planning::Planning;
 use super::{Io, known_prices, output};
 use crate::analysis::{Audit, Question, RunningWorkload, running_workload};
 use crate::catalog::shape;
-use crate::domain::{HourlyRate, InstanceShape, Policy, PriceKey, shell_word};
+use crate::domain::{InstanceShape, Policy, PriceKey, shell_word};
 use crate::planners::batching::{BatchingError, BatchingRequest, Machine, batching};
 use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
 use crate::planners::model::Dtype;
@@ -25,7 +25,7 @@ const MAX_WAIT: f64 = 0.05;
 const INPUT_TOKENS: u64 = 1_024;
 const OUTPUT_TOKENS: u64 = 128;
 
-pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
     let (batches, estate) = (&args.batches, &args.estate);
     let samples = batches.curve_data.iter();
     let samples = samples.map(|curve| ("--curve-data", Some(curve.path.as_path())));
@@ -34,11 +34,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let settings = &planning.settings;
     check_estate(args)?;
     if args.workload.is_none() && !estate.profile_data.is_empty() {
-        return Err(Failure::input("`--profile-data` shows the throughput at one load alone")
-            .with_hint("pass a run at each batch, as in `--curve-data 8:run.jsonl`"));
+        return Err(refusal!("`--profile-data` shows the throughput at one load alone";
+            "pass a run at each batch, as in `--curve-data 8:run.jsonl`"));
     }
-    let named = args.workload.as_deref();
-    let looked_up = named.map(|name| {
+    let looked_up = args.workload.as_deref().map(|name| {
         let running = |audit: &Audit| running_workload(audit, name, &settings.policy);
         audited(args, settings, running, io)
     });
@@ -67,7 +66,9 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         ..PriceKey::linux_on_demand(&region, name)
     });
     let price = key.and_then(|key| prices.get(&key).ok());
-    let paid = paid(running.as_ref(), &region);
+    // What an hour of its type costs the workload where it runs.
+    let is_there = |workload: &&RunningWorkload| workload.key.region == region;
+    let paid = running.as_ref().filter(is_there).and_then(|workload| workload.rate);
     let on = name.as_deref().and_then(shape);
     let throughput = throughput(batches, measured, on, &settings.policy)?;
     let target = settings.policy.serving_target_percent / 100.0;
@@ -84,7 +85,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         },
         hours_per_month: settings.policy.hours_per_month,
     };
-    let answer = batching(request).map_err(missed)?;
+    let answer = batching(request).map_err(|error| hinted! { error;
+        BatchingError::Many => "pass a lower `--rate`";
+        BatchingError::Objective { shortest_seconds, .. } => "pass a shorter `--max-wait`, or `--objective {:.0}ms`", (shortest_seconds * 1e3).ceil();
+    })?;
     let today = running.as_ref().map(RunningWorkload::today);
     let doc = batching_answer(&answer, &throughput.source, throughput.server, today.as_ref());
     let code = planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)?;
@@ -92,12 +96,6 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         Some((count, gaps)) => output::close("analyzed", (count, 0), &gaps, &args.estate, io),
         None => code,
     })
-}
-
-/// What an hour of its type costs a workload that runs in a region.
-fn paid(running: Option<&RunningWorkload>, region: &str) -> Option<HourlyRate> {
-    let workload = running.filter(|workload| workload.key.region == region)?;
-    workload.rate
 }
 
 /// What a server does, and how many an instance has.
@@ -114,11 +112,10 @@ fn throughput(
     measured: Option<MeasuredCurve>,
     on: Option<&InstanceShape>,
     policy: &Policy,
-) -> Result<Throughput, Failure> {
+) -> Outcome<Throughput> {
     let of_gpu = measured.map(|run| (run.points, run.source));
     let stated = || (args.curve.clone(), "--curve".to_owned());
-    let of_gpu = of_gpu.or_else(|| (!args.curve.is_empty()).then(stated));
-    if let Some((points, source)) = of_gpu {
+    if let Some((points, source)) = of_gpu.or_else(|| (!args.curve.is_empty()).then(stated)) {
         let gpus = on.and_then(|shape| shape.gpu.as_ref());
         return Ok(Throughput {
             curve: ThroughputCurve::new(points).map_err(no_curve)?,
@@ -128,8 +125,8 @@ fn throughput(
         });
     }
     let Some(shape) = on else {
-        return Err(Failure::input("how fast a model is served depends on the instance type")
-            .with_hint("pass `--type`, such as `--type g6e.xlarge`"));
+        return Err(refusal!("how fast a model is served depends on the instance type";
+            "pass `--type`, such as `--type g6e.xlarge`"));
     };
     let points = computed_curve(args, shape, policy)?;
     Ok(Throughput {
@@ -146,7 +143,7 @@ fn computed_curve(
     args: &BatchArgs,
     shape: &InstanceShape,
     policy: &Policy,
-) -> Result<Vec<CurvePoint>, Failure> {
+) -> Outcome<Vec<CurvePoint>> {
     let input_tokens = args.input_tokens.unwrap_or(INPUT_TOKENS);
     let output_tokens = args.output_tokens.unwrap_or(OUTPUT_TOKENS);
     let mut served = ServedModel {
@@ -196,22 +193,13 @@ fn does_not_fit(
         (None, _) => "pass another `--type`; `gpucost select {of_model}` lists the types that hold the model";
     };
     let (name, dtype) = (&shape.instance_type, served.dtype);
-    Failure::input(format!("{name} does not hold the model in {dtype}: {reason}")).with_hint(hint)
+    refusal!("{name} does not hold the model in {dtype}: {reason}"; "{hint}")
 }
 
 fn no_curve(error: CurveError) -> Failure {
-    let hint = hint! { error;
+    hinted! { error;
         CurveError::Falls { before, .. } => "leave out what is beyond batch {}", before.batch;
         CurveError::Order { .. } => "sort the points by batch, each once";
         _ => "measure batches of several sizes, and pass them as in `--curve 1:35,8:210,32:520`";
-    };
-    Failure::input(error).with_hint(hint)
-}
-
-fn missed(error: BatchingError) -> Failure {
-    let hint = hint! { error;
-        BatchingError::Many => "pass a lower `--rate`";
-        BatchingError::Objective { shortest_seconds, .. } => "pass a shorter `--max-wait`, or `--objective {:.0}ms`", (shortest_seconds * 1e3).ceil();
-    };
-    Failure::input(error).with_hint(hint)
+    }
 }

@@ -1,6 +1,6 @@
 //! A throughput curve from runs that were sampled, each at a batch of its own.
 
-use super::exit::Failure;
+use super::exit::{Outcome, refusal, refused};
 use super::sampled;
 use crate::config::SettingsFile;
 use crate::domain::shown;
@@ -40,7 +40,7 @@ impl MeasuredCurve {
         runs: &[SampledBatch],
         unit: Option<&str>,
         settings: &SettingsFile,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Outcome<Option<Self>> {
         let mut curve_so_far: Option<Self> = None;
         for run in runs {
             let profile = sampled::profile_of(&run.path, settings)?;
@@ -49,11 +49,10 @@ impl MeasuredCurve {
             let facts = profile.facts;
             match &mut curve_so_far {
                 Some(curve) if curve.instance_type != facts.instance_type => {
-                    return Err(Failure::input(format!(
+                    return Err(refusal!(
                         "{} was sampled on another type than the first of `--curve-data`",
-                        shown(&run.path)
-                    ))
-                    .with_hint("pass runs on one type"));
+                        shown(&run.path);
+                        "pass runs on one type"));
                 }
                 Some(curve) => curve.points.push(point),
                 None => {
@@ -74,11 +73,7 @@ impl MeasuredCurve {
 }
 
 /// The unit that was counted, and how many of them a GPU did per second.
-fn throughput(
-    profile: &RunProfile,
-    unit: Option<&str>,
-    path: &Path,
-) -> Result<(String, f64), Failure> {
+fn throughput(profile: &RunProfile, unit: Option<&str>, path: &Path) -> Outcome<(String, f64)> {
     let file = shown(path);
     let units = &profile.end.units;
     let of_name = units.iter().filter(|counted| unit.is_none_or(|name| counted.unit == name));
@@ -86,26 +81,20 @@ fn throughput(
     let done = match of_name.as_slice() {
         [done] => *done,
         [] => {
-            return Err(Failure::input(format!("{file} does not say how many requests were done"))
-                .with_hint(
-                    "sample it with `gpucost profile --samples run.jsonl --log server.log \
-                         --log-unit requests=TEXT`, or pass `--curve`",
-                ));
+            return Err(refusal!("{file} does not say how many requests were done";
+                "sample it with `gpucost profile --samples run.jsonl --log server.log --log-unit \
+                 requests=TEXT`, or pass `--curve`"));
         }
         [first, ..] => {
-            return Err(Failure::input(format!("{file} counted {} units", of_name.len()))
-                .with_hint(format!(
-                    "pass the one that is a request, such as `--unit {}`",
-                    first.unit
-                )));
+            return Err(refusal!("{file} counted {} units", of_name.len();
+                "pass the one that is a request, such as `--unit {}`", first.unit));
         }
     };
     let seconds = profile.end.elapsed_seconds;
     let used = profile.gpus_used().filter(|used| *used > 0);
-    let used = used.filter(|_| seconds > 0.0).ok_or_else(|| {
-        Failure::input(format!("{file} does not show on how many GPUs it ran"))
-            .with_hint("sample it with `gpucost profile` on the host, or pass `--curve`")
-    })?;
+    let used = used.filter(|_| seconds > 0.0).ok_or_else(refused!(
+        "{file} does not show on how many GPUs it ran";
+        "sample it with `gpucost profile` on the host, or pass `--curve`"))?;
     Ok((done.unit.clone(), done.count as f64 / seconds / used as f64))
 }
 

@@ -1,8 +1,8 @@
 //! The throughput that `gpucost capacity` rests on: stated, or measured on GPUs.
 
 use super::capacity_args::CapacityArgs;
-use super::exit::{ExitCode, Failure, hint};
-use super::rightsize_flags::known;
+use super::exit::{ExitCode, Failure, Outcome, hinted, refusal, refused};
+use super::rightsize::known;
 use super::scope::invocation;
 use super::{Io, estate, known_prices, sampled};
 use crate::analysis::{
@@ -38,15 +38,10 @@ fn audit_command(args: &CapacityArgs) -> String {
 }
 
 /// Fails for an estate of which no workload is named.
-pub(super) fn check_estate(args: &CapacityArgs) -> Result<(), Failure> {
-    let estate = &args.estate;
-    let reads_estate = estate.demo.is_some()
-        || estate.from.is_some()
-        || estate.save.is_some()
-        || estate.kubernetes.is_given();
-    if args.workload.is_none() && reads_estate {
-        return Err(Failure::input("an estate needs `--workload`")
-            .with_hint(format!("{} lists the workloads", audit_command(args))));
+pub(super) fn check_estate(args: &CapacityArgs) -> Outcome<()> {
+    if args.workload.is_none() && args.estate.is_named() {
+        return Err(refusal!("an estate needs `--workload`";
+            "{} lists the workloads", audit_command(args)));
     }
     Ok(())
 }
@@ -66,7 +61,7 @@ impl<'a> Way<'a> {
     fn of(
         args: &'a CapacityArgs,
         (requests, counts): (&[RecordedRequest], Option<&RequestCounts>),
-    ) -> Result<Self, Failure> {
+    ) -> Outcome<Self> {
         check_estate(args)?;
         let profile = args.estate.profile_data.first().map(PathBuf::as_path);
         let profile = profile.filter(|_| args.workload.is_none());
@@ -82,22 +77,17 @@ impl<'a> Way<'a> {
             |request: &RecordedRequest| matches!(request.work, RecordedWork::Seconds(_));
         let is_counted = args.served_rate.is_some() || counts.is_some();
         match (ways.next(), ways.next()) {
-            (Some((first, _)), Some((second, _))) => Err(Failure::input(format!(
-                "`{first}` and `{second}` both state the throughput of a GPU"
-            ))
-            .with_hint("pass one of them")),
+            (Some((first, _)), Some((second, _))) => Err(refusal!(
+                "`{first}` and `{second}` both state the throughput of a GPU";
+                "pass one of them")),
             (Some((flag, Self::Workload(_) | Self::Profile(_))), None) if !is_counted => {
-                Err(Failure::input(format!("`{flag}` needs `--served-rate`")).with_hint(
-                    "pass the requests per second that were served meanwhile, or \
-                     `--request-counts`",
-                ))
+                Err(refusal!(
+                "`{flag}` needs `--served-rate`";
+                "pass the requests per second that were served meanwhile, or `--request-counts`"))
             }
             (Some((_, way)), _) => Ok(way),
             (None, _) if requests.iter().any(states_time) => Ok(Self::Recorded),
-            (None, _) => {
-                Err(Failure::input("the throughput of a GPU is not known")
-                    .with_hint(HOW_TO_MEASURE))
-            }
+            (None, _) => Err(refusal!("the throughput of a GPU is not known"; "{HOW_TO_MEASURE}")),
         }
     }
 }
@@ -108,11 +98,11 @@ fn served(
     counts: Option<&RequestCounts>,
     (from, to): (Timestamp, Timestamp),
     of: &str,
-) -> Result<f64, Failure> {
+) -> Outcome<f64> {
     match (args.served_rate, counts) {
-        (None, Some(counts)) => counts
-            .mean_within(from.as_millisecond(), to.as_millisecond(), of)
-            .map_err(|error| uncounted(&error)),
+        (None, Some(counts)) => {
+            counts.mean_within(from.as_millisecond(), to.as_millisecond(), of).map_err(uncounted)
+        }
         (stated, _) => stated.ok_or_else(|| Failure::input("measured GPUs need `--served-rate`")),
     }
 }
@@ -134,7 +124,7 @@ impl Measured {
         (requests, counts): (&[RecordedRequest], Option<&RequestCounts>),
         settings: &SettingsFile,
         io: &mut Io<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Outcome<Self> {
         let of_rate = |per_second: f64| Throughput::of_rate(per_second, args.batch);
         let utilization = |measured: Utilized, served_per_second: f64| {
             let per_second = measured.per_second(served_per_second);
@@ -166,9 +156,7 @@ impl Measured {
             }
             Way::Stated(rate) => (ThroughputBasis::Stated, of_rate(rate)),
             Way::Latency(service_seconds) => {
-                let batch = args.batch;
-                let gpu = Throughput { batch, service_seconds };
-                (ThroughputBasis::Latency, gpu)
+                (ThroughputBasis::Latency, Throughput { batch: args.batch, service_seconds })
             }
             Way::Tokens(per_second) => {
                 let basis = ThroughputBasis::Tokens {
@@ -192,7 +180,7 @@ impl Measured {
         (basis, mut gpu): (ThroughputBasis, Throughput),
         place: Option<(InstanceShape, PriceKey)>,
         prices: PriceBook,
-    ) -> Result<Self, Failure> {
+    ) -> Outcome<Self> {
         let work = match basis {
             ThroughputBasis::Recorded => WorkOf::Recorded,
             ThroughputBasis::Tokens { per_second, prompt_per_second }
@@ -202,8 +190,7 @@ impl Measured {
             }
             _ => WorkOf::Each(gpu.service_seconds),
         };
-        let arrivals = args.arrivals.as_ref();
-        let recording = arrivals.map(|_| Recording::new(requests, work)).transpose();
+        let recording = args.arrivals.as_ref().map(|_| Recording::new(requests, work)).transpose();
         let recording = recording.map_err(|error| invalid(error, args))?;
         if let Some(recording) = &recording {
             gpu.service_seconds = recording.mean_service_seconds;
@@ -222,31 +209,28 @@ fn of_tokens(
     args: &CapacityArgs,
     requests: &[RecordedRequest],
     per_second: f64,
-) -> Result<Throughput, Failure> {
+) -> Outcome<Throughput> {
     let is_recorded = states_tokens(requests);
     if args.prompt_tokens_per_second.is_some() && !is_recorded {
-        return Err(Failure::input("`--prompt-tokens-per-second` needs the tokens of prompts")
-            .with_hint("add columns of prompt and generated tokens to `--arrivals`"));
+        return Err(refusal!("`--prompt-tokens-per-second` needs the tokens of prompts";
+            "add columns of prompt and generated tokens to `--arrivals`"));
     }
     match args.tokens_per_request {
         Some(tokens) => Ok(Throughput::of_rate(per_second / tokens, args.batch)),
         // The mean follows from the recording.
         None if is_recorded => Ok(Throughput::of_rate(1.0, args.batch)),
-        None => Err(Failure::input("`--tokens-per-second` needs the tokens of a request")
-            .with_hint(
-                "pass `--tokens-per-request`, or `--arrivals` with columns of prompt and \
-                 generated tokens",
-            )),
+        None => Err(refusal!("`--tokens-per-second` needs the tokens of a request";
+            "pass `--tokens-per-request`, or `--arrivals` with columns of prompt and generated \
+             tokens")),
     }
 }
 
 /// The whole GPUs of a host together; all of them have to be measured.
-fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
+fn utilized(profile: &RunProfile, name: String) -> Outcome<Utilized> {
     let means: Option<Vec<f64>> = profile.whole().map(|gpu| Some(gpu.utilization?.mean)).collect();
-    let means = means.filter(|means| !means.is_empty()).ok_or_else(|| {
-        Failure::input(format!("{name} has no utilization of every whole GPU"))
-            .with_hint(HOW_TO_MEASURE)
-    })?;
+    let means = means.filter(|means| !means.is_empty()).ok_or_else(refused!(
+        "{name} has no utilization of every whole GPU";
+        "{HOW_TO_MEASURE}"))?;
     let gpus = means.len() as f64;
     Ok(Utilized {
         name,
@@ -257,14 +241,13 @@ fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
 }
 
 fn unmeasured(error: NotMeasured, args: &CapacityArgs) -> Failure {
-    let hint = hint! { &error;
+    hinted! { error;
         NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
         NotMeasured::Unknown { .. } => "{} lists the workloads", audit_command(args);
         NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
         NotMeasured::NoGpu(_) => "choose a workload with GPUs";
         NotMeasured::Unmeasured(_) => "{} lists what is missing", audit_command(args);
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    }
 }
 
 /// What an audit says of a workload, and its estate with the gaps of the audit.
@@ -273,7 +256,7 @@ pub(super) fn audited<T>(
     settings: &SettingsFile,
     workload: impl FnOnce(&Audit) -> Result<T, NotMeasured>,
     io: &mut Io<'_>,
-) -> Result<(T, Estate), Failure> {
+) -> Outcome<(T, Estate)> {
     let mut estate = estate::estate(&args.estate, settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Medium);
     let measured = workload(&audit).map_err(|error| unmeasured(error, args))?;
@@ -287,7 +270,7 @@ fn serving(
     args: &CapacityArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<(MeasuredService, Estate), Failure> {
+) -> Outcome<(MeasuredService, Estate)> {
     let measured = |audit: &Audit| measured_service(audit, name, &settings.policy);
     let (service, estate) = audited(args, settings, measured, io)?;
     if service.kind == WorkloadKind::Training {
@@ -305,14 +288,12 @@ fn place(
     ran_on: Option<&String>,
     (settings, prices): (&SettingsFile, &Prices<'_>),
     io: &Io<'_>,
-) -> Result<Option<(InstanceShape, PriceKey)>, Failure> {
+) -> Outcome<Option<(InstanceShape, PriceKey)>> {
     let named = args.instance_type.as_ref().or(ran_on);
     if named.is_none() && args.gpu.is_none() {
         if args.vram_peak.is_some() {
-            return Err(Failure::input("`--vram-peak` needs `--type` or `--gpu`").with_hint(
-                "pass the type on which the throughput was measured, such as `--type \
-                     g5.xlarge`",
-            ));
+            return Err(refusal!("`--vram-peak` needs `--type` or `--gpu`";
+                "pass the type on which the throughput was measured, such as `--type g5.xlarge`"));
         }
         return Ok(None);
     }
@@ -347,7 +328,7 @@ fn one_with(
     filter: Option<&GpuFilter>,
     key: impl Fn(&InstanceShape) -> PriceKey,
     prices: &Prices<'_>,
-) -> Result<&'static InstanceShape, Failure> {
+) -> Outcome<&'static InstanceShape> {
     let mut cheapest_shapes: BTreeMap<(String, Option<u64>), (Decimal, &'static InstanceShape)> =
         BTreeMap::new();
     for shape in catalog::shapes() {
@@ -373,28 +354,23 @@ fn one_with(
         cheapest_shapes.values().map(|(_, shape)| shape.instance_type.as_str()).collect();
     match (names.as_slice(), cheapest_shapes.values().next()) {
         ([_], Some((_, shape))) => Ok(*shape),
-        ([first, ..], _) => Err(Failure::input(format!(
+        ([first, ..], _) => Err(refusal!(
             "`--gpu {gpu}` names {} kinds of GPUs, and a GPU of one serves what was stated",
-            names.len()
-        ))
-        .with_hint(format!(
+            names.len();
             "pass the type on which the throughput was measured, such as `--type {first}`; the \
-             types with those are {}",
-            names.join(", ")
-        ))),
-        _ => Err(Failure::input(format!("no type with `--gpu {gpu}` has a price in the region"))
-            .with_hint("`gpucost pricing` lists the GPUs with their types and regions")),
+             types with those are {}", names.join(", "))),
+        _ => Err(refusal!("no type with `--gpu {gpu}` has a price in the region";
+            "`gpucost pricing` lists the GPUs with their types and regions")),
     }
 }
 
 /// Why counts say nothing of a rate, with what to do about it.
-pub(super) fn uncounted(error: &CountsError) -> Failure {
-    let hint = hint! { error;
+pub(super) fn uncounted(error: CountsError) -> Failure {
+    hinted! { error;
         CountsError::OnePeriod { .. } | CountsError::OffGrid { .. } => "pass the period that they were asked for, such as `--request-period 60s`";
         CountsError::NoRequests { .. } => "pass `--request-peak max`, or counts of a busier time";
         CountsError::NoneWithin { .. } => "ask for the same time, or pass the rate as `--served-rate`";
-    };
-    Failure::input(error).with_hint(hint)
+    }
 }
 
 /// An error with what to do about it.
@@ -406,7 +382,7 @@ pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
         }
         _ => "",
     };
-    let hint = hint! { &error;
+    hinted! { error;
         CapacityError::BelowFloor { floor_seconds, .. } => "pass `--objective` above {floor_seconds:.6}s, or make requests faster: a smaller batch, a faster GPU, fewer tokens{spread}";
         CapacityError::TooMany { .. } => "check `--rate` and the time of a request: rate × time is what is in flight";
         CapacityError::NoRate => "record requests over some time, or pass `--rate` without `--arrivals`";
@@ -414,6 +390,5 @@ pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
         CapacityError::NeverBusy(_) => "measure while requests are served";
         CapacityError::NoZoneLeft { .. } => "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`";
         CapacityError::NotAboveZero { .. } => "check the numbers that were passed";
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    }
 }

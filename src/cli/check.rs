@@ -1,44 +1,125 @@
 //! `gpucost check`: the audit as a gate.
 
-use super::Io;
-use super::check_args::{CheckArgs, CheckFormat};
-use super::exit::{ExitCode, Failure, hint};
+use super::args::{DocFormat, EstateArgs, RiskChoice, place};
+use super::choices::flags;
+use super::diff::unreadable;
+use super::exit::{ExitCode, Failure, Outcome, hinted, refusal, refused};
 use super::history::read_recorded;
 use super::price_age::PriceAge;
-use super::{audit as audit_command, baseline, documents, estate, output, scope};
-use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule};
+use super::schemas::SchemaName;
+use super::{Io, audit as audit_command, documents, estate, output, scope};
+use crate::analysis::gate::{
+    Baseline, GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule,
+};
 use crate::analysis::{Audit, audit_once};
-use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
-use crate::domain::{Gap, GapSubject, shell_word, shown};
-use crate::report::text::{counted, minute, safe};
+use crate::config::{ConfigError, POLICY_FILE, STARTING_POLICY, SettingsFile, read_policy};
+use crate::domain::{Gap, GapSubject, PastAudit, counted, safe, shell_word, shown};
+use crate::report::text::minute;
 use crate::report::{
     Doc, GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
     gate_slack, settings_lines,
 };
-use clap::ValueEnum;
+use crate::sources::files::{read_report, write_whole};
+use crate::sources::store::Place;
+use clap::{Subcommand, ValueEnum, ValueHint};
 use jiff::{SignedDuration, Timestamp};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+flags! {
+    /// `gpucost check`.
+    #[command(args_conflicts_with_subcommands = true)]
+    pub(super) struct CheckArgs {
+        action: Option<CheckAction> = command(subcommand);
+        /// Policy file [default: gpucost-policy.toml in the current directory]
+        policy: Option<PathBuf> = arg(long, value_name = "FILE");
+        /// Earlier `audit --format json` report; only new or worse violations fail
+        baseline: Option<PathBuf> = arg(long, value_name = "FILE");
+        /// Check the planned result of a Terraform plan instead of the current state:
+        /// output of `terraform show -json`; `-` for stdin
+        terraform_plan: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with_all = ["from", "from_kubectl", "prometheus_url", "demo", "save", "baseline", "commitments", "profile_data", "redact", "tag", "exclude_tag"]);
+        /// Recorded audits that forecasts of budgets rest on: a directory or s3://BUCKET/PREFIX
+        /// [default: that of --history]
+        recorded_audits: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
+        estate: EstateArgs = command(flatten);
+        /// Maximum risk level of the plan [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum);
+        /// Output format [default: table]
+        format: Option<CheckFormat> = arg(long, value_enum, help_heading = "Output");
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum CheckFormat {
+    /// Table that fits the terminal
+    Table,
+    /// Table for a wide terminal, with every row
+    Wide,
+    /// JSON, for scripts
+    Json,
+    /// CSV, for spreadsheets
+    Csv,
+    /// Markdown, for a pull request comment
+    Markdown,
+    /// Self-contained HTML page, for a browser
+    Html,
+    /// Workbook, for spreadsheets; needs `--output`, a file or a pipe
+    Xlsx,
+    /// Workflow commands, for GitHub Actions annotations
+    Github,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for build server test reports
+    Junit,
+    /// Block Kit, for a Slack incoming webhook
+    Slack,
+}
+
+impl CheckFormat {
+    /// The format of the same name that every document has; a table where none has it.
+    pub fn of_documents(self) -> DocFormat {
+        DocFormat::from_str(&scope::name_of(self), true).unwrap_or(DocFormat::Table)
+    }
+}
+
+/// What to do instead of a check.
+#[derive(Debug, Subcommand)]
+pub(super) enum CheckAction {
+    /// Write a commented starter policy; an existing file is not overwritten
+    Init(InitArgs),
+}
+
+flags! {
+    /// `gpucost check init`.
+    pub(super) struct InitArgs {
+        /// File to write; `-` for stdout [default: gpucost-policy.toml in the current
+        /// directory]
+        output: Option<PathBuf> = arg(long, short, value_name = "FILE");
+        /// Also write the JSON schema beside the file, and name it in the first line for editors
+        schema: bool = arg(long);
+        /// Print only errors to stderr
+        quiet: bool = arg(long, short);
+    }
+}
+
+pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
     if args.estate.redact {
-        return Err(Failure::input("`--redact` masks the names that a policy refers to")
-            .with_hint(
-                "run the check without it; `gpucost audit --redact` creates a \
-                            shareable report",
-            ));
+        return Err(refusal!("`--redact` masks the names that a policy refers to";
+            "run the check without it; `gpucost audit --redact` creates a shareable report"));
     }
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit_command::risk(args.risk, &settings, io)?;
     let (path, name) = policy_file(args, io)?;
     check_files(args, Some(&path))?;
     let policy = policy(&path, &name)?;
-    let past = args.baseline.as_deref().map(baseline::read).transpose()?;
+    let past = args.baseline.as_deref().map(read_report).transpose().map_err(unreadable)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let audit = audit_once(estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let before = match (&args.baseline, &past) {
-        (Some(path), Some(past)) => Some(baseline::against(path, past, &audit)?),
+        (Some(path), Some(past)) => Some(baseline(path, past, &audit)?),
         _ => None,
     };
     let invocation = invocation(args);
@@ -55,14 +136,28 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         report.lack(&stale);
     }
     let brief = GateBrief::of_audit(&audit, before.as_ref(), &invocation);
-    let doc = gate_doc(&report, &audit, &brief);
-    print(doc, (&report, &brief), args, &settings, io)?;
+    print(gate_doc(&report, &audit, &brief), (&report, &brief), args, &settings, io)?;
     output::warn(warning, &args.estate.out, io);
     for caution in before.iter().flat_map(|baseline| &baseline.cautions) {
         let line = safe(&format!("warning: limited comparability with the baseline: {caution}"));
         output::warn(Some(line), &args.estate.out, io);
     }
-    Ok(verdict(&report, &audit, args, io))
+    let line = output::closing_line("checked", audit_command::seen(&audit), &audit.gaps);
+    output::say(&line, &args.estate.out, io);
+    Ok(ending(&report, &audit.gaps, "nothing to check: no GPU instances in scope", args, io))
+}
+
+/// What an audit is compared with.
+///
+/// # Errors
+/// When the earlier one has nothing in common with it.
+fn baseline(path: &Path, past: &PastAudit, audit: &Audit) -> Outcome<Baseline> {
+    let name = shown(path);
+    Baseline::of(name.clone(), past, audit).map_err(|reason| refusal! {
+        "{name} cannot be used as a baseline for this audit: {reason}";
+        "create one with `gpucost audit --format json` for the accounts, regions and tags of this \
+         check"
+    })
 }
 
 /// A recording that is too old to tell what runs today, or of a clock that is ahead, which
@@ -114,7 +209,7 @@ fn spend_history(
     policy: &GatePolicy,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<Option<SpendHistory>, Failure> {
+) -> Outcome<Option<SpendHistory>> {
     let place = args.recorded_audits.as_ref().or(args.estate.history.as_ref());
     let Some(place) = place.filter(|_| policy.has_forecasts()) else {
         return Ok(None);
@@ -132,13 +227,10 @@ fn spend_history(
 /// The policy file and what reports call it: `--policy`, `GPUCOST_POLICY`, or
 /// the usual file of the folder. Without one nothing would be demanded, and
 /// everything would pass.
-pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, String), Failure> {
-    found_policy(args, io).ok_or_else(|| {
-        Failure::input(format!("no policy found: {POLICY_FILE} is not in the current directory"))
-            .with_hint(
-                "run `gpucost check init` to create a starter policy, or pass `--policy FILE`",
-            )
-    })
+pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Outcome<(PathBuf, String)> {
+    found_policy(args, io).ok_or_else(refused!(
+        "no policy found: {POLICY_FILE} is not in the current directory";
+        "run `gpucost check init` to create a starter policy, or pass `--policy FILE`"))
 }
 
 /// The same where there may be none.
@@ -152,18 +244,17 @@ pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, St
     usual.exists().then(|| (usual, POLICY_FILE.to_owned()))
 }
 
-pub(super) fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
+pub(super) fn policy(path: &Path, name: &str) -> Outcome<GatePolicy> {
     read_policy(path, name).map_err(|error| {
-        let hint = hint! { &error;
+        hinted! { error;
             ConfigError::Io { .. } => "check the path passed to `--policy`";
             ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
+        }
     })
 }
 
 /// What is written must not take the place of what is read.
-pub(super) fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Outcome<()> {
     let plan = args.terraform_plan.as_deref();
     let named = [
         ("--policy", policy),
@@ -184,14 +275,15 @@ pub(super) fn print(
     args: &CheckArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<(), Failure> {
+) -> Outcome<()> {
     let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
-    let format = args.format;
-    let format = format.or_else(|| CheckFormat::from_str(named()?, true).ok());
+    let format = args.format.or_else(|| CheckFormat::from_str(named()?, true).ok());
     let format = format.unwrap_or(CheckFormat::Table);
     let out = &args.estate.out;
     let text = match format {
-        CheckFormat::Github => return output::commands(&gate_github(report, brief), out, io),
+        CheckFormat::Github => {
+            return output::bytes(gate_github(report, brief).as_bytes(), out, io);
+        }
         CheckFormat::Sarif => gate_sarif(report, brief).map_err(Failure::unexpected)?,
         CheckFormat::Junit => gate_junit(report, brief),
         CheckFormat::Slack => gate_slack(report, brief, doc).map_err(Failure::unexpected)?,
@@ -202,9 +294,9 @@ pub(super) fn print(
                 let warning = format!("warning: {}\n", lines.join("\n  "));
                 let _ = io.stderr.write_all(warning.as_bytes());
             }
-            return documents::print(&doc, format.of_documents(), out, io).map(drop);
+            return documents::print_rows(&doc, format.of_documents(), None, out, io).map(drop);
         }
-        _ => return documents::print(&doc, format.of_documents(), out, io).map(drop),
+        _ => return documents::print_rows(&doc, format.of_documents(), None, out, io).map(drop),
     };
     output::document(&text, out, io)
 }
@@ -218,15 +310,6 @@ fn invocation(args: &CheckArgs) -> Invocation {
         invocation.audit.extend(words.into_iter().flatten());
     }
     invocation
-}
-
-/// The last lines on stderr, and the exit code.
-fn verdict(report: &GateReport, audit: &Audit, args: &CheckArgs, io: &mut Io<'_>) -> ExitCode {
-    let (instances, unmeasured) = audit_command::seen(audit);
-    let line = output::closing_line("checked", (instances, unmeasured), &audit.gaps);
-    output::say(&line, &args.estate.out, io);
-    let nothing = "nothing to check: no GPU instances in scope";
-    ending(report, &audit.gaps, nothing, args, io)
 }
 
 /// What is said of an outcome, and its exit code. `nothing` is said when there
@@ -243,7 +326,7 @@ pub(super) fn ending(
     let is_plan = args.terraform_plan.is_some();
     let (error, hint, code) = match report.outcome {
         GateOutcome::Violated => {
-            let violations = counted(report.violations.len() as u64, "violation", "violations");
+            let violations = counted(report.violations.len(), "violation", "violations");
             let lacking = match missing {
                 0 => String::new(),
                 _ => format!("; {lacking} in the remaining rules"),
@@ -258,7 +341,7 @@ pub(super) fn ending(
             (error, hint.to_owned(), ExitCode::Incomplete)
         }
         GateOutcome::Nothing | GateOutcome::Clean if args.estate.strict && !gaps.is_empty() => {
-            let gaps = counted(gaps.len() as u64, "gap", "gaps");
+            let gaps = counted(gaps.len(), "gap", "gaps");
             let error = format!("incomplete: {gaps} under `--strict`");
             let list = if is_plan { "the report" } else { "`gpucost audit`" };
             (error, format!("{list} lists them"), ExitCode::Incomplete)
@@ -282,8 +365,7 @@ fn empty(report: &GateReport, nothing: &str) -> Option<(String, String)> {
         let hint = "check `--region`, `--tag` and the account, or pass `--allow-empty`";
         return Some((nothing.to_owned(), hint.to_owned()));
     }
-    let notices = report.notices.iter();
-    let mut scopes = notices.filter(|notice| notice.rule == policy_rule::EMPTY_SCOPE);
+    let mut scopes = report.notices.iter().filter(|notice| notice.rule == policy_rule::EMPTY_SCOPE);
     let first = scopes.next()?;
     let more = match scopes.count() as u64 {
         0 => String::new(),
@@ -305,7 +387,7 @@ fn kept(report: &GateReport, nothing: &str) -> String {
     if report.policy_file.is_none() {
         return "nothing is demanded without a policy; `gpucost check init` creates one".to_owned();
     }
-    let rules = counted(report.checks.len() as u64, "rule", "rules");
+    let rules = counted(report.checks.len(), "rule", "rules");
     let mut line = format!("policy passed: {rules}");
     let known = report.notices.iter().filter(|notice| notice.is_known()).count();
     for (number, singular, plural) in [
@@ -314,8 +396,61 @@ fn kept(report: &GateReport, nothing: &str) -> String {
         (report.notices.len() - known, "notice", "notices"),
     ] {
         if number > 0 {
-            line.push_str(&format!("; {}", counted(number as u64, singular, plural)));
+            line.push_str(&format!("; {}", counted(number, singular, plural)));
         }
     }
     line
+}
+
+pub(super) fn init(args: &InitArgs, io: &mut Io<'_>) -> Outcome {
+    let path = match &args.output {
+        Some(path) if path.as_os_str() == "-" && args.schema => {
+            return Err(refusal!("`--schema` writes a file beside the policy, not to stdout";
+                "run `gpucost setup schema policy` to print the schema"));
+        }
+        Some(path) if path.as_os_str() == "-" => {
+            return output::print(STARTING_POLICY.as_bytes(), io);
+        }
+        Some(path) => path.clone(),
+        None => io.folder.join(POLICY_FILE),
+    };
+    let name = args.output.as_ref().map_or(POLICY_FILE.to_owned(), |path| shown(path));
+    let schema = args.schema.then(|| path.with_extension("schema.json"));
+    let text = match schema.as_deref().and_then(Path::file_name) {
+        Some(beside) => format!("#:schema ./{}\n{STARTING_POLICY}", shown(Path::new(beside))),
+        None => STARTING_POLICY.to_owned(),
+    };
+    let unwritable = |name: &str, error| {
+        Failure::write(name, error).with_hint("choose a file in an existing, writable directory")
+    };
+    write_new(&path, &text).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => refusal!("{name} already exists";
+            "pass another file with `--output`, or `--output -` to print it"),
+        _ => unwritable(&name, error),
+    })?;
+    if let Some(schema) = &schema {
+        let text = SchemaName::Policy.text().map_err(Failure::unexpected)?;
+        write_whole(schema, |out| out.write_all(text.as_bytes()))
+            .map_err(|error| unwritable(&shown(schema), error))?;
+    }
+    if !args.quiet {
+        let flag = args.output.as_ref().map_or(String::new(), |path| {
+            format!(" --policy {}", shell_word(&path.to_string_lossy()))
+        });
+        let line = format!("wrote {name}; run `gpucost check --demo{flag}` to try it\n");
+        // A closed stderr does not change what was written.
+        let _ = io.stderr.write_all(line.as_bytes());
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Writes a file that must not be there yet; half of one is removed.
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(path)?;
+    let written = file.write_all(text.as_bytes());
+    if written.is_err() {
+        drop(file);
+        fs::remove_file(path)?;
+    }
+    written
 }

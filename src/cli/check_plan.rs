@@ -1,16 +1,14 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
-use super::check::{check_files, ending, found_policy, policy, print};
-use super::check_args::CheckArgs;
-use super::exit::{ExitCode, Failure, hint};
+use super::check::{CheckArgs, check_files, ending, found_policy, policy, print};
+use super::exit::{Outcome, hinted, refusal};
 use super::price_age::PriceAge;
 use super::{Io, estate, known_prices, output};
 use crate::analysis::gate::{GatePolicy, gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::{TerraformPlan, shown};
-use crate::report::text::{counted, safe};
+use crate::domain::{TerraformPlan, counted, safe, shown};
 use crate::report::{terraform_brief, terraform_doc};
 use crate::sources::files::{TerraformError, read_terraform_plan};
 use std::fs::File;
@@ -19,7 +17,7 @@ use std::path::Path;
 /// What a plan is called that comes over stdin.
 const STDIN: &str = "stdin";
 
-pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Outcome {
     let out = &args.estate.out;
     let settings = estate::settings(out, io)?;
     // What a plan changes is worth reading before anybody writes a policy.
@@ -30,8 +28,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         None => GatePolicy::default(),
     };
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let region = region(args, &settings, io)?;
-    let (plan, name) = read(path, region.as_deref(), "--terraform-plan")?;
+    let (plan, name) = read(path, region(args, &settings, io)?.as_deref(), "--terraform-plan")?;
 
     let book = known_prices::book(args.estate.offline, &settings, io)?;
     let terms = &settings.policy;
@@ -42,20 +39,18 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     report.settings = settings.money_settings(&io.folder);
     let unjudged = unjudged_by_plan(&policy);
     if policy_found.is_some() && report.checks.is_empty() && !change.rows.is_empty() {
-        return Err(Failure::input("no rule in the policy applies to a plan").with_hint(
+        return Err(refusal!("no rule in the policy applies to a plan";
             "supported: budgets, tags, allowed types and regions, price age; see \
-                 docs/terraform.md",
-        ));
+             docs/terraform.md"));
     }
     let brief = terraform_brief(&change, &unjudged, &name, io.now);
-    let doc = terraform_doc(&change, &report, &brief, &name);
-    print(doc, (&report, &brief), args, &settings, io)?;
+    print(terraform_doc(&change, &report, &brief, &name), (&report, &brief), args, &settings, io)?;
     output::warn(warning, out, io);
     let line = format!(
         "checked {} that {} GPU instances; {}",
-        counted(change.rows.len() as u64, "resource", "resources"),
+        counted(change.rows.len(), "resource", "resources"),
         if change.rows.len() == 1 { "runs" } else { "run" },
-        counted(change.gaps.len() as u64, "gap", "gaps")
+        counted(change.gaps.len(), "gap", "gaps")
     );
     output::say(&line, out, io);
     let nothing = format!("nothing to check: {}", safe(&change.nothing().unwrap_or_default()));
@@ -64,19 +59,14 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
 
 /// The region of a plan that names none: of the flag or the settings, and not the default
 /// of an AWS profile.
-fn region(
-    args: &CheckArgs,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<Option<String>, Failure> {
+fn region(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Option<String>> {
     let is_one = |name: &str| name != "all" && !name.contains([',', '*']);
     if let Some(named) = &args.estate.aws.region {
         if !is_one(named) {
-            return Err(Failure::input(format!(
-                "`--region {named}` is not a single region: with `--terraform-plan` it is \
-                 the default where the plan sets none"
-            ))
-            .with_hint("pass one, such as `--region us-east-1`"));
+            return Err(refusal!(
+                "`--region {named}` is not a single region: with `--terraform-plan` it is the \
+                 default where the plan sets none";
+                "pass one, such as `--region us-east-1`"));
         }
         return Ok(Some(named.trim().to_owned()));
     }
@@ -89,7 +79,7 @@ pub(super) fn read(
     path: &Path,
     region: Option<&str>,
     flag: &str,
-) -> Result<(TerraformPlan, String), Failure> {
+) -> Outcome<(TerraformPlan, String)> {
     let (plan, name) = if path.as_os_str() == "-" {
         let stdin = std::io::stdin().lock();
         (read_terraform_plan(stdin, STDIN, region), STDIN.to_owned())
@@ -100,13 +90,10 @@ pub(super) fn read(
             .and_then(|file| read_terraform_plan(file, &name, region));
         (plan, name)
     };
-    let plan = plan.map_err(|error| {
-        let hint = hint! { &error;
-            TerraformError::Io { .. } => "check the path passed to `{flag}`";
-            TerraformError::Other { .. } => "create one in UTF-8 with `terraform plan -out plan.bin && terraform show -json plan.bin > plan.json`";
-            TerraformError::Malformed { .. } => "use a plan written by `terraform show -json`; see docs/terraform.md";
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
+    let plan = plan.map_err(|error| hinted! { error;
+        TerraformError::Io { .. } => "check the path passed to `{flag}`";
+        TerraformError::Other { .. } => "create one in UTF-8 with `terraform plan -out plan.bin && terraform show -json plan.bin > plan.json`";
+        TerraformError::Malformed { .. } => "use a plan written by `terraform show -json`; see docs/terraform.md";
     })?;
     Ok((plan, name))
 }

@@ -1,4 +1,4 @@
-//! Values of flags that are chosen by name.
+//! Tables of flags, and of values of flags that are chosen by name.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -28,8 +28,7 @@ impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choices<T> {
         value: &OsStr,
     ) -> Result<T, clap::Error> {
         let name = PossibleValuesParser::new(self.values()).parse_ref(command, arg, value)?;
-        let chosen = self.0.iter().find(|(known, ..)| *known == name);
-        let chosen = chosen.map(|(.., value)| *value);
+        let chosen = self.0.iter().find(|(known, ..)| *known == name).map(|(.., value)| *value);
         chosen.ok_or_else(|| clap::Error::new(ErrorKind::InvalidValue))
     }
 
@@ -40,9 +39,23 @@ impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choices<T> {
 
 /// Declares choices, a line each: the name, the variant, and what the help says unless it is plain.
 macro_rules! choices {
-    ($($name:ident: $type:ident { $($word:literal = $variant:ident $(, $help:literal)?;)* })*) => {$(
-        const $name: $crate::cli::choices::Choices<$type> =
+    ($($visible:vis $name:ident: $type:ident { $($word:literal = $variant:ident $(, $help:literal)?;)* })*) => {$(
+        $visible const $name: $crate::cli::choices::Choices<$type> =
             $crate::cli::choices::Choices(&[$(($word, concat!($($help)?), $type::$variant)),*]);
     )*};
 }
 pub(super) use choices;
+
+/// Declares the flags of commands, a line each: the field, its type, and what clap is told of it.
+macro_rules! flags {
+    ($($(#[$about:meta])* $visible:vis struct $name:ident {
+        $($(#[$help:meta])* $flag:ident: $type:ty = $told:meta;)+
+    })+) => {$(
+        #[derive(Debug, clap::Args)]
+        $(#[$about])*
+        $visible struct $name {
+            $($(#[$help])* #[$told] pub $flag: $type,)+
+        }
+    )+};
+}
+pub(super) use flags;

@@ -71,8 +71,7 @@ pub(super) fn is_list(matches: &ArgMatches) -> bool {
 
 /// The name of every estate, one a line, with what it shows.
 pub(super) fn list() -> String {
-    let widest = Demo::ALL.iter().map(|demo| demo.name().len()).max();
-    let width = widest.unwrap_or(0);
+    let width = Demo::ALL.iter().map(|demo| demo.name().len()).max().unwrap_or(0);
     let mut text = String::new();
     for demo in Demo::ALL {
         let about = DemoChoice::One(*demo).about();

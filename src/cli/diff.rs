@@ -1,42 +1,37 @@
 //! `gpucost diff`.
 
-use super::Io;
 use super::args::{DocFormat, OutputArgs, RiskChoice};
-use super::exit::{ExitCode, Failure, hint};
-use super::{audit, documents, estate};
+use super::choices::flags;
+use super::exit::{Failure, Outcome, hinted, refusal};
+use super::numbers::within;
+use super::{Io, audit, documents, estate};
 use crate::analysis::{AuditDiff, CommonScope, RunDiff, USUAL_NOISE_PERCENT};
 use crate::config::SettingsFile;
 use crate::domain::{PastAudit, PastRun, shown};
 use crate::report::{Doc, diff_doc, run_diff_doc};
 use crate::sources::files::{Keep, ReportError, read_estate, read_report, read_run_report};
-use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// `gpucost diff`.
-#[derive(Debug, Args)]
-pub(super) struct DiffArgs {
-    /// Earlier audit: a report of `audit --format json`, or a recorded estate; or a run: a
-    /// summary of `profile --format json`
-    #[arg(value_name = "OLD")]
-    pub old: PathBuf,
-    /// Later audit or run, in the same formats
-    #[arg(value_name = "NEW")]
-    pub new: PathBuf,
-    /// Maximum risk level of the plans for recorded estates [default: medium]
-    #[arg(long, value_enum)]
-    pub risk: Option<RiskChoice>,
-    /// Largest change between two runs that counts as noise, percent [default: 8]
-    #[arg(long, value_name = "PERCENT", value_parser = noise, allow_negative_numbers = true)]
-    pub noise: Option<f64>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-    #[command(flatten)]
-    pub out: OutputArgs,
+flags! {
+    /// `gpucost diff`.
+    pub(super) struct DiffArgs {
+        /// Earlier audit: a report of `audit --format json`, or a recorded estate; or a run: a
+        /// summary of `profile --format json`
+        old: PathBuf = arg(value_name = "OLD");
+        /// Later audit or run, in the same formats
+        new: PathBuf = arg(value_name = "NEW");
+        /// Maximum risk level of the plans for recorded estates [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum);
+        /// Largest change between two runs that counts as noise, percent [default: 8]
+        noise: Option<f64> = arg(long, value_name = "PERCENT", value_parser = |text: &str| within(text.trim().trim_end_matches('%'), 0.0..=100.0, "expected a percentage from 0 to 100"), allow_negative_numbers = true);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        out: OutputArgs = command(flatten);
+    }
 }
 
-pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     for (flag, path) in [("OLD", &args.old), ("NEW", &args.new)] {
@@ -47,28 +42,26 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     let doc = match (old, new) {
         (Side::Audit(old), Side::Audit(new)) => of_audits(&old, &new, args)?,
         (Side::Run(old), Side::Run(new)) => {
-            let noise = args.noise.unwrap_or(USUAL_NOISE_PERCENT);
-            run_diff_doc(&RunDiff::of(&old, &new, noise))
+            run_diff_doc(&RunDiff::of(&old, &new, args.noise.unwrap_or(USUAL_NOISE_PERCENT)))
         }
         _ => {
             let [old, new] = [&args.old, &args.new].map(|path| shown(path));
-            return Err(Failure::input(format!(
-                "{old} and {new} cannot be compared: one is an audit, the other a run"
-            ))
-            .with_hint("compare two audits, or two runs"));
+            return Err(refusal!(
+                "{old} and {new} cannot be compared: one is an audit, the other a run";
+                "compare two audits, or two runs"));
         }
     };
-    documents::print(&doc, format, &args.out, io)
+    documents::print_rows(&doc, format, None, &args.out, io)
 }
 
-fn of_audits(old: &PastAudit, new: &PastAudit, args: &DiffArgs) -> Result<Doc, Failure> {
+fn of_audits(old: &PastAudit, new: &PastAudit, args: &DiffArgs) -> Outcome<Doc> {
     if args.noise.is_some() {
-        return Err(Failure::input("`--noise` is about two runs").with_hint("omit it"));
+        return Err(refusal!("`--noise` is about two runs"; "omit it"));
     }
     let common = CommonScope::of(old, new).map_err(|reason| {
         let [old, new] = [&args.old, &args.new].map(|path| shown(path));
-        Failure::input(format!("{old} and {new} cannot be compared: {reason}"))
-            .with_hint("compare audits of the same accounts, regions and tags")
+        refusal!("{old} and {new} cannot be compared: {reason}";
+            "compare audits of the same accounts, regions and tags")
     })?;
     let (old, new) = (common.part_of(old), common.part_of(new));
     Ok(diff_doc(&AuditDiff::of(&old, &new)))
@@ -80,12 +73,7 @@ enum Side {
     Run(Box<PastRun>),
 }
 
-fn side(
-    path: &Path,
-    args: &DiffArgs,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<Side, Failure> {
+fn side(path: &Path, args: &DiffArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Side> {
     let error = match read_report(path) {
         Ok(past) => return Ok(Side::Audit(Box::new(past))),
         Err(ReportError::Estate { .. }) => {
@@ -103,41 +91,28 @@ fn side(
     }
 }
 
-fn noise(text: &str) -> Result<f64, String> {
-    text.trim()
-        .trim_end_matches('%')
-        .parse()
-        .ok()
-        .filter(|percent| (0.0..=100.0).contains(percent))
-        .ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
-}
-
 /// The audit of an estate.
 fn audited(
     path: &Path,
     args: &DiffArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<PastAudit, Failure> {
+) -> Outcome<PastAudit> {
     let accepted = audit::risk(args.risk, settings, io)?;
-    let mut estate = read_estate(path, Keep::Usage).map_err(|error| {
-        Failure::new(ExitCode::Input, error)
-            .with_hint("see docs/estate.md for the contents of an estate")
-    })?;
+    let mut estate = read_estate(path, Keep::Usage)
+        .map_err(Failure::hinted("see docs/estate.md for the contents of an estate"))?;
     estate::add_own_prices(&mut estate.prices, settings, false)?;
-    let audited = crate::analysis::audit(&estate, &settings.policy, accepted);
-    Ok(PastAudit::of(&audited))
+    Ok(PastAudit::of(&crate::analysis::audit(&estate, &settings.policy, accepted)))
 }
 
 /// Why an earlier audit could not be read, and what to do.
 pub(super) fn unreadable(error: ReportError) -> Failure {
-    let hint = hint! { &error;
+    hinted! { error;
         // It is there, and more than is read.
         ReportError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => "a report this large was not written by gpucost";
         ReportError::Io { .. } => "check the file path";
         ReportError::Malformed { .. } | ReportError::Wrong { .. } | ReportError::Estate { .. } => "create a report with `gpucost audit --format json --output FILE`";
         ReportError::Samples { .. } => "summarize it first: `gpucost profile --read FILE --format json --output run.json`";
         ReportError::Newer { .. } => "update gpucost, or recreate the report with this version";
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    }
 }

@@ -1,31 +1,17 @@
 //! How documents are printed.
 
-use super::Io;
 use super::args::{DocFormat, OutputArgs};
-use super::exit::{ExitCode, Failure};
-use super::output;
+use super::exit::{ExitCode, Failure, Outcome};
+use super::{Io, output};
 use crate::report::{
     Doc, TableStyle, doc_csv, doc_html, doc_json, doc_markdown, doc_table, doc_xlsx,
 };
 use std::path::Path;
 
 /// Fails where an answer would take the place of a file that it rests on.
-pub(super) fn check_output(
-    read: &[(&str, Option<&Path>)],
-    out: &OutputArgs,
-) -> Result<(), Failure> {
+pub(super) fn check_output(read: &[(&str, Option<&Path>)], out: &OutputArgs) -> Outcome<()> {
     let written = ("--output", out.output.as_deref());
     output::check_distinct(read.iter().copied().chain([written])).map(drop)
-}
-
-/// Prints a document in the format that was asked for.
-pub(super) fn print(
-    doc: &Doc,
-    format: DocFormat,
-    out: &OutputArgs,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
-    print_rows(doc, format, None, out, io)
 }
 
 /// Prints a document with so many rows of each table at most; `None` for as many as are usual.
@@ -35,7 +21,7 @@ pub(super) fn print_rows(
     limit: Option<usize>,
     out: &OutputArgs,
     io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+) -> Outcome {
     let style = TableStyle { limit, ..output::style(format == DocFormat::Wide, out, io) };
     print_in(doc, format, style, out, io)
 }
@@ -47,11 +33,10 @@ pub(super) fn print_in(
     style: TableStyle,
     out: &OutputArgs,
     io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+) -> Outcome {
     if format == DocFormat::Xlsx {
         output::refuse_binary(out, io)?;
-        let workbook = doc_xlsx(doc, io.now).map_err(Failure::unexpected)?;
-        output::bytes(&workbook, out, io)?;
+        output::bytes(&doc_xlsx(doc, io.now).map_err(Failure::unexpected)?, out, io)?;
     } else {
         output::document(&text(doc, format, style)?, out, io)?;
     }
@@ -59,7 +44,7 @@ pub(super) fn print_in(
 }
 
 /// A document as text; a workbook as its table.
-pub(super) fn text(doc: &Doc, format: DocFormat, style: TableStyle) -> Result<String, Failure> {
+pub(super) fn text(doc: &Doc, format: DocFormat, style: TableStyle) -> Outcome<String> {
     Ok(match format {
         DocFormat::Table | DocFormat::Wide | DocFormat::Xlsx => doc_table(doc, style),
         DocFormat::Json => doc_json(doc).map_err(Failure::unexpected)?,

@@ -1,16 +1,15 @@
 //! Getting the estate that a command works on: a demo, a recorded file, or a live
 //! account.
 
-use super::Io;
 use super::args::{EstateArgs, MetricsSource, OutputArgs, Resolution};
 use super::aws_args::AwsArgs;
 use super::demo::DemoChoice;
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome, hinted, refusal};
 use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::{Masks, redact};
 use super::scope::{Scope, regions};
-use super::{last_run, live, output, price_cache, profile_data, usage_history};
+use super::{Io, last_run, live, output, price_cache, sampled, usage_history};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{
@@ -20,10 +19,9 @@ use crate::gather::{GatherError, GatherOptions, Refine, add_cluster, add_rollups
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, AwsService, Notice};
 use crate::sources::files::{
-    CommitmentsError, EstateError, Keep, Recorder, Recording, read_commitments, read_estate,
-    read_own_prices, write_estate, write_recorded, write_whole,
+    CommitmentsError, EstateError, History, Keep, Recorder, Recording, read_commitments,
+    read_estate, read_own_prices, write_estate, write_recorded, write_whole,
 };
-use crate::sources::store::{BucketAccess, Place};
 use crate::usage::{Estate, Usages};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
@@ -41,7 +39,7 @@ const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
 
 /// The settings file that applies: `--config`, `GPUCOST_CONFIG`, or
 /// `gpucost.toml` in the current folder.
-pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, Failure> {
+pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Outcome<SettingsFile> {
     let named = args.config.clone().or_else(|| io.variable("GPUCOST_CONFIG").map(Into::into));
     let path = match named {
         Some(path) => path,
@@ -54,11 +52,10 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, F
         }
     };
     let settings = read_settings(&path).map_err(|error| {
-        let hint = match &error {
-            ConfigError::Io { .. } => "check the path passed to `--config`",
-            ConfigError::Invalid { .. } => "see docs/configuration.md for all keys",
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
+        hinted! { error;
+            ConfigError::Io { .. } => "check the path passed to `--config`";
+            ConfigError::Invalid { .. } => "see docs/configuration.md for all keys";
+        }
     })?;
     let named = [
         ("--config", settings.path.as_ref()),
@@ -84,7 +81,7 @@ pub(super) fn estate(
     args: &EstateArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Outcome<Estate> {
     obtain(args, settings, true, None, io).map(|(estate, _)| estate)
 }
 
@@ -94,7 +91,7 @@ pub(super) fn estate_to_group(
     settings: &SettingsFile,
     keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Outcome<Estate> {
     obtain(args, settings, true, keys, io).map(|(estate, _)| estate)
 }
 
@@ -104,7 +101,7 @@ pub(super) fn last_estate(
     args: &EstateArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<(Estate, Masks), Failure> {
+) -> Outcome<(Estate, Masks)> {
     // With a history, no copy is kept, and little is read again.
     let is_kept = args.history.is_some() || args.rollups.is_some();
     let is_named = args.demo.is_some() || args.from.is_some() || is_kept;
@@ -112,9 +109,9 @@ pub(super) fn last_estate(
         return obtain(args, settings, true, None, io);
     }
     let scope = Scope::of(args)?;
-    let samples = profile_data::open_all(&args.profile_data)?;
+    let samples = sampled::open_all(&args.profile_data)?;
     let mut estate = last_run::read(io)?;
-    profile_data::join(&mut estate, samples)?;
+    sampled::join(&mut estate, samples)?;
     estate.commitments.is_unshared |= args.organization.no_commitment_sharing;
     scope.keep(&mut estate);
     let masks = masks(&mut estate, args, settings, None);
@@ -128,7 +125,7 @@ pub(super) fn estate_without_metrics(
     args: &EstateArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Outcome<Estate> {
     let (mut estate, _) = obtain(args, settings, false, None, io)?;
     estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
     Ok(estate)
@@ -140,12 +137,18 @@ fn obtain(
     metrics: bool,
     keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
-) -> Result<(Estate, Masks), Failure> {
+) -> Outcome<(Estate, Masks)> {
     let scope = Scope::of(args)?;
     check_files(args, settings)?;
-    let samples = profile_data::open_all(&args.profile_data)?;
+    let samples = sampled::open_all(&args.profile_data)?;
     let mut bought = match &args.commitments {
-        Some(path) => bought(path)?,
+        // It is part of a recording, so that `--from` gives the same answer without the file.
+        Some(path) => read_commitments(path).map_err(|error| {
+            hinted! { error;
+                CommitmentsError::Io { .. } => "check the path passed to `--commitments`";
+                _ => "see docs/estate.md for the fields of each commitment";
+            }
+        })?,
         None => Commitments::default(),
     };
     bought.is_unshared |= args.organization.no_commitment_sharing;
@@ -160,10 +163,9 @@ fn obtain(
         if let Some(cluster) = args.kubernetes.recorded()? {
             if estate.clusters.has_kubernetes() {
                 let path = shown(path);
-                return Err(Failure::input(format!(
-                    "`--from-kubectl` cannot add a cluster to {path}, which has one already"
-                ))
-                .with_hint("pass one of both, or an estate of the account alone"));
+                return Err(refusal!(
+                    "`--from-kubectl` cannot add a cluster to {path}, which has one already";
+                    "pass one of both, or an estate of the account alone"));
             }
             add_cluster(&mut estate, cluster);
         }
@@ -175,8 +177,7 @@ fn obtain(
             choose_fine(estate, settings, (&scope, &bought), partial)
         };
         // Samples of hosts are joined later, and CPU may size what only they measured.
-        let may_refine = args.profile_data.is_empty();
-        let refine = may_refine.then_some(&choose as Refine<'_>);
+        let refine = args.profile_data.is_empty().then_some(&choose as Refine<'_>);
         let (estate, recorder) = live(args, settings, (metrics, refine), recorder, io)?;
         recorded = recorder.map(Recorder::finish);
         estate
@@ -186,7 +187,7 @@ fn obtain(
     if metrics && is_live && is_all_asked {
         last_run::keep(&estate, recorded.as_ref(), args, io);
     }
-    profile_data::join(&mut estate, samples)?;
+    sampled::join(&mut estate, samples)?;
     if !args.allow_empty {
         scope.check(&estate)?;
     }
@@ -215,7 +216,7 @@ fn rolled_up(
     settings: &SettingsFile,
     metrics: bool,
     io: &Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Outcome<Estate> {
     let Some(place) = usage_history::rollups(args, metrics)? else {
         return Ok(estate);
     };
@@ -223,20 +224,12 @@ fn rolled_up(
     let access = usage_history::bucket_access(&aws, io);
     live::wait_for(&args.out, &aws.notice, io, async |progress| {
         progress("roll-ups");
-        add_rolled_up(&mut estate, place, &access, io.now).await
+        let when = (estate.window, io.now);
+        let rollups = usage_history::open_rollups(place, &access, when).await?;
+        add_rollups(&mut estate, &rollups).await?;
+        Ok(())
     })?;
     Ok(estate)
-}
-
-async fn add_rolled_up(
-    estate: &mut Estate,
-    place: &Place,
-    access: &BucketAccess,
-    now: Timestamp,
-) -> Result<(), GatherError> {
-    let rollups = usage_history::open_rollups(place, access, (estate.window, now)).await?;
-    add_rollups(estate, &rollups).await?;
-    Ok(())
 }
 
 /// A recorded estate or a demo, for planners that read no cloud; `None` where none is named.
@@ -244,7 +237,7 @@ pub(super) fn recorded(
     from: Option<&Path>,
     demo: Option<DemoChoice>,
     settings: &SettingsFile,
-) -> Result<Option<Estate>, Failure> {
+) -> Outcome<Option<Estate>> {
     let mut estate = match (demo, from) {
         (Some(choice), _) => choice.demo().estate().map_err(unreadable)?,
         (None, Some(path)) => read_estate(path, Keep::Usage).map_err(unreadable)?,
@@ -268,8 +261,7 @@ fn masks(
 /// Keys of tags that the command line and the settings speak of.
 fn kept_keys(settings: &SettingsFile, keys: Option<&GroupingKeys>) -> BTreeSet<String> {
     let grouped_by = keys.map(GroupingKeys::tags).unwrap_or_default();
-    let kept = grouped_by.into_iter().chain([&settings.policy.workload_tag]);
-    kept.cloned().collect()
+    grouped_by.into_iter().chain([&settings.policy.workload_tag]).cloned().collect()
 }
 
 /// Negotiated prices of the settings' file outrank all others. They are not
@@ -278,13 +270,12 @@ pub(super) fn add_own_prices(
     book: &mut PriceBook,
     settings: &SettingsFile,
     redact: bool,
-) -> Result<(), Failure> {
+) -> Outcome<()> {
     let Some(path) = &settings.prices.file else {
         return Ok(());
     };
-    let own = read_own_prices(path).map_err(|error| {
-        Failure::new(ExitCode::Input, error).with_hint("see docs/pricing.md for the columns")
-    })?;
+    let own =
+        read_own_prices(path).map_err(Failure::hinted("see docs/pricing.md for the columns"))?;
     for (key, mut quote) in own {
         if redact {
             "own prices".clone_into(&mut quote.source);
@@ -294,29 +285,14 @@ pub(super) fn add_own_prices(
     Ok(())
 }
 
-/// What the payer account bought. It is part of a recording, so that `--from`
-/// gives the same answer without the file.
-fn bought(path: &Path) -> Result<Commitments, Failure> {
-    read_commitments(path).map_err(|error| {
-        let hint = match &error {
-            CommitmentsError::Io { .. } => "check the path passed to `--commitments`",
-            _ => "see docs/estate.md for the fields of each commitment",
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
-    })
-}
-
 fn unreadable(error: EstateError) -> Failure {
-    let hint = match &error {
-        EstateError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
-            "record it again with fewer regions at a time"
-        }
-        EstateError::Io { .. } => "check the path passed to `--from`",
-        EstateError::Malformed { .. } => "record the estate again with `gpucost audit --save FILE`",
-        EstateError::Wrong { .. } => "see docs/estate.md for the meaning of each key",
-        EstateError::Newer { .. } => "update gpucost, or record the estate with this version",
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    hinted! { error;
+        EstateError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => "record it again with fewer regions at a time";
+        EstateError::Io { .. } => "check the path passed to `--from`";
+        EstateError::Malformed { .. } => "record the estate again with `gpucost audit --save FILE`";
+        EstateError::Wrong { .. } => "see docs/estate.md for the meaning of each key";
+        EstateError::Newer { .. } => "update gpucost, or record the estate with this version";
+    }
 }
 
 type Recorded<'a> = (&'a Recording, &'a dyn Fn(ResourceId) -> ResourceId);
@@ -338,18 +314,15 @@ fn save(estate: &Estate, recorded: Option<Recorded<'_>>, path: &Path) -> std::io
     })
 }
 
-fn options(
-    args: &EstateArgs,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<GatherOptions, Failure> {
+fn options(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<GatherOptions> {
     let lookback =
         layered(args.lookback.as_ref(), "GPUCOST_LOOKBACK", settings.lookback.as_ref(), io)
             .unwrap_or_else(|| DEFAULT_LOOKBACK.to_owned());
     let lookback = parse_duration(&lookback).map_err(Failure::input)?;
     if lookback > LONGEST_LOOKBACK {
-        return Err(Failure::input("`--lookback` cannot exceed 455d")
-            .with_hint("CloudWatch retains no older data"));
+        return Err(
+            refusal!("`--lookback` cannot exceed 455d"; "CloudWatch retains no older data"),
+        );
     }
     Ok(GatherOptions {
         as_of: args.as_of.unwrap_or(io.now),
@@ -365,14 +338,13 @@ fn options(
 }
 
 /// Fails where a service is to be read without the one whose machines it is about.
-fn check_services(services: &[AwsService]) -> Result<(), Failure> {
+fn check_services(services: &[AwsService]) -> Outcome<()> {
     let of_ec2 = [AwsService::Ecs, AwsService::Batch];
     let mut asked = of_ec2.iter().filter(|service| services.contains(service));
     match asked.next() {
-        Some(service) if !services.contains(&AwsService::Ec2) => Err(Failure::input(format!(
-            "`--services {service}` needs ec2: {service} is about instances of EC2"
-        ))
-        .with_hint(format!("use `--services ec2,{service}`"))),
+        Some(service) if !services.contains(&AwsService::Ec2) => Err(refusal!(
+            "`--services {service}` needs ec2: {service} is about instances of EC2";
+            "use `--services ec2,{service}`")),
         _ => Ok(()),
     }
 }
@@ -395,7 +367,7 @@ pub(super) fn asked_regions(
     args: &AwsArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Option<Vec<String>>, Failure> {
+) -> Outcome<Option<Vec<String>>> {
     let names = layered(args.region.as_ref(), "GPUCOST_REGION", settings.region.as_ref(), io);
     Ok(names.as_deref().map(regions).transpose()?.flatten())
 }
@@ -423,17 +395,13 @@ fn servers(
     aws_profile: Option<&String>,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Vec<MetricServer>, Failure> {
-    let connect = || {
-        let own = &settings.metric_map;
-        args.prometheus.servers(aws_profile, own, io)
-    };
+) -> Outcome<Vec<MetricServer>> {
+    let connect = || args.prometheus.servers(aws_profile, &settings.metric_map, io);
     match args.metrics_source {
         MetricsSource::Auto => connect(),
-        MetricsSource::Prometheus if args.prometheus.urls(io).is_empty() => {
-            Err(Failure::input("`--metrics-source prometheus` needs a server")
-                .with_hint("add a URL, such as `--prometheus-url http://prometheus:9090`"))
-        }
+        MetricsSource::Prometheus if args.prometheus.urls(io).is_empty() => Err(refusal!(
+            "`--metrics-source prometheus` needs a server";
+            "add a URL, such as `--prometheus-url http://prometheus:9090`")),
         MetricsSource::Prometheus => connect(),
         MetricsSource::Cloudwatch | MetricsSource::None => Ok(Vec::new()),
     }
@@ -453,8 +421,7 @@ fn choose_fine(
         // The command ends with this error once it needs the prices.
         return (partial.clone(), estate.usage);
     }
-    let fine = needs_fine_grid(&estate, &settings.policy, partial);
-    (fine, estate.usage)
+    (needs_fine_grid(&estate, &settings.policy, partial), estate.usage)
 }
 
 fn live(
@@ -463,13 +430,13 @@ fn live(
     (metrics, refine): (bool, Option<Refine<'_>>),
     mut recorder: Option<Recorder>,
     io: &mut Io<'_>,
-) -> Result<(Estate, Option<Recorder>), Failure> {
+) -> Outcome<(Estate, Option<Recorder>)> {
     let mut options = options(args, settings, io)?;
     options.metrics &= metrics;
     let mut unread = None;
     if !options.offline {
         match price_cache::load(io) {
-            Ok(cached) => options.cache = cached.map(|estate| estate.prices).unwrap_or_default(),
+            Ok(cached) => options.cache = cached,
             Err(error) => unread = Some(price_cache::gap(&error)),
         }
     }
@@ -498,15 +465,14 @@ fn live(
     let is_cloud_read = !args.kubernetes.is_alone();
     let organization = args.organization.organization()?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
-        if let Some(wanted) = &history {
+        if let Some((place, days)) = history {
             progress("history");
-            let opened = wanted.open(&access, io.now).await?;
+            let opened = History::open(place, &access, days, io.now).await?;
             options.history = Some(Rc::new(opened));
         }
         if let Some(place) = rollups {
             progress("roll-ups");
-            let start = options.as_of.checked_sub(options.lookback);
-            let start = start.unwrap_or(Timestamp::MIN);
+            let start = options.as_of.checked_sub(options.lookback).unwrap_or(Timestamp::MIN);
             let end = options.as_of;
             let when = (Window { start, end }, io.now);
             let opened = usage_history::open_rollups(place, &access, when).await?;

@@ -1,10 +1,9 @@
 //! Exit codes, and failures with their causes and a hint.
 
 use super::Io;
-use crate::report::text::safe;
+use crate::domain::safe;
 use std::error::Error;
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 /// What a process ends with. Scripts rely on these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,16 +58,48 @@ macro_rules! hint {
 }
 pub(super) use hint;
 
+/// An error as the user's, with what to do about it: a row for each of its patterns.
+macro_rules! hinted {
+    ($error:ident; $($rows:tt)+) => {{
+        let hint = $crate::cli::exit::hint! { &$error; $($rows)+ };
+        $crate::cli::exit::Failure::new($crate::cli::exit::ExitCode::Input, $error).with_hint(hint)
+    }};
+}
+pub(super) use hinted;
+
+/// The user's error in words, then what to do about it.
+macro_rules! refusal {
+    ($error:literal $(, $value:expr)*; $hint:literal $(, $part:expr)*) => {
+        $crate::cli::exit::Failure::input(format!($error $(, $value)*))
+            .with_hint(format!($hint $(, $part)*))
+    };
+}
+pub(super) use refusal;
+
+/// The same where it may not come to that.
+macro_rules! refused {
+    ($($words:tt)+) => { || $crate::cli::exit::refusal!($($words)+) };
+}
+pub(super) use refused;
+
+/// What a command, or a part of one, comes to.
+pub(super) type Outcome<T = ExitCode> = Result<T, Failure>;
+
 impl Failure {
     /// An error with its code. A disk without room is nobody's input, whatever was being done.
     pub(super) fn new(code: ExitCode, error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
-        let is_of_disk = |cause: &(dyn Error + 'static)| {
-            let cause = cause.downcast_ref::<io::Error>();
-            cause.is_some_and(is_full)
-        };
+        let is_of_disk =
+            |cause: &(dyn Error + 'static)| cause.downcast_ref::<io::Error>().is_some_and(is_full);
         let code = if error.chain().any(is_of_disk) { ExitCode::Unexpected } else { code };
         Self { code, error: Some(error), hint: None }
+    }
+
+    /// Makes an error the user's, with what to do about it.
+    pub(super) fn hinted<E: Into<anyhow::Error>>(
+        hint: impl Into<String>,
+    ) -> impl FnOnce(E) -> Self {
+        |error| Self::new(ExitCode::Input, error).with_hint(hint)
     }
 
     /// An error of this program or of its surroundings.
@@ -87,10 +118,7 @@ impl Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self { code: ExitCode::Done, error: None, hint: None };
         }
-        Self::new(
-            ExitCode::Unexpected,
-            anyhow::Error::new(error).context(format!("cannot write {what}")),
-        )
+        Self::unexpected(anyhow::Error::new(error).context(format!("cannot write {what}")))
     }
 
     /// The user pressed Ctrl-C.
@@ -132,6 +160,14 @@ impl Failure {
         E: std::error::Error + Send + Sync + 'static,
     {
         self.error.as_ref()?.downcast_ref()
+    }
+}
+
+/// What to do about a name that is not known: the nearest names, or something else without any.
+pub(super) fn did_you_mean(nearest: &[String], otherwise: &str) -> String {
+    match nearest {
+        [] => otherwise.to_owned(),
+        names => format!("did you mean {}?", names.join(", ")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `gpucost explain`.
 
 use super::args::{DocFormat, ExplainArgs};
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome, refusal};
 use super::redact::Masks;
 use super::{Io, audit, documents, estate};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
@@ -16,7 +16,7 @@ const SHOWN_IDS: usize = 3;
 /// Columns of an ID in a message.
 const SHOWN_COLUMNS: usize = 100;
 
-pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.estate.out, io)?;
     let format: DocFormat = audit::format(args.format, &settings, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
@@ -41,16 +41,14 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
 fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> String {
     let mut known = explainable_ids(audited);
     known.extend(estate.commitments.ids().map(str::to_owned));
-    let findings = audited.findings.iter();
-    known.extend(findings.map(|finding| finding.workload().to_owned()));
+    known.extend(audited.findings.iter().map(|finding| finding.workload().to_owned()));
     for AuditedWorkload { workload, .. } in &audited.workloads {
         for instance in &workload.instances {
             known.extend([instance.as_str(), instance.native()].map(str::to_owned));
         }
         known.push(workload.name.clone());
     }
-    let nodes = estate.clusters.nodes.iter();
-    let nodes = nodes.map(|node| node.name.clone());
+    let nodes = estate.clusters.nodes.iter().map(|node| node.name.clone());
     // A node may have the name of its machine, which is masked otherwise and comes first.
     let known = [known, nodes.collect()].map(|ids| masks.revealed(ids));
     let mask_of = |id: &str| {
@@ -104,12 +102,10 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) 
                 )
             })
         }
-        NotFound::Ambiguous(ids) => {
-            Failure::input(format!("{} workloads are named `{id}`", ids.len()))
-                .with_hint(format!("use an id instead: {}", listed(ids)))
-        }
-        NotFound::Several(ids) => Failure::input(format!("`{id}` matches {} ids", ids.len()))
-            .with_hint(format!("use one of them: {}", listed(ids))),
+        NotFound::Ambiguous(ids) => refusal!("{} workloads are named `{id}`", ids.len();
+            "use an id instead: {}", listed(ids)),
+        NotFound::Several(ids) => refusal!("`{id}` matches {} ids", ids.len();
+            "use one of them: {}", listed(ids)),
     }
 }
 

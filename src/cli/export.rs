@@ -1,7 +1,7 @@
 //! Exports of an audit for finance: its lists as CSV, FOCUS by instance and day, and a workbook.
 
 use super::args::{AuditFormat, OutputArgs};
-use super::exit::Failure;
+use super::exit::{Failure, Outcome, refusal};
 use super::export_args::{CsvTable, ExportArgs};
 use super::{Io, output};
 use crate::analysis::{
@@ -22,16 +22,11 @@ const BOM: char = '\u{feff}';
 impl ExportArgs {
     /// Fails where a flag does not belong to the format, and where a workbook would go to a
     /// terminal.
-    pub(super) fn check(
-        &self,
-        format: AuditFormat,
-        out: &OutputArgs,
-        io: &Io<'_>,
-    ) -> Result<(), Failure> {
+    pub(super) fn check(&self, format: AuditFormat, out: &OutputArgs, io: &Io<'_>) -> Outcome<()> {
         let is_csv = format == AuditFormat::Csv;
         let is_focus = format == AuditFormat::Focus;
         let needs = |flag: &str, formats: &str, hint: &str| {
-            Err(Failure::input(format!("`{flag}` works only with {formats}")).with_hint(hint))
+            Err(refusal!("`{flag}` works only with {formats}"; "{hint}"))
         };
         if self.csv_table.is_some() && !is_csv {
             return needs("--csv-table", "`--format csv`", "add `--format csv`");
@@ -85,12 +80,11 @@ impl Facts {
     }
 
     fn reconciliation(&self, audit: &Audit) -> Reconciliation {
-        let prices = self.prices.clone().unwrap_or_default();
-        Reconciliation::of(audit, &prices)
+        Reconciliation::of(audit, &self.prices.clone().unwrap_or_default())
     }
 
     /// The list that CSV was asked for.
-    pub(super) fn csv(&self, audit: &Audit, args: &ExportArgs) -> Result<String, Failure> {
+    pub(super) fn csv(&self, audit: &Audit, args: &ExportArgs) -> Outcome<String> {
         let list = |table: AuditTable<'_>| audit_list(audit, table);
         let doc = match args.csv_table {
             None | Some(CsvTable::Workloads) => audit_doc(audit, None),
@@ -107,7 +101,7 @@ impl Facts {
     }
 
     /// FOCUS, by workload or by instance and day.
-    pub(super) fn focus(&self, audit: &Audit, hours_per_month: Decimal) -> Result<String, Failure> {
+    pub(super) fn focus(&self, audit: &Audit, hours_per_month: Decimal) -> Outcome<String> {
         let (used, unused) = match &self.days {
             Some(days) => (
                 daily_charges(audit, days, hours_per_month),
@@ -119,7 +113,7 @@ impl Facts {
     }
 
     /// The workbook.
-    pub(super) fn workbook(&self, audit: &Audit) -> Result<Vec<u8>, Failure> {
+    pub(super) fn workbook(&self, audit: &Audit) -> Outcome<Vec<u8>> {
         let doc = audit_workbook(audit, &self.reconciliation(audit));
         doc_xlsx(&doc, audit.as_of).map_err(Failure::unexpected)
     }

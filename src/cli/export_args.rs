@@ -1,25 +1,18 @@
 //! Flags of exports for finance.
 
-use clap::{Args, ValueEnum};
+use super::choices::flags;
+use clap::ValueEnum;
 
-/// Flags of exports.
-#[derive(Debug, Args)]
-pub(super) struct ExportArgs {
-    /// List that `--format csv` prints [default: workloads]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "LIST",
-        conflicts_with = "group_by",
-        help_heading = "Output"
-    )]
-    pub csv_table: Option<CsvTable>,
-    /// With `--format focus`: a row for each instance and day instead of each workload
-    #[arg(long, help_heading = "Output")]
-    pub by_day: bool,
-    /// Begin CSV and FOCUS with a byte order mark, by which Excel recognizes UTF-8
-    #[arg(long, help_heading = "Output")]
-    pub bom: bool,
+flags! {
+    /// Flags of exports.
+    pub(super) struct ExportArgs {
+        /// List that `--format csv` prints [default: workloads]
+        csv_table: Option<CsvTable> = arg(long, value_enum, value_name = "LIST", conflicts_with = "group_by", help_heading = "Output");
+        /// With `--format focus`: a row for each instance and day instead of each workload
+        by_day: bool = arg(long, help_heading = "Output");
+        /// Begin CSV and FOCUS with a byte order mark, by which Excel recognizes UTF-8
+        bom: bool = arg(long, help_heading = "Output");
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,7 +1,8 @@
 //! `gpucost fix`.
 
 use super::args::{DocFormat, EstateArgs, doc_formats};
-use super::exit::{ExitCode, Failure};
+use super::choices::flags;
+use super::exit::{Failure, Outcome, refusal};
 use super::plan_args::PlanArgs;
 use super::price_age::PriceAge;
 use super::scope::invocation;
@@ -9,7 +10,6 @@ use super::{Io, audit, check_plan, documents, estate, output};
 use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
 use crate::report::{FixPlan, FixView, Invocation, fix_doc, fix_markdown, fix_script};
-use clap::Args;
 use std::path::{Path, PathBuf};
 
 /// Actions of a page.
@@ -42,30 +42,24 @@ fn actions(text: &str) -> Result<Actions, String> {
     Ok(actions)
 }
 
-/// `gpucost fix`.
-#[derive(Debug, Args)]
-pub(super) struct FixArgs {
-    /// Print the steps of these actions alone: a kind, such as `stop`, or one action by the name
-    /// or the ID of what it is about, such as `stop:llm-poc-old` (can be repeated)
-    #[arg(long, value_name = "KIND[:NAME][,…]", value_parser = actions)]
-    pub action: Vec<Actions>,
-    /// Print the steps of the actions on this workload alone, by its ID or name (can be repeated)
-    #[arg(long, value_name = "ID")]
-    pub workload: Vec<String>,
-    /// Print every action of the plan with its steps
-    #[arg(long)]
-    pub all: bool,
-    #[command(flatten)]
-    pub plan: PlanArgs,
-    /// Terraform plan that manages the same resources, as `terraform show -json` writes it:
-    /// changes of them are printed as changes of the configuration
-    #[arg(long, value_name = "FILE")]
-    pub terraform: Option<PathBuf>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<FixFormat>,
-    #[command(flatten)]
-    pub estate: EstateArgs,
+flags! {
+    /// `gpucost fix`.
+    pub(super) struct FixArgs {
+        /// Print the steps of these actions alone: a kind, such as `stop`, or one action by the name
+        /// or the ID of what it is about, such as `stop:llm-poc-old` (can be repeated)
+        action: Vec<Actions> = arg(long, value_name = "KIND[:NAME][,…]", value_parser = actions);
+        /// Print the steps of the actions on this workload alone, by its ID or name (can be repeated)
+        workload: Vec<String> = arg(long, value_name = "ID");
+        /// Print every action of the plan with its steps
+        all: bool = arg(long);
+        plan: PlanArgs = command(flatten);
+        /// Terraform plan that manages the same resources, as `terraform show -json` writes it:
+        /// changes of them are printed as changes of the configuration
+        terraform: Option<PathBuf> = arg(long, value_name = "FILE");
+        /// Output format [default: table]
+        format: Option<FixFormat> = arg(long, value_enum, help_heading = "Output");
+        estate: EstateArgs = command(flatten);
+    }
 }
 
 doc_formats! {
@@ -75,15 +69,14 @@ doc_formats! {
     }
 }
 
-pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Outcome {
     let out = &args.estate.out;
     let settings = estate::settings(out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     if format == FixFormat::Script && args.estate.redact {
-        return Err(Failure::input("`--redact` cannot be used with `--format script`").with_hint(
-            "masked names are in no account; use `--format markdown` for a runbook that \
-                 can be shown to others",
-        ));
+        return Err(refusal!("`--redact` cannot be used with `--format script`";
+            "masked names are in no account; use `--format markdown` for a runbook that can be \
+             shown to others"));
     }
     let accepted = audit::risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
@@ -103,8 +96,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     check_names(&choice, &audited)?;
     if choice.actions.iter().any(|(_, name)| name.is_some()) {
         let whole = FixChoice::default();
-        let plan = fixes(&audited, &estate, None, (&settings.policy, &whole));
-        check_actions(&choice, &plan)?;
+        check_actions(&choice, &fixes(&audited, &estate, None, (&settings.policy, &whole)))?;
     }
     let chosen = fixes(&audited, &estate, terraform.as_ref(), (&settings.policy, &choice));
     let unmanaged = terraform.as_ref().and_then(|_| unmanaged(&chosen));
@@ -124,9 +116,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     }
     output::warn(warning, out, io);
     output::warn(unmanaged, out, io);
-    let seen = audit::seen(&audited);
-    let code = output::close("audited", seen, &audited.gaps, &args.estate, io);
-    Ok(code)
+    Ok(output::close("audited", audit::seen(&audited), &audited.gaps, &args.estate, io))
 }
 
 /// What to say of a Terraform plan that has nothing of these actions.
@@ -163,15 +153,13 @@ fn typed(args: &FixArgs) -> Invocation {
         Some(name) => ("--action", format!("{kind}:{name}")),
         None => ("--action", kind.to_string()),
     });
-    let workloads = args.workload.iter();
-    let workloads = workloads.map(|name| ("--workload", name.clone()));
+    let workloads = args.workload.iter().map(|name| ("--workload", name.clone()));
     // A masked document repeats no name that was typed.
     let is_open =
         |(_, value): &(&str, String)| !args.estate.redact || ActionKind::from_name(value).is_some();
     let selected = actions.chain(workloads).filter(is_open);
     let file = args.terraform.as_deref().and_then(Path::to_str);
-    let file = file.map(|file| ("--terraform", file.to_owned()));
-    for (flag, value) in selected.chain(file) {
+    for (flag, value) in selected.chain(file.map(|file| ("--terraform", file.to_owned()))) {
         // Apart from its flag, a value may be taken for another one.
         invocation.audit.push(format!("{flag}={value}"));
     }
@@ -179,19 +167,18 @@ fn typed(args: &FixArgs) -> Invocation {
 }
 
 /// Every action that is selected by a name must be in the plan.
-fn check_actions(choice: &FixChoice, plan: &[Fix<'_>]) -> Result<(), Failure> {
+fn check_actions(choice: &FixChoice, plan: &[Fix<'_>]) -> Outcome<()> {
     let Some(action) = choice.unknown_action(plan) else {
         return Ok(());
     };
     let name = |fix: &Fix<'_>| format!("{}:{}", fix.kind, fix.name());
     let known: Vec<String> = plan.iter().map(name).collect();
     let failure = Failure::input(format!("the plan has no action `{action}`"));
-    let otherwise = "`gpucost fix` lists the actions of the plan";
-    Err(failure.with_hint(nearest(&action, &known, otherwise)))
+    Err(failure.with_hint(nearest(&action, &known, "`gpucost fix` lists the actions of the plan")))
 }
 
 /// Every name must be that of something in the audit.
-fn check_names(choice: &FixChoice, audited: &Audit) -> Result<(), Failure> {
+fn check_names(choice: &FixChoice, audited: &Audit) -> Outcome<()> {
     let unknown = choice.unknown(audited);
     let Some(name) = unknown.first() else {
         return Ok(());

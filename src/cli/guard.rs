@@ -33,8 +33,7 @@ impl Syntax {
 /// control characters, which no name is printed with.
 pub(super) fn document(text: &str) -> String {
     let syntax = Syntax::of(text);
-    let lines = text.split_inclusive('\n');
-    lines.map(|line| broken(line, syntax)).collect()
+    text.split_inclusive('\n').map(|line| broken(line, syntax)).collect()
 }
 
 /// A line in which no command begins.
@@ -68,8 +67,7 @@ pub(super) struct Guard<'a> {
 
 impl<'a> Guard<'a> {
     pub(super) fn new(inner: &'a mut dyn Write) -> Self {
-        let line = Vec::new();
-        Self { inner, line }
+        Self { inner, line: Vec::new() }
     }
 
     fn write_line(&mut self) -> io::Result<()> {

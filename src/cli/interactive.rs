@@ -1,11 +1,11 @@
 //! `gpucost audit --interactive`.
 
 use super::args::{AuditArgs, ColorChoice};
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome, refusal};
 use super::price_age::PriceAge;
 use super::terminal::Guard;
 use super::view_args::{ViewFlags, check_known};
-use super::{Io, audit as audit_command, estate, output, rejected};
+use super::{Io, audit as audit_command, estate, output};
 use crate::analysis::audit_to_choose;
 use crate::config::with_choice;
 use crate::domain::shown;
@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 /// The file that a choice is written to where `--output` names none.
 const CHOICE: &str = "gpucost-choice.toml";
 
-pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut settings = estate::settings(&args.estate.out, io)?;
-    settings.policy.rejected = rejected::read(args, &settings)?;
+    settings.policy.rejected = audit_command::rejected_actions(args, &settings)?;
     let settings = &settings;
     if !io.stdout_is_terminal || !io.stderr_is_terminal {
-        return Err(Failure::input("`--interactive` needs a terminal")
-            .with_hint("omit it: `gpucost audit` prints the same fleet as tables"));
+        return Err(refusal!("`--interactive` needs a terminal";
+            "omit it: `gpucost audit` prints the same fleet as tables"));
     }
     let out = &args.estate.out;
     let flags = ViewFlags {
@@ -58,21 +58,17 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         show(&mut model, &mut file)
             .map_err(|error| Failure::unexpected(error).with_hint("try another terminal"))?;
         if let Some(savings) = model.monthly_savings() {
-            let line = format!("the chosen plan saves {} per month", money(savings));
-            output::say(&line, out, io);
+            output::say(&format!("the chosen plan saves {} per month", money(savings)), out, io);
         }
         if file.is_written {
             output::say(&format!("wrote {}", file.name()), out, io);
         }
         output::warn(warning, out, io);
         let gaps = &model.audit().gaps;
-        let code = output::close("audited", (instances, unmeasured), gaps, &args.estate, io);
-        return Ok(code);
+        return Ok(output::close("audited", (instances, unmeasured), gaps, &args.estate, io));
     }
     output::warn(warning, out, io);
-    let gaps = &audit.gaps;
-    let code = output::close("audited", (instances, unmeasured), gaps, &args.estate, io);
-    Ok(code)
+    Ok(output::close("audited", (instances, unmeasured), &audit.gaps, &args.estate, io))
 }
 
 /// Whether the screen is colored; `--output`, the file of the choice, has no say in it.

@@ -1,14 +1,14 @@
 //! `gpucost inventory`.
 
 use super::args::InventoryArgs;
-use super::exit::{ExitCode, Failure};
+use super::exit::Outcome;
 use super::planning::Planning;
 use super::view_args::{ViewFlags, check_known};
 use super::{Io, estate, output};
 use crate::analysis::list_instances;
 use crate::report::{inventory_doc, inventory_rows};
 
-pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
     let settings = &planning.settings;
     let flags =
@@ -21,9 +21,6 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     check_known(&view, &rows)?;
     let (shown, _) = view.order(&rows);
     let doc = inventory_doc(&listing, &shown);
-    let priced = (listing.oldest_seen_on(), estate.as_of);
-    planning.print_rows(&doc, view.limit, priced, io)?;
-    let seen = (listing.instances.len(), 0);
-    let code = output::close("listed", seen, &listing.gaps, &args.estate, io);
-    Ok(code)
+    planning.print_rows(&doc, view.limit, (listing.oldest_seen_on(), estate.as_of), io)?;
+    Ok(output::close("listed", (listing.instances.len(), 0), &listing.gaps, &args.estate, io))
 }

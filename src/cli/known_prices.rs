@@ -1,6 +1,6 @@
 //! Prices that are known without an estate: which there are, and under which names.
 
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome, did_you_mean, refusal, refused};
 use super::{Io, estate, price_cache};
 use crate::analysis::{GpuFilter, Question, providers, types_with_gpu, unknown_names};
 use crate::catalog::Prices;
@@ -13,8 +13,10 @@ pub(super) const HOME_REGION: &str = "us-east-1";
 /// The region that stands for AWS when a command names none: the one that is
 /// set, where it is a single one.
 pub(super) fn home_region(settings: &SettingsFile, io: &Io<'_>) -> String {
-    let named = settings.region.as_ref().or(io.variable("GPUCOST_REGION"));
-    named
+    settings
+        .region
+        .as_ref()
+        .or(io.variable("GPUCOST_REGION"))
         .filter(|name| !name.contains(',') && *name != "all")
         .map_or_else(|| HOME_REGION.to_owned(), String::clone)
 }
@@ -25,12 +27,11 @@ pub(super) fn one_region(
     named: Option<&str>,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<String, Failure> {
+) -> Outcome<String> {
     match named.map(str::trim) {
-        Some(named) if is_several(named) => Err(Failure::input(format!(
-            "`--region {named}` is more than one region"
-        ))
-        .with_hint("run it once for each region; `gpucost pricing --region all` compares prices")),
+        Some(named) if is_several(named) => Err(refusal!(
+            "`--region {named}` is more than one region";
+            "run it once for each region; `gpucost pricing --region all` compares prices")),
         Some(named) => Ok(named.to_owned()),
         None => Ok(home_region(settings, io)),
     }
@@ -42,11 +43,11 @@ pub(super) fn only_region(
     what: &str,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<String, Failure> {
+) -> Outcome<String> {
     let named = named.map(|named| named.trim().to_owned());
     let region = named.unwrap_or_else(|| home_region(settings, io));
     if is_several(&region) {
-        return Err(Failure::input(what).with_hint("pass one, such as `--region us-east-1`"));
+        return Err(refusal!("{what}"; "pass one, such as `--region us-east-1`"));
     }
     Ok(region)
 }
@@ -57,13 +58,12 @@ pub(super) fn is_several(named: &str) -> bool {
 }
 
 /// Fails for a region of which no price is known, with the nearest.
-pub(super) fn check_region(region: &str, prices: &Prices<'_>) -> Result<(), Failure> {
+pub(super) fn check_region(region: &str, prices: &Prices<'_>) -> Outcome<()> {
     let regions = prices.regions();
     if regions.contains(region) {
         return Ok(());
     }
-    let nearest = nearest_names(region, regions.into_iter());
-    Err(not_in_the_catalog("region", region, &nearest))
+    Err(not_in_the_catalog("region", region, &nearest_names(region, regions.into_iter())))
 }
 
 /// What the price on demand of a type in a region is known under; both must be known.
@@ -72,7 +72,7 @@ pub(super) fn key_of(
     region: &str,
     operating_system: OperatingSystem,
     prices: &Prices<'_>,
-) -> Result<PriceKey, Failure> {
+) -> Outcome<PriceKey> {
     let question = Question {
         operating_system,
         ..Question::of_aws(vec![name.to_owned()], vec![region.to_owned()])
@@ -82,24 +82,20 @@ pub(super) fn key_of(
 }
 
 /// The GPUs that `--gpu` asks for.
-pub(super) fn gpu_filter(gpu: Option<&str>) -> Result<Option<GpuFilter>, Failure> {
-    let filter = gpu.map(GpuFilter::parse).transpose();
-    filter.map_err(|message| {
-        Failure::input(message)
-            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
-    })
+pub(super) fn gpu_filter(gpu: Option<&str>) -> Outcome<Option<GpuFilter>> {
+    let filter = gpu.map(GpuFilter::parse).transpose().map_err(anyhow::Error::msg);
+    filter.map_err(Failure::hinted("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes"))
 }
 
 /// The operating system of `--os`.
-pub(super) fn operating_system(name: &str) -> Result<OperatingSystem, Failure> {
-    OperatingSystem::from_name(name).ok_or_else(|| {
-        Failure::input(format!("`{name}` is not an operating system in the price catalog"))
-            .with_hint("valid values: linux, windows, rhel, sles, ubuntu-pro")
-    })
+pub(super) fn operating_system(name: &str) -> Outcome<OperatingSystem> {
+    OperatingSystem::from_name(name).ok_or_else(refused!(
+        "`{name}` is not an operating system in the price catalog";
+        "valid values: linux, windows, rhel, sles, ubuntu-pro"))
 }
 
 /// Refuses names that neither the catalog nor what was gathered knows.
-pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failure> {
+pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Outcome<()> {
     let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
         return Ok(());
     };
@@ -118,29 +114,19 @@ pub(super) fn not_in_the_catalog(what: &str, name: &str, nearest: &[String]) -> 
     } else if nearest.is_empty() && what == "provider" {
         let known: Vec<String> = providers().into_iter().collect();
         failure.with_hint(format!("valid values: {}", known.join(", ")))
-    } else if nearest.is_empty() {
-        failure.with_hint("see docs/pricing.md for the coverage of the price catalog")
     } else {
-        failure.with_hint(format!("did you mean {}?", nearest.join(", ")))
+        let otherwise = "see docs/pricing.md for the coverage of the price catalog";
+        failure.with_hint(did_you_mean(nearest, otherwise))
     }
 }
 
 /// The user's own prices, then the cache, over the bundled catalog.
-pub(super) fn book(
-    offline: bool,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<PriceBook, Failure> {
+pub(super) fn book(offline: bool, settings: &SettingsFile, io: &Io<'_>) -> Outcome<PriceBook> {
     let mut book = if offline {
         PriceBook::default()
     } else {
-        price_cache::load(io)
-            .map_err(|error| {
-                let hint = format!("{}, or pass `--offline` to run without it", price_cache::HINT);
-                Failure::new(ExitCode::Input, error).with_hint(hint)
-            })?
-            .map(|estate| estate.prices)
-            .unwrap_or_default()
+        let hint = format!("{}, or pass `--offline` to run without it", price_cache::HINT);
+        price_cache::load(io).map_err(Failure::hinted(hint))?
     };
     estate::add_own_prices(&mut book, settings, false)?;
     Ok(book)

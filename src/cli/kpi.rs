@@ -1,34 +1,105 @@
 //! `gpucost kpi`: key figures of a fleet, or what units of one run cost.
 
-use super::exit::{ExitCode, Failure};
-use super::kpi_args::{KpiArgs, MOST_HOURS};
+use super::args::{DocFormat, EstateArgs};
+use super::choices::flags;
+use super::exit::{Failure, Outcome, refusal, refused};
+use super::numbers::above_zero;
+use super::planner_flags::estate_flags;
 use super::planning::Planning;
-use super::profile_data::unreadable;
+use super::sampled::unreadable;
 use super::scope::invocation;
 use super::{Io, audit, estate, known_prices, output, units};
 use crate::analysis::{CountedRun, RunKpis, audit_once};
 use crate::domain::{OperatingSystem, Risk, shell_word, shown};
 use crate::report::{kpi_answer, kpi_run_answer};
-use crate::sources::files::{ReadOptions, count_lines, open_samples};
+use crate::sources::files::{ReadOptions, count_lines, open_samples, unit_count};
+use anyhow::Context;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+/// A century: what is longer is an error.
+pub(super) const MOST_HOURS: Decimal = Decimal::from_parts(876_000, 0, 0, false, 0);
+/// Characters of a text that lines of a log are searched for.
+const LONGEST_TEXT: usize = 1_000;
+
+flags! {
+    /// `gpucost kpi`.
+    pub(super) struct KpiArgs {
+        estate: EstateArgs = command(flatten);
+        /// CSV file of how much work was done: columns name, unit, count and window
+        units: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with = "redact");
+        /// Price one run of this instance type without calling a cloud; `--region` sets its region
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "One run", conflicts_with_all = estate_flags().chain(["units"]));
+        /// Samples of the run, written by `gpucost profile --samples`: its hours, its type and the
+        /// units of `--log-unit`
+        run: Option<PathBuf> = arg(long, value_name = "FILE", help_heading = "One run", conflicts_with_all = estate_flags().chain(["units", "hours"]));
+        /// Hours that each instance ran
+        hours: Option<Decimal> = arg(long, value_name = "HOURS", value_parser = hours, allow_negative_numbers = true, requires = "instance_type", help_heading = "One run");
+        /// Number of instances [default: 1]
+        count: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true, help_heading = "One run");
+        /// How much work the run did, such as `steps=12000` (can be repeated)
+        unit: Vec<(String, Decimal)> = arg(long, value_name = "NAME=COUNT", value_parser = unit, help_heading = "One run");
+        /// Log of the run
+        log: Option<PathBuf> = arg(long, value_name = "FILE", requires = "log_unit", help_heading = "One run");
+        /// A unit that each line of the log with a text marks, such as `epochs=val_loss` (can be
+        /// repeated)
+        log_unit: Vec<(String, String)> = arg(long, value_name = "NAME=TEXT", value_parser = log_unit, requires = "log", help_heading = "One run");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+    }
+}
+
+fn hours(text: &str) -> Result<Decimal, String> {
+    above_zero(text, MOST_HOURS, &format!("expected hours above 0 and at most {MOST_HOURS}"))
+}
+
+/// A name and what stands behind its first `=`, neither empty.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    (!name.is_empty() && !value.is_empty()).then_some((name, value))
+}
+
+fn unit(text: &str) -> Result<(String, Decimal), String> {
+    let expected = || "expected a name and a count, such as steps=12000".to_owned();
+    let (name, count) = named(text).ok_or_else(expected)?;
+    let count = unit_count(count)?;
+    if count.is_zero() {
+        return Err("expected a count above 0: no unit was done that has a price".to_owned());
+    }
+    Ok((name.to_owned(), count))
+}
+
+/// A unit and the text that lines of a log have for each of it.
+pub(super) fn log_unit(text: &str) -> Result<(String, String), String> {
+    let expected = || {
+        format!(
+            "expected a name and a text of at most {LONGEST_TEXT} characters, such as \
+             epochs=val_loss"
+        )
+    };
+    let (name, text) = named(text).ok_or_else(expected)?;
+    if text.chars().count() > LONGEST_TEXT {
+        return Err(expected());
+    }
+    Ok((name.to_owned(), text.to_owned()))
+}
+
+pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Outcome {
     let read = [("--run", args.run.as_deref()), ("--log", args.log.as_deref())];
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     if args.instance_type.is_some() || args.run.is_some() {
         return one_run(args, &planning, io);
     }
     if !args.unit.is_empty() || args.log.is_some() || args.count.is_some() {
-        return Err(Failure::input("`--unit`, `--log` and `--count` are about one run").with_hint(
-            "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`",
-        ));
+        return Err(refusal!("`--unit`, `--log` and `--count` are about one run";
+            "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`"));
     }
     fleet(args, &planning, io)
 }
 
-fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let estate = estate::estate(&args.estate, settings, io)?;
@@ -40,14 +111,11 @@ fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<Exi
         format!(" --units {}", shell_word(&path.to_string_lossy()))
     });
     let answer = kpi_answer(&audited, &settings.policy, &flags, &units);
-    let oldest = audited.prices.oldest_seen_on();
-    planning.print(&answer, oldest, audited.window.end, io)?;
-    let seen = audit::seen(&audited);
-    let code = output::close("measured", seen, &audited.gaps, &args.estate, io);
-    Ok(code)
+    planning.print(&answer, audited.prices.oldest_seen_on(), audited.window.end, io)?;
+    Ok(output::close("measured", audit::seen(&audited), &audited.gaps, &args.estate, io))
 }
 
-fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
     let place = args.run.as_deref().map(SampledRun::read).transpose()?;
     let mut done = args.unit.clone();
@@ -56,30 +124,26 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<E
             args.unit.iter().any(|(name, _)| name == unit)
                 || args.log_unit.iter().any(|(name, _)| name == unit)
         };
-        let recorded = run.units.iter().filter(|(unit, _)| !is_given(unit));
-        done.extend(recorded.cloned());
+        done.extend(run.units.iter().filter(|(unit, _)| !is_given(unit)).cloned());
     }
     if let Some(log) = &args.log {
         for (name, text) in &args.log_unit {
-            let lines = count_lines(log, text).map_err(|error| {
-                let error = anyhow::Error::new(error)
-                    .context(format!("cannot read the log {}", shown(log)));
-                Failure::new(ExitCode::Input, error).with_hint("check the file path")
-            })?;
+            let lines = count_lines(log, text)
+                .with_context(|| format!("cannot read the log {}", shown(log)))
+                .map_err(Failure::hinted("check the file path"))?;
             done.push((name.clone(), Decimal::from(lines)));
         }
     }
     let sampled = place.as_ref();
     let hours = args.hours.or(sampled.map(|run| run.hours));
     let Some(hours) = hours else {
-        return Err(Failure::input("it is unknown how long the run took")
-            .with_hint("pass `--hours`, or samples of the run with `--run FILE`"));
+        return Err(refusal!("it is unknown how long the run took";
+            "pass `--hours`, or samples of the run with `--run FILE`"));
     };
-    let name = args.instance_type.as_ref();
-    let name = name.or(sampled.and_then(|run| run.instance_type.as_ref()));
+    let name = args.instance_type.as_ref().or(sampled.and_then(|run| run.instance_type.as_ref()));
     let Some(name) = name else {
-        return Err(Failure::input("the samples do not name an instance type")
-            .with_hint("pass `--type` and `--region`"));
+        return Err(refusal!("the samples do not name an instance type";
+            "pass `--type` and `--region`"));
     };
     let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
@@ -90,12 +154,12 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<E
     let key = known_prices::key_of(&name.to_lowercase(), &region, linux, &prices)?;
     let counted = CountedRun { key, instances: args.count.unwrap_or(1), hours, units: done };
     let kpis = RunKpis::of(counted, &prices).map_err(|missing| {
-        Failure::input(format!("{missing}: unpriced"))
-            .with_hint("`gpucost pricing TYPE --region all` shows the regions with a price")
+        refusal! { "{missing}: unpriced";
+            "`gpucost pricing TYPE --region all` shows the regions with a price"
+        }
     })?;
     let source = args.run.as_ref().map_or("flags".to_owned(), |path| shown(path));
-    let answer = kpi_run_answer(&kpis, &source);
-    planning.print(&answer, Some(kpis.quote.seen_on), io.now, io)
+    planning.print(&kpi_run_answer(&kpis, &source), Some(kpis.quote.seen_on), io.now, io)
 }
 
 /// What a file of samples says of its run.
@@ -108,7 +172,7 @@ struct SampledRun {
 }
 
 impl SampledRun {
-    fn read(path: &Path) -> Result<Self, Failure> {
+    fn read(path: &Path) -> Outcome<Self> {
         let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
         let mut last_seconds: f64 = 0.0;
         for sample in &mut samples {
@@ -123,10 +187,26 @@ impl SampledRun {
             units: units.map(|done| (done.unit.clone(), Decimal::from(done.count))).collect(),
             instance_type: facts.instance_type.clone(),
             region: facts.region.clone(),
-            hours: hours.ok_or_else(|| {
-                Failure::input(format!("the samples of {} span no time", shown(path)))
-                    .with_hint("pass `--type` and `--hours` instead")
-            })?,
+            hours: hours.ok_or_else(refused!("the samples of {} span no time", shown(path);
+                "pass `--type` and `--hours` instead"))?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_have_a_name_and_a_count_above_zero() {
+        assert_eq!(unit("steps=1.5e3"), Ok(("steps".to_owned(), Decimal::from(1_500))));
+        for bad in
+            ["", "steps", "=5", "steps=", "steps=-1", "steps=0", "steps=0.0", "steps=NaN", "a=1e30"]
+        {
+            assert!(unit(bad).is_err(), "{bad}");
+        }
+        assert_eq!(log_unit("epochs=loss = "), Ok(("epochs".to_owned(), "loss =".to_owned())));
+        assert!(log_unit(&format!("a={}", "x".repeat(1_001))).is_err());
+        assert!(hours("0").is_err() && hours("-1").is_err() && hours("876001").is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! A cluster: live, or as its own tools printed it.
 
-use super::exit::{ExitCode, Failure, hint};
+use super::choices::flags;
+use super::exit::{Failure, Outcome, hinted};
 use super::io::Io;
 use crate::domain::{Gathered, safe};
 use crate::sources::kubernetes::{
@@ -8,37 +9,21 @@ use crate::sources::kubernetes::{
 };
 use crate::sources::prometheus::Destination;
 use crate::sources::{Account, Found, SourceError};
-use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Which cluster is read, and what beside it.
-#[derive(Debug, Args)]
-pub(super) struct KubernetesArgs {
-    /// Analyze a Kubernetes cluster live, with the credentials of the kubeconfig (read-only)
-    #[arg(
-        long,
-        group = "cluster",
-        conflicts_with_all = ["from", "demo"],
-        help_heading = "Kubernetes"
-    )]
-    pub kubernetes: bool,
-    /// Context of the kubeconfig [default: the current context]
-    #[arg(long, value_name = "NAME", requires = "kubernetes", help_heading = "Kubernetes")]
-    pub context: Option<String>,
-    /// Analyze a Kubernetes cluster from the output of `kubectl get … -o json`
-    #[arg(
-        long,
-        group = "cluster",
-        value_name = "FILE[,FILE…]",
-        value_delimiter = ',',
-        conflicts_with_all = ["demo", "kubernetes"],
-        help_heading = "Kubernetes"
-    )]
-    pub from_kubectl: Vec<PathBuf>,
-    /// Also read the AWS account of the nodes, with its metrics and prices
-    #[arg(long, requires = "cluster", conflicts_with = "from", help_heading = "Kubernetes")]
-    pub with_aws: bool,
+flags! {
+    /// Which cluster is read, and what beside it.
+    pub(super) struct KubernetesArgs {
+        /// Analyze a Kubernetes cluster live, with the credentials of the kubeconfig (read-only)
+        kubernetes: bool = arg(long, group = "cluster", conflicts_with_all = ["from", "demo"], help_heading = "Kubernetes");
+        /// Context of the kubeconfig [default: the current context]
+        context: Option<String> = arg(long, value_name = "NAME", requires = "kubernetes", help_heading = "Kubernetes");
+        /// Analyze a Kubernetes cluster from the output of `kubectl get … -o json`
+        from_kubectl: Vec<PathBuf> = arg(long, group = "cluster", value_name = "FILE[,FILE…]", value_delimiter = ',', conflicts_with_all = ["demo", "kubernetes"], help_heading = "Kubernetes");
+        /// Also read the AWS account of the nodes, with its metrics and prices
+        with_aws: bool = arg(long, requires = "cluster", conflicts_with = "from", help_heading = "Kubernetes");
+    }
 }
 
 /// A cluster that is read, or was.
@@ -96,17 +81,14 @@ impl KubernetesArgs {
         &self,
         deadline: Option<Duration>,
         io: &Io<'_>,
-    ) -> Result<Option<Cluster>, Failure> {
+    ) -> Outcome<Option<Cluster>> {
         if self.kubernetes {
             let usual = KubernetesOptions::default();
             let times = KubernetesOptions { deadline: deadline.unwrap_or(usual.deadline), ..usual };
-            let cluster = self.live(times, io)?;
-            return Ok(Some(Cluster::Live(Box::new(cluster))));
+            return Ok(Some(Cluster::Live(Box::new(self.live(times, io)?))));
         }
-        let recorded = self.recorded()?;
-        Ok(recorded.map(|records| {
-            let reading = Reading { found: records, ..Reading::default() };
-            Cluster::Recorded(account(reading))
+        Ok(self.recorded()?.map(|records| {
+            Cluster::Recorded(account(Reading { found: records, ..Reading::default() }))
         }))
     }
 
@@ -114,11 +96,7 @@ impl KubernetesArgs {
     ///
     /// # Errors
     /// When the kubeconfig cannot be used.
-    pub(super) fn live(
-        &self,
-        times: KubernetesOptions,
-        io: &Io<'_>,
-    ) -> Result<LiveCluster, Failure> {
+    pub(super) fn live(&self, times: KubernetesOptions, io: &Io<'_>) -> Outcome<LiveCluster> {
         let options = KubernetesOptions {
             context: self.context.clone(),
             kubeconfig: kubeconfig(io),
@@ -132,16 +110,13 @@ impl KubernetesArgs {
     ///
     /// # Errors
     /// When its files cannot be used.
-    pub(super) fn recorded(&self) -> Result<Option<Gathered<Found>>, Failure> {
+    pub(super) fn recorded(&self) -> Outcome<Option<Gathered<Found>>> {
         if self.from_kubectl.is_empty() {
             return Ok(None);
         }
-        let records = read_kubectl(&self.from_kubectl).map_err(|error| {
-            let hint = hint! { &error;
-                KubectlError::Io { .. } => "check the paths passed to `--from-kubectl`";
-                KubectlError::Malformed { .. } | KubectlError::Wrong { .. } | KubectlError::NoNodes { .. } => "record the cluster with `kubectl get nodes,pods --all-namespaces -o json`; see docs/kubernetes.md";
-            };
-            Failure::new(ExitCode::Input, error).with_hint(hint)
+        let records = read_kubectl(&self.from_kubectl).map_err(|error| hinted! { error;
+            KubectlError::Io { .. } => "check the paths passed to `--from-kubectl`";
+            KubectlError::Malformed { .. } | KubectlError::Wrong { .. } | KubectlError::NoNodes { .. } => "record the cluster with `kubectl get nodes,pods --all-namespaces -o json`; see docs/kubernetes.md";
         })?;
         Ok(Some(records))
     }
@@ -150,16 +125,14 @@ impl KubernetesArgs {
 /// The files that kubectl reads too: those of a variable, else one in the home directory.
 pub(super) fn kubeconfig(io: &Io<'_>) -> Vec<PathBuf> {
     if let Some(files) = io.variable("KUBECONFIG") {
-        let files = std::env::split_paths(files);
-        return files.filter(|file| !file.as_os_str().is_empty()).collect();
+        return std::env::split_paths(files).filter(|file| !file.as_os_str().is_empty()).collect();
     }
     let home = io.variable("HOME").or_else(|| io.variable("USERPROFILE"));
-    let usual = home.map(|home| Path::new(home).join(".kube").join("config"));
-    usual.into_iter().collect()
+    home.map(|home| Path::new(home).join(".kube").join("config")).into_iter().collect()
 }
 
 fn unusable(error: OpenError) -> Failure {
-    let hint = hint! { &error;
+    hinted! { error;
         OpenError::NotBuilt => "build gpucost with the feature, or record the cluster with kubectl and pass the files with `--from-kubectl`";
         OpenError::NoKubeconfig { .. } => "set KUBECONFIG to its path; `gpucost inventory --demo` needs no cluster";
         OpenError::Io { .. } | OpenError::Malformed { .. } => "check the files that KUBECONFIG names, with `kubectl config view`";
@@ -167,8 +140,7 @@ fn unusable(error: OpenError) -> Failure {
         OpenError::NoContext { known } | OpenError::UnknownContext { known, .. } => "pass `--context NAME`, with one of: {}", known.join(", ");
         OpenError::Unusable { .. } => "correct the context in the kubeconfig, or pass another with `--context NAME`";
         OpenError::ServiceAccount { .. } => "mount the token of the service account, or set KUBECONFIG to a file";
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::Io;
 use super::args::EstateArgs;
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome, refused};
 use super::output::say;
 use super::price_cache::folder;
 use crate::domain::shown;
@@ -63,8 +63,7 @@ pub(super) fn keep(
         })
     });
     if let Err(error) = kept {
-        let why = format!("{}: {error}", shown(&path));
-        warn(why, "GPUCOST_CACHE_DIR to another directory", io);
+        warn(format!("{}: {error}", shown(&path)), "GPUCOST_CACHE_DIR to another directory", io);
     }
 }
 
@@ -72,12 +71,11 @@ pub(super) fn keep(
 ///
 /// # Errors
 /// When none was kept, or it cannot be read.
-pub(super) fn read(io: &Io<'_>) -> Result<Estate, Failure> {
+pub(super) fn read(io: &Io<'_>) -> Outcome<Estate> {
     const HINT: &str =
         "run `gpucost audit` first, or pass an estate with `--from FILE` or `--demo`";
     let path = path(io)
         .filter(|path| path.exists())
-        .ok_or_else(|| Failure::input("no saved estate from a previous audit").with_hint(HINT))?;
-    read_estate(&path, Keep::Usage)
-        .map_err(|error| Failure::new(ExitCode::Input, error).with_hint(HINT))
+        .ok_or_else(refused!("no saved estate from a previous audit"; "{HINT}"))?;
+    read_estate(&path, Keep::Usage).map_err(Failure::hinted(HINT))
 }

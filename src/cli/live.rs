@@ -3,7 +3,7 @@
 
 use super::Io;
 use super::args::OutputArgs;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, Outcome};
 use super::usage_history::unopened;
 use crate::domain::WORK;
 use crate::gather::GatherError;
@@ -30,7 +30,7 @@ pub(super) fn wait_for<T>(
     notice: &Notice,
     io: &Io<'_>,
     work: impl AsyncFnOnce(&dyn Fn(&str)) -> Result<T, GatherError>,
-) -> Result<T, Failure> {
+) -> Outcome<T> {
     run(out, notice, io, work)?.map_err(failed)
 }
 
@@ -43,7 +43,7 @@ pub(super) fn run<T>(
     notice: &Notice,
     io: &Io<'_>,
     work: impl AsyncFnOnce(&dyn Fn(&str)) -> T,
-) -> Result<T, Failure> {
+) -> Outcome<T> {
     log(out.verbose);
     let runtime = runtime().map_err(Failure::unexpected)?;
     let is_watched = io.stderr_is_terminal && !out.quiet;

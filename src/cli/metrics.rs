@@ -1,36 +1,32 @@
 //! `gpucost metrics` and `gpucost setup metrics`.
 
-use super::Io;
 use super::args::{EstateArgs, MetricsArgs};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, Outcome};
 use super::scope::invocation;
 use super::setup_args::MetricsSetupArgs;
-use super::{audit as audit_command, documents, estate, output};
+use super::{Io, audit as audit_command, documents, estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
 use crate::report::{AgentSetup, agent_setup, helm_values, metrics_doc};
 use crate::usage::Estate;
 
-pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Outcome {
     let (settings, estate, audit) = measure(&args.estate, io)?;
     let format = audit_command::format(args.format, &settings, io)?;
-    let invocation = invocation(&args.estate, None);
-    let doc = metrics_doc(&audit, estate.period_seconds, &invocation);
-    documents::print(&doc, format, &args.estate.out, io)?;
-    let seen = audit_command::seen(&audit);
-    let code = output::close("measured", seen, &audit.gaps, &args.estate, io);
-    Ok(code)
+    let doc = metrics_doc(&audit, estate.period_seconds, &invocation(&args.estate, None));
+    documents::print_rows(&doc, format, None, &args.estate.out, io)?;
+    Ok(output::close("measured", audit_command::seen(&audit), &audit.gaps, &args.estate, io))
 }
 
-fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Result<(SettingsFile, Estate, Audit), Failure> {
+fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Outcome<(SettingsFile, Estate, Audit)> {
     let settings = estate::settings(&args.out, io)?;
     let estate = estate::estate(args, &settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Low);
     Ok((settings, estate, audit))
 }
 
-pub(super) fn setup(args: &MetricsSetupArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn setup(args: &MetricsSetupArgs, io: &mut Io<'_>) -> Outcome {
     let (prometheus, args) = (args.prometheus, &args.estate);
     if prometheus {
         output::document(helm_values(), &args.out, io)?;
@@ -44,9 +40,7 @@ pub(super) fn setup(args: &MetricsSetupArgs, io: &mut Io<'_>) -> Result<ExitCode
         // A closed stderr does not change what stdout got.
         let _ = io.stderr.write_all(instructions(&setup, &audit).as_bytes());
     }
-    let seen = audit_command::seen(&audit);
-    let code = output::close("measured", seen, &audit.gaps, args, io);
-    Ok(code)
+    Ok(output::close("measured", audit_command::seen(&audit), &audit.gaps, args, io))
 }
 
 /// What to do with the configuration, and where.

@@ -4,20 +4,15 @@
 mod args;
 mod audit;
 mod autoscale;
-mod autoscale_args;
 mod aws_args;
-mod baseline;
 mod bill;
 mod bill_history;
-mod bill_record;
 mod capacity;
 mod capacity_args;
 mod capacity_batches;
 mod capacity_curve;
 mod capacity_measured;
 mod check;
-mod check_args;
-mod check_init;
 mod check_plan;
 mod choices;
 mod command;
@@ -31,7 +26,6 @@ mod explain;
 mod export;
 mod export_args;
 mod fix;
-mod group_by;
 mod guard;
 mod help;
 mod history;
@@ -42,7 +36,6 @@ mod inventory;
 mod io;
 mod known_prices;
 mod kpi;
-mod kpi_args;
 mod kubernetes;
 mod last_run;
 mod live;
@@ -61,29 +54,22 @@ mod planning;
 mod price_age;
 mod price_cache;
 mod pricing;
-mod pricing_args;
 mod profile;
-mod profile_data;
 mod progress;
 mod prometheus;
 mod redact;
-mod rejected;
 mod rent_or_buy;
 mod reserved;
 mod rightsize;
-mod rightsize_flags;
 mod sampled;
 mod schemas;
 mod scope;
 mod select;
 mod select_args;
-mod select_measured;
 mod setup;
 mod setup_args;
 mod share;
-mod share_args;
 mod spot;
-mod spot_args;
 mod start;
 mod terminal;
 mod units;
@@ -95,10 +81,10 @@ pub use command::command;
 pub use exit::ExitCode;
 pub use io::Io;
 
-use check_args::CheckAction;
+use check::CheckAction;
 use clap::FromArgMatches;
 use command::{Cli, Command};
-use exit::Failure;
+use exit::{Failure, Outcome, refusal};
 use progress::{Watch, is_quiet};
 use std::io::Write;
 
@@ -148,8 +134,8 @@ fn run(
         Err(error) => return usage(&error, io),
     };
     if let Some(name) = io.unreadable.iter().find(|name| name.starts_with(OWN_VARIABLES)) {
-        let failure = Failure::input(format!("the value of {name} is not UTF-8"))
-            .with_hint(format!("run `unset {name}`, or set it to UTF-8 text"));
+        let failure = refusal!("the value of {name} is not UTF-8";
+            "run `unset {name}`, or set it to UTF-8 text");
         return failure.report(io);
     }
     #[cfg(unix)]
@@ -172,12 +158,12 @@ fn run(
 }
 
 /// Runs what was parsed.
-fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
     match command {
         Command::Audit(audit) if audit.interactive => interactive::run(audit, io),
         Command::Audit(audit) => audit::run(audit, io),
         Command::Check(check) => match (&check.action, &check.terraform_plan) {
-            (Some(CheckAction::Init(args)), _) => check_init::run(args, io),
+            (Some(CheckAction::Init(args)), _) => check::init(args, io),
             (None, Some(plan)) => check_plan::run(plan, check, io),
             (None, None) => check::run(check, io),
         },

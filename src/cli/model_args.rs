@@ -1,11 +1,11 @@
 //! Flags that describe a language model and what is served with it.
 
-use super::exit::{Failure, hint};
+use super::choices::flags;
+use super::exit::{Failure, Outcome, hint, hinted, refusal};
 use super::numbers::{above_zero, within};
 use crate::domain::Policy;
 use crate::planners::model::{Dtype, Model, ModelError, ModelQuery};
 use crate::planners::serving::{Load, Nearest, ServingTerms};
-use clap::Args;
 use std::collections::BTreeSet;
 
 /// Parameters that a model may have.
@@ -23,8 +23,7 @@ const MIB_OF_GIB: f64 = 1024.0;
 macro_rules! passed {
     ($args:expr; $($flag:ident)+) => {{
         let flags = [$((stringify!($flag), $args.$flag.is_some())),+];
-        let passed = flags.into_iter().filter(|(_, is_passed)| *is_passed);
-        passed.map(|(flag, _)| flag).collect()
+        flags.into_iter().filter(|(_, is_passed)| *is_passed).map(|(flag, _)| flag).collect()
     }};
 }
 pub(super) use passed;
@@ -34,19 +33,10 @@ pub(super) fn typed(flag: &str) -> String {
     format!("--{}", flag.replace('_', "-"))
 }
 
-fn runtime(text: &str) -> Result<f64, String> {
-    within(text, 0.0..=100.0, "expected GiB from 0 to 100")
-}
-
-fn headroom(text: &str) -> Result<f64, String> {
-    within(text, 1.0..=10.0, "expected a factor from 1 to 10, such as 1.2")
-}
-
 /// A number with one of some suffixes, or without.
 fn scaled(text: &str, suffixes: &[(char, f64)]) -> Option<f64> {
     let lower = text.trim().to_ascii_lowercase();
-    let suffix = suffixes.iter().find(|(name, _)| lower.ends_with(*name));
-    let (number, unit) = match suffix {
+    let (number, unit) = match suffixes.iter().find(|(name, _)| lower.ends_with(*name)) {
         Some((_, unit)) => (&lower[..lower.len() - 1], *unit),
         None => (lower.as_str(), 1.0),
     };
@@ -89,35 +79,29 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     above_zero(number, 100.0, expected).map(|percent: f64| percent / 100.0)
 }
 
-/// Which language model it is.
-#[derive(Debug, Args)]
-pub(super) struct ModelArgs {
-    /// Published model, such as llama-3.1-70b, instead of `--params`
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["params", "active_params"], help_heading = "Model")]
-    pub model: Option<String>,
-    /// Number of parameters, such as 7b, 70b or 1.5t
-    #[arg(long, value_name = "N", value_parser = parameters, allow_hyphen_values = true, help_heading = "Model")]
-    pub params: Option<u64>,
-    /// Parameters that each token uses, of a mixture of experts [default: all]
-    #[arg(long, value_name = "N", value_parser = parameters, allow_hyphen_values = true, requires = "params", help_heading = "Model")]
-    pub active_params: Option<u64>,
-    /// Layers, num_hidden_layers of config.json [default: nearest published model]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), allow_negative_numbers = true, help_heading = "Model")]
-    pub layers: Option<u32>,
-    /// Heads of queries, num_attention_heads [default: nearest published model]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model")]
-    pub heads: Option<u32>,
-    /// Heads of keys and values, num_key_value_heads [default: nearest published model]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model")]
-    pub kv_heads: Option<u32>,
-    /// Dimension of a head, head_dim [default: nearest published model]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model")]
-    pub head_dim: Option<u32>,
+flags! {
+    /// Which language model it is.
+    pub(super) struct ModelArgs {
+        /// Published model, such as llama-3.1-70b, instead of `--params`
+        model: Option<String> = arg(long, value_name = "NAME", conflicts_with_all = ["params", "active_params"], help_heading = "Model");
+        /// Number of parameters, such as 7b, 70b or 1.5t
+        params: Option<u64> = arg(long, value_name = "N", value_parser = parameters, allow_hyphen_values = true, help_heading = "Model");
+        /// Parameters that each token uses, of a mixture of experts [default: all]
+        active_params: Option<u64> = arg(long, value_name = "N", value_parser = parameters, allow_hyphen_values = true, requires = "params", help_heading = "Model");
+        /// Layers, num_hidden_layers of config.json [default: nearest published model]
+        layers: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), allow_negative_numbers = true, help_heading = "Model");
+        /// Heads of queries, num_attention_heads [default: nearest published model]
+        heads: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model");
+        /// Heads of keys and values, num_key_value_heads [default: nearest published model]
+        kv_heads: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model");
+        /// Dimension of a head, head_dim [default: nearest published model]
+        head_dim: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model");
+    }
 }
 
 impl ModelArgs {
     /// The model, with what a published one says where flags do not.
-    pub(super) fn model(&self) -> Result<Model, Failure> {
+    pub(super) fn model(&self) -> Outcome<Model> {
         let query = ModelQuery {
             name: self.model.clone(),
             params: self.params,
@@ -136,36 +120,29 @@ impl ModelArgs {
     }
 }
 
-/// What of a model is in memory at a time, and what beside it.
-#[derive(Debug, Default, Args)]
-pub(super) struct MemoryArgs {
-    /// Type of the cache of keys and values [default: fp16]
-    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
-    pub kv_dtype: Option<Dtype>,
-    /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
-    pub context: Option<u64>,
-    /// Mean tokens of a prompt [default: the rest of the context, or half of it]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
-    pub input_tokens: Option<u64>,
-    /// Mean tokens of an answer [default: the rest of the context, or half of it]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
-    pub output_tokens: Option<u64>,
-    /// Sequences in flight at a time [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load")]
-    pub concurrency: Option<u32>,
-    /// Percentage of the hours in which so many sequences are in flight [default: 100]
-    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Load")]
-    pub utilization: Option<f64>,
-    /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
-    #[arg(long, value_name = "GIB", value_parser = runtime, allow_negative_numbers = true, help_heading = "Assumptions")]
-    pub runtime_gib: Option<f64>,
-    /// Factor on all memory [default: vram_headroom of the policy, 1.2]
-    #[arg(long, value_name = "FACTOR", value_parser = headroom, allow_negative_numbers = true, help_heading = "Assumptions")]
-    pub headroom: Option<f64>,
-    /// Percentage of the peak that the engine reaches [default: 65, on linked GPUs 50]
-    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Assumptions")]
-    pub efficiency: Option<f64>,
+flags! {
+    /// What of a model is in memory at a time, and what beside it.
+    #[derive(Default)]
+    pub(super) struct MemoryArgs {
+        /// Type of the cache of keys and values [default: fp16]
+        kv_dtype: Option<Dtype> = arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model");
+        /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
+        context: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
+        /// Mean tokens of a prompt [default: the rest of the context, or half of it]
+        input_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
+        /// Mean tokens of an answer [default: the rest of the context, or half of it]
+        output_tokens: Option<u64> = arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load");
+        /// Sequences in flight at a time [default: 1]
+        concurrency: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load");
+        /// Percentage of the hours in which so many sequences are in flight [default: 100]
+        utilization: Option<f64> = arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Load");
+        /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
+        runtime_gib: Option<f64> = arg(long, value_name = "GIB", value_parser = |text: &str| within(text, 0.0..=100.0, "expected GiB from 0 to 100"), allow_negative_numbers = true, help_heading = "Assumptions");
+        /// Factor on all memory [default: vram_headroom of the policy, 1.2]
+        headroom: Option<f64> = arg(long, value_name = "FACTOR", value_parser = |text: &str| within(text, 1.0..=10.0, "expected a factor from 1 to 10, such as 1.2"), allow_negative_numbers = true, help_heading = "Assumptions");
+        /// Percentage of the peak that the engine reaches [default: 65, on linked GPUs 50]
+        efficiency: Option<f64> = arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Assumptions");
+    }
 }
 
 impl MemoryArgs {
@@ -174,7 +151,7 @@ impl MemoryArgs {
     ///
     /// # Errors
     /// When prompt and answer are longer than the context.
-    pub(super) fn load(&self) -> Result<Load, Failure> {
+    pub(super) fn load(&self) -> Outcome<Load> {
         let context = self.context.unwrap_or(CONTEXT_TOKENS);
         let (half, rest) = ((context / 2).max(1), |of| context.saturating_sub(of).max(1));
         let (input, output) = match (self.input_tokens, self.output_tokens) {
@@ -185,11 +162,10 @@ impl MemoryArgs {
         };
         let longest = input.saturating_add(output);
         if longest > context.max(2) {
-            return Err(Failure::input(format!(
-                "a prompt of {input} and an answer of {output} tokens do not fit into a context \
-                 of {context}"
-            ))
-            .with_hint(format!("pass `--context {longest}`, or fewer tokens")));
+            return Err(refusal!(
+                "a prompt of {input} and an answer of {output} tokens do not fit into a context of \
+                 {context}";
+                "pass `--context {longest}`, or fewer tokens"));
         }
         Ok(Load {
             context_tokens: context,
@@ -224,7 +200,7 @@ pub(super) fn with_less(nearest: &Nearest) -> String {
 }
 
 fn refused(error: ModelError) -> Failure {
-    let hint = hint! { &error;
+    hinted! { error;
         ModelError::Nothing => "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`";
         ModelError::Name { nearest, .. } if nearest.is_empty() => "pass its size with `--params`; docs/planners/select.md lists the published models";
         ModelError::Name { nearest, .. } => "did you mean {}?", nearest.join(", ");
@@ -232,8 +208,7 @@ fn refused(error: ModelError) -> Failure {
         ModelError::Active { params, .. } => "pass at most `--active-params {params}`";
         ModelError::Attention { .. } => "`--kv-heads` is num_key_value_heads of the config.json of the model, `--head-dim` its head_dim";
         ModelError::Heads { heads, .. } => "pass at most `--kv-heads {heads}`, or `--heads` with num_attention_heads of the config.json of the model";
-    };
-    Failure::input(error).with_hint(hint)
+    }
 }
 
 #[cfg(test)]

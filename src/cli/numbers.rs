@@ -33,8 +33,7 @@ pub(super) fn above_zero<T: FromStr + PartialOrd + Default>(
 
 /// A number that is not below zero.
 pub(super) fn not_negative(text: &str) -> Result<Decimal, String> {
-    let expected = "expected a number of zero or more, such as 12.5";
-    within(text, Decimal::ZERO..=MOST_STATED, expected)
+    within(text, Decimal::ZERO..=MOST_STATED, "expected a number of zero or more, such as 12.5")
 }
 
 /// A number above zero.

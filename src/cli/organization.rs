@@ -1,59 +1,36 @@
 //! Flags for several accounts in one run.
 
-use super::exit::Failure;
+use super::choices::flags;
+use super::exit::{Outcome, refusal};
 use crate::sources::aws::{DEFAULT_ROLE, Organization, Role};
-use clap::Args;
 
-/// Which accounts are read, and through which role.
-#[derive(Debug, Args)]
-pub(super) struct OrgArgs {
-    /// Read every active account of the AWS organization
-    #[arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization")]
-    pub org: bool,
-    /// Comma-separated account IDs to read, or to select from a recorded estate
-    #[arg(
-        long,
-        value_name = "ID[,ID…]",
-        value_delimiter = ',',
-        value_parser = account_id,
-        help_heading = "AWS organization"
-    )]
-    pub account: Vec<String>,
-    /// Role to assume in each account, by name or ARN [default: GpucostReadOnly]
-    #[arg(
-        long,
-        value_name = "NAME|ARN",
-        value_parser = role,
-        conflicts_with_all = ["from", "demo"],
-        help_heading = "AWS organization"
-    )]
-    pub role: Option<String>,
-    /// External ID that the role requires
-    #[arg(
-        long,
-        value_name = "ID",
-        value_parser = external_id,
-        conflicts_with_all = ["from", "demo"],
-        help_heading = "AWS organization"
-    )]
-    pub external_id: Option<String>,
-    /// Also ask AWS Cost Optimization Hub what it advises
-    #[arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS")]
-    pub aws_opinion: bool,
-    /// Apply and recommend commitments for each account on its own
-    #[arg(long, help_heading = "AWS organization")]
-    pub no_commitment_sharing: bool,
+flags! {
+    /// Which accounts are read, and through which role.
+    pub(super) struct OrgArgs {
+        /// Read every active account of the AWS organization
+        org: bool = arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization");
+        /// Comma-separated account IDs to read, or to select from a recorded estate
+        account: Vec<String> = arg(long, value_name = "ID[,ID…]", value_delimiter = ',', value_parser = account_id, help_heading = "AWS organization");
+        /// Role to assume in each account, by name or ARN [default: GpucostReadOnly]
+        role: Option<String> = arg(long, value_name = "NAME|ARN", value_parser = role, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization");
+        /// External ID that the role requires
+        external_id: Option<String> = arg(long, value_name = "ID", value_parser = external_id, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization");
+        /// Also ask AWS Cost Optimization Hub what it advises
+        aws_opinion: bool = arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS");
+        /// Apply and recommend commitments for each account on its own
+        no_commitment_sharing: bool = arg(long, help_heading = "AWS organization");
+    }
 }
 
 impl OrgArgs {
     /// The accounts to read; absent where only the caller's own is.
-    pub(super) fn organization(&self) -> Result<Option<Organization>, Failure> {
+    pub(super) fn organization(&self) -> Outcome<Option<Organization>> {
         if !self.org && self.account.is_empty() {
             let lone =
                 [("--role", self.role.is_some()), ("--external-id", self.external_id.is_some())];
             return match lone.into_iter().find(|(_, is_given)| *is_given) {
-                Some((flag, _)) => Err(Failure::input(format!("`{flag}` needs accounts to read"))
-                    .with_hint("add `--org`, or `--account ID,ID`")),
+                Some((flag, _)) => Err(refusal!("`{flag}` needs accounts to read";
+                    "add `--org`, or `--account ID,ID`")),
                 None => Ok(None),
             };
         }
@@ -73,28 +50,23 @@ pub(super) fn named_role(text: Option<&str>) -> Role {
 
 fn account_id(text: &str) -> Result<String, String> {
     let text = text.trim();
-    if text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        Ok(text.to_owned())
-    } else {
-        Err("expected an account ID of 12 digits".to_owned())
-    }
+    let is_id = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_id.then(|| text.to_owned()).ok_or_else(|| "expected an account ID of 12 digits".to_owned())
 }
 
 pub(super) fn role(text: &str) -> Result<String, String> {
-    match Role::named(text) {
-        Some(_) => Ok(text.to_owned()),
-        None => Err(format!("expected the name or the ARN of a role, such as {DEFAULT_ROLE}")),
-    }
+    Role::named(text)
+        .map(|_| text.to_owned())
+        .ok_or_else(|| format!("expected the name or the ARN of a role, such as {DEFAULT_ROLE}"))
 }
 
 /// AWS takes 2 to 1,224 characters of a few kinds.
 pub(super) fn external_id(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "+=,.@:/-_".contains(c);
-    if (2..=1_224).contains(&text.len()) && text.chars().all(is_plain) {
-        Ok(text.to_owned())
-    } else {
-        Err("expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`".to_owned())
-    }
+    let is_id = (2..=1_224).contains(&text.len()) && text.chars().all(is_plain);
+    is_id.then(|| text.to_owned()).ok_or_else(|| {
+        "expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! Where documents go, and what is said beside them.
 
-use super::Io;
 use super::args::{ColorChoice, EstateArgs, OutputArgs};
-use super::exit::{ExitCode, Failure};
-use super::guard;
+use super::exit::{ExitCode, Failure, Outcome, refusal};
+use super::{Io, guard};
 use crate::config::SettingsFile;
-use crate::domain::{Gap, shown};
+use crate::domain::{Gap, counted, shown};
 use crate::report::TableStyle;
-use crate::report::text::counted;
 use crate::sources::files::{try_writing, write_whole};
 use std::fs;
 use std::io::ErrorKind;
@@ -15,23 +13,17 @@ use std::path::{Path, PathBuf};
 
 /// Writes a document to `--output` or stdout. Where a code host reads what is printed, no
 /// line of it is one of its commands.
-pub(super) fn document(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
-    let is_hosted = guard::HOSTS.iter().any(|name| io.variable(name).is_some());
-    if args.output.is_none() && is_hosted {
-        return commands(&guard::document(text), args, io);
+pub(super) fn document(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Outcome<()> {
+    if args.output.is_none() && guard::HOSTS.iter().any(|name| io.variable(name).is_some()) {
+        return bytes(guard::document(text).as_bytes(), args, io);
     }
-    commands(text, args, io)
-}
-
-/// Writes a document whose lines are meant to be commands of a code host. A reader of
-/// stdout that has seen enough changes nothing: what is said and how the program ends
-/// follow from what was found.
-pub(super) fn commands(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
     bytes(text.as_bytes(), args, io)
 }
 
-/// Writes a document that need not be text to `--output` or stdout.
-pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+/// Writes a document that need not be text, or whose lines are meant to be commands of a code
+/// host, to `--output` or stdout. A reader of stdout that has seen enough changes nothing: what is
+/// said and how the program ends follow from what was found.
+pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Outcome<()> {
     match &args.output {
         Some(path) => write_whole(path, |out| out.write_all(document))
             .map_err(|error| unwritable(path, error)),
@@ -46,7 +38,7 @@ pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Resu
 }
 
 /// Writes what belongs to the program itself to stdout, as it is.
-pub(super) fn print(text: &[u8], io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn print(text: &[u8], io: &mut Io<'_>) -> Outcome {
     io.stdout
         .write_all(text)
         .and_then(|()| io.stdout.flush())
@@ -55,12 +47,10 @@ pub(super) fn print(text: &[u8], io: &mut Io<'_>) -> Result<ExitCode, Failure> {
 }
 
 /// Fails where a document that is not text would go to a terminal.
-pub(super) fn refuse_binary(out: &OutputArgs, io: &Io<'_>) -> Result<(), Failure> {
+pub(super) fn refuse_binary(out: &OutputArgs, io: &Io<'_>) -> Outcome<()> {
     if out.output.is_none() && io.stdout_is_terminal {
         let error = "a workbook is binary and cannot be shown on a terminal";
-        return Err(
-            Failure::input(error).with_hint("write it to a file with `--output audit.xlsx`")
-        );
+        return Err(refusal!("{error}"; "write it to a file with `--output audit.xlsx`"));
     }
     Ok(())
 }
@@ -73,7 +63,7 @@ pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
 
 /// Fails before any work is done when a file could not be written at the end,
 /// or when one would take the place of another.
-pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Result<(), Failure> {
+pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Outcome<()> {
     let named = [
         ("--config", settings.path.as_ref()),
         ("prices.file", settings.prices.file.as_ref()),
@@ -82,10 +72,8 @@ pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Result<
         ("--save", args.save.as_ref()),
         ("--output", args.out.output.as_ref()),
     ];
-    let samples = args.profile_data.iter();
-    let samples = samples.map(|path| ("--profile-data", Some(path)));
-    let objects = args.kubernetes.from_kubectl.iter();
-    let objects = objects.map(|path| ("--from-kubectl", Some(path)));
+    let samples = args.profile_data.iter().map(|path| ("--profile-data", Some(path)));
+    let objects = args.kubernetes.from_kubectl.iter().map(|path| ("--from-kubectl", Some(path)));
     let named = check_distinct(samples.chain(objects).chain(named))?;
     let written = ["--save", "--output"];
     for (_, path) in named.iter().filter(|(flag, _)| written.contains(flag)) {
@@ -97,7 +85,7 @@ pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Result<
 /// The files that flags name. Fails when two name the same: one would take the place of the other.
 pub(super) fn check_distinct<'a, P: AsRef<Path> + ?Sized + 'a>(
     flags: impl IntoIterator<Item = (&'a str, Option<&'a P>)>,
-) -> Result<Vec<(&'a str, &'a Path)>, Failure> {
+) -> Outcome<Vec<(&'a str, &'a Path)>> {
     let named = flags.into_iter();
     let named: Vec<(&str, &Path)> =
         named.filter_map(|(flag, path)| Some((flag, path?.as_ref()))).collect();
@@ -108,11 +96,8 @@ pub(super) fn check_distinct<'a, P: AsRef<Path> + ?Sized + 'a>(
         if let Some((other_flag, _)) =
             named[..index].iter().find(|(_, other_path)| same(other_path))
         {
-            return Err(Failure::input(format!(
-                "`{other_flag}` and `{flag}` use the same file: {}",
-                shown(path)
-            ))
-            .with_hint("use a different file for each"));
+            return Err(refusal!("`{other_flag}` and `{flag}` use the same file: {}", shown(path);
+                "use a different file for each"));
         }
     }
     Ok(named)
@@ -174,8 +159,7 @@ pub(super) fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {
-            let refused = io.env.get("NO_COLOR").is_some_and(|value| !value.is_empty());
-            io.stdout_is_terminal && args.output.is_none() && !refused
+            io.stdout_is_terminal && args.output.is_none() && io.variable("NO_COLOR").is_none()
         }
     }
 }
@@ -206,10 +190,10 @@ pub(super) fn closing_line(
     (instances, unmeasured): (usize, usize),
     gaps: &[Gap],
 ) -> String {
-    let total = counted(instances as u64, "instance", "instances");
+    let total = counted(instances, "instance", "instances");
     let seen =
         if unmeasured > 0 { format!("{} of {total}", instances - unmeasured) } else { total };
-    let gaps = counted(gaps.len() as u64, "gap", "gaps");
+    let gaps = counted(gaps.len(), "gap", "gaps");
     format!("{verb} {seen}; {gaps}")
 }
 
@@ -225,16 +209,14 @@ pub(super) fn close(
     let line = closing_line(verb, (instances, unmeasured), gaps);
     if instances == 0 && gaps.is_empty() && !args.allow_empty {
         say(&line, &args.out, io);
-        let _ = io
-            .stderr
-            .write_all(b"error: no GPU instances in scope\nhint: check `--region`, `--tag` and the account, or pass `--allow-empty`\n");
+        let hint = "check `--region`, `--tag` and the account, or pass `--allow-empty`";
+        complain("no GPU instances in scope", hint, io);
         return ExitCode::Nothing;
     }
     let code = close_with(&line, gaps, args, io);
     if code == ExitCode::Done && instances == 0 && !args.allow_empty {
-        let _ = io
-            .stderr
-            .write_all(b"error: no GPU instances found in scope\nhint: the data gaps list what could not be read\n");
+        let hint = "the data gaps list what could not be read";
+        complain("no GPU instances found in scope", hint, io);
         return ExitCode::Nothing;
     }
     code
@@ -245,10 +227,8 @@ pub(super) fn close(
 pub(super) fn close_with(line: &str, gaps: &[Gap], args: &EstateArgs, io: &mut Io<'_>) -> ExitCode {
     say(line, &args.out, io);
     if args.strict && !gaps.is_empty() {
-        let line = format!(
-            "error: incomplete: {} under `--strict`\n",
-            counted(gaps.len() as u64, "gap", "gaps")
-        );
+        let line =
+            format!("error: incomplete: {} under `--strict`\n", counted(gaps.len(), "gap", "gaps"));
         let _ = io.stderr.write_all(line.as_bytes());
         return ExitCode::Incomplete;
     }

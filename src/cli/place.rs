@@ -1,26 +1,22 @@
 //! `gpucost place`: jobs placed into idle hours, onto spot and on demand.
 
-use super::Io;
 use super::args::{DocFormat, EstateArgs, time};
-use super::exit::{ExitCode, Failure, hint};
+use super::choices::flags;
+use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
 use super::numbers::within;
 use super::planning::Planning;
 use super::scope::regions;
-use super::{estate, known_prices, output, sampled};
+use super::{Io, estate, known_prices, output, sampled};
 use crate::analysis::{GpuFilter, Question, SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{Currency, GpuModel, GpuOffer, JobRequest, PriceBook, shell_word, shown};
-use crate::planners::schedule::{
-    Host, Job, JobSchedule, ScheduleError, ScheduleRequest, schedule_jobs,
-};
+use crate::planners::schedule::{Host, Job, ScheduleError, ScheduleRequest, schedule_jobs};
 use crate::profiling::RunProfile;
 use crate::report::place_answer;
 use crate::savings::Checkpointing;
 use crate::sources::files::read_jobs;
 use crate::usage::Estate;
-use clap::Args;
-use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,48 +36,33 @@ fn horizon(text: &str) -> Result<SignedDuration, String> {
     Ok(duration)
 }
 
-fn price_per_gb(text: &str) -> Result<Decimal, String> {
-    let limits = Decimal::ZERO..=Decimal::ONE_HUNDRED;
-    within(text, limits, "expected USD from 0 to 100")
-}
-
-/// `gpucost place`.
-#[derive(Debug, Args)]
-pub(super) struct PlaceArgs {
-    /// CSV file of jobs, with the columns name, gpu, gpus and hours, and perhaps release,
-    /// deadline, restartable, data_region and data_gb [default: the runs of `--profile-data`, else
-    /// training jobs that were seen]
-    #[arg(long, value_name = "FILE")]
-    pub jobs: Option<PathBuf>,
-    /// Read the account, and use hours in which its machines are idle
-    #[arg(long)]
-    pub idle_hours: bool,
-    /// Beginning of the plan, RFC 3339 [default: now]
-    #[arg(long, value_name = "TIME")]
-    pub start: Option<Timestamp>,
-    /// How far ahead idle hours are used
-    #[arg(long, value_name = "TIME", value_parser = horizon, default_value = "7d")]
-    pub horizon: SignedDuration,
-    /// Most GPUs of rented machines at a time, such as your quota [default: any number]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub max_gpus: Option<u32>,
-    /// USD for moving a GB from one region to another
-    #[arg(long, value_name = "USD", value_parser = price_per_gb, allow_negative_numbers = true, default_value = "0.02")]
-    pub transfer_price: Decimal,
-    /// Do not use spot
-    #[arg(long)]
-    pub no_spot: bool,
-    /// Job time that each checkpoint takes
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "60s")]
-    pub checkpoint_cost: SignedDuration,
-    /// Time from an interruption until work resumes
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
-    pub restart_cost: SignedDuration,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-    #[command(flatten)]
-    pub estate: EstateArgs,
+flags! {
+    /// `gpucost place`.
+    pub(super) struct PlaceArgs {
+        /// CSV file of jobs, with the columns name, gpu, gpus and hours, and perhaps release,
+        /// deadline, restartable, data_region and data_gb [default: the runs of `--profile-data`, else
+        /// training jobs that were seen]
+        jobs: Option<PathBuf> = arg(long, value_name = "FILE");
+        /// Read the account, and use hours in which its machines are idle
+        idle_hours: bool = arg(long);
+        /// Beginning of the plan, RFC 3339 [default: now]
+        start: Option<Timestamp> = arg(long, value_name = "TIME");
+        /// How far ahead idle hours are used
+        horizon: SignedDuration = arg(long, value_name = "TIME", value_parser = horizon, default_value = "7d");
+        /// Most GPUs of rented machines at a time, such as your quota [default: any number]
+        max_gpus: Option<u32> = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000));
+        /// USD for moving a GB from one region to another
+        transfer_price: Decimal = arg(long, value_name = "USD", value_parser = |text: &str| within(text, Decimal::ZERO..=Decimal::ONE_HUNDRED, "expected USD from 0 to 100"), allow_negative_numbers = true, default_value = "0.02");
+        /// Do not use spot
+        no_spot: bool = arg(long);
+        /// Job time that each checkpoint takes
+        checkpoint_cost: SignedDuration = arg(long, value_name = "TIME", value_parser = time, default_value = "60s");
+        /// Time from an interruption until work resumes
+        restart_cost: SignedDuration = arg(long, value_name = "TIME", value_parser = time, default_value = "5m");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        estate: EstateArgs = command(flatten);
+    }
 }
 
 /// What jobs are made of, before it is known where they can run.
@@ -92,7 +73,7 @@ struct Wanted {
     job: Job,
 }
 
-pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Outcome {
     let samples = args.estate.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
     let jobs = [("--jobs", args.jobs.as_deref())];
@@ -100,8 +81,10 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     let settings = &planning.settings;
     let requests = args.jobs.as_deref();
-    let listed = |path| requests_of(path).map(|requests| (path, requests));
-    let requests = requests.map(listed).transpose()?;
+    let listed = |path| read_jobs(path).map(|requests| (path, requests));
+    let requests = requests.map(listed).transpose();
+    let requests =
+        requests.map_err(Failure::hinted("see docs/planners/place.md for the columns"))?;
     let of = &args.estate;
     let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
     let is_estate = is_read || args.idle_hours;
@@ -112,8 +95,7 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         Some(_) => PriceBook::default(),
         None => known_prices::book(of.offline, settings, io)?,
     };
-    let gathered = estate.as_ref().map_or(&book, |estate| &estate.prices);
-    let prices = planning.prices(gathered);
+    let prices = planning.prices(estate.as_ref().map_or(&book, |estate| &estate.prices));
     let now = estate.as_ref().map_or(io.now, |estate| estate.as_of);
     let begin = args.start.unwrap_or(now).as_second();
     let (wanted, unplaced) = match (&requests, &estate) {
@@ -123,8 +105,9 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     };
     let request = request(args, settings, (wanted, begin), (estate.as_ref(), &prices), io)?;
     let schedule = schedule_jobs(request).map_err(refused)?;
-    let answer = place_answer(&schedule, &unplaced);
-    let code = planning.print(&answer, oldest(&schedule), now, io)?;
+    let rentals = schedule.request.needs.iter().flat_map(|need| &need.rentals);
+    let oldest = rentals.filter_map(|rental| Some(rental.quote.as_ref()?.seen_on)).min();
+    let code = planning.print(&place_answer(&schedule, &unplaced), oldest, now, io)?;
     Ok(match &estate {
         // Jobs are placed without machines of one's own too.
         Some(estate) => {
@@ -132,12 +115,6 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
             output::close_with(&line, &estate.gaps, of, io)
         }
         None => code,
-    })
-}
-
-fn requests_of(path: &Path) -> Result<Vec<JobRequest>, Failure> {
-    read_jobs(path).map_err(|error| {
-        Failure::new(ExitCode::Input, error).with_hint("see docs/planners/place.md for the columns")
     })
 }
 
@@ -162,17 +139,14 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
 }
 
 /// Runs that were sampled, as though they came again: as long on as many of the same GPUs.
-fn sampled_runs(
-    args: &PlaceArgs,
-    settings: &SettingsFile,
-    begin: i64,
-) -> Result<Vec<Wanted>, Failure> {
-    let wanted = |path: &PathBuf| -> Result<Wanted, Failure> {
+fn sampled_runs(args: &PlaceArgs, settings: &SettingsFile, begin: i64) -> Outcome<Vec<Wanted>> {
+    let wanted = |path: &PathBuf| -> Outcome<Wanted> {
         let run = sampled::profile_of(path, settings)?;
         let file = shown(path);
         let unknown = |what: &str| {
-            Failure::input(format!("{file} does not show {what}"))
-                .with_hint("pass the job with `--jobs FILE`")
+            refusal! { "{file} does not show {what}";
+                "pass the job with `--jobs FILE`"
+            }
         };
         let used = run.gpus_used().filter(|used| *used > 0);
         let used = used.and_then(|used| u32::try_from(used).ok());
@@ -201,22 +175,17 @@ fn gpu_of(run: &RunProfile) -> Option<String> {
     let shape = run.facts.instance_type.as_deref().and_then(catalog::shape);
     let offer = shape.and_then(|shape| shape.gpu.as_ref());
     let by_driver = || {
-        let name = run.whole().find_map(|gpu| gpu.identity.name.as_deref())?;
-        Some(GpuModel::from_driver_name(name))
+        Some(GpuModel::from_driver_name(run.whole().find_map(|gpu| gpu.identity.name.as_deref())?))
     };
     let model = offer.map(|offer| offer.model.clone()).or_else(by_driver)?;
-    let peaks = run.whole().filter_map(|gpu| Some(gpu.vram_used_mib?.max));
-    let peak = peaks.fold(0.0, f64::max);
+    let peak = run.whole().filter_map(|gpu| Some(gpu.vram_used_mib?.max)).fold(0.0, f64::max);
     let gib = (peak / MIB_OF_GIB).floor();
     Some(if gib >= 1.0 { format!("{}:{gib}GB..", model.name()) } else { model.name().to_owned() })
 }
 
 /// Training jobs that ran, as though they came again when they did, with the number of those
 /// that cannot be placed.
-fn seen(
-    estate: &Estate,
-    begin: i64,
-) -> Result<(Vec<Wanted>, BTreeMap<UnplacedJob, usize>), Failure> {
+fn seen(estate: &Estate, begin: i64) -> Outcome<(Vec<Wanted>, BTreeMap<UnplacedJob, usize>)> {
     let (jobs, unplaced) = seen_jobs(estate);
     if jobs.is_empty() {
         let reasons: Vec<String> =
@@ -250,9 +219,8 @@ fn request(
     (mut wanted, begin): (Vec<Wanted>, i64),
     (estate, prices): (Option<&Estate>, &Prices<'_>),
     io: &Io<'_>,
-) -> Result<ScheduleRequest, Failure> {
-    let first = wanted.iter().map(|entry| entry.job.release).min();
-    let first = first.unwrap_or(begin);
+) -> Outcome<ScheduleRequest> {
+    let first = wanted.iter().map(|entry| entry.job.release).min().unwrap_or(begin);
     let horizon = begin.saturating_add(args.horizon.as_secs());
     let policy = &settings.policy;
     let first = first.clamp(begin.saturating_sub(LONGEST_HORIZON.as_secs()), begin);
@@ -263,17 +231,14 @@ fn request(
     let mut needs = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for entry in &mut wanted {
-        let known = places.get(&entry.gpu).copied();
-        entry.job.need = match known {
+        entry.job.need = match places.get(&entry.gpu).copied() {
             Some(place) => place,
             None => {
                 let filter = filter(entry, &regions, prices)?;
                 if needs.len() == MOST_NEEDS {
-                    return Err(Failure::input(format!(
-                        "{}: the jobs ask for more than {MOST_NEEDS} different GPUs",
-                        entry.place
-                    ))
-                    .with_hint("divide the list"));
+                    return Err(refusal!(
+                        "{}: the jobs ask for more than {MOST_NEEDS} different GPUs", entry.place;
+                        "divide the list"));
                 }
                 let asked = (entry.gpu.as_str(), &filter);
                 let mut need = job_need(asked, (regions.as_slice(), Currency::Usd), &hosts, prices);
@@ -308,7 +273,7 @@ fn rented_in(
     home: &str,
     wanted: &[Wanted],
     hosts: &[(Host, GpuOffer)],
-) -> Result<Vec<String>, Failure> {
+) -> Outcome<Vec<String>> {
     if let Some(named) = &args.estate.aws.region {
         return Ok(regions(named)?.unwrap_or_else(|| vec!["all".to_owned()]));
     }
@@ -319,32 +284,26 @@ fn rented_in(
 }
 
 /// The GPU that a job asks for, which must be known, and so must its regions.
-fn filter(wanted: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<GpuFilter, Failure> {
+fn filter(wanted: &Wanted, regions: &[String], prices: &Prices<'_>) -> Outcome<GpuFilter> {
     let filter = GpuFilter::parse(&wanted.gpu).map_err(|message| {
-        Failure::input(format!("{}: {message}", wanted.place))
-            .with_hint("use a model, a model and its memory, or a range of sizes")
+        refusal! {
+            "{}: {message}", wanted.place;
+            "use a model, a model and its memory, or a range of sizes"
+        }
     })?;
-    let data = wanted.job.data_region.iter().cloned();
-    let regions = regions.iter().cloned().chain(data).collect();
+    let regions = regions.iter().cloned().chain(wanted.job.data_region.iter().cloned()).collect();
     let question = Question { gpu: Some(filter.clone()), ..Question::of_aws(Vec::new(), regions) };
     known_prices::refuse_unknown(&question, prices)?;
     Ok(filter)
 }
 
-/// The oldest day on which a price of the machines was seen.
-fn oldest(schedule: &JobSchedule) -> Option<Date> {
-    let rentals = schedule.request.needs.iter().flat_map(|need| &need.rentals);
-    rentals.filter_map(|rental| Some(rental.quote.as_ref()?.seen_on)).min()
-}
-
 fn refused(error: ScheduleError) -> Failure {
-    let hint = hint! { &error;
+    hinted! { error;
         ScheduleError::NoJobs => "pass a list of jobs with `--jobs FILE`";
         ScheduleError::TooMany { .. } => "divide the list";
         ScheduleError::AfterDeadline { nearest: Some(nearest), .. } => "the nearest deadline that it can meet is {nearest}";
         ScheduleError::AfterDeadline { nearest: None, .. } => "give it fewer hours";
         ScheduleError::NoMachine { need, .. } => "`gpucost pricing --gpu {} --region all` shows where it is sold: pass `--region`", shell_word(need);
         ScheduleError::AboveLimit { gpus, .. } => "pass `--max-gpus {gpus}` or more";
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    }
 }

@@ -1,11 +1,12 @@
 //! Flags that choose a plan.
 
-use super::exit::Failure;
+use super::choices::flags;
+use super::exit::{Outcome, refusal};
 use super::numbers::above_zero;
 use crate::analysis::{Audit, audit_to_choose};
 use crate::domain::{Policy, Risk};
 use crate::usage::Estate;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use rust_decimal::Decimal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -18,34 +19,28 @@ pub(super) enum RiskChoice {
     High,
 }
 
-/// How much risk a plan takes, and how much it is to save.
-#[derive(Debug, Args)]
-pub(super) struct PlanArgs {
-    /// Maximum risk level of the plan [default: medium]
-    #[arg(long, value_enum)]
-    pub risk: Option<RiskChoice>,
-    /// Plan only the least risky actions that save this percentage of the cost, such as `40%`
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub target: Option<Decimal>,
+flags! {
+    /// How much risk a plan takes, and how much it is to save.
+    pub(super) struct PlanArgs {
+        /// Maximum risk level of the plan [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum);
+        /// Plan only the least risky actions that save this percentage of the cost, such as `40%`
+        target: Option<Decimal> = arg(long, value_name = "PERCENT", value_parser = percent);
+    }
 }
 
 impl PlanArgs {
     /// The audit whose plan saves the target, where one is given; the rest as it comes.
-    pub(super) fn aimed(
-        &self,
-        estate: &Estate,
-        by: (&Policy, Risk),
-    ) -> Result<Option<Audit>, Failure> {
+    pub(super) fn aimed(&self, estate: &Estate, by: (&Policy, Risk)) -> Outcome<Option<Audit>> {
         let Some(target) = self.target else {
             return Ok(None);
         };
         let (mut audit, choices) = audit_to_choose(estate, by.0, by.1);
         audit.aim(&choices, target);
         if audit.target.is_none() && !audit.workloads.is_empty() {
-            return Err(Failure::input(
-                "no workload has a price, so `--target` has no cost to save a percentage of",
-            )
-            .with_hint("run without `--target`; its data gaps name the missing prices"));
+            return Err(refusal!(
+                "no workload has a price, so `--target` has no cost to save a percentage of";
+                "run without `--target`; its data gaps name the missing prices"));
         }
         Ok(Some(audit))
     }

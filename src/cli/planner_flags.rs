@@ -1,7 +1,7 @@
 //! Flags that planners share, and rates and times as they are typed.
 
 use super::args::{DocFormat, OutputArgs, positive};
-use clap::Args;
+use super::choices::flags;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -10,30 +10,24 @@ const LEAST_PER_SECOND: Decimal = Decimal::from_parts(1, 0, 0, false, 6);
 /// Units of time, and how many seconds they have. The first that ends a text is meant.
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
 
-/// Where prices come from without an account.
-#[derive(Debug, Args)]
-pub(super) struct CatalogArgs {
-    /// Operating system
-    #[arg(long, value_name = "OS", default_value = "linux")]
-    pub os: String,
-    #[command(flatten)]
-    pub answer: AnswerArgs,
-}
+flags! {
+    /// Where prices come from without an account.
+    pub(super) struct CatalogArgs {
+        /// Operating system
+        os: String = arg(long, value_name = "OS", default_value = "linux");
+        answer: AnswerArgs = command(flatten);
+    }
 
-/// How old prices may be, and how the answer is printed.
-#[derive(Debug, Args)]
-pub(super) struct AnswerArgs {
-    /// Use bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Fail if any price is older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
-    #[command(flatten)]
-    pub out: OutputArgs,
+    /// How old prices may be, and how the answer is printed.
+    pub(super) struct AnswerArgs {
+        /// Use bundled prices only
+        offline: bool = arg(long);
+        /// Fail if any price is older than this, such as 90d
+        max_price_age: Option<String> = arg(long, value_name = "TIME");
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        out: OutputArgs = command(flatten);
+    }
 }
 
 /// Flags of an estate, which conflict with those that stand in for it.

@@ -1,26 +1,23 @@
 //! What AWS still sells of a type, for planners that say what to launch.
 
-use super::exit::Failure;
+use super::exit::{Outcome, hint, refusal};
 use crate::catalog::{Prices, shape, shapes};
 use crate::domain::{CommitmentTerm, GpuOffer, GpuShare, InstanceShape, PriceKey, PriceOption};
 use crate::savings::is_launchable;
 
 /// Fails for a type of which AWS launches no new instances.
-pub(super) fn check_launchable(key: &PriceKey, prices: &Prices<'_>) -> Result<(), Failure> {
+pub(super) fn check_launchable(key: &PriceKey, prices: &Prices<'_>) -> Outcome<()> {
     if is_launchable(key) {
         return Ok(());
     }
-    let error = Failure::input(format!(
-        "AWS launches no new instances of {}, so that nothing can start one",
-        key.instance_type
-    ));
-    Err(match nearest_launchable(key, prices) {
-        Some(nearest) => error.with_hint(format!(
-            "the nearest type that it launches is {nearest}: measure the demand there, and pass \
-             it with `--demand FILE --type {nearest}`"
-        )),
-        None => error.with_hint("`gpucost pricing` lists types that it launches"),
-    })
+    let hint = hint! { nearest_launchable(key, prices);
+        Some(nearest) => "the nearest type that it launches is {nearest}: measure the demand there, and pass it with `--demand FILE --type {nearest}`";
+        None => "`gpucost pricing` lists types that it launches";
+    };
+    let name = &key.instance_type;
+    Err(
+        refusal!("AWS launches no new instances of {name}, so that nothing can start one"; "{hint}"),
+    )
 }
 
 /// The launched type with as many GPUs and at least as much memory on each: the least of it,
@@ -30,8 +27,7 @@ fn nearest_launchable(key: &PriceKey, prices: &Prices<'_>) -> Option<String> {
     let like = shapes().filter_map(|other| {
         let vram_mib = vram_if_like(today, other)?;
         let other_key = key.with_type(&other.instance_type);
-        let quote = prices.get(&other_key).ok();
-        let quote = quote.filter(|_| is_launchable(&other_key))?;
+        let quote = prices.get(&other_key).ok().filter(|_| is_launchable(&other_key))?;
         Some((vram_mib, quote.rate.amount(), &other.instance_type))
     });
     let (_, _, name) = like.min()?;
@@ -40,8 +36,7 @@ fn nearest_launchable(key: &PriceKey, prices: &Prices<'_>) -> Option<String> {
 
 fn vram_if_like(today: &GpuOffer, other: &InstanceShape) -> Option<u64> {
     let offer = other.gpu.as_ref()?;
-    let is_whole = matches!(offer.share, GpuShare::Whole(_));
-    let is_like = is_whole
+    let is_like = matches!(offer.share, GpuShare::Whole(_))
         && offer.share.visible_devices() == today.share.visible_devices()
         && offer.model.vendor() == today.model.vendor();
     offer.vram_mib.filter(|mib| is_like && Some(*mib) >= today.vram_mib)

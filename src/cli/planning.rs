@@ -1,9 +1,10 @@
 //! What every planner is run with, and how its answer is printed.
 
 use super::args::{DocFormat, EstateArgs, OutputArgs};
-use super::exit::{ExitCode, Failure};
+use super::exit::Outcome;
 use super::planner_flags::AnswerArgs;
 use super::price_age::PriceAge;
+use super::scope::name_of;
 use super::{Io, audit, documents, estate, known_prices, output};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
@@ -25,11 +26,7 @@ pub(super) struct Planning<'a> {
 
 impl<'a> Planning<'a> {
     /// Of a planner without an account. Its answer replaces nothing of `read`.
-    pub(super) fn of(
-        args: &'a AnswerArgs,
-        read: &[Named<'_>],
-        io: &Io<'_>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn of(args: &'a AnswerArgs, read: &[Named<'_>], io: &Io<'_>) -> Outcome<Self> {
         let age = |settings: &_| PriceAge::of(args.max_price_age.as_deref(), settings);
         Self::with(args.format, &args.out, read, age, io)
     }
@@ -40,7 +37,7 @@ impl<'a> Planning<'a> {
         format: Option<DocFormat>,
         read: &[Named<'_>],
         io: &Io<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Outcome<Self> {
         let age = |settings: &_| PriceAge::of_estate(args, settings);
         Self::with(format, &args.out, read, age, io)
     }
@@ -49,9 +46,9 @@ impl<'a> Planning<'a> {
         format: Option<DocFormat>,
         out: &'a OutputArgs,
         read: &[Named<'_>],
-        age: impl FnOnce(&SettingsFile) -> Result<PriceAge, Failure>,
+        age: impl FnOnce(&SettingsFile) -> Outcome<PriceAge>,
         io: &Io<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Outcome<Self> {
         let settings = estate::settings(out, io)?;
         let format = audit::format(format, &settings, io)?;
         let age = age(&settings)?;
@@ -65,7 +62,7 @@ impl<'a> Planning<'a> {
         gathered: Option<PriceBook>,
         offline: bool,
         io: &Io<'_>,
-    ) -> Result<PriceBook, Failure> {
+    ) -> Outcome<PriceBook> {
         gathered.map_or_else(|| known_prices::book(offline, &self.settings, io), Ok)
     }
 
@@ -74,14 +71,11 @@ impl<'a> Planning<'a> {
     }
 
     /// Fails where flags choose rows of tables and the format is none: it has every row.
-    pub(super) fn check_rows(
-        &self,
-        refuse: impl FnOnce(&str) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    pub(super) fn check_rows(&self, refuse: impl FnOnce(&str) -> Outcome<()>) -> Outcome<()> {
         if self.format.is_table() {
             return Ok(());
         }
-        refuse(&self.format.name())
+        refuse(&name_of(self.format))
     }
 
     /// Prints an answer, and warns where its oldest price is old at an instant.
@@ -94,7 +88,7 @@ impl<'a> Planning<'a> {
         oldest: Option<Date>,
         as_of: Timestamp,
         io: &mut Io<'_>,
-    ) -> Result<ExitCode, Failure> {
+    ) -> Outcome {
         self.print_rows(doc, None, (oldest, as_of), io)
     }
 
@@ -108,7 +102,7 @@ impl<'a> Planning<'a> {
         limit: Option<usize>,
         (oldest, as_of): (Option<Date>, Timestamp),
         io: &mut Io<'_>,
-    ) -> Result<ExitCode, Failure> {
+    ) -> Outcome {
         let warning = self.age.check(oldest, as_of)?;
         let code = documents::print_rows(doc, self.format, limit, self.out, io)?;
         output::warn(warning, self.out, io);

@@ -1,7 +1,7 @@
 //! How old a price may be.
 
 use super::args::EstateArgs;
-use super::exit::Failure;
+use super::exit::{Failure, Outcome, refusal};
 use crate::config::{SettingsFile, parse_duration};
 use crate::domain::counted;
 use jiff::civil::Date;
@@ -19,18 +19,20 @@ pub(super) struct PriceAge {
 
 impl PriceAge {
     /// From `--max-price-age`, else the settings file.
-    pub(super) fn of(flag: Option<&str>, settings: &SettingsFile) -> Result<Self, Failure> {
+    pub(super) fn of(flag: Option<&str>, settings: &SettingsFile) -> Outcome<Self> {
         let refused = match flag {
-            Some(text) => Some(parse_duration(text).map_err(|message| {
-                Failure::input(message).with_hint("use a duration, such as `--max-price-age 90d`")
-            })?),
+            Some(text) => {
+                let limit = parse_duration(text).map_err(anyhow::Error::msg);
+                let hint = "use a duration, such as `--max-price-age 90d`";
+                Some(limit.map_err(Failure::hinted(hint))?)
+            }
             None => settings.prices.max_age,
         };
         Ok(Self { refused, warned: true })
     }
 
     /// The same for an estate. The prices of a demo are old by design.
-    pub(super) fn of_estate(args: &EstateArgs, settings: &SettingsFile) -> Result<Self, Failure> {
+    pub(super) fn of_estate(args: &EstateArgs, settings: &SettingsFile) -> Outcome<Self> {
         Ok(Self {
             warned: args.demo.is_none(),
             ..Self::of(args.max_price_age.as_deref(), settings)?
@@ -42,23 +44,17 @@ impl PriceAge {
     ///
     /// # Errors
     /// When it is older than accepted.
-    pub(super) fn check(
-        &self,
-        oldest: Option<Date>,
-        as_of: Timestamp,
-    ) -> Result<Option<String>, Failure> {
+    pub(super) fn check(&self, oldest: Option<Date>, as_of: Timestamp) -> Outcome<Option<String>> {
         let Some(oldest) = oldest else {
             return Ok(None);
         };
         let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
         let days = counted(age.as_hours() / 24, "day", "days");
         if let Some(limit) = self.refused.filter(|limit| age > *limit) {
-            return Err(Failure::input(format!(
-                "the oldest price is from {oldest}, {days} old; `--max-price-age` \
-                 allows {}",
-                counted(limit.as_hours() / 24, "day", "days")
-            ))
-            .with_hint(HINT));
+            return Err(refusal!(
+                "the oldest price is from {oldest}, {days} old; `--max-price-age` allows {}",
+                counted(limit.as_hours() / 24, "day", "days");
+                "{HINT}"));
         }
         Ok((self.warned && age > WORTH_A_WARNING).then(|| {
             format!("warning: the oldest price is from {oldest}, {days} old\nhint: {HINT}")

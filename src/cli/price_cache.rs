@@ -2,9 +2,8 @@
 
 use super::Io;
 use crate::catalog::fresher_than_bundled;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, PriceBook};
 use crate::sources::files::{EstateError, read_price_cache};
-use crate::usage::Estate;
 use std::path::PathBuf;
 
 const FILE: &str = "prices.json.gz";
@@ -13,8 +12,7 @@ const FILE: &str = "prices.json.gz";
 /// directory. `None` where neither is known.
 pub(super) fn folder(io: &Io<'_>) -> Option<PathBuf> {
     let usual = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-    let own = io.variable("GPUCOST_CACHE_DIR").map(PathBuf::from);
-    own.or_else(|| {
+    io.variable("GPUCOST_CACHE_DIR").map(PathBuf::from).or_else(|| {
         io.variable("XDG_CACHE_HOME")
             .map(PathBuf::from)
             .or_else(|| Some(PathBuf::from(io.variable("HOME")?).join(usual)))
@@ -27,16 +25,11 @@ pub(super) fn path(io: &Io<'_>) -> Option<PathBuf> {
     Some(folder(io)?.join(FILE))
 }
 
-/// What the cache holds that is not older than the bundled catalog; `None` when
+/// What the cache holds that is not older than the bundled catalog; nothing when
 /// there is no cache.
-pub(super) fn load(io: &Io<'_>) -> Result<Option<Estate>, EstateError> {
-    let Some(path) = path(io) else {
-        return Ok(None);
-    };
-    Ok(read_price_cache(&path)?.map(|mut estate| {
-        estate.prices = fresher_than_bundled(std::mem::take(&mut estate.prices));
-        estate
-    }))
+pub(super) fn load(io: &Io<'_>) -> Result<PriceBook, EstateError> {
+    let cached = path(io).map_or(Ok(None), |path| read_price_cache(&path))?;
+    Ok(cached.map(|estate| fresher_than_bundled(estate.prices)).unwrap_or_default())
 }
 
 /// A cache that cannot be read costs an audit nothing but its prices.

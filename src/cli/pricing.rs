@@ -1,29 +1,117 @@
 //! `gpucost pricing`: find, compare, refresh.
 
-use super::args::DocFormat;
-use super::exit::{ExitCode, Failure};
+use super::args::{DocFormat, OutputArgs, gpu_count, hourly_price};
+use super::aws_args::AwsArgs;
+use super::choices::flags;
+use super::exit::{ExitCode, Failure, Outcome, refused};
+use super::planner_flags::AnswerArgs;
 use super::planning::Planning;
-use super::pricing_args::{PricingAction, PricingArgs, RefreshArgs, StatusArgs};
 use super::{Io, audit, documents, estate, known_prices, live, output, price_cache};
-use crate::analysis::{AWS, Offer, Question, compare, providers, sold_elsewhere};
+use crate::analysis::{AWS, Offer, Question, SortBy, compare, providers, sold_elsewhere};
 use crate::catalog::{Prices, bundled_region_names};
 use crate::config::SettingsFile;
-use crate::domain::{PriceBook, shown};
+use crate::domain::{PriceBook, counted, shown};
 use crate::gather::{PublicRefresh, RefreshOptions, refresh_prices, refresh_public_prices};
-use crate::report::text::counted;
 use crate::report::{price_status_doc, pricing_doc};
 use crate::sources::aws::Notice;
 use crate::sources::files::{read_price_cache, write_price_cache};
 use crate::usage::Estate;
+use clap::{Subcommand, ValueEnum};
+use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 use std::path::Path;
+
+flags! {
+    /// `gpucost pricing`.
+    #[command(args_conflicts_with_subcommands = true, subcommand_precedence_over_arg = true)]
+    pub(super) struct PricingArgs {
+        action: Option<PricingAction> = command(subcommand);
+        /// Instance types, such as p5.48xlarge [default: every GPU type]
+        types: Vec<String> = arg(value_name = "TYPE");
+        /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
+        gpu: Option<String> = arg(long, value_name = "GPU", conflicts_with = "types");
+        /// Number of GPUs per machine
+        count: Option<Decimal> = arg(long, value_name = "N", value_parser = gpu_count, conflicts_with = "types");
+        /// Comma-separated regions, with `*` as a wildcard, or `all`
+        /// [default: us-east-1 and its equivalents]
+        region: Option<String> = arg(long, value_name = "R[,R…]|all");
+        /// Comma-separated providers, or `all` [default: aws]
+        provider: Option<String> = arg(long, value_name = "P[,P…]|all");
+        /// Operating system (AWS only)
+        os: String = arg(long, value_name = "OS", default_value = "linux");
+        /// Every accelerator, and not GPUs alone: Trainium, Inferentia, FPGAs, transcoders
+        all: bool = arg(long, conflicts_with_all = ["types", "gpu"]);
+        /// Price figure to sort by, cheapest first
+        sort: SortChoice = arg(long, value_enum, value_name = "FIGURE", default_value_t = SortChoice::Price);
+        /// Only offers whose figure of `--sort` is at most this, in the currency of the offer
+        max_price: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true);
+        /// Maximum number of rows [default: 40 with `--format table`, otherwise all]
+        limit: Option<usize> = arg(long, value_name = "N");
+        answer: AnswerArgs = command(flatten);
+    }
+}
+
+/// What to do about prices.
+#[derive(Debug, Subcommand)]
+pub(super) enum PricingAction {
+    /// Fetch the prices of every GPU type from AWS into the user's cache
+    Refresh(Box<RefreshArgs>),
+    /// Show the available prices and their age
+    Status(Box<StatusArgs>),
+}
+
+flags! {
+    /// `gpucost pricing refresh`.
+    pub(super) struct RefreshArgs {
+        /// Read the price files that AWS publishes for everyone, without an account; about 300 MB
+        /// per region [default region: us-east-1]
+        public: bool = arg(long, conflicts_with_all = ["profile", "deadline"]);
+        aws: AwsArgs = command(flatten);
+        out: OutputArgs = command(flatten);
+    }
+
+    /// `gpucost pricing status`.
+    pub(super) struct StatusArgs {
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        out: OutputArgs = command(flatten);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SortChoice {
+    /// On-demand price per hour
+    #[value(alias = "on-demand")]
+    Price,
+    /// Spot price per hour
+    Spot,
+    /// Price per GPU and hour
+    GpuHour,
+    /// Price per GiB of VRAM and hour
+    Vram,
+    /// Price per dense BF16 TFLOPS and hour
+    Tflops,
+}
+
+impl SortChoice {
+    /// The figure that offers are sorted by.
+    pub(super) fn figure(self) -> SortBy {
+        match self {
+            Self::Price => SortBy::Price,
+            Self::Spot => SortBy::Spot,
+            Self::GpuHour => SortBy::GpuHour,
+            Self::Vram => SortBy::Vram,
+            Self::Tflops => SortBy::Tflops,
+        }
+    }
+}
 
 /// Rows that the narrow table shows unless asked for more.
 const ROWS: usize = 40;
 /// Regions of a type that are named where it is not sold in those that were asked for.
 const REGIONS_NAMED: usize = 8;
 
-pub(super) fn run(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &PricingArgs, io: &mut Io<'_>) -> Outcome {
     match &args.action {
         Some(PricingAction::Refresh(args)) => refresh(args, io),
         Some(PricingAction::Status(args)) => status(args, io),
@@ -31,7 +119,7 @@ pub(super) fn run(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     }
 }
 
-fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of(&args.answer, &[], io)?;
     let question = question(args, &planning.settings, io)?;
     let book = planning.book(None, args.answer.offline, io)?;
@@ -40,8 +128,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let mut offers = compare(&question, &prices);
     narrow(&mut offers, &question, args);
     let quotes = offers.iter().flat_map(|offer| offer.quotes());
-    let oldest = quotes.map(|quote| quote.seen_on).min();
-    planning.age.check(oldest, io.now)?;
+    planning.age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
     // The hint helps for these alone; the table dates the others.
     let quotes = offers.iter().flat_map(|offer| offer.refreshable_quotes());
     let priced = (quotes.map(|quote| quote.seen_on).min(), io.now);
@@ -63,7 +150,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     } else {
         String::new()
     };
-    let total = counted(offer_count as u64, "offer", "offers");
+    let total = counted(offer_count, "offer", "offers");
     planning.say(&format!("{total}{cut}"), io);
     if offer_count == 0 {
         let wider = "widen `--region`, `--gpu`, `--count` or `--max-price`; `--region all` \
@@ -93,14 +180,14 @@ fn sold_in(question: &Question, prices: &Prices<'_>) -> Vec<String> {
         let named = &regions[..regions.len().min(REGIONS_NAMED)];
         let more = match regions.len() - named.len() {
             0 => String::new(),
-            more => format!(" and {}", counted(more as u64, "more region", "more regions")),
+            more => format!(" and {}", counted(more, "more region", "more regions")),
         };
         format!("{name} is sold in {}{more}", named.join(", "))
     };
     sold_elsewhere(question, prices).into_iter().map(sold).collect()
 }
 
-fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Question, Failure> {
+fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Question> {
     let list = |names: &str| -> Vec<String> {
         names
             .split(',')
@@ -128,11 +215,10 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
     })
 }
 
-fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
-    let path = price_cache::path(io).ok_or_else(|| {
-        Failure::input("no cache directory available").with_hint("set GPUCOST_CACHE_DIR")
-    })?;
+    let path = price_cache::path(io).ok_or_else(refused!("no cache directory available";
+        "set GPUCOST_CACHE_DIR"))?;
     // A cache that cannot be read is replaced by what is read now.
     let last = read_price_cache(&path).ok().flatten();
     let last = last.map(|estate| estate.prices).unwrap_or_default();
@@ -157,8 +243,8 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     output::say(
         &format!(
             "refreshed {}; {}",
-            counted(estate.regions.len() as u64, "region", "regions"),
-            counted(estate.gaps.len() as u64, "gap", "gaps"),
+            counted(estate.regions.len(), "region", "regions"),
+            counted(estate.gaps.len(), "gap", "gaps"),
         ),
         &args.out,
         io,
@@ -173,7 +259,7 @@ fn public_prices(
     path: &Path,
     last: &PriceBook,
     io: &Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Outcome<Estate> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::write(&shown(folder), error)
@@ -203,12 +289,10 @@ fn public_prices(
     })
 }
 
-fn status(args: &StatusArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
+fn status(args: &StatusArgs, io: &mut Io<'_>) -> Outcome {
+    let format = audit::format(args.format, &estate::settings(&args.out, io)?, io)?;
     let path = price_cache::path(io).unwrap_or_default();
-    let cache = read_price_cache(&path)
-        .map_err(|error| Failure::new(ExitCode::Input, error).with_hint(price_cache::HINT))?;
+    let cache = read_price_cache(&path).map_err(Failure::hinted(price_cache::HINT))?;
     let doc = price_status_doc(&path, cache.as_ref(), io.now);
     documents::print_rows(&doc, format, Some(usize::MAX), &args.out, io)
 }

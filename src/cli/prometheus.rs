@@ -3,14 +3,14 @@
 //! of somebody else.
 
 use super::Io;
-use super::exit::{ExitCode, Failure};
+use super::choices::flags;
+use super::exit::{ExitCode, Failure, Outcome, refusal, refused};
 use crate::catalog::leading_region;
 use crate::domain::{safe, shell_word};
 use crate::sources::prometheus::{
     Auth, ClientCertificate, ClientOptions, Destination, MappedMetric, MetricMap, Server, connect,
 };
 use crate::sources::{MetricServer, SourceError};
-use clap::Args;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -19,27 +19,23 @@ const TOKEN: &str = "GPUCOST_PROMETHEUS_TOKEN";
 const USER: &str = "GPUCOST_PROMETHEUS_USER";
 const PASSWORD: &str = "GPUCOST_PROMETHEUS_PASSWORD";
 
-#[derive(Debug, Clone, Default, Args)]
-pub(super) struct PrometheusArgs {
-    /// Prometheus, Thanos, Mimir, VictoriaMetrics or a managed service with GPU metrics (can
-    /// be repeated)
-    #[arg(long, value_name = "URL", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
-    pub prometheus_url: Vec<String>,
-    /// HTTP header for these servers, such as `X-Scope-OrgID: tenant` (can be repeated)
-    #[arg(long, value_name = "HEADER", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
-    pub prometheus_header: Vec<String>,
-    /// Command that prints a bearer token for these servers
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
-    pub prometheus_token_command: Option<String>,
-    /// PEM file of certificate authorities for these servers
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
-    pub prometheus_ca_file: Option<PathBuf>,
-    /// PEM file of a client certificate for these servers
-    #[arg(long, value_name = "FILE", requires = "prometheus_client_key", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
-    pub prometheus_client_cert: Option<PathBuf>,
-    /// PEM file of the private key of this certificate
-    #[arg(long, value_name = "FILE", requires = "prometheus_client_cert", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
-    pub prometheus_client_key: Option<PathBuf>,
+flags! {
+    #[derive(Clone, Default)]
+    pub(super) struct PrometheusArgs {
+        /// Prometheus, Thanos, Mimir, VictoriaMetrics or a managed service with GPU metrics (can
+        /// be repeated)
+        prometheus_url: Vec<String> = arg(long, value_name = "URL", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus");
+        /// HTTP header for these servers, such as `X-Scope-OrgID: tenant` (can be repeated)
+        prometheus_header: Vec<String> = arg(long, value_name = "HEADER", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus");
+        /// Command that prints a bearer token for these servers
+        prometheus_token_command: Option<String> = arg(long, value_name = "COMMAND", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus");
+        /// PEM file of certificate authorities for these servers
+        prometheus_ca_file: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus");
+        /// PEM file of a client certificate for these servers
+        prometheus_client_cert: Option<PathBuf> = arg(long, value_name = "FILE", requires = "prometheus_client_key", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus");
+        /// PEM file of the private key of this certificate
+        prometheus_client_key: Option<PathBuf> = arg(long, value_name = "FILE", requires = "prometheus_client_cert", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus");
+    }
 }
 
 /// A server whose URL, header or files cannot be used.
@@ -61,7 +57,7 @@ impl PrometheusArgs {
         aws_profile: Option<&String>,
         own_metrics: &[MappedMetric],
         io: &Io<'_>,
-    ) -> Result<Vec<MetricServer>, Failure> {
+    ) -> Outcome<Vec<MetricServer>> {
         let map = MetricMap::extended(own_metrics.to_vec());
         let named = self.named(aws_profile, io)?.into_iter();
         let connected =
@@ -77,7 +73,7 @@ impl PrometheusArgs {
         &self,
         aws_profile: Option<&String>,
         io: &Io<'_>,
-    ) -> Result<Vec<(Server, ClientOptions)>, Failure> {
+    ) -> Outcome<Vec<(Server, ClientOptions)>> {
         let headers = self.prometheus_header.iter();
         let headers: Vec<(String, String)> =
             headers.map(|header| header_of(header)).collect::<Result<_, _>>()?;
@@ -130,8 +126,7 @@ impl PrometheusArgs {
         if !self.prometheus_url.is_empty() {
             return self.prometheus_url.clone();
         }
-        let usual = io.variable(URL).into_iter();
-        let usual = usual.flat_map(|urls| urls.split(','));
+        let usual = io.variable(URL).into_iter().flat_map(|urls| urls.split(','));
         usual.map(|url| url.trim().to_owned()).collect()
     }
 
@@ -159,9 +154,8 @@ impl PrometheusArgs {
         headers.chain(command).collect()
     }
 
-    fn auth(&self, io: &Io<'_>) -> Result<Auth, Failure> {
-        let command = self.prometheus_token_command.clone();
-        let command = command.map(Auth::TokenCommand);
+    fn auth(&self, io: &Io<'_>) -> Outcome<Auth> {
+        let command = self.prometheus_token_command.clone().map(Auth::TokenCommand);
         let token = io.variable(TOKEN).cloned().map(Auth::Bearer);
         let basic = match (io.variable(USER), io.variable(PASSWORD)) {
             (Some(user), Some(password)) => {
@@ -169,26 +163,22 @@ impl PrometheusArgs {
             }
             (None, None) => None,
             _ => {
-                return Err(Failure::input(format!("only one of {USER} and {PASSWORD} is set"))
-                    .with_hint(format!("set both, or neither with {TOKEN}")));
+                return Err(refusal!("only one of {USER} and {PASSWORD} is set";
+                    "set both, or neither with {TOKEN}"));
             }
         };
         let mut ways = [command, token, basic].into_iter().flatten();
         match (ways.next(), ways.next()) {
             (auth, None) => Ok(auth.unwrap_or(Auth::None)),
-            _ => Err(Failure::input("several credentials for Prometheus are given").with_hint(
-                format!(
-                    "keep one of `--prometheus-token-command`, {TOKEN}, and {USER} with {PASSWORD}"
-                ),
-            )),
+            _ => Err(refusal!("several credentials for Prometheus are given";
+                "keep one of `--prometheus-token-command`, {TOKEN}, and {USER} with {PASSWORD}")),
         }
     }
 }
 
 /// Whether a header may prove who asks. The tenant of Mimir is only a name.
 fn is_secret(header: &str) -> bool {
-    let name = header.split(':').next().unwrap_or_default().trim();
-    !name.eq_ignore_ascii_case("X-Scope-OrgID")
+    !header.split(':').next().unwrap_or_default().trim().eq_ignore_ascii_case("X-Scope-OrgID")
 }
 
 fn listed(hosts: BTreeSet<&str>) -> String {
@@ -224,14 +214,12 @@ fn aws_auth(url: &str) -> Option<Auth> {
     Some(Auth::SigV4 { service, region: region.to_owned() })
 }
 
-fn header_of(text: &str) -> Result<(String, String), Failure> {
+fn header_of(text: &str) -> Outcome<(String, String)> {
     let parts = text.split_once(':');
     let parts = parts.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    let whole = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    whole.ok_or_else(|| {
-        Failure::input("a value of `--prometheus-header` is not `NAME: VALUE`")
-            .with_hint("write it such as `--prometheus-header 'X-Scope-OrgID: tenant'`")
-    })
+    parts.filter(|(name, value)| !name.is_empty() && !value.is_empty()).ok_or_else(refused!(
+        "a value of `--prometheus-header` is not `NAME: VALUE`";
+        "write it such as `--prometheus-header 'X-Scope-OrgID: tenant'`"))
 }
 
 #[cfg(test)]

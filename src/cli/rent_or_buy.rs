@@ -1,22 +1,21 @@
 //! `gpucost rent-or-buy`: an own server against rented machines.
 
 use super::args::{hourly_price, not_negative, positive};
-use super::exit::{ExitCode, Failure, hint};
+use super::choices::flags;
+use super::exit::{Failure, Outcome, hinted, refusal, refused};
 use super::planner_flags::AnswerArgs;
 use super::planning::Planning;
 use super::workload_args::WorkloadArgs;
-use super::{Io, known_prices, rightsize_flags, sampled};
+use super::{Io, known_prices, rightsize, sampled};
 use crate::analysis::{AWS, Question, Rentals, RunningWorkload, providers, rentals};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Currency, GpuOffer, GpuShare, InstanceShape, PriceBook, PurchaseOption, shown,
+    Currency, GpuOffer, GpuShare, InstanceShape, PriceBook, PurchaseOption, counted, shown,
 };
 use crate::planners::paying::Paying;
 use crate::planners::rent_or_buy::{BadOwn, Input, Own, Rental, rent_or_buy};
 use crate::profiling::RunProfile;
 use crate::report::rent_or_buy_answer;
-use crate::report::text::counted;
-use clap::Args;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,76 +42,51 @@ const STAFF_HOURLY: Sourced = (
 );
 const NO_CAPITAL: Sourced = (Decimal::ZERO, "not computed");
 
-/// `gpucost rent-or-buy`.
-#[derive(Debug, Args)]
-pub(super) struct RentOrBuyArgs {
-    /// Instance type with the GPUs that would be bought; `--region` sets its region
-    #[arg(
-        long = "type",
-        value_name = "TYPE",
-        required_unless_present_any = ["on_demand_hourly", "workload", "from", "demo"],
-        help_heading = "Rented machine"
-    )]
-    pub instance_type: Option<String>,
-    /// Region of the type [default: us-east-1]
-    #[arg(long, value_name = "REGION", help_heading = "Rented machine")]
-    pub region: Option<String>,
-    /// Comma-separated providers to compare as well, or `all` [default: aws]
-    #[arg(long, value_name = "P[,P…]|all", help_heading = "Rented machine")]
-    pub provider: Option<String>,
-    /// On-demand price per hour of the machine, instead of the known price
-    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Rented machine")]
-    pub on_demand_hourly: Option<Decimal>,
-    /// GPUs of the own server [default: those of the type]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true, required_unless_present_any = ["instance_type", "workload", "from", "demo"], help_heading = "Own server")]
-    pub gpus: Option<u16>,
-    /// Price of the own server, in USD
-    #[arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server")]
-    pub purchase: Decimal,
-    /// Mean draw of the whole server, in watts
-    #[arg(long, value_name = "WATTS", value_parser = positive, allow_negative_numbers = true, required_unless_present = "profile_data", conflicts_with = "profile_data", help_heading = "Own server")]
-    pub watts: Option<Decimal>,
-    /// Take the draw of the GPUs from samples written by `gpucost profile --samples`
-    #[arg(long, value_name = "FILE", requires = "host_watts", help_heading = "Own server")]
-    pub profile_data: Option<PathBuf>,
-    /// Mean draw of the server without its GPUs, in watts
-    #[arg(long, value_name = "WATTS", value_parser = not_negative, allow_negative_numbers = true, requires = "profile_data", help_heading = "Own server")]
-    pub host_watts: Option<Decimal>,
-    /// Power of the facility over power of the server [default: 1.54]
-    #[arg(long, value_name = "FACTOR", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server")]
-    pub pue: Option<Decimal>,
-    /// Price of electricity per kWh, in USD [default: 0.0806]
-    #[arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
-    pub electricity: Option<Decimal>,
-    /// Rack or colocation per month without electricity, in USD
-    #[arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
-    pub rack_monthly: Decimal,
-    /// Hours of staff per month
-    #[arg(long, value_name = "HOURS", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
-    pub staff_hours: Decimal,
-    /// Cost of an hour of staff, in USD [default: 43.52]
-    #[arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
-    pub staff_hourly: Option<Decimal>,
-    /// Spare parts bought with the server, percent of its price
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
-    pub spares_percent: Decimal,
-    /// Value at the end of the term, percent of the price
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
-    pub residual_percent: Decimal,
-    /// Interest per year on server and spares, percent [default: not computed]
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
-    pub capital_percent: Option<Decimal>,
-    /// Years that the server is used
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15), allow_negative_numbers = true, help_heading = "Own server")]
-    pub years: u8,
-    /// Share of the hours in which the GPUs are needed, percent [default: the share of them that
-    /// the workload ran]
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, required_unless_present_any = ["workload", "from", "demo"], help_heading = "Own server")]
-    pub utilization: Option<Decimal>,
-    #[command(flatten)]
-    pub of: WorkloadArgs,
-    #[command(flatten)]
-    pub answer: AnswerArgs,
+flags! {
+    /// `gpucost rent-or-buy`.
+    pub(super) struct RentOrBuyArgs {
+        /// Instance type with the GPUs that would be bought; `--region` sets its region
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", required_unless_present_any = ["on_demand_hourly", "workload", "from", "demo"], help_heading = "Rented machine");
+        /// Region of the type [default: us-east-1]
+        region: Option<String> = arg(long, value_name = "REGION", help_heading = "Rented machine");
+        /// Comma-separated providers to compare as well, or `all` [default: aws]
+        provider: Option<String> = arg(long, value_name = "P[,P…]|all", help_heading = "Rented machine");
+        /// On-demand price per hour of the machine, instead of the known price
+        on_demand_hourly: Option<Decimal> = arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Rented machine");
+        /// GPUs of the own server [default: those of the type]
+        gpus: Option<u16> = arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true, required_unless_present_any = ["instance_type", "workload", "from", "demo"], help_heading = "Own server");
+        /// Price of the own server, in USD
+        purchase: Decimal = arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server");
+        /// Mean draw of the whole server, in watts
+        watts: Option<Decimal> = arg(long, value_name = "WATTS", value_parser = positive, allow_negative_numbers = true, required_unless_present = "profile_data", conflicts_with = "profile_data", help_heading = "Own server");
+        /// Take the draw of the GPUs from samples written by `gpucost profile --samples`
+        profile_data: Option<PathBuf> = arg(long, value_name = "FILE", requires = "host_watts", help_heading = "Own server");
+        /// Mean draw of the server without its GPUs, in watts
+        host_watts: Option<Decimal> = arg(long, value_name = "WATTS", value_parser = not_negative, allow_negative_numbers = true, requires = "profile_data", help_heading = "Own server");
+        /// Power of the facility over power of the server [default: 1.54]
+        pue: Option<Decimal> = arg(long, value_name = "FACTOR", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server");
+        /// Price of electricity per kWh, in USD [default: 0.0806]
+        electricity: Option<Decimal> = arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server");
+        /// Rack or colocation per month without electricity, in USD
+        rack_monthly: Decimal = arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server");
+        /// Hours of staff per month
+        staff_hours: Decimal = arg(long, value_name = "HOURS", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server");
+        /// Cost of an hour of staff, in USD [default: 43.52]
+        staff_hourly: Option<Decimal> = arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server");
+        /// Spare parts bought with the server, percent of its price
+        spares_percent: Decimal = arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server");
+        /// Value at the end of the term, percent of the price
+        residual_percent: Decimal = arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server");
+        /// Interest per year on server and spares, percent [default: not computed]
+        capital_percent: Option<Decimal> = arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server");
+        /// Years that the server is used
+        years: u8 = arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15), allow_negative_numbers = true, help_heading = "Own server");
+        /// Share of the hours in which the GPUs are needed, percent [default: the share of them that
+        /// the workload ran]
+        utilization: Option<Decimal> = arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, required_unless_present_any = ["workload", "from", "demo"], help_heading = "Own server");
+        of: WorkloadArgs = command(flatten);
+        answer: AnswerArgs = command(flatten);
+    }
 }
 
 /// A percentage, with or without its sign; the planner says which are too large.
@@ -120,7 +94,7 @@ fn percentage(text: &str) -> Result<Decimal, String> {
     not_negative(text.strip_suffix('%').unwrap_or(text))
 }
 
-pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Outcome {
     let read =
         [("--from", args.of.from.as_deref()), ("--profile-data", args.profile_data.as_deref())];
     let planning = Planning::of(&args.answer, &read, io)?;
@@ -128,11 +102,10 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let (running, gathered) = args.of.running(settings)?.unzip();
     let today = running.as_ref();
     let of_today = today.map(|workload| workload.key.instance_type.as_str());
-    let named = args.instance_type.as_deref().or(of_today);
-    let machine = named.map(machine).transpose()?;
+    let machine = args.instance_type.as_deref().or(of_today).map(machine).transpose()?;
     if args.provider.is_some() && machine.is_none() {
-        return Err(Failure::input("`--provider` needs `--type`")
-            .with_hint("pass the type whose GPUs are compared"));
+        return Err(refusal!("`--provider` needs `--type`";
+            "pass the type whose GPUs are compared"));
     }
     let gpus = args.gpus.or(machine.map(|(_, _, gpus)| gpus)).unwrap_or(0);
     let own = own(args, gpus, today, settings)?;
@@ -141,15 +114,13 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
         None => Rentals::default(),
     };
     let oldest = known.found.iter().filter_map(|rental| rental.seen_on).min();
-    let paid = paid(args, today);
-    let rented = with_own_price(paid.as_ref(), machine, gpus, known.found);
+    let rented = with_own_price(paid(args, today).as_ref(), machine, gpus, known.found);
     let comparison = rent_or_buy(own, rented).map_err(refused)?;
     let fleet = today.map(|workload| (workload.name.as_str(), workload.instances));
     let code = planning.print(&rent_or_buy_answer(&comparison, fleet), oldest, io.now, io)?;
-    let mut said =
-        format!("compared {}", counted(comparison.rentals.len() as u64, "price", "prices"));
+    let mut said = format!("compared {}", counted(comparison.rentals.len(), "price", "prices"));
     if known.other_currencies > 0 {
-        let others = counted(known.other_currencies as u64, "offer", "offers");
+        let others = counted(known.other_currencies, "offer", "offers");
         said.push_str(&format!("; {others} in other currencies left out"));
     }
     planning.say(&said, io);
@@ -159,28 +130,25 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
 type Machine = (&'static InstanceShape, &'static GpuOffer, u16);
 
 /// A type with whole GPUs.
-fn machine(name: &str) -> Result<Machine, Failure> {
-    let (shape, gpu) = rightsize_flags::known(name)?;
+fn machine(name: &str) -> Outcome<Machine> {
+    let (shape, gpu) = rightsize::known(name)?;
     match gpu.share {
         GpuShare::Whole(gpus) => Ok((shape, gpu, gpus)),
-        GpuShare::Fraction(part) => Err(Failure::input(format!(
-            "{} has {part} of a GPU, and servers have whole ones",
-            shape.instance_type
-        ))
-        .with_hint("pass a type with whole GPUs; `gpucost pricing` lists them")),
+        GpuShare::Fraction(part) => Err(refusal!(
+            "{} has {part} of a GPU, and servers have whole ones", shape.instance_type;
+            "pass a type with whole GPUs; `gpucost pricing` lists them")),
     }
 }
 
 fn refused(error: BadOwn) -> Failure {
-    let hint = hint! { &error;
+    hinted! { error;
         BadOwn::OutOfRange { input: Input::Pue, .. } => "PUE is the power of the facility over that of the server: `--pue 1.54` is average";
         BadOwn::OutOfRange { .. } => "pass a percentage from 0 to 100, or a smaller amount";
         BadOwn::Purchase(_) => "pass the price of the server with `--purchase`";
         BadOwn::NoGpu => "pass `--gpus`, or a type with whole GPUs";
         BadOwn::Years(_) => "pass a term with `--years`, such as 4";
         BadOwn::NoRental => "pass `--on-demand-hourly`, or a region with a price: `gpucost pricing TYPE --region all`";
-    };
-    Failure::input(error).with_hint(hint)
+    }
 }
 
 /// What the price lists have of the type and of machines like it.
@@ -190,9 +158,8 @@ fn listed(
     (today, gathered): (Option<&RunningWorkload>, Option<PriceBook>),
     planning: &Planning<'_>,
     io: &Io<'_>,
-) -> Result<Rentals, Failure> {
-    let of_today = today.map(|workload| workload.key.region.as_str());
-    let region = args.region.as_deref().or(of_today);
+) -> Outcome<Rentals> {
+    let region = args.region.as_deref().or(today.map(|workload| workload.key.region.as_str()));
     let region = known_prices::one_region(region, &planning.settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
     let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
@@ -270,18 +237,16 @@ fn with_own_price(
 fn utilization(
     args: &RentOrBuyArgs,
     today: Option<&RunningWorkload>,
-) -> Result<(Decimal, String), Failure> {
+) -> Outcome<(Decimal, String)> {
     if let Some(percent) = args.utilization {
         return Ok((percent, "--utilization".to_owned()));
     }
     let share = today.and_then(|workload| Some((workload.running_share?, workload)));
-    let (share, workload) = share.ok_or_else(|| {
-        Failure::input("it is unknown for which share of the hours the workload ran")
-            .with_hint("pass `--utilization`, such as `--utilization 80`")
-    })?;
+    let (share, workload) = share.ok_or_else(refused!(
+        "it is unknown for which share of the hours the workload ran";
+        "pass `--utilization`, such as `--utilization 80`"))?;
     let percent = (share * Decimal::ONE_HUNDRED).round_dp(1);
-    let source = format!("share of the hours that {} ran", workload.name);
-    Ok((percent, source))
+    Ok((percent, format!("share of the hours that {} ran", workload.name)))
 }
 
 fn own(
@@ -289,7 +254,7 @@ fn own(
     gpus: u16,
     today: Option<&RunningWorkload>,
     settings: &SettingsFile,
-) -> Result<Own, Failure> {
+) -> Outcome<Own> {
     let flags = [
         (Input::Purchase, "--purchase"),
         (Input::Spares, "--spares-percent"),
@@ -299,8 +264,7 @@ fn own(
     ];
     let mut sources = BTreeMap::from(flags.map(|(input, flag)| (input, flag.to_owned())));
     let mut or = |input: Input, flag: Option<Decimal>, name: &str, (usual, of): Sourced| {
-        let source = flag.map_or_else(|| format!("default: {of}"), |_| name.to_owned());
-        sources.insert(input, source);
+        sources.insert(input, flag.map_or_else(|| format!("default: {of}"), |_| name.to_owned()));
         flag.unwrap_or(usual)
     };
     let (cost, capital) = (args.staff_hourly, args.capital_percent);
@@ -332,17 +296,12 @@ fn own(
 }
 
 /// The mean draw of the server, and where it is from.
-fn watts(
-    args: &RentOrBuyArgs,
-    gpus: u16,
-    settings: &SettingsFile,
-) -> Result<(Decimal, String), Failure> {
+fn watts(args: &RentOrBuyArgs, gpus: u16, settings: &SettingsFile) -> Outcome<(Decimal, String)> {
     let (Some(path), Some(host)) = (&args.profile_data, args.host_watts) else {
         // The parser asks for one or the other.
         return Ok((args.watts.unwrap_or_default(), "--watts".to_owned()));
     };
-    let run = sampled::profile_of(path, settings)?;
-    let each = mean_watts(&run, path)?;
+    let each = mean_watts(&sampled::profile_of(path, settings)?, path)?;
     let total = each * Decimal::from(gpus) + host;
     let source = format!(
         "{} W of a GPU in {} (--profile-data) × {gpus} + --host-watts",
@@ -353,12 +312,11 @@ fn watts(
 }
 
 /// Mean draw of a GPU of a run, to a tenth of a watt.
-fn mean_watts(run: &RunProfile, path: &Path) -> Result<Decimal, Failure> {
+fn mean_watts(run: &RunProfile, path: &Path) -> Outcome<Decimal> {
     let drawn: Option<Vec<f64>> =
         run.whole().map(|gpu| gpu.power.map(|power| power.mean_w)).collect();
     let mean = drawn.and_then(|drawn| crate::usage::mean(&drawn));
-    mean.and_then(Decimal::from_f64).map(|mean| mean.round_dp(1)).ok_or_else(|| {
-        Failure::input(format!("{} does not show the power of every GPU", shown(path)))
-            .with_hint("pass the draw of the whole server with `--watts`")
-    })
+    mean.and_then(Decimal::from_f64).map(|mean| mean.round_dp(1)).ok_or_else(refused!(
+        "{} does not show the power of every GPU", shown(path);
+        "pass the draw of the whole server with `--watts`"))
 }

@@ -2,7 +2,7 @@
 //! type.
 
 use super::args::{Growth, ReservedArgs};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, Outcome, refusal, refused};
 use super::history::read_recorded;
 use super::planning::Planning;
 use super::scope::invocation;
@@ -14,8 +14,8 @@ use crate::catalog::family;
 use crate::config::SettingsFile;
 use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
+    counted,
 };
-use crate::report::text::counted;
 use crate::report::{growth_answer, reserved_doc, reserved_fleet_doc};
 use crate::savings::{
     CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedComparison, ReservedReport,
@@ -25,7 +25,7 @@ use crate::trend::{Ledger, MonthlyGrowth, monthly_growth};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
     match &args.instance_type {
         Some(name) => one_type(name, args, &planning, io),
@@ -33,11 +33,7 @@ pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     }
 }
 
-fn fleet(
-    args: &ReservedArgs,
-    planning: &Planning<'_>,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+fn fleet(args: &ReservedArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     planning.check_rows(|format| args.limits.refuse(format))?;
     let settings = &planning.settings;
     let estate = estate::estate(&args.estate, settings, io)?;
@@ -58,9 +54,7 @@ fn fleet(
     };
     let priced = (commitments.oldest_seen_on(), estate.window.end);
     planning.print_rows(&doc, args.limits.most(), priced, io)?;
-    let seen = (commitments.instances, 0);
-    let code = output::close("analyzed", seen, &commitments.gaps, &args.estate, io);
-    Ok(code)
+    Ok(output::close("analyzed", (commitments.instances, 0), &commitments.gaps, &args.estate, io))
 }
 
 /// A growth as a share per month, and where it is from.
@@ -69,41 +63,33 @@ fn monthly_share(
     args: &ReservedArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<(Decimal, String), Failure> {
+) -> Outcome<(Decimal, String)> {
     let share = match growth {
         Growth::Stated(share) => return Ok((share, "--growth".to_owned())),
         Growth::Trend => args.recorded_audits.as_ref().or(args.estate.history.as_ref()),
     };
     let Some(place) = share else {
-        return Err(Failure::input("`--growth trend` needs recorded days").with_hint(
-            "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`",
-        ));
+        return Err(refusal!("`--growth trend` needs recorded days";
+            "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`"));
     };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
     let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
     let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
-    let growth = monthly_growth(&ledger).ok_or_else(|| {
-        Failure::input("the history is too short for a growth").with_hint(
-            "it takes 20 whole days in each of the last two months; pass a growth such as \
-             `--growth 3%/month`",
-        )
-    })?;
+    let growth = monthly_growth(&ledger).ok_or_else(refused!(
+        "the history is too short for a growth";
+        "it takes 20 whole days in each of the last two months; pass a growth such as `--growth \
+         3%/month`"))?;
     let MonthlyGrowth { share, before, after } = growth;
     if share.abs() > MOST_GROWTH {
-        return Err(Failure::input("the history grew by more than 50% in a month")
-            .with_hint("pass a growth such as `--growth 3%/month`"));
+        return Err(refusal!("the history grew by more than 50% in a month";
+            "pass a growth such as `--growth 3%/month`"));
     }
     let source =
         format!("{} to {} against {} to {}", after.first, after.last, before.first, before.last);
     Ok((share, source))
 }
 
-fn one_type(
-    name: &str,
-    args: &ReservedArgs,
-    planning: &Planning<'_>,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+fn one_type(name: &str, args: &ReservedArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Outcome {
     let settings = &planning.settings;
     let question = question(name, args, settings, io)?;
     let book = planning.book(None, args.estate.offline, io)?;
@@ -113,7 +99,7 @@ fn one_type(
     let report = report(name, args, &question, offer.as_ref(), settings)?;
     let oldest = report.quotes().map(|quote| quote.seen_on).min();
     planning.print(&reserved_doc(&report), oldest, io.now, io)?;
-    let compared = counted(report.commitments.len() as u64, "commitment", "commitments");
+    let compared = counted(report.commitments.len(), "commitment", "commitments");
     planning.say(&format!("compared {compared}"), io);
     Ok(ExitCode::Done)
 }
@@ -123,13 +109,12 @@ fn question(
     args: &ReservedArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Question, Failure> {
+) -> Outcome<Question> {
     let region = match &args.estate.aws.region {
         Some(named) if known_prices::is_several(named) => {
-            return Err(Failure::input(format!(
-                "`--region {named}` is more than one region: a commitment applies to one"
-            ))
-            .with_hint("`gpucost pricing --region all TYPE` compares regions"));
+            return Err(refusal!(
+                "`--region {named}` is more than one region: a commitment applies to one";
+                "`gpucost pricing --region all TYPE` compares regions"));
         }
         Some(named) => named.trim().to_owned(),
         None => known_prices::home_region(settings, io),
@@ -146,21 +131,16 @@ fn report(
     question: &Question,
     offer: Option<&Offer>,
     settings: &SettingsFile,
-) -> Result<ReservedReport, Failure> {
+) -> Outcome<ReservedReport> {
     let name = name.to_ascii_lowercase();
     let place = format!("{name} in {} ({})", question.home_region, question.operating_system);
     let listed = offer.and_then(|offer| offer.on_demand.as_ref());
     let (rate, on_demand) = match (args.on_demand_hourly, listed) {
-        (Some(own), _) => {
-            let currency = Currency::of_region(&question.home_region);
-            (HourlyRate::new(own, currency), None)
-        }
+        (Some(own), _) => (HourlyRate::new(own, Currency::of_region(&question.home_region)), None),
         (None, listed) => (listed.map(|quote| quote.rate), listed.cloned()),
     };
-    let rate = rate.ok_or_else(|| {
-        Failure::input(format!("no on-demand price for {place}"))
-            .with_hint("pass one with `--on-demand-hourly`")
-    })?;
+    let rate = rate.ok_or_else(refused!("no on-demand price for {place}";
+        "pass one with `--on-demand-hourly`"))?;
     let used = SteadyUse {
         on_demand: rate,
         count: args.count,
@@ -169,8 +149,7 @@ fn report(
     let mut commitments = listed_commitments(&used, offer);
     let payment = args.payment;
     let mut chosen = [1, 3].map(|years| {
-        let option = PriceOption::Reserved(CommitmentTerm { years, payment });
-        commitments.get(&option).cloned()
+        commitments.get(&PriceOption::Reserved(CommitmentTerm { years, payment })).cloned()
     });
     for (place, own) in own_commitments(args, &used)?.into_iter().enumerate() {
         if let Some(own) = own {
@@ -240,7 +219,7 @@ fn listed_commitments(
 fn own_commitments(
     args: &ReservedArgs,
     used: &SteadyUse,
-) -> Result<[Option<PricedCommitment>; 2], Failure> {
+) -> Outcome<[Option<PricedCommitment>; 2]> {
     let own = |years: u8, hourly: Option<Decimal>, upfront: Option<Decimal>| {
         let Some(hourly) = hourly else {
             return Ok(None);
@@ -248,11 +227,10 @@ fn own_commitments(
         let paid = Instalments { upfront: upfront.unwrap_or_default(), hourly };
         let payment = match (paid.upfront.is_zero(), paid.hourly.is_zero()) {
             (true, true) => {
-                return Err(Failure::input(format!(
-                    "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` \
-                     is not a price"
-                ))
-                .with_hint("with all upfront payment, the upfront amount is the price"));
+                return Err(refusal!(
+                    "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` is not \
+                     a price";
+                    "with all upfront payment, the upfront amount is the price"));
             }
             (true, false) => PaymentOption::NoUpfront,
             (false, true) => PaymentOption::AllUpfront,
@@ -280,6 +258,6 @@ fn none_sold(name: &str, place: &str) -> Failure {
     } else {
         String::new()
     };
-    Failure::input(format!("no reserved price for {place}{why}"))
-        .with_hint("set custom prices with `--reserved-1yr-hourly` and `--reserved-3yr-hourly`")
+    refusal!("no reserved price for {place}{why}";
+        "set custom prices with `--reserved-1yr-hourly` and `--reserved-3yr-hourly`")
 }

@@ -1,7 +1,7 @@
 //! `gpucost setup schema`: the JSON schemas of `docs/schema`, so that editors and programs have those
 //! of the version that runs.
 
-use super::exit::{ExitCode, Failure};
+use super::exit::{Failure, Outcome};
 use super::{Io, output};
 use crate::config::{POLICY_FILE, policy_schema, settings_schema};
 use crate::report::{
@@ -85,30 +85,27 @@ impl SchemaName {
             }
             Self::Settings => {
                 let about = "Settings of gpucost; docs/configuration.md says what each key means.";
-                let schema = settings_schema();
-                schema_document("settings", "gpucost.toml", about, schema)?
+                schema_document("settings", "gpucost.toml", about, settings_schema())?
             }
             Self::Commitments => {
                 let about = "A file for --commitments, which holds what an estate holds under \
                              commitments; docs/estate.md says what each key means. Amounts are \
                              decimal numbers as text.";
                 let title = "Commitments file of gpucost";
-                let schema = commitments_schema();
-                schema_document("commitments", title, about, schema)?
+                schema_document("commitments", title, about, commitments_schema())?
             }
             Self::Estate => {
                 let about = "All the input of one audit, as --save records it and --from reads \
                              it; docs/estate.md says how to write one. Only a few keys are \
                              required. Amounts of money are decimal numbers as text.";
-                let title = "Estate file of gpucost";
-                schema_document("estate", title, about, estate_schema())?
+                schema_document("estate", "Estate file of gpucost", about, estate_schema())?
             }
         })
     }
 }
 
 /// Prints a schema, or the name of each with what it describes.
-pub(super) fn print(name: Option<SchemaName>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn print(name: Option<SchemaName>, io: &mut Io<'_>) -> Outcome {
     let text = match name {
         Some(name) => name.text().map_err(Failure::unexpected)?,
         None => list(),
@@ -119,8 +116,7 @@ pub(super) fn print(name: Option<SchemaName>, io: &mut Io<'_>) -> Result<ExitCod
 fn list() -> String {
     let values = SchemaName::value_variants().iter();
     let values: Vec<_> = values.filter_map(ValueEnum::to_possible_value).collect();
-    let widest = values.iter().map(|value| value.get_name().len()).max();
-    let width = widest.unwrap_or(0);
+    let width = values.iter().map(|value| value.get_name().len()).max().unwrap_or(0);
     let line = |value: &clap::builder::PossibleValue| {
         let about = value.get_help().map(ToString::to_string);
         format!("{:width$}  {}\n", value.get_name(), about.unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use super::args::{EstateArgs, MetricsSource, Resolution, RiskChoice};
 use super::demo::DemoChoice;
-use super::exit::Failure;
+use super::exit::{Outcome, refusal, refused};
 use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter, nearest_names, region_of};
 use crate::report::Invocation;
 use crate::sources::files::Demo;
@@ -26,7 +26,7 @@ pub(super) struct Scope {
 impl Scope {
     /// Reads the flags; `--region` and `--account` select in what was recorded only, because
     /// they are all that is read of what is live.
-    pub(super) fn of(args: &EstateArgs) -> Result<Self, Failure> {
+    pub(super) fn of(args: &EstateArgs) -> Outcome<Self> {
         let is_recorded = args.demo.is_some() || args.from.is_some();
         // A cluster is not asked for regions either.
         let is_whole = is_recorded || args.kubernetes.is_given();
@@ -44,12 +44,11 @@ impl Scope {
 
     /// Fails where one of several names matches nothing that was read: the others would answer for
     /// it. A scope that is empty altogether is told by what it leaves.
-    pub(super) fn check(&self, estate: &Estate) -> Result<(), Failure> {
+    pub(super) fn check(&self, estate: &Estate) -> Outcome<()> {
         let instances = || estate.instances.iter();
         let regions = instances().map(|instance| &instance.region).chain(&estate.regions);
         let accounts = instances().map(|instance| &instance.account).chain(&estate.accounts);
-        let asked = self.regions.iter().flatten();
-        one_of_several("--region", asked, regions.collect())?;
+        one_of_several("--region", self.regions.iter().flatten(), regions.collect())?;
         one_of_several("--account", self.accounts.iter(), accounts.collect())
     }
 
@@ -88,22 +87,16 @@ impl Scope {
             kept
         });
         let is_dropped = |id: &ResourceId| dropped.contains(id.as_str());
-        let profiles = &mut estate.profiles;
-        profiles.retain(|run| !is_dropped(&run.instance));
+        estate.profiles.retain(|run| !is_dropped(&run.instance));
         let clusters = &mut estate.clusters;
         clusters.nodes.retain(|node| !is_dropped(&node.machine));
-        let claims = &mut clusters.claims;
-        claims.retain(|claim| !claim.machine.as_ref().is_some_and(is_dropped));
+        clusters.claims.retain(|claim| !claim.machine.as_ref().is_some_and(is_dropped));
         clusters.uses.retain(|gpu_use| !is_dropped(&gpu_use.machine));
-        let jobs = &mut estate.jobs;
-        jobs.retain(|job| of_region(&job.region) && of_account(&job.account));
-        let plans = &mut estate.managed.plans;
-        plans.retain(|plan| of_region(&plan.region) && of_account(&plan.account));
+        estate.jobs.retain(|job| of_region(&job.region) && of_account(&job.account));
+        estate.managed.plans.retain(|plan| of_region(&plan.region) && of_account(&plan.account));
         let instances = &estate.instances;
-        let hosts = &mut estate.managed.hosts;
-        hosts.retain(|host| instances.iter().any(|instance| host.has(instance)));
-        let groups = &mut estate.scaling_groups;
-        groups.retain(|group| instances.iter().any(|instance| group.has(instance)));
+        estate.managed.hosts.retain(|host| instances.iter().any(|instance| host.has(instance)));
+        estate.scaling_groups.retain(|group| instances.iter().any(|instance| group.has(instance)));
         let opinions = std::mem::take(&mut estate.opinions).into_iter();
         let kept = opinions.filter_map(|opinion| opinion.keeping(|id| !is_dropped(id)));
         estate.opinions = kept.collect();
@@ -164,7 +157,7 @@ fn one_of_several<'a>(
     flag: &str,
     asked: impl Iterator<Item = &'a String>,
     known: BTreeSet<&'a String>,
-) -> Result<(), Failure> {
+) -> Outcome<()> {
     let (matched, missing): (Vec<_>, Vec<_>) = asked.partition(|name| known.contains(name));
     let Some(name) = missing.first().filter(|_| !matched.is_empty()) else {
         return Ok(());
@@ -174,11 +167,11 @@ fn one_of_several<'a>(
         || format!("leave it out of `{flag}`, or pass `--allow-empty`"),
         |near| format!("did you mean {near}? `--allow-empty` accepts that nothing was read of it"),
     );
-    Err(Failure::input(format!("`{flag} {name}`: nothing was read of it")).with_hint(instead))
+    Err(refusal!("`{flag} {name}`: nothing was read of it"; "{instead}"))
 }
 
 /// Names of regions separated by commas; `None` for `all`.
-pub(super) fn regions(names: &str) -> Result<Option<Vec<String>>, Failure> {
+pub(super) fn regions(names: &str) -> Outcome<Option<Vec<String>>> {
     if names == "all" {
         return Ok(None);
     }
@@ -187,13 +180,13 @@ pub(super) fn regions(names: &str) -> Result<Option<Vec<String>>, Failure> {
     };
     let names: Vec<String> = names.split(',').map(|name| name.trim().to_owned()).collect();
     match names.iter().find(|name| !is_name(name)) {
-        Some(bad) => Err(Failure::input(format!("`{bad}` is not a region name"))
-            .with_hint("use `--region us-east-1,eu-west-1`, or `--region all`")),
+        Some(bad) => Err(refusal!("`{bad}` is not a region name";
+            "use `--region us-east-1,eu-west-1`, or `--region all`")),
         None => Ok(Some(names)),
     }
 }
 
-fn tags(flag: &str, texts: &[String]) -> Result<Vec<TagFilter>, Failure> {
+fn tags(flag: &str, texts: &[String]) -> Outcome<Vec<TagFilter>> {
     let tag = |text: &String| {
         text.split_once('=')
             .filter(|(key, _)| !key.is_empty())
@@ -202,10 +195,8 @@ fn tags(flag: &str, texts: &[String]) -> Result<Vec<TagFilter>, Failure> {
                 value: value.to_owned(),
                 is_excluded: flag == "--exclude-tag",
             })
-            .ok_or_else(|| {
-                Failure::input(format!("`{flag} {text}` is not in the form KEY=VALUE"))
-                    .with_hint(format!("pass a key and a value, such as `{flag} team=search`"))
-            })
+            .ok_or_else(refused!("`{flag} {text}` is not in the form KEY=VALUE";
+                "pass a key and a value, such as `{flag} team=search`"))
     };
     texts.iter().map(tag).collect()
 }
@@ -225,11 +216,9 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     let cluster = &args.kubernetes;
     scope.flag("--kubernetes", cluster.kubernetes);
     scope.named("--context", cluster.context.clone(), "NAME");
-    let files = joined(cluster.from_kubectl.iter().map(path));
-    scope.named("--from-kubectl", files, "FILE");
+    scope.named("--from-kubectl", joined(cluster.from_kubectl.iter().map(path)), "FILE");
     scope.flag("--with-aws", cluster.with_aws);
-    let profiles = args.profile_data.iter().map(path);
-    scope.named("--profile-data", profiles, "FILE");
+    scope.named("--profile-data", args.profile_data.iter().map(path), "FILE");
     scope.named("--commitments", args.commitments.as_ref().map(path), "FILE");
     let aws = &args.aws;
     scope.named("--profile", aws.profile.clone(), "NAME");
@@ -237,21 +226,17 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     scope.named("--endpoint-url", aws.endpoint_url.clone(), "URL");
     let organization = &args.organization;
     scope.flag("--org", organization.org);
-    let accounts = joined(organization.account.iter().cloned());
-    scope.named("--account", accounts, "ID,ID");
+    scope.named("--account", joined(organization.account.iter().cloned()), "ID,ID");
     scope.named("--role", organization.role.clone(), "NAME");
     scope.flag("--aws-opinion", organization.aws_opinion);
     scope.flag("--no-commitment-sharing", organization.no_commitment_sharing);
-    let deadline = aws.deadline.map(|time| format!("{}s", time.as_secs()));
-    scope.open("--deadline", deadline);
-    let namespace = args.metrics_namespace.clone();
-    scope.named("--metrics-namespace", namespace, "NAME");
-    let services = args.services.iter().map(|service| service.name().to_owned());
-    scope.open("--services", joined(services));
+    scope.open("--deadline", aws.deadline.map(|time| format!("{}s", time.as_secs())));
+    scope.named("--metrics-namespace", args.metrics_namespace.clone(), "NAME");
+    scope.open("--services", joined(args.services.iter().map(|service| service.name().to_owned())));
     let source = Some(args.metrics_source).filter(|source| *source != MetricsSource::Auto);
-    scope.open("--metrics-source", source.and_then(name_of));
+    scope.open("--metrics-source", source.map(name_of));
     let resolution = Some(args.resolution).filter(|step| *step != Resolution::Full);
-    scope.open("--resolution", resolution.and_then(name_of));
+    scope.open("--resolution", resolution.map(name_of));
     scope.named("--history", args.history.as_ref().map(Place::word), "DIR");
     let servers = &args.prometheus;
     scope.named("--prometheus-url", servers.prometheus_url.clone(), "URL");
@@ -264,8 +249,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     }
     scope.open("--as-of", args.as_of.map(|time| time.to_string()));
     scope.open("--lookback", args.lookback.clone());
-    let most = args.max_api_cost.map(|usd| usd.to_string());
-    scope.open("--max-api-cost", most);
+    scope.open("--max-api-cost", args.max_api_cost.map(|usd| usd.to_string()));
     scope.named("--tag", args.tag.clone(), "K=V");
     scope.named("--exclude-tag", args.exclude_tag.clone(), "K=V");
     scope.flag("--offline", args.offline);
@@ -276,7 +260,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
         quoted.push("--external-id \"$EXTERNAL_ID\"".to_owned());
     }
     let mut audit = Words::new(args.redact);
-    audit.open("--risk", risk.and_then(name_of));
+    audit.open("--risk", risk.map(name_of));
     Invocation { scope: scope.words, audit: audit.words, quoted }
 }
 
@@ -287,8 +271,8 @@ fn joined(values: impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// What a flag's value is called on the command line.
-fn name_of(choice: impl ValueEnum) -> Option<String> {
-    Some(choice.to_possible_value()?.get_name().to_owned())
+pub(super) fn name_of(choice: impl ValueEnum) -> String {
+    choice.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
 /// Words of a command line.

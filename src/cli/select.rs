@@ -1,22 +1,22 @@
 //! `gpucost select`: which type to rent.
 
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Outcome, refusal};
 use super::model_args::{typed, with_less};
 use super::planning::Planning;
 use super::select_args::SelectArgs;
-use super::select_measured::{of_run, of_workload};
 use super::{Io, known_prices, output, sampled};
 use crate::analysis::{Question, RunningWorkload, select_types};
 use crate::config::SettingsFile;
-use crate::domain::{GpuShare, Policy};
+use crate::domain::{GpuShare, Policy, WorkloadKind, counted, shown};
 use crate::planners::model::Dtype;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
-use crate::planners::serving::{Nearest, ServedModel, ServingRefusal};
+use crate::planners::serving::{MeasuredMemory, Nearest, ServedModel, ServingRefusal};
+use crate::profiling::RunProfile;
 use crate::report::select_answer;
-use crate::report::text::counted;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Outcome {
     let read =
         [("--from", args.of.from.as_deref()), ("--profile-data", args.profile_data.as_deref())];
     let planning = Planning::of(&args.catalog.answer, &read, io)?;
@@ -38,8 +38,7 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     }
     // An offer that holds a model in several types of numbers is one.
     let count = |is_checked: bool| {
-        let fits = selection.fits.iter();
-        let alike = fits.filter(|fit| fit.is_checked() == is_checked);
+        let alike = selection.fits.iter().filter(|fit| fit.is_checked() == is_checked);
         let offers = alike.map(|fit| (&fit.offered.shape.instance_type, &fit.offered.region));
         offers.collect::<BTreeSet<_>>().len()
     };
@@ -48,7 +47,7 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         0 => String::new(),
         count => format!(", {count} not checked for the rate"),
     };
-    let (checked, refused) = (counted(checked as u64, "offer", "offers"), selection.refused.len());
+    let (checked, refused) = (counted(checked, "offer", "offers"), selection.refused.len());
     planning.say(&format!("{checked} fit{unchecked}, {refused} out"), io);
     Ok(code)
 }
@@ -112,7 +111,7 @@ fn question(
     running: Option<&RunningWorkload>,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Question, Failure> {
+) -> Outcome<Question> {
     let names = args.instance_types.iter();
     let regions = args.region.as_deref().unwrap_or_default().split(',');
     let regions = regions.map(str::trim).filter(|name| !name.is_empty());
@@ -135,13 +134,12 @@ fn wanted(
     question: &Question,
     running: Option<&RunningWorkload>,
     settings: &SettingsFile,
-) -> Result<Wanted, Failure> {
+) -> Outcome<Wanted> {
     let policy = &settings.policy;
     let filter = question.gpu.as_ref();
     let models = served(args, policy)?;
     // Without a number, a model is held by as many as it needs.
-    let one_gpu = GpuShare::Whole(1);
-    let gpus = args.gpus.or(models.is_empty().then_some(one_gpu));
+    let gpus = args.gpus.or(models.is_empty().then_some(GpuShare::Whole(1)));
     let mut wanted = Wanted {
         kind: args.kind,
         restartable: args.restartable,
@@ -185,17 +183,14 @@ fn wanted(
         wanted.sources.insert("vcpu_without_gpu", source);
     }
     if let Some(path) = &args.profile_data {
-        let run = sampled::profile_of(path, settings)?;
-        of_run(&mut wanted, args, &run, path, policy)?;
+        of_run(&mut wanted, args, &sampled::profile_of(path, settings)?, path, policy)?;
     }
     if let Some(running) = running {
         of_workload(&mut wanted, args, running, policy)?;
     }
     if wanted.nvlink && wanted.gpus.is_some_and(|gpus| gpus.visible_devices() < 2) {
-        return Err(Failure::input(
-            "`--nvlink` links the GPUs of an instance, and one GPU is asked for",
-        )
-        .with_hint("pass `--gpus 2` or more, or omit `--nvlink`"));
+        return Err(refusal!("`--nvlink` links the GPUs of an instance, and one GPU is asked for";
+            "pass `--gpus 2` or more, or omit `--nvlink`"));
     }
     Ok(wanted)
 }
@@ -209,11 +204,11 @@ fn passed(args: &SelectArgs) -> BTreeSet<&'static str> {
 }
 
 /// The model that the flags describe, in each type of numbers once.
-fn served(args: &SelectArgs, policy: &Policy) -> Result<Vec<ServedModel>, Failure> {
+fn served(args: &SelectArgs, policy: &Policy) -> Outcome<Vec<ServedModel>> {
     if args.model.model.is_none() && args.model.params.is_none() {
         return match passed(args).first() {
-            Some(flag) => Err(Failure::input(format!("`{}` is about a model", typed(flag)))
-                .with_hint("pass `--params`, such as `--params 70b`, or `--model`")),
+            Some(flag) => Err(refusal!("`{}` is about a model", typed(flag);
+                "pass `--params`, such as `--params 70b`, or `--model`")),
             None => Ok(Vec::new()),
         };
     }
@@ -276,4 +271,123 @@ fn model_sources(args: &SelectArgs, served: &ServedModel) -> Vec<(&'static str, 
         (key, source)
     })
     .to_vec()
+}
+
+/// Takes what the flags leave open from a workload, and what it is paid today.
+fn of_workload(
+    wanted: &mut Wanted,
+    args: &SelectArgs,
+    running: &RunningWorkload,
+    policy: &Policy,
+) -> Outcome<()> {
+    let name = &running.name;
+    let sources = &mut wanted.sources;
+    wanted.today = Some(running.today());
+    if wanted.kind == WorkloadKind::Unknown && running.kind != WorkloadKind::Unknown {
+        wanted.kind = running.kind;
+        sources.insert("kind", format!("tag of {name}"));
+    }
+    if running.restartable && !wanted.restartable {
+        wanted.restartable = true;
+        sources.insert("restartable", format!("tag of {name}"));
+    }
+    if !wanted.models.is_empty() {
+        wanted.measured = running.memory.clone();
+        return Ok(());
+    }
+    let demand = match &running.demand {
+        Ok(demand) => demand,
+        // What is stated needs no measurement.
+        Err(_) if args.vram.is_some() && args.gpus.is_some() => return Ok(()),
+        Err(missing) => {
+            return Err(refusal!("{name}: {missing}";
+                "pass `--vram` and `--gpus`, or a model with `--params`; `gpucost metrics` shows \
+                 what is measured"));
+        }
+    };
+    if args.gpus.is_none() {
+        wanted.gpus = Some(GpuShare::Whole(demand.gpus_active.max(1)));
+        sources.insert("gpus", format!("GPUs in use on an instance of {name}"));
+    }
+    if args.vram.is_none() {
+        let (peak, headroom) = (demand.vram_peak_mib, policy.vram_headroom);
+        wanted.vram_mib = Some(peak * headroom);
+        sources.insert("vram_mib", format!("peak of {peak:.0} MiB of {name} × {headroom}"));
+    }
+    let headroom = policy.vcpu_headroom;
+    if let Some(p95) = demand.memory_p95_mib.filter(|_| args.memory.is_none()) {
+        wanted.memory_mib = Some(p95 * headroom);
+        sources.insert("memory_mib", format!("p95 of {p95:.0} MiB of {name} × {headroom}"));
+    }
+    if let Some(p95) = demand.cpu_p95 {
+        let cores = running.shape.vcpu;
+        wanted.vcpu = Some(f64::from(cores) * p95 / 100.0 * headroom);
+        sources.insert("vcpu", format!("p95 of {p95:.1}% of {cores} vCPUs of {name} × {headroom}"));
+    }
+    Ok(())
+}
+
+/// What the fullest whole GPU of a run held; absent where that or the type it ran on is unknown.
+fn held(run: &RunProfile, file: &str, types: &[String]) -> Option<MeasuredMemory> {
+    let held = run.whole().filter_map(|gpu| Some(gpu.vram_used_mib?.max));
+    let stated = match types {
+        [name] => Some(name.trim()),
+        _ => None,
+    };
+    let ran_on = run.facts.instance_type.as_deref().or(stated)?;
+    Some(MeasuredMemory {
+        name: file.to_owned(),
+        instance_type: ran_on.to_ascii_lowercase(),
+        peak_mib: held.max_by(f64::total_cmp)?,
+    })
+}
+
+/// Takes what the flags leave open from a run that was sampled.
+fn of_run(
+    wanted: &mut Wanted,
+    args: &SelectArgs,
+    run: &RunProfile,
+    path: &Path,
+    policy: &Policy,
+) -> Outcome<()> {
+    let file = shown(path);
+    let Some(used) = run.gpus_used() else {
+        return Err(refusal!("{file} does not show whether every GPU was used";
+            "pass `--vram` and `--gpus` instead"));
+    };
+    let has_model = !wanted.models.is_empty();
+    if has_model {
+        wanted.measured = held(run, &file, &args.instance_types);
+    }
+    let sources = &mut wanted.sources;
+    if args.gpus.is_none() && !has_model {
+        let gpus = u16::try_from(used.max(1)).unwrap_or(u16::MAX);
+        wanted.gpus = Some(GpuShare::Whole(gpus));
+        sources.insert("gpus", format!("GPUs used in {file}"));
+    }
+    let needs_vram = args.vram.is_none() && !has_model && used > 0;
+    let peak = run.fullest().and_then(|gpu| gpu.vram_used_mib);
+    if let Some(peak) = peak.filter(|_| needs_vram) {
+        let (peak, headroom) = (peak.max, policy.vram_headroom);
+        wanted.vram_mib = Some(peak * headroom);
+        sources.insert("vram_mib", format!("peak of {peak:.0} MiB in {file} × {headroom}"));
+    }
+    let headroom = policy.vcpu_headroom;
+    if let Some(memory) = run.host.memory_used_mib.filter(|_| args.memory.is_none()) {
+        let peak = memory.max;
+        wanted.memory_mib = Some(peak * headroom);
+        sources.insert("memory_mib", format!("peak of {peak:.0} MiB in {file} × {headroom}"));
+    }
+    if let Some((cores, busy)) = run.host.cores.zip(run.host.cpu_percent) {
+        let p95 = busy.p95;
+        let vcpu = f64::from(cores) * p95 / 100.0 * headroom;
+        let source = format!("p95 of {p95:.1}% of {cores} CPUs in {file} × {headroom}");
+        wanted.vcpu = Some(vcpu);
+        if used == 0 && wanted.vcpu_without_gpu.is_none() {
+            wanted.vcpu_without_gpu = Some(vcpu);
+            sources.insert("vcpu_without_gpu", format!("no GPU was used; {source}"));
+        }
+        sources.insert("vcpu", source);
+    }
+    Ok(())
 }

@@ -1,98 +1,71 @@
 //! Flags of `gpucost select`.
 
-use super::args::{choice, hourly_price, hours_of_a_month, kind, positive};
+use super::args::{hourly_price, hours_of_a_month, kind, positive};
+use super::choices::{choices, flags};
 use super::model_args::{MemoryArgs, ModelArgs, dtype};
 use super::planner_flags::{CatalogArgs, exact_rate};
-use super::rightsize_flags::size_mib;
+use super::rightsize::size_mib;
 use super::workload_args::WorkloadArgs;
 use crate::domain::{Architecture, GpuShare, MOST_GPUS, WorkloadKind};
 use crate::planners::model::Dtype;
 use crate::planners::paying::Paying;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use rust_decimal::Decimal;
 use std::path::PathBuf;
 
-/// `gpucost select`.
-#[derive(Debug, Args)]
-pub(super) struct SelectArgs {
-    /// Kind of work: training, serving, batch, evaluation, development
-    #[arg(long, value_name = "KIND", value_parser = kind, default_value = "unknown", hide_default_value = true)]
-    pub kind: WorkloadKind,
-    /// Treat the work as safe to interrupt and restart, so that spot prices count; not for
-    /// serving
-    #[arg(long)]
-    pub restartable: bool,
-    /// Memory needed on each GPU, such as 40GiB
-    #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
-    pub vram: Option<f64>,
-    /// Memory needed on all GPUs of an instance together
-    #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
-    pub vram_total: Option<f64>,
-    /// GPUs per instance, at least; a part such as 0.125 lets parts of a GPU compete [default:
-    /// 1; with a model, as many as hold it]
-    #[arg(long, value_name = "N", value_parser = gpus, allow_negative_numbers = true, help_heading = "Needs")]
-    pub gpus: Option<GpuShare>,
-    /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
-    #[arg(long, value_name = "GPU", help_heading = "Needs")]
-    pub gpu: Option<String>,
-    /// Host memory needed, such as 100GiB
-    #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
-    pub memory: Option<f64>,
-    /// Require NVLink between the GPUs
-    #[arg(long, help_heading = "Needs")]
-    pub nvlink: bool,
-    /// Require EFA
-    #[arg(long, help_heading = "Needs")]
-    pub efa: bool,
-    /// CPU architecture
-    #[arg(long, value_enum, value_name = "ARCH", default_value_t = ArchChoice::X86_64, help_heading = "Needs")]
-    pub arch: ArchChoice,
-    /// Requests per unit of time, such as 2/s, 120/min or 7200/h
-    #[arg(long, value_name = "RATE", value_parser = exact_rate, allow_hyphen_values = true, requires = "cpu_seconds", conflicts_with_all = ["model", "params"], help_heading = "Needs")]
-    pub rate: Option<Decimal>,
-    /// CPU time of a request without a GPU, in seconds; lets CPU types compete
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true, requires = "rate", help_heading = "Needs")]
-    pub cpu_seconds: Option<Decimal>,
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// Types of the weights to compare, the preferred one first: fp32, fp16, bf16, fp8, int8,
-    /// int4 [default: fp16]
-    #[arg(long, value_name = "DTYPE[,DTYPE…]", value_parser = dtype, value_delimiter = ',', help_heading = "Model")]
-    pub dtype: Vec<Dtype>,
-    #[command(flatten)]
-    pub model_memory: MemoryArgs,
-    #[command(flatten)]
-    pub of: WorkloadArgs,
-    /// Samples written by `gpucost profile --samples`, to take the needs from; with a model, to
-    /// compare its memory with theirs
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with_all = ["from", "demo", "workload"],
-        help_heading = "Measured"
-    )]
-    pub profile_data: Option<PathBuf>,
-    /// Most to pay per hour, in USD
-    #[arg(long, value_name = "USD", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Budget")]
-    pub budget_hourly: Option<Decimal>,
-    /// Most to pay per month, in USD
-    #[arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Budget")]
-    pub budget_monthly: Option<Decimal>,
-    /// Hours per month that the instance runs [default: hours_per_month of the policy, 730]
-    #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, help_heading = "Budget")]
-    pub hours_per_month: Option<Decimal>,
-    /// Price to rank by [default: spot where --restartable allows it, else on-demand]
-    #[arg(long, value_parser = choice(&RANKED_BY), value_name = "PRICE", help_heading = "Budget")]
-    pub rank_by: Option<Paying>,
-    /// Instance types to check [default: every type]
-    #[arg(long = "type", value_name = "TYPE[,TYPE…]", value_delimiter = ',')]
-    pub instance_types: Vec<String>,
-    /// Comma-separated regions, with `*` as a wildcard, or `all` [default: that of the workload,
-    /// else us-east-1]
-    #[arg(long, value_name = "R[,R…]|all")]
-    pub region: Option<String>,
-    #[command(flatten)]
-    pub catalog: CatalogArgs,
+flags! {
+    /// `gpucost select`.
+    pub(super) struct SelectArgs {
+        /// Kind of work: training, serving, batch, evaluation, development
+        kind: WorkloadKind = arg(long, value_name = "KIND", value_parser = kind, default_value = "unknown", hide_default_value = true);
+        /// Treat the work as safe to interrupt and restart, so that spot prices count; not for
+        /// serving
+        restartable: bool = arg(long);
+        /// Memory needed on each GPU, such as 40GiB
+        vram: Option<f64> = arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs");
+        /// Memory needed on all GPUs of an instance together
+        vram_total: Option<f64> = arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs");
+        /// GPUs per instance, at least; a part such as 0.125 lets parts of a GPU compete [default:
+        /// 1; with a model, as many as hold it]
+        gpus: Option<GpuShare> = arg(long, value_name = "N", value_parser = gpus, allow_negative_numbers = true, help_heading = "Needs");
+        /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
+        gpu: Option<String> = arg(long, value_name = "GPU", help_heading = "Needs");
+        /// Host memory needed, such as 100GiB
+        memory: Option<f64> = arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs");
+        /// Require NVLink between the GPUs
+        nvlink: bool = arg(long, help_heading = "Needs");
+        /// Require EFA
+        efa: bool = arg(long, help_heading = "Needs");
+        /// CPU architecture
+        arch: ArchChoice = arg(long, value_enum, value_name = "ARCH", default_value_t = ArchChoice::X86_64, help_heading = "Needs");
+        /// Requests per unit of time, such as 2/s, 120/min or 7200/h
+        rate: Option<Decimal> = arg(long, value_name = "RATE", value_parser = exact_rate, allow_hyphen_values = true, requires = "cpu_seconds", conflicts_with_all = ["model", "params"], help_heading = "Needs");
+        /// CPU time of a request without a GPU, in seconds; lets CPU types compete
+        cpu_seconds: Option<Decimal> = arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true, requires = "rate", help_heading = "Needs");
+        model: ModelArgs = command(flatten);
+        /// Types of the weights to compare, the preferred one first: fp32, fp16, bf16, fp8, int8,
+        /// int4 [default: fp16]
+        dtype: Vec<Dtype> = arg(long, value_name = "DTYPE[,DTYPE…]", value_parser = dtype, value_delimiter = ',', help_heading = "Model");
+        model_memory: MemoryArgs = command(flatten);
+        of: WorkloadArgs = command(flatten);
+        /// Samples written by `gpucost profile --samples`, to take the needs from; with a model, to
+        /// compare its memory with theirs
+        profile_data: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with_all = ["from", "demo", "workload"], help_heading = "Measured");
+        /// Most to pay per hour, in USD
+        budget_hourly: Option<Decimal> = arg(long, value_name = "USD", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Budget");
+        /// Most to pay per month, in USD
+        budget_monthly: Option<Decimal> = arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Budget");
+        /// Hours per month that the instance runs [default: hours_per_month of the policy, 730]
+        hours_per_month: Option<Decimal> = arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, help_heading = "Budget");
+        /// Price to rank by [default: spot where --restartable allows it, else on-demand]
+        rank_by: Option<Paying> = arg(long, value_parser = RANKED_BY, value_name = "PRICE", help_heading = "Budget");
+        /// Instance types to check [default: every type]
+        instance_types: Vec<String> = arg(long = "type", value_name = "TYPE[,TYPE…]", value_delimiter = ',');
+        /// Comma-separated regions, with `*` as a wildcard, or `all` [default: that of the workload,
+        /// else us-east-1]
+        region: Option<String> = arg(long, value_name = "R[,R…]|all");
+        catalog: CatalogArgs = command(flatten);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -116,25 +89,17 @@ impl ArchChoice {
     }
 }
 
-/// Prices to rank by.
-const RANKED_BY: [(&str, &str, Paying); 3] = [
-    ("on-demand", "On-demand price", Paying::OnDemand),
-    (
-        "reserved-1yr",
-        "1-year reserved instance, no upfront, effective per hour",
-        Paying::Reserved1yr,
-    ),
-    (
-        "reserved-3yr",
-        "3-year reserved instance, no upfront, effective per hour",
-        Paying::Reserved3yr,
-    ),
-];
+choices! {
+    RANKED_BY: Paying {
+        "on-demand" = OnDemand, "On-demand price";
+        "reserved-1yr" = Reserved1yr, "1-year reserved instance, no upfront, effective per hour";
+        "reserved-3yr" = Reserved3yr, "3-year reserved instance, no upfront, effective per hour";
+    }
+}
 
 /// Whole GPUs, or a part of one.
 fn gpus(text: &str) -> Result<GpuShare, String> {
-    let count = text.trim().parse().ok();
-    count.and_then(GpuShare::from_count).ok_or_else(|| {
+    text.trim().parse().ok().and_then(GpuShare::from_count).ok_or_else(|| {
         format!("expected a number of GPUs from 1 to {MOST_GPUS}, or a part of one such as 0.125")
     })
 }

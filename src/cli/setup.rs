@@ -1,6 +1,6 @@
 //! `gpucost setup`: what gpucost takes and provides on an account, a cluster and a shell.
 
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, Outcome, refusal, refused};
 use super::organization::named_role;
 use super::setup_args::{IamArgs, ManArgs, SetupAction};
 use super::{Io, command, metrics, output, schemas};
@@ -11,7 +11,7 @@ use crate::sources::store::{BucketPlace, Place};
 use clap_complete::Shell;
 use std::fs;
 
-pub(super) fn run(action: &SetupAction, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(action: &SetupAction, io: &mut Io<'_>) -> Outcome {
     match action {
         SetupAction::Iam(args) => iam(args, io),
         SetupAction::Kubernetes => output::print(kubernetes::cluster_role().as_bytes(), io),
@@ -22,52 +22,49 @@ pub(super) fn run(action: &SetupAction, io: &mut Io<'_>) -> Result<ExitCode, Fai
     }
 }
 
-fn iam(args: &IamArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    match &args.history {
-        Some(Place::Bucket(BucketPlace { bucket, prefix })) => {
-            return output::print(history_policy(bucket, prefix).as_bytes(), io);
-        }
-        Some(Place::Folder(_)) => {
-            return Err(Failure::input("a history in a directory takes no permissions of AWS")
-                .with_hint("pass the URL of a bucket, such as `--history s3://bucket/gpucost`"));
-        }
-        None => {}
+fn iam(args: &IamArgs, io: &mut Io<'_>) -> Outcome {
+    if let Some(place) = &args.history {
+        let what = ("a history in a directory", "--history s3://bucket/gpucost");
+        let BucketPlace { bucket, prefix } = bucket_of(place, what)?;
+        return output::print(history_policy(bucket, prefix).as_bytes(), io);
     }
-    match &args.bill {
-        Some(Place::Bucket(BucketPlace { bucket, prefix })) => {
-            return output::print(bill_policy(bucket, prefix).as_bytes(), io);
-        }
-        Some(Place::Folder(_)) => {
-            return Err(Failure::input("a bill in a file takes no permissions of AWS")
-                .with_hint("pass the URL of a bucket, such as `--bill s3://bucket/export`"));
-        }
-        None => {}
+    if let Some(place) = &args.bill {
+        let what = ("a bill in a file", "--bill s3://bucket/export");
+        let BucketPlace { bucket, prefix } = bucket_of(place, what)?;
+        return output::print(bill_policy(bucket, prefix).as_bytes(), io);
     }
     if !args.org {
         return output::print(iam_policy().as_bytes(), io);
     }
     // No default: what is printed is pasted, and lets whoever it names into every account.
     let Some(named) = args.account.as_deref() else {
-        return Err(Failure::input("`--org` needs the account that assumes the role").with_hint(
-            "run `gpucost setup iam --org --account ID`, with the account ID or the ARN of \
-                 who runs gpucost; `aws sts get-caller-identity` prints both",
-        ));
+        return Err(refusal!("`--org` needs the account that assumes the role";
+            "run `gpucost setup iam --org --account ID`, with the account ID or the ARN of who \
+             runs gpucost; `aws sts get-caller-identity` prints both"));
     };
     let Some(trusted) = Trusted::named(named) else {
         return Err(Failure::input(format!("`{named}` is not a principal")));
     };
     let role = named_role(args.role.as_deref());
-    let text = organization_policy(&trusted, &role, args.external_id.as_deref());
-    output::print(text.as_bytes(), io)
+    output::print(organization_policy(&trusted, &role, args.external_id.as_deref()).as_bytes(), io)
 }
 
-fn completions(shell: Shell, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+/// A bucket: what is on this host takes no permissions.
+fn bucket_of<'a>(place: &'a Place, (what, flag): (&str, &str)) -> Outcome<&'a BucketPlace> {
+    match place {
+        Place::Bucket(place) => Ok(place),
+        Place::Folder(_) => Err(refusal!("{what} takes no permissions of AWS";
+            "pass the URL of a bucket, such as `{flag}`")),
+    }
+}
+
+fn completions(shell: Shell, io: &mut Io<'_>) -> Outcome {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command(), "gpucost", &mut text);
     output::print(&text, io)
 }
 
-fn man(args: &ManArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn man(args: &ManArgs, io: &mut Io<'_>) -> Outcome {
     if let Some(folder) = &args.out {
         return fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to(command(), folder))
@@ -83,7 +80,7 @@ fn man(args: &ManArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
 }
 
 /// The program, or a command of it by its words.
-fn named(words: &[String]) -> Result<clap::Command, Failure> {
+fn named(words: &[String]) -> Outcome<clap::Command> {
     let mut command = command();
     if words.is_empty() {
         return Ok(command);
@@ -91,11 +88,9 @@ fn named(words: &[String]) -> Result<clap::Command, Failure> {
     // It names commands after those that they belong to.
     command.build();
     for word in words {
-        let inner = command.find_subcommand(word).cloned();
-        command = inner.ok_or_else(|| {
-            Failure::input(format!("`{}` is not a command", words.join(" ")))
-                .with_hint("`gpucost --help` lists the commands")
-        })?;
+        command = command.find_subcommand(word).cloned().ok_or_else(refused!(
+            "`{}` is not a command", words.join(" ");
+            "`gpucost --help` lists the commands"))?;
     }
     Ok(command)
 }

@@ -1,11 +1,12 @@
 //! Flags of `gpucost setup`.
 
 use super::args::{EstateArgs, file_place, place};
+use super::choices::flags;
 use super::organization::{external_id, role};
 use super::schemas::SchemaName;
 use crate::sources::aws::Trusted;
 use crate::sources::store::Place;
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Subcommand, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -36,59 +37,36 @@ pub(super) enum SetupAction {
     Man(ManArgs),
 }
 
-/// `gpucost setup iam`.
-#[derive(Debug, Args)]
-pub(super) struct IamArgs {
-    /// Also print the role of each account, its trust, and a template that creates it
-    #[arg(long)]
-    pub org: bool,
-    /// Account or ARN that assumes the role; required by `--org`
-    #[arg(long, value_name = "ID|ARN", value_parser = trusted, requires = "org")]
-    pub account: Option<String>,
-    /// Role to create in each account [default: GpucostReadOnly]
-    #[arg(long, value_name = "NAME|ARN", value_parser = role, requires = "org")]
-    pub role: Option<String>,
-    /// External ID that the role requires
-    #[arg(long, value_name = "ID", value_parser = external_id, requires = "org")]
-    pub external_id: Option<String>,
-    /// Print instead what keeping a history in s3://BUCKET/PREFIX takes
-    #[arg(long, value_name = "URL", value_parser = place(), conflicts_with = "org")]
-    pub history: Option<Place>,
-    /// Print instead what reading a bill in s3://BUCKET/KEY takes
-    #[arg(long, value_name = "URL", value_parser = file_place(),
-        conflicts_with_all = ["org", "history"])]
-    pub bill: Option<Place>,
-}
+flags! {
+    /// `gpucost setup iam`.
+    pub(super) struct IamArgs {
+        /// Also print the role of each account, its trust, and a template that creates it
+        org: bool = arg(long);
+        /// Account or ARN that assumes the role; required by `--org`
+        account: Option<String> = arg(long, value_name = "ID|ARN", value_parser = |text: &str| Trusted::named(text).map(|_| text.to_owned()).ok_or("expected an account ID of 12 digits, or the ARN of a role or user"), requires = "org");
+        /// Role to create in each account [default: GpucostReadOnly]
+        role: Option<String> = arg(long, value_name = "NAME|ARN", value_parser = role, requires = "org");
+        /// External ID that the role requires
+        external_id: Option<String> = arg(long, value_name = "ID", value_parser = external_id, requires = "org");
+        /// Print instead what keeping a history in s3://BUCKET/PREFIX takes
+        history: Option<Place> = arg(long, value_name = "URL", value_parser = place(), conflicts_with = "org");
+        /// Print instead what reading a bill in s3://BUCKET/KEY takes
+        bill: Option<Place> = arg(long, value_name = "URL", value_parser = file_place(), conflicts_with_all = ["org", "history"]);
+    }
 
-/// `gpucost setup metrics`.
-#[derive(Debug, Args)]
-pub(super) struct MetricsSetupArgs {
-    /// Print Helm values for exporters that a Prometheus server scrapes, without reading
-    /// anything
-    #[arg(
-        long,
-        conflicts_with_all = ["from", "demo", "from_kubectl", "prometheus_url"],
-        help_heading = "Prometheus"
-    )]
-    pub prometheus: bool,
-    #[command(flatten)]
-    pub estate: EstateArgs,
-}
+    /// `gpucost setup metrics`.
+    pub(super) struct MetricsSetupArgs {
+        /// Print Helm values for exporters that a Prometheus server scrapes, without reading
+        /// anything
+        prometheus: bool = arg(long, conflicts_with_all = ["from", "demo", "from_kubectl", "prometheus_url"], help_heading = "Prometheus");
+        estate: EstateArgs = command(flatten);
+    }
 
-/// `gpucost setup man`.
-#[derive(Debug, Args)]
-pub(super) struct ManArgs {
-    /// Command that the page is about, such as `history record` [default: the program]
-    #[arg(value_name = "COMMAND", conflicts_with = "out")]
-    pub command: Vec<String>,
-    /// Directory to write one page per command to
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub out: Option<PathBuf>,
-}
-
-fn trusted(text: &str) -> Result<String, String> {
-    match Trusted::named(text) {
-        Some(_) => Ok(text.to_owned()),
-        None => Err("expected an account ID of 12 digits, or the ARN of a role or user".to_owned()),
+    /// `gpucost setup man`.
+    pub(super) struct ManArgs {
+        /// Command that the page is about, such as `history record` [default: the program]
+        command: Vec<String> = arg(value_name = "COMMAND", conflicts_with = "out");
+        /// Directory to write one page per command to
+        out: Option<PathBuf> = arg(long, value_name = "DIR", value_hint = ValueHint::DirPath);
     }
 }

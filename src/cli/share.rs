@@ -1,9 +1,12 @@
 //! `gpucost share`: who shares which cards.
 
-use super::exit::{ExitCode, Failure, hint};
+use super::args::{DocFormat, EstateArgs, RiskChoice, valid};
+use super::choices::flags;
+use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
+use super::planner_flags::estate_flags;
 use super::planner_offers::has_commitments;
 use super::planning::Planning;
-use super::share_args::{ShareArgs, TypedTenant};
+use super::rightsize::{percent, size_mib};
 use super::{Io, audit, estate, known_prices, output, sampled};
 use crate::analysis::{
     Audit, AuditedWorkload, FoundTenants, NoTenant, audit as audited, instance_shape, share_tenants,
@@ -11,20 +14,121 @@ use crate::analysis::{
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
 use crate::domain::{
-    HourlyRate, InstanceShape, PriceBook, PriceKey, ResourceId, nearest_names, shown, with_article,
+    HourlyRate, InstanceShape, PriceBook, PriceKey, ResourceId, counted, nearest_names, shown,
+    with_article,
 };
 use crate::planners::share::{
-    MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
-    plan_sharing,
+    Isolation, MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType,
+    Today, plan_sharing,
 };
-use crate::report::{share_answer, text::counted};
+use crate::report::share_answer;
 use crate::savings::is_launchable;
 use crate::usage::Estate;
+use anyhow::Context;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+flags! {
+    /// `gpucost share`.
+    pub(super) struct ShareArgs {
+        /// Instance type whose GPUs are shared; `--region` sets its region [default with an
+        /// estate: the type with most tenants]
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "Tenants");
+        /// Tenant with its VRAM peak, such as `chat:10GiB`, `chat:10GiB:33%` or
+        /// `chat:10GiB:33%:search:trusted` (can be repeated); needs no account
+        tenant: Vec<TypedTenant> = arg(long, value_name = "NAME:VRAM[:PEAK%][:OWNER][:CLASS]", value_parser = tenant, requires = "instance_type", conflicts_with_all = estate_flags(), help_heading = "Tenants");
+        /// CSV file of tenants with the columns name, vram, peak_percent, owner and class
+        tenants: Option<PathBuf> = arg(long, value_name = "FILE", requires = "instance_type", conflicts_with_all = estate_flags(), help_heading = "Tenants");
+        /// Take the processes of a file of `gpucost profile --samples` as tenants
+        processes: Option<PathBuf> = arg(long, value_name = "FILE", requires = "instance_type", conflicts_with_all = estate_flags(), help_heading = "Tenants");
+        /// Class of tenants that state none: production (MIG), trusted (MPS with the same
+        /// owner), development (time-slicing with the same owner)
+        class: Isolation = arg(long, value_name = "CLASS", value_parser = class, default_value = "production", help_heading = "Tenants");
+        /// Number of instances that may be lost at once with room left for every tenant
+        survive_nodes: u32 = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), default_value_t = 0, help_heading = "Tenants");
+        /// Maximum risk level of the plan that the cards are shown beside [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum, conflicts_with_all = ["tenant", "tenants", "processes"]);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        estate: EstateArgs = command(flatten);
+    }
+}
+
+impl ShareArgs {
+    /// Whether the tenants are given, so that no estate is read.
+    pub(super) fn are_given(&self) -> bool {
+        !self.tenant.is_empty() || self.tenants.is_some() || self.processes.is_some()
+    }
+}
+
+/// A tenant as it was typed; its class may be left to `--class`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TypedTenant {
+    name: String,
+    vram_mib: f64,
+    peak_percent: Option<f64>,
+    owner: Option<String>,
+    class: Option<Isolation>,
+}
+
+impl TypedTenant {
+    /// The tenant, with where it was typed.
+    pub(super) fn tenant(self, otherwise: Isolation, source: &str) -> ShareTenant {
+        ShareTenant {
+            name: self.name,
+            owner: self.owner,
+            isolation: self.class.unwrap_or(otherwise),
+            vram_peak_mib: self.vram_mib,
+            peak_percent: self.peak_percent,
+            hours: Vec::new(),
+            source: source.to_owned(),
+        }
+    }
+
+    /// Reads the parts of a tenant; empty ones are not stated.
+    pub(super) fn of(
+        name: &str,
+        vram: &str,
+        [peak, owner, class_name]: [&str; 3],
+    ) -> Result<Self, String> {
+        let stated = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let name = stated(name).ok_or("a tenant needs a name")?;
+        let vram_mib = size_mib(vram).map_err(|message| format!("VRAM: {message}"))?;
+        if vram_mib <= 0.0 {
+            return Err("VRAM: a tenant holds more than nothing".to_owned());
+        }
+        let peak = stated(peak).map(|text| percent(&text));
+        let class_name = stated(class_name).map(|text| class(&text));
+        Ok(Self {
+            name,
+            vram_mib,
+            peak_percent: peak.transpose().map_err(|message| format!("PEAK: {message}"))?,
+            owner: stated(owner),
+            class: class_name.transpose().map_err(|message| format!("CLASS: {message}"))?,
+        })
+    }
+}
+
+/// `NAME:VRAM[:PEAK%][:OWNER][:CLASS]`.
+fn tenant(text: &str) -> Result<TypedTenant, String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let part = |place: usize| parts.get(place).copied().unwrap_or_default();
+    if !(2..=5).contains(&parts.len()) {
+        return Err(
+            "expected NAME:VRAM[:PEAK%][:OWNER][:CLASS], such as chat:10GiB:33%; names with a \
+             colon go into a file for `--tenants`"
+                .to_owned(),
+        );
+    }
+    TypedTenant::of(part(0), part(1), [part(2), part(3), part(4)])
+}
+
+fn class(text: &str) -> Result<Isolation, String> {
+    valid(Isolation::from_name(text), Isolation::NAMES)
+}
 
 /// Bytes of a file of tenants: several times those of as many as are packed at once.
 const MOST_BYTES: u64 = 1_048_576;
@@ -45,7 +149,7 @@ struct ShareRequest {
     seen: Option<(Machines, Audit, usize)>,
 }
 
-pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Outcome {
     let read = [("--tenants", args.tenants.as_deref()), ("--processes", args.processes.as_deref())];
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     let settings = &planning.settings;
@@ -81,14 +185,13 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let answer = share_answer(&plan.map_err(refused)?, &request.skipped, &workloads);
     let code = planning.print(&answer, seen_on, request.now, io)?;
     if let Some((_, audit, instances)) = seen {
-        let code = output::close("analyzed", (*instances, 0), &audit.gaps, &args.estate, io);
-        return Ok(code);
+        return Ok(output::close("analyzed", (*instances, 0), &audit.gaps, &args.estate, io));
     }
     planning.say(&format!("placed {}", counted(count, "tenant", "tenants")), io);
     Ok(code)
 }
 
-fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<ShareRequest, Failure> {
+fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<ShareRequest> {
     // The parser asks for it beside tenants.
     let shape = known(args.instance_type.as_deref().unwrap_or_default())?;
     let (tenants, skipped) = tenants(args, settings)?;
@@ -97,8 +200,7 @@ fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Shar
     }
     let region = known_prices::one_region(args.estate.aws.region.as_deref(), settings, io)?;
     let prices = known_prices::book(args.estate.offline, settings, io)?;
-    let known = Prices::new(&prices, &settings.policy.discount_percent);
-    known_prices::check_region(&region, &known)?;
+    known_prices::check_region(&region, &Prices::new(&prices, &settings.policy.discount_percent))?;
     Ok(ShareRequest {
         tenants,
         skipped,
@@ -111,11 +213,7 @@ fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Shar
     })
 }
 
-fn of_estate(
-    args: &ShareArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Result<ShareRequest, Failure> {
+fn of_estate(args: &ShareArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome<ShareRequest> {
     let accepted = audit::risk(args.risk, settings, io)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     let measured = share_tenants(&estate, &settings.policy, args.class);
@@ -156,9 +254,8 @@ fn smaller_types(on: &SharedOn, key: &PriceKey, prices: &Prices<'_>) -> Vec<Smal
 }
 
 /// A type of the catalog.
-fn known(name: &str) -> Result<InstanceShape, Failure> {
-    let known_shape = shape(&name.to_ascii_lowercase()).cloned();
-    known_shape.ok_or_else(|| {
+fn known(name: &str) -> Outcome<InstanceShape> {
+    shape(&name.to_ascii_lowercase()).cloned().ok_or_else(|| {
         let known = shapes().filter(|shape| shape.gpu.is_some());
         let known = known.map(|shape| shape.instance_type.as_str());
         known_prices::not_in_the_catalog("instance type", name, &nearest_names(name, known))
@@ -171,8 +268,7 @@ fn most<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
     for name in names {
         *counts.entry(name).or_default() += 1;
     }
-    let counts = counts.into_iter().rev();
-    let (name, _) = counts.max_by_key(|(_, count)| *count)?;
+    let (name, _) = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
     Some(name.clone())
 }
 
@@ -182,7 +278,7 @@ fn target(
     args: &ShareArgs,
     estate: &Estate,
     measured: &FoundTenants,
-) -> Result<(InstanceShape, String), Failure> {
+) -> Outcome<(InstanceShape, String)> {
     let tenants = || measured.tenants.iter();
     let name = match &args.instance_type {
         Some(name) => name.to_ascii_lowercase(),
@@ -254,8 +350,7 @@ fn of_same_card(
             machines.types.insert(measured.instance, measured.instance_type);
             continue;
         };
-        let name = measured.tenant.name;
-        skipped.push(NoTenant { name, reason });
+        skipped.push(NoTenant { name: measured.tenant.name, reason });
     }
     let stays = |id: &&ResourceId| with_others.contains(*id);
     machines.kept = machines.types.keys().filter(stays).count();
@@ -274,24 +369,22 @@ fn none_found(place: &str, skipped: &[NoTenant]) -> Failure {
 
 /// Why nothing was planned, with the nearest that can be.
 fn refused(error: ShareError) -> Failure {
-    let hint = hint! { &error;
+    hinted! { error;
         ShareError::LargerThanCard { nearest: Some(nearest), .. } => "the smallest card that holds it is that of `--type {nearest}`";
         ShareError::LargerThanCard { nearest: None, .. } => "no card holds it: divide the model over several GPUs, which cannot share";
         ShareError::TooMany { .. } => "narrow them with `--tag` or `--region`, or divide the file";
         ShareError::SameName { .. } => "give each tenant a name of its own";
         ShareError::NoTenants => "state tenants with `--tenant` or `--tenants`";
         ShareError::NoWholeGpu { .. } | ShareError::NotNvidia { .. } | ShareError::MemoryUnknown { .. } => "`gpucost pricing --gpu A100` lists types whose GPUs can be shared";
-    };
-    Failure::input(error).with_hint(hint)
+    }
 }
 
 /// The tenants of flags and files, and what of a profile is none.
 fn tenants(
     args: &ShareArgs,
     settings: &SettingsFile,
-) -> Result<(Vec<ShareTenant>, Vec<NoTenant>), Failure> {
-    let typed = args.tenant.iter().cloned();
-    let typed = typed.map(|tenant| tenant.tenant(args.class, "--tenant"));
+) -> Outcome<(Vec<ShareTenant>, Vec<NoTenant>)> {
+    let typed = args.tenant.iter().cloned().map(|tenant| tenant.tenant(args.class, "--tenant"));
     let mut tenants: Vec<ShareTenant> = typed.collect();
     if let Some(path) = &args.tenants {
         let rows = file_of_tenants(path)?.into_iter();
@@ -305,23 +398,20 @@ fn tenants(
 }
 
 /// A CSV file of tenants.
-fn file_of_tenants(path: &Path) -> Result<Vec<TypedTenant>, Failure> {
+fn file_of_tenants(path: &Path) -> Outcome<Vec<TypedTenant>> {
     let wrong = |message: String| {
-        Failure::input(format!("{}: {message}", shown(path)))
-            .with_hint("see docs/planners/share.md for the columns")
+        refusal! { "{}: {message}", shown(path);
+            "see docs/planners/share.md for the columns"
+        }
     };
     let mut text = String::new();
     let opened = File::open(path).and_then(|file| {
         let mut bounded = file.take(MOST_BYTES + 1);
         bounded.read_to_string(&mut text)
     });
-    opened.map_err(|error| {
-        Failure::new(
-            ExitCode::Input,
-            anyhow::Error::new(error).context(format!("cannot read {}", shown(path))),
-        )
-        .with_hint("check the path passed to `--tenants`")
-    })?;
+    opened
+        .with_context(|| format!("cannot read {}", shown(path)))
+        .map_err(Failure::hinted("check the path passed to `--tenants`"))?;
     if text.len() as u64 > MOST_BYTES {
         return Err(wrong("it is larger than 1 MiB".to_owned()));
     }
@@ -367,18 +457,16 @@ fn processes(
     args: &ShareArgs,
     settings: &SettingsFile,
     (tenants, skipped): (&mut Vec<ShareTenant>, &mut Vec<NoTenant>),
-) -> Result<(), Failure> {
+) -> Outcome<()> {
     let profile = sampled::profile_of(path, settings)?;
     let mut gpus_of: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
     for gpu in &profile.gpus {
         for process in gpu.processes.iter().flatten() {
-            let gpus = gpus_of.entry(process.pid).or_default();
-            gpus.insert(gpu.identity.index);
+            gpus_of.entry(process.pid).or_default().insert(gpu.identity.index);
         }
     }
     let mut skip = |name: String, reason: &str| {
-        let reason = reason.to_owned();
-        skipped.push(NoTenant { name, reason });
+        skipped.push(NoTenant { name, reason: reason.to_owned() });
     };
     let mut names = BTreeSet::new();
     for gpu in &profile.gpus {
@@ -413,4 +501,46 @@ fn processes(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tenants_are_read_as_they_are_typed() {
+        let whole = tenant("chat:10GiB:33%:search:trusted").expect("whole");
+        assert_eq!(
+            whole,
+            TypedTenant {
+                name: "chat".to_owned(),
+                vram_mib: 10_240.0,
+                peak_percent: Some(33.0),
+                owner: Some("search".to_owned()),
+                class: Some(Isolation::Trusted),
+            }
+        );
+        let short = tenant("chat:10GiB").expect("name and memory");
+        assert_eq!((short.peak_percent, short.owner, short.class), (None, None, None));
+        // What is left empty is not stated, which is not zero.
+        let class_alone = tenant("chat:10GiB:::development").expect("a class");
+        assert_eq!(class_alone.peak_percent, None);
+        assert_eq!(class_alone.class, Some(Isolation::Development));
+        for bad in [
+            "",
+            "chat",
+            ":10GiB",
+            "chat:0GiB",
+            "chat:-1GiB",
+            "chat:nanGiB",
+            "chat:10",
+            "chat:10GiB:NaN",
+            "chat:10GiB:101%",
+            "chat:10GiB:-5",
+            "chat:10GiB:5:search:best-effort",
+            "chat:10GiB:5:search:trusted:more",
+        ] {
+            assert!(tenant(bad).is_err(), "{bad}");
+        }
+    }
 }

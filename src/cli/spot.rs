@@ -1,15 +1,60 @@
 //! `gpucost spot`.
 
-use super::exit::{ExitCode, Failure};
+use super::args::{DocFormat, EstateArgs, RiskChoice, kind, time};
+use super::choices::flags;
+use super::exit::{ExitCode, Outcome, refusal};
+use super::planner_flags::estate_flags;
 use super::planning::Planning;
-use super::spot_args::SpotArgs;
+use super::view_args::LimitArgs;
 use super::{Io, audit, estate, known_prices, output};
 use crate::analysis::{SpotJob, assess_fleet, assess_type, audit as audited, planned_spot};
-use crate::domain::Risk;
+use crate::domain::{Risk, WorkloadKind};
 use crate::report::{spot_fleet_doc, spot_type_doc};
 use crate::savings::Checkpointing;
+use jiff::SignedDuration;
 
-pub(super) fn run(args: &SpotArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+/// A length of time, or nothing for the best one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interval(pub Option<SignedDuration>);
+
+fn interval(text: &str) -> Result<Interval, String> {
+    if text == "auto" {
+        return Ok(Interval(None));
+    }
+    time(text).map(|length| Interval(Some(length))).map_err(|message| format!("{message}, or auto"))
+}
+
+flags! {
+    /// `gpucost spot`.
+    pub(super) struct SpotArgs {
+        /// Evaluate one instance type without calling a cloud; `--region` sets its region
+        instance_type: Option<String> = arg(long = "type", value_name = "TYPE", help_heading = "One type", conflicts_with_all = estate_flags().chain(["limit", "all"]));
+        /// Kind of job: training, serving, batch, evaluation, development
+        kind: WorkloadKind = arg(long, value_name = "KIND", value_parser = kind, requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "unknown", hide_default_value = true, help_heading = "One type");
+        /// Treat the job as safe to interrupt and restart
+        restartable: bool = arg(long, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type");
+        /// Number of instances that stop together when one is interrupted
+        nodes: u32 = arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "1", help_heading = "One type");
+        /// Operating system
+        os: String = arg(long, value_name = "OS", requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "linux", help_heading = "One type");
+        /// Evaluate today's fleet instead of what the plan of the audit leaves, and advise nothing
+        today: bool = arg(long, conflicts_with = "instance_type");
+        /// Job time that each checkpoint takes, with `--type` or `--today`
+        checkpoint_cost: SignedDuration = arg(long, value_name = "TIME", value_parser = time, default_value = "60s");
+        /// Time from an interruption until work resumes, with `--type` or `--today`
+        restart_cost: SignedDuration = arg(long, value_name = "TIME", value_parser = time, default_value = "5m");
+        /// Time between checkpoints, with `--type` or `--today`; `auto` for the optimal interval
+        checkpoint_interval: Interval = arg(long, value_name = "TIME|auto", value_parser = interval, default_value = "auto");
+        /// Maximum accepted risk level [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        limits: LimitArgs = command(flatten);
+        estate: EstateArgs = command(flatten);
+    }
+}
+
+pub(super) fn run(args: &SpotArgs, io: &mut Io<'_>) -> Outcome {
     let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
     let accepted = audit::risk(args.risk, &planning.settings, io)?;
     match &args.instance_type {
@@ -32,7 +77,7 @@ fn one_type(
     planning: &Planning<'_>,
     accepted: Risk,
     io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+) -> Outcome {
     let settings = &planning.settings;
     let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
@@ -62,17 +107,12 @@ fn one_type(
     Ok(ExitCode::Done)
 }
 
-fn fleet(
-    args: &SpotArgs,
-    planning: &Planning<'_>,
-    accepted: Risk,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+fn fleet(args: &SpotArgs, planning: &Planning<'_>, accepted: Risk, io: &mut Io<'_>) -> Outcome {
     planning.check_rows(|format| args.limits.refuse(format))?;
     let checkpointing = checkpointing(args);
     if !args.today && checkpointing != Checkpointing::default() {
-        return Err(Failure::input("the plan of an audit assumes its own checkpoints")
-            .with_hint("pass `--today` to evaluate today's fleet with yours, or `--type`"));
+        return Err(refusal!("the plan of an audit assumes its own checkpoints";
+            "pass `--today` to evaluate today's fleet with yours, or `--type`"));
     }
     let estate = estate::estate(&args.estate, &planning.settings, io)?;
     let policy = &planning.settings.policy;
@@ -84,6 +124,22 @@ fn fleet(
     let priced = (fleet.oldest_seen_on(), estate.window.end);
     planning.print_rows(&spot_fleet_doc(&fleet), args.limits.most(), priced, io)?;
     let instances = fleet.assessments.iter().map(|row| row.instances).sum();
-    let code = output::close("analyzed", (instances, 0), &fleet.gaps, &args.estate, io);
-    Ok(code)
+    Ok(output::close("analyzed", (instances, 0), &fleet.gaps, &args.estate, io))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_are_above_zero() {
+        assert_eq!(time("60s"), Ok(SignedDuration::from_secs(60)));
+        assert_eq!(time("5m"), Ok(SignedDuration::from_secs(300)));
+        for bad in ["", "s", "0s", "-1s", "60", "1.5h", "soon", "auto", "99999999999999999999s"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+        assert_eq!(interval("auto"), Ok(Interval(None)));
+        assert_eq!(interval("30m"), Ok(Interval(Some(SignedDuration::from_mins(30)))));
+        assert!(interval("never").is_err());
+    }
 }

@@ -2,10 +2,9 @@
 //! files and profiles are read: nothing is asked over the network, no program is run, and
 //! no key is read into anything that is shown.
 
-use super::Io;
 use super::doctor::DRIVER_NODE;
-use super::exit::{ExitCode, Failure};
-use super::{kubernetes, last_run};
+use super::exit::Outcome;
+use super::{Io, kubernetes, last_run, output};
 use crate::domain::{counted, safe, shell_word, shown};
 use crate::report::text::fit;
 use std::collections::BTreeSet;
@@ -42,19 +41,14 @@ impl Start {
     }
 }
 
-pub(super) fn run(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(io: &mut Io<'_>) -> Outcome {
     let mut start = Start::default();
     recorded(&mut start, io);
     aws(&mut start, io);
     cluster(&mut start, io);
     gpus(&mut start);
     start.propose("gpucost audit --demo", "a report of a built-in estate");
-    let text = text(&start);
-    io.stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| io.stdout.flush())
-        .map_err(|error| Failure::write("to stdout", error))?;
-    Ok(ExitCode::Done)
+    output::print(text(&start).as_bytes(), io)
 }
 
 fn text(start: &Start) -> String {
@@ -68,8 +62,7 @@ fn text(start: &Start) -> String {
     }
     lines.extend([String::new(), "NEXT".to_owned()]);
     let widths = start.next.iter().map(|(command, _)| command.chars().count());
-    let width = widths.filter(|width| *width <= 2 * LONGEST_NAME).max();
-    let width = width.unwrap_or_default();
+    let width = widths.filter(|width| *width <= 2 * LONGEST_NAME).max().unwrap_or_default();
     for (command, what) in &start.next {
         lines.push(format!("  {command:width$}  {what}"));
     }
@@ -81,8 +74,7 @@ fn text(start: &Start) -> String {
 fn aws(start: &mut Start, io: &Io<'_>) {
     const AUDIT: &str = "costs, waste and a plan, read-only";
     const DOCTOR: &str = "whether the account can be read, with each fix";
-    let own = ["GPUCOST_PROFILE", "AWS_PROFILE"];
-    let chosen = own.iter().find_map(|name| io.variable(name));
+    let chosen = ["GPUCOST_PROFILE", "AWS_PROFILE"].iter().find_map(|name| io.variable(name));
     let variables = [
         "AWS_ACCESS_KEY_ID",
         "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -124,15 +116,13 @@ fn profiles(io: &Io<'_>) -> BTreeSet<String> {
     let home = io.variable("HOME").or_else(|| io.variable("USERPROFILE"));
     let usual = |name: &str| Some(Path::new(home?).join(".aws").join(name));
     let file = |variable: &str, name: &str| {
-        let own = io.variable(variable).map(PathBuf::from);
-        own.or_else(|| usual(name))
+        io.variable(variable).map(PathBuf::from).or_else(|| usual(name))
     };
     let config = file("AWS_CONFIG_FILE", "config");
     let credentials = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
     let mut names = BTreeSet::new();
     for (path, is_config) in [(config, true), (credentials, false)] {
-        let text = path.and_then(|path| beginning(&path, MOST_OF_PROFILES));
-        let text = text.unwrap_or_default();
+        let text = path.and_then(|path| beginning(&path, MOST_OF_PROFILES)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         names.extend(text.lines().filter_map(|line| profile_of(line, is_config)));
     }
@@ -245,8 +235,7 @@ fn beginning(path: &Path, most: u64) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(most).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

@@ -1,7 +1,7 @@
 //! `--units`: how much work workloads and training jobs did, and what each unit costs.
 
 use super::args::OutputArgs;
-use super::exit::{ExitCode, Failure, hint};
+use super::exit::{Failure, Outcome, hinted};
 use super::output;
 use crate::analysis::{Audit, UnitError, unit_costs};
 use crate::domain::{Policy, WorkUnits};
@@ -9,32 +9,22 @@ use crate::sources::files::read_units;
 use std::path::Path;
 
 /// The units of a file, which is not replaced; none without one.
-pub(super) fn counted(path: Option<&Path>, out: &OutputArgs) -> Result<Vec<WorkUnits>, Failure> {
+pub(super) fn counted(path: Option<&Path>, out: &OutputArgs) -> Outcome<Vec<WorkUnits>> {
     let Some(path) = path else {
         return Ok(Vec::new());
     };
     let output = out.output.as_deref();
     output::check_distinct([("--units", Some(path)), ("--output", output)])?;
-    read_units(path).map_err(|error| {
-        Failure::new(ExitCode::Input, error).with_hint("see docs/kpis.md for the columns")
-    })
+    read_units(path).map_err(Failure::hinted("see docs/kpis.md for the columns"))
 }
 
 /// Prices units of work of an audit.
-pub(super) fn price(
-    audit: &mut Audit,
-    units: &[WorkUnits],
-    policy: &Policy,
-) -> Result<(), Failure> {
-    let jobs = &audit.kpis.jobs;
-    let costs = unit_costs(units, &audit.workloads, jobs, audit.window, policy);
-    audit.kpis.unit_costs = costs.map_err(|error| {
-        let hint = hint! { &error;
-            UnitError::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
-            UnitError::Unknown { .. } => "names and IDs are those of the audit's JSON report";
-            UnitError::WindowOfJob { .. } => "leave its window empty";
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
+pub(super) fn price(audit: &mut Audit, units: &[WorkUnits], policy: &Policy) -> Outcome<()> {
+    let costs = unit_costs(units, &audit.workloads, &audit.kpis.jobs, audit.window, policy);
+    audit.kpis.unit_costs = costs.map_err(|error| hinted! { error;
+        UnitError::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
+        UnitError::Unknown { .. } => "names and IDs are those of the audit's JSON report";
+        UnitError::WindowOfJob { .. } => "leave its window empty";
     })?;
     Ok(())
 }

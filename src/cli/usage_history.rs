@@ -3,11 +3,10 @@
 
 use super::Io;
 use super::args::{EstateArgs, OutputArgs, Resolution};
-use super::exit::{ExitCode, Failure, is_full};
+use super::exit::{ExitCode, Failure, Outcome, is_full, refusal};
 use super::output::say;
-use crate::domain::{Window, safe, shell_word};
+use crate::domain::{Window, counted, safe, shell_word};
 use crate::gather::GatherOptions;
-use crate::report::text::counted;
 use crate::sources::SourceError;
 use crate::sources::aws::AwsOptions;
 use crate::sources::files::{History, HistoryError};
@@ -19,27 +18,7 @@ use jiff::civil::Date;
 /// Problems that are named one by one.
 pub(super) const MOST_NAMED: usize = 3;
 
-/// A place to open, for the days of a window.
-pub(super) struct Wanted<'a> {
-    place: &'a Place,
-    days: (Date, Date),
-}
-
-impl Wanted<'_> {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// When it cannot be made, reached or listed.
-    pub(super) async fn open(
-        &self,
-        access: &BucketAccess,
-        now: Timestamp,
-    ) -> Result<History, HistoryError> {
-        History::open(self.place, access, self.days, now).await
-    }
-}
-
-/// The place that is named, if metrics are read.
+/// The place that is named, if metrics are read, with the first and the last day of the window.
 ///
 /// # Errors
 /// When other flags ask for what a history does not keep.
@@ -47,47 +26,44 @@ pub(super) fn wanted<'a>(
     args: &'a EstateArgs,
     options: &GatherOptions,
     servers: usize,
-) -> Result<Option<Wanted<'a>>, Failure> {
+) -> Outcome<Option<(&'a Place, (Date, Date))>> {
     let Some(place) = args.history.as_ref().filter(|_| options.metrics) else {
         return Ok(None);
     };
     if args.resolution == Resolution::Auto {
-        return Err(Failure::input(
-            "`--history` keeps every period, which `--resolution auto` does not read",
-        )
-        .with_hint("use `--resolution full`, which reads each day once"));
+        return Err(refusal!(
+            "`--history` keeps every period, which `--resolution auto` does not read";
+            "use `--resolution full`, which reads each day once"));
     }
     if servers > 0 {
-        return Err(Failure::input("`--history` keeps metrics of CloudWatch alone").with_hint(
-            "omit `--prometheus-url` and GPUCOST_PROMETHEUS_URL, or use \
-                 `--metrics-source cloudwatch`",
-        ));
+        return Err(refusal!("`--history` keeps metrics of CloudWatch alone";
+            "omit `--prometheus-url` and GPUCOST_PROMETHEUS_URL, or use `--metrics-source \
+             cloudwatch`"));
     }
     let start = options.as_of.checked_sub(options.lookback);
-    let start = date_of(start.unwrap_or(Timestamp::MIN));
-    let days = (start, date_of(options.as_of));
-    Ok(Some(Wanted { place, days }))
+    let days = (date_of(start.unwrap_or(Timestamp::MIN)), date_of(options.as_of));
+    Ok(Some((place, days)))
 }
 
 /// The place of roll-ups that is named, if metrics are read.
 ///
 /// # Errors
 /// When it cannot be one, and when other flags ask for what roll-ups do not have.
-pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Result<Option<&Place>, Failure> {
+pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Outcome<Option<&Place>> {
     let Some(place) = args.rollups.as_ref().filter(|_| metrics) else {
         return Ok(None);
     };
     if args.resolution == Resolution::Auto {
-        return Err(Failure::input(
-            "`--rollups` has every period, which `--resolution auto` does not read",
-        )
-        .with_hint("use `--resolution full`"));
+        return Err(
+            refusal!("`--rollups` has every period, which `--resolution auto` does not read";
+            "use `--resolution full`"),
+        );
     }
     if let Place::Folder(folder) = place
         && !folder.is_dir()
     {
-        return Err(Failure::input(format!("{place} is not a directory"))
-            .with_hint("pass the directory or URL of `--out` of `history rollup`"));
+        return Err(refusal!("{place} is not a directory";
+            "pass the directory or URL of `--out` of `history rollup`"));
     }
     Ok(Some(place))
 }
@@ -101,8 +77,7 @@ pub(super) async fn open_rollups(
     access: &BucketAccess,
     (window, now): (Window, Timestamp),
 ) -> Result<History, HistoryError> {
-    let days = (date_of(window.start), date_of(window.end));
-    History::open_to_read(place, access, days, now).await
+    History::open_to_read(place, access, (date_of(window.start), date_of(window.end)), now).await
 }
 
 /// How AWS is reached for a bucket: as for everything else, unless S3 has an endpoint of its
@@ -157,8 +132,7 @@ pub(super) fn say_unused(
     }
     let further = problems.len().saturating_sub(MOST_NAMED);
     if further > 0 {
-        let files = counted(further as u64, "more file", "more files");
-        let line = format!("warning: the history cannot use {files}");
-        say(&line, args, io);
+        let files = counted(further, "more file", "more files");
+        say(&format!("warning: the history cannot use {files}"), args, io);
     }
 }

@@ -1,35 +1,27 @@
 //! Flags that say which rows of tables are shown, and in which order.
 
-use super::exit::Failure;
+use super::choices::{choices, flags};
+use super::exit::{Failure, Outcome, did_you_mean, refusal};
 use super::numbers::not_negative;
-use crate::report::text::safe;
+use crate::domain::safe;
 use crate::report::{RowFacts, SortKey, View, class_names};
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rust_decimal::Decimal;
 
-/// Which instance types are shown.
-#[derive(Debug, Args)]
-pub(super) struct TypeArgs {
-    /// Show only these instance types; `*` stands for anything
-    #[arg(
-        long = "type",
-        value_name = "TYPE[,TYPE…]",
-        value_delimiter = ',',
-        help_heading = "Rows of the tables"
-    )]
-    pub types: Vec<String>,
-}
+flags! {
+    /// Which instance types are shown.
+    pub(super) struct TypeArgs {
+        /// Show only these instance types; `*` stands for anything
+        types: Vec<String> = arg(long = "type", value_name = "TYPE[,TYPE…]", value_delimiter = ',', help_heading = "Rows of the tables");
+    }
 
-/// How many rows of any list are shown.
-#[derive(Debug, Args)]
-pub(super) struct LimitArgs {
-    /// Most rows of each list; sums count every row
-    #[arg(long, value_name = "N", help_heading = "Rows of the tables")]
-    pub limit: Option<usize>,
-    /// Every row of each list, and each member of a group
-    #[arg(long, overrides_with = "limit", help_heading = "Rows of the tables")]
-    pub all: bool,
+    /// How many rows of any list are shown.
+    pub(super) struct LimitArgs {
+        /// Most rows of each list; sums count every row
+        limit: Option<usize> = arg(long, value_name = "N", help_heading = "Rows of the tables");
+        /// Every row of each list, and each member of a group
+        all: bool = arg(long, overrides_with = "limit", help_heading = "Rows of the tables");
+    }
 }
 
 impl LimitArgs {
@@ -39,7 +31,7 @@ impl LimitArgs {
     }
 
     /// Fails where one is given for a format that is complete by contract.
-    pub(super) fn refuse(&self, format: &str) -> Result<(), Failure> {
+    pub(super) fn refuse(&self, format: &str) -> Outcome<()> {
         refuse(&self.given(), format)
     }
 
@@ -48,50 +40,35 @@ impl LimitArgs {
     }
 }
 
-/// Which rows of any list are shown.
-#[derive(Debug, Args)]
-pub(super) struct RowArgs {
-    #[command(flatten)]
-    pub limits: LimitArgs,
-    /// Show only these names, IDs or instances; `*` stands for anything (can be repeated)
-    #[arg(long, value_name = "NAME", help_heading = "Rows of the tables")]
-    pub workload: Vec<String>,
-    /// Show only what the tag `team`, or else `owner`, gives to this team; `*` stands for
-    /// anything (can be repeated)
-    #[arg(long, value_name = "TEAM", help_heading = "Rows of the tables")]
-    pub team: Vec<String>,
+flags! {
+    /// Which rows of any list are shown.
+    pub(super) struct RowArgs {
+        limits: LimitArgs = command(flatten);
+        /// Show only these names, IDs or instances; `*` stands for anything (can be repeated)
+        workload: Vec<String> = arg(long, value_name = "NAME", help_heading = "Rows of the tables");
+        /// Show only what the tag `team`, or else `owner`, gives to this team; `*` stands for
+        /// anything (can be repeated)
+        team: Vec<String> = arg(long, value_name = "TEAM", help_heading = "Rows of the tables");
+    }
+
+    /// Which workloads are shown.
+    pub(super) struct VerdictArgs {
+        /// Sort the workloads: amounts and utilization from the largest on
+        sort: Option<SortKey> = arg(long, value_name = "KEY", value_parser = PossibleValuesParser::new(SortKey::ALL.iter().map(|key| key.name())).try_map(|name| SortKey::from_name(&name).ok_or("not a key to sort by")), help_heading = "Rows of the tables");
+        /// Show only workloads of these classes or states
+        class: Vec<String> = arg(long, value_name = "CLASS[,CLASS…]", value_delimiter = ',', value_parser = PossibleValuesParser::new(class_names()), help_heading = "Rows of the tables");
+        /// Show only workloads that can save at least this much per month
+        min_savings: Option<Decimal> = arg(long, value_name = "AMOUNT", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Rows of the tables");
+    }
 }
 
-/// Which workloads are shown.
-#[derive(Debug, Args)]
-pub(super) struct VerdictArgs {
-    /// Sort the workloads: amounts and utilization from the largest on
-    #[arg(long, value_name = "KEY", value_parser = sort_key(), help_heading = "Rows of the tables")]
-    pub sort: Option<SortKey>,
-    /// Show only workloads of these classes or states
-    #[arg(long, value_name = "CLASS[,CLASS…]", value_delimiter = ',', value_parser = class(), help_heading = "Rows of the tables")]
-    pub class: Vec<String>,
-    /// Show only workloads that can save at least this much per month
-    #[arg(long, value_name = "AMOUNT", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Rows of the tables")]
-    pub min_savings: Option<Decimal>,
-}
-
-/// What instances are sorted by.
-pub(super) const INVENTORY_KEYS: [(&str, &str, SortKey); 4] = [
-    ("cost", "Price per hour, most expensive first", SortKey::Cost),
-    ("name", "Name", SortKey::Name),
-    ("type", "Instance type", SortKey::Type),
-    ("region", "Region", SortKey::Region),
-];
-
-fn sort_key() -> impl TypedValueParser<Value = SortKey> {
-    let names = SortKey::ALL.iter().map(|key| key.name());
-    PossibleValuesParser::new(names)
-        .try_map(|name| SortKey::from_name(&name).ok_or("not a key to sort by"))
-}
-
-fn class() -> PossibleValuesParser {
-    PossibleValuesParser::new(class_names())
+choices! {
+    pub(super) INVENTORY_KEYS: SortKey {
+        "cost" = Cost, "Price per hour, most expensive first";
+        "name" = Name, "Name";
+        "type" = Type, "Instance type";
+        "region" = Region, "Region";
+    }
 }
 
 /// The flags of a view that were given.
@@ -118,7 +95,7 @@ impl ViewFlags<'_> {
     }
 
     /// Fails where a document that is complete by contract was asked for.
-    pub(super) fn refuse(&self, format: &str) -> Result<(), Failure> {
+    pub(super) fn refuse(&self, format: &str) -> Outcome<()> {
         let view = self.view();
         let [all, limit] = self.rows.limits.given();
         let given = [
@@ -137,20 +114,16 @@ impl ViewFlags<'_> {
 
 /// Fails with the first of some flags that is given: a program that reads a document would not
 /// notice what it does not show.
-fn refuse(flags: &[(&str, bool)], format: &str) -> Result<(), Failure> {
+fn refuse(flags: &[(&str, bool)], format: &str) -> Outcome<()> {
     match flags.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((flag, _)) => Err(Failure::input(format!(
-            "`{flag}` cannot be used with `--format {format}`"
-        ))
-        .with_hint(
-            "it chooses rows of tables; this format always has every row: filter what it prints",
-        )),
+        Some((flag, _)) => Err(refusal!("`{flag}` cannot be used with `--format {format}`";
+            "it chooses rows of tables; this format always has every row: filter what it prints")),
     }
 }
 
 /// Fails where a pattern fits nothing.
-pub(super) fn check_known(view: &View, rows: &[RowFacts]) -> Result<(), Failure> {
+pub(super) fn check_known(view: &View, rows: &[RowFacts]) -> Outcome<()> {
     let Some(unknown) = view.unknown(rows) else {
         return Ok(());
     };
@@ -165,9 +138,6 @@ pub(super) fn check_known(view: &View, rows: &[RowFacts]) -> Result<(), Failure>
         safe(&unknown.pattern)
     ));
     let nearest: Vec<String> = unknown.nearest.iter().map(|name| safe(name)).collect();
-    Err(if nearest.is_empty() {
-        failure.with_hint("leave the flag out to list everything; `*` stands for anything")
-    } else {
-        failure.with_hint(format!("did you mean {}?", nearest.join(", ")))
-    })
+    let otherwise = "leave the flag out to list everything; `*` stands for anything";
+    Err(failure.with_hint(did_you_mean(&nearest, otherwise)))
 }

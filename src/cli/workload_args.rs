@@ -1,33 +1,24 @@
 //! A workload of a recorded estate, for planners that read no cloud.
 
+use super::choices::flags;
 use super::demo::DemoChoice;
 use super::estate;
-use super::exit::{ExitCode, Failure, hint};
+use super::exit::{Failure, Outcome, hinted, refusal};
 use crate::analysis::{NotMeasured, RunningWorkload, audit, running_workload};
 use crate::config::SettingsFile;
 use crate::domain::{PriceBook, Risk, shell_word};
-use clap::Args;
 use std::path::PathBuf;
 
-/// Which workload.
-#[derive(Debug, Args)]
-pub(super) struct WorkloadArgs {
-    /// Recorded estate that `--workload` is one of
-    #[arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Measured")]
-    pub from: Option<PathBuf>,
-    /// The same with a built-in demo estate; `starter` if no name is given
-    #[arg(
-        long,
-        value_enum,
-        value_name = "NAME",
-        num_args = 0..=1,
-        default_missing_value = "starter",
-        help_heading = "Measured"
-    )]
-    pub demo: Option<DemoChoice>,
-    /// Workload of that estate, by name or ID
-    #[arg(long, value_name = "NAME", help_heading = "Measured")]
-    pub workload: Option<String>,
+flags! {
+    /// Which workload.
+    pub(super) struct WorkloadArgs {
+        /// Recorded estate that `--workload` is one of
+        from: Option<PathBuf> = arg(long, value_name = "FILE", conflicts_with = "demo", help_heading = "Measured");
+        /// The same with a built-in demo estate; `starter` if no name is given
+        demo: Option<DemoChoice> = arg(long, value_enum, value_name = "NAME", num_args = 0..=1, default_missing_value = "starter", help_heading = "Measured");
+        /// Workload of that estate, by name or ID
+        workload: Option<String> = arg(long, value_name = "NAME", help_heading = "Measured");
+    }
 }
 
 impl WorkloadArgs {
@@ -36,34 +27,32 @@ impl WorkloadArgs {
     pub(super) fn running(
         &self,
         settings: &SettingsFile,
-    ) -> Result<Option<(RunningWorkload, PriceBook)>, Failure> {
+    ) -> Outcome<Option<(RunningWorkload, PriceBook)>> {
         let estate = estate::recorded(self.from.as_deref(), self.demo, settings)?;
         let (estate, name) = match (estate, &self.workload) {
             (None, None) => return Ok(None),
             (None, Some(_)) => {
-                return Err(Failure::input("`--workload` is one of an estate")
-                    .with_hint("pass `--from FILE` or `--demo` with it"));
+                return Err(refusal!("`--workload` is one of an estate";
+                    "pass `--from FILE` or `--demo` with it"));
             }
             (Some(_), None) => {
-                return Err(Failure::input("an estate needs `--workload`")
-                    .with_hint(format!("{} lists the workloads", self.audit_command())));
+                return Err(refusal!("an estate needs `--workload`";
+                    "{} lists the workloads", self.audit_command()));
             }
             (Some(estate), Some(name)) => (estate, name),
         };
         let audit = audit(&estate, &settings.policy, Risk::Low);
         let running = running_workload(&audit, name, &settings.policy);
-        let running = running.map_err(|error| self.unmeasured(error))?;
-        Ok(Some((running, estate.prices)))
+        Ok(Some((running.map_err(|error| self.unmeasured(error))?, estate.prices)))
     }
 
     /// The failure where a workload does not say what is asked.
     fn unmeasured(&self, error: NotMeasured) -> Failure {
-        let hint = hint! { &error;
+        hinted! { error;
             NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
             NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
             NotMeasured::Unknown { .. } | NotMeasured::NoGpu(_) | NotMeasured::Unmeasured(_) => "{} lists workloads and what is missing", self.audit_command();
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
+        }
     }
 
     /// The command that shows the same estate.

@@ -3,7 +3,7 @@
 
 use super::failed::failed;
 use crate::cli::args::{EstateArgs, MetricsSource};
-use crate::cli::exit::Failure;
+use crate::cli::exit::Outcome;
 use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
 use crate::domain::GapSubject;
@@ -42,7 +42,7 @@ impl AccountProbe {
         args: &EstateArgs,
         settings: &SettingsFile,
         io: &Io<'_>,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Outcome<Option<Self>> {
         if args.kubernetes.is_alone() {
             return Ok(None);
         }
@@ -71,8 +71,7 @@ impl AccountProbe {
         };
         let mut checks = vec![match session.identity().await {
             Ok(identity) => {
-                let detail = format!("account {}", identity.account);
-                Check::ok(CheckArea::Credentials, "AWS", detail)
+                Check::ok(CheckArea::Credentials, "AWS", format!("account {}", identity.account))
             }
             Err(error) => failed(CheckArea::Credentials, "AWS", &error),
         }];
@@ -112,8 +111,7 @@ impl AccountProbe {
         checks.extend(closed.iter().map(|name| {
             let fix = "enable the region for the account, correct its name, or leave it out of \
                        `--region`";
-            let status = CheckStatus::Missing;
-            Check::not(CheckArea::Regions, name, status, "not enabled here", fix)
+            Check::not(CheckArea::Regions, name, CheckStatus::Missing, "not enabled here", fix)
         }));
         let at = self.options.as_of;
         let answers = stream::iter(open).map(|name| async move {
@@ -134,19 +132,16 @@ impl AccountProbe {
     /// Each action of the policy, asked in one region: policies rarely differ by region.
     async fn permissions(&self, session: &Session, region: &str) -> Vec<Check> {
         let at = self.options.as_of;
-        let of_callers = self.organization.as_ref().map(|_| ORG_ACTIONS);
-        let of_callers = of_callers.unwrap_or_default().iter();
+        let of_callers = self.organization.as_ref().map(|_| ORG_ACTIONS).unwrap_or_default().iter();
         // Who calls was found out, and which role is assumed in which account is another check.
         let every_action = ACTIONS.iter().chain(of_callers).copied();
         let actions = every_action.filter(|action| *action != IDENTITY && *action != ASSUME);
         let answers = stream::iter(actions).map(|action| async move {
-            let permission = aws::permission(session, region, action, at).await;
-            (action, permission)
+            (action, aws::permission(session, region, action, at).await)
         });
         let answers: Vec<(&str, Permission)> = answers.buffered(AT_ONCE).collect().await;
         let checks = answers.into_iter().map(|(action, permission)| {
-            let check = permitted(CheckArea::Permissions, action, &permission);
-            self.weighed(action, check)
+            self.weighed(action, permitted(CheckArea::Permissions, action, &permission))
         });
         checks.collect()
     }
@@ -158,8 +153,7 @@ impl AccountProbe {
             [] => service == AwsService::Ec2,
             named => named.contains(&service),
         };
-        let organization = self.organization.as_ref();
-        let is_listed = organization.is_some_and(|known| known.is_listed);
+        let is_listed = self.organization.as_ref().is_some_and(|known| known.is_listed);
         let (is_needed, flag) = match NeededBy::of(action) {
             NeededBy::EveryAudit => {
                 let (is_needed, by) = match action.split_once(':') {
@@ -191,8 +185,7 @@ impl AccountProbe {
         let area = CheckArea::Metrics;
         let name = format!("CloudWatch namespace {}", self.namespace);
         let asked = stream::iter(regions).map(|region| async move {
-            let clients = session.in_region(region);
-            (region, aws::gpu_series(&clients, &self.namespace).await)
+            (region, aws::gpu_series(&session.in_region(region), &self.namespace).await)
         });
         let answers: Vec<_> = asked.buffered(AT_ONCE).collect().await;
         let mut with_series = Vec::new();
@@ -245,12 +238,10 @@ impl AccountProbe {
             Err(error) => return vec![failed(area, "all", &error)],
         };
         let open = opened.value.iter().map(|account| Check::ok(area, &account.id, ""));
-        let closed = opened.gaps.iter();
-        let closed = closed.filter(|gap| gap.what == GapSubject::Account);
-        let closed = closed.map(|gap| {
-            let status = CheckStatus::Failed;
-            Check::not(area, &gap.place, status, &gap.reason, &gap.hint)
-        });
+        let closed =
+            opened.gaps.iter().filter(|gap| gap.what == GapSubject::Account).map(|gap| {
+                Check::not(area, &gap.place, CheckStatus::Failed, &gap.reason, &gap.hint)
+            });
         open.chain(closed).collect()
     }
 }

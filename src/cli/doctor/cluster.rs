@@ -2,7 +2,7 @@
 
 use super::failed::failed;
 use crate::cli::Io;
-use crate::cli::exit::Failure;
+use crate::cli::exit::Outcome;
 use crate::cli::kubernetes::{KubernetesArgs, kubeconfig};
 use crate::report::{Check, CheckArea};
 use crate::sources::kubernetes::{KubernetesOptions, LiveCluster};
@@ -20,7 +20,7 @@ pub(super) struct ClusterProbe(LiveCluster);
 
 impl ClusterProbe {
     /// Of the flags of an audit; absent where it reads none.
-    pub(super) fn of(args: &KubernetesArgs, io: &Io<'_>) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(args: &KubernetesArgs, io: &Io<'_>) -> Outcome<Option<Self>> {
         if !args.kubernetes {
             return Ok(None);
         }
@@ -61,8 +61,7 @@ impl ClusterProbe {
 
 /// What is said where no cluster is asked.
 pub(super) fn not_asked(io: &Io<'_>) -> Check {
-    let has_files = kubeconfig(io).iter().any(|file| file.exists());
-    let detail = if has_files {
+    let detail = if kubeconfig(io).iter().any(|file| file.exists()) {
         "not asked; a kubeconfig is there: `gpucost doctor --kubernetes` asks its cluster"
     } else {
         "not asked; no kubeconfig"

@@ -2,7 +2,7 @@
 
 use crate::catalog::bundled_origins;
 use crate::cli::args::EstateArgs;
-use crate::cli::exit::Failure;
+use crate::cli::exit::Outcome;
 use crate::cli::price_age::PriceAge;
 use crate::cli::{Io, estate, price_cache};
 use crate::config::SettingsFile;
@@ -29,8 +29,7 @@ pub(super) fn host() -> Check {
         Ok(source) => {
             let gpus = counted(source.identities().len(), "GPU", "GPUs");
             let driver = source.driver_version().map(|version| format!(", driver {version}"));
-            let detail = format!("{gpus}{}", driver.unwrap_or_default());
-            Check::ok(area, name, safe(&detail)).unneeded()
+            Check::ok(area, name, safe(&format!("{gpus}{}", driver.unwrap_or_default()))).unneeded()
         }
         Err(error) => {
             let said = safe(&error.to_string());
@@ -40,24 +39,17 @@ pub(super) fn host() -> Check {
 }
 
 /// How old prices are: of the cache where there is one, else of the bundled catalog.
-pub(super) fn prices(
-    args: &EstateArgs,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<Check, Failure> {
+pub(super) fn prices(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Check> {
     let area = CheckArea::Prices;
     let refresh = "run `gpucost pricing refresh`; without an account, add `--public`";
     let path = price_cache::path(io).filter(|_| !args.offline);
-    let cached = path.as_deref().map_or(Ok(None), read_price_cache);
-    let (name, oldest) = match cached {
+    let (name, oldest) = match path.as_deref().map_or(Ok(None), read_price_cache) {
         Err(error) => {
             let said = safe(&error.to_string());
-            let status = CheckStatus::Failed;
-            return Ok(Check::not(area, "price cache", status, said, refresh));
+            return Ok(Check::not(area, "price cache", CheckStatus::Failed, said, refresh));
         }
         Ok(Some(cache)) => {
-            let dates = cache.prices.iter().map(|(_, quote)| quote.seen_on);
-            ("price cache", dates.min())
+            ("price cache", cache.prices.iter().map(|(_, quote)| quote.seen_on).min())
         }
         Ok(None) => {
             let asked = estate::asked_regions(&args.aws, settings, io)?;
@@ -66,20 +58,16 @@ pub(super) fn prices(
                 // Accounts of other partitions have other regions.
                 None => partition(region) == "aws",
             });
-            let dates = lists.keys().map(|(_, date)| *date);
-            ("bundled prices", dates.min())
+            ("bundled prices", lists.keys().map(|(_, date)| *date).min())
         }
     };
     let Some(oldest) = oldest else {
-        let status = CheckStatus::Missing;
-        return Ok(Check::not(area, name, status, "it is empty", refresh));
+        return Ok(Check::not(area, name, CheckStatus::Missing, "it is empty", refresh));
     };
-    let today = io.now.to_zoned(TimeZone::UTC).date();
-    let days = today.duration_since(oldest).as_hours() / 24;
+    let days = io.now.to_zoned(TimeZone::UTC).date().duration_since(oldest).as_hours() / 24;
     let days = counted(days, "day", "days");
     let age = format!("the oldest is from {oldest}, {days} old");
-    let limits = PriceAge::of(args.max_price_age.as_deref(), settings)?;
-    Ok(match limits.check(Some(oldest), io.now) {
+    Ok(match PriceAge::of(args.max_price_age.as_deref(), settings)?.check(Some(oldest), io.now) {
         Ok(None) => Check::ok(area, name, age),
         // Worth a warning in an audit.
         Ok(Some(_)) => Check::not(area, name, CheckStatus::Missing, age, refresh).unneeded(),
@@ -108,8 +96,7 @@ pub(super) async fn history(place: Place, access: BucketAccess, now: Timestamp) 
         Ok(recorded) => {
             let fix = format!("`gpucost history verify {word}` names each");
             let files = counted(recorded.problems.len(), "file", "files");
-            let detail = format!("{files} cannot be used");
-            Check::not(area, name, CheckStatus::Failed, detail, fix)
+            Check::not(area, name, CheckStatus::Failed, format!("{files} cannot be used"), fix)
         }
         Err(error) => {
             let fix = match &place {
@@ -119,8 +106,7 @@ pub(super) async fn history(place: Place, access: BucketAccess, now: Timestamp) 
                      the permissions that it takes"
                 ),
             };
-            let said = safe(&error.to_string());
-            Check::not(area, name, CheckStatus::Failed, said, fix)
+            Check::not(area, name, CheckStatus::Failed, safe(&error.to_string()), fix)
         }
     }
 }

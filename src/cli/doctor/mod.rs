@@ -9,23 +9,22 @@ mod servers;
 pub(super) use here::DRIVER_NODE;
 
 use super::args::{DocFormat, EstateArgs, MetricsSource};
-use super::exit::{ExitCode, Failure};
+use super::choices::flags;
+use super::exit::{ExitCode, Outcome, refusal};
 use super::{Io, audit, documents, estate, live, output, usage_history};
 use crate::report::{Check, CheckArea, CheckStatus, doctor_doc};
 use crate::sources::aws::Notice;
-use clap::Args;
 
-/// `gpucost doctor`.
-#[derive(Debug, Args)]
-pub(super) struct DoctorArgs {
-    #[command(flatten)]
-    pub estate: EstateArgs,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
+flags! {
+    /// `gpucost doctor`.
+    pub(super) struct DoctorArgs {
+        estate: EstateArgs = command(flatten);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+    }
 }
 
-pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Outcome {
     refuse_recorded(&args.estate)?;
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
@@ -37,7 +36,7 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let aws = estate::aws_options(&asked.aws, &settings, io);
     let access = usage_history::bucket_access(&aws, io);
     let now = io.now;
-    let has_servers = servers.is_any();
+    let has_servers = !servers.servers.is_empty();
     let mut checks = live::run(&asked.out, &Notice::default(), io, async |progress| {
         let mut checks = Vec::new();
         progress("Prometheus");
@@ -69,13 +68,12 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     if asked.redact {
         redact(&mut checks);
     }
-    let limit = Some(usize::MAX);
-    documents::print_rows(&doctor_doc(&checks), format, limit, &asked.out, io)?;
+    documents::print_rows(&doctor_doc(&checks), format, Some(usize::MAX), &asked.out, io)?;
     Ok(close(&checks, asked.strict, io))
 }
 
 /// Files are checked when they are read.
-fn refuse_recorded(args: &EstateArgs) -> Result<(), Failure> {
+fn refuse_recorded(args: &EstateArgs) -> Outcome<()> {
     let given = [
         ("--from", args.from.is_some()),
         ("--demo", args.demo.is_some()),
@@ -83,10 +81,9 @@ fn refuse_recorded(args: &EstateArgs) -> Result<(), Failure> {
         ("--save", args.save.is_some()),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => Err(Failure::input(format!(
-            "`gpucost doctor` checks what is read live; `{flag}` cannot be used with it"
-        ))
-        .with_hint("run `gpucost doctor` with the other flags of the audit")),
+        Some((flag, _)) => Err(refusal!(
+            "`gpucost doctor` checks what is read live; `{flag}` cannot be used with it";
+            "run `gpucost doctor` with the other flags of the audit")),
         None => Ok(()),
     }
 }
@@ -135,8 +132,7 @@ fn close(checks: &[Check], is_strict: bool, io: &mut Io<'_>) -> ExitCode {
         let mut own = checks.iter().filter(|check| check.area == area).peekable();
         own.peek().is_some() && own.all(|check| !check.is_fine())
     };
-    let failed = checks.iter().filter(counts).count();
-    if failed == 0 {
+    if checks.iter().filter(counts).count() == 0 {
         return ExitCode::Done;
     }
     let (error, code) = if is_lost(CheckArea::Credentials) {

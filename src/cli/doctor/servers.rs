@@ -2,7 +2,7 @@
 
 use super::failed::failed;
 use crate::cli::args::{EstateArgs, MetricsSource};
-use crate::cli::exit::Failure;
+use crate::cli::exit::Outcome;
 use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
 use crate::report::{Check, CheckArea, CheckStatus};
@@ -14,26 +14,18 @@ const WITHIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// Which servers are asked, and for which metrics.
 pub(super) struct ServerProbe {
-    servers: Vec<(Server, ClientOptions)>,
+    pub(super) servers: Vec<(Server, ClientOptions)>,
     map: MetricMap,
 }
 
 impl ServerProbe {
-    pub(super) fn of(
-        args: &EstateArgs,
-        settings: &SettingsFile,
-        io: &Io<'_>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn of(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Self> {
         let profile = estate::aws_options(&args.aws, settings, io).profile;
         let is_read =
             matches!(args.metrics_source, MetricsSource::Auto | MetricsSource::Prometheus);
         let servers =
             if is_read { args.prometheus.named(profile.as_ref(), io)? } else { Vec::new() };
         Ok(Self { servers, map: MetricMap::extended(settings.metric_map.clone()) })
-    }
-
-    pub(super) fn is_any(&self) -> bool {
-        !self.servers.is_empty()
     }
 
     pub(super) async fn checks(self, now: Timestamp) -> Vec<Check> {

@@ -2,34 +2,36 @@
 //! found on the path.
 
 use crate::cli::Io;
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::choices::flags;
+use crate::cli::exit::{ExitCode, Failure, Outcome, refusal};
 use crate::domain::{safe, shown};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+flags! {
+    /// `gpucost history rollup` and `gpucost history bill`.
+    pub(in crate::cli) struct CompanionArgs {
+        /// Arguments of `gpucost-engine`
+        arguments: Vec<OsString> = arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS");
+    }
+}
 
 const NAME: &str = "gpucost-engine";
 const HINT: &str = "run `cargo install --locked --path engine` in a checkout of gpucost, and \
                     add the folder that it installs to to PATH";
 
 /// Runs a command of the companion in place of this process, where that is possible.
-pub(super) fn run(
-    command: &str,
-    arguments: &[OsString],
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: &str, arguments: &[OsString], io: &mut Io<'_>) -> Outcome {
     let Some(program) = found(io) else {
-        return Err(Failure::input(format!("`{NAME}` is not on PATH")).with_hint(HINT));
+        return Err(refusal!("`{NAME}` is not on PATH"; "{HINT}"));
     };
     let version = version(&program, io)?;
     let own = env!("CARGO_PKG_VERSION");
     if version != own {
-        return Err(Failure::input(format!(
-            "{} is version {}, and gpucost is version {own}",
-            shown(&program),
-            safe(&version)
-        ))
-        .with_hint(HINT));
+        return Err(refusal!(
+            "{} is version {}, and gpucost is version {own}", shown(&program), safe(&version);
+            "{HINT}"));
     }
     let mut started = Command::new(&program);
     started.arg(command).args(arguments);
@@ -48,7 +50,7 @@ fn found(io: &Io<'_>) -> Option<PathBuf> {
 }
 
 /// What it says its version is.
-fn version(program: &Path, io: &Io<'_>) -> Result<String, Failure> {
+fn version(program: &Path, io: &Io<'_>) -> Outcome<String> {
     let output = Command::new(program)
         .arg("--version")
         .env_clear()
@@ -60,10 +62,7 @@ fn version(program: &Path, io: &Io<'_>) -> Result<String, Failure> {
     let version = text.trim().strip_prefix(NAME).map(str::trim);
     match version.filter(|_| output.status.success()) {
         Some(version) => Ok(version.to_owned()),
-        None => {
-            Err(Failure::input(format!("{} does not say its version", shown(program)))
-                .with_hint(HINT))
-        }
+        None => Err(refusal!("{} does not say its version", shown(program); "{HINT}")),
     }
 }
 
@@ -75,8 +74,7 @@ fn replace(mut command: Command) -> std::io::Result<ExitCode> {
 
 #[cfg(not(unix))]
 fn replace(mut command: Command) -> std::io::Result<ExitCode> {
-    let code = command.status()?.code().unwrap_or(1);
-    Ok(ExitCode::Command(u8::try_from(code).unwrap_or(1)))
+    Ok(ExitCode::Command(u8::try_from(command.status()?.code().unwrap_or(1)).unwrap_or(1)))
 }
 
 fn not_started(program: &Path, error: std::io::Error) -> Failure {

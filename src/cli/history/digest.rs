@@ -1,23 +1,76 @@
 //! `gpucost history digest`: what happened since an earlier audit, printed or sent.
 
-use super::digest_args::{DigestArgs, DigestFormat, Receiver};
-use super::places::flag;
-use super::recorded::{incomplete, read_recorded};
+use super::places::{flag, incomplete, read_recorded};
 use super::trend::public_price;
-use crate::cli::args::DocFormat;
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::args::{DocFormat, OutputArgs, doc_formats, place};
+use crate::cli::aws_args::BucketArgs;
+use crate::cli::choices::flags;
+use crate::cli::exit::{ExitCode, Failure, Outcome, hint, refusal, refused};
 use crate::cli::{Io, audit, documents, estate, known_prices, live, output};
-use crate::report::text::counted;
+use crate::config::parse_duration;
+use crate::domain::counted;
 use crate::report::{digest_answer, doc_json, doc_slack};
 use crate::sources::aws::Notice;
+use crate::sources::store::Place;
 use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
-use crate::trend::{Digest, Kept, NoDigest};
+use crate::trend::{Digest, Kept, NoDigest, Since};
+use clap::{ValueEnum, ValueHint};
+
+flags! {
+    /// `gpucost history digest`.
+    pub(in crate::cli) struct DigestArgs {
+        /// Earlier audit: `last`, so long ago such as 7d, or a date such as 2026-10-01
+        since: Since = arg(long, value_name = "WHEN", value_parser = since, default_value = "7d");
+        /// Directory, or s3://BUCKET/PREFIX, that stores the audits [default: `history`]
+        history: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
+        /// Send it to the webhook whose URL is in GPUCOST_SLACK_WEBHOOK_URL or GPUCOST_WEBHOOK_URL
+        send: Option<Receiver> = arg(long, value_enum, value_name = "WHERE", conflicts_with = "format");
+        /// Print exactly what would be sent, and send nothing
+        dry_run: bool = arg(long, requires = "send");
+        /// Use bundled prices only
+        offline: bool = arg(long);
+        bucket: BucketArgs = command(flatten);
+        /// Output format [default: table]
+        format: Option<DigestFormat> = arg(long, value_enum, help_heading = "Output");
+        out: OutputArgs = command(flatten);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Receiver {
+    /// An incoming webhook of Slack, with Block Kit
+    Slack,
+    /// Any other receiver, with the JSON of `--format json`
+    Webhook,
+}
+
+doc_formats! {
+    /// The formats of every document, and that of a channel.
+    DigestFormat {
+        Slack = "slack", "Block Kit, for an incoming webhook of Slack";
+    }
+}
+
+/// How long ago the earlier audit was.
+fn since(text: &str) -> Result<Since, String> {
+    const HOURS: i64 = 24;
+    if text == "last" {
+        return Ok(Since::Last);
+    }
+    if let Ok(day) = text.parse() {
+        return Ok(Since::Day(day));
+    }
+    let days = parse_duration(text).map(|time| time.as_hours() / HOURS);
+    let days = days.ok().filter(|days| *days > 0);
+    days.map(Since::Days)
+        .ok_or_else(|| "expected `last`, days such as 7d, or a date such as 2026-10-01".to_owned())
+}
 
 /// Where the URL of a webhook is: not on the command line, which other users can read.
 const SLACK_URL: &str = "GPUCOST_SLACK_WEBHOOK_URL";
 const WEBHOOK_URL: &str = "GPUCOST_WEBHOOK_URL";
 
-pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
     // Before anything is read: a URL that is missing is missing in the end, too.
     let receiver = match args.send {
@@ -38,7 +91,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let digest = Digest::of(kept, args.since, &today, io.now).map_err(nothing)?;
     let answer = digest_answer(&digest, &flag(args.history.as_ref()));
     if let (None, DigestFormat::Doc(format)) = (&receiver, format) {
-        documents::print(&answer, format, &args.out, io)?;
+        documents::print_rows(&answer, format, None, &args.out, io)?;
     } else {
         let text = match format {
             DigestFormat::Slack => doc_slack(&answer),
@@ -57,38 +110,30 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
 }
 
 fn nothing(why: NoDigest) -> Failure {
-    let (error, hint) = match why {
-        NoDigest::Empty | NoDigest::OneAudit => (
-            "the history has no two audits of different days and the same scope",
-            "run `gpucost history record` every night, with the same flags",
-        ),
-        NoDigest::NoDay => (
-            "the history has no day between the two audits",
+    match why {
+        NoDigest::Empty | NoDigest::OneAudit => refusal!(
+            "the history has no two audits of different days and the same scope";
+            "run `gpucost history record` every night, with the same flags"),
+        NoDigest::NoDay => refusal!("the history has no day between the two audits";
             "run `gpucost history record` six hours after midnight of UTC, or pass an earlier \
-             `--since`",
-        ),
-    };
-    Failure::input(error).with_hint(hint)
+             `--since`"),
+    }
 }
 
 /// The webhook whose URL is in the environment.
-fn webhook(receiver: Receiver, io: &Io<'_>) -> Result<Webhook, Failure> {
+fn webhook(receiver: Receiver, io: &Io<'_>) -> Outcome<Webhook> {
     let name = match receiver {
         Receiver::Slack => SLACK_URL,
         Receiver::Webhook => WEBHOOK_URL,
     };
-    let url = io.variable(name).ok_or_else(|| {
-        Failure::input(format!("{name} has no URL to send to")).with_hint(format!(
-            "set {name} in the environment; `--dry-run` prints what would be sent"
-        ))
-    })?;
-    Webhook::new(url, WebhookOptions::default()).map_err(|error| {
-        Failure::new(ExitCode::Input, error).with_hint(format!("check the value of {name}"))
-    })
+    let url = io.variable(name).ok_or_else(refused!("{name} has no URL to send to";
+        "set {name} in the environment; `--dry-run` prints what would be sent"))?;
+    Webhook::new(url, WebhookOptions::default())
+        .map_err(Failure::hinted(format!("check the value of {name}")))
 }
 
 /// Sends a document. A copy goes to `--output`, and nothing to stdout.
-fn send(webhook: &Webhook, text: &str, args: &DigestArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+fn send(webhook: &Webhook, text: &str, args: &DigestArgs, io: &mut Io<'_>) -> Outcome<()> {
     if args.out.output.is_some() {
         output::document(text, &args.out, io)?;
     }
@@ -100,7 +145,7 @@ fn send(webhook: &Webhook, text: &str, args: &DigestArgs, io: &mut Io<'_>) -> Re
     let line = format!(
         "sent to {}: {}, {}",
         webhook.host(),
-        counted(text.len() as u64, "byte", "bytes"),
+        counted(text.len(), "byte", "bytes"),
         counted(u64::from(tries), "try", "tries")
     );
     output::say(&line, &args.out, io);
@@ -108,16 +153,12 @@ fn send(webhook: &Webhook, text: &str, args: &DigestArgs, io: &mut Io<'_>) -> Re
 }
 
 fn not_sent(error: WebhookError) -> Failure {
-    let hint = match &error {
-        WebhookError::Invalid(_) => "check the URL in the environment",
-        WebhookError::Late { .. } => {
-            "it may have arrived: check the channel before you send it again"
-        }
-        WebhookError::Unreachable { .. } => "check the host of the URL, and HTTPS_PROXY",
-        WebhookError::Refused { status: 404 | 410, .. } => {
-            "the webhook was removed: create another, and set its URL in the environment"
-        }
-        WebhookError::Refused { .. } => "`--dry-run` prints what was sent",
+    let hint = hint! { &error;
+        WebhookError::Invalid(_) => "check the URL in the environment";
+        WebhookError::Late { .. } => "it may have arrived: check the channel before you send it again";
+        WebhookError::Unreachable { .. } => "check the host of the URL, and HTTPS_PROXY";
+        WebhookError::Refused { status: 404 | 410, .. } => "the webhook was removed: create another, and set its URL in the environment";
+        WebhookError::Refused { .. } => "`--dry-run` prints what was sent";
     };
     Failure::unexpected(error).with_hint(hint)
 }

@@ -3,7 +3,7 @@
 use super::places::Opening;
 use crate::analysis::{Audit, DayFacts, StoredAudit};
 use crate::cli::args::{EstateArgs, OutputArgs};
-use crate::cli::exit::Failure;
+use crate::cli::exit::{Outcome, refusal};
 use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
 use crate::domain::{Policy, latest_believed};
@@ -40,15 +40,11 @@ impl Keeping {
         estate: &Estate,
         (args, settings): (&EstateArgs, &SettingsFile),
         io: &Io<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Outcome<Self> {
         if estate.as_of > latest_believed(io.now) {
-            let why = format!(
-                "the estate is of {}, which is ahead of now: it is not recorded",
-                estate.as_of
-            );
-            return Err(Failure::input(why).with_hint(
-                "correct the clock of the machine that read it, or `--as-of`, and read it again",
-            ));
+            return Err(refusal!(
+                "the estate is of {}, which is ahead of now: it is not recorded", estate.as_of;
+                "correct the clock of the machine that read it, or `--as-of`, and read it again"));
         }
         let aws = estate::aws_options(&args.aws, settings, io);
         Ok(Self {
@@ -67,7 +63,7 @@ impl Keeping {
         policy: &Policy,
         out: &OutputArgs,
         io: &Io<'_>,
-    ) -> Result<String, Failure> {
+    ) -> Outcome<String> {
         let mut kept = StoredAudit::of(audit, &self.facts, policy.hours_per_month);
         let now = io.now;
         let is_new = self

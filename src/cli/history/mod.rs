@@ -1,30 +1,72 @@
 //! `gpucost history`: recorded audits and what they add up to, and archives of any size.
 
-mod args;
 mod companion;
 mod digest;
-mod digest_args;
 mod import;
 mod keep;
 mod places;
 mod record;
-mod recorded;
 mod sql;
-mod sql_args;
 mod trend;
-mod trend_args;
 mod verify;
 
-pub(super) use args::HistoryArgs;
 pub(super) use keep::{Keeping, day_facts};
-pub(super) use places::{check, flag};
-pub(super) use recorded::read_recorded;
+pub(super) use places::{check, flag, read_recorded};
 
 use super::Io;
-use super::exit::{ExitCode, Failure};
-use args::HistoryAction;
+use super::choices::flags;
+use super::exit::Outcome;
+use clap::Subcommand;
 
-pub(super) fn run(args: &HistoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+flags! {
+    /// `gpucost history`.
+    #[command(args_conflicts_with_subcommands = true)]
+    pub(in crate::cli) struct HistoryArgs {
+        action: Option<HistoryAction> = command(subcommand);
+        trend: trend::TrendArgs = command(flatten);
+    }
+}
+
+/// What to do with a history.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum HistoryAction {
+    /// Audit, and keep what each workload cost on each day that is over, and the plan
+    ///
+    /// A day is kept once. Files are created and never changed, so several machines can
+    /// record into one place at the same time.
+    Record(Box<record::RecordArgs>),
+    /// Check every file: damaged, half-written, and not of gpucost
+    Verify(Box<verify::VerifyArgs>),
+    /// Report what happened since an earlier audit, and send it to Slack or a webhook
+    ///
+    /// Compares two audits that `gpucost history record` kept: spend and why it changed, what
+    /// became of advised actions, new ones, and missing data. `--since last` is for a schedule
+    /// of its own; the default is a week.
+    Digest(Box<digest::DigestArgs>),
+    /// Print SQL that turns an archive of points into the tables of a history
+    ///
+    /// Calls nothing and reads nothing. The rows are those that gpucost itself keeps of the
+    /// same points; `docs/scale.md` has the limits. With `--bill`, the statements turn a bill
+    /// into hours of resources.
+    Sql(Box<sql::SqlArgs>),
+    /// Keep the roll-ups that an engine wrote in a history, for `--rollups`
+    ///
+    /// The tables are those of the statements that `gpucost history sql` prints, as Parquet
+    /// files in `TABLE/dt=DAY/`. Each day is read, checked, and written as gpucost writes it.
+    Import(Box<import::ImportArgs>),
+    /// Turn an archive of points into a history, with `gpucost-engine`
+    ///
+    /// `gpucost history rollup --help` shows the flags of `gpucost-engine rollup`.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Rollup(companion::CompanionArgs),
+    /// Turn a bill into hours of resources, with `gpucost-engine`
+    ///
+    /// `gpucost history bill --help` shows the flags of `gpucost-engine bill`.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Bill(companion::CompanionArgs),
+}
+
+pub(super) fn run(args: &HistoryArgs, io: &mut Io<'_>) -> Outcome {
     let Some(action) = &args.action else {
         return trend::run(&args.trend, io);
     };

@@ -1,13 +1,55 @@
-//! The place of a history, and how it is reached.
+//! The place of a history, how it is reached, and the audits that it keeps, for the commands that
+//! add them up.
 
 use crate::cli::args::OutputArgs;
-use crate::cli::exit::Failure;
-use crate::cli::{Io, live, usage_history};
-use crate::domain::shell_word;
+use crate::cli::exit::{ExitCode, Failure, Outcome, refusal};
+use crate::cli::usage_history::MOST_NAMED;
+use crate::cli::{Io, live, output, usage_history};
+use crate::domain::{latest_believed, safe, shell_word};
 use crate::sources::aws::{AwsOptions, Notice};
-use crate::sources::files::{HistoryError, Records};
+use crate::sources::files::{HistoryError, Recorded, Records};
 use crate::sources::store::{BucketAccess, Place};
 use std::io::ErrorKind;
+
+/// What a place keeps, and whether all of it could be read. A day of which a file cannot be
+/// used counts as not recorded, and not as one without costs.
+pub(in crate::cli) fn read_recorded(
+    named: Option<&Place>,
+    aws: &AwsOptions,
+    out: &OutputArgs,
+    io: &mut Io<'_>,
+) -> Outcome<Recorded> {
+    let history = Opening::of(named, aws, io);
+    check(&history.place)?;
+    let now = io.now;
+    let mut recorded =
+        history.run(out, io, async |records: Records| records.at(now).read(None).await)?;
+    for run in &mut recorded.runs {
+        run.days.retain(|day| !recorded.lost.contains(day));
+    }
+    let latest = latest_believed(io.now);
+    let of_now = recorded.runs.iter().filter(|run| run.as_of > latest);
+    let of_now = of_now.map(|run| (&run.run_id, "is of a clock ahead of now"));
+    let of_others = recorded.ahead.iter();
+    let of_others = of_others.map(|id| (id, "is of a clock that was ahead of the other runs"));
+    for (run_id, why) in of_now.chain(of_others).take(MOST_NAMED) {
+        let line = safe(&format!(
+            "warning: the run {run_id} {why} and does not count; remove its file below v1/run"
+        ));
+        output::say(&line, out, io);
+    }
+    usage_history::say_unused(&recorded.problems, "", out, io);
+    Ok(recorded)
+}
+
+/// Says that a report is without some of the days of a place, and how to find which files.
+pub(in crate::cli) fn incomplete(named: Option<&Place>, io: &mut Io<'_>) -> ExitCode {
+    let place = named.map_or(String::new(), |place| format!(" {}", shell_word(&place.word())));
+    let hint =
+        format!("`gpucost history verify{place}` names them; their days count as not recorded");
+    output::complain("incomplete: files of the history cannot be used", &hint, io);
+    ExitCode::Incomplete
+}
 
 /// The directory without a name.
 const DEFAULT_FOLDER: &str = "history";
@@ -18,12 +60,10 @@ pub(in crate::cli) fn flag(named: Option<&Place>) -> String {
 }
 
 /// Fails where a place on this host is not a directory.
-pub(in crate::cli) fn check(place: &Place) -> Result<(), Failure> {
+pub(in crate::cli) fn check(place: &Place) -> Outcome<()> {
     match place {
-        Place::Folder(folder) if !folder.is_dir() => {
-            Err(Failure::input(format!("{place} is not a directory"))
-                .with_hint("pass the directory or URL that `gpucost history record` wrote to"))
-        }
+        Place::Folder(folder) if !folder.is_dir() => Err(refusal!("{place} is not a directory";
+            "pass the directory or URL that `gpucost history record` wrote to")),
         _ => Ok(()),
     }
 }
@@ -54,7 +94,7 @@ impl Opening {
         out: &OutputArgs,
         io: &Io<'_>,
         work: impl AsyncFnOnce(Records) -> Result<T, HistoryError>,
-    ) -> Result<T, Failure> {
+    ) -> Outcome<T> {
         let done = live::run(out, &Notice::default(), io, async |progress| {
             progress("history");
             work(Records::open(&self.place, &self.access).await?).await

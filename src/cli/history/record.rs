@@ -1,12 +1,26 @@
 //! `gpucost history record`.
 
-use super::args::RecordArgs;
 use super::keep::Keeping;
 use crate::analysis::audit_once;
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::args::{EstateArgs, RiskChoice, place};
+use crate::cli::choices::flags;
+use crate::cli::exit::Outcome;
 use crate::cli::{Io, audit, estate, output};
+use crate::sources::store::Place;
+use clap::ValueHint;
 
-pub(super) fn run(args: &RecordArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+flags! {
+    /// `gpucost history record`.
+    pub(in crate::cli) struct RecordArgs {
+        /// Directory, or s3://BUCKET/PREFIX [default: the place of `--history`, or `history`]
+        place: Option<Place> = arg(value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
+        estate: EstateArgs = command(flatten);
+        /// Maximum risk level of the plan [default: medium]
+        risk: Option<RiskChoice> = arg(long, value_enum);
+    }
+}
+
+pub(super) fn run(args: &RecordArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
@@ -14,7 +28,5 @@ pub(super) fn run(args: &RecordArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let audited = audit_once(estate, &settings.policy, accepted);
     let text = keeping.keep(&audited, &settings.policy, &args.estate.out, io)?;
     output::document(&format!("{text}\n"), &args.estate.out, io)?;
-    let seen = audit::seen(&audited);
-    let code = output::close("recorded", seen, &audited.gaps, &args.estate, io);
-    Ok(code)
+    Ok(output::close("recorded", audit::seen(&audited), &audited.gaps, &args.estate, io))
 }

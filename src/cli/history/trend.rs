@@ -1,20 +1,78 @@
 //! `gpucost history`: the sums of recorded audits.
 
-use super::places::flag;
-use super::recorded::{incomplete, read_recorded};
-use super::trend_args::{ByChoice, TrendArgs};
+use super::places::{flag, incomplete, read_recorded};
 use crate::catalog::bundled_quote;
-use crate::cli::args::DocFormat;
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::args::{DocFormat, OutputArgs, not_negative, place};
+use crate::cli::aws_args::BucketArgs;
+use crate::cli::choices::{choices, flags};
+use crate::cli::exit::{ExitCode, Failure, Outcome, did_you_mean, refused};
 use crate::cli::{Io, audit, documents, estate, known_prices, output};
-use crate::domain::{
-    DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, PriceQuote, nearest_names,
-};
+use crate::domain::{DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, nearest_names};
 use crate::report::history_answer;
 use crate::sources::files::read_dated_units;
-use crate::trend::{AnomalyLimits, Ledger, Overview, TrendKey, TrendRequest, UnknownUnits};
+use crate::sources::store::Place;
+use crate::trend::{
+    AnomalyLimits, Horizon, Ledger, Overview, Step, TrendKey, TrendRequest, UnknownUnits,
+};
+use clap::{ValueEnum, ValueHint};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::path::PathBuf;
 
-pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+flags! {
+    /// `gpucost history`.
+    pub(in crate::cli) struct TrendArgs {
+        /// Directory, or s3://BUCKET/PREFIX, that stores the audits [default: `history`]
+        history: Option<Place> = arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
+        /// How long a row of the trend is
+        step: Step = arg(long, value_parser = STEPS, value_name = "STEP", default_value = "month");
+        /// What the spend is broken down by
+        by: ByChoice = arg(long, value_enum, value_name = "KEY", default_value_t = ByChoice::Workload);
+        /// Tag that names the team
+        team_tag: String = arg(long, value_name = "KEY", default_value = "team");
+        /// First day that is shown, such as 2026-10-01
+        since: Option<Date> = arg(long, value_name = "DATE", value_parser = |text: &str| text.parse::<Date>().map_err(|_| "expected a date such as 2026-10-01"));
+        /// What the calendar month or quarter will end at
+        forecast: Option<Horizon> = arg(long, value_parser = HORIZONS, value_name = "PERIOD");
+        /// CSV file of how much work was done on each day: columns date, name, unit and count
+        units: Option<PathBuf> = arg(long, value_name = "FILE");
+        /// Least difference of the last day from what was expected to be unusual
+        anomaly_amount: Decimal = arg(long, value_name = "AMOUNT", value_parser = not_negative, allow_negative_numbers = true, default_value = "100");
+        /// The same in percent of what was expected
+        anomaly_percent: Decimal = arg(long, value_name = "PERCENT", value_parser = not_negative, allow_negative_numbers = true, default_value = "40");
+        /// Use bundled prices only
+        offline: bool = arg(long);
+        bucket: BucketArgs = command(flatten);
+        /// Output format [default: table]
+        format: Option<DocFormat> = arg(long, value_enum, help_heading = "Output");
+        out: OutputArgs = command(flatten);
+    }
+}
+
+choices! {
+    STEPS: Step {
+        "day" = Day;
+        "week" = Week, "From Monday on";
+        "month" = Month;
+    }
+    HORIZONS: Horizon {
+        "month" = Month;
+        "quarter" = Quarter;
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ByChoice {
+    /// Instances that do one job, whatever their type
+    Workload,
+    /// Value of the tag of `--team-tag`
+    Team,
+    Account,
+    /// Instance type
+    Type,
+}
+
+pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let units = units(args)?;
@@ -32,13 +90,11 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         limits: AnomalyLimits { amount: args.anomaly_amount, percent: args.anomaly_percent },
     };
     let overview = Overview::of(ledger, recorded.actions, &units, &today, ask);
-    let overview = overview.map_err(unknown)?.ok_or_else(|| {
-        Failure::input("the history has no day to show").with_hint(
-            "run `gpucost history record` every night; `--since` must not be after its last day",
-        )
-    })?;
+    let overview =
+        overview.map_err(unknown)?.ok_or_else(refused!("the history has no day to show";
+        "run `gpucost history record` every night; `--since` must not be after its last day"))?;
     let answer = history_answer(&overview, &flag(args.history.as_ref()));
-    documents::print(&answer, format, &args.out, io)?;
+    documents::print_rows(&answer, format, None, &args.out, io)?;
     if format == DocFormat::Csv && (args.forecast.is_some() || args.units.is_some()) {
         let warning = "warning: CSV has the trend alone; `--format json` has all of it";
         output::warn(Some(warning.to_owned()), &args.out, io);
@@ -49,26 +105,19 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     Ok(incomplete(args.history.as_ref(), io))
 }
 
-fn units(args: &TrendArgs) -> Result<Vec<DatedUnits>, Failure> {
+fn units(args: &TrendArgs) -> Outcome<Vec<DatedUnits>> {
     let Some(path) = &args.units else {
         return Ok(Vec::new());
     };
     let output = args.out.output.as_ref();
     output::check_distinct([("--units", Some(path)), ("--output", output)])?;
-    read_dated_units(path).map_err(|error| {
-        let hint = "see docs/money-over-time.md for the columns";
-        Failure::new(ExitCode::Input, error).with_hint(hint)
-    })
+    read_dated_units(path).map_err(Failure::hinted("see docs/money-over-time.md for the columns"))
 }
 
 fn unknown(error: UnknownUnits) -> Failure {
     let nearest = nearest_names(&error.name, error.known.iter().map(String::as_str));
-    let hint = if nearest.is_empty() {
-        "names are those of the workloads in the history".to_owned()
-    } else {
-        format!("did you mean {}?", nearest.join(", "))
-    };
-    Failure::new(ExitCode::Input, error).with_hint(hint)
+    let otherwise = "names are those of the workloads in the history";
+    Failure::hinted(did_you_mean(&nearest, otherwise))(error)
 }
 
 fn key(args: &TrendArgs) -> TrendKey {
@@ -87,16 +136,16 @@ pub(in crate::cli) fn public_price(
     name: &str,
 ) -> Option<DatedPrice> {
     let key = PriceKey::linux_on_demand(region, name);
-    let own = book.get(&key).ok().filter(is_public).cloned();
-    let quote = own.or_else(|| bundled_quote(&key))?;
+    let quote = book
+        .get(&key)
+        .ok()
+        .filter(|quote| quote.origin != PriceOrigin::User)
+        .cloned()
+        .or_else(|| bundled_quote(&key))?;
     Some(DatedPrice {
         hourly: quote.rate,
         effective_date: Some(quote.effective_date),
         seen_on: quote.seen_on,
         origin: quote.origin,
     })
-}
-
-fn is_public(quote: &&PriceQuote) -> bool {
-    quote.origin != PriceOrigin::User
 }

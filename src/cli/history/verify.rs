@@ -1,25 +1,39 @@
 //! `gpucost history verify`.
 
-use super::args::VerifyArgs;
 use super::places::{Opening, check};
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::args::{OutputArgs, place};
+use crate::cli::aws_args::BucketArgs;
+use crate::cli::choices::flags;
+use crate::cli::exit::{ExitCode, Outcome, refusal};
 use crate::cli::{Io, estate, output};
 use crate::domain::shell_word;
 use crate::report::verified_text;
 use crate::sources::files::Records;
+use crate::sources::store::Place;
+use clap::ValueHint;
 
-pub(super) fn run(args: &VerifyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
-    let aws = args.bucket.options(&settings, io);
+flags! {
+    /// `gpucost history verify`.
+    pub(in crate::cli) struct VerifyArgs {
+        /// Directory, or s3://BUCKET/PREFIX [default: `history`]
+        place: Option<Place> = arg(value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath);
+        bucket: BucketArgs = command(flatten);
+        out: OutputArgs = command(flatten);
+        /// Exit with code 3 for half-written files and files of others, too
+        strict: bool = arg(long, help_heading = "Output");
+    }
+}
+
+pub(super) fn run(args: &VerifyArgs, io: &mut Io<'_>) -> Outcome {
+    let aws = args.bucket.options(&estate::settings(&args.out, io)?, io);
     let history = Opening::of(&args.place, &aws, io);
     check(&history.place)?;
     let verified = history.run(&args.out, io, async |records: Records| records.verify().await)?;
     let place = history.place.to_string();
     if verified.files == 0 {
-        return Err(Failure::input(format!("{place} has no file of a history")).with_hint(
-            "pass the directory or URL that `gpucost history record` or `gpucost bill FILE --record \
-             DIR` wrote to",
-        ));
+        return Err(refusal!("{place} has no file of a history";
+            "pass the directory or URL that `gpucost history record` or `gpucost bill FILE \
+             --record DIR` wrote to"));
     }
     output::document(&verified_text(&place, &verified), &args.out, io)?;
     if verified.has_lost() {

@@ -2,7 +2,7 @@
 
 use crate::cli::Io;
 use crate::cli::command::{Cli, Command, command};
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::exit::{ExitCode, Failure, Outcome};
 use crate::config::ConfigError;
 use crate::domain::{shell_word, shown};
 use crate::report::text::json_document;
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What runs a command of this program.
-pub(super) type Runner = fn(&Command, &mut Io<'_>) -> Result<ExitCode, Failure>;
+pub(super) type Runner = fn(&Command, &mut Io<'_>) -> Outcome;
 
 /// Bytes of the longest answer.
 const MOST_BYTES: usize = 1 << 20;
@@ -140,8 +140,7 @@ fn shorten(document: &mut Map<String, Value>, limit: usize) -> Vec<String> {
 fn cut(mut text: String, most: usize) -> String {
     if text.len() > most {
         let line = text.as_bytes()[..most].iter().rposition(|byte| *byte == b'\n');
-        let end = line.map_or(0, |at| at + 1);
-        text.truncate(end);
+        text.truncate(line.map_or(0, |at| at + 1));
         text.push_str("… the rest does not fit\n");
     }
     text

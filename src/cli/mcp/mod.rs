@@ -7,7 +7,7 @@ mod server;
 mod tools;
 
 use super::Io;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, Outcome};
 use super::live::runtime;
 use super::mcp_args::McpArgs;
 use answer::Runner;
@@ -22,7 +22,7 @@ use std::io::IsTerminal;
 const MOST_LINE_BYTES: usize = 1 << 20;
 
 /// Serves until stdin ends. `runner` runs the commands behind the tools.
-pub(super) fn run(args: &McpArgs, runner: Runner, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &McpArgs, runner: Runner, io: &mut Io<'_>) -> Outcome {
     let roots = Roots::of(&args.root, &io.folder)?;
     if std::io::stdin().is_terminal() {
         // A closed stderr does not change what is served.
@@ -36,7 +36,7 @@ pub(super) fn run(args: &McpArgs, runner: Runner, io: &mut Io<'_>) -> Result<Exi
     served.map(|()| ExitCode::Done)
 }
 
-async fn serve(server: Server) -> Result<(), Failure> {
+async fn serve(server: Server) -> Outcome<()> {
     let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout())
         .with_max_line_length(MOST_LINE_BYTES);
     let running = match server.serve(transport).await {

@@ -1,7 +1,7 @@
 //! The directories that tools read files from. A client passes on what a model wrote, and a
 //! model may pass on what a stranger wrote into a document.
 
-use crate::cli::exit::Failure;
+use crate::cli::exit::{Outcome, refused};
 use crate::domain::shown;
 use crate::report::text::fit;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,13 @@ impl Roots {
     ///
     /// # Errors
     /// When one is not a directory that can be read.
-    pub(super) fn of(named: &[PathBuf], folder: &Path) -> Result<Self, Failure> {
+    pub(super) fn of(named: &[PathBuf], folder: &Path) -> Outcome<Self> {
         let usual = [folder.to_owned()];
         let named = if named.is_empty() { &usual[..] } else { named };
         let resolved = named.iter().map(|path| {
-            let there = folder.join(path).canonicalize().ok();
-            there.filter(|path| path.is_dir()).ok_or_else(|| {
-                Failure::input(format!("{} is not a readable directory", shown(path)))
-                    .with_hint("pass an existing directory with `--root`")
-            })
+            folder.join(path).canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(refused!(
+                "{} is not a readable directory", shown(path);
+                "pass an existing directory with `--root`"))
         });
         resolved.collect::<Result<_, _>>().map(Self)
     }

@@ -152,8 +152,7 @@ impl Tool {
     fn arguments(&self) -> Vec<Argument> {
         let program = command();
         let of_command = program.find_subcommand(self.name);
-        let names = self.arguments.split(' ');
-        let arguments = names.filter_map(|name| {
+        let arguments = self.arguments.split(' ').filter_map(|name| {
             let arg = of_command?.get_arguments().find(|arg| is_named(arg, name))?;
             Some(Argument { name, kind: Kind::of(name, arg), arg: arg.clone() })
         });
@@ -352,13 +351,11 @@ fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<Os
             if list.len() > MOST_VALUES {
                 return Err(expected());
             }
-            let words = list.iter().map(|value| text(name, value).map(OsString::from));
-            return words.collect();
+            return list.iter().map(|value| text(name, value).map(OsString::from)).collect();
         }
         Kind::Count => {
             let count = value.as_u64().filter(|count| *count > 0);
-            let count = count.ok_or_else(|| invalid(name, "a whole number from 1"))?;
-            count.to_string().into()
+            count.ok_or_else(|| invalid(name, "a whole number from 1"))?.to_string().into()
         }
         Kind::Number => match value {
             Value::Number(number) => number.to_string().into(),

@@ -34,8 +34,7 @@ impl HostClock {
 
     /// Waits until a moment; earlier when something happens.
     pub(super) fn wait_until(&self, moment: Duration, events: &Receiver<Event>) -> Option<Event> {
-        let left = moment.saturating_sub(self.elapsed());
-        match events.recv_timeout(left) {
+        match events.recv_timeout(moment.saturating_sub(self.elapsed())) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {

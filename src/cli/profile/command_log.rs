@@ -3,7 +3,7 @@
 
 use super::args::ProfileArgs;
 use crate::cli::Io;
-use crate::cli::exit::Failure;
+use crate::cli::exit::Outcome;
 use crate::cli::output::unwritable;
 use crate::domain::shown;
 use crate::sources::files::append_private;
@@ -38,7 +38,7 @@ impl CommandLog {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(super) fn of(args: &ProfileArgs, io: &Io<'_>) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(args: &ProfileArgs, io: &Io<'_>) -> Outcome<Option<Self>> {
         if !args.live || args.command.is_empty() {
             return Ok(None);
         }

@@ -48,8 +48,7 @@ impl<'a> Display<'a> {
 
     /// Shows a command, and the end of what it writes.
     pub(super) fn beside(&mut self, command: &[OsString], log: CommandLog) {
-        let words = command.iter().map(|word| word.to_string_lossy());
-        let words: Vec<_> = words.collect();
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
         self.view.command = Some(words.join(" "));
         self.view.output_file = Some(log.name());
         self.command_log = Some(log);
@@ -135,8 +134,7 @@ impl<'a> Display<'a> {
         match &mut self.place {
             Place::Nowhere => {}
             Place::Line(line) => {
-                let text = status_line(&self.view, StatusLine::columns());
-                line.show(&text, self.stderr);
+                line.show(&status_line(&self.view, StatusLine::columns()), self.stderr);
             }
             Place::Screen(screen) => {
                 if let Some(log) = &mut self.command_log {

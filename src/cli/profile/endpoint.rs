@@ -3,7 +3,7 @@
 //! but figures, and bounds what a stranger can take: connections, bytes and time.
 
 use crate::cli::args::OutputArgs;
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::exit::{ExitCode, Failure, Outcome};
 use crate::cli::live::runtime;
 use crate::cli::{Io, output};
 use http::uri::Authority;
@@ -71,7 +71,7 @@ impl Endpoint {
         wanted: Option<SocketAddr>,
         out: &OutputArgs,
         io: &mut Io<'_>,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Outcome<Option<Self>> {
         let Some(wanted) = wanted else {
             return Ok(None);
         };
@@ -85,8 +85,7 @@ impl Endpoint {
         let bound = listener.local_addr().map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let endpoint = Self::serve(listener).map_err(refused)?;
-        let place = format!("metrics at http://{bound}{PATH} while this runs");
-        output::say(&place, out, io);
+        output::say(&format!("metrics at http://{bound}{PATH} while this runs"), out, io);
         output::warn(warning(bound), out, io);
         Ok(Some(endpoint))
     }

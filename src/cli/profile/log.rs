@@ -3,8 +3,8 @@
 use super::args::ProfileArgs;
 use super::clock::signed;
 use super::summary::{self, Pricing};
-use crate::cli::exit::{ExitCode, Failure};
-use crate::cli::profile_data::unreadable;
+use crate::cli::exit::{ExitCode, Outcome};
+use crate::cli::sampled::unreadable;
 use crate::cli::{Io, sampled};
 use crate::config::SettingsFile;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject};
@@ -19,7 +19,7 @@ pub(super) fn summarise(
     args: &ProfileArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+) -> Outcome {
     let mut pricing = Pricing::of(args, settings, io)?;
     let options = ReadOptions {
         zone: args.read_zone.clone(),
@@ -44,12 +44,10 @@ pub(super) fn summarise(
         is_spot: is_announced.then_some(true),
     };
     let mut gaps = samples.gaps();
-    let is_ours = samples.facts().interval_seconds.is_some();
-    gaps.extend(hole(&cadence, is_ours, samples.place()));
+    gaps.extend(hole(&cadence, samples.facts().interval_seconds.is_some(), samples.place()));
     gaps.extend(samples.unread());
     pricing.settle(&place, &samples.facts().gpus, &mut gaps);
-    let report = pricing.report(profile, gaps);
-    summary::print(&report, args, io)?;
+    summary::print(&pricing.report(profile, gaps), args, io)?;
     Ok(ExitCode::Done)
 }
 

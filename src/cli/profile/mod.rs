@@ -14,12 +14,11 @@ mod screen;
 mod signals;
 mod summary;
 mod units;
-mod work;
 
 pub(super) use args::ProfileArgs;
 
 use super::args::DocFormat;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, Outcome, refusal};
 use super::output::unwritable;
 use super::{Io, estate, output};
 use crate::config::SettingsFile;
@@ -45,7 +44,7 @@ use std::sync::mpsc::channel;
 use summary::Pricing;
 use units::UnitLog;
 
-pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Outcome {
     let settings = estate::settings(&args.out, io)?;
     check_files(args)?;
     if let Some(program) = args.command.first() {
@@ -54,15 +53,13 @@ pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     if args.format == SummaryFormat::Doc(DocFormat::Xlsx) {
         if args.is_beside_command() {
             let error = "a workbook is binary and cannot be written beside the output of a command";
-            return Err(
-                Failure::input(error).with_hint("write it to a file with `--output run.xlsx`")
-            );
+            return Err(refusal!("{error}"; "write it to a file with `--output run.xlsx`"));
         }
         output::refuse_binary(&args.out, io)?;
     }
     if args.guard.spot_guard && cfg!(not(unix)) {
-        return Err(Failure::input("`--spot-guard` cannot send signals on this system")
-            .with_hint("run the command on Linux, or omit `--spot-guard`"));
+        return Err(refusal!("`--spot-guard` cannot send signals on this system";
+            "run the command on Linux, or omit `--spot-guard`"));
     }
     match &args.read {
         Some(path) => log::summarise(path, args, &settings, io),
@@ -70,14 +67,10 @@ pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     }
 }
 
-fn sample(
-    args: &ProfileArgs,
-    settings: &SettingsFile,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+fn sample(args: &ProfileArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Outcome {
     if args.live && !io.stderr_is_terminal {
-        return Err(Failure::input("`--live` needs a terminal")
-            .with_hint("omit it, or write `--samples FILE` to view later"));
+        return Err(refusal!("`--live` needs a terminal";
+            "omit it, or write `--samples FILE` to view later"));
     }
     let units = UnitLog::of(args)?;
     let mut pricing = Pricing::of(args, settings, io)?;
@@ -137,8 +130,7 @@ fn sample(
     let record_error = gpus.record_failure().map(str::to_owned);
     display.close();
     if let Some(name) = log_name {
-        let line = format!("the output of the command is in {name}");
-        output::say(&line, &args.out, io);
+        output::say(&format!("the output of the command is in {name}"), &args.out, io);
     }
     // A command that runs on still gets its signals.
     let listening = (ending == Ending::Deadline).then_some(listening);
@@ -201,7 +193,7 @@ fn not_ours(path: &Path, error: std::io::Error) -> Failure {
 }
 
 /// Fails before anything is sampled when a file could not be written.
-fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
+fn check_files(args: &ProfileArgs) -> Outcome<()> {
     let named = output::check_distinct([
         ("--read", args.read.as_ref()),
         ("--log", args.log.as_ref()),
@@ -213,11 +205,8 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
     if let Some(path) = &args.samples
         && SampleFormat::of(path).is_none()
     {
-        return Err(Failure::input(format!(
-            "`--samples {}` has no supported file extension",
-            shown(path)
-        ))
-        .with_hint("use a file name ending in .jsonl or .csv"));
+        return Err(refusal!("`--samples {}` has no supported file extension", shown(path);
+            "use a file name ending in .jsonl or .csv"));
     }
     let is_read = |flag: &str| ["--read", "--log"].contains(&flag);
     for (_, path) in named.iter().filter(|(flag, _)| !is_read(flag)) {
@@ -227,7 +216,7 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
 }
 
 /// The output of the command may be the log in which its units are counted, and no other file.
-fn check_command_log(args: &ProfileArgs, named: &[(&str, &Path)]) -> Result<(), Failure> {
+fn check_command_log(args: &ProfileArgs, named: &[(&str, &Path)]) -> Outcome<()> {
     if !args.live || args.command.is_empty() {
         return Ok(());
     }
@@ -243,7 +232,7 @@ const NO_SUCH_FILE: i32 = 2;
 
 /// Fails before a file is emptied when there is no such command. One that is there may
 /// still refuse to start.
-fn check_program(program: &OsStr, io: &Io<'_>) -> Result<(), Failure> {
+fn check_program(program: &OsStr, io: &Io<'_>) -> Outcome<()> {
     let named = Path::new(program);
     let is_there = if named.components().count() > 1 {
         named.exists()
@@ -255,8 +244,7 @@ fn check_program(program: &OsStr, io: &Io<'_>) -> Result<(), Failure> {
     if is_there {
         return Ok(());
     }
-    let missing = std::io::Error::from_raw_os_error(NO_SUCH_FILE);
-    Err(cannot_run(program, missing))
+    Err(cannot_run(program, std::io::Error::from_raw_os_error(NO_SUCH_FILE)))
 }
 
 fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
@@ -265,7 +253,7 @@ fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
         .with_hint("check its name and that it is executable")
 }
 
-fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
+fn open(args: &ProfileArgs) -> Outcome<NvmlSource> {
     let record = args.record.as_ref().map(|path| {
         let file = create_private(path).map_err(|error| unwritable(path, error))?;
         Ok::<_, Failure>(Box::new(file) as Record)
@@ -300,11 +288,7 @@ fn facts(
 }
 
 /// A command has the terminal to itself, unless the live view is wanted beside it.
-fn display<'a>(
-    args: &ProfileArgs,
-    facts: &RunFacts,
-    io: &'a mut Io<'_>,
-) -> Result<Display<'a>, Failure> {
+fn display<'a>(args: &ProfileArgs, facts: &RunFacts, io: &'a mut Io<'_>) -> Outcome<Display<'a>> {
     let color = args.live && output::color(&args.out, io);
     let shows = io.stderr_is_terminal && !args.out.quiet && args.command.is_empty();
     let place = if args.live {
@@ -314,6 +298,5 @@ fn display<'a>(
     } else {
         Place::Nowhere
     };
-    let view = LiveView::new(facts, color);
-    Ok(Display::of(view, place, io.stderr, args.out.quiet))
+    Ok(Display::of(LiveView::new(facts, color), place, io.stderr, args.out.quiet))
 }

@@ -19,7 +19,9 @@ pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> Inst
     if args.no_imds || is_switched_off(io) {
         return named;
     }
-    match ask(io) {
+    let endpoint = io.variable(ENDPOINT).map(String::as_str);
+    let runtime = runtime().map_err(|error| error.to_string());
+    match runtime.and_then(|runtime| runtime.block_on(instance_place(endpoint))) {
         Ok(place) => InstancePlace {
             instance_type: named.instance_type.or(place.instance_type),
             region: named.region.or(place.region),
@@ -49,10 +51,4 @@ pub(super) fn notices(io: &Io<'_>) -> Result<Option<String>, &'static str> {
 /// The SDKs' own switch.
 fn is_switched_off(io: &Io<'_>) -> bool {
     io.variable("AWS_EC2_METADATA_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
-}
-
-fn ask(io: &Io<'_>) -> Result<InstancePlace, String> {
-    let endpoint = io.variable(ENDPOINT).map(String::as_str);
-    let runtime = runtime().map_err(|error| error.to_string())?;
-    runtime.block_on(instance_place(endpoint))
 }

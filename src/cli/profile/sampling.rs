@@ -113,8 +113,7 @@ impl Sampler<'_> {
     ) -> (Ending, RunEnd) {
         loop {
             let sample = self.sample(clock, display);
-            let missed = self.pacer.pace().missed.unwrap_or(0);
-            display.sample(self.profiler, &sample, missed);
+            display.sample(self.profiler, &sample, self.pacer.pace().missed.unwrap_or(0));
             let due = self.pacer.due().unsigned_abs();
             let until = length.map_or(due, |length| length.min(due));
             loop {
@@ -191,8 +190,7 @@ impl Sampler<'_> {
     fn end(&mut self, clock: &HostClock, exit_code: Option<i32>) -> RunEnd {
         let elapsed = clock.elapsed();
         self.pacer.ended(signed(elapsed));
-        let units = self.units.as_ref().map(UnitLog::count).transpose();
-        let units = units.unwrap_or_else(|error| {
+        let units = self.units.as_ref().map(UnitLog::count).transpose().unwrap_or_else(|error| {
             self.units_error = Some(error);
             None
         });

@@ -55,8 +55,7 @@ impl Screen {
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn draw(&mut self, view: &LiveView) -> io::Result<()> {
-        let is_early = self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW_AFTER);
-        if is_early && !self.is_stale {
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW_AFTER) && !self.is_stale {
             return Ok(());
         }
         let scroll = self.scroll;
@@ -143,8 +142,7 @@ impl StatusLine {
     /// Columns that a line may take without wrapping.
     pub fn columns() -> usize {
         let columns = size().map_or(USUAL_COLUMNS, |(columns, _)| columns);
-        let columns = if columns == 0 { USUAL_COLUMNS } else { columns };
-        usize::from(columns) - 1
+        usize::from(if columns == 0 { USUAL_COLUMNS } else { columns }) - 1
     }
 
     /// Shows a line in place of the one before.

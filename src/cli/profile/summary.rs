@@ -1,23 +1,52 @@
 //! The price of a host, and the summary of a run.
 
 use super::args::{ProfileArgs, SummaryFormat};
-use super::work::step_facts;
 use crate::analysis::{
-    PricedHost, RunCost, RunWork, StepFacts, contradictions, instance_cost, unnamed_gpus,
+    PricedHost, RunCost, RunWork, STEPS, StepFacts, contradictions, instance_cost, unnamed_gpus,
 };
 use crate::catalog::Prices;
 use crate::cli::args::DocFormat;
-use crate::cli::exit::Failure;
-use crate::cli::rightsize_flags::{known, unknown};
+use crate::cli::exit::{Failure, Outcome, refusal};
+use crate::cli::rightsize::{known, unknown};
 use crate::cli::{Io, audit, documents, known_prices, output};
 use crate::config::SettingsFile;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, GpuIdentity, HourlyRate, Policy, PriceBook, PriceKey,
     PriceOption, Risk, WorkloadKind,
 };
+use crate::planners::model::Dtype;
 use crate::profiling::RunProfile;
 use crate::report::{ProfileReport, profile_doc, profile_openmetrics};
 use crate::sources::aws::InstancePlace;
+
+/// The facts of a step.
+///
+/// # Errors
+/// When something is missing that others rest on.
+pub(super) fn step_facts(args: &ProfileArgs) -> Outcome<StepFacts> {
+    let names_model = args.model.model.is_some() || !args.model.passed().is_empty();
+    let flops = match (args.flops_per_step, args.tokens_per_step, args.sequence_length) {
+        (Some(flops), ..) => Some(flops),
+        (None, Some(tokens), Some(sequence)) => {
+            Some(args.model.model()?.training_flops_per_token(sequence) * tokens as f64)
+        }
+        (None, ..) if names_model || args.sequence_length.is_some() => {
+            return Err(refusal!(
+                "the operations of a step need a model, its tokens and their sequences";
+                "pass `--model NAME`, `--tokens-per-step N` and `--sequence-length N`, or \
+                 `--flops-per-step`"));
+        }
+        (None, ..) => None,
+    };
+    let rests_on_steps = flops.is_some() || args.tokens_per_step.is_some();
+    let counts_steps = args.log_unit.iter().any(|(unit, _)| unit == STEPS);
+    // A log may have counted them.
+    if rests_on_steps && !counts_steps && args.read.is_none() {
+        return Err(refusal!("the number of `{STEPS}` is not counted";
+            "pass `--log FILE --log-unit steps=TEXT` with a text that the log has once a step"));
+    }
+    Ok(StepFacts { tokens: args.tokens_per_step, flops, dtype: args.dtype.unwrap_or(Dtype::Bf16) })
+}
 
 /// What a host costs, as far as that is known.
 pub(super) struct Pricing {
@@ -31,11 +60,7 @@ pub(super) struct Pricing {
 
 impl Pricing {
     /// The prices that apply; refuses names that no price list has.
-    pub(super) fn of(
-        args: &ProfileArgs,
-        settings: &SettingsFile,
-        io: &Io<'_>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn of(args: &ProfileArgs, settings: &SettingsFile, io: &Io<'_>) -> Outcome<Self> {
         let summary = Self {
             book: known_prices::book(args.offline, settings, io)?,
             policy: settings.policy.clone(),
@@ -76,8 +101,7 @@ impl Pricing {
         if let Ok((shape, _)) = &machine {
             let reasons = contradictions(gpus, shape);
             if !reasons.is_empty() {
-                let cause = Cause::of(CauseKind::OtherGpus, [&reasons.join("; ")]);
-                absent(GapSubject::Price, cause);
+                absent(GapSubject::Price, Cause::of(CauseKind::OtherGpus, [&reasons.join("; ")]));
                 return;
             }
             if let Some((seen, devices)) = unnamed_gpus(gpus, shape) {
@@ -88,12 +112,10 @@ impl Pricing {
         }
         let region = place.region.as_deref().unwrap_or(known_prices::HOME_REGION);
         if place.region.is_none() {
-            let cause = Cause::of(CauseKind::RegionAssumed, [region]);
-            absent(GapSubject::Region, cause);
+            absent(GapSubject::Region, Cause::of(CauseKind::RegionAssumed, [region]));
         }
         let Ok((shape, _)) = machine else {
-            let cause = Cause::of(CauseKind::TypeNotListed, []);
-            absent(GapSubject::Price, cause);
+            absent(GapSubject::Price, Cause::of(CauseKind::TypeNotListed, []));
             return;
         };
         let mut key = PriceKey::linux_on_demand(region, &shape.instance_type);
@@ -113,8 +135,7 @@ impl Pricing {
 
     /// What the host costs per hour.
     pub(super) fn hourly(&self) -> Option<HourlyRate> {
-        let host = self.host.as_ref()?;
-        let cost = instance_cost(&host.key, &self.prices(), &self.policy);
+        let cost = instance_cost(&self.host.as_ref()?.key, &self.prices(), &self.policy);
         cost.ok().map(|cost| cost.quote.rate)
     }
 
@@ -131,11 +152,7 @@ impl Pricing {
 /// Prints the summary; beside a command on stderr, because stdout is the
 /// command's, and not at all where that is to be quiet. One that `--output` does
 /// not take goes to stderr, so that the run is not lost.
-pub(super) fn print(
-    report: &ProfileReport,
-    args: &ProfileArgs,
-    io: &mut Io<'_>,
-) -> Result<(), Failure> {
+pub(super) fn print(report: &ProfileReport, args: &ProfileArgs, io: &mut Io<'_>) -> Outcome<()> {
     let beside_command = args.is_beside_command();
     let doc = profile_doc(report);
     let is_wide = args.format == SummaryFormat::Doc(DocFormat::Wide);

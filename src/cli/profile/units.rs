@@ -1,12 +1,11 @@
 //! Units of work that the log of a run shows: lines that are written to it while it lasts.
 
 use super::args::ProfileArgs;
-use crate::cli::exit::Failure;
+use crate::cli::exit::{Outcome, refusal};
 use crate::domain::{UnitsDone, shown};
 use crate::sources::files::{SampleFormat, count_lines_since};
-use std::fs;
-use std::io;
 use std::path::PathBuf;
+use std::{fs, io};
 
 /// Where units are counted, and by which texts.
 #[derive(Debug)]
@@ -23,22 +22,20 @@ impl UnitLog {
     ///
     /// # Errors
     /// When the log is a pipe or a folder, or the samples could not hold the count.
-    pub(super) fn of(args: &ProfileArgs) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(args: &ProfileArgs) -> Outcome<Option<Self>> {
         let Some(path) = args.log.clone() else {
             return Ok(None);
         };
-        let format = args.samples.as_deref().and_then(SampleFormat::of);
-        if format == Some(SampleFormat::Csv) {
-            return Err(Failure::input(
-                "`--log-unit` is recorded at the end of samples in JSON lines, and CSV has no end",
-            )
-            .with_hint("pass `--samples` with a file name ending in .jsonl"));
+        if args.samples.as_deref().and_then(SampleFormat::of) == Some(SampleFormat::Csv) {
+            return Err(refusal!(
+                "`--log-unit` is recorded at the end of samples in JSON lines, and CSV has no end";
+                "pass `--samples` with a file name ending in .jsonl"));
         }
         let offset = match fs::metadata(&path) {
             Ok(data) if data.is_file() => data.len(),
             Ok(_) => {
-                return Err(Failure::input(format!("`--log {}` is not a file", shown(&path)))
-                    .with_hint("write the output of the command to a file, and name that"));
+                return Err(refusal!("`--log {}` is not a file", shown(&path);
+                    "write the output of the command to a file, and name that"));
             }
             // The command creates it.
             Err(_) => 0,

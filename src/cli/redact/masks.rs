@@ -174,8 +174,7 @@ impl Masks {
     }
 
     pub(super) fn tags(&mut self, tags: &mut BTreeMap<String, String>) {
-        let own = std::mem::take(tags).into_iter();
-        *tags = own.map(|(key, value)| self.tag(key, value)).collect();
+        *tags = std::mem::take(tags).into_iter().map(|(key, value)| self.tag(key, value)).collect();
     }
 
     pub(super) fn tag(&mut self, key: String, mut value: String) -> (String, String) {

@@ -10,8 +10,7 @@ const DIVIDERS: [char; 3] = ['/', ':', '@'];
 impl Masks {
     /// The mask of an instance's id; absent where it has none.
     pub(in crate::cli) fn of_instance(&self, id: &str) -> Option<&str> {
-        let masks = self.given.get(&Named::Instance)?;
-        masks.get(id).map(String::as_str)
+        self.given.get(&Named::Instance)?.get(id).map(String::as_str)
     }
 
     /// Masked ids, each with the real one that it stands for.

@@ -110,8 +110,7 @@ pub(super) fn is_family(name: &str) -> bool {
 pub(super) fn is_type(name: &str) -> bool {
     let of_sagemaker = || name.strip_prefix("ml.").unwrap_or(name);
     let name = Component::of_type(name).map_or_else(of_sagemaker, |(inside, _)| inside);
-    let family = name.split_once('.').map(|(family, _)| family);
-    family.is_some_and(is_family) && has_form_of_type(name)
+    name.split_once('.').map(|(family, _)| family).is_some_and(is_family) && has_form_of_type(name)
 }
 
 /// Whether it is an id that AWS gave to something of a kind, such as `i-` and
@@ -135,8 +134,7 @@ pub(super) fn is_mig_profile(name: &str) -> bool {
     const ENDS: &[&str] = &["", "+me", ".me", "-me", "+me.all", ".me.all", "+gfx", ".gfx"];
     let is_number = |text: &str| text.parse::<u16>().is_ok();
     name.split_once("g.").is_some_and(|(slices, rest)| {
-        let memory = rest.split_once("gb");
-        memory.is_some_and(|(gigabytes, end)| {
+        rest.split_once("gb").is_some_and(|(gigabytes, end)| {
             is_number(slices) && is_number(gigabytes) && ENDS.contains(&end)
         })
     })

@@ -30,8 +30,7 @@ pub(in crate::cli::profile) struct Note {
 impl Note {
     /// An error that keeps notices from being read.
     pub(super) fn unread(text: String) -> Self {
-        let hint = Some(NOT_WATCHED);
-        Self { text, hint }
+        Self { text, hint: Some(NOT_WATCHED) }
     }
 }
 
@@ -74,8 +73,7 @@ impl Seen {
             Err(reason) => {
                 self.failed += 1;
                 if !std::mem::replace(&mut self.is_failing, true) {
-                    let text = format!("spot notices cannot be read: {reason}");
-                    self.notes.push(Note::unread(text));
+                    self.notes.push(Note::unread(format!("spot notices cannot be read: {reason}")));
                 }
                 self.last_failure = Some(reason);
                 return None;
@@ -86,8 +84,7 @@ impl Seen {
             self.say("spot notices can be read again");
         }
         let notice = notice.filter(|_| self.interruption.is_none())?;
-        let left = notice.time.duration_since(wall);
-        let left = left.clamp(SignedDuration::ZERO, NOTICE);
+        let left = notice.time.duration_since(wall).clamp(SignedDuration::ZERO, NOTICE);
         let to_deadline = (left - self.margin).max(SignedDuration::ZERO);
         let SpotNotice { action, time } = notice;
         self.say(&format!("EC2 will {action} this instance at {time}, in {} s", left.as_secs()));
@@ -113,16 +110,14 @@ impl Seen {
     }
 
     fn say(&mut self, text: &str) {
-        let text = text.to_owned();
-        self.notes.push(Note { text, hint: None });
+        self.notes.push(Note { text: text.to_owned(), hint: None });
     }
 
     /// When the run stops waiting for the command. A hibernated command continues later.
     pub(super) fn deadline(&self) -> Option<Duration> {
         let interruption = self.interruption.as_ref()?;
         let waits = interruption.notice.action != SpotAction::Hibernate;
-        let seconds = waits.then_some(interruption.deadline_seconds)?;
-        Duration::try_from_secs_f64(seconds).ok()
+        Duration::try_from_secs_f64(waits.then_some(interruption.deadline_seconds)?).ok()
     }
 
     /// What is known at the end.

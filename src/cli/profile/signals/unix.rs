@@ -8,13 +8,12 @@ use signal_hook::flag;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Sent};
-use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::thread;
+use std::{io, thread};
 
 /// Signals are reported as events as long as this lives.
 #[derive(Debug)]
@@ -48,8 +47,7 @@ pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Re
             // What this process sends goes to its whole group, see `interrupt_all`.
             let to_us_alone = matches!(origin.cause, Cause::Sent(Sent::User | Sent::Queue))
                 && sender != Some(own);
-            let event = Event::Signal { number: origin.signal, to_us_alone };
-            if events.send(event).is_err() {
+            if events.send(Event::Signal { number: origin.signal, to_us_alone }).is_err() {
                 return;
             }
         }
