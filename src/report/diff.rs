@@ -1,23 +1,24 @@
 //! `gpucost diff` of two audits: money first, then workloads, then findings.
 
+use super::doc::{CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, heads, tables};
+use super::reserved::CURRENCIES;
+use super::run_diff::run_diff_form;
+use super::shared::kpis::{per, title};
+use super::shared::text::{count, counted, currency_code, joined, json_account, minute};
 use crate::analysis::{
     AuditDiff, ChangedField, Delta, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
     UnusedChange, WorkloadChange,
 };
 use crate::domain::{Kpi, KpiValue, Money, PastAudit, PastFinding, PastWorkload};
-use crate::report::doc::{
-    CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, doc_schema, heads, tables,
-};
-use crate::report::reserved::CURRENCIES;
-use crate::report::run_diff::run_diff_form;
-use crate::report::shared::kpis::{per, title};
-use crate::report::shared::text::{count, counted, currency_code, json_account, minute, money};
 
 const FIELDS: &[&str] =
     &["instance_type", "instances", "state", "purchase_option", "classification", "monthly_cost"];
 const ENDINGS: &[&str] = &["removed", "changed", "no-longer-holds"];
 
-columns! {
+/// A finding with the name of its workload; one that is gone with why.
+type FindingRow<'a> = (&'a PastFinding, &'a str, Option<&'a GoneFinding<'a>>);
+
+column_lists! {
     fn document<'a>(diff: AuditDiff<'a>) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         record[side] "old", "", Wide, diff.old, "The earlier audit.";
@@ -119,12 +120,7 @@ columns! {
         record[amounts] "monthly_cost", "", Narrow(0), delta(change.monthly_cost), "";
         text "name", "what", Narrow(0), change.one.name.clone(), "";
     }
-}
 
-/// A finding with the name of its workload; one that is gone with why.
-type FindingRow<'a> = (&'a PastFinding, &'a str, Option<&'a GoneFinding<'a>>);
-
-columns! {
     fn findings<'a>(row: FindingRow<'a>) {
         text "about", "workload", Screen, row.1.to_owned(), "";
         text "id", "", Data, row.0.id.clone(), "";
@@ -164,46 +160,28 @@ pub fn diff_doc(diff: &AuditDiff<'_>) -> Doc {
     }
 }
 
-/// The JSON schema of `gpucost diff`, of two audits and of two runs.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn diff_schema() -> Result<String, serde_json::Error> {
-    let about = "What changed between two audits, or between two profiled runs; docs/diff.md says \
-                 how audits are compared. Amounts are per month and have cents; percentages are \
-                 0-100. Keys may be added within a schema version.";
-    let record = Record::heads(document()).and(kpi_form());
-    let audits = Doc::form(record, data_tables(None));
-    doc_schema("diff", about, &[audits, run_diff_form()])
+schema! {
+    /// The JSON schema of `gpucost diff`, of two audits and of two runs.
+    diff_schema: "diff", [Doc::form(Record::heads(document()).and(kpi_form()), data_tables(None)), run_diff_form()],
+    "What changed between two audits, or between two profiled runs; docs/diff.md says how audits are compared. Amounts are per month and have cents; percentages are 0-100. Keys may be added within a schema version."
 }
 
 /// Cost, waste and what the plan saves; below them what was counted, what became of the plan,
 /// and what limits the comparison.
 fn totals(diff: &AuditDiff<'_>) -> Table {
-    let sums = [
-        ("cost", diff.monthly_cost),
-        ("waste", diff.monthly_waste),
-        ("planned savings", diff.monthly_savings),
-    ];
-    let sums = sums.map(|(name, amounts)| (name.to_owned(), delta(amounts)));
-    let noun = ("sum", "sums");
-    let mut totals = Table::of("totals", "TOTALS  per month", noun, figures(), sums);
-    let number = |rows: usize| count(rows as u64);
+    let sums = [diff.monthly_cost, diff.monthly_waste, diff.monthly_savings].map(delta);
+    let sums = ["cost", "waste", "planned savings"].map(str::to_owned).into_iter().zip(sums);
+    let mut totals = Table::of("totals", "TOTALS  per month", ("sum", "sums"), figures(), sums);
+    let workloads = [diff.added.len(), diff.removed.len(), diff.changed.len()];
+    let [added, removed, changed] = workloads.map(|number| count(number as u64));
+    let [gone, new] = [diff.gone.len(), diff.appeared.len()].map(|number| count(number as u64));
+    let [unchanged, kept] = [diff.unchanged, diff.kept].map(count);
     totals.notes.push(format!(
-        "workloads: {} added, {} removed, {} changed, {} unchanged; findings: {} gone, {} new, {} \
-         unchanged",
-        number(diff.added.len()),
-        number(diff.removed.len()),
-        number(diff.changed.len()),
-        count(diff.unchanged),
-        number(diff.gone.len()),
-        number(diff.appeared.len()),
-        count(diff.kept),
+        "workloads: {added} added, {removed} removed, {changed} changed, {unchanged} unchanged; \
+         findings: {gone} gone, {new} new, {kept} unchanged"
     ));
     totals.notes.extend(diff.plan.as_ref().map(outcome));
-    let caveats = diff.caveats.iter();
-    let caveats = caveats.map(|caveat| format!("caution: {caveat}"));
-    totals.notes.extend(caveats);
+    totals.notes.extend(diff.caveats.iter().map(|caveat| format!("caution: {caveat}")));
     totals
 }
 
@@ -229,21 +207,9 @@ fn data_tables<'a>(diff: Option<&'a AuditDiff<'a>>) -> [Table; 7] {
         "removed", "REMOVED  most expensive first", workload, workloads(), diffs().flat_map(|diff| diff.removed.iter().copied());
         "changed", "CHANGED  largest change of the cost first", workload, changed(), diffs().flat_map(|diff| &diff.changed);
         "unused_commitments", "PAID FOR BUT NOT RUNNING  where its cost changed", ("commitment", "commitments"), unused(), diffs().flat_map(|diff| &diff.unused);
-        "findings_gone", gone, finding, endings_last, diffs().flat_map(gone_rows);
-        "findings_new", "NEW  findings", finding, findings(), diffs().flat_map(new_rows);
+        "findings_gone", gone, finding, endings_last, diffs().flat_map(|diff| { let names = diff.old.names(); diff.gone.iter().map(move |gone| (gone.finding, gone.finding.about(&names), Some(gone))) });
+        "findings_new", "NEW  findings", finding, findings(), diffs().flat_map(|diff| { let names = diff.new.names(); diff.appeared.iter().map(move |finding| (*finding, finding.about(&names), None)) });
     }
-}
-
-fn gone_rows<'a>(diff: &'a AuditDiff<'a>) -> impl Iterator<Item = FindingRow<'a>> {
-    let names = diff.old.names();
-    let rows = diff.gone.iter();
-    rows.map(move |gone| (gone.finding, gone.finding.about(&names), Some(gone)))
-}
-
-fn new_rows<'a>(diff: &'a AuditDiff<'a>) -> impl Iterator<Item = FindingRow<'a>> {
-    let names = diff.new.names();
-    let rows = diff.appeared.iter();
-    rows.map(move |finding| (*finding, finding.about(&names), None))
 }
 
 fn delta(delta: Delta) -> [Value; 3] {
@@ -263,36 +229,36 @@ fn kpi_form() -> Record {
 }
 
 fn kpi_amounts(delta: &KpiDelta) -> [Value; 3] {
-    [delta.old, delta.new, delta.change()].map(|value| match (delta.kpi, value) {
-        (_, None) => Value::Absent,
-        (_, Some(KpiValue::Money(amount))) => Value::Price(amount),
-        (Kpi::Utilization | Kpi::UtilizationByCost, Some(KpiValue::Measured(value))) => {
+    [delta.old, delta.new, delta.change()].map(|value| kpi_value(delta.kpi, value))
+}
+
+/// A key figure as its cells show it.
+pub(super) fn kpi_value(kpi: Kpi, value: Option<KpiValue>) -> Value {
+    Value::of(value, |value| match (value, kpi) {
+        (KpiValue::Money(amount), _) => Value::Price(amount),
+        (KpiValue::Measured(value), Kpi::Utilization | Kpi::UtilizationByCost) => {
             Value::Percent(value)
         }
-        (Kpi::TrainingJobs, Some(KpiValue::Measured(value))) => Value::Number(value, 0),
-        (Kpi::TimeToFirstWork, Some(KpiValue::Measured(value))) => Value::Number(value, 2),
-        (_, Some(KpiValue::Measured(value))) => Value::Number(value, 1),
+        (KpiValue::Measured(value), Kpi::TrainingJobs) => Value::Number(value, 0),
+        (KpiValue::Measured(value), Kpi::TimeToFirstWork) => Value::Number(value, 2),
+        (KpiValue::Measured(value), _) => Value::Number(value, 1),
     })
 }
 
 /// What became of the plan of the earlier audit, in a sentence.
 fn outcome(plan: &PlanOutcome) -> String {
+    let (planned, saved) = (plan.planned, less(plan.saved));
     let mut words = format!(
-        "the earlier plan projected savings of {} per month; the same scope now costs {} per \
-         month",
-        money(plan.planned),
-        less(plan.saved)
+        "the earlier plan projected savings of {planned} per month; the same scope now costs \
+         {saved} per month"
     );
-    let storage = "for idle storage while stopped";
-    let lost = "that the plan budgeted for work lost on spot";
-    let snapshots = "that the plan budgeted for snapshots of released volumes";
     for (amount, before, after) in [
-        (plan.storage_of_stopped, "net of", storage),
-        (plan.lost_work, "with", lost),
-        (plan.snapshots, "with", snapshots),
+        (plan.storage_of_stopped, "net of", "for idle storage while stopped"),
+        (plan.lost_work, "with", "that the plan budgeted for work lost on spot"),
+        (plan.snapshots, "with", "that the plan budgeted for snapshots of released volumes"),
     ] {
         if !amount.amount().is_zero() {
-            words.push_str(&format!(", {before} {} {after}", money(amount)));
+            words.push_str(&format!(", {before} {amount} {after}"));
         }
     }
     words
@@ -300,11 +266,8 @@ fn outcome(plan: &PlanOutcome) -> String {
 
 fn less(saved: Money) -> String {
     let amount = Money::new(saved.amount().abs(), saved.currency());
-    if saved.amount().is_sign_negative() && !saved.amount().is_zero() {
-        format!("{} more", money(amount))
-    } else {
-        format!("{} less", money(amount))
-    }
+    let is_more = saved.amount().is_sign_negative() && !saved.amount().is_zero();
+    format!("{amount} {}", if is_more { "more" } else { "less" })
 }
 
 /// What findings that are gone were worth in the end.
@@ -319,9 +282,7 @@ fn gone_title(diff: &AuditDiff<'_>) -> String {
 
 /// What differs of a workload but its cost, which has a column.
 fn differences(change: &WorkloadChange<'_>) -> String {
-    let fields = change.fields.iter();
-    let fields = fields.filter(|field| field.name != "monthly_cost");
-    let parts = fields.map(|field| {
+    let parts = change.fields.iter().filter(|field| field.name != "monthly_cost").map(|field| {
         let name = match field.name {
             "instance_type" => "type",
             "purchase_option" => "option",
@@ -330,16 +291,12 @@ fn differences(change: &WorkloadChange<'_>) -> String {
         };
         format!("{name} {} → {}", field.old, field.new)
     });
-    let parts: Vec<String> = parts.collect();
-    if parts.is_empty() { "cost only".to_owned() } else { parts.join(", ") }
+    Some(joined(parts, ", ")).filter(|parts| !parts.is_empty()).unwrap_or("cost only".to_owned())
 }
 
 /// Type, count, option and class of a workload.
 fn described(workload: &PastWorkload) -> String {
-    let class = match workload.running {
-        true => workload.classification.as_str(),
-        false => "stopped",
-    };
+    let class = if workload.running { workload.classification.as_str() } else { "stopped" };
     let (number, name) = (workload.instances.len(), &workload.instance_type);
     format!("{number} × {name}, {}, {class}", workload.purchase_option)
 }

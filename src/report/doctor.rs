@@ -1,7 +1,7 @@
 //! `gpucost doctor`: what works, what does not, and what to do about it.
 
-use super::doc::{Doc, Record, Table, columns, doc_schema};
-use super::shared::text::counted;
+use super::doc::{Doc, Record, Table, columns};
+use super::shared::text::{counted, joined};
 use crate::domain::named_enum;
 
 named_enum! {
@@ -52,14 +52,8 @@ pub struct Check {
 impl Check {
     /// Something that works.
     pub fn ok(area: CheckArea, name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            area,
-            name: name.into(),
-            status: CheckStatus::Ok,
-            detail: detail.into(),
-            fix: None,
-            is_needed: true,
-        }
+        let (name, detail) = (name.into(), detail.into());
+        Self { area, name, status: CheckStatus::Ok, detail, fix: None, is_needed: true }
     }
 
     /// Something that does not work, and what to do.
@@ -89,7 +83,7 @@ impl Check {
     }
 }
 
-columns! {
+column_lists! {
     fn document<'a>(checks: &'a [Check]) {
         flag "ok", "", Data, checks.iter().all(|check| check.is_fine() || !check.is_needed), "Whether everything works that the audit rests on.";
     }
@@ -108,10 +102,8 @@ columns! {
 /// The checks, in their order; screens have the fixes below them.
 pub fn doctor_doc(checks: &[Check]) -> Doc {
     let mut rows = Table::of("checks", "CHECKS", ("check", "checks"), table(), checks);
-    let failed = checks.iter().filter(|check| !check.is_fine());
-    rows.notes.extend(failed.flat_map(|check| {
-        let fix = check.fix.as_ref().map(|fix| format!("fix: {fix}"));
-        std::iter::once(described(check)).chain(fix)
+    rows.notes.extend(checks.iter().filter(|check| !check.is_fine()).flat_map(|check| {
+        std::iter::once(described(check)).chain(check.fix.as_ref().map(|fix| format!("fix: {fix}")))
     }));
     Doc {
         name: "doctor",
@@ -122,14 +114,10 @@ pub fn doctor_doc(checks: &[Check]) -> Doc {
     }
 }
 
-/// The JSON schema of [`doctor_doc`].
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn doctor_schema() -> Result<String, serde_json::Error> {
-    let about = "What an audit with the same flags rests on, each check with its fix; \
-                 docs/doctor.md says what is checked. Keys may be added within a schema version.";
-    doc_schema("doctor", about, &[doctor_doc(&[])])
+schema! {
+    /// The JSON schema of [`doctor_doc`].
+    doctor_schema: "doctor", [doctor_doc(&[])],
+    "What an audit with the same flags rests on, each check with its fix; docs/doctor.md says what is checked. Keys may be added within a schema version."
 }
 
 /// How many checks came to what.
@@ -138,13 +126,10 @@ fn headline(checks: &[Check]) -> String {
         let number = checks.iter().filter(|check| check.status == *status).count();
         (number > 0).then(|| format!("{number} {status}"))
     });
-    let total = counted(checks.len() as u64, "check", "checks");
-    format!("{total}: {}", statuses.collect::<Vec<_>>().join(", "))
+    format!("{}: {}", counted(checks.len() as u64, "check", "checks"), joined(statuses, ", "))
 }
 
 fn described(check: &Check) -> String {
-    match check.detail.as_str() {
-        "" => check.name.clone(),
-        detail => format!("{}: {detail}", check.name),
-    }
+    let between = if check.detail.is_empty() { "" } else { ": " };
+    format!("{}{between}{}", check.name, check.detail)
 }

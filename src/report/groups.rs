@@ -1,9 +1,9 @@
 //! `--group-by`: a section of an audit's screens, a key of its JSON, or a CSV of its own.
 
+use super::doc::{Column, Doc, Head, Kind, Table, Value, column, columns};
+use super::shared::text::{counted, minute, spreadsheet_safe};
 use crate::analysis::{GroupSums, Grouping, Groups, Showback, ShowbackPart, ShowbackSums};
 use crate::domain::Currency;
-use crate::report::doc::{Column, Doc, Head, Kind, Level, Table, Value, columns};
-use crate::report::shared::text::{counted, minute, spreadsheet_safe};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub(in crate::report) struct Line<'a, S> {
     currency: &'static str,
 }
 
-columns! {
+column_lists! {
     /// The key `groups` of an audit.
     pub(in crate::report) fn groups<'a>(by: &'a Groups) {
         texts "by", "", Json, names(&by.keys).to_vec(), "";
@@ -94,8 +94,7 @@ pub(in crate::report) fn groups_table(by: &Grouping) -> Table {
             let number = by.total.unpriced_workloads;
             let split = "Cost is split into useful (cost times mean GPU utilization), idle, \
                          unmeasured and stopped.";
-            let unpriced = counted(number, "workload is", "workloads are");
-            (split.to_owned(), number, unpriced)
+            (split.to_owned(), number, counted(number, "workload is", "workloads are"))
         }
         Grouping::Claims(by) => {
             let number = by.total.unpriced_nodes;
@@ -110,9 +109,8 @@ pub(in crate::report) fn groups_table(by: &Grouping) -> Table {
     };
     table.notes.push(split);
     if number > 0 {
-        table
-            .notes
-            .push(format!("{unpriced} not in the totals: no price, or a different currency."));
+        let why = "no price, or a different currency";
+        table.notes.push(format!("{unpriced} not in the totals: {why}."));
     }
     table
 }
@@ -122,13 +120,11 @@ fn grouped(by: &Grouping, currency: Currency, is_screen: bool) -> Table {
     match by {
         Grouping::Workloads(by) => {
             let total = is_screen.then(|| total(&by.total)).into_iter();
-            let lines = total.chain(group_lines(by, currency));
-            table(&names(&by.keys), group_rows(), lines, is_screen)
+            table(&names(&by.keys), group_rows(), total.chain(group_lines(by, currency)), is_screen)
         }
         Grouping::Claims(by) => {
             let total = is_screen.then(|| total(&by.total)).into_iter();
-            let lines = total.chain(claim_lines(by, currency));
-            table(&names(&by.keys), claim_rows(), lines, is_screen)
+            table(&names(&by.keys), claim_rows(), total.chain(claim_lines(by, currency)), is_screen)
         }
     }
 }
@@ -140,12 +136,8 @@ fn table<'a, S: 'a>(
     is_screen: bool,
 ) -> Table {
     let lines: Vec<Line<'a, S>> = lines.collect();
-    let keys = lines.iter().map(|line| {
-        let mut keys = line.keys(is_screen);
-        keys.resize(names.len(), Value::text(""));
-        keys
-    });
-    let keys: Vec<Vec<Value>> = keys.collect();
+    let mut keys: Vec<Vec<Value>> = lines.iter().map(|line| line.keys(is_screen)).collect();
+    keys.iter_mut().for_each(|keys| keys.resize(names.len(), Value::text("")));
     let title = format!("COST PER MONTH BY {}", names.join(", ").to_uppercase());
     let mut table = Table::of("groups", title, ("group", "groups"), columns, lines);
     for (row, keys) in table.rows.iter_mut().zip(keys) {
@@ -154,10 +146,9 @@ fn table<'a, S: 'a>(
     let heads = names.iter().map(|name| Head {
         path: Cow::Owned(format!("|{}", spreadsheet_safe(name))),
         title: Cow::Owned(name.clone()),
-        level: Level::Narrow(0),
         kind: Kind::Text,
         is_optional: false,
-        meaning: "",
+        ..column("", "")
     });
     table.columns.splice(0..0, heads);
     table.summed = &["monthly_cost"];
@@ -191,30 +182,27 @@ impl<S> Line<'_, S> {
 
 /// Values by the names of their keys.
 fn pairs<S>(line: &Line<'_, S>) -> Vec<(String, Value)> {
-    let values = line.values.iter().cloned().map(Value::make_text);
-    line.names.iter().cloned().zip(values).collect()
+    line.names.iter().cloned().zip(line.values.iter().cloned().map(Value::make_text)).collect()
+}
+
+fn lines<'a, K: ToString, S: 'a>(
+    keys: &[K],
+    currency: Currency,
+    rows: impl Iterator<Item = (&'a [Option<String>], Option<ShowbackPart>, &'a S)>,
+) -> impl Iterator<Item = Line<'a, S>> {
+    let (names, currency) = (names(keys), currency.code());
+    rows.map(move |(values, part, sums)| {
+        let names = Rc::clone(&names);
+        Line { names, values, part, sums, currency }
+    })
 }
 
 fn group_lines(by: &Groups, currency: Currency) -> impl Iterator<Item = Line<'_, GroupSums>> {
-    let names = names(&by.keys);
-    by.rows.iter().map(move |row| Line {
-        names: Rc::clone(&names),
-        values: &row.values,
-        part: None,
-        sums: &row.sums,
-        currency: currency.code(),
-    })
+    lines(&by.keys, currency, by.rows.iter().map(|row| (&*row.values, None, &row.sums)))
 }
 
 fn claim_lines(by: &Showback, currency: Currency) -> impl Iterator<Item = Line<'_, ShowbackSums>> {
-    let names = names(&by.keys);
-    by.rows.iter().map(move |row| Line {
-        names: Rc::clone(&names),
-        values: &row.values,
-        part: Some(row.part),
-        sums: &row.sums,
-        currency: currency.code(),
-    })
+    lines(&by.keys, currency, by.rows.iter().map(|row| (&*row.values, Some(row.part), &row.sums)))
 }
 
 /// A line of all rows.

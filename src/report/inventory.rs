@@ -1,19 +1,19 @@
 //! `gpucost inventory`: the instances with their shape, state, purchase option and price, and
 //! what clusters and SageMaker know beside them.
 
+use super::doc::{Doc, Record, Table, columns, rows};
 use super::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
+use super::shared::text::{ABSENT, counted, currency_code, joined, json_account, money_or_absent};
+use super::shared::view::{RowFacts, team_of};
 use crate::analysis::{ListedHost, ListedInstance, ListedJob, ListedNode, Listing};
 use crate::domain::{
     AcceleratorKind, Claim, ClaimState, Copies, Currency, DeviceUnit, GpuOffer, HourlyRate,
     InferenceComponent, Instance, InstanceState, JobStatus, Lifecycle, Money, Node, NodeDevices,
     PlanStatus, PurchaseOption, Scheduler, Tenancy, TrainingPlan, Volume,
 };
-use crate::report::doc::{Doc, Record, Table, columns, doc_schema, rows};
-use crate::report::shared::text::{ABSENT, counted, currency_code, json_account, money_or_absent};
-use crate::report::shared::view::{RowFacts, team_of};
 use rust_decimal::Decimal;
 
-columns! {
+column_lists! {
     fn document<'a>(listing: Listing<'a>) {
         time "as_of", "", Data, listing.estate.as_of, "";
         texts "accounts", "", Data, listing.estate.accounts.clone(), "";
@@ -30,7 +30,7 @@ columns! {
         text "instance_type", "type", Narrow(0), row.instance.instance_type.clone(), "";
         word[InstanceState::NAMES] "state", "", Data, row.instance.state.name(), "";
         word[PurchaseOption::NAMES] "purchase_option", "", Data, row.purchase_option.name(), "How its hours are paid for.";
-        text "bought_as", "bought as", Screen, bought_as(row).to_owned(), "";
+        text "bought_as", "bought as", Screen, if row.instance.state.is_running() { row.purchase_option.name() } else { row.instance.state.name() }.to_owned(), "";
         opt text "capacity_reservation_id", "", Data, row.instance.capacity_reservation_id.clone(), "";
         opt word[AcceleratorKind::NAMES] "accelerator", "accelerator", Wide, row.shape.map(|shape| shape.accelerator.name()), "null for an unknown type.";
         text "gpu.model", "gpu", Narrow(2), offer(row).map(|gpu| gpu.model.name().to_owned()), "";
@@ -47,9 +47,9 @@ columns! {
         opt word[ORIGINS] "price_origin", "price from", Wide, row.quote.as_ref().map(|quote| quote.origin.name()), "";
         opt date "price_effective_date", "price date", Wide, row.quote.as_ref().map(|quote| quote.effective_date), "";
         opt money "idle_storage_monthly_cost", "idle per month", Wide, idle_monthly(row), "For a stopped instance: per month, of its volumes and addresses that have a price.";
-        opt count "volume_gib", "volumes GiB", Wide, volume_gib(row.instance), "In GiB, of its volumes; null if they were not read or a size is unknown.";
+        opt count "volume_gib", "volumes GiB", Wide, known(row.instance, &row.instance.volumes).and_then(|volumes| volumes.iter().map(|volume| volume.size_gib).sum::<Option<u64>>()), "In GiB, of its volumes; null if they were not read or a size is unknown.";
         opt rows[volumes] "volumes", "", Data, known(row.instance, &row.instance.volumes), "null if they were not read.";
-        opt texts "addresses", "addresses", Wide, addresses(row.instance), "null if they were not read.";
+        opt texts "addresses", "addresses", Wide, known(row.instance, &row.instance.addresses).map(|addresses| addresses.iter().map(|address| address.id.clone()).collect::<Vec<_>>()), "null if they were not read.";
         pairs "tags", "", Data, &row.instance.tags, "";
     }
 
@@ -143,7 +143,7 @@ columns! {
         opt word[CURRENCIES] "currency", "", Data, currency_code(plan.upfront_fee), "";
         opt money "upfront_fee", "fee", Narrow(0), plan.upfront_fee, "Paid once for all instances.";
         opt price "effective_hourly", "per hour each", Narrow(0), plan.effective_hourly().map(HourlyRate::an_hour), "The fee for one hour of one instance; null if unknown.";
-        opt text "use", "in use", Screen, in_use(plan), "";
+        opt text "use", "in use", Screen, plan.in_use.zip(plan.total).map(|(used, total)| format!("{used} of {total}")), "";
         opt count "total", "", Data, plan.total, "";
         opt count "in_use", "", Data, plan.in_use, "";
         opt word[PlanStatus::NAMES] "status", "status", Narrow(0), plan.status.map(PlanStatus::name), "";
@@ -208,29 +208,10 @@ pub fn inventory_doc(listing: &Listing<'_>, shown: &[usize]) -> Doc {
     }
 }
 
-/// The JSON schema of `gpucost inventory`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn inventory_schema() -> Result<String, serde_json::Error> {
-    let about = "The instances with their shape, state and price; docs/json.md has the promises of \
-                 every document. Rates per hour have up to six decimals, amounts per month cents. \
-                 Keys may be added within a schema version.";
-    let meanings = [
-        "Sorted by account, region, type and ID.",
-        "Machines of clusters; absent where none was read.",
-        "Devices that pods hold or wait for; absent where none was read.",
-        "Variants of SageMaker endpoints; absent where none was read.",
-        "Training plans of SageMaker; absent where there are none.",
-        "Training jobs of SageMaker, the most expensive first; absent where none was read.",
-    ];
-    let form = Doc {
-        record: Record::heads(document()),
-        tables: tables(meanings.map(str::to_owned), None, &[]),
-        gaps: Some(Vec::new()),
-        ..Doc::default()
-    };
-    doc_schema("inventory", about, &[form])
+schema! {
+    /// The JSON schema of `gpucost inventory`.
+    inventory_schema: "inventory", [Doc::form_with_gaps(Record::heads(document()), tables(["Sorted by account, region, type and ID.", "Machines of clusters; absent where none was read.", "Devices that pods hold or wait for; absent where none was read.", "Variants of SageMaker endpoints; absent where none was read.", "Training plans of SageMaker; absent where there are none.", "Training jobs of SageMaker, the most expensive first; absent where none was read."].map(str::to_owned), None, &[]))],
+    "The instances with their shape, state and price; docs/json.md has the promises of every document. Rates per hour have up to six decimals, amounts per month cents. Keys may be added within a schema version."
 }
 
 fn tables<'a>(
@@ -239,10 +220,8 @@ fn tables<'a>(
     shown: &'a [usize],
 ) -> Vec<Table> {
     let listings = || listing.into_iter();
-    let chosen = listings().flat_map(|listing| {
-        let places = shown.iter();
-        places.filter_map(move |place| listing.instances.get(*place))
-    });
+    let chosen = listings()
+        .flat_map(|listing| shown.iter().filter_map(move |place| listing.instances.get(*place)));
     let [first, of_nodes, of_claims, of_hosts, of_plans, of_jobs] = titles;
     let mut tables: Vec<Table> = rows! {
         Table::of("instances", first, ("instance", "instances"), instances(), chosen);
@@ -260,32 +239,21 @@ fn tables<'a>(
 
 fn titles(listing: &Listing<'_>) -> [String; 6] {
     let of = |number: usize, singular: &str, many: &str| counted(number as u64, singular, many);
-    let claims = &listing.claims;
-    let held = of(claims.len(), "claim", "claims");
-    let waiting = claims.iter().filter(|claim| claim.state == ClaimState::Pending);
+    let held = of(listing.claims.len(), "claim", "claims");
+    let pending = listing.claims.iter().filter(|claim| claim.state == ClaimState::Pending);
+    let (nodes, waiting) = (of(listing.nodes.len(), "node", "nodes"), pending.count());
     let components = listing.hosts.iter().map(|host| host.host.components.len());
+    let components = of(components.sum(), "component", "components");
+    let endpoints = of(listing.hosts.len(), "endpoint variant", "endpoint variants");
+    let plans = of(listing.estate.managed.plans.len(), "plan", "plans");
+    let jobs = of(listing.jobs.len(), "job", "jobs");
     [
         "INSTANCES".to_owned(),
-        format!(
-            "NODES  {}, {held} by {}, {} waiting",
-            of(listing.nodes.len(), "node", "nodes"),
-            holders(listing),
-            waiting.count()
-        ),
+        format!("NODES  {nodes}, {held} by {}, {waiting} waiting", holders(listing)),
         format!("CLAIMS  {held}"),
-        format!(
-            "INFERENCE COMPONENTS  {} on {}",
-            of(components.sum(), "component", "components"),
-            of(listing.hosts.len(), "endpoint variant", "endpoint variants")
-        ),
-        format!(
-            "TRAINING PLANS  {}, prepaid and in no monthly cost",
-            of(listing.estate.managed.plans.len(), "plan", "plans")
-        ),
-        format!(
-            "TRAINING JOBS  {}, billed in the past and in no monthly cost",
-            of(listing.jobs.len(), "job", "jobs")
-        ),
+        format!("INFERENCE COMPONENTS  {components} on {endpoints}"),
+        format!("TRAINING PLANS  {plans}, prepaid and in no monthly cost"),
+        format!("TRAINING JOBS  {jobs}, billed in the past and in no monthly cost"),
     ]
 }
 
@@ -306,11 +274,6 @@ pub fn inventory_rows(listing: &Listing<'_>) -> Vec<RowFacts> {
     listing.instances.iter().map(of).collect()
 }
 
-fn bought_as(listed: &ListedInstance<'_>) -> &'static str {
-    let state = listed.instance.state;
-    if state.is_running() { listed.purchase_option.name() } else { state.name() }
-}
-
 fn offer<'a>(listed: &ListedInstance<'a>) -> Option<&'a GpuOffer> {
     listed.shape.and_then(|shape| shape.gpu.as_ref())
 }
@@ -323,8 +286,7 @@ fn idle_monthly(listed: &ListedInstance<'_>) -> Option<Money> {
 /// The currency of what it costs; absent when nothing of it is priced.
 fn currency(listed: &ListedInstance<'_>) -> Option<&'static str> {
     let running = listed.hourly.map(|rate| rate.currency());
-    let currency = running.or(idle_monthly(listed).map(Money::currency));
-    currency.map(Currency::code)
+    running.or(idle_monthly(listed).map(Money::currency)).map(Currency::code)
 }
 
 /// Volumes or addresses of an instance; absent when they were not read: they
@@ -334,22 +296,9 @@ fn known<'a, T>(instance: &Instance, resources: &'a [T]) -> Option<&'a [T]> {
     (!unread).then_some(resources)
 }
 
-fn volume_gib(instance: &Instance) -> Option<u64> {
-    let volumes = known(instance, &instance.volumes)?;
-    volumes.iter().map(|volume| volume.size_gib).sum()
-}
-
-fn addresses(instance: &Instance) -> Option<Vec<String>> {
-    let addresses = known(instance, &instance.addresses)?.iter();
-    Some(addresses.map(|address| address.id.clone()).collect())
-}
-
 /// Who claims devices of the nodes.
 fn holders(listing: &Listing<'_>) -> &'static str {
-    let has = |scheduler| {
-        let mut nodes = listing.nodes.iter();
-        nodes.any(|row| row.node.scheduler == scheduler)
-    };
+    let has = |scheduler| listing.nodes.iter().any(|row| row.node.scheduler == scheduler);
     match (has(Scheduler::Kubernetes), has(Scheduler::Ecs)) {
         (true, true) => "pods and tasks",
         (false, true) => "tasks",
@@ -371,10 +320,7 @@ fn state(node: &Node) -> &'static str {
 }
 
 fn profile(unit: &DeviceUnit) -> Option<String> {
-    match unit {
-        DeviceUnit::Slice { profile, .. } => Some(profile.clone()),
-        DeviceUnit::Whole | DeviceUnit::Replica { .. } => None,
-    }
+    if let DeviceUnit::Slice { profile, .. } = unit { Some(profile.clone()) } else { None }
 }
 
 /// Among how many a unit is shared; absent for one that is not.
@@ -388,22 +334,14 @@ fn replicas(unit: &DeviceUnit) -> Option<u32> {
 
 /// Copies of each component, such as `2 × llama`.
 fn copies_in_words(components: &[InferenceComponent]) -> Option<String> {
-    let copies = |component: &InferenceComponent| {
-        format!("{} × {}", component.current_copies(), component.name)
-    };
-    let copies: Vec<String> = components.iter().map(copies).collect();
-    (!copies.is_empty()).then(|| copies.join(", "))
-}
-
-/// Instances in use among all, such as `3 of 4`.
-fn in_use(plan: &TrainingPlan) -> Option<String> {
-    Some(format!("{} of {}", plan.in_use?, plan.total?))
+    let copies = components.iter().map(|component| (component.current_copies(), &component.name));
+    let copies = joined(copies.map(|(number, name)| format!("{number} × {name}")), ", ");
+    (!copies.is_empty()).then_some(copies)
 }
 
 /// Numbers of instances by type, such as `2 × ml.g5.xlarge`.
 fn machines(parts: &[(String, u32)]) -> String {
-    let parts = parts.iter().map(|(name, count)| format!("{count} × {name}"));
-    parts.collect::<Vec<_>>().join(", ")
+    joined(parts.iter().map(|(name, count)| format!("{count} × {name}")), ", ")
 }
 
 fn job_cost(listed: &ListedJob<'_>) -> String {

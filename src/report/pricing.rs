@@ -1,5 +1,8 @@
 //! `gpucost pricing`: offers side by side.
 
+use super::doc::{Column, Doc, Level, Record, Table, columns, rows};
+use super::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, TERMS};
+use super::shared::text::{count, counted, joined, price_with};
 use crate::analysis::{AWS, Offer, SortBy};
 use crate::catalog::{
     FamilyFacts, GpuSpec, PricedUnit, family, gpu_spec, mig_profiles, network_gbps, shape,
@@ -9,26 +12,21 @@ use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, InterruptionBand, Money, PriceBasis, PriceOption,
     PriceQuote,
 };
-use crate::report::doc::{Column, Doc, Level, Record, Table, columns, doc_schema, rows};
-use crate::report::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, TERMS};
-use crate::report::shared::text::{count, counted, price_with};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
-const LEGEND: &str = "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 \
-                      TFLOPS; YR: commitment, no upfront payment";
-
-columns! {
-    fn document<'a>(offers: &'a [Offer]) {
-        opt word[CURRENCIES] "currency", "", Data, agreed(offers, Offer::currency).map(Currency::code), "null if the prices are in several.";
-    }
-}
-
 /// An offer, with the hours of a month.
 struct PriceRow<'a>(&'a Offer, Decimal);
 
-columns! {
+/// A commitment: its class or its plan, its term, its price.
+struct Sold<'a>(&'static str, CommitmentTerm, &'a PriceQuote);
+
+column_lists! {
+    fn document<'a>(offers: &'a [Offer]) {
+        opt word[CURRENCIES] "currency", "", Data, agreed(offers, Offer::currency).map(Currency::code), "null if the prices are in several.";
+    }
+
     fn prices<'a>(row: PriceRow<'a>) {
         text "provider", "provider", Narrow(0), row.0.provider.clone(), "";
         opt text "region", "region", Narrow(0), row.0.region.clone(), "null if a provider quotes one price for all regions.";
@@ -60,19 +58,14 @@ columns! {
         rows[plans] "savings_plans", "", Data, row.0.savings_plans.iter().filter_map(plan), "";
         opt price[4] "capacity_block_hourly", "block", Wide, row.0.capacity_block.as_ref().map(PriceQuote::an_hour), "In a Capacity Block.";
         opt date "capacity_block_date", "", Data, row.0.capacity_block.as_ref().map(seen_on), "";
-        opt texts "zones", "zones", Wide, zones(row.0), "IDs of the zones that offer the type.";
+        opt texts "zones", "zones", Wide, row.0.region.as_deref().and_then(|region| Some(zone_ids(&row.0.instance_type, region)?.to_vec())), "IDs of the zones that offer the type.";
         opt flag "launchable", "", Data, row.0.launchable, "Whether new instances can be launched.";
         opt date "effective_date", "", Data, stated(row.0).map(|quote| quote.effective_date), "The day from which the on-demand price is valid, or the first other price if that is missing.";
         opt date "seen_on", "seen", Wide, stated(row.0).map(seen_on), "The day on which that price was last seen.";
         opt text "source", "", Data, stated(row.0).map(|quote| quote.source.clone()), "The name of its source.";
         opt word[ORIGINS] "origin", "origin", Wide, stated(row.0).map(|quote| quote.origin.name()), "";
     }
-}
 
-/// A commitment: its class or its plan, its term, its price.
-struct Sold<'a>(&'static str, CommitmentTerm, &'a PriceQuote);
-
-columns! {
     fn reserved<'a>(sold: Sold<'a>) {
         count[TERMS] "term_years", "", Data, sold.1.years, "";
         word[PAYMENTS] "payment", "", Data, sold.1.payment.name(), "";
@@ -111,16 +104,10 @@ pub fn pricing_doc(offers: &[Offer], total: usize, sort: SortBy, hours_per_month
     }
 }
 
-/// The JSON schema of [`pricing_doc`].
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn pricing_schema() -> Result<String, serde_json::Error> {
-    let about = "Offers, sorted as requested; docs/json.md has the promises of every document. \
-                 Prices are per hour, with at most six decimals. Keys may be added within a \
-                 schema_version.";
-    let form = pricing_doc(&[], 0, SortBy::Price, Decimal::ZERO);
-    doc_schema("pricing", about, &[form])
+schema! {
+    /// The JSON schema of [`pricing_doc`].
+    pricing_schema: "pricing", [pricing_doc(&[], 0, SortBy::Price, Decimal::ZERO)],
+    "Offers, sorted as requested; docs/json.md has the promises of every document. Prices are per hour, with at most six decimals. Keys may be added within a schema_version."
 }
 
 /// The columns of offers: what all have in common is in the headline, and what they are sorted by
@@ -162,17 +149,15 @@ fn agreed<'a, T: PartialEq>(
 
 fn single_aws_type(offers: &[Offer]) -> Option<&str> {
     let provider = agreed(offers, |offer| Some(&offer.provider))?;
-    let name = agreed(offers, |offer| Some(offer.instance_type.as_str()))?;
-    (provider == AWS).then_some(name)
+    (provider == AWS).then_some(agreed(offers, |offer| Some(offer.instance_type.as_str()))?)
 }
 
 fn headline(offers: &[Offer], total: usize) -> String {
     if total == 0 {
         return "no priced offers".to_owned();
     }
-    let provider = agreed(offers, |offer| Some(&offer.provider));
     let region = agreed(offers, |offer| Some(&offer.region)).and_then(Option::as_ref);
-    let common = [provider, region].into_iter().flatten();
+    let common = [agreed(offers, |offer| Some(&offer.provider)), region].into_iter().flatten();
     common.fold("GPU prices per hour".to_owned(), |text, name| format!("{text}, {name}"))
 }
 
@@ -184,7 +169,7 @@ fn notes(offers: &[Offer], total: usize) -> Vec<String> {
         if offers.len() < total => format!("{} of {all_offers}; use `--limit {total}` to show all", count(offers.len() as u64));
         ..lengths.filter_map(|(only, years)| terms(only, years));
         ..dates(offers);
-        if !offers.is_empty() => LEGEND.to_owned();
+        if !offers.is_empty() => "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 TFLOPS; YR: commitment, no upfront payment".to_owned();
         if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) => "clouds with per-GPU prices are shown for one GPU".to_owned();
         if offers.iter().any(|offer| offer.provider != AWS) => "list prices of other clouds, for comparison only".to_owned();
         ..single_aws_type(offers).into_iter().flat_map(card);
@@ -194,18 +179,13 @@ fn notes(offers: &[Offer], total: usize) -> Vec<String> {
 /// The reserved instances of one length.
 fn terms(offer: &Offer, years: u8) -> Option<String> {
     let sold = offer.reserved.iter().filter(|(term, _)| term.years == years);
-    let prices: Vec<String> = sold
-        .map(|(term, quote)| {
-            let basis = match quote.basis {
-                PriceBasis::Observed => "",
-                PriceBasis::Derived => " (calculated)",
-            };
-            format!("{} {}{basis}", price_with(quote.an_hour(), 4), term.payment)
-        })
-        .collect();
-    let length = counted(u64::from(years), "year", "years");
-    let prices = (!prices.is_empty()).then(|| prices.join(", "))?;
-    Some(format!("reserved for {length}, upfront spread over the term: {prices}"))
+    let prices = sold.map(|(term, quote)| {
+        let basis = if quote.basis == PriceBasis::Derived { " (calculated)" } else { "" };
+        format!("{} {}{basis}", price_with(quote.an_hour(), 4), term.payment)
+    });
+    let (prices, length) = (joined(prices, ", "), counted(u64::from(years), "year", "years"));
+    (!prices.is_empty())
+        .then(|| format!("reserved for {length}, upfront spread over the term: {prices}"))
 }
 
 /// A quote of an offer.
@@ -222,18 +202,12 @@ fn dates(offers: &[Offer]) -> Option<String> {
     ];
     let dated = options.iter().filter_map(|(name, option)| {
         let quotes = || offers.iter().filter_map(option);
-        let oldest = quotes().map(seen_on).min()?;
-        let newest = quotes().map(seen_on).max()?;
-        let origins: BTreeSet<&str> = quotes().map(|quote| quote.origin.name()).collect();
-        let origins = origins.into_iter().collect::<Vec<_>>().join(", ");
-        Some(if oldest == newest {
-            format!("{name} dated {oldest} ({origins})")
-        } else {
-            format!("{name} dated {oldest} to {newest} ({origins})")
-        })
+        let (oldest, newest) = (quotes().map(seen_on).min()?, quotes().map(seen_on).max()?);
+        let origins = quotes().map(|quote| quote.origin.name()).collect::<BTreeSet<_>>();
+        let to = if oldest == newest { String::new() } else { format!(" to {newest}") };
+        Some(format!("{name} dated {oldest}{to} ({})", joined(origins, ", ")))
     });
-    let dated: Vec<String> = dated.collect();
-    (!dated.is_empty()).then(|| dated.join(" · "))
+    Some(joined(dated, " · ")).filter(|dated| !dated.is_empty())
 }
 
 /// What one type is, beside its prices.
@@ -244,9 +218,7 @@ fn card(name: &str) -> Vec<String> {
     let gpu = shape.gpu.as_ref();
     let efa = if shape.efa == Some(true) { " with EFA" } else { "" };
     let spec = gpu.and_then(gpu_spec);
-    let disks = shape.local_storage_gb;
-    let disks =
-        disks.map_or("no local disks".to_owned(), |size| format!("{} GB local disks", count(size)));
+    let disks = shape.local_storage_gb.map(|size| format!("{} GB local disks", count(size)));
     let facts: Vec<String> = rows! {
         for gpu in gpu => format!("{} × {}", gpu.share, gpu.model);
         for vram_mib in gpu.and_then(|gpu| gpu.vram_mib) => format!("{} MiB VRAM each", count(vram_mib));
@@ -254,12 +226,12 @@ fn card(name: &str) -> Vec<String> {
         format!("{} GiB memory", count(shape.memory_mib / 1024));
         for known in shape.architecture => known.name().to_owned();
         for network in network_gbps(name) => format!("{} Gbit/s network{efa}", network.normalize());
-        disks;
+        disks.unwrap_or_else(|| "no local disks".to_owned());
     };
     let profiles = gpu.into_iter().flat_map(mig_profiles);
     let profiles = profiles.filter(|profile| !profile.name.contains('+'));
     let profiles = profiles.map(|profile| format!("{} × {}", profile.max_instances, profile.name));
-    let profiles = profiles.collect::<Vec<_>>().join(", ");
+    let profiles = joined(profiles, ", ");
     rows! {
         format!("{name}: {}", facts.join(", "));
         for spec in spec => format!("one {}: {}", spec.model, figures(spec).join(", "));
@@ -291,14 +263,10 @@ fn sold_of_family(facts: &FamilyFacts) -> Vec<String> {
         [false, false] => None,
     };
     let covers = facts.size_flexible.filter(|_| sold.contains(&Some(true)));
-    let covers = covers.map(|is_flexible| match is_flexible {
-        true => "apply partially or fully to other sizes of the family",
-        false => "apply to this size only",
-    });
     rows! {
         if facts.launchable == Some(false) => format!("{family}: no longer available for launch");
         for terms in unsold => format!("{family}: no standard reserved instances for {terms}");
-        for covers in covers => format!("{family}: regional Linux reserved instances {covers}");
+        for is_flexible in covers => format!("{family}: regional Linux reserved instances {}", if is_flexible { "apply partially or fully to other sizes of the family" } else { "apply to this size only" });
     }
 }
 
@@ -319,11 +287,6 @@ fn seen_on(quote: &PriceQuote) -> Date {
 
 fn in_its_currency(offer: &Offer, amount: Option<Decimal>) -> Option<Money> {
     Some(Money::new(amount?, offer.currency()?))
-}
-
-fn zones(offer: &Offer) -> Option<Vec<String>> {
-    let zones = zone_ids(&offer.instance_type, offer.region.as_deref()?)?;
-    Some(zones.to_vec())
 }
 
 fn plan((option, quote): &(PriceOption, PriceQuote)) -> Option<Sold<'_>> {

@@ -1,16 +1,16 @@
 //! Purchases as the promises that they are, in words.
 
+use super::doc::{Table, columns};
+use super::reserved::{CURRENCIES, PAYMENTS, TERMS};
+use super::shared::text::{counted, counted_figure, joined, money, percent};
 use crate::domain::{Currency, Money, Risk};
-use crate::report::doc::{Table, columns};
-use crate::report::reserved::{CURRENCIES, PAYMENTS, TERMS};
-use crate::report::shared::text::{counted, counted_figure, money, percent};
 use crate::savings::{Promise, Purchase};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 /// What a purchase asks for and gives, after its count, type and term.
-pub(in crate::report) fn promise_words(purchase: &Purchase, promise: &Promise) -> String {
+pub(super) fn promise_words(purchase: &Purchase, promise: &Promise) -> String {
     format!("{}; {}", paid(purchase, promise), worth(promise))
 }
 
@@ -28,7 +28,7 @@ fn worth(promise: &Promise) -> String {
 }
 
 /// All that a purchase is paid, and for what; absent for one without a term.
-pub(in crate::report) fn promised(purchase: &Purchase) -> Option<String> {
+pub(super) fn promised(purchase: &Purchase) -> Option<String> {
     let promise = purchase.promise()?;
     let (total, words) = (money(promise.term_total), promise_words(purchase, &promise));
     Some(format!("{total} until the term ends: {words}"))
@@ -41,29 +41,27 @@ pub fn promises_words(term_totals: &[Money]) -> Option<String> {
     for total in term_totals {
         *sums.entry(total.currency()).or_default() += total.amount();
     }
-    let sums = sums.into_iter();
-    let sums = sums.map(|(currency, sum)| money(Money::new(sum, currency)));
-    let sums = sums.collect::<Vec<_>>().join(" and ");
+    let sums = sums.into_iter().map(|(currency, sum)| money(Money::new(sum, currency)));
+    let sums = joined(sums, " and ");
     let number = counted(term_totals.len() as u64, "purchase", "purchases");
     (!term_totals.is_empty()).then(|| format!("{number}, {sums} over the term"))
 }
 
-const KINDS: &[&str] = &["standard-reserved-instance", "ec2-instance-savings-plan"];
-pub(in crate::report) const RISKS: &[&str] = Risk::NAMES;
+pub(super) const RISKS: &[&str] = Risk::NAMES;
 
 /// A purchase with what it promises.
-pub(in crate::report) struct PurchaseRow<'a>(&'a Purchase, Option<Promise>);
+pub(super) struct PurchaseRow<'a>(&'a Purchase, Option<Promise>);
 
-pub(in crate::report) fn purchase_row(purchase: &Purchase) -> PurchaseRow<'_> {
+pub(super) fn purchase_row(purchase: &Purchase) -> PurchaseRow<'_> {
     PurchaseRow(purchase, purchase.promise())
 }
 
 columns! {
     /// A purchase of a plan: what it promises, and what it saves.
-    pub(in crate::report) fn purchase<'a>(row: PurchaseRow<'a>) {
+    pub(super) fn purchase<'a>(row: PurchaseRow<'a>) {
         opt money "total", "total", Screen, row.1.as_ref().map(|promise| promise.term_total), "";
-        text "units", "what", Screen, row.units(), "";
-        opt word[KINDS] "kind", "", Data, row.1.as_ref().map(|promise| promise.kind), "";
+        text "units", "what", Screen, format!("{} × {} in {}", row.0.count, row.0.key.instance_type, row.0.key.region), "";
+        opt word[&["standard-reserved-instance", "ec2-instance-savings-plan"]] "kind", "", Data, row.1.as_ref().map(|promise| promise.kind), "";
         text "option", "", Data, row.0.term.option.to_string(), "";
         opt text "account", "", Data, row.0.account.clone(), "The account to buy in; null where accounts share commitments.";
         text "region", "", Data, row.0.key.region.clone(), "";
@@ -85,42 +83,18 @@ columns! {
         word[RISKS] "risk", "", Data, row.0.term.risk.name(), "";
         texts "caveats", "", Data, row.0.caveats.clone(), "";
         texts "steps", "", Data, row.0.steps.clone(), "What is to be done before it is bought.";
-        opt text "terms", "terms", Below, row.1.as_ref().map(|promise| row.terms(promise)), "";
+        opt text "terms", "terms", Below, row.1.as_ref().map(|promise| format!("{}; {}", row.0.what(), worth(promise))), "";
         opt text "paid", "paid", Below, row.1.as_ref().map(|promise| paid(row.0, promise)), "";
-        opt text "before", "before", Below, row.before(), "";
-    }
-}
-
-impl PurchaseRow<'_> {
-    fn units(&self) -> String {
-        let Self(purchase, _) = self;
-        let (name, region) = (&purchase.key.instance_type, &purchase.key.region);
-        format!("{} × {name} in {region}", purchase.count)
-    }
-
-    fn terms(&self, promise: &Promise) -> String {
-        format!("{}; {}", self.0.what(), worth(promise))
-    }
-
-    fn before(&self) -> Option<String> {
-        let words: Vec<&str> =
-            (self.0.steps.iter().chain(&self.0.caveats)).map(String::as_str).collect();
-        (!words.is_empty()).then(|| words.join("; "))
+        opt text "before", "before", Below, Some(joined(row.0.steps.iter().chain(&row.0.caveats).map(String::as_str), "; ")).filter(|words| !words.is_empty()), "";
     }
 }
 
 /// The commitments that a plan buys, each for a pool of workloads.
-pub(in crate::report) fn purchases_table<'a>(
-    purchases: impl IntoIterator<Item = &'a Purchase>,
-) -> Table {
+pub(super) fn purchases_table<'a>(purchases: impl IntoIterator<Item = &'a Purchase>) -> Table {
+    let title = "PROMISES  paid until the term ends, used or not, after all actions above";
+    let rows = purchases.into_iter().map(purchase_row);
     Table {
         summed: &["term_total", "monthly_savings", "upfront", "monthly"],
-        ..Table::of(
-            "purchases",
-            "PROMISES  paid until the term ends, used or not, after all actions above",
-            ("purchase", "purchases"),
-            purchase(),
-            purchases.into_iter().map(purchase_row),
-        )
+        ..Table::of("purchases", title, ("purchase", "purchases"), purchase(), rows)
     }
 }

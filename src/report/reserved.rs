@@ -1,12 +1,12 @@
 //! `gpucost reserved --type`: what commitments to one type come to.
 
+use super::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, rows};
+use super::shared::text::{count, counted, joined, money, unit_price};
 use crate::catalog::family;
 use crate::domain::{
     Currency, Instalments, Money, OperatingSystem, PaymentOption, PriceBasis, PriceOption,
     PriceOrigin, PriceQuote,
 };
-use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, rows};
-use crate::report::shared::text::{count, counted, money, unit_price};
 use crate::savings::{PricedCommitment, ReservedReport, SteadyUse, months};
 use jiff::civil::Date;
 use rust_decimal::prelude::ToPrimitive;
@@ -24,7 +24,7 @@ pub(super) const BASES: &[&str] = PriceBasis::NAMES;
 /// Origin of a price that the user stated, on the command line too.
 const GIVEN: &str = "user";
 
-columns! {
+column_lists! {
     fn calculator(report: ReservedReport) {
         text "instance_type", "", Data, report.instance_type.clone(), "The instance type.";
         text "region", "", Data, report.region.clone(), "";
@@ -66,8 +66,8 @@ columns! {
     }
 
     fn commitments(row: (PricedCommitment, Currency)) {
-        word[OFFERS] "offer", "", Data, offer(&row.0), "What is sold.";
-        text "name", "offer", Screen, format!("{} {}yr", short_offer(&row.0), row.0.figures.term.years), "";
+        word[OFFERS] "offer", "", Data, offer(&row.0).0, "What is sold.";
+        text "name", "offer", Screen, format!("{} {}yr", offer(&row.0).1, row.0.figures.term.years), "";
         count[TERMS] "term_years", "", Data, row.0.figures.term.years, "";
         word[PAYMENTS] "payment", "payment", Narrow(0), payment(&row.0), "";
         price "upfront", "", Data, Money::new(row.0.figures.instalments.upfront, row.1), "Of one instance.";
@@ -93,8 +93,7 @@ columns! {
 /// side by side.
 pub fn reserved_doc(report: &ReservedReport) -> Doc {
     let used = &report.used;
-    let currency = used.on_demand.currency();
-    let mut table = sold(&report.commitments, currency);
+    let mut table = sold(&report.commitments, used.on_demand.currency());
     table.notes = rows! {
         ..missing_terms(report);
         "PREPAID, ANNUAL and HALVED are of all instances; EFFECTIVE is the hourly cost of one, with the upfront payment spread over the term; BREAK-EVEN is the share of all hours above which a commitment is cheaper, and MONTH the first month in which on-demand has cost as much; HALVED is on-demand minus the commitment over its term, if half of the instances remain from month 7.".to_owned();
@@ -114,35 +113,24 @@ pub fn reserved_doc(report: &ReservedReport) -> Doc {
 
 /// The document without a value, for its schema.
 pub(super) fn reserved_form() -> Doc {
-    Doc {
-        record: Record::heads(calculator()),
-        tables: vec![sold(&[], Currency::Usd)],
-        ..Doc::default()
-    }
+    Doc::form(Record::heads(calculator()), [sold(&[], Currency::Usd)])
 }
 
 fn sold(offers: &[PricedCommitment], currency: Currency) -> Table {
-    Table::of(
-        "commitments",
-        "COMMITMENTS  billed whether used or not",
-        ("commitment", "commitments"),
-        commitments(),
-        offers.iter().map(|sold| (sold.clone(), currency)),
-    )
+    let (title, noun) = ("COMMITMENTS  billed whether used or not", ("commitment", "commitments"));
+    let rows = offers.iter().map(|sold| (sold.clone(), currency));
+    Table::of("commitments", title, noun, commitments(), rows)
 }
 
 fn headline(report: &ReservedReport) -> String {
     let used = &report.used;
-    let what = format!(
-        "{} × {}, {}, {}, {} hours per month each",
-        count(u64::from(used.count)),
-        report.instance_type,
-        report.region,
-        report.operating_system,
-        used.hours_per_month.normalize()
-    );
-    let year = money(report.comparison.on_demand_1yr_total);
-    format!("{what}, cost {year} per year on-demand")
+    let ReservedReport { instance_type, region, operating_system, .. } = report;
+    let (count, hours) = (count(u64::from(used.count)), used.hours_per_month.normalize());
+    let year = report.comparison.on_demand_1yr_total;
+    format!(
+        "{count} × {instance_type}, {region}, {operating_system}, {hours} hours per month each, \
+         cost {year} per year on-demand"
+    )
 }
 
 fn given(report: &ReservedReport) -> Vec<Given> {
@@ -173,8 +161,7 @@ fn steps(report: &ReservedReport) -> Vec<Step> {
     let (rate, hours) = (sign(used, used.on_demand.amount()), hours(used));
     let count = count(u64::from(used.count));
     let comparison = &report.comparison;
-    let terms = [&report.one_year, &report.three_years];
-    let terms = terms.into_iter().flatten();
+    let terms = [&report.one_year, &report.three_years].into_iter().flatten();
     rows! {
         Step::new("on-demand per month", format!("{rate} × {hours} × {count}"), Value::Money(comparison.on_demand_monthly));
         Step::new("on-demand per year", format!("{rate} × {hours} × 12 × {count}"), Value::Money(comparison.on_demand_1yr_total));
@@ -184,12 +171,10 @@ fn steps(report: &ReservedReport) -> Vec<Step> {
 
 /// The arithmetic of one term.
 fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
-    let used = &report.used;
-    let figures = &sold.figures;
+    let (used, figures) = (&report.used, &sold.figures);
     let term = figures.term;
     let part = |amount: Decimal| (!amount.is_zero()).then(|| sign(used, amount));
-    let upfront = part(figures.instalments.upfront);
-    let hourly = part(figures.instalments.hourly);
+    let (upfront, hourly) = (part(figures.instalments.upfront), part(figures.instalments.hourly));
     let (rate, used_hours) = (sign(used, used.on_demand.amount()), hours(used));
     let instances = count(u64::from(used.count));
     let spread = upfront.as_ref().map(|upfront| match term.years {
@@ -202,9 +187,8 @@ fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
     let effective = upfront.as_ref().map(|upfront| format!("{upfront} / {term_hours}"));
     let month = figures.break_even_month;
     let last = month.unwrap_or(months(term));
-    let paid =
-        [upfront.clone(), hourly.as_ref().map(|hourly| format!("{last} × {hourly} × 730 h"))];
-    let paid: Vec<String> = paid.into_iter().flatten().collect();
+    let billed = hourly.as_ref().map(|hourly| format!("{last} × {hourly} × 730 h"));
+    let paid = joined(upfront.iter().cloned().chain(billed), " + ");
     let reached = if month.is_some() { "≥" } else { "<" };
     let on_demand = money(report.comparison.on_demand_1yr_total);
     let halved = used.on_demand_when_halved(term);
@@ -218,7 +202,7 @@ fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
         step("in percent", format!("{} / {on_demand}", money(figures.annual_savings)), Value::make_percent(figures.annual_savings_pct));
         step("total billed", format!("{} × {instances}", sum(upfront.clone(), times(&term_hours))), Value::Money(figures.billed_total));
         step("break-even", format!("{} / {rate}", sum(effective, hourly)), Value::Share(figures.break_even_utilization));
-        step("break-even month", format!("{last} × {rate} × {used_hours} {reached} {}", paid.join(" + ")), Value::make_count(month));
+        step("break-even month", format!("{last} × {rate} × {used_hours} {reached} {paid}"), Value::make_count(month));
         step("on-demand if usage halves", format!("{rate} × {used_hours} × (6 × {instances} + {} × {})", months(term) - 6, count(u64::from(used.count / 2))), Value::Money(halved));
         step("balance if usage halves", format!("{} − {}", money(halved), money(figures.billed_total)), Value::Money(figures.balance_when_halved));
     }
@@ -245,19 +229,12 @@ fn payment(sold: &PricedCommitment) -> &'static str {
     sold.figures.term.payment.name()
 }
 
-fn offer(sold: &PricedCommitment) -> &'static str {
+/// What is sold, for programs and for people.
+fn offer(sold: &PricedCommitment) -> (&'static str, &'static str) {
     match sold.option {
-        PriceOption::Ec2InstanceSavingsPlan(_) => "ec2-instance-savings-plan",
-        PriceOption::ComputeSavingsPlan(_) => "compute-savings-plan",
-        _ => "reserved",
-    }
-}
-
-fn short_offer(sold: &PricedCommitment) -> &'static str {
-    match sold.option {
-        PriceOption::Ec2InstanceSavingsPlan(_) => "EC2 plan",
-        PriceOption::ComputeSavingsPlan(_) => "Compute plan",
-        _ => "reserved",
+        PriceOption::Ec2InstanceSavingsPlan(_) => ("ec2-instance-savings-plan", "EC2 plan"),
+        PriceOption::ComputeSavingsPlan(_) => ("compute-savings-plan", "Compute plan"),
+        _ => ("reserved", "reserved"),
     }
 }
 
@@ -280,13 +257,8 @@ fn sign(used: &SteadyUse, amount: Decimal) -> String {
 
 /// Where a price is from.
 fn provenance(quote: Option<&PriceQuote>) -> String {
-    let Some(quote) = quote else {
-        return "given".to_owned();
-    };
-    let derived = match quote.basis {
-        PriceBasis::Observed => "",
-        PriceBasis::Derived => ", derived",
-    };
+    let Some(quote) = quote else { return "given".to_owned() };
+    let derived = if quote.basis == PriceBasis::Derived { ", derived" } else { "" };
     format!("{}, {}{derived}", quote.seen_on, quote.origin.name())
 }
 

@@ -1,29 +1,27 @@
 //! `gpucost reserved` of a fleet: every pool with what is sold to it, then the existing
 //! commitments.
 
+use super::doc::{CsvRows, Doc, Record, Table, columns, rows};
+use super::promises::{promise_words, purchase, purchase_row};
+use super::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form};
+use super::shared::text::{count, joined, money, rounded, unit_price};
 use crate::analysis::{
     CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, planned_option,
 };
 use crate::domain::{Money, PriceBasis, PriceQuote, Tenancy};
-use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema, rows};
-use crate::report::promises::{promise_words, purchase, purchase_row};
-use crate::report::reserved::{
-    BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form,
-};
-use crate::report::shared::text::{count, money, rounded, unit_price};
-use crate::savings::{CommitmentUse, ConcurrentUsage, Purchase, ScopeChange};
+use crate::savings::{CommitmentKind, CommitmentUse, ConcurrentUsage, Purchase, ScopeChange};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-const TENANCIES: &[&str] = Tenancy::NAMES;
-const KINDS: &[&str] = &[
-    "zonal-reserved-instances",
-    "regional-reserved-instances",
-    "ec2-instance-savings-plan",
-    "compute-savings-plan",
-];
+/// What is sold to a pool.
+struct OptionRow<'a> {
+    option: &'a PoolOption,
+    is_planned: bool,
+    /// Whether it is counted in instances, and not in money per hour.
+    is_counted: bool,
+}
 
-columns! {
+column_lists! {
     fn document(fleet: ReservedFleet) {
         time "as_of", "", Data, fleet.as_of, "";
         time "window_start", "", Data, fleet.window.start, "";
@@ -37,7 +35,7 @@ columns! {
         text "instance_type", "type", Narrow(0), pool.key.instance_type.clone(), "";
         text "region", "region", Narrow(0), pool.key.region.clone(), "";
         word[SYSTEMS] "operating_system", "system", Narrow(0), pool.key.operating_system.name(), "";
-        word[TENANCIES] "tenancy", "tenancy", Narrow(0), pool.key.tenancy.name(), "";
+        word[Tenancy::NAMES] "tenancy", "tenancy", Narrow(0), pool.key.tenancy.name(), "";
         flag "size_flexible", "", Data, pool.covers_other_sizes, "Whether regional reserved instances of it cover other sizes of the family too.";
         word[CURRENCIES] "currency", "", Data, pool.on_demand.rate.currency().code(), "Of all amounts.";
         price "on_demand_hourly", "per hour on-demand", Narrow(0), pool.on_demand.an_hour(), "Of one instance.";
@@ -75,22 +73,12 @@ columns! {
         count "to", "", Data, step.1, "";
         share "share", "", Data, step.2, "Of the hours in which at least so many instances ran.";
     }
-}
 
-/// What is sold to a pool.
-struct OptionRow<'a> {
-    option: &'a PoolOption,
-    is_planned: bool,
-    /// Whether it is counted in instances, and not in money per hour.
-    is_counted: bool,
-}
-
-columns! {
     fn options<'a>(row: OptionRow<'a>) {
         flag "planned", "planned", Narrow(0), row.is_planned, "Whether the plan buys it.";
         count[TERMS] "term_years", "years", Narrow(0), row.option.term.years, "";
         word[PAYMENTS] "payment", "payment", Narrow(0), row.option.term.payment.name(), "";
-        text "buy", "buy", Screen, row.buy(), "";
+        text "buy", "buy", Screen, if row.is_counted { row.option.amount.normalize().to_string() } else { format!("{}/h", unit_price(row.money(row.option.amount.round_dp(4)))) }, "";
         opt count "count", "", Data, row.option.amount.to_u64().filter(|_| row.is_counted), "The optimal number of reserved instances; null for a plan.";
         opt price "commitment_hourly", "", Data, (!row.is_counted).then(|| row.money(row.option.amount)), "The optimal commitment of a plan, per hour; null for reserved instances.";
         price "effective_hourly", "effective", Narrow(2), row.option.hourly, "Hourly cost of the whole option, the upfront payment spread over the term.";
@@ -117,7 +105,7 @@ columns! {
 
     fn commitments<'a>(commitment: &'a CommitmentUse) {
         text "name", "what", Narrow(0), commitment.name.clone(), "";
-        word[KINDS] "kind", "", Data, commitment.kind.name(), "";
+        word[CommitmentKind::NAMES] "kind", "", Data, commitment.kind.name(), "";
         word[CURRENCIES] "currency", "", Data, commitment.monthly_cost.currency().code(), "";
         money "monthly_cost", "cost/month", Narrow(0), commitment.monthly_cost, "";
         opt share "utilization", "used", Narrow(0), commitment.utilization, "Share of the paid commitment that is used in the window (RI utilization).";
@@ -146,13 +134,9 @@ columns! {
 /// The commitments of a fleet as a document.
 pub fn reserved_fleet_doc(fleet: &ReservedFleet) -> Doc {
     let mut tables = tables(Some(fleet));
-    let nothing = if fleet.is_today {
-        "The fleet has no on-demand usage to commit to."
-    } else {
-        "The plan leaves no on-demand usage to commit to."
-    };
+    let nothing = if fleet.is_today { "The fleet has" } else { "The plan leaves" };
     tables[0].notes = rows! {
-        if fleet.reserved.is_empty() => nothing.to_owned();
+        if fleet.reserved.is_empty() => format!("{nothing} no on-demand usage to commit to.");
     };
     tables[1].notes = legend(fleet);
     tables[3].notes = rows! {
@@ -169,23 +153,10 @@ pub fn reserved_fleet_doc(fleet: &ReservedFleet) -> Doc {
     }
 }
 
-/// The JSON schema of `gpucost reserved`, of one type and of a fleet.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn reserved_schema() -> Result<String, serde_json::Error> {
-    let about = "Commitments compared with on-demand prices, of one type with --type, otherwise of \
-                 the pools of a fleet; docs/json.md has the promises of every document. Rates per \
-                 hour have up to six decimals, amounts cents; shares are 0-1 and percentages \
-                 0-100. With --growth, the document is an answer. Keys may be added within a \
-                 schema version.";
-    let fleet = Doc {
-        record: Record::heads(document()),
-        tables: tables(None),
-        gaps: Some(Vec::new()),
-        ..Doc::default()
-    };
-    doc_schema("reserved", about, &[reserved_form(), fleet])
+schema! {
+    /// The JSON schema of `gpucost reserved`, of one type and of a fleet.
+    reserved_schema: "reserved", [reserved_form(), Doc::form_with_gaps(Record::heads(document()), tables(None))],
+    "Commitments compared with on-demand prices, of one type with --type, otherwise of the pools of a fleet; docs/json.md has the promises of every document. Rates per hour have up to six decimals, amounts cents; shares are 0-1 and percentages 0-100. With --growth, the document is an answer. Keys may be added within a schema version."
 }
 
 fn tables(fleet: Option<&ReservedFleet>) -> Vec<Table> {
@@ -207,18 +178,16 @@ fn headline(fleet: &ReservedFleet) -> String {
     let pools = fleet.reserved.iter().map(|pool| &pool.purchase);
     let families = fleet.families.iter().map(|pool| &pool.purchase);
     let said = pools.chain(families).flatten().filter_map(|purchase| {
-        let promise = purchase.promise()?;
-        let (what, total) = (purchase.what(), money(promise.term_total));
-        let saved = money(purchase.monthly_savings);
-        let (count, name) = (purchase.count, &purchase.key.instance_type);
+        let (what, total) = (purchase.what(), purchase.promise()?.term_total);
+        let Purchase { count, monthly_savings: saved, .. } = purchase;
+        let name = &purchase.key.instance_type;
         Some(format!(
             "{count} × {name} ({what}) for {total} over the term, which saves {saved} per month"
         ))
     });
-    let said: Vec<String> = said.collect();
-    let bought = match said.as_slice() {
-        [] => "The plan buys no commitments".to_owned(),
-        said => format!("The plan buys {}", said.join("; ")),
+    let bought = match joined(said, "; ").as_str() {
+        "" => "The plan buys no commitments".to_owned(),
+        said => format!("The plan buys {said}"),
     };
     let changed = fleet.scope_changes.iter().map(|change| {
         let saved = money(change.monthly_savings);
@@ -233,14 +202,6 @@ fn headline(fleet: &ReservedFleet) -> String {
 impl OptionRow<'_> {
     fn money(&self, amount: Decimal) -> Money {
         Money::new(amount, self.option.hourly.currency())
-    }
-
-    /// How much of it.
-    fn buy(&self) -> String {
-        if self.is_counted {
-            return self.option.amount.normalize().to_string();
-        }
-        format!("{}/h", unit_price(self.money(self.option.amount.round_dp(4))))
     }
 }
 
@@ -268,12 +229,11 @@ fn basis(option: &PoolOption) -> &'static str {
 
 /// What a reader is told of a pool beside its figures.
 fn pool_notes(pool: &ReservedPool) -> Vec<String> {
-    let steps = concurrency(&pool.usage);
-    let steps = steps.into_iter().map(|(from, to, ran)| {
+    let steps = concurrency(&pool.usage).into_iter().map(|(from, to, ran)| {
         let share = format!("{}%", rounded(ran * Decimal::ONE_HUNDRED, 1));
         if from == to { format!("{from} in {share}") } else { format!("{from} to {to} in {share}") }
     });
-    let steps = steps.collect::<Vec<_>>().join(", ");
+    let steps = joined(steps, ", ");
     let hours = count(pool.usage.hours());
     rows! {
         ..pool.account.as_deref().map(buyer);
@@ -301,10 +261,8 @@ fn buyer(account: &str) -> String {
 
 /// What the plan buys, as the promise that it is.
 fn bought(purchase: Option<&Purchase>) -> Vec<String> {
-    let Some((purchase, promise)) = purchase.and_then(|chosen| Some((chosen, chosen.promise()?)))
-    else {
-        return Vec::new();
-    };
+    let Some(purchase) = purchase else { return Vec::new() };
+    let Some(promise) = purchase.promise() else { return Vec::new() };
     let said = purchase.steps.iter().chain(&purchase.caveats);
     rows! {
         format!("→ the plan buys {}, risk {}: {}, of it {}", purchase.count, purchase.term.risk, money(promise.term_total), promise_words(purchase, &promise));

@@ -1,49 +1,24 @@
 //! `gpucost rightsize`: every type that workloads could move to, beside what the plan does.
 
+use super::doc::{Doc, Record, Table, columns, rows};
+use super::promises::RISKS;
+use super::reserved::CURRENCIES;
+use super::shared::gaps::tally;
+use super::shared::next::Invocation;
+use super::shared::text::{
+    a_year, count, counted, joined, money_or_absent, percent, shell_word, some_of,
+};
+use super::shared::view::{hidden_rows, sum};
+use super::spot::{WORKLOAD_KINDS, grouped, reasons_table};
 use crate::analysis::{Candidate, Sized, Sizing};
 use crate::domain::{Action, ActionKind, Gap, GpuOffer, Money, Risk};
-use crate::report::doc::{Doc, Record, Table, columns, doc_schema, rows};
-use crate::report::promises::RISKS;
-use crate::report::reserved::CURRENCIES;
-use crate::report::shared::next::Invocation;
-use crate::report::shared::text::{
-    a_year, count, counted, money, money_or_absent, percent, shell_word, some_of,
-};
-use crate::report::shared::view::{hidden_rows, sum};
-use crate::report::spot::{WORKLOAD_KINDS, grouped, reasons_table};
 use crate::savings::{Demand, Projection, averaged, averaged_peaks};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Workloads that are named beside one caveat.
 const NAMED: usize = 3;
-
-const REJECTIONS: &[&str] = &[
-    "accelerator",
-    "not-launchable",
-    "unpriced",
-    "price-not-comparable",
-    "not-cheaper",
-    "architecture",
-    "compute-capability",
-    "unknown-fact",
-    "larger",
-    "gpus",
-    "vram",
-    "reserved-vram",
-    "nvlink",
-    "efa",
-    "double-precision",
-    "network",
-    "vcpu",
-    "cpu-baseline",
-    "memory",
-    "never-worked",
-    "utilization",
-    "slowdown",
-    "risk",
-];
 
 /// Workloads with every type that they could move to.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +29,7 @@ pub struct Sizings {
     pub gaps: Vec<Gap>,
 }
 
-columns! {
+column_lists! {
     fn document(sizings: Sizings) {
         word[RISKS] "risk", "", Data, sizings.accepted.name(), "The accepted risk.";
     }
@@ -85,7 +60,7 @@ columns! {
         text "instance_type", "", Data, row.considered.shape.instance_type.clone(), "";
         count "count", "", Data, row.considered.count, "Instances of it.";
         flag "accepted", "", Data, row.considered.is_accepted(), "";
-        opt word[REJECTIONS] "rejected_for", "", Data, row.considered.rejection.as_ref().map(|reason| reason.name()), "null for an accepted type.";
+        opt word[&["accelerator", "not-launchable", "unpriced", "price-not-comparable", "not-cheaper", "architecture", "compute-capability", "unknown-fact", "larger", "gpus", "vram", "reserved-vram", "nvlink", "efa", "double-precision", "network", "vcpu", "cpu-baseline", "memory", "never-worked", "utilization", "slowdown", "risk"]] "rejected_for", "", Data, row.considered.rejection.as_ref().map(|reason| reason.name()), "null for an accepted type.";
         opt text "reason", "", Data, row.considered.rejection.as_ref().map(ToString::to_string), "The same in words.";
         text "gpu.model", "", Data, gpu(row).map(|offer| offer.model.name().to_owned()), "";
         opt number "gpu.count", "", Data, gpu(row).map(|offer| offer.share.count()), "GPUs per machine; a part of one where the machine has a part.";
@@ -97,7 +72,7 @@ columns! {
         opt number "slowdown", "", Data, projected(row, |projection| projection.slowdown).and_then(Decimal::from_f64), "How much longer work takes at most; 1 is as long as today.";
         opt number "ratio", "", Data, projected(row, |projection| projection.ratio.value).and_then(Decimal::from_f64), "Speed of a GPU compared with that of today.";
         opt word[&["same-gpu", "bandwidth", "compute"]] "ratio_basis", "", Data, projected(row, |projection| projection.ratio.basis.name()), "";
-        opt price "hourly_cost", "", Data, hourly(row), "Of one of its instances.";
+        opt price "hourly_cost", "", Data, row.considered.hourly.zip(row.considered.monthly).map(|(hourly, monthly)| Money::new(hourly, monthly.currency())), "Of one of its instances.";
         opt money "monthly_cost", "", Data, row.considered.monthly, "";
         opt money "monthly_savings", "", Data, row.monthly_savings, "";
         word[RISKS] "risk", "", Data, row.considered.risk.name(), "";
@@ -152,17 +127,6 @@ pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation
         table.notes.extend(outside(workloads, shown));
         table.notes.push(risk);
     }
-    let next = match listed.as_slice() {
-        [] | [_] => Vec::new(),
-        [first, ..] => {
-            let id = shell_word(&first.id);
-            let only = format!("--workload {id}");
-            vec![
-                invocation.command("rightsize", true, &only),
-                invocation.command("explain", true, &id),
-            ]
-        }
-    };
     Doc {
         name: "rightsize",
         headline,
@@ -170,31 +134,29 @@ pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation
         tables: vec![sized(workloads)],
         screens,
         gaps: Some(sizings.gaps.clone()),
-        next,
+        next: match listed.as_slice() {
+            [] | [_] => Vec::new(),
+            [first, ..] => {
+                let id = shell_word(&first.id);
+                let only = format!("--workload {id}");
+                vec![
+                    invocation.command("rightsize", true, &only),
+                    invocation.command("explain", true, &id),
+                ]
+            }
+        },
         ..Doc::default()
     }
 }
 
-/// The JSON schema of `gpucost rightsize`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn rightsize_schema() -> Result<String, serde_json::Error> {
-    let about = "Types that workloads could move to, and what the plan of the audit does with \
-                 them. Amounts per month have cents, percentages are 0-100, sizes are in MiB. Keys \
-                 may be added within a schema version.";
-    let form = Doc {
-        record: Record::heads(document()),
-        tables: vec![sized(&[])],
-        gaps: Some(Vec::new()),
-        ..Doc::default()
-    };
-    doc_schema("rightsize", about, &[form])
+schema! {
+    /// The JSON schema of `gpucost rightsize`.
+    rightsize_schema: "rightsize", [Doc::form_with_gaps(Record::heads(document()), [sized(&[])])],
+    "Types that workloads could move to, and what the plan of the audit does with them. Amounts per month have cents, percentages are 0-100, sizes are in MiB. Keys may be added within a schema version."
 }
 
 fn sized(sizings: &[Sizing]) -> Table {
-    let noun = ("workload", "workloads");
-    Table::of("workloads", "WORKLOADS", noun, workloads(), sizings)
+    Table::of("workloads", "WORKLOADS", ("workload", "workloads"), workloads(), sizings)
 }
 
 /// What the plan moves to another type.
@@ -202,8 +164,8 @@ fn fleet_headline(sizings: &[Sizing]) -> String {
     let resized = sizings.iter().flat_map(|sizing| &sizing.plan);
     let resized = resized.filter(|action| action.kind() == ActionKind::Rightsize);
     let saved: Vec<Money> = resized.map(Action::monthly_savings).collect();
-    let words = sum(saved.iter().copied().map(Some))
-        .map_or(String::new(), |saved| format!(", which saves {} per month", money(saved)));
+    let words = sum(saved.iter().copied().map(Some));
+    let words = words.map_or(String::new(), |saved| format!(", which saves {saved} per month"));
     let workloads = counted(sizings.len() as u64, "workload", "workloads");
     format!("The plan moves {} of {workloads} to another type{words}", count(saved.len() as u64))
 }
@@ -213,24 +175,18 @@ fn fleet(sizings: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
     let savings: Vec<Option<Money>> =
         sizings.iter().filter_map(|sizing| Some(sizing.best()?.monthly_savings)).collect();
     let total = sum(savings.iter().copied()).map_or(String::new(), |saved| {
-        let (month, year) = (money(saved), money(a_year(saved)));
-        format!(" would save {month} per month, {year} per year, each by itself")
+        format!(" would save {saved} per month, {} per year, each by itself", a_year(saved))
     });
-    let title = format!(
-        "RIGHTSIZE  {} of {}{total}",
-        count(savings.len() as u64),
-        counted(sizings.len() as u64, "workload", "workloads")
-    );
+    let workloads = counted(sizings.len() as u64, "workload", "workloads");
+    let title = format!("RIGHTSIZE  {} of {workloads}{total}", count(savings.len() as u64));
     let best: Vec<(&Sizing, &Candidate)> =
         listed.iter().filter_map(|sizing| Some((*sizing, sizing.best()?))).collect();
-    let noun = ("workload", "workloads");
     let mut table = Table {
         summed: &["monthly_savings"],
-        ..Table::of("moves", title, noun, moves(), best.iter().copied())
+        ..Table::of("moves", title, ("workload", "workloads"), moves(), best.iter().copied())
     };
     let caveats = best.iter().flat_map(|(sizing, best)| {
-        let caveats = best.caveats.iter();
-        caveats.map(|caveat| (caveat.as_str(), sizing.name.as_str()))
+        best.caveats.iter().map(|caveat| (caveat.as_str(), sizing.name.as_str()))
     });
     let seconds =
         best.iter().filter_map(|(sizing, best)| averaged(demand(sizing)?, &best.considered));
@@ -262,23 +218,16 @@ fn stays(sizing: &Sizing) -> Option<&str> {
 }
 
 fn one_headline(sizing: &Sizing) -> String {
-    let name = if sizing.name == sizing.instance_type {
-        String::new()
-    } else {
-        format!("{}: ", sizing.name)
-    };
+    let Sizing { name, instances, instance_type, region, kind, .. } = sizing;
+    let name = if name == instance_type { String::new() } else { format!("{name}: ") };
     let uses = demand(sizing).map_or(String::new(), |demand| format!("; {}", uses(demand)));
     let plan = match sizing.plan.as_slice() {
         [] => String::new(),
         _ => format!("; the plan: {}", plan_words(&sizing.plan)),
     };
+    let month = money_or_absent(sizing.monthly);
     format!(
-        "{name}{} × {} in {}, {}, {} per month{uses}{plan}",
-        sizing.instances,
-        sizing.instance_type,
-        sizing.region,
-        sizing.kind,
-        money_or_absent(sizing.monthly)
+        "{name}{instances} × {instance_type} in {region}, {kind}, {month} per month{uses}{plan}"
     )
 }
 
@@ -319,44 +268,35 @@ fn one_workload(sizing: &Sizing) -> Vec<Table> {
     };
     let noun = ("type", "types");
     let planned = |row: &Candidate| {
-        let mut targets =
-            sizing.plan.iter().filter(|action| action.kind() == ActionKind::Rightsize);
-        targets.any(|action| action.target().is_some_and(|target| row.is_at(target)))
+        let resizes = |action: &&Action| action.kind() == ActionKind::Rightsize;
+        let mut targets = sizing.plan.iter().filter(resizes).filter_map(Action::target);
+        targets.any(|target| row.is_at(target))
     };
     let rows = sized.accepted().map(|row| (row, planned(row)));
     let mut accepted = Table::of("suitable", "SUITABLE", noun, suitable(), rows);
-    accepted.notes = match sized.accepted().next() {
-        None => vec!["no suitable type costs less".to_owned()],
-        Some(first) => {
+    accepted.notes =
+        sized.accepted().next().map_or(vec!["no suitable type costs less".to_owned()], |first| {
             let caveats = first.caveats.iter().map(|caveat| format!("! {caveat}"));
             let steps = first.steps.iter().map(|step| format!("- {step}"));
             let title = format!("before moving to {}:", target(first));
             std::iter::once(title).chain(caveats).chain(steps).collect()
-        }
-    };
-    let unsuitable = sized.rejected();
-    let mut others = Table::of("rejected", "NOT SUITABLE", noun, rejected(), unsuitable);
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        });
+    let mut others = Table::of("rejected", "NOT SUITABLE", noun, rejected(), sized.rejected());
     let reasons = sized.rejected().filter_map(|row| row.considered.rejection.as_ref());
-    for reason in reasons {
-        *counts.entry(reason.name()).or_default() += 1;
-    }
     let total = counted(others.rows.len() as u64, "type", "types");
-    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    let mut counts: Vec<(&str, u64)> =
+        tally(reasons.map(|reason| reason.name())).into_iter().collect();
     counts.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
-    let counts: Vec<String> = counts
-        .iter()
-        .map(|(reason, number)| format!("{number} {}", reason.replace('-', " ")))
-        .collect();
-    others.notes = vec![format!("rejected {total}: {}", counts.join(", "))];
+    let counts = counts.iter();
+    let counts = counts.map(|(reason, number)| format!("{number} {}", reason.replace('-', " ")));
+    others.notes = vec![format!("rejected {total}: {}", joined(counts, ", "))];
     vec![accepted, others]
 }
 
 /// What the filters leave out.
 fn outside(sizings: &[Sizing], shown: &[usize]) -> Option<String> {
     let listed: BTreeSet<&usize> = shown.iter().collect();
-    let places = sizings.iter().enumerate();
-    let hidden = places.filter(|(place, _)| !listed.contains(place));
+    let hidden = sizings.iter().enumerate().filter(|(place, _)| !listed.contains(place));
     let hidden: Vec<&Sizing> = hidden.map(|(_, sizing)| sizing).collect();
     let costs = sum(hidden.iter().map(|sizing| sizing.monthly));
     let savings = sum(hidden.iter().map(|sizing| sizing.best()?.monthly_savings));
@@ -374,10 +314,7 @@ fn plan(actions: &[Action]) -> Vec<String> {
 }
 
 fn plan_words(actions: &[Action]) -> String {
-    match actions {
-        [] => "nothing".to_owned(),
-        _ => plan(actions).join(", "),
-    }
+    if actions.is_empty() { "nothing".to_owned() } else { plan(actions).join(", ") }
 }
 
 fn demand(sizing: &Sizing) -> Option<&Demand> {
@@ -399,11 +336,4 @@ fn gpus(row: &Candidate) -> Option<String> {
 
 fn projected<T>(row: &Candidate, of: impl FnOnce(&Projection) -> T) -> Option<T> {
     row.considered.projection.as_ref().map(of)
-}
-
-/// What one of its instances costs.
-fn hourly(row: &Candidate) -> Option<Money> {
-    let considered = &row.considered;
-    let currency = considered.monthly?.currency();
-    Some(Money::new(considered.hourly?, currency))
 }

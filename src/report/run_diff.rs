@@ -1,25 +1,12 @@
 //! `gpucost diff` of two profiled runs.
 
+use super::doc::{Doc, Record, Table, Value, columns, rows};
+use super::reserved::CURRENCIES;
+use super::shared::text::count;
 use crate::analysis::{RunDiff, RunFigure, RunFigureKind, RunValue, RunVerdict};
 use crate::domain::{GpuModel, PastRun};
-use crate::report::doc::{Doc, Record, Table, Value, columns};
-use crate::report::reserved::CURRENCIES;
-use crate::report::shared::text::count;
 
-const FIGURES: &[&str] = &[
-    "units_per_hour",
-    "cost_of_unit",
-    "energy_of_unit_wh",
-    "mfu_pct",
-    "elapsed_seconds",
-    "run_cost",
-    "energy_kwh",
-    "gpu_utilization_mean_pct",
-    "vram_peak_gb",
-];
-const VERDICTS: &[&str] = &["better", "worse", "higher", "lower", "within-noise"];
-
-columns! {
+column_lists! {
     fn document<'a>(diff: RunDiff<'a>) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         record[side] "old", "", Wide, diff.old, "The earlier run.";
@@ -39,7 +26,7 @@ columns! {
     }
 
     fn figures<'a>(figure: &'a RunFigure) {
-        word[FIGURES] "figure", "", Data, figure.kind.name(), "With its unit last; vram_peak_gb is in GiB.";
+        word[&["units_per_hour", "cost_of_unit", "energy_of_unit_wh", "mfu_pct", "elapsed_seconds", "run_cost", "energy_kwh", "gpu_utilization_mean_pct", "vram_peak_gb"]] "figure", "", Data, figure.kind.name(), "With its unit last; vram_peak_gb is in GiB.";
         text "name", "figure", Screen, name(figure), "";
         opt text "unit", "", Data, figure.unit.clone(), "The unit of work.";
         count "per", "", Data, figure.kind.per(figure.unit.as_deref()), "Units that the figure is of.";
@@ -47,19 +34,17 @@ columns! {
         opt cell "old", "old", Narrow(0), value(figure.kind, figure.old), "";
         opt cell "new", "new", Narrow(0), value(figure.kind, figure.new), "";
         opt cell "change_pct", "change", Narrow(0), Value::make_percent(figure.change_percent).signed(), "Percentage of the old figure.";
-        opt word[VERDICTS] "verdict", "verdict", Narrow(0), figure.verdict.map(RunVerdict::name), "null where it is not compared.";
+        opt word[&["better", "worse", "higher", "lower", "within-noise"]] "verdict", "verdict", Narrow(0), figure.verdict.map(RunVerdict::name), "null where it is not compared.";
     }
 }
 
 /// Two runs beside each other as a document.
 pub fn run_diff_doc(diff: &RunDiff<'_>) -> Doc {
     let mut table = table(&diff.figures);
-    let caveats = diff.caveats.iter();
-    table.notes = caveats.map(|caveat| format!("caution: {caveat}")).collect();
-    table.notes.push(format!(
-        "one run of each: a change of at most {}% counts as noise (`--noise`)",
-        diff.noise_percent
-    ));
+    table.notes = rows! {
+        for caveat in &diff.caveats => format!("caution: {caveat}");
+        format!("one run of each: a change of at most {}% counts as noise (`--noise`)", diff.noise_percent);
+    };
     let [old, new] = [diff.old, diff.new].map(place);
     Doc {
         name: "diff",
@@ -81,18 +66,14 @@ fn table(rows: &[RunFigure]) -> Table {
 }
 
 fn currency(figure: &RunFigure) -> Option<&'static str> {
-    let mut values = [figure.old, figure.new].into_iter().flatten();
-    values.find_map(|value| match value {
+    [figure.old, figure.new].into_iter().flatten().find_map(|value| match value {
         RunValue::Money(amount) => Some(amount.currency().code()),
         RunValue::Number(_) => None,
     })
 }
 
 fn value(kind: RunFigureKind, value: Option<RunValue>) -> Value {
-    let Some(value) = value else {
-        return Value::Absent;
-    };
-    match (kind, value) {
+    Value::of(value, |value| match (kind, value) {
         // A step may cost little.
         (_, RunValue::Money(amount)) => Value::Price(amount),
         (RunFigureKind::Mfu | RunFigureKind::Utilization, RunValue::Number(number)) => {
@@ -101,7 +82,7 @@ fn value(kind: RunFigureKind, value: Option<RunValue>) -> Value {
         (RunFigureKind::EnergyOfUnit, RunValue::Number(number)) => Value::Number(number, 6),
         (RunFigureKind::Energy, RunValue::Number(number)) => Value::Number(number, 4),
         (_, RunValue::Number(number)) => Value::Number(number, 1),
-    }
+    })
 }
 
 fn name(figure: &RunFigure) -> String {
@@ -130,17 +111,12 @@ fn place(run: &PastRun) -> String {
     if parts.is_empty() {
         parts.extend(run.hostname.clone());
     }
-    let names = run.gpus.iter().map(Option::as_deref);
-    let models = names.map(|name| name.map(GpuModel::from_driver_name));
-    let models: Vec<Option<GpuModel>> = models.collect();
+    let model = |name: &Option<String>| name.as_deref().map(GpuModel::from_driver_name);
+    let models: Vec<Option<GpuModel>> = run.gpus.iter().map(model).collect();
     if let Some(first) = models.first() {
         let is_one = models.iter().all(|model| model == first);
-        let model = first.as_ref().filter(|_| is_one);
-        let model = model.map_or("GPU", GpuModel::name);
+        let model = first.as_ref().filter(|_| is_one).map_or("GPU", GpuModel::name);
         parts.push(format!("{} × {model}", models.len()));
     }
-    if parts.is_empty() {
-        return "unknown host".to_owned();
-    }
-    parts.join(", ")
+    if parts.is_empty() { "unknown host".to_owned() } else { parts.join(", ") }
 }

@@ -28,8 +28,7 @@ pub fn live_openmetrics(view: &LiveView) -> String {
         "gpucost_run_utilization_mean_ratio" "Mean utilization of the run over all GPUs." ratio_of_percent(view.mean_percent);
     }
     let spent = view.cost_so_far();
-    let spent = spent.map(|spent| rounded(spent.amount(), 6));
-    costs(view.hourly_price, spent, &mut page);
+    costs(view.hourly_price, spent.map(|spent| rounded(spent.amount(), 6)), &mut page);
     gauges! { page, gpu in view.gpus, labels(gpu);
         "gpucost_gpu_up" "1 while the GPU answers, 0 after it was lost." number(u8::from(gpu.lost.is_none()));
         "gpucost_gpu_utilization_ratio" "Share of time in which a kernel ran, at the last sample." ratio_of_percent(gpu.reading.utilization_percent);
@@ -107,8 +106,7 @@ fn costs(rate: Option<HourlyRate>, spent: Option<String>, page: &mut Exposition)
 }
 
 fn is_throttled(gpu: &LiveGpu) -> Option<bool> {
-    let reasons = gpu.reading.throttle?;
-    Some(reasons.0 & !ThrottleReasons::GPU_IDLE != 0)
+    Some(gpu.reading.throttle?.0 & !ThrottleReasons::GPU_IDLE != 0)
 }
 
 /// Number and model, or profile of a MIG instance.

@@ -1,32 +1,30 @@
 //! `gpucost spot`: of one type, with its arithmetic, and of every workload of a fleet.
 
+use super::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, rows};
+use super::promises::RISKS;
+use super::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
+use super::shared::gaps::groups_of;
+use super::shared::text::{
+    counted, joined, json_account, money, percent, rounded, some_of, unit_price,
+};
+use super::shared::view::sum;
 use crate::analysis::{SpotAssessment, SpotReport, ZonePrice};
-use crate::domain::{Currency, HourlyRate, Money, PriceQuote, PurchaseOption, WorkloadKind};
-use crate::report::doc::{
-    CsvRows, Doc, Given, Record, Step, Table, Value, columns, doc_schema, rows,
+use crate::domain::{
+    Currency, HourlyRate, InterruptionBand, Money, PriceQuote, PurchaseOption, WorkloadKind,
 };
-use crate::report::promises::RISKS;
-use crate::report::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
-use crate::report::shared::text::{
-    counted, json_account, money, percent, rounded, some_of, unit_price,
-};
-use crate::report::shared::view::sum;
 use crate::savings::{SpotBasis, SpotFigures};
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Names that a reason or a note has beside it.
 const NAMED: usize = 12;
 
 pub(super) const WORKLOAD_KINDS: &[&str] = WorkloadKind::NAMES;
-const PURCHASE_OPTIONS: &[&str] = PurchaseOption::NAMES;
-const BANDS: &[&str] = &["<5%", "5-10%", "10-15%", "15-20%", ">20%"];
-const SPOT_BASES: &[&str] = &["zones-median", "region-median", "catalog-average", "own-price"];
 
-columns! {
+column_lists! {
     fn fleet(report: SpotReport) {
         time "as_of", "", Data, report.as_of, "";
         word[&["usage-after-plan", "usage-today"]] "sized_on", "", Data, if report.is_today { "usage-today" } else { "usage-after-plan" }, "Whether it is about what the plan leaves or about today's fleet.";
@@ -40,7 +38,7 @@ columns! {
         text "id", "", Data, row.workload.as_ref().map(|workload| workload.id.clone()), "";
         text "name", "workload", Narrow(0), name(row).to_owned(), "";
         opt text "account", "", Data, row.workload.as_ref().and_then(|workload| json_account(&workload.account)), "";
-        word[PURCHASE_OPTIONS] "purchase_option", "", Data, row.workload.as_ref().map(|workload| workload.purchase_option.name()), "";
+        word[PurchaseOption::NAMES] "purchase_option", "", Data, row.workload.as_ref().map(|workload| workload.purchase_option.name()), "";
         opt money "monthly_cost", "", Data, row.workload.as_ref().and_then(|workload| workload.monthly_cost), "Today's.";
     }
 
@@ -57,10 +55,10 @@ columns! {
         opt price "on_demand_hourly", "on-demand", Wide, row.on_demand.as_ref().map(PriceQuote::an_hour), "";
         opt date "on_demand_date", "", Data, row.on_demand.as_ref().map(|quote| quote.seen_on), "";
         opt price "spot_hourly", "spot", Narrow(0), figures(row, |figures| figures.spot.rate.an_hour()), "";
-        opt word[SPOT_BASES] "spot_basis", "", Data, figures(row, |figures| figures.spot.basis.name()), "";
+        opt word[SpotBasis::NAMES] "spot_basis", "", Data, figures(row, |figures| figures.spot.basis.name()), "";
         opt date "spot_date", "", Data, figures(row, |figures| figures.spot.seen_on), "";
         rows[zone] "zones", "", Data, row.zones.iter().map(|price| (row.key.instance_type.as_str(), price)), "Spot prices by zone.";
-        opt word[BANDS] "interruption_band", "interrupted", Wide, row.band.map(|(band, _)| band.name()), "Share of instances that are interrupted per month.";
+        opt word[InterruptionBand::NAMES] "interruption_band", "interrupted", Wide, row.band.map(|(band, _)| band.name()), "Share of instances that are interrupted per month.";
         opt date "interruption_band_date", "", Data, row.band.map(|(_, date)| date), "";
         opt millionths "band_interruptions_per_node_hour", "", Data, figures(row, |figures| figures.interruptions.band_per_node_hour).flatten(), "";
         opt millionths "interruptions_per_hour", "", Data, figures(row, |figures| figures.interruptions.per_hour), "Of all nodes of the job.";
@@ -105,16 +103,13 @@ columns! {
 
 /// Spot for one type as a document: the figures and their arithmetic.
 pub fn spot_type_doc(assessment: &SpotAssessment) -> Doc {
-    let key = &assessment.key;
-    let job = match assessment.job.kind {
+    let SpotAssessment { key, job, .. } = assessment;
+    let kind = match job.kind {
         WorkloadKind::Unknown => "a job of undeclared kind",
         kind => kind.name(),
     };
-    let nodes = counted(u64::from(assessment.job.nodes), "node", "nodes");
-    let restartable = match assessment.job.restartable {
-        true => ", restartable",
-        false => "",
-    };
+    let nodes = counted(u64::from(job.nodes), "node", "nodes");
+    let restartable = if job.restartable { ", restartable" } else { "" };
     let verdict = match &assessment.eligibility {
         Ok(risk) => format!("eligible at `--risk {risk}` or higher"),
         Err(reason) => format!("not eligible: {reason}"),
@@ -122,7 +117,7 @@ pub fn spot_type_doc(assessment: &SpotAssessment) -> Doc {
     Doc {
         name: "spot",
         headline: format!(
-            "{} on spot, {} {}, {job} on {nodes}{restartable}: {verdict}",
+            "{} on spot, {} {}, {kind} on {nodes}{restartable}: {verdict}",
             key.instance_type, key.region, key.operating_system
         ),
         record: Record::of(one_type(), &assessment),
@@ -143,32 +138,24 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
         let saved = eligible.iter().map(|row| row.effective_monthly_savings);
         sum(saved.filter(|saved| saved.is_some_and(|amount| amount.currency().code() == *code)))
     });
-    let saved: Vec<String> = saved.map(money).collect();
-    let saved = match saved.as_slice() {
-        [] => String::new(),
-        saved => format!(", {} per month after interruptions", saved.join(" and ")),
+    let saved = match joined(saved.map(money), " and ").as_str() {
+        "" => String::new(),
+        saved => format!(", {saved} per month after interruptions"),
     };
-    let headline = format!(
-        "{} of {} {}{saved}",
-        eligible.len(),
-        counted(assessments.len() as u64, "workload", "workloads"),
-        match report.is_today {
-            true => "eligible for spot as it runs today",
-            false => "moved to spot by the plan",
-        },
-    );
+    let (number, title, becomes) = if report.is_today {
+        (eligible.len(), "NOT ELIGIBLE", "eligible for spot as it runs today")
+    } else {
+        (eligible.len(), "NOT MOVED", "moved to spot by the plan")
+    };
+    let total = counted(assessments.len() as u64, "workload", "workloads");
     let mut table = workloads(assessments);
     table.notes = notes(report);
     let reasons = assessments
         .iter()
         .filter_map(|row| Some((row.eligibility.as_ref().err()?.as_str(), name(row))));
-    let title = match report.is_today {
-        true => "NOT ELIGIBLE",
-        false => "NOT MOVED",
-    };
     Doc {
         name: "spot",
-        headline,
+        headline: format!("{number} of {total} {becomes}{saved}"),
         record: Record::of(fleet(), report),
         screens: vec![table.clone(), reasons_table(title, reasons), zones(assessments)],
         tables: vec![table],
@@ -177,44 +164,25 @@ pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
     }
 }
 
-/// The JSON schema of `gpucost spot`, of one type and of a fleet.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn spot_schema() -> Result<String, serde_json::Error> {
-    let about = "Spot net of interruptions, for one type or for the workloads of a fleet; \
-                 docs/levers/spot.md says what each key means. Rates are per hour and instance, \
-                 amounts per month have cents, percentages are 0-100. Keys may be added within a \
-                 schema version.";
-    let type_doc = Doc { record: Record::heads(one_type()), ..Doc::default() };
-    let fleet_doc = Doc {
-        record: Record::heads(fleet()),
-        tables: vec![workloads(&[])],
-        gaps: Some(Vec::new()),
-        ..Doc::default()
-    };
-    doc_schema("spot", about, &[type_doc, fleet_doc])
+schema! {
+    /// The JSON schema of `gpucost spot`, of one type and of a fleet.
+    spot_schema: "spot", [Doc::form(Record::heads(one_type()), Vec::new()), Doc::form_with_gaps(Record::heads(fleet()), [workloads(&[])])],
+    "Spot net of interruptions, for one type or for the workloads of a fleet; docs/levers/spot.md says what each key means. Rates are per hour and instance, amounts per month have cents, percentages are 0-100. Keys may be added within a schema version."
 }
 
 fn workloads(assessments: &[SpotAssessment]) -> Table {
-    let mut columns = workload();
-    columns.extend(assessment());
-    let noun = ("workload", "workloads");
-    Table::of("workloads", "", noun, columns, assessments)
+    let columns = workload().into_iter().chain(assessment()).collect();
+    Table::of("workloads", "", ("workload", "workloads"), columns, assessments)
 }
 
 /// Prices by zone, each type and zone once.
 fn zones(assessments: &[SpotAssessment]) -> Table {
     let mut seen = BTreeSet::new();
-    let prices = assessments.iter().flat_map(|row| {
-        let zones = row.zones.iter();
-        zones.map(move |price| (&row.key, price))
-    });
-    let prices = prices
-        .filter(|(key, price)| seen.insert((*key, &price.zone)))
-        .map(|(key, price)| (key.instance_type.as_str(), price));
-    let noun = ("zone", "zones");
-    Table::of("zones", "SPOT PRICES BY ZONE", noun, zone(), prices)
+    let prices =
+        assessments.iter().flat_map(|row| row.zones.iter().map(move |price| (&row.key, price)));
+    let prices = prices.filter(|(key, price)| seen.insert((*key, &price.zone)));
+    let prices = prices.map(|(key, price)| (key.instance_type.as_str(), price));
+    Table::of("zones", "SPOT PRICES BY ZONE", ("zone", "zones"), zone(), prices)
 }
 
 /// Why workloads stay as they are, each reason once with their names.
@@ -222,38 +190,29 @@ pub(super) fn reasons_table<'a>(
     title: &str,
     reasons: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Table {
-    let rows = grouped(reasons);
-    Table::of("reasons", title, ("reason", "reasons"), reason(), rows)
+    Table::of("reasons", title, ("reason", "reasons"), reason(), grouped(reasons))
 }
 
 /// Names by what is said of them, in the order in which it is said first.
 pub(super) fn grouped<'a>(
     pairs: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Vec<(&'a str, Vec<&'a str>)> {
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (words, name) in pairs {
-        let place = *places.entry(words).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push((words, Vec::new()));
-        }
-        groups[place].1.push(name);
-    }
-    groups
+    let groups = groups_of(pairs, |(words, _)| Some(words)).into_iter();
+    let names = |group: &[(_, &'a str)]| group.iter().map(|(_, name)| *name).collect();
+    groups.map(|group| (group[0].0, names(&group))).collect()
 }
 
 /// What the columns mean, which prices are averages, and what to know of what moves.
-fn notes(report: &SpotReport) -> Vec<String> {
+fn notes<'a>(report: &'a SpotReport) -> Vec<String> {
     let assessments = &report.assessments;
     if assessments.is_empty() {
         return Vec::new();
     }
-    let basis = match report.is_today {
-        true => "at today's hours, whatever the plan stops, resizes or schedules",
-        false => {
-            "on the type and the hours that the other actions of the plan leave; MOVE is what the \
+    let basis = if report.is_today {
+        "at today's hours, whatever the plan stops, resizes or schedules"
+    } else {
+        "on the type and the hours that the other actions of the plan leave; MOVE is what the \
              plan does; `--today` is about today's fleet"
-        }
     };
     let prices = assessments.iter().filter_map(|row| {
         let spot = &row.figures.as_ref()?.spot;
@@ -261,15 +220,13 @@ fn notes(report: &SpotReport) -> Vec<String> {
         (spot.basis == SpotBasis::CatalogAverage).then_some((name, spot.seen_on))
     });
     let (types, dates): (BTreeSet<&str>, BTreeSet<Date>) = prices.unzip();
-    let dates: Vec<String> = dates.iter().map(Date::to_string).collect();
-    let caveats = assessments.iter().flat_map(|row| {
-        let caveats = row.caveats.iter();
-        caveats.map(move |caveat| (caveat.as_str(), name(row)))
-    });
+    let dates = joined(dates.iter().map(Date::to_string), ", ");
+    let caveats =
+        |row: &'a SpotAssessment| row.caveats.iter().map(move |caveat| (&**caveat, name(row)));
     rows! {
         format!("NAIVE: savings from the price alone; EFFECTIVE: savings after checkpoints and lost work; MONTH: effective savings {basis}.");
-        if !types.is_empty() => format!("SPOT is the {}, as of {}: {}.", basis_words(SpotBasis::CatalogAverage, 0), dates.join(", "), some_of(types.iter().copied(), NAMED));
-        for (caveat, names) in grouped(caveats) => format!("! {}: {caveat}", some_of(names.into_iter(), NAMED));
+        if !types.is_empty() => format!("SPOT is the {}, as of {dates}: {}.", basis_words(SpotBasis::CatalogAverage, 0), some_of(types.iter().copied(), NAMED));
+        for (caveat, names) in grouped(assessments.iter().flat_map(caveats)) => format!("! {}: {caveat}", some_of(names.into_iter(), NAMED));
     }
 }
 
@@ -291,11 +248,9 @@ fn percentage(share: Decimal) -> Option<f64> {
 
 /// Of the prices, and where there are none, of the cost.
 fn currency(row: &SpotAssessment) -> Option<Currency> {
-    let zones = row.zones.iter().map(|zone| &zone.quote);
-    let mut quotes = row.on_demand.iter().chain(zones);
+    let mut quotes = row.on_demand.iter().chain(row.zones.iter().map(|zone| &zone.quote));
     let cost = row.workload.as_ref().and_then(|workload| workload.monthly_cost);
-    let quoted = quotes.next().map(|quote| quote.rate.currency());
-    quoted.or(cost.map(Money::currency))
+    quotes.next().map(|quote| quote.rate.currency()).or(cost.map(Money::currency))
 }
 
 /// What a spot price is, in words.
@@ -319,8 +274,7 @@ fn given(assessment: &SpotAssessment) -> Vec<Given> {
     let on_demand_source =
         on_demand.map_or_else(no_price, |quote| format!("as of {}", quote.seen_on));
     let spot_source = spot.map_or_else(no_price, |spot| {
-        let basis = basis_words(spot.basis, spot.quotes.len());
-        format!("as of {} ({basis})", spot.seen_on)
+        format!("as of {} ({})", spot.seen_on, basis_words(spot.basis, spot.quotes.len()))
     });
     let band_source = assessment.band.map_or_else(
         || "not published for this instance type".to_owned(),
@@ -337,11 +291,8 @@ fn given(assessment: &SpotAssessment) -> Vec<Given> {
 
 fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     let share = |share: Decimal| format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 4));
-    let why = if figures.interruptions.is_prudence {
-        "conservative assumption, not the band"
-    } else {
-        "from the band"
-    };
+    let is_prudence = figures.interruptions.is_prudence;
+    let why = if is_prudence { "conservative assumption, not the band" } else { "from the band" };
     let interval_words =
         if figures.is_best_interval { "the best interval up to an hour" } else { "as specified" };
     let nodes = counted(u64::from(assessment.job.nodes), "node", "nodes");
@@ -351,21 +302,13 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     let effective = figures.effective.map(HourlyRate::an_hour);
     let saved = |rate: Money, share: Option<Decimal>| {
         let saved = Money::new(on_demand.amount() - rate.amount(), rate.currency());
-        let share = share.and_then(|share| share.to_f64()).map(percent);
-        format!(
-            "{} − {} = {} per hour, {}, for {}",
-            unit_price(on_demand),
-            unit_price(rate),
-            unit_price(saved),
-            share.unwrap_or_default(),
-            counted(assessment.instances as u64, "instance", "instances")
-        )
+        let [today, rate, saved] = [on_demand, rate, saved].map(unit_price);
+        let share = share.and_then(|share| share.to_f64()).map(percent).unwrap_or_default();
+        let instances = counted(assessment.instances as u64, "instance", "instances");
+        format!("{today} − {rate} = {saved} per hour, {share}, for {instances}")
     };
-    let overhead = format!(
-        "{} checkpoints + {} interruptions",
-        share(figures.checkpoint_share),
-        share(figures.overhead - figures.checkpoint_share)
-    );
+    let checkpoints = figures.checkpoint_share;
+    let [checkpoints, interruptions] = [checkpoints, figures.overhead - checkpoints].map(share);
     let completed = match effective {
         Some(_) => format!("{} / (1 − {})", unit_price(spot), share(figures.overhead)),
         None => "none: the job would make no progress".to_owned(),
@@ -376,12 +319,11 @@ fn steps(assessment: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     };
     let effective_saved =
         effective.map_or_else(String::new, |rate| saved(rate, figures.effective_savings_percent()));
-    let overhead_percent = Value::make_number(percentage(figures.overhead), 4);
     rows! {
         Step::new("interruptions per job-hour", format!("{nodes} ({why})"), Value::make_millionths(figures.interruptions.per_hour));
         Step::new("checkpoint every, seconds", interval_words, seconds(interval));
         Step::new("lost per interruption, seconds", format!("{} / 2 + {restart}", interval.as_secs()), seconds(figures.lost_per_interruption));
-        Step::new("overhead, percent", overhead, overhead_percent);
+        Step::new("overhead, percent", format!("{checkpoints} checkpoints + {interruptions} interruptions"), Value::make_number(percentage(figures.overhead), 4));
         Step::new("per hour of completed work", completed, Value::make_price(effective));
         Step::new("break-even, per job-hour", break_even, Value::make_millionths(figures.break_even_per_hour));
         Step::new("naive savings per month", saved(spot, Some(figures.naive_savings_percent())), Value::make_money(assessment.naive_monthly_savings));

@@ -1,8 +1,7 @@
 //! The savings that a plan was to reach.
 
+use super::doc::columns;
 use crate::domain::Risk;
-use crate::report::doc::columns;
-use crate::report::shared::text::money;
 use crate::savings::SavingsTarget;
 
 columns! {
@@ -17,21 +16,15 @@ columns! {
 
 /// Whether a plan reaches its target, in words.
 pub(in crate::report) fn target_in_words(of: &SavingsTarget) -> String {
-    let (percent, wanted) = (of.percent.normalize(), money(of.monthly_savings));
-    let risk = of.risk;
-    let Some(missing) = of.missing else {
-        return format!(
-            "Target {percent}%, {wanted} per month: the least risky actions that reach it, at risk \
-             {risk}"
-        );
-    };
+    let (percent, wanted, risk) = (of.percent.normalize(), of.monthly_savings, of.risk);
     let more = match risk {
         Risk::High => "",
         Risk::Low => "; `--risk medium` allows more",
         Risk::Medium => "; `--risk high` allows more",
     };
-    format!(
-        "Target {percent}%, {wanted} per month: the whole plan at risk {risk} saves {} less{more}",
-        money(missing)
-    )
+    let how = of.missing.map_or_else(
+        || format!("the least risky actions that reach it, at risk {risk}"),
+        |missing| format!("the whole plan at risk {risk} saves {missing} less{more}"),
+    );
+    format!("Target {percent}%, {wanted} per month: {how}")
 }

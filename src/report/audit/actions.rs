@@ -54,7 +54,7 @@ impl<'a> Step<'a> {
     /// The actions of a workload, in the order of its plan.
     pub fn of(audited: &'a AuditedWorkload) -> impl Iterator<Item = Self> {
         let workload = &audited.workload;
-        let about = move |action| Step {
+        audited.actions.iter().map(move |action| Step {
             action: Cow::Borrowed(action),
             id: workload.id(),
             name: &workload.name,
@@ -62,12 +62,11 @@ impl<'a> Step<'a> {
             region: Some(&workload.key.region),
             instance_type: Some(&workload.key.instance_type),
             why: String::new(),
-        };
-        audited.actions.iter().map(about)
+        })
     }
 
     pub fn of_unused(unused: &'a UnusedCommitment) -> impl Iterator<Item = Self> {
-        let about = move |action| Step {
+        unused.actions.iter().map(move |action| Step {
             action: Cow::Borrowed(action),
             id: unused.id.clone(),
             name: &unused.name,
@@ -75,8 +74,7 @@ impl<'a> Step<'a> {
             region: unused.region.as_deref(),
             instance_type: None,
             why: unused.detail.clone(),
-        };
-        unused.actions.iter().map(about)
+        })
     }
 
     /// Every action of an audit, in its order and then of each plan.
@@ -128,11 +126,8 @@ impl<'a> Step<'a> {
     }
 
     fn what(&self) -> String {
-        let kind = self.action.kind();
-        match self.action.target() {
-            Some(to) => format!("{kind} to {to}"),
-            None => kind.to_string(),
-        }
+        let (kind, to) = (self.action.kind(), self.action.target());
+        to.map_or_else(|| kind.to_string(), |to| format!("{kind} to {to}"))
     }
 
     /// The evidence, what would stop an engineer, and how much work it is.
@@ -154,8 +149,7 @@ impl<'a> Step<'a> {
 /// What shows that an action is right: the finding that it answers has the same saving.
 fn evidence(findings: &[&Finding], audited: &AuditedWorkload, action: &Action) -> String {
     let saving = Some(action.monthly_savings());
-    let mut answered = findings.iter().filter(|finding| finding.monthly_savings == saving);
-    match answered.next() {
+    match findings.iter().find(|finding| finding.monthly_savings == saving) {
         Some(finding) => finding.title.clone(),
         None if matches!(action.kind(), ActionKind::Spot | ActionKind::Commit) => {
             action.detail().to_owned()

@@ -1,11 +1,11 @@
 //! An audit for programs, and its schema.
 
 use super::findings::{findings, findings_table};
-use super::record::{extra_record, forms, record};
+use super::record::{document, extras};
 use super::screen::headline;
 use super::workloads::{unused_table, workloads_table};
 use crate::analysis::{Audit, Grouping};
-use crate::report::doc::{CsvRows, Doc, Table, doc_schema};
+use crate::report::doc::{CsvRows, Doc, Record, Table};
 use crate::report::promises::purchases_table;
 
 /// An audit for programs: everything, with its groups where they were asked for.
@@ -13,8 +13,8 @@ pub fn audit_doc(audit: &Audit, by: Option<&Grouping>) -> Doc {
     Doc {
         name: "audit",
         headline: headline(audit),
-        record: record(audit),
-        extras: extra_record(audit, by),
+        record: Record::of(document(), &audit),
+        extras: Record::of(extras(), &(audit, by)),
         csv: CsvRows::Tables(2),
         tables: vec![
             workloads_table(&audit.workloads, false),
@@ -27,21 +27,8 @@ pub fn audit_doc(audit: &Audit, by: Option<&Grouping>) -> Doc {
     }
 }
 
-/// The JSON schema of an audit.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn audit_schema() -> Result<String, serde_json::Error> {
-    let about = "The report of an audit. Money per month has cents, rates per hour up to six \
-                 decimals; percentages are 0-100 and shares 0-1. Keys may be added within a schema \
-                 version.";
-    let [record, extras] = forms();
-    let tables = [
-        workloads_table([], false),
-        unused_table(&[]),
-        purchases_table(&[]),
-        Table::of("findings", "", ("", ""), findings(), []),
-    ];
-    let form = Doc { extras, ..Doc::form_with_gaps(record, tables) };
-    doc_schema("audit", about, &[form])
+schema! {
+    /// The JSON schema of an audit.
+    audit_schema: "audit", [Doc { extras: Record::heads(extras()), ..Doc::form_with_gaps(Record::heads(document()), [workloads_table([], false), unused_table(&[]), purchases_table(&[]), Table::of("findings", "", ("", ""), findings(), [])]) }],
+    "The report of an audit. Money per month has cents, rates per hour up to six decimals; percentages are 0-100 and shares 0-1. Keys may be added within a schema version."
 }

@@ -7,12 +7,12 @@ use crate::domain::{
 };
 use crate::report::doc::{Table, columns};
 use crate::report::reserved::CURRENCIES;
-use crate::report::shared::gaps::groups_of;
-use crate::report::shared::text::{counted, money, some_of};
+use crate::report::shared::gaps::{groups_of, tally};
+use crate::report::shared::text::{counted, joined, some_of};
 use std::collections::BTreeMap;
 
 /// Findings from which on equal ones are one.
-const MANY: usize = 3;
+const MANY: u64 = 3;
 /// Workloads that a group names.
 const NAMED: usize = 3;
 
@@ -25,7 +25,7 @@ pub(super) struct Row<'a> {
     currency: &'static str,
 }
 
-columns! {
+column_lists! {
     pub(super) fn findings<'a>(row: Row<'a>) {
         opt money "alone", "saves alone", Screen, row.finding.monthly_savings, "";
         text "id", "", Data, row.finding.id(), "Stable across runs.";
@@ -81,15 +81,11 @@ pub(super) fn findings_table(audit: &Audit, keeps: impl Fn(&str) -> bool, apart:
     let names: BTreeMap<String, &str> = names.collect();
     let findings = audit.findings.iter();
     let kept: Vec<&Finding> = findings.filter(|finding| keeps(finding.workload())).collect();
+    let currency = audit.totals.currency.code();
     let rows = alike(&kept, apart).into_iter().map(|alike| {
         let called = alike.iter().map(|finding| finding.workload());
-        let called = called.map(|id| names.get(id).copied().unwrap_or(id));
-        Row {
-            finding: alike[0],
-            names: called.collect(),
-            alike,
-            currency: audit.totals.currency.code(),
-        }
+        let names = called.map(|id| names.get(id).copied().unwrap_or(id)).collect();
+        Row { finding: alike[0], names, alike, currency }
     });
     let title = "FINDINGS  savings are per finding; they overlap and do not add up";
     Table::of("findings", title, ("finding", "findings"), self::findings(), rows)
@@ -109,7 +105,6 @@ impl Row<'_> {
         };
         match span(&self.alike) {
             Some((least, most)) => {
-                let (least, most) = (money(least), money(most));
                 format!("{number}, from {least} to {most} each; the largest: {title}")
             }
             None => format!("{number}; the first: {title}"),
@@ -118,13 +113,9 @@ impl Row<'_> {
 
     fn advice(&self) -> String {
         let advice = &self.finding.recommendation;
-        let to = match advice.to.as_str() {
-            "" => String::new(),
-            to => format!(": {to}"),
-        };
-        let caveats = advice.caveats.iter();
-        let caveats: String = caveats.map(|caveat| format!("; {caveat}")).collect();
-        format!("→ {}{to}{caveats}", advice.action)
+        let to = if advice.to.is_empty() { "" } else { ": " };
+        let caveats: String = advice.caveats.iter().map(|caveat| format!("; {caveat}")).collect();
+        format!("→ {}{to}{}{caveats}", advice.action, advice.to)
     }
 }
 
@@ -137,10 +128,7 @@ fn alike<'a>(findings: &[&'a Finding], apart: bool) -> Vec<Vec<&'a Finding>> {
         let currency = finding.monthly_savings.map(|saved| saved.currency().code());
         (finding.rule(), finding.severity, finding.confidence, action, currency)
     };
-    let mut numbers = BTreeMap::new();
-    for finding in findings {
-        *numbers.entry(key(finding)).or_insert(0_usize) += 1;
-    }
+    let numbers = tally(findings.iter().map(|finding| key(finding)));
     groups_of(findings.iter().copied(), |finding| {
         Some(key(finding)).filter(|key| !apart && numbers[key] >= MANY)
     })
@@ -149,10 +137,9 @@ fn alike<'a>(findings: &[&'a Finding], apart: bool) -> Vec<Vec<&'a Finding>> {
 /// The least and the most that a member of a group saves by itself; absent where that is the
 /// same for all.
 fn span(group: &[&Finding]) -> Option<(Money, Money)> {
-    let mut savings: Vec<Money> =
-        group.iter().filter_map(|finding| finding.monthly_savings).collect();
-    savings.sort_by_key(|saved| saved.amount());
-    let (least, most) = (*savings.first()?, *savings.last()?);
+    let savings = || group.iter().filter_map(|finding| finding.monthly_savings);
+    let least = savings().min_by_key(|saved| saved.amount())?;
+    let most = savings().max_by_key(|saved| saved.amount())?;
     (least != most).then_some((least, most))
 }
 
@@ -182,8 +169,7 @@ fn origin(evidence: &Evidence) -> String {
 
 /// One piece of evidence as it is recorded, with its figures.
 pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
-    let compared = compared(evidence, &format!(" {}", evidence.comparator.sign()));
-    of(evidence, name(evidence), &compared)
+    of(evidence, name(evidence), &compared(evidence, &format!(" {}", evidence.comparator.sign())))
 }
 
 /// The same for people: metrics and comparisons by their words, and how sure it is.
@@ -192,32 +178,28 @@ fn in_words(evidence: &Evidence, confidence: Confidence) -> String {
         "gpu" | "vram" | "cpu" | "sm" => word.to_uppercase(),
         _ => word.to_owned(),
     });
-    let compared = compared(
-        evidence,
-        match evidence.comparator {
-            Comparator::LessThan => ", below",
-            Comparator::AtMost => ", at most",
-            Comparator::GreaterThan => ", above",
-            Comparator::AtLeast => ", at least",
-            Comparator::Equal => ", exactly",
-        },
-    );
+    let comparison = match evidence.comparator {
+        Comparator::LessThan => ", below",
+        Comparator::AtMost => ", at most",
+        Comparator::GreaterThan => ", above",
+        Comparator::AtLeast => ", at least",
+        Comparator::Equal => ", exactly",
+    };
     let sure = match confidence {
         Confidence::Measured => "measured",
         Confidence::Derived => "estimated",
         Confidence::Heuristic => "guessed",
     };
-    let words = words.collect::<Vec<_>>().join(" ");
-    format!("{}; {sure}", of(evidence, &words, &compared))
+    format!("{}; {sure}", of(evidence, &joined(words, " "), &compared(evidence, comparison)))
 }
 
 fn of(evidence: &Evidence, name: &str, compared: &str) -> String {
     match sampled(evidence) {
-        Some((_, figure, _, n_samples, coverage)) => format!(
-            "{figure} of {name} {compared}; {}, coverage {}%",
-            counted(n_samples, "sample", "samples"),
-            floored(coverage * 100.0, 0)
-        ),
+        Some((_, figure, _, n_samples, coverage)) => {
+            let samples = counted(n_samples, "sample", "samples");
+            let coverage = floored(coverage * 100.0, 0);
+            format!("{figure} of {name} {compared}; {samples}, coverage {coverage}%")
+        }
         None => format!("{name}: {compared}"),
     }
 }
@@ -226,17 +208,11 @@ fn of(evidence: &Evidence, name: &str, compared: &str) -> String {
 fn compared(evidence: &Evidence, comparison: &str) -> String {
     let decimals = decimals_apart(evidence.observed, evidence.threshold);
     // Parts of GPUs are rounded as in titles.
-    let decimals = match evidence.unit {
-        "GPUs" => decimals.max(2),
-        _ => decimals,
-    };
+    let decimals = if evidence.unit == "GPUs" { decimals.max(2) } else { decimals };
     let number = |value: f64| {
         if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.decimals$}") }
     };
     // The unit of a count is in its name.
-    let unit = match evidence.unit {
-        "%" => "%",
-        _ => "",
-    };
+    let unit = if evidence.unit == "%" { "%" } else { "" };
     format!("{}{unit}{comparison} {}{unit}", number(evidence.observed), number(evidence.threshold),)
 }

@@ -14,27 +14,27 @@ use rust_decimal::Decimal;
 /// What every row says that it is.
 const ESTIMATE: &str = "estimate, not a bill";
 
-columns! {
+column_lists! {
     /// The columns of the specification in its order, and ours after them.
     fn used<'a>(charge: &'a Charge<'a>) {
         opt text "AvailabilityZone", "", Flat, charge.zone.clone(), "";
         money "BilledCost", "", Flat, charge.billed, "";
-        text "BillingAccountId", "", Flat, account(charge), "";
+        text "BillingAccountId", "", Flat, payer(json_account(&charge.one.workload.key.account)), "";
         opt text "BillingAccountName", "", Flat, None::<String>, "";
         text "BillingCurrency", "", Flat, charge.effective.currency().code().to_owned(), "";
         text "BillingPeriodEnd", "", Flat, billing_period(charge.period).1, "";
         text "BillingPeriodStart", "", Flat, billing_period(charge.period).0, "";
         text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
         opt text "ChargeClass", "", Flat, None::<String>, "";
-        text "ChargeDescription", "", Flat, description(charge), "";
+        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: {} {}", words(charge.kind).0[0], charge.one.workload.key.instance_type), "";
         text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
         text "ChargePeriodEnd", "", Flat, time(charge.period.end), "";
         text "ChargePeriodStart", "", Flat, time(charge.period.start), "";
-        opt word[&[]] "CommitmentDiscountCategory", "", Flat, commitment(charge.kind).map(|(category, _)| category), "";
+        opt word[&[]] "CommitmentDiscountCategory", "", Flat, words(charge.kind).1.map(|(category, _)| category), "";
         opt text "CommitmentDiscountId", "", Flat, charge.commitment.clone(), "";
         opt text "CommitmentDiscountName", "", Flat, None::<String>, "";
-        opt word[&[]] "CommitmentDiscountStatus", "", Flat, commitment(charge.kind).map(|_| "Used"), "";
-        opt word[&[]] "CommitmentDiscountType", "", Flat, commitment(charge.kind).map(|(_, kind)| kind), "";
+        opt word[&[]] "CommitmentDiscountStatus", "", Flat, words(charge.kind).1.map(|_| "Used"), "";
+        opt word[&[]] "CommitmentDiscountType", "", Flat, words(charge.kind).1.map(|(_, kind)| kind), "";
         text "ConsumedQuantity", "", Flat, plain(charge.hours), "";
         text "ConsumedUnit", "", Flat, "Hours".to_owned(), "";
         money "ContractedCost", "", Flat, charge.list, "";
@@ -43,7 +43,7 @@ columns! {
         text "InvoiceIssuerName", "", Flat, cloud(charge.one.workload.key.provider)[1].to_owned(), "";
         money "ListCost", "", Flat, charge.list, "";
         opt text "ListUnitPrice", "", Flat, charge.unit_price.map(plain), "";
-        word[&[]] "PricingCategory", "", Flat, pricing(charge.kind), "";
+        word[&[]] "PricingCategory", "", Flat, words(charge.kind).0[2], "";
         text "PricingQuantity", "", Flat, plain(charge.hours), "";
         text "PricingUnit", "", Flat, "Hours".to_owned(), "";
         text "ProviderName", "", Flat, cloud(charge.one.workload.key.provider)[0].to_owned(), "";
@@ -56,8 +56,8 @@ columns! {
         word[&[]] "ServiceCategory", "", Flat, if is_idle_storage(charge) { "Storage" } else { "Compute" }, "";
         word[&[]] "ServiceName", "", Flat, cloud(charge.one.workload.key.provider)[2], "";
         text "SkuId", "", Flat, sku(charge), "";
-        text "SkuPriceId", "", Flat, format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), price_name(charge.kind)), "";
-        text "SubAccountId", "", Flat, account(charge), "";
+        text "SkuPriceId", "", Flat, format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), words(charge.kind).0[1]), "";
+        text "SubAccountId", "", Flat, payer(json_account(&charge.one.workload.key.account)), "";
         opt text "SubAccountName", "", Flat, None::<String>, "";
         opt text "Tags", "", Flat, tags(charge), "";
         text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
@@ -65,7 +65,7 @@ columns! {
         text "x_WorkloadKind", "", Flat, charge.one.workload.kind.to_string(), "";
         text "x_InstanceType", "", Flat, charge.one.workload.key.instance_type.clone(), "";
         count "x_InstanceCount", "", Flat, instances(charge), "";
-        opt text "x_GpuModel", "", Flat, gpu_model(charge), "";
+        opt text "x_GpuModel", "", Flat, charge.one.workload.shape.as_ref().and_then(|shape| Some(shape.gpu.as_ref()?.model.name().to_owned())), "";
         opt text "x_GpuCount", "", Flat, gpus(charge).map(plain), "";
         word[&[]] "x_Classification", "", Flat, charge.one.verdict.classification.name(), "";
         opt word[&[]] "x_State", "", Flat, charge.one.verdict.state.map(|state| state.name()), "";
@@ -81,7 +81,7 @@ columns! {
     /// the commitment.
     fn unused<'a>(charge: &'a UnusedCharge<'a>) {
         money "BilledCost", "", Flat, charge.billed, "";
-        text "BillingAccountId", "", Flat, unused_account(charge), "";
+        text "BillingAccountId", "", Flat, payer(charge.one.account.clone()), "";
         text "BillingCurrency", "", Flat, charge.effective.currency().code().to_owned(), "";
         text "BillingPeriodEnd", "", Flat, billing_period(charge.period).1, "";
         text "BillingPeriodStart", "", Flat, billing_period(charge.period).0, "";
@@ -112,7 +112,7 @@ columns! {
         word[&[]] "ServiceName", "", Flat, cloud(Provider::Aws)[2], "";
         word[&[]] "SkuId", "", Flat, charge.one.kind, "";
         text "SkuPriceId", "", Flat, format!("{}/unused", charge.one.kind), "";
-        text "SubAccountId", "", Flat, unused_account(charge), "";
+        text "SubAccountId", "", Flat, payer(charge.one.account.clone()), "";
         text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
         text "x_Classification", "", Flat, "unused".to_owned(), "";
     }
@@ -154,24 +154,15 @@ clouds! {
     OnPremises: "On-premises", "On-premises", "On-premises";
 }
 
+/// Category and type of the commitment that pays.
+type Discount = Option<(&'static str, &'static str)>;
+
 /// A row for each kind of charge: what it is for in words, its price, its category, and the
-/// category and type of the commitment that pays.
+/// commitment that pays.
 macro_rules! charges {
     ($($kind:ident: $what:literal, $price:literal, $pricing:literal, $commitment:expr;)*) => {
-        fn what(kind: ChargeKind) -> &'static str {
-            match kind { $(ChargeKind::$kind => $what,)* }
-        }
-
-        fn price_name(kind: ChargeKind) -> &'static str {
-            match kind { $(ChargeKind::$kind => $price,)* }
-        }
-
-        fn pricing(kind: ChargeKind) -> &'static str {
-            match kind { $(ChargeKind::$kind => $pricing,)* }
-        }
-
-        fn commitment(kind: ChargeKind) -> Option<(&'static str, &'static str)> {
-            match kind { $(ChargeKind::$kind => $commitment,)* }
+        fn words(kind: ChargeKind) -> ([&'static str; 3], Discount) {
+            match kind { $(ChargeKind::$kind => ([$what, $price, $pricing], $commitment),)* }
         }
     };
 }
@@ -186,30 +177,17 @@ charges! {
 
 /// How many instances it is about.
 fn instances(charge: &Charge<'_>) -> usize {
-    match charge.instance {
-        Some(_) => 1,
-        None => charge.one.workload.instances.len(),
-    }
+    if charge.instance.is_some() { 1 } else { charge.one.workload.instances.len() }
 }
 
-fn description(charge: &Charge<'_>) -> String {
-    let name = &charge.one.workload.key.instance_type;
-    format!("Estimate by gpucost: {} {name}", what(charge.kind))
-}
-
-/// Category and type of the commitment of which a part is unused.
-fn discount(charge: &UnusedCharge<'_>) -> Option<(&'static str, &'static str)> {
+/// The commitment of which a part is unused.
+fn discount(charge: &UnusedCharge<'_>) -> Discount {
     let kind = CommitmentKind::from_name(charge.one.kind)?;
-    commitment(if kind.is_reserved() { ChargeKind::Reserved } else { ChargeKind::SavingsPlan })
+    words(if kind.is_reserved() { ChargeKind::Reserved } else { ChargeKind::SavingsPlan }).1
 }
 
-fn unused_account(charge: &UnusedCharge<'_>) -> String {
-    let account = charge.one.account.as_deref();
-    account.unwrap_or("unknown").to_owned()
-}
-
-fn account(charge: &Charge<'_>) -> String {
-    let account = json_account(&charge.one.workload.key.account);
+/// An account, also where it is not known.
+fn payer(account: Option<String>) -> String {
     account.unwrap_or_else(|| "unknown".to_owned())
 }
 
@@ -225,11 +203,6 @@ fn sku(charge: &Charge<'_>) -> String {
     } else {
         format!("{name}/{}/{}", price.operating_system, price.tenancy)
     }
-}
-
-fn gpu_model(charge: &Charge<'_>) -> Option<String> {
-    let shape = charge.one.workload.shape.as_ref()?;
-    Some(shape.gpu.as_ref()?.model.name().to_owned())
 }
 
 fn gpus(charge: &Charge<'_>) -> Option<Decimal> {
@@ -259,15 +232,12 @@ fn plain(value: Decimal) -> String {
 /// The months that a period touches: from the first day of its first month to
 /// the first day after its last one.
 fn billing_period(period: Window) -> (String, String) {
-    let first = |instant: Timestamp| -> Date {
-        let date = instant.to_zoned(TimeZone::UTC).date();
-        date.first_of_month()
-    };
+    let first =
+        |instant: Timestamp| -> Date { instant.to_zoned(TimeZone::UTC).date().first_of_month() };
     let start = first(period.start);
     // The end is not part of it.
     let last = Timestamp::from_second(period.end.as_second() - 1);
-    let last = first(last.unwrap_or(period.end));
-    let end = last.saturating_add(1.month());
+    let end = first(last.unwrap_or(period.end)).saturating_add(1.month());
     (format!("{start}T00:00:00Z"), format!("{end}T00:00:00Z"))
 }
 

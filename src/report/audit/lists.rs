@@ -37,8 +37,7 @@ pub fn audit_workbook(audit: &Audit, reconciled: &Reconciliation) -> Doc {
         AuditTable::Prices,
         AuditTable::Reconciliation(reconciled),
     ];
-    let tables = lists.into_iter().flat_map(|list| tables_of(audit, list));
-    doc.tables.extend(tables);
+    doc.tables.extend(lists.into_iter().flat_map(|list| tables_of(audit, list)));
     doc
 }
 
@@ -56,24 +55,12 @@ fn tables_of(audit: &Audit, list: AuditTable<'_>) -> Vec<Table> {
             "storage_prices", "", ("price", "prices"), storage_prices(), audit.prices.storage();
         }),
         AuditTable::Reconciliation(reconciled) => Vec::from(tables! {
-            "reconciliation", "", ("row", "rows"), reconciliation(), &reconciled.rows, summed: RECONCILED;
+            "reconciliation", "", ("row", "rows"), reconciliation(), &reconciled.rows, summed: &["list_monthly_cost", "unlisted_monthly_cost", "discount_monthly", "spot_monthly", "commitment_monthly", "idle_storage_monthly_cost", "unused_monthly_cost", "monthly_cost"];
         }),
     }
 }
 
-/// The steps from list prices to the cost.
-const RECONCILED: &[&str] = &[
-    "list_monthly_cost",
-    "unlisted_monthly_cost",
-    "discount_monthly",
-    "spot_monthly",
-    "commitment_monthly",
-    "idle_storage_monthly_cost",
-    "unused_monthly_cost",
-    "monthly_cost",
-];
-
-columns! {
+column_lists! {
     fn prices<'a>(price: (&'a PriceKey, &'a PriceQuote)) {
         text "provider", "", Flat, price.0.provider.name().to_owned(), "";
         text "region", "", Flat, price.0.region.clone(), "";

@@ -4,15 +4,14 @@
 use super::record::class_of;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Classification, PriceOrigin};
+use crate::report::shared::gaps::tally;
 use crate::report::shared::openmetrics::{
     Exposition, Labels, figure, gauges, number, ratio, ratio_of_percent,
 };
 use crate::report::shared::text::rounded;
 use crate::report::shared::view::team_of;
 use crate::savings::{Purchase, UnusedCommitment};
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use std::collections::BTreeMap;
 
 /// Workloads, and unused commitments, that have series of their own. The others are in the
 /// totals.
@@ -25,11 +24,9 @@ pub fn audit_openmetrics(audit: &Audit) -> String {
         .with("version", env!("CARGO_PKG_VERSION"))
         .with("source", audit.source.name())
         .with("risk", audit.plan_risk.name());
-    page.family(
-        "gpucost_audit_info",
-        "Version of gpucost, source of the estate, and risk of the plan.",
-        [(labels, number(1))],
-    );
+    gauges! { page, _audit in [audit], labels.clone();
+        "gpucost_audit_info" "Version of gpucost, source of the estate, and risk of the plan." number(1);
+    }
     gauges! { page, audit in [audit], Labels::default();
         "gpucost_audit_timestamp_seconds" "Instant that the audit describes, in seconds since 1970." number(audit.as_of.as_second());
         "gpucost_audit_window_seconds" "Length of the window of the metrics." number(audit.window.seconds());
@@ -93,24 +90,16 @@ fn of_evidence(audit: &Audit, page: &mut Exposition) {
     gauges! { page, origin in PriceOrigin::ALL, Labels::default().with("origin", origin.name());
         "gpucost_prices" "Prices that figures rest on, by origin." number(by_origin.get(origin).copied().unwrap_or(0));
     }
-    page.gauge(
-        "gpucost_oldest_price_timestamp_seconds",
-        "Day of the oldest price list that a figure rests on, in seconds since 1970.",
-        audit.prices.oldest_seen_on().and_then(seconds_of_day),
-    );
-    let mut findings = BTreeMap::new();
-    for finding in &audit.findings {
-        let key = (finding.rule(), finding.severity.name());
-        *findings.entry(key).or_insert(0_u64) += 1;
+    gauges! { page, prices in [&audit.prices], Labels::default();
+        "gpucost_oldest_price_timestamp_seconds" "Day of the oldest price list that a figure rests on, in seconds since 1970." prices.oldest_seen_on().and_then(|day| number(day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second()));
     }
+    let findings = audit.findings.iter();
+    let findings = tally(findings.map(|finding| (finding.rule(), finding.severity.name())));
     gauges! { page, row in findings, Labels::default().with("rule", row.0.0).with("severity", row.0.1);
         "gpucost_findings" "Findings by rule and severity." number(row.1);
     }
-    let mut gaps = BTreeMap::new();
-    for gap in &audit.gaps {
-        let cause = gap.cause.as_ref().map(|cause| cause.kind().name());
-        *gaps.entry(cause.unwrap_or("other")).or_insert(0_u64) += 1;
-    }
+    let causes = audit.gaps.iter().map(|gap| gap.cause.as_ref());
+    let gaps = tally(causes.map(|cause| cause.map_or("other", |cause| cause.kind().name())));
     page.gauge("gpucost_gaps", "Data gaps.", number(audit.gaps.len()));
     gauges! { page, row in gaps, Labels::default().with("cause", row.0);
         "gpucost_cause_gaps" "Data gaps by cause." number(row.1);
@@ -154,10 +143,4 @@ fn labels_of_purchase(purchase: &Purchase) -> Labels {
         .with("instance_type", &purchase.key.instance_type)
         .with("operating_system", purchase.key.operating_system.name())
         .with("tenancy", purchase.key.tenancy.name())
-}
-
-/// The beginning of a day in UTC.
-fn seconds_of_day(day: Date) -> Option<String> {
-    let begin = day.to_zoned(TimeZone::UTC).ok()?;
-    number(begin.timestamp().as_second())
 }

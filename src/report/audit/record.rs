@@ -1,17 +1,21 @@
 //! What an audit says of itself: its scope, sums and key figures.
 
-use crate::analysis::{Audit, ClassTotals, Grouping, Groups, Showback};
+use crate::analysis::{Audit, ClassTotals, Grouping};
 use crate::domain::{
     Classification, EstateSource, Kpi, KpiValue, Money, PriceOrigin, Risk, TagFilter, UnitCost,
 };
-use crate::report::doc::{Kind, Record, Value, columns};
+use crate::report::doc::{Kind, Value, columns};
 use crate::report::groups::{groups, showback};
 use crate::report::reserved::CURRENCIES;
 use crate::report::target::target;
 use rust_decimal::prelude::ToPrimitive;
 
-columns! {
-    fn document<'a>(audit: &'a Audit) {
+/// An audit with what it was asked for beside it.
+type GroupedAudit<'a> = (&'a Audit, Option<&'a Grouping>);
+
+column_lists! {
+    /// What an audit says of itself.
+    pub(super) fn document<'a>(audit: &'a Audit) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         time "as_of", "", Data, audit.as_of, "The instant that it describes.";
         texts "scope.accounts", "", Data, audit.accounts.clone(), "";
@@ -84,17 +88,13 @@ columns! {
         opt price "cost_per_completed_training_job", "", Json, amount(audit, Kpi::CostPerCompletedTrainingJob), "";
         opt number "time_to_first_work_hours", "", Json, measured(audit, Kpi::TimeToFirstWork), "";
     }
-}
 
-/// An audit with what it was asked for beside it.
-type GroupedAudit<'a> = (&'a Audit, Option<&'a Grouping>);
-
-columns! {
-    fn extras<'a>(asked: GroupedAudit<'a>) {
+    /// What it says only where it was asked for.
+    pub(super) fn extras<'a>(asked: GroupedAudit<'a>) {
         opt record[target] "target", "", Json, asked.0.target, "Only with --target: what the plan was to save.";
         rows[unit_costs] "unit_costs", "", Json, &asked.0.kpis.unit_costs, "Only with --units: what units of work cost, in the order of the file.";
-        opt record[groups] "groups", "", Json, of_workloads(asked.1), "Only with --group-by: the cost by account, region, tag and so on. Rows sum to the total to the cent.";
-        opt record[showback] "showback", "", Json, of_claims(asked.1), "Only with --group-by and keys of pods: the cost by who holds GPUs of Kubernetes nodes. Rows sum to the total to the cent.";
+        opt record[groups] "groups", "", Json, asked.1.and_then(|by| match by { Grouping::Workloads(groups) => Some(groups), Grouping::Claims(_) => None }), "Only with --group-by: the cost by account, region, tag and so on. Rows sum to the total to the cent.";
+        opt record[showback] "showback", "", Json, asked.1.and_then(|by| match by { Grouping::Claims(showback) => Some(showback), Grouping::Workloads(_) => None }), "Only with --group-by and keys of pods: the cost by who holds GPUs of Kubernetes nodes. Rows sum to the total to the cent.";
     }
 
     fn unit_costs<'a>(cost: &'a UnitCost) {
@@ -108,66 +108,29 @@ columns! {
     }
 }
 
-/// What an audit says of itself.
-pub(super) fn record(audit: &Audit) -> Record {
-    Record::of(document(), &audit)
-}
-
-/// What it says only where it was asked for.
-pub(super) fn extra_record(audit: &Audit, by: Option<&Grouping>) -> Record {
-    Record::of(extras(), &(audit, by))
-}
-
-/// The heads of both, for a schema.
-pub(super) fn forms() -> [Record; 2] {
-    [Record::heads(document()), Record::heads(extras())]
-}
-
-fn of_workloads(by: Option<&Grouping>) -> Option<&Groups> {
-    match by? {
-        Grouping::Workloads(groups) => Some(groups),
-        Grouping::Claims(_) => None,
-    }
-}
-
-fn of_claims(by: Option<&Grouping>) -> Option<&Showback> {
-    match by? {
-        Grouping::Claims(showback) => Some(showback),
-        Grouping::Workloads(_) => None,
-    }
-}
-
 /// Every origin, also those without a price.
 fn origins(audit: &Audit) -> Vec<(String, Value)> {
     let numbers = audit.prices.by_origin();
     let origins = PriceOrigin::ALL.iter();
     origins
         .map(|origin| {
-            let number = numbers.get(origin).copied().unwrap_or(0);
-            (origin.name().to_owned(), Value::Count(number))
+            (origin.name().to_owned(), Value::Count(numbers.get(origin).copied().unwrap_or(0)))
         })
         .collect()
 }
 
 /// A class without workloads costs nothing.
 pub(super) fn class_of(audit: &Audit, class: Classification) -> ClassTotals {
-    let sums = audit.totals.by_classification.get(&class).copied();
-    sums.unwrap_or_else(|| ClassTotals {
+    audit.totals.by_classification.get(&class).copied().unwrap_or_else(|| ClassTotals {
         monthly_cost: Some(Money::zero(audit.totals.currency)),
         ..ClassTotals::default()
     })
 }
 
 pub(super) fn measured(audit: &Audit, kpi: Kpi) -> Option<f64> {
-    match audit.kpis.get(kpi)? {
-        KpiValue::Measured(value) => Some(value),
-        KpiValue::Money(_) => None,
-    }
+    if let KpiValue::Measured(value) = audit.kpis.get(kpi)? { Some(value) } else { None }
 }
 
 fn amount(audit: &Audit, kpi: Kpi) -> Option<Money> {
-    match audit.kpis.get(kpi)? {
-        KpiValue::Money(amount) => Some(amount),
-        KpiValue::Measured(_) => None,
-    }
+    if let KpiValue::Money(amount) = audit.kpis.get(kpi)? { Some(amount) } else { None }
 }

@@ -3,17 +3,17 @@
 
 use super::actions::{Step, actions};
 use super::findings::findings_table;
-use super::record::{measured, record};
+use super::record::{document, measured};
 use super::workloads::{unused_table, workloads_table};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals, DayCost, Grouping};
 use crate::domain::{ActionKind, Classification, EstateSource, Kpi, Money};
-use crate::report::doc::{Doc, Plot, PlotKind, Table, columns, tables};
+use crate::report::doc::{Doc, Plot, PlotKind, Record, Table, columns, rows, tables};
 use crate::report::groups::groups_table;
 use crate::report::promises::purchases_table;
-use crate::report::shared::next::{Invocation, Setup};
+use crate::report::shared::next::{Invocation, setup_command};
 use crate::report::shared::plots::{Bar, MOST_BARS};
 use crate::report::shared::style::worth_words;
-use crate::report::shared::text::{count, counted, minute, money, percent, rounded};
+use crate::report::shared::text::{count, counted, joined, minute, percent, rounded};
 use crate::report::shared::view::{Picked, View, sum, summed};
 use crate::report::target::target_in_words;
 use crate::savings::{Purchase, Refused, SkipReason, averaged_peaks};
@@ -28,8 +28,6 @@ const PROMISED: usize = 1;
 const CAUSES: usize = 2;
 /// What a list of actions adds up to.
 const SUMMED: &[&str] = &["monthly_savings"];
-const OF_FILTERS: &str = "Filters choose the rows of workloads, actions and findings; all other \
-                          figures are of everything in scope.";
 
 /// How an audit is shown.
 pub struct AuditScreen<'a> {
@@ -54,7 +52,7 @@ pub fn audit_screen(audit: &Audit, how: &AuditScreen<'_>) -> Doc {
         name: "audit",
         headline: headline(audit),
         about: about(audit, how),
-        record: record(audit),
+        record: Record::of(document(), &audit),
         closing: closing(audit),
         ..Doc::default()
     };
@@ -78,18 +76,15 @@ pub(super) fn headline(audit: &Audit) -> String {
     let Some(cost) = totals.monthly_cost else {
         return "The cost of the GPUs is unknown: nothing has a price".to_owned();
     };
-    let cost = money(cost);
-    let saved = totals.monthly_savings();
-    let Some(saved) = saved.filter(|saved| !saved.amount().is_zero()) else {
+    let is_some = |amount: &Money| !amount.amount().is_zero();
+    let Some(saved) = totals.monthly_savings().filter(is_some) else {
         return format!("The GPUs cost {cost} per month; the plan saves nothing");
     };
     let share = totals.savings_percent();
     let share = share.map_or(String::new(), |share| format!(" ({}%)", rounded(share, 1)));
-    let certain = totals.monthly_waste.filter(|waste| !waste.amount().is_zero());
-    let certain = certain.map_or("none of it is certain today".to_owned(), |waste| {
-        format!("{} of it is certain today", money(waste))
-    });
-    format!("{} of {cost} per month can be saved{share}; {certain}", money(saved))
+    let certain = totals.monthly_waste.filter(is_some);
+    let certain = certain.map_or("none".to_owned(), |waste| waste.to_string());
+    format!("{saved} of {cost} per month can be saved{share}; {certain} of it is certain today")
 }
 
 /// From today's cost and utilization to those after the plan.
@@ -98,23 +93,17 @@ fn closing(audit: &Audit) -> String {
     let (Some(today), Some(planned)) = (totals.monthly_cost, totals.planned_monthly_cost) else {
         return String::new();
     };
-    let year = totals
-        .annual_savings()
-        .map_or(String::new(), |saved| format!(", {} less per year", money(saved)));
-    let busy = measured(audit, Kpi::Utilization);
-    let busy = busy.zip(audit.planned_utilization_percent);
+    let year =
+        totals.annual_savings().map_or(String::new(), |saved| format!(", {saved} less per year"));
+    let busy = measured(audit, Kpi::Utilization).zip(audit.planned_utilization_percent);
     let busy = busy.map_or(String::new(), |(today, planned)| {
-        let unmeasured = audit.funnel.unmeasured_gpus;
-        let excluded =
-            (unmeasured > 0).then(|| format!(", {} unmeasured excluded", count(unmeasured)));
-        let (today, planned) = (percent(today), percent(planned));
-        format!("; GPUs {today} busy today → {planned} after{}", excluded.unwrap_or_default())
+        let excluded = match audit.funnel.unmeasured_gpus {
+            0 => String::new(),
+            unmeasured => format!(", {} unmeasured excluded", count(unmeasured)),
+        };
+        format!("; GPUs {} busy today → {} after{excluded}", percent(today), percent(planned))
     });
-    format!(
-        "Total: {} per month today → {} after the plan{year}{busy}",
-        money(today),
-        money(planned)
-    )
+    format!("Total: {today} per month today → {planned} after the plan{year}{busy}")
 }
 
 /// The fleet in one line, and what the screen leaves out.
@@ -132,56 +121,43 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
         many => format!("{} regions", many.len()),
     };
     let running = totals.instances.saturating_sub(totals.stopped_instances);
-    let mut fleet = vec![
-        counted(running, "running instance", "running instances"),
-        format!("{} stopped", count(totals.stopped_instances)),
-        counted(totals.gpus, "GPU", "GPUs"),
-    ];
-    let busy = measured(audit, Kpi::Utilization);
-    fleet.extend(busy.map(|busy| format!("{} busy", percent(busy))));
     let unmeasured = audit.funnel.unmeasured_gpus;
-    fleet.extend((unmeasured > 0).then(|| format!("{} unmeasured", count(unmeasured))));
-    fleet.extend(not_counted(audit));
+    let fleet: Vec<String> = rows! {
+        counted(running, "running instance", "running instances");
+        format!("{} stopped", count(totals.stopped_instances));
+        counted(totals.gpus, "GPU", "GPUs");
+        for busy in measured(audit, Kpi::Utilization) => format!("{} busy", percent(busy));
+        if unmeasured > 0 => format!("{} unmeasured", count(unmeasured));
+        ..not_counted(audit);
+    };
     let days = audit.window.seconds() as f64 / 86_400.0;
     let days = crate::domain::counted(format!("{days:.0}"), "day", "days");
-    let mut about = vec![format!(
-        "{source}, {regions}: {}; {days} to {}",
-        fleet.join(", "),
-        minute(audit.as_of)
-    )];
     let origins = audit.prices.by_origin();
-    let origins = origins.iter().map(|(origin, number)| format!("{number} {origin}"));
-    let origins = origins.collect::<Vec<_>>().join(", ");
+    let origins = joined(origins.iter().map(|(origin, number)| format!("{number} {origin}")), ", ");
     let oldest = audit.prices.oldest_effective_date();
     let oldest = oldest.map_or(String::new(), |date| format!(", oldest from {date}"));
-    about.extend((!origins.is_empty()).then(|| format!("Prices: {origins}{oldest}")));
-    about.extend(audit.target.as_ref().map(target_in_words));
-    about.extend(how.view.is_filtered().then(|| OF_FILTERS.to_owned()));
-    if !how.is_brief && audit.api.calls > 0 {
-        let calls = counted(audit.api.calls, "API call", "API calls");
-        let cost = rounded(audit.api.estimated_cost_usd, 4);
-        about.push(format!("{calls}, about ${cost}."));
+    rows! {
+        format!("{source}, {regions}: {}; {days} to {}", fleet.join(", "), minute(audit.as_of));
+        if !origins.is_empty() => format!("Prices: {origins}{oldest}");
+        for target in &audit.target => target_in_words(target);
+        if how.view.is_filtered() => "Filters choose the rows of workloads, actions and findings; all other figures are of everything in scope.".to_owned();
+        if !how.is_brief && audit.api.calls > 0 => format!("{}, about ${}.", counted(audit.api.calls, "API call", "API calls"), rounded(audit.api.estimated_cost_usd, 4));
     }
-    about
 }
 
 /// How many instances no sum counts, in words: those without a price, such as `1 unpriced`, and
 /// those that cost another currency than the sums have.
 fn not_counted(audit: &Audit) -> Vec<String> {
     let currency = audit.totals.currency;
-    let others = audit.workloads.iter().filter(|workload| {
-        let cost = workload.workload.monthly_cost();
-        cost.is_some_and(|cost| cost.currency() != currency)
-    });
-    let others: usize = others.map(|workload| workload.workload.instances.len()).sum();
-    [
-        (audit.totals.unpriced_instances, "unpriced", "unpriced"),
-        (others as u64, "in another currency", "in other currencies"),
-    ]
-    .into_iter()
-    .filter(|(number, ..)| *number > 0)
-    .map(|(number, singular, plural)| counted(number, singular, plural))
-    .collect()
+    let is_other = |cost: Money| cost.currency() != currency;
+    let workloads = audit.workloads.iter().map(|audited| &audited.workload);
+    let others = workloads.filter(|workload| workload.monthly_cost().is_some_and(is_other));
+    let others: usize = others.map(|workload| workload.instances.len()).sum();
+    let unpriced = audit.totals.unpriced_instances;
+    rows! {
+        if unpriced > 0 => counted(unpriced, "unpriced", "unpriced");
+        if others > 0 => counted(others as u64, "in another currency", "in other currencies");
+    }
 }
 
 /// What to do first, what to do with the owner, what to promise, and what has no advice.
@@ -194,11 +170,9 @@ fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table>
         "with_owner", "WITH THE OWNER  each action applies after the ones before it", ("action", "actions"), actions(), owned, summed: SUMMED, most: most(OWNED);
     };
     if !outside.is_empty() {
-        let saved = outside.iter().map(|step| step.action.monthly_savings());
-        let worth = worth_words(sum(saved.map(Some)));
+        let saved = outside.iter().map(|step| Some(step.action.monthly_savings()));
         let number = counted(outside.len() as u64, "action", "actions");
-        let notes = &mut owned.notes;
-        notes.push(format!("{number}{worth} outside of the filters."));
+        owned.notes.push(format!("{number}{} outside of the filters.", worth_words(sum(saved))));
     }
     if !how.is_brief {
         owned.notes.extend(averages(&picked.kept));
@@ -209,8 +183,7 @@ fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table>
     }
     let mut purchases: Vec<&Purchase> = audit.purchases.iter().collect();
     purchases.sort_by_cached_key(|purchase| {
-        let promise = purchase.promise();
-        Reverse(promise.map(|promise| promise.term_total.amount()))
+        Reverse(purchase.promise().map(|promise| promise.term_total.amount()))
     });
     let promises = Table { most: most(PROMISED), ..purchases_table(purchases) };
     vec![first, owned, promises, silent(audit, picked, how)]
@@ -219,8 +192,7 @@ fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table>
 /// What right-sizing does not see, once for all of it: the longest averages count.
 fn averages(workloads: &[&AuditedWorkload]) -> Option<String> {
     let resized = workloads.iter().filter(|audited| {
-        let mut actions = audited.actions.iter();
-        actions.any(|action| action.kind() == ActionKind::Rightsize)
+        audited.actions.iter().any(|action| action.kind() == ActionKind::Rightsize)
     });
     let seconds = resized.filter_map(|audited| audited.proposals.rightsize()?.averaged_seconds);
     seconds.max().map(|seconds| format!("rightsize: {}", averaged_peaks(seconds)))
@@ -239,22 +211,16 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
     causes.sort_by_key(|(_, workloads)| Reverse(cost(workloads).map(Money::amount)));
     let most = if how.is_brief { CAUSES } else { causes.len() };
     let line = |(cause, workloads): &(&str, Vec<&AuditedWorkload>)| {
-        let number = counted(workloads.len() as u64, "workload", "workloads");
-        let cost =
-            cost(workloads).map_or(String::new(), |cost| format!(", {} per month", money(cost)));
-        format!("{number}{cost}: {cause}")
+        let cost = cost(workloads).map_or(String::new(), |cost| format!(", {cost} per month"));
+        format!("{}{cost}: {cause}", counted(workloads.len() as u64, "workload", "workloads"))
     };
-    let mut notes: Vec<String> = causes.iter().take(most).map(line).collect();
     let rest: usize = causes.iter().skip(most).map(|(_, rest)| rest.len()).sum();
-    if rest > 0 {
-        let rest = counted(rest as u64, "more workload", "more workloads");
-        notes.push(format!("… and {rest}: see `--all`"));
-    }
     let gaps = audit.gaps.len() as u64;
-    if how.is_brief && gaps > 0 {
-        let gaps = counted(gaps, "data gap", "data gaps");
-        notes.push(format!("{gaps}: `--all` lists them, with every workload and finding"));
-    }
+    let notes = rows! {
+        ..causes.iter().take(most).map(line);
+        if rest > 0 => format!("… and {}: see `--all`", counted(rest as u64, "more workload", "more workloads"));
+        if how.is_brief && gaps > 0 => format!("{}: `--all` lists them, with every workload and finding", counted(gaps, "data gap", "data gaps"));
+    };
     Table { key: "no_advice", title: "NO ADVICE".to_owned(), notes, ..Table::default() }
 }
 
@@ -285,7 +251,7 @@ fn cause(audited: &AuditedWorkload) -> &'static str {
     }
 }
 
-columns! {
+column_lists! {
     fn classes(row: (&'static str, ClassTotals)) {
         text "class", "class", Screen, row.0.to_owned(), "";
         count "workloads", "workloads", Screen, row.1.workloads, "";
@@ -314,8 +280,7 @@ columns! {
 /// Every list below the plan.
 fn lists(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table> {
     let totals = &audit.totals;
-    let order = how.view.sort;
-    let order = order.map_or("most expensive first".to_owned(), |key| format!("by {key}"));
+    let order = how.view.sort.map_or("most expensive first".to_owned(), |key| format!("by {key}"));
     let mut workloads = workloads_table(picked.kept.iter().copied(), how.ascii);
     workloads.title = format!("WORKLOADS  {order}");
     let chosen = summed(&picked.kept, "chosen").filter(|_| how.view.is_filtered());
@@ -325,61 +290,50 @@ fn lists(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table
     let of_classes = totals.running_by_classification.iter();
     let of_classes = of_classes.map(|(class, sums)| (class.name(), *sums));
     let stopped = (totals.stopped.workloads > 0).then_some(("stopped", totals.stopped));
-    let kinds = totals.by_action.iter();
-    let kinds = kinds.map(|(kind, saved)| (kind.name(), *saved));
+    let kinds = totals.by_action.iter().map(|(kind, saved)| (kind.name(), *saved));
     let tagged = audit.workloads.iter().filter_map(|audited| {
         let workload = &audited.workload;
         Some((workload.name.clone(), workload.ignored.clone()?))
     });
-    let apart = how.view.lists_members();
-    let findings = findings_table(audit, |id| picked.keeps(id), apart);
+    let findings = findings_table(audit, |id| picked.keeps(id), how.view.lists_members());
     let [classes, kinds, tagged, by_day] = tables! {
         "classes", "CLASSES", ("class", "classes"), classes(), of_classes.chain(stopped);
         "savings", "SAVINGS BY ACTION  each kind applies after the ones before it", ("action", "actions"), steps(), kinds;
         "ignored", "IGNORED  excluded from recommendations by tag", ("workload", "workloads"), ignored(), tagged;
         "days", "DAYS  what each cost, and what of it did not run", ("day", "days"), days(), &how.days[how.days.len().saturating_sub(MOST_BARS)..];
     };
-    let unused = unused_table(&audit.unused);
-    vec![workloads, classes, kinds, unused, findings, tagged, by_day]
+    vec![workloads, classes, kinds, unused_table(&audit.unused), findings, tagged, by_day]
 }
 
 /// Utilization by hour of the week, and the cost of each day.
 fn plots(audit: &Audit, days: &[DayCost]) -> Vec<Plot> {
     let mut plots = Vec::new();
     if audit.week.is_measured() {
-        let rows = DAYS.iter().zip(audit.week.hours().chunks(24));
-        let rows = rows.map(|(day, hours)| {
-            let means = hours.iter().map(|hour| hour.mean());
-            ((*day).to_owned(), means.collect())
+        let rows = DAYS.iter().zip(audit.week.hours().chunks(24)).map(|(day, hours)| {
+            ((*day).to_owned(), hours.iter().map(|hour| hour.mean()).collect())
         });
         plots.push(Plot {
             key: "week",
             title: "Utilization by hour of the week".to_owned(),
             kind: PlotKind::Heat(rows.collect()),
-            notes: vec![format!(
-                "Mean GPU utilization in percent over the window, with equal weight per GPU. Time \
-                 zone {}. GPUs without data are not included.",
-                audit.week.zone()
-            )],
+            notes: rows! {
+                format!("Mean GPU utilization in percent over the window, with equal weight per GPU. Time zone {}. GPUs without data are not included.", audit.week.zone());
+            },
         });
     }
     let shown = &days[days.len().saturating_sub(MOST_BARS)..];
     if !shown.is_empty() {
-        let bars = shown
-            .iter()
-            .map(|day| Bar { whole: day.cost.map(Money::amount), part: day.unused.amount() });
+        let bar =
+            |day: &DayCost| Bar { whole: day.cost.map(Money::amount), part: day.unused.amount() };
         let unknown = shown.iter().filter(|day| day.unknown_rows > 0).count() as u64;
-        let unknown = (unknown > 0).then(|| {
-            let days = counted(unknown, "day", "days");
-            format!("Part of the cost is unknown on {days}, and not included.")
-        });
-        let note = "A bar is a whole day of UTC, of which the lower part is idle storage and unused \
-                    commitments. Instances that ended before this audit are not included.";
         plots.push(Plot {
             key: "bars",
             title: "Cost by day".to_owned(),
-            kind: PlotKind::Bars(bars.collect()),
-            notes: std::iter::once(note.to_owned()).chain(unknown).collect(),
+            kind: PlotKind::Bars(shown.iter().map(bar).collect()),
+            notes: rows! {
+                "A bar is a whole day of UTC, of which the lower part is idle storage and unused commitments. Instances that ended before this audit are not included.".to_owned();
+                if unknown > 0 => format!("Part of the cost is unknown on {}, and not included.", counted(unknown, "day", "days"));
+            },
         });
     }
     plots
@@ -387,12 +341,9 @@ fn plots(audit: &Audit, days: &[DayCost]) -> Vec<Plot> {
 
 /// Commands that go on from here.
 fn next(audit: &Audit, invocation: &Invocation) -> Vec<String> {
-    let mut next = vec![
-        invocation.short_command("audit", "--format wide"),
-        invocation.short_command("audit", "--format json"),
-    ];
-    if audit.funnel.unmeasured_gpus > 0 {
-        next.push(Setup::of(audit.source).command(invocation));
+    rows! {
+        invocation.short_command("audit", "--format wide");
+        invocation.short_command("audit", "--format json");
+        if audit.funnel.unmeasured_gpus > 0 => setup_command(audit.source, invocation);
     }
-    next
 }

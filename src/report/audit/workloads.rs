@@ -7,10 +7,10 @@ use crate::domain::{
     Money, PurchaseOption, Risk, Target, UsageState, UtilizationSummary, Workload, WorkloadKind,
     floored,
 };
-use crate::report::doc::{Kind, Table, Value, columns, tables};
+use crate::report::doc::{Kind, Table, Value, columns};
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::sparkline::sparkline;
-use crate::report::shared::text::{a_year, json_account};
+use crate::report::shared::text::{a_year, joined, json_account};
 use crate::report::shared::view::class_of;
 use crate::savings::UnusedCommitment;
 use jiff::civil::Date;
@@ -28,7 +28,7 @@ pub(super) struct Row<'a> {
     ascii: bool,
 }
 
-columns! {
+column_lists! {
     fn workloads<'a>(row: Row<'a>) {
         text "id", "", Data, row.workload.id(), "Stable across runs.";
         text "name", "workload", Narrow(0), row.workload.name.clone(), "";
@@ -51,7 +51,7 @@ columns! {
         opt cost "monthly_cost", "cost/month", Narrow(0), row.workload.monthly_cost(), "Null for an unpriced workload.";
         opt price "hourly_cost", "", Data, row.workload.cost.as_ref().map(|cost| Money::new(cost.hourly.amount(), cost.hourly.currency())), "";
         opt share "running_share", "", Data, row.workload.running_share, "Of the window, on average over its instances.";
-        opt price "cost_per_useful_gpu_hour", "", Data, row.useful_hour(), "";
+        opt price "cost_per_useful_gpu_hour", "", Data, row.workload.cost.as_ref().and_then(|cost| Some(Money::new(row.workload.cost_per_useful_gpu_hour()?, cost.hourly.currency()))), "";
         word[Classification::NAMES] "classification", "", Data, row.audited.verdict.classification.name(), "";
         text "class", "class", Spare(1), class_of(row.audited).to_owned(), "";
         opt word[UsageState::NAMES] "state", "state", Wide, row.audited.verdict.state.map(UsageState::name), "";
@@ -66,7 +66,7 @@ columns! {
         opt percent "utilization.p99", "", Data, row.summary.map(|summary| summary.distribution.p99), "";
         opt percent "utilization.max", "", Data, row.summary.map(|summary| summary.max), "";
         opt number "utilization.idle_share", "", Data, row.summary.and_then(|summary| summary.idle_share), "Share of the samples in which no GPU reached 1%.";
-        opt text "vram", "vram peak", Spare(8), row.vram_peak(), "";
+        opt text "vram", "vram peak", Spare(8), row.workload.vram().map(|vram| format!("{:.1} GiB", vram.peak_mib / 1024.0)), "";
         opt text "covered", "coverage", Spare(12), row.summary.map(|summary| format!("{}%", floored(summary.coverage() * 100.0, 1))), "";
         opt number "utilization.vram_peak_mib", "", Json, row.summary.and(row.workload.vram()).map(|vram| vram.peak_mib), "";
         opt number "utilization.vram_p95_mib", "", Json, row.summary.and(row.workload.vram()).and_then(|vram| vram.p95_mib), "";
@@ -77,7 +77,7 @@ columns! {
         opt number "utilization.coverage", "", Data, row.summary.map(|summary| summary.coverage()), "Samples of those that were due, 0-1.";
         opt count "utilization.resolution_seconds", "", Data, row.summary.map(|summary| summary.period_seconds), "";
         opt text "utilization.source", "", Data, row.summary.map(|summary| summary.source.name().to_owned()), "";
-        opt count "utilization.joined_by_hostname", "", Data, row.summary.map(|_| row.by_hostname()), "Instances whose metrics were matched by host name or address.";
+        opt count "utilization.joined_by_hostname", "", Data, row.summary.map(|_| row.workload.usage.iter().filter(|usage| usage.joined_by_hostname).count()), "Instances whose metrics were matched by host name or address.";
         rows[gpus] "gpus", "", Json, row.workload.gpus(), "";
         rows[actions] "plan.actions", "", Json, Step::of(row.audited), "";
         opt text "plan.action", "", Flat, of_plan(&row.audited.actions, |action| action.kind().to_string()), "";
@@ -149,50 +149,27 @@ columns! {
 
 impl<'a> Row<'a> {
     fn of(audited: &'a AuditedWorkload, ascii: bool) -> Self {
-        Self {
-            audited,
-            workload: &audited.workload,
-            summary: audited.workload.utilization.as_ref(),
-            committed: audited.workload.committed_cost(),
-            ascii,
-        }
+        let workload: &Workload = &audited.workload;
+        let (summary, committed) = (workload.utilization.as_ref(), workload.committed_cost());
+        Self { audited, workload, summary, committed, ascii }
     }
 
     fn members(&self) -> impl Iterator<Item = (&'a Member, &'a InstanceUsage, Option<Money>)> {
         let workload = self.workload;
         let costs = workload.cost.as_ref().map_or(&[][..], |cost| &cost.instances);
-        let members = workload.members.iter().zip(&workload.usage).enumerate();
-        members.map(|(place, (member, usage))| {
+        workload.members.iter().zip(&workload.usage).enumerate().map(|(place, (member, usage))| {
             let cost = costs.get(place);
             (member, usage, cost.map(|cost| cost.monthly()))
         })
     }
 
-    fn useful_hour(&self) -> Option<Money> {
-        let cost = self.workload.cost.as_ref()?;
-        let hour = self.workload.cost_per_useful_gpu_hour()?;
-        Some(Money::new(hour, cost.hourly.currency()))
-    }
-
-    fn by_hostname(&self) -> usize {
-        let usage = self.workload.usage.iter();
-        usage.filter(|usage| usage.joined_by_hostname).count()
-    }
-
-    fn vram_peak(&self) -> Option<String> {
-        let vram = self.workload.vram()?;
-        Some(format!("{:.1} GiB", vram.peak_mib / 1024.0))
-    }
-
     /// Where the plan leads in the end.
     fn target(&self) -> Option<&'a Target> {
-        let actions = self.audited.actions.iter().rev();
-        actions.filter_map(Action::target).next()
+        self.audited.actions.iter().rev().find_map(Action::target)
     }
 
     fn commitments(&self) -> Vec<String> {
-        let committed = self.committed.iter();
-        committed.flat_map(|cost| cost.commitments.keys().cloned()).collect()
+        self.committed.iter().flat_map(|cost| cost.commitments.keys().cloned()).collect()
     }
 
     /// The largest utilization of each hour, from when it was first seen in the window on.
@@ -217,27 +194,20 @@ pub(super) fn workloads_table<'a>(
     ascii: bool,
 ) -> Table {
     let rows = workloads.into_iter().map(|audited| Row::of(audited, ascii));
-    let [table] = tables! {
-        "workloads", "WORKLOADS", ("workload", "workloads"), self::workloads(), rows, summed: SUMMED;
-    };
-    table
+    let table =
+        Table::of("workloads", "WORKLOADS", ("workload", "workloads"), self::workloads(), rows);
+    Table { summed: SUMMED, ..table }
 }
 
 /// What is paid for and does not run, as a table.
 pub(super) fn unused_table(commitments: &[UnusedCommitment]) -> Table {
-    let [table] = tables! {
-        "unused_commitments", "UNUSED  included in the monthly cost, paid for but not running", ("commitment", "commitments"), unused(), commitments, summed: SUMMED;
-    };
-    table
+    let title = "UNUSED  included in the monthly cost, paid for but not running";
+    let noun = ("commitment", "commitments");
+    Table { summed: SUMMED, ..Table::of("unused_commitments", title, noun, unused(), commitments) }
 }
 
 fn last_day(commitment: &UnusedCommitment) -> Option<Date> {
-    let end = commitment.committed_until?;
-    Some(end.to_zoned(TimeZone::UTC).date())
-}
-
-fn joined(parts: impl IntoIterator<Item = String>, between: &str) -> String {
-    parts.into_iter().collect::<Vec<_>>().join(between)
+    Some(commitment.committed_until?.to_zoned(TimeZone::UTC).date())
 }
 
 fn of_plan(actions: &[Action], part: impl Fn(&Action) -> String) -> Option<String> {

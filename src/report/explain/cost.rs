@@ -2,6 +2,7 @@
 
 use super::line::{Derivation, Line};
 use crate::domain::{InstanceCost, PriceKey, PriceQuote, Workload, counted};
+use crate::report::shared::gaps::tally;
 use crate::report::shared::text::money;
 use crate::savings::{CommitmentUse, UnusedCommitment};
 use rust_decimal::Decimal;
@@ -19,9 +20,8 @@ pub(super) fn share(value: Decimal) -> String {
 
 /// Where a price comes from and when it took effect.
 pub(super) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
-    let (origin, source) = (quote.origin, &quote.source);
     let (date, basis) = (quote.effective_date, quote.basis);
-    format!("{key}: {origin}, {source} of {date}, {basis}")
+    format!("{key}: {}, {} of {date}, {basis}", quote.origin, quote.source)
 }
 
 /// Rate times hours with the price, once for all instances that are alike. Gives the sum,
@@ -32,8 +32,7 @@ pub(super) fn rates<'a>(
 ) -> Decimal {
     let mut groups: BTreeMap<_, (u32, &PriceQuote)> = BTreeMap::new();
     for (key, quote, hours) in rows {
-        let group = groups.entry((key, quote.rate.amount(), hours));
-        group.or_insert((0, quote)).0 += 1;
+        groups.entry((key, quote.rate.amount(), hours)).or_insert((0, quote)).0 += 1;
     }
     let mut sum = Decimal::ZERO;
     for ((key, rate, hours), (instances, quote)) in groups {
@@ -59,17 +58,11 @@ pub(super) fn cost(workload: &Workload) -> Vec<Line> {
         "price" for (resource, quote, date) in dated => "{resource}: {}, {}{date}", quote.origin, quote.source;
         "unpriced" for resource in &storage.unpriced => "{resource}";
     }
-    let Some(cost) = &workload.cost else {
-        return lines;
-    };
+    let Some(cost) = &workload.cost else { return lines };
     let open = cost.instances.iter().filter(|instance| instance.committed.is_none());
     let open = open.map(|instance| (&instance.key, &instance.quote, instance.monthly_hours));
     rates(open, &mut lines);
-    let mut alike: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
-    for paid in cost.instances.iter().filter_map(paid_hours) {
-        *alike.entry(paid).or_default() += 1;
-    }
-    for ((product, parts), instances) in alike {
+    for ((product, parts), instances) in tally(cost.instances.iter().filter_map(paid_hours)) {
         steps! { lines;
             "compute" => "{instances} × {product}";
             "rate" for part in parts => "{part}";
@@ -92,8 +85,7 @@ fn paid_hours(instance: &InstanceCost) -> Option<(String, Vec<String>)> {
         format!("{}/h {whom} for {} of its hours", figure(amount, 10), share(of))
     };
     let covered = paid.parts.iter().map(|covered| {
-        let whom = format!("by {}", covered.commitment);
-        part(covered.hourly.amount(), &whom, covered.share)
+        part(covered.hourly.amount(), &format!("by {}", covered.commitment), covered.share)
     });
     let open = instance.uses_price().then(|| {
         let amount = instance.quote.rate.amount() * paid.uncovered_share;

@@ -45,10 +45,8 @@ type Found<T> = Result<T, NotFound>;
 /// When nothing has the ID, or several have the name or the start.
 pub fn find_explained<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Found<Explained<'a>> {
     by_name(audit, clusters, id).unwrap_or_else(|| {
-        let workloads = audit.workloads.iter();
-        let instances = workloads.flat_map(|workload| &workload.workload.instances);
-        let ids = explainable_ids(audit).into_iter();
-        let ids = ids.chain(instances.map(ToString::to_string));
+        let instances = audit.workloads.iter().flat_map(|workload| &workload.workload.instances);
+        let ids = explainable_ids(audit).into_iter().chain(instances.map(ToString::to_string));
         let begun = ids.filter(|known| !id.is_empty() && known.starts_with(id));
         let begun = begun.map(|id| (id.clone(), id));
         let whole = only(begun, NotFound::Several).ok_or(NotFound::Unknown)??;
@@ -58,14 +56,13 @@ pub fn find_explained<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Fo
 
 fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<Explained<'a>>> {
     let workload = |id: &str| workload_or_node(audit, clusters, id);
-    if let Some(finding) = audit.findings.iter().find(|finding| finding.id() == id) {
-        return Some(Ok(explained(audit, finding)));
-    }
-    if let Some(used) = audit.commitments.iter().find(|commitment| commitment.id == id) {
-        return Some(Ok(Explained::Commitment(used)));
-    }
-    if let Some(unused) = audit.unused.iter().find(|commitment| commitment.id == id) {
-        return Some(Ok(Explained::Unused(unused)));
+    let known = audit.findings.iter().find(|finding| finding.id() == id);
+    let used = || audit.commitments.iter().find(|commitment| commitment.id == id);
+    let unused = || audit.unused.iter().find(|commitment| commitment.id == id);
+    let known = known.map(|finding| explained(audit, finding));
+    let known = known.or_else(|| used().map(Explained::Commitment));
+    if let Some(known) = known.or_else(|| unused().map(Explained::Unused)) {
+        return Some(Ok(known));
     }
     if let Some(answer) = workload(id) {
         return Some(answer.map(Explained::Workload));
@@ -149,18 +146,16 @@ fn workload_or_node<'a>(
 fn workload<'a>(audit: &'a Audit, id: &str) -> Option<Found<&'a AuditedWorkload>> {
     let workloads = || audit.workloads.iter();
     let has_instance = |workload: &&AuditedWorkload| {
-        let mut instances = workload.workload.instances.iter();
-        instances.any(|instance| instance.as_str() == id)
+        workload.workload.instances.iter().any(|instance| instance.as_str() == id)
     };
     let by_id = workloads().find(|workload| workload.workload.id() == id);
     if let Some(workload) = by_id.or_else(|| workloads().find(has_instance)) {
         return Some(Ok(workload));
     }
-    let is_named = |workload: &&AuditedWorkload| {
+    let named = workloads().filter(|workload: &&AuditedWorkload| {
         let mut instances = workload.workload.instances.iter();
         workload.workload.name == id || instances.any(|instance| instance.native() == id)
-    };
-    let named = workloads().filter(is_named);
+    });
     only(named.map(|workload| (workload.workload.id(), workload)), NotFound::Ambiguous)
 }
 

@@ -29,8 +29,7 @@ pub(super) fn lever(kind: ActionKind, audited: &AuditedWorkload, by: &Derivation
     };
     if let Some(action) = audited.actions.iter().find(|action| action.kind() == kind) {
         let to = action.target();
-        let to = to.map(|to| to.to_string());
-        return (kind, planned, to);
+        return (kind, planned, to.map(|to| to.to_string()));
     }
     // The caveats of a stop count for the findings even where it saves nothing.
     let stop = match answer.offered.as_deref() {
@@ -79,11 +78,10 @@ fn left_out(
             let last = audited.actions.iter().rev().find_map(|action| action.target());
             let today = &audited.workload.key.instance_type;
             let name = last.map_or(today, |target| &target.instance_type);
-            let is_of = |refused: &&Refused| {
+            candidate(answer.refused.iter().find(|refused: &&Refused| {
                 let to = refused.candidate.as_ref();
                 to.is_none_or(|to| to.instance_type == *name)
-            };
-            candidate(answer.refused.iter().find(is_of)?)
+            })?)
         }
     })
 }
@@ -91,8 +89,6 @@ fn left_out(
 /// A candidate with the reason against it.
 pub(super) fn candidate(refused: &Refused) -> String {
     let reason = &refused.reason;
-    match &refused.candidate {
-        Some(to) => format!("{to}: {reason}"),
-        None => reason.to_string(),
-    }
+    let to = refused.candidate.as_ref();
+    to.map_or_else(|| reason.to_string(), |to| format!("{to}: {reason}"))
 }

@@ -20,9 +20,7 @@ columns! {
 }
 
 pub(super) fn measurements(workload: &Workload) -> Vec<Line> {
-    let (Some(summary), mut lines) = (&workload.utilization, Vec::new()) else {
-        return Vec::new();
-    };
+    let (Some(summary), mut lines) = (&workload.utilization, Vec::new()) else { return Vec::new() };
     let (start, end) = (summary.window.start, summary.window.end);
     let of = &summary.distribution;
     let [mean, p50, p95, p99, max] = [of.mean, of.p50, of.p95, of.p99, summary.max].map(percent);

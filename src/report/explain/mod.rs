@@ -23,17 +23,10 @@ use self::plan::{Planned, actions, alternatives, balance, planned};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, Evidence, Finding, GpuUsage, Money, Observation, Risk, Workload};
 use crate::report::audit::findings::evidence;
-use crate::report::doc::{CsvRows, Doc, Record, columns, doc_schema, tables};
+use crate::report::doc::{CsvRows, Doc, Record, columns, rows, tables};
 use crate::report::shared::text::money;
 use crate::savings::LEVERS;
 use std::collections::BTreeSet;
-
-columns! {
-    fn sections(section: (&'static str, Vec<Line>)) {
-        text "section", "", Narrow(0), section.0.to_owned(), "";
-        rows[lines] "lines", "", Narrow(0), section.1.clone(), "";
-    }
-}
 
 /// What an ID stands for, with its derivation.
 #[derive(Default)]
@@ -52,7 +45,12 @@ struct Subject<'a> {
     alternatives: Vec<Planned<'a>>,
 }
 
-columns! {
+column_lists! {
+    fn sections(section: (&'static str, Vec<Line>)) {
+        text "section", "", Narrow(0), section.0.to_owned(), "";
+        rows[lines] "lines", "", Narrow(0), section.1.clone(), "";
+    }
+
     fn subject<'a>(of: Subject<'a>) {
         text "subject", "", Data, of.kind.to_owned(), "What the ID stands for.";
         text "id", "", Data, of.id.clone(), "";
@@ -97,16 +95,10 @@ pub fn explain_doc(explained: Explained<'_>, by: &Derivation<'_>) -> Doc {
     subject.doc()
 }
 
-/// The JSON schema of `gpucost explain`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn explain_schema() -> Result<String, serde_json::Error> {
-    let about = "How a finding, a verdict, a cost, a plan or a commitment follows; docs/explain.md \
-                 says how to read it. Amounts are per month and have cents, the figures of a \
-                 derivation as many decimals as they need. Keys may be added within a schema \
-                 version.";
-    doc_schema("explain", about, &[Subject::default().doc()])
+schema! {
+    /// The JSON schema of `gpucost explain`.
+    explain_schema: "explain", [Subject::default().doc()],
+    "How a finding, a verdict, a cost, a plan or a commitment follows; docs/explain.md says how to read it. Amounts are per month and have cents, the figures of a derivation as many decimals as they need. Keys may be added within a schema version."
 }
 
 impl<'a> Subject<'a> {
@@ -120,8 +112,7 @@ impl<'a> Subject<'a> {
             ("AWS", opinion(audited)),
         ]);
         self.gpus = workload.gpus().collect();
-        let levers = LEVERS.iter().map(|known_lever| lever(known_lever.kind(), audited, by));
-        self.levers = levers.collect();
+        self.levers = LEVERS.iter().map(|known| lever(known.kind(), audited, by)).collect();
         self.plan("workload", audited, by);
     }
 
@@ -138,8 +129,7 @@ impl<'a> Subject<'a> {
     }
 
     fn planned_monthly_cost(&self) -> Option<Money> {
-        let last = self.plan.last();
-        last.map_or(self.monthly_cost, |last| last.planned_monthly_cost)
+        self.plan.last().map_or(self.monthly_cost, |last| last.planned_monthly_cost)
     }
 
     fn headline(&self) -> String {
@@ -147,7 +137,6 @@ impl<'a> Subject<'a> {
         match (self.title, self.monthly_cost, self.planned_monthly_cost()) {
             (Some(title), ..) => format!("{kind} {id}: {title}"),
             (_, Some(cost), Some(planned)) if cost != planned => {
-                let (cost, planned) = (money(cost), money(planned));
                 format!("{kind} {id} costs {cost} per month, {planned} after the plan")
             }
             (_, Some(cost), _) => format!("{kind} {id} costs {} per month", money(cost)),
@@ -164,16 +153,10 @@ impl<'a> Subject<'a> {
             Some((accepted, _)) => format!("PLAN  at --risk {accepted}"),
             None => "PLAN".to_owned(),
         };
-        let mut notes = Vec::new();
-        if self.risk.is_some() && self.plan.is_empty() {
-            notes.push("The plan has no actions.".to_owned());
-        }
-        notes.extend(self.list_monthly_cost.map(money).map(|list| {
-            format!(
-                "The list price is {list} per month. Savings are what the cost of the fleet drops \
-                 by when commitments cover what the plan leaves."
-            )
-        }));
+        let notes = rows! {
+            if self.risk.is_some() && self.plan.is_empty() => "The plan has no actions.".to_owned();
+            for list in self.list_monthly_cost => format!("The list price is {list} per month. Savings are what the cost of the fleet drops by when commitments cover what the plan leaves.");
+        };
         self.sections.retain(|(_, lines)| !lines.is_empty());
         let tables = tables! {
             "sections", "DERIVATION", ("section", "sections"), sections(), self.sections;
@@ -232,8 +215,7 @@ fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line>
 fn origin(evidence: &Evidence) -> String {
     match &evidence.observation {
         Observation::Sampled { statistic, source, window, .. } => {
-            let (start, end) = (window.start, window.end);
-            format!("{statistic} per period, from {source}, {start} to {end}")
+            format!("{statistic} per period, from {source}, {} to {}", window.start, window.end)
         }
         Observation::Fact { origin, .. } => format!("from {origin}"),
     }

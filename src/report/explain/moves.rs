@@ -61,9 +61,7 @@ pub(super) fn schedule(scheduling: &Scheduling, lines: &mut Vec<Line>) {
 /// The spot market of the type that the actions before led to.
 pub(super) fn spot(state: &mut PlanState<'_>, lines: &mut Vec<Line>) {
     let markets = state.audited.proposals.spot();
-    let Some(offer) = markets.and_then(|markets| markets.get(&state.instance_type)) else {
-        return;
-    };
+    let Some(offer) = markets.and_then(|markets| markets.get(&state.instance_type)) else { return };
     market(&offer.figures, lines);
     let (effective, on_demand) = (offer.effective.amount(), offer.figures.on_demand.amount());
     let before = figure(state.monthly, 6);
@@ -101,17 +99,12 @@ fn market(figures: &SpotFigures, lines: &mut Vec<Line>) {
 
 /// Which tenants sit on which slices, and why they fit.
 pub(super) fn sharing(workload: &Workload, sharing: &Sharing, lines: &mut Vec<Line>) {
-    let Some(offer) = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref()) else {
-        return;
-    };
-    let profiles = mig_profiles(offer);
-    let total = profiles.iter().map(|profile| profile.compute_slices).max();
+    let Some(offer) = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref()) else { return };
+    let total = mig_profiles(offer).iter().map(|profile| profile.compute_slices).max();
     // Tenants, and the most MiB and percent of one of them.
     let mut by_profile: BTreeMap<&str, (&MigProfile, u64, f64, f64)> = BTreeMap::new();
     for slice in sharing.cards.iter().flat_map(|card| &card.slices) {
-        let Some((profile, _)) = &slice.placement else {
-            continue;
-        };
+        let Some((profile, _)) = &slice.placement else { continue };
         let seen = by_profile.entry(&profile.name).or_insert((profile, 0, 0.0, 0.0));
         let tenant = sharing.tenants[slice.tenant];
         seen.1 += 1;
@@ -128,16 +121,11 @@ pub(super) fn sharing(workload: &Workload, sharing: &Sharing, lines: &mut Vec<Li
         }
     }
     let fullest = sharing.cards.iter().map(|card| card.peak_percent).fold(0.0, f64::max);
-    let how = match sharing.mode {
-        SharingMode::Mig => "",
-        SharingMode::Mps => ", using MPS",
-    };
+    let how = if sharing.mode == SharingMode::Mps { ", using MPS" } else { "" };
     steps! { lines;
         "each card" => "at most {} tenants{how}, sum of peaks at most {fullest:.1}% ≤ {SHARED_TARGET_PERCENT}%", sharing.most_per_card();
     }
-    let (Some(target), Some(cost)) = (sharing.action.target(), &workload.cost) else {
-        return;
-    };
+    let (Some(target), Some(cost)) = (sharing.action.target(), &workload.cost) else { return };
     let per_instance = usize::from(offer.share.visible_devices());
     let (cards, kept) = (sharing.cards.len(), target.count as usize);
     let by_cards = cards.div_ceil(per_instance);

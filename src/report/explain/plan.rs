@@ -32,15 +32,9 @@ columns! {
         opt money "planned_monthly_cost", "left", Narrow(0), row.planned_monthly_cost, "Per month after it and the actions before it; null outside of the plan.";
         text "detail", "", Data, row.action.detail().to_owned(), "";
         texts "caveats", "", Data, row.action.caveats().to_vec(), "What to know before acting on it, the most serious first.";
-        texts "notes", "", Screen, notes(row.action), "";
+        texts "notes", "", Screen, std::iter::once(row.action.detail().to_owned()).chain(row.action.caveats().iter().map(|caveat| format!("caveat: {caveat}"))).collect::<Vec<_>>(), "";
         rows[lines] "steps", "", Narrow(0), row.steps.clone(), "Its arithmetic.";
     }
-}
-
-fn notes(action: &Action) -> Vec<String> {
-    let caveats = action.caveats().iter();
-    let caveats = caveats.map(|caveat| format!("caveat: {caveat}"));
-    std::iter::once(action.detail().to_owned()).chain(caveats).collect()
 }
 
 /// Actions with what each leaves of a cost.
@@ -56,12 +50,9 @@ pub(super) fn balance(actions: &[Action], cost: Option<Money>) -> Vec<Planned<'_
 pub(super) fn planned<'a>(audited: &'a AuditedWorkload, by: &Derivation<'_>) -> Vec<Planned<'a>> {
     let mut left = audited.workload.monthly_cost();
     let today = audited.alternatives.today.as_ref().map(Stage::monthly);
-    let mut state = PlanState {
-        audited,
-        monthly: today.or(left.map(Money::amount)).unwrap_or_default(),
-        hours: None,
-        instance_type: audited.workload.key.instance_type.clone(),
-    };
+    let monthly = today.or(left.map(Money::amount)).unwrap_or_default();
+    let instance_type = audited.workload.key.instance_type.clone();
+    let mut state = PlanState { audited, monthly, hours: None, instance_type };
     let mut rows = balance(&audited.actions, left);
     for row in &mut rows {
         let (action, lines) = (row.action, &mut row.steps);
@@ -92,8 +83,7 @@ pub(super) fn alternatives<'a>(
     by: &Derivation<'_>,
 ) -> Vec<Planned<'a>> {
     let is_taken = |kind| audited.actions.iter().any(|action| action.kind() == kind);
-    let alone = audited.proposals.actions().filter(|action| !is_taken(action.kind()));
-    let rows = alone.map(|action| {
+    let rows = audited.proposals.actions().filter(|action| !is_taken(action.kind())).map(|action| {
         let mut steps = Vec::new();
         basis(action, audited, by, &mut steps);
         if let Some(Proposal::Commit(commitment)) = audited.proposals.offered(action.kind()) {
@@ -101,19 +91,14 @@ pub(super) fn alternatives<'a>(
                 "price" for instance in &commitment.alone => "{}", price(&instance.key, &instance.quote);
             }
         }
-        Planned {
-            action,
-            planned_monthly_cost: None,
-            steps,
-        }
+        Planned { action, planned_monthly_cost: None, steps }
     });
     rows.collect()
 }
 
 /// What an offer rests on by itself, whatever the plan does before it.
 fn basis(action: &Action, audited: &AuditedWorkload, by: &Derivation<'_>, lines: &mut Vec<Line>) {
-    let offered = audited.proposals.offered(action.kind());
-    match (offered, audited.working()) {
+    match (audited.proposals.offered(action.kind()), audited.working()) {
         (Some(Proposal::Schedule(scheduling)), _) => schedule(scheduling, lines),
         (Some(Proposal::Rightsize(rightsizing)), Some(part)) => {
             let answer = audited.proposals.answer(action.kind());
@@ -125,9 +110,7 @@ fn basis(action: &Action, audited: &AuditedWorkload, by: &Derivation<'_>, lines:
 }
 
 fn scheduled(state: &mut PlanState<'_>, lines: &mut Vec<Line>) {
-    let Some(offered) = &state.audited.alternatives.schedule else {
-        return;
-    };
+    let Some(offered) = &state.audited.alternatives.schedule else { return };
     let (before, on) = (state.monthly, offered.hours.on_share);
     state.hours = Some(&offered.hours);
     state.monthly = before * on;
@@ -139,16 +122,13 @@ fn scheduled(state: &mut PlanState<'_>, lines: &mut Vec<Line>) {
 /// What a new type or number costs in the hours that are left.
 fn resized(action: &Action, state: &mut PlanState<'_>, lines: &mut Vec<Line>) {
     let mut resizes = state.audited.alternatives.resizes.iter();
-    let Some(offer) = resizes.find(|offer| offer.leads_to(action)) else {
-        return;
-    };
+    let Some(offer) = resizes.find(|offer| offer.leads_to(action)) else { return };
     let (before, slowdown) = (offer.monthly_at_todays_hours, offer.slowdown);
     state.monthly = offer.stage(state.hours).monthly();
     let is_longer = state.hours.is_none() && state.monthly != before;
-    let scheduled = state.hours.map(|today| {
-        let hours = offer.scheduled.as_ref().unwrap_or(today);
-        (hours.on_share, today.on_share)
-    });
+    let scheduled = state
+        .hours
+        .map(|today| (offer.scheduled.as_ref().unwrap_or(today).on_share, today.on_share));
     let extended = scheduled.filter(|_| slowdown > 1.0);
     let (before, left) = (figure(before, 6), figure(state.monthly, 6));
     steps! { lines;

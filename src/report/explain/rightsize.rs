@@ -19,9 +19,7 @@ pub(super) fn rightsize(
     by: &Derivation<'_>,
     lines: &mut Vec<Line>,
 ) {
-    let Some(chosen) = rightsizing.suitable.first() else {
-        return;
-    };
+    let Some(chosen) = rightsizing.suitable.first() else { return };
     if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
         needs(workload, &today, &demand, (rightsizing, chosen), by, lines);
         let gpus = today.shape.gpu.as_ref().zip(chosen.shape.gpu.as_ref());
@@ -32,8 +30,7 @@ pub(super) fn rightsize(
             "caveat" for seconds in rightsizing.averaged_seconds => "{}", averaged_peaks(seconds);
         }
     }
-    let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
-    let rows = rightsizing.quotes.iter().zip(hours);
+    let rows = rightsizing.quotes.iter().zip(workload.cost.iter().flat_map(|cost| &cost.instances));
     let rows = rows.map(|((key, quote), instance)| (key, quote, instance.monthly_hours));
     let sum = rates(rows, lines);
     let (today_count, number) = (rightsizing.quotes.len(), chosen.count);
@@ -67,11 +64,8 @@ fn needs(
     lines: &mut Vec<Line>,
 ) {
     let (old, new, number) = (today.shape, chosen.shape, chosen.count);
-    let devices = [old, new].map(|shape| {
-        let gpu = shape.gpu.as_ref();
-        gpu.map_or(0, |offer| offer.share.visible_devices().into())
-    });
-    let [before, after]: [u32; 2] = devices;
+    let [before, after]: [u32; 2] = [old, new]
+        .map(|shape| shape.gpu.as_ref().map_or(0, |offer| offer.share.visible_devices().into()));
     let tenants = demand.tenants.filter(|_| chosen.spread == Spread::Tenants);
     let link = network_gbps(&new.instance_type);
     let link = link.map_or("unknown".to_owned(), |gbps| format!("{gbps} Gbit/s"));

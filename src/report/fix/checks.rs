@@ -1,12 +1,11 @@
 //! What must hold before anything changes: read-only commands.
 
 use super::procedure::{Procedure, Step, StepKind, step};
-use crate::analysis::{GroupFix, Lowered, MemberFix, WorkloadFix};
+use crate::analysis::{Lowered, MemberFix, WorkloadFix};
 use crate::catalog::family;
 use crate::domain::{
     IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, SeriesSource, Workload, counted,
 };
-use crate::savings::GroupSizes;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -25,8 +24,7 @@ pub(super) fn instances(number: usize) -> String {
 
 /// The end of the time in which the checks of a runbook hold.
 pub(super) fn valid_until(as_of: Timestamp) -> Timestamp {
-    let end = as_of.checked_add(SignedDuration::from_hours(24 * VALID_DAYS));
-    end.unwrap_or(as_of)
+    as_of.checked_add(SignedDuration::from_hours(24 * VALID_DAYS)).unwrap_or(as_of)
 }
 
 pub(super) fn ids<'a>(members: &[MemberFix<'a>]) -> Vec<&'a str> {
@@ -45,11 +43,10 @@ pub(super) fn account(account: &str) -> Step {
 pub(super) fn on_instances(fix: &WorkloadFix<'_>, state: &str) -> Procedure {
     let key = &fix.audited.workload.key;
     let (region, instance_type) = (&key.region, fix.instance_type);
-    let of_some = |some: &[MemberFix<'_>]| {
+    let states = fix.members.chunks(MOST_IDS).map(|some: &[MemberFix<'_>]| {
         let named = instances(some.len());
         step! { expect [some.len()] "{named} of this type: {state}", "aws ec2 describe-instances --region {} --instance-ids {} --filters Name=instance-state-name,Values={} Name=instance-type,Values={} --query length(Reservations[].Instances[]) --output text", region, ids(some), state, instance_type }
-    };
-    let states = fix.members.chunks(MOST_IDS).map(of_some);
+    });
     Procedure {
         before: std::iter::once(account(&key.account)).chain(states).collect(),
         ..Procedure::default()
@@ -59,13 +56,7 @@ pub(super) fn on_instances(fix: &WorkloadFix<'_>, state: &str) -> Procedure {
 /// Data on an instance store, which does not outlive a stop.
 pub(super) fn erased_store(workload: &Workload) -> Option<Step> {
     let about = "copy what is needed from the instance store, which a stop erases";
-    let is_erased = workload.has_instance_store();
-    is_erased.then(|| Step::new(about, StepKind::Destructive))
-}
-
-/// No scheduled action of somebody else may start others in place of instances that end.
-pub(super) fn no_schedules(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    step! { expect [0] "its scheduled actions: delete those that would start instances again", "aws autoscaling describe-scheduled-actions --region {} --auto-scaling-group-name {} --query 'length(ScheduledUpdateGroupActions[?!starts_with(ScheduledActionName, `\"gpucost-\"`)])' --output text", workload.key.region, group.name }
+    workload.has_instance_store().then(|| Step::new(about, StepKind::Destructive))
 }
 
 /// A capacity reservation must have the size from which an action lowers it: an earlier one
@@ -87,14 +78,12 @@ pub(super) fn still_idle(
     let source = workload.utilization.as_ref().map(|utilization| utilization.source);
     let is_agent = matches!(source, Some(SeriesSource::CloudWatchAgent | SeriesSource::Generated));
     let is_plain = |member: &MemberFix<'_>| {
-        let mut id = member.member.id.native().chars();
-        id.all(|c| c.is_ascii_alphanumeric() || c == '-')
+        member.member.id.native().chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
     if !is_agent || !members.iter().all(is_plain) {
         return None;
     }
-    let gpus = workload.shape.as_ref()?.gpu.as_ref()?;
-    let gpus = gpus.share.visible_devices();
+    let gpus = workload.shape.as_ref()?.gpu.as_ref()?.share.visible_devices();
     let (region, until) = (&workload.key.region, valid_until(as_of));
     let of_one = |member: &MemberFix<'_>| {
         let id = member.member.id.native();
@@ -104,8 +93,7 @@ pub(super) fn still_idle(
         let idle = step! { expect [format!("0 {gpus}")] "{id}: hours since the audit with GPU activity, and GPUs that have reported since", "aws cloudwatch get-metric-data --region {} --metric-data-queries {} --start-time {} --end-time {} --query '[length(MetricDataResults[].Values[] | [?@ >= `1`]), length(MetricDataResults[?Values])]' --output text", region, queries, as_of.to_string(), until.to_string() };
         // CloudWatch knows three hours and nothing else, and may include 50 minutes more.
         let reporting = step! { expect [gpus] "{id}: GPUs that have reported in the last hours, up to four", "aws cloudwatch list-metrics --region {} --metric-name {} --dimensions Name=InstanceId,Value={} --recently-active PT3H --query length(Metrics) --output text", region, ACTIVITY, id };
-        let mut measured = workload.usage.iter();
-        let usage = measured.find(|usage| usage.instance == member.member.id);
+        let usage = workload.usage.iter().find(|usage| usage.instance == member.member.id);
         [idle, reporting, no_other_use(workload, member, usage, as_of)]
     };
     Some(members.iter().flat_map(of_one).collect())
@@ -123,8 +111,7 @@ fn no_other_use(
         Some(seen) if seen >= idle => format!("?@ > `{}`", seen * scale),
         _ => format!("?@ >= `{}`", idle * scale),
     };
-    let cpu = usage.and_then(|usage| usage.cpu_max);
-    let cpu = more_than(cpu, IDLE_CPU_PERCENT, 1.0);
+    let cpu = more_than(usage.and_then(|usage| usage.cpu_max), IDLE_CPU_PERCENT, 1.0);
     let network = usage.and_then(InstanceUsage::network_mb_per_day);
     let network = more_than(network, IDLE_NETWORK_MB_PER_DAY, 1e6);
     let metric = |name: &str, period: u32, statistic: &str| {
@@ -148,9 +135,8 @@ fn no_other_use(
     let number = |query: &str, condition: &str| {
         format!("length(MetricDataResults[?Id==`\"{query}\"`].Values[] | [{condition}])")
     };
-    let (cpu, network) = (number("cpu", &cpu), number("network", &network));
     let region = &workload.key.region;
-    let query = format!("[{cpu}, {network}]");
+    let query = format!("[{}, {}]", number("cpu", &cpu), number("network", &network));
     let until = valid_until(as_of).to_string();
     step! { expect ["0 0"] "{id}: periods since the audit in which its CPU works, and days in which its network does", "aws cloudwatch get-metric-data --region {} --metric-data-queries {} --start-time {} --end-time {} --query {} --output text", region, queries, as_of.to_string(), until, query }
 }
@@ -184,10 +170,7 @@ pub(super) fn offered(
 
 /// On demand and on the spot market, each family of types has a quota of its own.
 pub(super) fn quota(workload: &Workload, instance_type: &str, market: Market) -> Step {
-    let named = match market {
-        Market::OnDemand => "On-Demand",
-        Market::Spot => "Spot Instance Requests",
-    };
+    let named = if market == Market::Spot { "Spot Instance Requests" } else { "On-Demand" };
     let query = format!("Quotas[?contains(QuotaName, `\"{named}\"`)].[QuotaName, Value]");
     step! { read "the quota of vCPUs leaves room for {instance_type}", "aws service-quotas list-service-quotas --region {} --service-code ec2 --query {} --output text", workload.key.region, query }
 }
@@ -195,31 +178,23 @@ pub(super) fn quota(workload: &Workload, instance_type: &str, market: Market) ->
 /// What runs on instances that are replaced or stopped. `image` says whose image needs the
 /// driver of another GPU, where they get one.
 pub(super) fn interrupted(what: &str, image: Option<&str>) -> Step {
-    let ends = format!("end the jobs on {what}, or wait for their end: the steps stop them");
-    let about = match image {
-        None => ends,
-        Some(image) => format!(
-            "{ends}; check that {image} has the driver of the new GPU, and that the quota above \
-             leaves room"
-        ),
-    };
+    let image = image.map_or(String::new(), |image| {
+        format!(
+            "; check that {image} has the driver of the new GPU, and that the quota above leaves \
+             room"
+        )
+    });
+    let about =
+        format!("end the jobs on {what}, or wait for their end: the steps stop them{image}");
     Step::new(about, StepKind::Disruptive)
 }
 
 /// What may keep instances from going back to a type.
 pub(super) fn no_way_back(instance_type: &str) -> Option<String> {
     let (name, _) = instance_type.split_once('.')?;
-    let is_launched = family(name).and_then(|facts| facts.launchable);
-    (is_launched == Some(false)).then(|| {
+    (family(name).and_then(|facts| facts.launchable) == Some(false)).then(|| {
         format!("AWS launches no new {instance_type}, and may not start one that is stopped")
     })
-}
-
-/// The sizes of a group must be those of the audit, or those that earlier actions left.
-pub(super) fn group_sizes(workload: &Workload, group: &GroupFix<'_>, sizes: GroupSizes) -> Step {
-    let (region, name) = (&workload.key.region, group.name);
-    let sizes = format!("{} {}", sizes.desired, sizes.min);
-    step! { expect [sizes] "desired capacity and minimum size of the Auto Scaling group {name}", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query 'AutoScalingGroups[].[DesiredCapacity, MinSize]' --output text", region, name }
 }
 
 /// Every instance must be in service in its group.
@@ -230,14 +205,4 @@ pub(super) fn in_service(workload: &Workload, members: &[MemberFix<'_>]) -> Vec<
         step! { expect [some.len()] "{named} in service", "aws autoscaling describe-auto-scaling-instances --region {} --instance-ids {} --query 'length(AutoScalingInstances[?LifecycleState==`\"InService\"`])' --output text", region, ids(some) }
     };
     members.chunks(MOST_IDS).map(of_some).collect()
-}
-
-/// Nothing is changed while a group is replaced.
-pub(super) fn policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    step! { read "its scaling policies: adapt those that would start instances again", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {}", workload.key.region, group.name }
-}
-
-/// No scaling policy may start others in place of instances that end.
-pub(super) fn no_policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    step! { expect [0] "its enabled scaling policies: adapt those that would start instances again, and disable them until the instances have ended", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {} --query 'length(ScalingPolicies[?Enabled == `true`])' --output text", workload.key.region, group.name }
 }

@@ -1,6 +1,7 @@
 //! Commands as words, which are quoted where they are printed.
 
 use crate::domain::shell_word;
+use crate::report::shared::text::joined;
 use serde_json::Value;
 
 /// How the AWS CLI marks a value that it reads from a file or an address.
@@ -90,8 +91,7 @@ impl Command {
             });
             shown.collect()
         };
-        let words: Vec<String> = self.words.iter().map(word).collect();
-        words.join(" ")
+        joined(self.words.iter().map(word), " ")
     }
 }
 

@@ -5,11 +5,11 @@ use super::planned::{FixItem, FixPlan};
 use super::procedure::Line;
 use crate::analysis::FixTarget;
 use crate::domain::{ActionKind, counted};
-use crate::report::doc::{Doc, Printed, Record, Table, columns, doc_schema, tables};
+use crate::report::doc::{Doc, Printed, Record, Table, columns, rows, tables};
 use crate::report::promises::RISKS;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::next::Invocation;
-use crate::report::shared::text::{minute, money, money_or_absent, safe, shell_word};
+use crate::report::shared::text::{joined, minute, money, money_or_absent, safe, shell_word};
 use crate::report::shared::view::sum;
 use crate::report::target::{target, target_in_words};
 use crate::savings::{Promise, Purchase};
@@ -30,7 +30,7 @@ pub enum FixView {
     Rows,
 }
 
-columns! {
+column_lists! {
     fn document<'a>(plan: &'a FixPlan<'a>) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         time "as_of", "", Data, plan.as_of, "The time that the plan describes.";
@@ -124,15 +124,11 @@ columns! {
 
 /// The selected actions of a plan as a document.
 pub fn fix_doc(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Doc {
+    let (number, at, risk) = (plan.number(), minute(plan.as_of), plan.risk);
+    let saved = money_or_absent(plan.monthly_savings());
     let mut doc = Doc {
         name: "fix",
-        headline: format!(
-            "{} of the plan of {} at risk {}: {} per month",
-            plan.number(),
-            minute(plan.as_of),
-            plan.risk,
-            money_or_absent(plan.monthly_savings())
-        ),
+        headline: format!("{number} of the plan of {at} at risk {risk}: {saved} per month"),
         about: plan.target.iter().map(target_in_words).collect(),
         record: Record::of(document(), &plan),
         extras: Record::of(extras(), &plan),
@@ -155,18 +151,10 @@ pub fn fix_doc(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Do
     doc
 }
 
-/// The JSON schema of `gpucost fix`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn fix_schema() -> Result<String, serde_json::Error> {
-    let about = "How the actions of a plan are carried out; docs/fix.md says what the steps are. \
-                 Keys may be added within a schema version.";
-    let form = Doc {
-        extras: Record::heads(extras()),
-        ..Doc::form(Record::heads(document()), tables(&[]))
-    };
-    doc_schema("fix", about, &[form])
+schema! {
+    /// The JSON schema of `gpucost fix`.
+    fix_schema: "fix", [Doc { extras: Record::heads(extras()), ..Doc::form(Record::heads(document()), tables(&[])) }],
+    "How the actions of a plan are carried out; docs/fix.md says what the steps are. Keys may be added within a schema version."
 }
 
 fn tables<'a>(items: &'a [FixItem<'a>]) -> [Table; 2] {
@@ -178,8 +166,7 @@ fn tables<'a>(items: &'a [FixItem<'a>]) -> [Table; 2] {
     let paid = sum(promised.iter().map(|(.., promise)| Some(promise.term_total)));
     let upfront = sum(promised.iter().map(|(.., promise)| Some(promise.upfront)));
     let sums = paid.zip(upfront).map(|(paid, upfront)| {
-        let (paid, upfront) = (money(paid), money(upfront));
-        format!("  {paid} until the terms end, {upfront} of it upfront")
+        format!("  {} until the terms end, {} of it upfront", money(paid), money(upfront))
     });
     let promises_title = format!("PROMISES{}", sums.unwrap_or_default());
     tables! {
@@ -191,61 +178,47 @@ fn tables<'a>(items: &'a [FixItem<'a>]) -> [Table; 2] {
 /// What a reader of the actions must know.
 fn notes(plan: &FixPlan<'_>, view: FixView) -> Vec<String> {
     let bounded = plan.items.iter().filter(|item| item.saves_at_most());
-    let numbers: Vec<String> = bounded.map(|item| item.number.to_string()).collect();
-    let bounded = (!numbers.is_empty()).then(|| {
-        format!(
-            "{} saves at most this: snapshots that keep the data are billed, as the runbook says",
-            numbers.join(", ")
-        )
-    });
-    let is_page = view == FixView::Page && !plan.items.is_empty();
-    let steps = is_page.then(|| {
-        "`--action ACTION:NAME` prints the steps of one action, and `--all` those of every action"
-            .to_owned()
-    });
-    bounded.into_iter().chain(steps).collect()
+    let numbers = joined(bounded.map(|item| item.number.to_string()), ", ");
+    rows! {
+        if !numbers.is_empty() => format!("{numbers} saves at most this: snapshots that keep the data are billed, as the runbook says");
+        if view == FixView::Page && !plan.items.is_empty() => "`--action ACTION:NAME` prints the steps of one action, and `--all` those of every action".to_owned();
+    }
 }
 
 /// Commands that go on: the steps of the first action, the runbook, and the script.
 fn next(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Vec<String> {
-    let Some(first) = plan.items.first() else {
-        return Vec::new();
-    };
+    let Some(first) = plan.items.first() else { return Vec::new() };
     let action = format!("{}:{}", first.fix.kind, first.fix.name());
     let action = format!("--action {}", shell_word(&action));
     // Masked names are in no account, so that no script has them.
     let is_masked = invocation.scope.iter().any(|word| word == "--redact");
-    let flags = [
-        Some(action).filter(|_| view == FixView::Page),
-        Some("--format markdown".to_owned()),
-        Some("--format script".to_owned()).filter(|_| !is_masked),
-    ];
-    let flags = flags.iter().flatten();
-    flags.map(|flags| invocation.command("fix", true, flags)).collect()
+    rows! {
+        if view == FixView::Page => invocation.command("fix", true, &action);
+        invocation.command("fix", true, "--format markdown");
+        if !is_masked => invocation.command("fix", true, "--format script");
+    }
 }
 
 /// The steps of an action to type, then its files.
 fn printed(item: &FixItem<'_>) -> Vec<Printed> {
     let fix = &item.fix;
     let (account, region) = item.place();
-    let account = account.map(|account| format!("account {account}"));
-    let region = region.map(|region| format!("region {region}"));
-    let facts = [account, region].into_iter().flatten().chain([
-        format!("risk {}", fix.risk),
-        item.effort(),
-        fix.detail.clone(),
-    ]);
-    let why = item.why_manual.map(|why| format!("manual: {why}"));
-    let caveats = fix.caveats.iter().map(|caveat| format!("caveat: {caveat}"));
-    let advice = item.advice().into_iter();
-    let advice = advice.map(|advice| format!("advice: {advice}"));
-    let comments = why.into_iter().chain(caveats).chain(advice);
-    let comments = comments.map(|line| format!("# {}", safe(&line)));
-    let lines: Vec<String> = comments.chain(item.procedure.shell_lines()).collect();
-    let purpose = facts.collect::<Vec<_>>().join("; ");
-    let steps = Printed::new(item.heading(), purpose, lines.join("\n"));
-    let files = item.procedure.files.iter().cloned();
-    std::iter::once(steps).chain(files).collect()
+    let facts: Vec<String> = rows! {
+        for account in account => format!("account {account}");
+        for region in region => format!("region {region}");
+        format!("risk {}", fix.risk);
+        item.effort();
+        fix.detail.clone();
+    };
+    let comment = |line: String| format!("# {}", safe(&line));
+    let lines: Vec<String> = rows! {
+        for why in item.why_manual => comment(format!("manual: {why}"));
+        for caveat in &fix.caveats => comment(format!("caveat: {caveat}"));
+        for advice in item.advice() => comment(format!("advice: {advice}"));
+        ..item.procedure.shell_lines();
+    };
+    let steps = Printed::new(item.heading(), facts.join("; "), lines.join("\n"));
+    std::iter::once(steps).chain(item.procedure.files.iter().cloned()).collect()
 }
 
 impl FixItem<'_> {

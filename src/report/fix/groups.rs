@@ -2,8 +2,7 @@
 //! groups: the advice says under which conditions.
 
 use super::checks::{
-    Market, account, group_sizes, in_service, interrupted, no_policies, no_schedules, no_way_back,
-    offered, policies, quota, still_idle,
+    Market, account, in_service, interrupted, no_way_back, offered, quota, still_idle,
 };
 use super::kubernetes;
 use super::procedure::{Procedure, Step, StepKind, step, steps};
@@ -31,28 +30,35 @@ impl<'a> Known<'a> {
     fn of(fix: &'a WorkloadFix<'_>) -> Option<Self> {
         let group = fix.group?;
         let (begins, ends) = group.sizes?;
-        let workload = &*fix.audited.workload;
-        Some(Self {
-            workload,
-            region: &workload.key.region,
-            name: group.name,
-            settings: group.settings?,
-            group,
-            begins,
-            ends,
-        })
+        let (workload, settings) = (&*fix.audited.workload, group.settings?);
+        let (region, name) = (workload.key.region.as_str(), group.name);
+        Some(Self { workload, region, name, group, settings, begins, ends })
     }
 
     /// What begins with the account and the sizes of the group.
     fn begun(&self, others: impl IntoIterator<Item = Step>) -> Procedure {
-        let sizes = group_sizes(self.workload, &self.group, self.begins);
-        let first = [account(&self.workload.key.account), sizes];
+        let first = [account(&self.workload.key.account), self.sizes(self.begins)];
         Procedure { before: first.into_iter().chain(others).collect(), ..Procedure::default() }
     }
 
-    /// Nothing may start other instances.
+    /// The sizes of a group must be those of the audit, or those that earlier actions left.
+    fn sizes(&self, GroupSizes { desired, min }: GroupSizes) -> Step {
+        let (region, name) = (self.region, self.name);
+        step! { expect [format!("{desired} {min}")] "desired capacity and minimum size of the Auto Scaling group {name}", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query 'AutoScalingGroups[].[DesiredCapacity, MinSize]' --output text", region, name }
+    }
+
+    /// Nothing is changed while a group is replaced.
+    fn policies(&self) -> Step {
+        step! { read "its scaling policies: adapt those that would start instances again", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {}", self.region, self.name }
+    }
+
+    /// No scaling policy, and no scheduled action of somebody else, may start others in place of
+    /// instances that end.
     fn quiet(&self) -> [Step; 2] {
-        [no_policies(self.workload, &self.group), no_schedules(self.workload, &self.group)]
+        [
+            step! { expect [0] "its enabled scaling policies: adapt those that would start instances again, and disable them until the instances have ended", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {} --query 'length(ScalingPolicies[?Enabled == `true`])' --output text", self.region, self.name },
+            step! { expect [0] "its scheduled actions: delete those that would start instances again", "aws autoscaling describe-scheduled-actions --region {} --auto-scaling-group-name {} --query 'length(ScheduledUpdateGroupActions[?!starts_with(ScheduledActionName, `\"gpucost-\"`)])' --output text", self.region, self.name },
+        ]
     }
 
     fn sized(&self, GroupSizes { desired, min }: GroupSizes, again: &str) -> Step {
@@ -85,10 +91,9 @@ impl<'a> Known<'a> {
 
     /// Sets what a schedule puts back when the hours off end.
     fn put_back(&self, schedule: &Scheduling, sizes: GroupSizes) -> Vec<Step> {
-        let edges = edges(schedule).into_iter().filter(|edge| !edge.is_off);
-        let steps = edges.map(|edge| {
-            let (desired, about) = (sizes.desired, edge.about());
-            let about = format!("desired capacity {desired} in its schedule too: {about}");
+        let (desired, edges) = (sizes.desired, edges(schedule).into_iter());
+        let steps = edges.filter(|edge| !edge.is_off).map(|edge| {
+            let about = format!("desired capacity {desired} in its schedule too: {}", edge.about());
             self.scheduled(&edge, sizes, &about)
         });
         steps.collect()
@@ -119,8 +124,7 @@ pub(super) fn stop(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
         let id = member.member.id.native();
         procedure.steps.push(step! { run "end {id}", "aws autoscaling terminate-instance-in-auto-scaling-group --region {} --instance-id {} --should-decrement-desired-capacity", known.region, id });
     }
-    let sizes = group_sizes(known.workload, &known.group, known.ends);
-    procedure.steps.push(sizes);
+    procedure.steps.push(known.sizes(known.ends));
     procedure.back.push(known.undo());
     if known.group.suspends_rebalancing {
         procedure.back.push(step! { typed "resume the rebalancing of zones, once they hold the same numbers of instances: before that, the group ends other instances, busy ones too", "aws autoscaling resume-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", known.region, known.name, REBALANCING });
@@ -133,8 +137,7 @@ pub(super) fn schedule(fix: &WorkloadFix<'_>) -> Option<Procedure> {
     let known = Known::of(fix)?;
     let mut procedure = known.begun(known.quiet());
     for edge in edges(fix.audited.proposals.schedule()?) {
-        let set = known.scheduled(&edge, known.begins, &edge.about());
-        procedure.steps.push(set);
+        procedure.steps.push(known.scheduled(&edge, known.begins, &edge.about()));
         procedure.back.push(step! { run "delete the scheduled action", "aws autoscaling delete-scheduled-action --region {} --auto-scaling-group-name {} --scheduled-action-name {}", known.region, known.name, edge.name() });
     }
     procedure.back.push(known.undo());
@@ -151,18 +154,15 @@ pub(super) fn resize(fix: &WorkloadFix<'_>) -> Option<Procedure> {
     if (is_moved && is_mixed) || !fix.lowered.is_empty() {
         return None;
     }
-    let mut procedure = known.begun([policies(known.workload, &known.group)]);
+    let mut procedure = known.begun([known.policies()]);
     if is_moved {
-        let name = &to.instance_type;
-        let offers = offered(known.workload, &fix.members, name, Market::OnDemand);
+        let offers = offered(known.workload, &fix.members, &to.instance_type, Market::OnDemand);
         procedure.before.extend(offers);
         other_type(&known, to, &mut procedure);
-        let retired = no_way_back(fix.instance_type).map(Step::manual);
-        procedure.back.extend(retired);
+        procedure.back.extend(no_way_back(fix.instance_type).map(Step::manual));
     }
     let image = is_moved.then_some("the image of its launch template");
-    let interrupts = interrupted("the instances that it replaces or ends", image);
-    procedure.before.push(interrupts);
+    procedure.before.push(interrupted("the instances that it replaces or ends", image));
     if known.ends != known.begins {
         procedure.steps.push(known.sized(known.ends, ""));
         procedure.back.push(known.undo());
@@ -198,7 +198,7 @@ fn other_type(known: &Known<'_>, to: &Target, procedure: &mut Procedure) {
 /// The spot market for a whole group; absent where a person has to.
 pub(super) fn spot(fix: &WorkloadFix<'_>) -> Option<Procedure> {
     let known = Known::of(fix)?;
-    let mut procedure = known.begun([policies(known.workload, &known.group)]);
+    let mut procedure = known.begun([known.policies()]);
     procedure.before.push(quota(known.workload, fix.instance_type, Market::Spot));
     let about = "check that the job writes checkpoints and starts from the last one, and that the \
                  quota above leaves room: the steps replace every instance";

@@ -51,8 +51,7 @@ pub(super) fn drained(members: &[MemberFix<'_>]) -> Vec<Step> {
 
 pub(super) fn uncordoned(members: &[MemberFix<'_>]) -> Vec<Step> {
     let names = members.iter().filter_map(|member| Some(&member.node?.name));
-    let steps = names.map(|name| step! { run "pods on {name} again", "kubectl uncordon {}", name });
-    steps.collect()
+    names.map(|name| step! { run "pods on {name} again", "kubectl uncordon {}", name }).collect()
 }
 
 /// Ends nodes that Karpenter made: it ends the machine of a node that is deleted. Absent for
@@ -90,8 +89,7 @@ pub(super) fn moved(fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
             "the requirement on the type in the NodePool {pool}; keep its other requirements"
         );
         let text = yaml(&node_pool(pool, &to.instance_type));
-        let name = format!("nodepool-{}.yaml", number + 1);
-        procedure.files.push(Printed::new(name, purpose, text));
+        procedure.files.push(Printed::new(format!("nodepool-{}.yaml", number + 1), purpose, text));
     }
     for (namespace, owner) in &fix.owners {
         let (to_new, to_old) = (&to.instance_type, fix.instance_type);

@@ -84,8 +84,7 @@ pub(super) fn resize(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedur
     before.extend(ready(workload, &fix.members));
     let instance_type = to.instance_type.as_str();
     before.extend(offered(workload, &fix.members, instance_type, Market::OnDemand));
-    let named = instances(fix.members.len());
-    before.push(interrupted(&named, Some("each image")));
+    before.push(interrupted(&instances(fix.members.len()), Some("each image")));
     before.extend(erased_store(workload));
     for member in &fix.members {
         moved(workload, member, (instance_type, as_of), &mut procedure);
@@ -142,8 +141,7 @@ pub(super) fn release(fix: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedu
     let mut procedure = on_instances(fix, "stopped");
     procedure.before.push(step! { manual "ask the owner which data is needed: an image keeps it, and its snapshots are billed for what the volumes hold" });
     for member in &fix.members {
-        let region = &fix.audited.workload.key.region;
-        release_one(region, member, as_of, &mut procedure);
+        release_one(&fix.audited.workload.key.region, member, as_of, &mut procedure);
     }
     (!procedure.steps.is_empty()).then_some(procedure)
 }

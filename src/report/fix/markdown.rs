@@ -3,7 +3,7 @@
 use super::checks::VALID_DAYS;
 use super::planned::{FixItem, FixPlan};
 use super::procedure::Step;
-use crate::report::doc::Printed;
+use crate::report::doc::{Printed, rows};
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::text::{minute, money_or_absent, safe, written};
 use std::fmt::Write;
@@ -30,60 +30,41 @@ fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
     writeln!(out, "| | saves per month | action | what | to | risk | by |")?;
     writeln!(out, "|---:|---:|---|---|---|---|---|")?;
     for item in &plan.items {
-        writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            item.number,
-            text(&item.saved()),
-            item.fix.kind,
-            code(item.fix.name()),
-            text(&item.to().unwrap_or_default()),
-            item.fix.risk,
-            item.by()
-        )?;
+        let (number, kind, risk, by) = (item.number, item.fix.kind, item.fix.risk, item.by());
+        let (saved, name) = (text(&item.saved()), code(item.fix.name()));
+        let to = text(&item.to().unwrap_or_default());
+        writeln!(out, "| {number} | {saved} | {kind} | {name} | {to} | {risk} | {by} |")?;
     }
     plan.items.iter().try_for_each(|item| section(item, out))
 }
 
 fn section(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
     let (fix, procedure) = (&item.fix, &item.procedure);
-    writeln!(
-        out,
-        "\n## {}. {} {}: {} per month\n",
-        item.number,
-        fix.kind,
-        code(fix.name()),
-        text(&item.saved())
-    )?;
+    let (number, name, saved) = (item.number, code(fix.name()), text(&item.saved()));
+    writeln!(out, "\n## {number}. {} {name}: {saved} per month\n", fix.kind)?;
     let (account, region) = item.place();
-    for (what, value) in [("account", account), ("region", region)] {
-        if let Some(value) = value {
-            writeln!(out, "- {what}: {}", code(value))?;
-        }
-    }
-    writeln!(out, "- risk: {}", fix.risk)?;
-    if let Some(why) = item.why_manual {
-        writeln!(out, "- manual: {why}")?;
-    }
-    writeln!(out, "- {}", text(&fix.detail))?;
-    for caveat in &fix.caveats {
-        writeln!(out, "- caveat: {}", text(caveat))?;
-    }
+    let facts: Vec<String> = rows! {
+        for account in account => format!("account: {}", code(account));
+        for region in region => format!("region: {}", code(region));
+        format!("risk: {}", fix.risk);
+        for why in item.why_manual => format!("manual: {why}");
+        text(&fix.detail);
+        for caveat in &fix.caveats => format!("caveat: {}", text(caveat));
+    };
+    bullets(facts, out)?;
     let advice = item.advice();
     if !advice.is_empty() {
         writeln!(out, "\n### Advice of the audit\n")?;
-        for step in advice {
-            writeln!(out, "- {}", text(step))?;
-        }
+        bullets(advice.into_iter().map(|step| text(step)), out)?;
     }
-    for (title, list) in procedure.lists() {
-        steps(title, list, out)?;
-    }
+    procedure.lists().into_iter().try_for_each(|(title, list)| steps(title, list, out))?;
     writeln!(out, "\n### Watch\n")?;
-    for step in &procedure.watch {
-        writeln!(out, "- {}", text(&step.about))?;
-    }
+    bullets(procedure.watch.iter().map(|step| text(&step.about)), out)?;
     procedure.files.iter().try_for_each(|printed| file(printed, out))
+}
+
+fn bullets(items: impl IntoIterator<Item = String>, out: &mut String) -> std::fmt::Result {
+    items.into_iter().try_for_each(|item| writeln!(out, "- {item}"))
 }
 
 fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {
@@ -93,9 +74,7 @@ fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {
         // What belongs to an item begins below its text.
         let indent = " ".repeat(number.len() + 2);
         writeln!(out, "{number}. {}{}", step.who(), text(&step.about))?;
-        let Some(line) = step.typed_line() else {
-            continue;
-        };
+        let Some(line) = step.typed_line() else { continue };
         writeln!(out)?;
         block("sh", &line, &indent, out)?;
         if let Some(expected) = step.expected() {
@@ -119,8 +98,7 @@ fn file(file: &Printed, out: &mut String) -> std::fmt::Result {
 
 /// A block of code, which nothing within can end.
 fn block(language: &str, content: &str, indent: &str, out: &mut String) -> std::fmt::Result {
-    let longest = content.split(|c| c != '`').map(str::len).max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    let fence = "`".repeat(content.split(|c| c != '`').map(str::len).max().unwrap_or(0).max(2) + 1);
     writeln!(out, "{indent}{fence}{language}")?;
     for line in content.lines() {
         writeln!(out, "{indent}{}", safe(line))?;

@@ -5,7 +5,7 @@ use super::procedure::{Procedure, Step, step};
 use super::{groups, kubernetes, machines, purchase, schedule, share, terraform};
 use crate::analysis::{Audit, Fix, FixTarget, WorkloadFix};
 use crate::domain::{ActionKind, Money, Provider, Risk, WorkloadKind, counted};
-use crate::report::shared::text::money;
+use crate::report::shared::text::{joined, money};
 use crate::report::shared::view::sum;
 use crate::savings::SavingsTarget;
 use jiff::Timestamp;
@@ -37,12 +37,11 @@ impl<'a> FixPlan<'a> {
         let items = fixes.into_iter().enumerate().map(|(index, fix)| {
             let mut procedure = procedure(&fix, audit.as_of);
             let workloads = fix.workloads();
-            let waits = workloads.iter().any(|id| manual.contains(id));
-            let why_manual = if is_final(fix.kind) {
+            let why_manual = if matches!(fix.kind, ActionKind::Release | ActionKind::Commit) {
                 Some("what it changes cannot be undone")
             } else if interrupts_training(&fix) {
                 Some("its machines train: whoever owns the run changes them between two runs")
-            } else if waits {
+            } else if workloads.iter().any(|id| manual.contains(id)) {
                 Some("an action before it on the same workload is manual")
             } else {
                 procedure.why_manual()
@@ -53,12 +52,8 @@ impl<'a> FixPlan<'a> {
             }
             FixItem { number: index + 1, fix, procedure, why_manual }
         });
-        Self {
-            as_of: audit.as_of,
-            risk: audit.plan_risk,
-            target: audit.target,
-            items: items.collect(),
-        }
+        let Audit { as_of, plan_risk: risk, target, .. } = *audit;
+        Self { as_of, risk, target, items: items.collect() }
     }
 
     /// How many actions of the plan these are, and in how many steps: a purchase is one step
@@ -71,13 +66,9 @@ impl<'a> FixPlan<'a> {
             others += usize::from(workloads.is_empty());
             of_workloads.extend(workloads.into_iter().map(|id| (item.fix.kind, id)));
         }
-        let actions = of_workloads.len() + others;
-        let number = counted(actions, "action", "actions");
-        if actions == self.items.len() {
-            number
-        } else {
-            format!("{number} in {}", counted(self.items.len(), "step", "steps"))
-        }
+        let (actions, items) = (of_workloads.len() + others, self.items.len());
+        let steps = (actions != items).then(|| format!(" in {}", counted(items, "step", "steps")));
+        counted(actions, "action", "actions") + &steps.unwrap_or_default()
     }
 
     /// What all of them save per month.
@@ -95,12 +86,9 @@ impl FixItem<'_> {
     /// Whether it saves less where data is kept: snapshots of volumes are billed, and the
     /// saving is not net of them, because their price is not known.
     pub(super) fn saves_at_most(&self) -> bool {
-        let FixTarget::Workload(target) = &self.fix.target else {
-            return false;
-        };
-        let mut actions = target.audited.actions.iter();
+        let FixTarget::Workload(target) = &self.fix.target else { return false };
         self.fix.kind == ActionKind::Release
-            && actions.any(|action| {
+            && target.audited.actions.iter().any(|action| {
                 action.kind() == ActionKind::Release && action.certain() != action.monthly_savings()
             })
     }
@@ -114,25 +102,20 @@ impl FixItem<'_> {
     /// Such as `1. stop llm-poc-old: $7,659.63 per month`.
     pub(super) fn heading(&self) -> String {
         let (number, fix) = (self.number, &self.fix);
-        let (name, saved) = (fix.name(), self.saved());
-        format!("{number}. {} {name}: {saved} per month", fix.kind)
+        format!("{number}. {} {}: {} per month", fix.kind, fix.name(), self.saved())
     }
 
     /// What the audit recommends beside the steps.
     pub(super) fn advice(&self) -> Vec<&String> {
         let steps = &self.procedure.steps;
         let is_step = |advice: &String| steps.iter().any(|step| step.about == *advice);
-        let advice = self.fix.advice.iter();
-        advice.filter(|advice| !is_step(advice)).collect()
+        self.fix.advice.iter().filter(|advice| !is_step(advice)).collect()
     }
 
     /// Where it leads, such as `8 × g6e.4xlarge`; absent when nowhere.
     pub(super) fn to(&self) -> Option<String> {
         match &self.fix.target {
-            FixTarget::Workload(target) => {
-                let to = target.to?;
-                Some(to.to_string())
-            }
+            FixTarget::Workload(target) => Some(target.to?.to_string()),
             FixTarget::Reservation(_) => None,
             FixTarget::Scope(change) => Some(change.region.clone()),
             FixTarget::Purchase(purchase) => {
@@ -160,17 +143,10 @@ impl FixItem<'_> {
     }
 }
 
-/// Whether an action cannot be undone: data that is deleted, and a term that is paid for.
-fn is_final(kind: ActionKind) -> bool {
-    matches!(kind, ActionKind::Release | ActionKind::Commit)
-}
-
 /// Whether an action stops or replaces machines that train. How much of a run that loses, and
 /// whether it goes on by itself, only its owner knows; a wrong guess costs days of all machines.
 fn interrupts_training(fix: &Fix<'_>) -> bool {
-    let FixTarget::Workload(target) = &fix.target else {
-        return false;
-    };
+    let FixTarget::Workload(target) = &fix.target else { return false };
     let interrupts = matches!(fix.kind, ActionKind::Rightsize | ActionKind::Spot);
     interrupts && target.audited.workload.kind == WorkloadKind::Training
 }
@@ -189,12 +165,8 @@ fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
         }
         terraform::managed(fix.kind, target, &mut procedure);
         if !target.before.is_empty() {
-            let kinds: Vec<&str> = target.before.iter().map(|kind| kind.name()).collect();
-            let about = format!(
-                "carry out {} of this workload first: what this saves starts from what it leaves",
-                kinds.join(", ")
-            );
-            procedure.before.insert(0, Step::manual(about));
+            let kinds = joined(target.before.iter().map(|kind| kind.name()), ", ");
+            procedure.before.insert(0, step! { manual "carry out {kinds} of this workload first: what this saves starts from what it leaves" });
         }
     }
     procedure.watch = words_of(fix.kind).1.map(Step::manual).into();
@@ -234,20 +206,14 @@ fn manual(fix: &Fix<'_>) -> Procedure {
     {
         before.push(account(&target.audited.workload.key.account));
     }
-    before.push(
-        step! { manual "run the audit again, and check that its plan still has this action" },
-    );
+    before.push(Step::manual("run the audit again, and check that its plan still has this action"));
     let mut steps: Vec<Step> = fix.advice.iter().map(Step::manual).collect();
     if steps.is_empty() {
         steps.push(Step::manual(&fix.detail));
         steps.extend(fix.caveats.iter().map(Step::manual));
     }
-    Procedure {
-        before,
-        steps,
-        back: vec![Step::manual(words_of(fix.kind).0)],
-        ..Procedure::default()
-    }
+    let back = vec![Step::manual(words_of(fix.kind).0)];
+    Procedure { before, steps, back, ..Procedure::default() }
 }
 
 /// A row for each kind of action: the way back from what a person did, then what to watch after

@@ -84,18 +84,12 @@ impl Step {
 
     /// What its command must print for the next step to be run.
     pub(super) fn expected(&self) -> Option<&str> {
-        match &self.kind {
-            StepKind::Expect(_, expected) => Some(expected),
-            _ => None,
-        }
+        if let StepKind::Expect(_, expected) = &self.kind { Some(expected) } else { None }
     }
 
     /// The variable that holds what its command prints.
     pub(super) fn variable(&self) -> Option<&'static str> {
-        match self.kind {
-            StepKind::Keep(name, _) => Some(name),
-            _ => None,
-        }
+        if let StepKind::Keep(name, _) = self.kind { Some(name) } else { None }
     }
 
     /// Its command as a person types it.
@@ -163,11 +157,10 @@ pub(super) struct Line<'a> {
 impl Procedure {
     /// Every step in order; `why_manual` is the reason for a person to do all of it.
     pub(super) fn lines(&self, why_manual: Option<&'static str>) -> Vec<Line<'_>> {
-        let back = Some("the script prints the way back and does not run it");
         let parts = [
             ("check", &self.before, why_manual),
             ("change", &self.steps, why_manual),
-            ("undo", &self.back, back),
+            ("undo", &self.back, Some("the script prints the way back and does not run it")),
             ("watch", &self.watch, Some("a person watches")),
         ];
         let mut lines = Vec::new();
@@ -175,12 +168,8 @@ impl Procedure {
             for step in steps {
                 let reads = matches!(step.kind, StepKind::Read(_) | StepKind::Expect(..));
                 let own = step.why_manual().filter(|_| part != "watch");
-                lines.push(Line {
-                    number: lines.len() + 1,
-                    kind: if part == "change" && reads { "check" } else { part },
-                    step,
-                    why_manual: own.or(why),
-                });
+                let kind = if part == "change" && reads { "check" } else { part };
+                lines.push(Line { number: lines.len() + 1, kind, step, why_manual: own.or(why) });
             }
         }
         lines
@@ -236,16 +225,13 @@ impl Procedure {
     pub(super) fn checked(mut self) -> Self {
         let lists = [&mut self.before, &mut self.steps, &mut self.back];
         let steps: Vec<&mut Step> = lists.into_iter().flatten().collect();
-        let mut commands = steps.iter().filter_map(|step| step.command());
-        if !commands.any(Command::is_refused) {
+        if !steps.iter().filter_map(|step| step.command()).any(Command::is_refused) {
             return self;
         }
         for step in steps {
             step.kind = StepKind::Manual;
         }
-        let why = "a name here begins with `-`, is empty, or is the address of a file, which \
-                   commands would read as something else";
-        self.before.insert(0, Step::manual(why));
+        self.before.insert(0, step! { manual "a name here begins with `-`, is empty, or is the address of a file, which commands would read as something else" });
         self
     }
 }

@@ -6,6 +6,7 @@ use crate::analysis::ReservationFix;
 use crate::domain::{
     CommitmentTerm, OperatingSystem, PaymentOption, PriceOption, Provider, Tenancy,
 };
+use crate::report::doc::rows;
 use crate::report::promises::promised;
 use crate::savings::{Purchase, ScopeChange};
 use rust_decimal::Decimal;
@@ -15,21 +16,17 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
     if purchase.key.provider != Provider::Aws {
         return None;
     }
-    let mut procedure = Procedure::default();
-    procedure.before.push(match &purchase.account {
-        Some(id) => account(id),
-        None => Step::manual(
-            "use credentials of the account that buys commitments, such as the payer of the \
-             organization",
-        ),
-    });
-    procedure.before.push(step! { manual "check that the other actions on these workloads are done and stay: it is sized by what runs after them" });
-    let steps = purchase.steps.iter().cloned();
-    procedure.before.extend(steps.map(Step::manual));
-    if let Some(promised) = promised(purchase) {
-        let agreed = format!("have whoever pays agree to {promised}");
-        procedure.before.push(Step::manual(agreed));
-    }
+    let credentials = purchase.account.as_ref().map_or_else(
+        || step! { manual "use credentials of the account that buys commitments, such as the payer of the organization" },
+        |id| account(id),
+    );
+    let before = rows! {
+        credentials;
+        step! { manual "check that the other actions on these workloads are done and stay: it is sized by what runs after them" };
+        for step in &purchase.steps => Step::manual(step);
+        for promised in promised(purchase) => Step::manual(format!("have whoever pays agree to {promised}"));
+    };
+    let mut procedure = Procedure { before, ..Procedure::default() };
     match purchase.term.option {
         PriceOption::Reserved(term) => reserve(purchase, term, &mut procedure)?,
         PriceOption::Ec2InstanceSavingsPlan(term) => plan(purchase, term, &mut procedure),

@@ -24,8 +24,7 @@ pub(super) struct Edge<'a> {
 /// Every edge of a schedule: those that start instances first, so that one that fails leaves
 /// none that only stops.
 pub(super) fn edges(scheduling: &Scheduling) -> Vec<Edge<'_>> {
-    let windows = scheduling.schedule.windows.iter().enumerate();
-    let edges = windows.flat_map(|(index, window)| {
+    let edges = scheduling.schedule.windows.iter().enumerate().flat_map(|(index, window)| {
         let edge =
             |is_off, hour| Edge { number: index + 1, is_off, hour, zone: &scheduling.zone_name };
         [edge(true, window.first_hour), edge(false, window.first_hour + window.hours)]
@@ -47,8 +46,7 @@ impl Edge<'_> {
 
     pub(super) fn about(&self) -> String {
         let what = if self.is_off { "off" } else { "on" };
-        let (day, hour) = (DAYS[self.day()], self.hour % 24);
-        format!("{what} on {day} at {hour:02}:00, {}", self.zone)
+        format!("{what} on {} at {:02}:00, {}", DAYS[self.day()], self.hour % 24, self.zone)
     }
 
     /// As Auto Scaling writes it: Sunday is 0.
@@ -116,21 +114,11 @@ impl<'a> Role<'a> {
     fn of(fix: &'a WorkloadFix<'_>, first: &MemberFix<'_>) -> Self {
         let key = &fix.audited.workload.key;
         let id = first.member.id.native().chars();
-        let plain = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-');
-        let arn = |id: &str| {
-            format!(
-                "arn:{}:ec2:{}:{}:instance/{id}",
-                partition(&key.region),
-                key.region,
-                key.account
-            )
-        };
-        Self {
-            region: &key.region,
-            account: &key.account,
-            suffix: plain.take(30).collect(),
-            resources: ids(&fix.members).into_iter().map(arn).collect(),
-        }
+        let (region, account) = (&key.region, &key.account);
+        let arn = |id| format!("arn:{}:ec2:{region}:{account}:instance/{id}", partition(region));
+        let suffix = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(30).collect();
+        let resources = ids(&fix.members).into_iter().map(arn).collect();
+        Self { region, account, suffix, resources }
     }
 
     fn name(&self) -> String {
@@ -138,8 +126,7 @@ impl<'a> Role<'a> {
     }
 
     fn arn(&self) -> String {
-        let partition = partition(self.region);
-        format!("arn:{partition}:iam::{}:role/{}", self.account, self.name())
+        format!("arn:{}:iam::{}:role/{}", partition(self.region), self.account, self.name())
     }
 
     fn create(&self, procedure: &mut Procedure) {

@@ -16,13 +16,9 @@ pub fn fix_script(plan: &FixPlan<'_>) -> String {
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
     writeln!(out, "#!/usr/bin/env bash")?;
-    writeln!(
-        out,
-        "# {} of the plan of {} at risk {}, valid for {VALID_DAYS} days after that.",
-        plan.number(),
-        minute(plan.as_of),
-        plan.risk
-    )?;
+    let (number, at, risk) = (plan.number(), minute(plan.as_of), plan.risk);
+    let valid = format!("valid for {VALID_DAYS} days after that");
+    writeln!(out, "# {number} of the plan of {at} at risk {risk}, {valid}.")?;
     out.push_str(FUNCTIONS);
     writeln!(out, "\nvalid_until {}", valid_until(plan.as_of).as_second())?;
     plan.items.iter().try_for_each(|item| action(item, out))?;
@@ -39,8 +35,7 @@ fn action(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
     }
     let is_manual = item.why_manual.is_some();
     if is_manual {
-        let about = "manual, as the runbook says: its steps are not run";
-        writeln!(out, "note {}", word(about))?;
+        writeln!(out, "note {}", word("manual, as the runbook says: its steps are not run"))?;
     }
     for step in procedure.before.iter().chain(&procedure.steps) {
         writeln!(out, "note {}", word(&step.about))?;
@@ -56,13 +51,9 @@ fn action(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
             comment("  ", &command.text(), out)?;
         }
     }
-    for step in &procedure.watch {
-        comment("watch: ", &step.about, out)?;
-    }
-    for file in &procedure.files {
-        comment("the runbook has the file ", &file.name, out)?;
-    }
-    Ok(())
+    let watch = procedure.watch.iter().map(|step| ("watch: ", &step.about));
+    let files = procedure.files.iter().map(|file| ("the runbook has the file ", &file.name));
+    watch.chain(files).try_for_each(|(what, text)| comment(what, text, out))
 }
 
 fn run(step: &Step, out: &mut String) -> std::fmt::Result {

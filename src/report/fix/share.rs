@@ -6,12 +6,14 @@ use super::procedure::{Procedure, step, steps};
 use super::yaml::yaml;
 use crate::analysis::WorkloadFix;
 use crate::report::doc::Printed;
+use crate::report::shared::gaps::tally;
+use crate::report::shared::text::joined;
 use crate::savings::{SharedCard, Sharing, SharingMode};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// How many instances of each profile a card has.
-type Slices<'a> = BTreeMap<&'a str, usize>;
+type Slices<'a> = BTreeMap<&'a str, u64>;
 
 /// Always manual: instances are emptied first, and commands run on their hosts.
 pub(super) fn share(fix: &WorkloadFix<'_>) -> Option<Procedure> {
@@ -23,7 +25,10 @@ pub(super) fn share(fix: &WorkloadFix<'_>) -> Option<Procedure> {
     procedure.before.push(step! { manual "check that each GPU holds a model of its own, and measure a request on one slice" });
     match sharing.mode {
         SharingMode::Mig => mig(fix, sharing, per_instance, &mut procedure),
-        SharingMode::Mps => mps(&mut procedure),
+        SharingMode::Mps => {
+            procedure.steps.push(step! { typed "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first", "nvidia-cuda-mps-control -d" });
+            procedure.back.push(step! { manual "on each host: stop the tenants, then type `echo quit | nvidia-cuda-mps-control`" });
+        }
     }
     let count = sharing.action.target().map_or(0, |to| to.count);
     procedure.steps.push(step! { manual "move the tenants to {count} instances, one by one, and stop the other instances once nothing runs on them" });
@@ -63,11 +68,7 @@ fn mig(fix: &WorkloadFix<'_>, sharing: &Sharing, per_instance: usize, procedure:
 }
 
 fn slices(card: &SharedCard) -> Slices<'_> {
-    let mut slices = Slices::new();
-    for (profile, _) in card.placements() {
-        *slices.entry(&profile.name).or_insert(0) += 1;
-    }
-    slices
+    tally(card.placements().map(|(profile, _)| profile.name.as_str()))
 }
 
 /// A configuration for each instance: cards with the same slices together.
@@ -100,7 +101,7 @@ fn nvidia_smi(instances: &[&[SharedCard]]) -> String {
         for (device, card) in cards.iter().enumerate() {
             let places =
                 card.placements().map(|(profile, start)| format!("{}:{start}", profile.name));
-            let places = places.collect::<Vec<_>>().join(",");
+            let places = joined(places, ",");
             if !places.is_empty() {
                 text.push_str(&format!(
                     "nvidia-smi -i {device} -mig 1\nnvidia-smi mig -i {device} -cgi {places} -C\n"
@@ -109,9 +110,4 @@ fn nvidia_smi(instances: &[&[SharedCard]]) -> String {
         }
     }
     text
-}
-
-fn mps(procedure: &mut Procedure) {
-    procedure.steps.push(step! { typed "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first", "nvidia-cuda-mps-control -d" });
-    procedure.back.push(step! { manual "on each host: stop the tenants, then type `echo quit | nvidia-cuda-mps-control`" });
 }

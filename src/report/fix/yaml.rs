@@ -1,7 +1,7 @@
 //! JSON values as YAML in blocks. Every text is quoted as JSON quotes it, which YAML reads
 //! the same.
 
-use crate::report::shared::text::{json_escaped, written};
+use crate::report::shared::text::{joined, json_escaped, written};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -36,8 +36,7 @@ fn below(value: &Value, depth: usize, out: &mut String) -> std::fmt::Result {
     let is_flat = |inner: &Value| !inner.is_object() && !inner.is_array();
     match value {
         Value::Array(list) if list.iter().all(is_flat) => {
-            let items: Vec<String> = list.iter().map(shown).collect();
-            writeln!(out, " [{}]", items.join(", "))
+            writeln!(out, " [{}]", joined(list.iter().map(shown), ", "))
         }
         Value::Object(map) if map.is_empty() => writeln!(out, " {{}}"),
         Value::Object(_) | Value::Array(_) => {
@@ -55,10 +54,9 @@ fn shown(scalar: &Value) -> String {
 /// A key that begins with a letter and holds nothing that YAML gives a meaning.
 fn shown_key(key: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_/".contains(c);
-    let begins = key.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_text = !["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
         .contains(&key.to_ascii_lowercase().as_str());
-    if begins && is_text && key.chars().all(is_plain) {
+    if key.starts_with(|c: char| c.is_ascii_alphabetic()) && is_text && key.chars().all(is_plain) {
         key.to_owned()
     } else {
         json_escaped(Value::from(key).to_string())

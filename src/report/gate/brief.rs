@@ -6,9 +6,10 @@ use crate::analysis::gate::{
 };
 use crate::analysis::{Audit, PlannedTotals};
 use crate::domain::{Gap, Money, Severity};
+use crate::report::doc::rows;
 use crate::report::shared::markdown::escape::{NAME_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
-use crate::report::shared::text::{count, counted, money};
+use crate::report::shared::text::{count, counted, joined, money};
 use crate::savings::term_totals;
 use jiff::Timestamp;
 
@@ -50,8 +51,7 @@ impl GateBrief {
         let comparable = baseline.filter(|baseline| baseline.has_same_sums);
         let before = comparable.and_then(|baseline| baseline.monthly_cost);
         let sums = before.zip(totals.monthly_cost).and_then(|(before, after)| {
-            let delta = after.checked_sub(before).ok()?;
-            Some(PlannedTotals { before, after, delta })
+            Some(PlannedTotals { before, after, delta: after.checked_sub(before).ok()? })
         });
         let sums: Vec<PlannedTotals> = sums.into_iter().collect();
         let waste = totals.monthly_waste.filter(|waste| !waste.amount().is_zero());
@@ -85,32 +85,28 @@ impl GateBrief {
     /// What no rule was held against, and rules that nothing was held against, as sentences
     /// below what they are.
     pub(super) fn not_checked(&self, report: &GateReport) -> Vec<(&'static str, String)> {
-        let unread = self.unread(report).map(str::to_owned);
         let rules = self.unjudged.join(", ");
-        let unjudged = (!rules.is_empty()).then(|| format!("{UNJUDGED}: {rules}"));
-        let sentences = [("not read", unread), ("not evaluated", unjudged)];
-        let sentences = sentences.into_iter();
-        sentences.filter_map(|(title, sentence)| Some((title, sentence?))).collect()
+        rows! {
+            for unread in self.unread(report) => ("not read", unread.to_owned());
+            if !rules.is_empty() => ("not evaluated", format!("{UNJUDGED}: {rules}"));
+        }
     }
 
     /// What a report says beside its violations and notices, settings first.
     pub(super) fn remarks<'a>(&self, report: &'a GateReport) -> Vec<Remark<'a>> {
         let settings = settings_lines(report);
-        let settings =
-            (!settings.is_empty()).then(|| Remark::whole("warning", "settings", settings));
         // Missing data fails the gate unless something worse does.
-        let level = match report.outcome {
-            GateOutcome::Incomplete => "error",
-            _ => "warning",
-        };
+        let level = if report.outcome == GateOutcome::Incomplete { "error" } else { "warning" };
         let missing = report.missing_data.iter().map(|missing| Remark {
             title: format!("not evaluated: {}", missing.rules.join(", ")),
             resource: Some(&missing.place),
             ..Remark::whole(level, "", vec![missing_words(missing), missing.hint.clone()])
         });
-        let rest = self.not_checked(report).into_iter();
-        let rest = rest.map(|(title, sentence)| Remark::whole("note", title, vec![sentence]));
-        settings.into_iter().chain(missing).chain(rest).collect()
+        rows! {
+            if !settings.is_empty() => Remark::whole("warning", "settings", settings);
+            ..missing;
+            for (title, sentence) in self.not_checked(report) => Remark::whole("note", title, vec![sentence]);
+        }
     }
 }
 
@@ -144,17 +140,13 @@ impl<'a> Remark<'a> {
 
     /// The first line and the others as a list below it, each made safe.
     pub(super) fn text(&self, safe: impl Fn(&str) -> String) -> String {
-        let lines = self.lines.iter().map(|line| safe(line));
-        lines.collect::<Vec<_>>().join("\n- ")
+        joined(self.lines.iter().map(|line| safe(line)), "\n- ")
     }
 }
 
 /// The level of what does not fail the gate: below an error.
 pub(super) fn level(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical | Severity::Warning => "warning",
-        Severity::Info => "note",
-    }
+    if severity == Severity::Info { "note" } else { "warning" }
 }
 
 /// What a plan says nothing about.
@@ -167,8 +159,7 @@ pub(in crate::report) fn again(invocation: &Invocation) -> String {
 
 /// What a change costs. `is_known` says whether the sums have all of it.
 pub(in crate::report) fn delta_words(sums: &[PlannedTotals], is_known: bool) -> String {
-    let deltas = sums.iter().map(|sums| sums.delta);
-    let deltas: Vec<Money> = deltas.collect();
+    let deltas: Vec<Money> = sums.iter().map(|sums| sums.delta).collect();
     if deltas.iter().all(|delta| delta.amount().is_zero()) {
         let known = if is_known { "" } else { "known " };
         return format!("no {known}cost change");
@@ -180,14 +171,8 @@ pub(in crate::report) fn delta_words(sums: &[PlannedTotals], is_known: bool) -> 
 
 /// A cost from before to after, by currency; without sums, `now`.
 pub(in crate::report) fn cost_words(sums: &[PlannedTotals], now: Option<Money>) -> String {
-    let words: Vec<String> = match sums {
-        [] => now.map(money).into_iter().collect(),
-        sums => sums
-            .iter()
-            .map(|sums| format!("{} → {}", money(sums.before), money(sums.after)))
-            .collect(),
-    };
-    match words.join(" and ").as_str() {
+    let changes = sums.iter().map(|sums| format!("{} → {}", sums.before, sums.after));
+    match joined(changes.chain(now.filter(|_| sums.is_empty()).map(money)), " and ").as_str() {
         "" => "cost unknown".to_owned(),
         words => format!("{words} per month"),
     }
@@ -196,15 +181,11 @@ pub(in crate::report) fn cost_words(sums: &[PlannedTotals], now: Option<Money>) 
 /// Settings that decide amounts or findings, a line each below what they are: every format
 /// shows them first, because whoever may change them may open the gate. Empty without any.
 pub fn settings_lines(report: &GateReport) -> Vec<String> {
-    let Some(used) = &report.settings else {
-        return Vec::new();
-    };
+    let Some(used) = &report.settings else { return Vec::new() };
     let line = |change: &SettingChange| {
-        let value = bounded(&change.value, NAME_WIDTH);
-        match &change.default {
-            Some(default) => format!("{} = {value} ({default} by default)", change.key),
-            None => format!("{} = {value}", change.key),
-        }
+        let default = change.default.as_ref();
+        let default = default.map_or(String::new(), |usual| format!(" ({usual} by default)"));
+        format!("{} = {}{default}", change.key, bounded(&change.value, NAME_WIDTH))
     };
     let file = bounded(&used.file, NAME_WIDTH);
     let title = format!("settings of {file} that change amounts or findings:");
@@ -213,11 +194,13 @@ pub fn settings_lines(report: &GateReport) -> Vec<String> {
 
 /// How a violation stands to the baseline, in words; absent without one.
 pub(super) fn since_baseline(violation: &Violation) -> Option<String> {
-    let state = violation.baseline_state?;
-    Some(match &violation.before {
-        Some(before) => format!("{state}, previously {before}"),
-        None => state.to_string(),
-    })
+    Some(format!("{}{}", violation.baseline_state?, previously(violation)))
+}
+
+/// What the baseline observed, to stand behind what is said of it.
+pub(super) fn previously(violation: &Violation) -> String {
+    let before = violation.before.as_ref();
+    before.map_or(String::new(), |before| format!(", previously {before}"))
 }
 
 /// Who accepts a violation, until when and why.
@@ -237,8 +220,7 @@ pub(super) fn file_of(place: &Place) -> Option<(&str, Option<usize>)> {
         Place::PlanResource { file, line, .. } => (file, *line),
         Place::Nowhere => return None,
     };
-    let is_stream = ["-", "stdin"].contains(&file.as_str());
-    (!is_stream).then_some((file, line))
+    (!["-", "stdin"].contains(&file.as_str())).then_some((file, line))
 }
 
 /// How a gate ends, in a line; safe to print.
@@ -248,17 +230,15 @@ pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
     match report.outcome {
         GateOutcome::Violated => {
             let violations = number(report.violations.len(), "violation", "violations");
-            match report.missing_data.len() {
-                0 => format!("policy violated: {violations}"),
-                _ => format!("policy violated: {violations}; {missing} for other rules"),
-            }
+            let rest =
+                (!report.missing_data.is_empty()).then(|| format!("; {missing} for other rules"));
+            format!("policy violated: {violations}{}", rest.unwrap_or_default())
         }
         GateOutcome::Incomplete => format!("policy not evaluated: {missing}"),
         GateOutcome::Nothing => format!("nothing to check: {}", brief.nothing),
         GateOutcome::Clean if report.policy_file.is_none() => "no policy".to_owned(),
         GateOutcome::Clean => {
-            let rules = number(report.checks.len(), "rule", "rules");
-            format!("policy passed: {rules}")
+            format!("policy passed: {}", number(report.checks.len(), "rule", "rules"))
         }
     }
 }

@@ -9,18 +9,24 @@ use crate::analysis::gate::{
 };
 use crate::domain::Severity;
 use crate::report::doc::{
-    CsvRows, Doc, Given, Record, Table, Value, columns, doc_markdown, doc_schema, doc_slack, tables,
+    CsvRows, Doc, Given, Record, Table, Value, columns, doc_markdown, doc_slack, tables,
 };
 use crate::report::promises::promises_words;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::gaps::groups_of;
-use crate::report::shared::text::{counted, currency_code, minute, some_of};
+use crate::report::shared::text::{counted, currency_code, joined, minute, some_of};
 use std::collections::BTreeMap;
 
 /// Places that a row on screens names of data that is missing in several.
 const NAMED: usize = 3;
 
-columns! {
+/// File, line and address of what is written somewhere.
+type PlaceRow<'a> = (&'a str, Option<usize>, Option<&'a str>);
+
+/// A violation with what would stop an engineer from its steps.
+type ViolationRow<'a> = (&'a Violation, &'a [String]);
+
+column_lists! {
     fn outcome(report: GateReport) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         word[GateOutcome::NAMES] "outcome", "", Data, report.outcome.name(), "";
@@ -69,23 +75,13 @@ columns! {
         text "limit", "limit", Narrow(0), check.limit.clone(), "";
         opt record[place] "place", "", Data, place_row(&check.place), "Where the policy says so.";
     }
-}
 
-/// File, line and address of what is written somewhere.
-type PlaceRow<'a> = (&'a str, Option<usize>, Option<&'a str>);
-
-columns! {
     fn place<'a>(place: PlaceRow<'a>) {
         text "file", "", Data, place.0.to_owned(), "";
         opt count "line", "", Data, place.1, "Counted from one.";
         opt text "address", "", Data, place.2.map(str::to_owned), "Of a resource in a Terraform plan.";
     }
-}
 
-/// A violation with what would stop an engineer from its steps.
-type ViolationRow<'a> = (&'a Violation, &'a [String]);
-
-columns! {
     fn violations<'a>(row: ViolationRow<'a>) {
         opt money "monthly", "monthly", Narrow(0), row.0.monthly, "The money that it is about; these overlap and do not add up.";
         word[Severity::NAMES] "severity", "severity", Narrow(0), row.0.severity.name(), "";
@@ -131,15 +127,13 @@ columns! {
 pub fn gate_doc(report: &GateReport, audit: &Audit, brief: &GateBrief) -> Doc {
     let findings = audit.findings.iter();
     let caveats = findings.map(|finding| (finding.id(), finding.recommendation.caveats.as_slice()));
-    let compared = Record::of(compared(), report);
-    let more = Record::of(audited(), audit).and(compared);
+    let more = Record::of(audited(), audit).and(Record::of(compared(), report));
     report_doc(report, brief, &caveats.collect(), more, Vec::new())
 }
 
 /// The document as a comment on a pull request, below the mark by which it is found again.
 pub fn gate_markdown(report: &GateReport, doc: Doc) -> String {
-    let comment = doc_markdown(&marked(report, doc));
-    format!("<!-- gpucost check -->\n{comment}")
+    format!("<!-- gpucost check -->\n{}", doc_markdown(&marked(report, doc)))
 }
 
 /// The document as a message for Slack, with what the plan promises to pay.
@@ -151,9 +145,8 @@ pub fn gate_slack(
     brief: &GateBrief,
     doc: Doc,
 ) -> Result<String, serde_json::Error> {
-    let promises = promises_words(&brief.promises);
-    let given =
-        promises.map(|words| Given::new("promises", "promises", Value::Text(words), "plan"));
+    let given = promises_words(&brief.promises)
+        .map(|words| Given::new("promises", "promises", Value::Text(words), "plan"));
     doc_slack(&Doc { given: given.into_iter().collect(), ..marked(report, doc) })
 }
 
@@ -168,15 +161,10 @@ fn marked(report: &GateReport, doc: Doc) -> Doc {
     Doc { headline: format!("{mark} {}", doc.headline), ..doc }
 }
 
-/// The JSON schema of `gpucost check`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn gate_schema() -> Result<String, serde_json::Error> {
-    let about = "What the rules of a policy come to for an audit. Keys may be added within a \
-                 schema version.";
-    let record = Record::heads(audited()).and(Record::heads(compared()));
-    doc_schema("check", about, &[report_form(record, Vec::new())])
+schema! {
+    /// The JSON schema of `gpucost check`.
+    gate_schema: "check", [report_form(Record::heads(audited()).and(Record::heads(compared())), Vec::new())],
+    "What the rules of a policy come to for an audit. Keys may be added within a schema version."
 }
 
 /// What would stop an engineer from what findings advise, by their ids.
@@ -193,17 +181,16 @@ pub(in crate::report) fn report_doc(
     let own = report_tables(Some(report), caveats);
     let screens = screens(report, brief, &tables, &own);
     tables.extend(own);
-    let policy = report.policy_file.as_deref();
     let parts = [
         brief.delta.clone(),
         Some(verdict_words(report, brief)),
         brief.cost(report).map(str::to_owned),
         Some(format!("{}, as of {}", brief.subject, minute(brief.as_of))),
-        policy.map(|file| format!("policy {file}")),
+        report.policy_file.as_deref().map(|file| format!("policy {file}")),
     ];
     Doc {
         name: "check",
-        headline: parts.into_iter().flatten().collect::<Vec<_>>().join("; "),
+        headline: joined(parts.into_iter().flatten(), "; "),
         record: Record::of(outcome(), report).and(more),
         csv: CsvRows::Named,
         tables,
@@ -234,37 +221,30 @@ fn screens(
         let (file, known, worse, new, gone) =
             (&used.file, used.known, used.worse, used.new, used.gone);
         let counts = format!("{known} known, {worse} worse, {new} new, {gone} gone since {file}");
-        let cautions = used.cautions.iter();
-        let cautions = cautions.map(|caution| format!("caution: {caution}"));
-        let notes = std::iter::once(counts).chain(cautions).collect();
-        words("baseline", "BASELINE".to_owned(), notes)
+        let cautions = used.cautions.iter().map(|caution| format!("caution: {caution}"));
+        words("baseline", "BASELINE".to_owned(), std::iter::once(counts).chain(cautions).collect())
     });
-    let not_checked = brief.not_checked(report).into_iter();
-    let not_checked = not_checked.map(|(_, sentence)| sentence).collect();
+    let not_checked = brief.not_checked(report).into_iter().map(|(_, sentence)| sentence).collect();
     let not_checked = words("not_checked", "NOT CHECKED".to_owned(), not_checked);
     let [mut checks, violations, mut notices, mut suppressed, missing_data] = own.clone();
     let outcomes = CheckOutcome::ALL.iter().rev().filter_map(|outcome| {
-        let checks = report.checks.iter();
-        let number = checks.filter(|check| check.outcome == *outcome).count();
+        let number = report.checks.iter().filter(|check| check.outcome == *outcome).count();
         (number > 0).then(|| format!("{number} {outcome}"))
     });
-    checks.title = format!("RULES  {}", outcomes.collect::<Vec<_>>().join(", "));
+    checks.title = format!("RULES  {}", joined(outcomes, ", "));
     // The baseline counts what it knew.
     let mut is_known = report.notices.iter().map(Violation::is_known);
     notices.rows.retain(|_| is_known.next() != Some(true));
-    let (singular, many) = missing_data.noun;
-    let number = counted(report.missing_data.len() as u64, singular, many);
+    let noun = missing_data.noun;
+    let number = counted(report.missing_data.len() as u64, noun.0, noun.1);
     let title = format!("NOT EVALUATED  {number}");
-    let alike = alike(&report.missing_data);
-    let missing = Table::of("missing_data", title, (singular, many), missing(), &alike);
+    let missing = Table::of("missing_data", title, noun, missing(), &alike(&report.missing_data));
     for table in [&mut checks, &mut notices, &mut suppressed] {
         table.is_folded = true;
     }
-    let rest = [missing, not_checked];
-    let last = [checks, notices, suppressed];
     let first = [settings].into_iter().chain(baseline).chain([violations]);
-    let tables = first.chain(before.iter().cloned()).chain(rest);
-    tables.chain(last).collect()
+    let tables = first.chain(before.iter().cloned()).chain([missing, not_checked]);
+    tables.chain([checks, notices, suppressed]).collect()
 }
 
 /// Data that is missing in several places for one reason, as one row.
@@ -273,21 +253,17 @@ fn alike(missing: &[MissingData]) -> Vec<MissingData> {
         let MissingData { what, reason, hint, rules, .. } = missing.clone();
         Some((what.to_string(), reason, hint, rules))
     };
-    let groups = groups_of(missing, cause).into_iter();
-    groups
-        .map(|group| MissingData {
-            place: some_of(group.iter().map(|gap| gap.place.as_str()), NAMED),
-            ..group[0].clone()
-        })
-        .collect()
+    let row = |group: Vec<&MissingData>| MissingData {
+        place: some_of(group.iter().map(|gap| gap.place.as_str()), NAMED),
+        ..group[0].clone()
+    };
+    groups_of(missing, cause).into_iter().map(row).collect()
 }
 
 fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 5] {
     let reports = || report.into_iter();
-    let caveats = |violation: &Violation| {
-        let caveats = caveats.get(&violation.fingerprint);
-        caveats.copied().unwrap_or_default()
-    };
+    let caveats =
+        |violation: &Violation| caveats.get(&violation.fingerprint).copied().unwrap_or_default();
     tables! {
         "checks", "RULES", ("rule", "rules"), checks(), reports().flat_map(|report| &report.checks);
         "violations", "VIOLATIONS  most severe first", ("violation", "violations"), violations(), reports().flat_map(|report| &report.violations).map(|row| (row, caveats(row)));

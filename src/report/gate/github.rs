@@ -3,6 +3,7 @@
 
 use super::brief::{GateBrief, Remark, file_of, level, verdict_words};
 use crate::analysis::gate::GateReport;
+use crate::report::doc::rows;
 use crate::report::shared::markdown::escape::{SENTENCE_WIDTH, bounded};
 use crate::report::shared::text::{counted, safe};
 
@@ -17,27 +18,20 @@ const KINDS: [(&str, &str); 3] = [("error", "error"), ("warning", "warning"), ("
 /// nine are written and a tenth counts the rest.
 pub fn gate_github(report: &GateReport, brief: &GateBrief) -> String {
     let mut remarks = brief.remarks(report);
-    let violations = report.violations.iter();
-    remarks.extend(violations.map(|violation| Remark::of(violation, "error")));
-    let notices = report.notices.iter();
-    remarks.extend(notices.map(|notice| Remark::of(notice, level(notice.severity))));
+    remarks.extend(report.violations.iter().map(|violation| Remark::of(violation, "error")));
+    remarks.extend(report.notices.iter().map(|notice| Remark::of(notice, level(notice.severity))));
     if remarks.iter().all(|remark| remark.level != "error") {
-        let about = [Some(brief.subject.as_str()), brief.cost(report)];
-        let about: Vec<&str> = about.into_iter().flatten().collect();
-        let verdict = verdict_words(report, brief);
-        let line = format!("{verdict} ({})", about.join(", "));
+        let cost = brief.cost(report).map_or(String::new(), |cost| format!(", {cost}"));
+        let line = format!("{} ({}{cost})", verdict_words(report, brief), brief.subject);
         remarks.push(Remark::whole("note", "gpucost", vec![line]));
     }
     let mut lines = String::new();
     for (level, kind) in KINDS {
-        let of_kind = remarks.iter().filter(|remark| remark.level == level);
-        let of_kind: Vec<&Remark<'_>> = of_kind.collect();
-        let shown = match of_kind.len() {
-            number if number > MOST_OF_A_KIND => MOST_OF_A_KIND - 1,
-            number => number,
-        };
+        let of_kind: Vec<_> = remarks.iter().filter(|remark| remark.level == level).collect();
+        let number = of_kind.len();
+        let shown = if number > MOST_OF_A_KIND { MOST_OF_A_KIND - 1 } else { number };
         lines.extend(of_kind[..shown].iter().map(|remark| command(remark, kind)));
-        let hidden = (of_kind.len() - shown) as u64;
+        let hidden = (number - shown) as u64;
         if hidden > 0 {
             let more = counted(hidden, &format!("more {kind}"), &format!("more {kind}s"));
             let line = format!(
@@ -52,14 +46,12 @@ pub fn gate_github(report: &GateReport, brief: &GateBrief) -> String {
 }
 
 fn command(remark: &Remark<'_>, kind: &str) -> String {
-    let mut properties: Vec<String> = Vec::new();
-    if let Some((file, line)) = file_of(remark.place) {
-        let file = file.strip_prefix("./").unwrap_or(file);
-        properties.push(format!("file={}", property(&safe(file))));
-        properties.extend(line.map(|line| format!("line={line}")));
-    }
-    let title = bounded(&remark.title, TITLE_WIDTH);
-    properties.push(format!("title={}", property(&title)));
+    let place = file_of(remark.place);
+    let properties: Vec<String> = rows! {
+        for (file, _) in place => format!("file={}", property(&safe(file.strip_prefix("./").unwrap_or(file))));
+        for line in place.and_then(|(_, line)| line) => format!("line={line}");
+        format!("title={}", property(&bounded(&remark.title, TITLE_WIDTH)));
+    };
     let message = data(&remark.text(|line| bounded(line, SENTENCE_WIDTH)));
     format!("::{kind} {}::{message}\n", properties.join(","))
 }

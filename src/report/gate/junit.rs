@@ -3,11 +3,12 @@
 //! from being evaluated.
 
 use super::brief::{
-    GateBrief, UNJUDGED, accepted_words, missing_words, settings_lines, since_baseline,
+    GateBrief, UNJUDGED, accepted_words, missing_words, previously, settings_lines, since_baseline,
     verdict_words,
 };
 use crate::analysis::gate::{CheckOutcome, GateOutcome, GateReport, Violation, policy_rule};
-use crate::report::shared::text::safe;
+use crate::report::doc::rows;
+use crate::report::shared::text::{joined, safe};
 use std::collections::BTreeMap;
 
 /// How a case that did not pass ends.
@@ -36,13 +37,11 @@ pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
         counts(suites.values().flatten())
     );
     for (suite, cases) in &suites {
-        let skipped = cases.iter();
-        let skipped = skipped.filter(|(_, _, ending)| matches!(ending, Some(Skipped(_))));
         xml.push_str(&format!(
             "  <testsuite name=\"{}\" {} skipped=\"{}\" timestamp=\"{time}\" time=\"0\">\n",
             attribute(suite),
             counts(cases.iter()),
-            skipped.count(),
+            cases.iter().filter(|(_, _, ending)| matches!(ending, Some(Skipped(_)))).count(),
         ));
         xml.extend(cases.iter().map(element));
         xml.push_str("  </testsuite>\n");
@@ -73,69 +72,46 @@ fn counts<'a>(cases: impl Iterator<Item = &'a Case<'a>>) -> String {
 
 fn cases<'a>(report: &'a GateReport, brief: &GateBrief) -> Vec<Case<'a>> {
     let case = |violation: &'a Violation, ending: Ending| {
-        let name = format!("{}: {}", violation.scope, violation.limit);
-        (violation.rule.as_str(), name, Some(ending))
+        (violation.rule.as_str(), format!("{}: {}", violation.scope, violation.limit), Some(ending))
     };
     let is_nothing = report.outcome == GateOutcome::Nothing;
-    let passed = report.checks.iter();
-    let passed = passed.filter(|check| check.outcome == CheckOutcome::Passed);
+    let passed = report.checks.iter().filter(|check| check.outcome == CheckOutcome::Passed);
     let passed = passed.map(|check| {
-        let name = format!("{}: {}", check.scope, check.limit);
         let ending = is_nothing.then(|| Skipped(verdict_words(report, brief)));
-        (check.rule.as_str(), name, ending)
+        (check.rule.as_str(), format!("{}: {}", check.scope, check.limit), ending)
     });
-    let mut cases: Vec<Case<'a>> = passed.collect();
     let skipped = |rule, name: &str, why| (rule, name.to_owned(), Some(Skipped(why)));
-    let unjudged = brief.unjudged.iter().copied();
-    cases.extend(unjudged.map(|rule| skipped(rule, "everything", UNJUDGED.to_owned())));
-    let violations = report.violations.iter();
-    cases.extend(violations.map(|violation| {
-        let ending = Failed(violation.title.clone(), details(violation));
-        case(violation, ending)
-    }));
-    let suppressed = report.suppressed.iter();
-    cases.extend(suppressed.map(|suppressed| {
-        let why = accepted_words(&suppressed.by);
-        case(&suppressed.violation, Skipped(why))
-    }));
-    cases.extend(report.notices.iter().map(|notice| {
-        let before = notice.before.as_ref();
-        let known = match before.map_or(String::new(), |before| format!(", previously {before}")) {
-            before if notice.is_known() => format!("known in the baseline{before}: "),
-            _ => String::new(),
-        };
-        case(notice, Skipped(format!("{known}{}", notice.title)))
-    }));
-    for missing in &report.missing_data {
-        cases.extend(missing.rules.iter().map(|rule| {
-            let name = format!("{}: {}", missing.place, missing.what);
-            let ending = Unknown(missing_words(missing), missing.hint.clone());
-            (rule.as_str(), name, Some(ending))
-        }));
-    }
-    let unread = brief.unread(report);
-    cases.extend(unread.map(|unread| skipped("plan", "parts not read", unread.to_owned())));
+    let known = |notice: &Violation| {
+        let known = notice.is_known().then(|| previously(notice));
+        known.map_or(String::new(), |before| format!("known in the baseline{before}: "))
+    };
+    let missing = report.missing_data.iter();
+    let missing = missing.flat_map(|missing| missing.rules.iter().map(move |rule| (missing, rule)));
     let settings = settings_lines(report).join(" ");
-    if !settings.is_empty() {
-        cases.push(skipped("settings", "changed settings", settings));
+    rows! {
+        ..passed;
+        for rule in &brief.unjudged => skipped(*rule, "everything", UNJUDGED.to_owned());
+        for violation in &report.violations => case(violation, Failed(violation.title.clone(), details(violation)));
+        for suppressed in &report.suppressed => case(&suppressed.violation, Skipped(accepted_words(&suppressed.by)));
+        for notice in &report.notices => case(notice, Skipped(format!("{}{}", known(notice), notice.title)));
+        for (missing, rule) in missing => (rule.as_str(), format!("{}: {}", missing.place, missing.what), Some(Unknown(missing_words(missing), missing.hint.clone())));
+        for unread in brief.unread(report) => skipped("plan", "parts not read", unread.to_owned());
+        if !settings.is_empty() => skipped("settings", "changed settings", settings);
     }
-    cases
 }
 
 fn details(violation: &Violation) -> String {
     let place = violation.place.to_string();
-    let line = |name: &str, value: Option<String>| Some(format!("{name}: {}", value?));
-    let facts = [
-        line("observed", Some(violation.observed.clone())),
-        line("limit", Some(violation.limit.clone())),
-        line("per month", violation.monthly.map(|amount| amount.to_string())),
-        line("baseline", since_baseline(violation)),
-        line("defined at", Some(place).filter(|place| !place.is_empty())),
-    ];
-    let steps = violation.steps.iter().map(|step| format!("- {step}"));
-    let last = format!("fingerprint: {}", violation.fingerprint);
-    let lines = facts.into_iter().flatten().chain(steps).chain([last]);
-    lines.map(|line| safe(&line)).collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = rows! {
+        format!("observed: {}", violation.observed);
+        format!("limit: {}", violation.limit);
+        for amount in violation.monthly => format!("per month: {amount}");
+        for since in since_baseline(violation) => format!("baseline: {since}");
+        if !place.is_empty() => format!("defined at: {place}");
+        for step in &violation.steps => format!("- {step}");
+        format!("fingerprint: {}", violation.fingerprint);
+    };
+    joined(lines.iter().map(|line| safe(line)), "\n")
 }
 
 fn element((rule, name, ending): &Case<'_>) -> String {
@@ -144,17 +120,15 @@ fn element((rule, name, ending): &Case<'_>) -> String {
         None => {
             return format!("    <testcase classname=\"{rule}\" name=\"{name}\" time=\"0\"/>\n");
         }
-        Some(Failed(message, details)) => format!(
-            "<failure type=\"{rule}\" message=\"{}\">{}</failure>",
-            attribute(message),
-            content(details)
-        ),
+        Some(Failed(message, details)) => {
+            let (message, details) = (attribute(message), content(details));
+            format!("<failure type=\"{rule}\" message=\"{message}\">{details}</failure>")
+        }
         Some(Skipped(why)) => format!("<skipped message=\"{}\"/>", attribute(why)),
-        Some(Unknown(what, hint)) => format!(
-            "<error type=\"missing-data\" message=\"{}\">{}</error>",
-            attribute(what),
-            content(&safe(hint))
-        ),
+        Some(Unknown(what, hint)) => {
+            let (what, hint) = (attribute(what), content(&safe(hint)));
+            format!("<error type=\"missing-data\" message=\"{what}\">{hint}</error>")
+        }
     };
     format!("    <testcase classname=\"{rule}\" name=\"{name}\" time=\"0\">{ending}</testcase>\n")
 }

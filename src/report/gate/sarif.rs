@@ -6,7 +6,7 @@ use crate::analysis::gate::{
 };
 use crate::report::shared::text::{json_document, json_money, safe};
 use crate::rules::RULES;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -41,10 +41,8 @@ const WORDS: &[(&str, &str, &str)] = words! {
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn gate_sarif(report: &GateReport, brief: &GateBrief) -> Result<String, serde_json::Error> {
-    let violations = report.violations.iter();
-    let violations = violations.map(|violation| (violation, "error", None));
-    let notices = report.notices.iter();
-    let notices = notices.map(|notice| (notice, level(notice.severity), None));
+    let violations = report.violations.iter().map(|violation| (violation, "error", None));
+    let notices = report.notices.iter().map(|notice| (notice, level(notice.severity), None));
     let suppressed = report.suppressed.iter();
     let suppressed = suppressed.map(|entry| (&entry.violation, "error", Some(&entry.by)));
     let entries: Vec<_> = violations.chain(notices).chain(suppressed).collect();
@@ -89,8 +87,7 @@ pub fn gate_sarif(report: &GateReport, brief: &GateBrief) -> Result<String, serd
 }
 
 fn descriptor(id: &str) -> Value {
-    let of_policy = WORDS.iter().find(|(rule, ..)| *rule == id);
-    let (demand, help, page) = match of_policy {
+    let (demand, help, page) = match WORDS.iter().find(|(rule, ..)| *rule == id) {
         Some((_, demand, help)) => ((*demand).to_owned(), *help, "docs/check.md".to_owned()),
         None => {
             let known = RULES.iter().find(|rule| rule.meta().id == id);
@@ -170,17 +167,16 @@ fn location(violation: &Violation, report: &GateReport) -> Value {
         Place::PlanResource { address, .. } => address,
         _ => &violation.scope,
     };
-    let mut location = Map::new();
-    location.insert("logicalLocations".to_owned(), json!([resource(name)]));
+    let mut location = json!({"logicalLocations": [resource(name)]});
     let policy = report.policy_file.as_deref();
     if let Some((file, line)) = file_of(&violation.place).or(policy.map(|file| (file, Some(1)))) {
         let mut physical = json!({"artifactLocation": artifact(file)});
         if let Some(line) = line {
             physical["region"] = json!({"startLine": line.max(1)});
         }
-        location.insert("physicalLocation".to_owned(), physical);
+        location["physicalLocation"] = physical;
     }
-    Value::Object(location)
+    location
 }
 
 /// A file as a URI: relative ones belong to the checkout.
@@ -196,15 +192,12 @@ fn artifact(file: &str) -> Value {
 
 /// A path of a URI: everything but unreserved characters and slashes is encoded.
 fn percent_encoded(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+    let encoded = path.bytes().map(|byte| match byte {
+        b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
+        _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    encoded.collect()
 }
 
 /// FNV-1a with 64 bits: the same on every machine and in every version.

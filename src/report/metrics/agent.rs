@@ -4,9 +4,9 @@
 use super::instances;
 use crate::analysis::Audit;
 use crate::domain::{
-    AcceleratorKind, Component, GpuModel, InstanceShape, InstanceUsage, Provider, Signal, Workload,
+    AcceleratorKind, Component, InstanceShape, InstanceUsage, Provider, Signal, Workload,
 };
-use crate::report::shared::text::{json_document, safe};
+use crate::report::shared::text::{joined, json_document, safe};
 use serde_json::Value;
 
 /// The configuration. JSON has no comments, so the instances stand beside it.
@@ -29,11 +29,8 @@ pub struct AgentSetup {
 pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_json::Error> {
     let mut configuration: Value = serde_json::from_str(include_str!("agent.json"))?;
     configuration["metrics"]["namespace"] = namespace.into();
-    let mut setup = AgentSetup {
-        configuration: json_document(&configuration)?,
-        lacking: Vec::new(),
-        beyond: Vec::new(),
-    };
+    let configuration = json_document(&configuration)?;
+    let mut setup = AgentSetup { configuration, lacking: Vec::new(), beyond: Vec::new() };
     for (workload, usage) in instances(audit) {
         let signal = usage.signal.map(|(signal, _)| signal);
         if signal == Some(Signal::GpuUtilization) {
@@ -60,8 +57,7 @@ pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_j
 
 fn described(workload: &Workload, usage: &InstanceUsage) -> String {
     let of = [&workload.name, &workload.key.instance_type, &workload.key.region];
-    let of: Vec<String> = of.iter().map(|name| safe(name)).collect();
-    format!("{} ({})", safe(usage.instance.as_str()), of.join(", "))
+    format!("{} ({})", safe(usage.instance.as_str()), joined(of.map(|name| safe(name)), ", "))
 }
 
 /// What tells of a machine that SageMaker runs.
@@ -81,9 +77,8 @@ fn other_agent(shape: Option<&InstanceShape>) -> Option<&'static str> {
     };
     match shape.accelerator {
         AcceleratorKind::Gpu => {
-            let model = shape.gpu.as_ref().map(|offer| &offer.model);
-            let is_amd = model.is_some_and(is_radeon);
-            is_amd.then_some("AMD GPU; not collected by the CloudWatch agent")
+            let model = shape.gpu.as_ref().map_or("", |offer| offer.model.name());
+            model.starts_with("Radeon").then_some("AMD GPU; not collected by the CloudWatch agent")
         }
         AcceleratorKind::Neuron => Some(
             "Neuron devices; neuron-monitor reports them to Prometheus, see `--prometheus-url`",
@@ -93,8 +88,4 @@ fn other_agent(shape: Option<&InstanceShape>) -> Option<&'static str> {
         }
         AcceleratorKind::Cpu => Some("no accelerator"),
     }
-}
-
-fn is_radeon(model: &GpuModel) -> bool {
-    model.name().starts_with("Radeon")
 }

@@ -2,24 +2,28 @@
 //! agent configuration and the Helm values of `setup metrics`.
 
 mod agent;
-mod helm;
 
 pub use self::agent::{AgentSetup, agent_setup};
-pub use self::helm::helm_values;
 
 use crate::analysis::Audit;
 use crate::domain::{
     GpuUsage, InstanceUsage, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
 };
-use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
-use crate::report::shared::next::{Invocation, Setup};
+use crate::report::doc::{Doc, Record, Table, columns};
+use crate::report::shared::next::{Invocation, setup_command};
 use crate::report::shared::text::counted;
 use jiff::Timestamp;
+
+/// Values of the charts `dcgm-exporter` and `kube-state-metrics`, a document each. Nothing
+/// in them depends on a cluster.
+pub fn helm_values() -> &'static str {
+    include_str!("helm.yaml")
+}
 
 /// The instant, the window, and the grid of the series in seconds.
 type Scope = (Timestamp, Window, u32);
 
-columns! {
+column_lists! {
     fn scope(scope: Scope) {
         time "as_of", "", Data, scope.0, "";
         time "window_start", "", Data, scope.1.start, "";
@@ -43,11 +47,11 @@ columns! {
         opt percent[100] "p95", "p95", Narrow(0), row.1.summary.as_ref().map(|summary| summary.distribution.p95), "";
         opt percent[100] "p99", "p99", Wide, row.1.summary.as_ref().map(|summary| summary.distribution.p99), "";
         opt percent[100] "max", "max", Narrow(1), row.1.summary.as_ref().map(|summary| summary.max), "";
-        opt number[0] "vram_peak_mib", "VRAM MiB", Narrow(2), vram_peak_mib(row.1), "Of the GPU that used the most.";
+        opt number[0] "vram_peak_mib", "VRAM MiB", Narrow(2), row.1.gpus.iter().filter_map(|gpu| gpu.vram).map(|vram| vram.peak_mib).reduce(f64::max), "Of the GPU that used the most.";
         opt fraction "idle_share", "", Data, row.1.summary.as_ref().and_then(|summary| summary.idle_share), "Share of the periods in which no GPU reached 1%.";
         count "n_samples", "", Data, row.1.summary.as_ref().map_or(0, |summary| summary.n_samples), "Periods with data.";
         opt count "expected_samples", "", Data, row.1.summary.as_ref().map(|summary| summary.expected_samples), "Periods in which it ran.";
-        opt percent "covered", "coverage", Screen, row.1.summary.as_ref().and_then(covered), "";
+        opt percent "covered", "coverage", Screen, row.1.summary.as_ref().and_then(|summary| floored(summary.coverage() * 100.0, 1).parse::<f64>().ok()), "";
         opt fraction "coverage", "", Data, row.1.summary.as_ref().map(UtilizationSummary::coverage), "Periods with data divided by periods in which it ran.";
         opt count "resolution_seconds", "", Data, row.1.summary.as_ref().map(|summary| summary.period_seconds), "The length of these periods.";
         count "dropped_points", "", Data, row.1.rejected.total(), "Invalid readings.";
@@ -77,18 +81,12 @@ pub fn metrics_doc(audit: &Audit, period_seconds: u32, invocation: &Invocation) 
         signals.filter(|signal| *signal == wanted).count() as u64
     };
     let (silent, power) = (having(None), having(Some(Signal::GpuPowerUtilization)));
-    let total = instances(audit).count() as u64;
-    let mut headline = format!(
-        "{}, {silent} without any GPU signal",
-        counted(total, "running instance", "running instances")
-    );
-    if power > 0 {
-        headline.push_str(&format!(", {power} with power only"));
-    }
-    let setup = (silent + power > 0).then(|| Setup::of(audit.source).command(invocation));
+    let total = counted(instances(audit).count() as u64, "running instance", "running instances");
+    let by_power = if power > 0 { format!(", {power} with power only") } else { String::new() };
+    let setup = (silent + power > 0).then(|| setup_command(audit.source, invocation));
     Doc {
         name: "metrics",
-        headline,
+        headline: format!("{total}, {silent} without any GPU signal{by_power}"),
         record: Record::of(scope(), &(audit.as_of, audit.window, period_seconds)),
         tables: vec![table(instances(audit))],
         gaps: Some(audit.gaps.clone()),
@@ -97,17 +95,10 @@ pub fn metrics_doc(audit: &Audit, period_seconds: u32, invocation: &Invocation) 
     }
 }
 
-/// The JSON schema of `gpucost metrics`.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn metrics_schema() -> Result<String, serde_json::Error> {
-    let about = "GPU utilization and metric coverage of each running instance; docs/json.md has \
-                 the promises of every document. Utilization is 0-100, shares 0-1, memory in MiB; \
-                 absent is null, not zero. Keys may be added within a schema version.";
-    let tables = [table(std::iter::empty())];
-    let form = Doc::form_with_gaps(Record::heads(scope()), tables);
-    doc_schema("metrics", about, &[form])
+schema! {
+    /// The JSON schema of `gpucost metrics`.
+    metrics_schema: "metrics", [Doc::form_with_gaps(Record::heads(scope()), [table(std::iter::empty())])],
+    "GPU utilization and metric coverage of each running instance; docs/json.md has the promises of every document. Utilization is 0-100, shares 0-1, memory in MiB; absent is null, not zero. Keys may be added within a schema version."
 }
 
 fn table<'a>(rows: impl Iterator<Item = (&'a Workload, &'a InstanceUsage)>) -> Table {
@@ -129,15 +120,4 @@ fn signal(usage: &InstanceUsage) -> &'static str {
         Some((Signal::GpuUtilization, _)) => "GPU",
         Some((Signal::GpuPowerUtilization, _)) => "power",
     }
-}
-
-/// Of the GPU that used the most.
-fn vram_peak_mib(usage: &InstanceUsage) -> Option<f64> {
-    let vram = usage.gpus.iter().filter_map(|gpu| gpu.vram);
-    vram.map(|vram| vram.peak_mib).reduce(f64::max)
-}
-
-/// Coverage in percent, never rounded up.
-fn covered(summary: &UtilizationSummary) -> Option<f64> {
-    floored(summary.coverage() * 100.0, 1).parse().ok()
 }

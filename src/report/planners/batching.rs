@@ -6,7 +6,7 @@ use crate::planners::batching::{BatchChoice, Batching};
 use crate::planners::curve::CurvePoint;
 use crate::planners::paying::Today;
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
-use crate::report::shared::text::{counted, money, unit_price};
+use crate::report::shared::text::{counted, unit_price};
 use rust_decimal::Decimal;
 
 /// What each limit on batches leads to, and the cheapest that holds the objective.
@@ -44,23 +44,20 @@ pub fn batching_answer(
 fn headline(batching: &Batching, best: &BatchChoice, (singular, many): (&str, &str)) -> String {
     let machine = &batching.request.machine;
     let servers = counted(best.servers.into(), singular, many);
+    let (rate, limit) = (per_second(batching), best.limit);
+    let longest = decimal(best.longest_seconds() * 1e3, 1);
     let answer = format!(
-        "{} requests per second in batches of up to {} need {servers}, and take at most {} ms if they \
-         arrive evenly",
-        per_second(batching),
-        best.limit,
-        decimal(best.longest_seconds() * 1e3, 1)
+        "{rate} requests per second in batches of up to {limit} need {servers}, and take at most \
+         {longest} ms if they arrive evenly"
     );
     let (Some(name), Some(month)) = (&machine.instance_type, batching.monthly(best)) else {
         return answer;
     };
     let rented = u64::from(best.machines) * u64::from(machine.servers);
-    let with = if rented == u64::from(best.servers) {
-        String::new()
-    } else {
-        format!(" with {}", counted(rented, singular, many))
-    };
-    format!("{answer}: {} × {name}{with} for {} per month", best.machines, money(month))
+    let is_more = rented != u64::from(best.servers);
+    let with = is_more.then(|| format!(" with {}", counted(rented, singular, many)));
+    let with = with.unwrap_or_default();
+    format!("{answer}: {} × {name}{with} for {month} per month", best.machines)
 }
 
 /// All requests.
@@ -95,11 +92,8 @@ fn steps(batching: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<
     let hours = request.hours_per_month;
     let paid = today.and_then(|today| Some((Decimal::from(today.instances), today.rate?)));
     let of_machines = request.machine.rate.map_or("no price is known".to_owned(), |price| {
-        format!(
-            "{} × {} / ({total_rate} × 3,600) × 10⁶",
-            best.machines,
-            unit_price(price.an_hour())
-        )
+        let (machines, price) = (best.machines, unit_price(price.an_hour()));
+        format!("{machines} × {price} / ({total_rate} × 3,600) × 10⁶")
     });
     rows! {
         Step::new("requests per second of a server", format!("{total_rate} / {}", best.servers), Value::Number(rate, rate_decimals));
@@ -108,23 +102,15 @@ fn steps(batching: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<
         Step::new("time of a batch, ms", format!("the curve at {}", decimal(best.batch, 2)), Value::Number(service, 2));
         Step::new("longest time, ms", format!("{} + {}", decimal(wait, 2), decimal(service, 2)), Value::Number(best.longest_seconds() * 1e3, 2));
         Step::new("a million requests", of_machines, Value::make_price(batching.per_million(best)));
-        for (instances, rate) in paid => Step::new(
-            "a month of today's instances",
-            format!("{instances} × {} × {} h", unit_price(rate.an_hour()), hours.normalize()),
-            Value::Money(rate.times_hours(instances * hours).rounded()),
-        );
+        for (instances, rate) in paid => Step::new("a month of today's instances", format!("{instances} × {} × {} h", unit_price(rate.an_hour()), hours.normalize()), Value::Money(rate.times_hours(instances * hours).rounded()));
     }
 }
 
 /// How a batch comes about.
 fn batch_of(batching: &Batching, best: &BatchChoice, rate: f64) -> String {
     let arriving = |seconds: f64| {
-        format!(
-            "{} × {} ms, from 1 to {}",
-            decimal(rate, decimals_of(rate).max(2)),
-            decimal(seconds * 1e3, 2),
-            best.limit
-        )
+        let (rate, ms) = (decimal(rate, decimals_of(rate).max(2)), decimal(seconds * 1e3, 2));
+        format!("{rate} × {ms} ms, from 1 to {}", best.limit)
     };
     let max_wait = batching.request.max_wait_seconds;
     if best.wait_seconds > max_wait {
@@ -134,7 +120,7 @@ fn batch_of(batching: &Batching, best: &BatchChoice, rate: f64) -> String {
     }
 }
 
-columns! {
+column_lists! {
     fn of_choices<'a>(row: (&'a BatchChoice, &'a Batching)) {
         count "batch_limit", "limit", Narrow(0), row.0.limit;
         number "mean_batch", "batch", Narrow(0), row.0.batch;

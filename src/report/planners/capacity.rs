@@ -6,10 +6,10 @@ use crate::planners::capacity::{
     ThroughputBasis,
 };
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
-use crate::report::shared::text::{count, counted, money, unit_price};
+use crate::report::shared::text::{count, counted, unit_price};
 use crate::savings::{Ratio, RatioBasis};
 
-columns! {
+column_lists! {
     /// Of a type that serves the load; of none for GPUs of a kind alone.
     fn fleets<'a>(row: (Option<&'a Candidate>, Fits)) {
         opt text "instance_type", "type", Narrow(0), row.0.map(|candidate| candidate.shape.instance_type.clone());
@@ -54,8 +54,7 @@ fn plain(value: f64) -> String {
 }
 
 fn fits<'a>(plan: &'a Capacity<'_>) -> impl Iterator<Item = (&'a Candidate, &'a Fits)> {
-    let candidates = plan.candidates.iter();
-    candidates.filter_map(|candidate| Some((candidate, candidate.fits.as_ref().ok()?)))
+    plan.candidates.iter().filter_map(|candidate| Some((candidate, candidate.fits.as_ref().ok()?)))
 }
 
 fn headline(plan: &Capacity<'_>) -> String {
@@ -67,16 +66,14 @@ fn headline(plan: &Capacity<'_>) -> String {
         (count, survive) => format!(" over {count} zones, of which {survive} may be lost"),
     };
     let rented = match fits(plan).next() {
-        Some((candidate, cheapest)) => format!(
-            "; {}{} × {} with {}{over}, {}",
-            if fits(plan).count() > 1 { "cheapest: " } else { "" },
-            cheapest.fleet.instances,
-            candidate.shape.instance_type,
-            gpus(cheapest.fleet.gpus),
-            cheapest
-                .cost
-                .map_or("unpriced".to_owned(), |cost| format!("{} per month", money(cost.monthly)))
-        ),
+        Some((candidate, cheapest)) => {
+            let mark = if fits(plan).count() > 1 { "cheapest: " } else { "" };
+            let Fleet { instances, gpus: number, .. } = cheapest.fleet;
+            let cost = cheapest.cost.map(|cost| format!("{} per month", cost.monthly));
+            let (name, cost) =
+                (&candidate.shape.instance_type, cost.as_deref().unwrap_or("unpriced"));
+            format!("; {mark}{instances} × {name} with {}{over}, {cost}", gpus(number))
+        }
         None if over.is_empty() => over,
         None => format!("; {}{over}", gpus(plan.fleet.gpus)),
     };
@@ -92,12 +89,9 @@ fn headline(plan: &Capacity<'_>) -> String {
 fn given(plan: &Capacity<'_>) -> Vec<Given> {
     let question = &plan.question;
     let (service, load, counts) = (&question.service, &question.service.load, question.counts);
-    let tokens = match load.demand {
-        Demand::Recorded(recording) if recording.mean_tokens.is_some() => {
-            "mean of the recorded requests"
-        }
-        _ => "--tokens-per-request",
-    };
+    let has_tokens =
+        matches!(load.demand, Demand::Recorded(record) if record.mean_tokens.is_some());
+    let tokens = if has_tokens { "mean of the recorded requests" } else { "--tokens-per-request" };
     rows! {
         Given::new("rate_per_second", "requests per second", Value::Number(load.per_second, 3), rate_source(plan));
         for counts in counts => Given::new("mean_per_second", "requests per second, mean", Value::Number(counts.mean_per_second, 3), "over the periods with a count");
@@ -125,14 +119,10 @@ fn rate_source(plan: &Capacity<'_>) -> String {
     let (Demand::Recorded(recording), Some(file)) = (load.demand, &question.arrivals_file) else {
         return "--rate".to_owned();
     };
-    let requests = count(recording.count() as u64);
-    let recorded =
-        format!("{file}: {requests} requests in {} s", plain(recording.lasted_seconds()));
-    if (recording.per_second - load.per_second).abs() < f64::EPSILON {
-        recorded
-    } else {
-        format!("--rate; {recorded}, replayed at it")
-    }
+    let seconds = plain(recording.lasted_seconds());
+    let recorded = format!("{file}: {} requests in {seconds} s", count(recording.count() as u64));
+    let is_own = (recording.per_second - load.per_second).abs() < f64::EPSILON;
+    if is_own { recorded } else { format!("--rate; {recorded}, replayed at it") }
 }
 
 fn throughput_source(basis: &ThroughputBasis) -> String {
@@ -140,24 +130,20 @@ fn throughput_source(basis: &ThroughputBasis) -> String {
         ThroughputBasis::Stated => "--per-gpu".to_owned(),
         ThroughputBasis::Latency => "--batch / --latency".to_owned(),
         ThroughputBasis::Recorded => "recorded service times".to_owned(),
-        ThroughputBasis::Tokens { per_second, prompt_per_second } => prompt_per_second.map_or_else(
-            || format!("{} tokens per second, --tokens-per-second", plain(*per_second)),
-            |prompt| {
-                format!(
-                    "{} generated and {} prompt tokens per second",
-                    plain(*per_second),
-                    plain(prompt)
-                )
-            },
-        ),
-        ThroughputBasis::Utilization { measured, served_per_second } => format!(
-            "{}: {} per second on {} at {:.1}% ({})",
-            measured.name,
-            plain(*served_per_second),
-            crate::domain::counted(plain(measured.gpus), "GPU", "GPUs"),
-            measured.mean_percent,
-            counted(measured.samples, "sample", "samples")
-        ),
+        ThroughputBasis::Tokens { per_second, prompt_per_second: None } => {
+            format!("{} tokens per second, --tokens-per-second", plain(*per_second))
+        }
+        ThroughputBasis::Tokens { per_second, prompt_per_second: Some(prompt) } => {
+            let (generated, prompt) = (plain(*per_second), plain(*prompt));
+            format!("{generated} generated and {prompt} prompt tokens per second")
+        }
+        ThroughputBasis::Utilization { measured, served_per_second } => {
+            let (name, served, mean) =
+                (&measured.name, plain(*served_per_second), measured.mean_percent);
+            let gpus = crate::domain::counted(plain(measured.gpus), "GPU", "GPUs");
+            let samples = counted(measured.samples, "sample", "samples");
+            format!("{name}: {served} per second on {gpus} at {mean:.1}% ({samples})")
+        }
     }
 }
 
@@ -169,21 +155,19 @@ fn steps(plan: &Capacity<'_>) -> Vec<Step> {
     let latency = load.objective.zip(need.latency);
     let late = |percentile: f64| plain((100.0 - percentile) / 100.0);
     let fewest = |percentile: f64, seconds: String| match load.demand {
-        Demand::Random => format!(
-            "fewest with P(T > {seconds} s) ≤ {} in M/M/c, c = {gpus} × {batch}",
-            late(percentile)
-        ),
+        Demand::Random => {
+            let late = late(percentile);
+            format!("fewest with P(T > {seconds} s) ≤ {late} in M/M/c, c = {gpus} × {batch}")
+        }
         Demand::Recorded(_) => format!(
             "fewest with at most {} of the requests over {seconds} s, replayed on {gpus} × {batch}",
             late(percentile)
         ),
     };
     let rented = fits(plan).next();
-    let instances = |fleet: Fleet| match zones.count {
-        0 | 1 => format!("{} / {}, rounded up", fleet.gpus_per_zone, fleet.gpus_per_instance),
-        zones => {
-            format!("{zones} × ({} / {}, rounded up)", fleet.gpus_per_zone, fleet.gpus_per_instance)
-        }
+    let instances = |fleet: Fleet| {
+        let each = format!("{} / {}, rounded up", fleet.gpus_per_zone, fleet.gpus_per_instance);
+        if zones.count > 1 { format!("{} × ({each})", zones.count) } else { each }
     };
     let priced = rented
         .and_then(|(_, fits)| Some((fits.fleet.instances, fits.quote.as_ref()?.rate, fits.cost?)));
@@ -204,25 +188,19 @@ fn steps(plan: &Capacity<'_>) -> Vec<Step> {
 }
 
 fn tables(plan: &Capacity<'_>) -> Vec<Table> {
-    let alone = Fits {
-        ratio: Ratio { value: 1.0, basis: RatioBasis::SameGpu },
-        per_gpu_per_second: plan.question.service.load.gpu.per_second(),
-        need: plan.need,
-        fleet: plan.fleet,
-        quote: None,
-        cost: None,
-    };
+    let ratio = Ratio { value: 1.0, basis: RatioBasis::SameGpu };
+    let per_gpu_per_second = plan.question.service.load.gpu.per_second();
+    let (need, fleet) = (plan.need, plan.fleet);
+    let alone = Fits { ratio, per_gpu_per_second, need, fleet, quote: None, cost: None };
     let alone = plan.candidates.is_empty().then_some((None, alone));
     let fits = fits(plan).map(|(candidate, fits)| (Some(candidate), fits.clone()));
     let noun = ("type", "types");
-    let fleets = Table::of("fleets", "FLEETS", noun, fleets(), fits.chain(alone));
-    let reasons = plan.candidates.iter();
-    let reasons = reasons.filter_map(|candidate| {
+    let reasons = plan.candidates.iter().filter_map(|candidate| {
         Some((candidate.shape.instance_type.as_str(), candidate.fits.as_ref().err()?))
     });
     let refused = Table::of("refused", "REFUSED", noun, refused(), reasons);
     rows! {
-        fleets;
+        Table::of("fleets", "FLEETS", noun, fleets(), fits.chain(alone));
         if !refused.rows.is_empty() => refused;
     }
 }
@@ -233,11 +211,10 @@ fn refusal(why: &Refusal) -> String {
         Refusal::Vendor => "another maker's drivers and libraries".to_owned(),
         Refusal::Architecture => "different CPU architecture".to_owned(),
         Refusal::NotLaunchable => "it can no longer be launched".to_owned(),
-        Refusal::Vram { needed_mib, usable_mib } => format!(
-            "{} MiB of VRAM needed with headroom, {} MiB usable",
-            count(needed_mib.ceil() as u64),
-            count(*usable_mib)
-        ),
+        Refusal::Vram { needed_mib, usable_mib } => {
+            let (needed, usable) = (count(needed_mib.ceil() as u64), count(*usable_mib));
+            format!("{needed} MiB of VRAM needed with headroom, {usable} MiB usable")
+        }
         Refusal::Unknown(rejection) => rejection.to_string(),
         Refusal::Load(CapacityError::BelowFloor { percentile, floor_seconds, .. }) => {
             format!("p{percentile} is {floor_seconds:.3} s without any wait")
@@ -282,10 +259,10 @@ fn latency_basis(load: &Load<'_>) -> String {
              waits are those of exponential times, which are longer; bursts need more"
                 .to_owned()
         }
-        (Demand::Recorded(recording), _) => format!(
-            "the recording lasts {} s; other hours may be busier",
-            plain(recording.lasted_seconds())
-        ),
+        (Demand::Recorded(recording), _) => {
+            let seconds = plain(recording.lasted_seconds());
+            format!("the recording lasts {seconds} s; other hours may be busier")
+        }
     }
 }
 

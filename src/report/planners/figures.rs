@@ -36,8 +36,7 @@ pub(super) fn decimals_of(value: f64) -> usize {
 /// What to know of a type that AWS launches no longer.
 pub(super) fn not_launched(instance_type: &str) -> Option<String> {
     let (name, _) = instance_type.split_once('.')?;
-    let is_launched = family(name).and_then(|facts| facts.launchable);
-    (is_launched == Some(false)).then(|| {
+    (family(name).and_then(|facts| facts.launchable) == Some(false)).then(|| {
         format!(
             "AWS launches no new {instance_type}: instances that run go on, and one that is \
              stopped may not start again."

@@ -4,7 +4,7 @@
 use crate::analysis::{GrownPool, PoolOption, ReservedFleet, grown_pools};
 use crate::domain::Money;
 use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, rows};
-use crate::report::shared::text::{counted, money};
+use crate::report::shared::text::counted;
 use crate::savings::GrownPurchase;
 use rust_decimal::Decimal;
 
@@ -29,10 +29,9 @@ columns! {
 /// where the growth is from, and `flags` lead to the same estate.
 pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags: &str) -> Doc {
     let pools = grown_pools(&fleet.reserved, growth);
-    let purchases = pools.iter().flat_map(|pool| {
-        let purchases = pool.purchases.iter();
-        purchases.map(move |(option, grown)| (pool, *option, grown))
-    });
+    let purchases = pools
+        .iter()
+        .flat_map(|pool| pool.purchases.iter().map(move |(option, grown)| (pool, *option, grown)));
     let percent = Value::make_percent(growth * Decimal::ONE_HUNDRED);
     Doc {
         name: "reserved",
@@ -57,8 +56,7 @@ fn headline(pools: &[GrownPool<'_>], growth: Decimal) -> String {
     let percent = (growth * Decimal::ONE_HUNDRED).normalize();
     let purchases = || pools.iter().flat_map(|pool| &pool.purchases);
     let largest = |of: fn(&GrownPurchase) -> Money| {
-        let amounts = purchases().map(|(_, grown)| of(grown));
-        amounts.max_by_key(|amount| amount.amount())
+        purchases().map(|(_, grown)| of(grown)).max_by_key(|amount| amount.amount())
     };
     let gained = largest(GrownPurchase::gained_if_grown);
     let Some((gained, lost)) = gained.zip(largest(GrownPurchase::lost_if_flat)) else {
@@ -66,9 +64,7 @@ fn headline(pools: &[GrownPool<'_>], growth: Decimal) -> String {
     };
     let pools = counted(pools.len() as u64, "pool", "pools");
     format!(
-        "{pools} at {percent}% a month: buying for the growth gains up to {} over a term, and \
-         loses up to {} if it does not come",
-        money(gained),
-        money(lost)
+        "{pools} at {percent}% a month: buying for the growth gains up to {gained} over a term, \
+         and loses up to {lost} if it does not come"
     )
 }

@@ -3,9 +3,10 @@
 
 use crate::analysis::{Audit, AuditedWorkload, GpuHours, GpuUse, JobCost, RunKpis, waits_for_work};
 use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost};
+use crate::report::diff::kpi_value;
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::kpis::{per, title};
-use crate::report::shared::text::{counted, minute, money, percent, unit_price};
+use crate::report::shared::text::{counted, minute, percent, unit_price};
 
 /// A key figure: its name, what it is about, its value and its unit.
 struct Figure(String, String, Value, String);
@@ -32,32 +33,20 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn of(audited: &'a AuditedWorkload, policy: &Policy) -> Option<Self> {
         let workload = &audited.workload;
-        let cost = workload.monthly_cost();
-        let mut used = GpuUse::new(cost.map_or(Currency::Usd, Money::currency));
+        let mut used = GpuUse::new(workload.monthly_cost().map_or(Currency::Usd, Money::currency));
         used.add(workload, policy);
-        Some(Self {
-            workload: audited,
-            hours: used.hours()?,
-            utilization: used.utilization_percent(),
-            used,
-        })
+        let (hours, utilization) = (used.hours()?, used.utilization_percent());
+        Some(Self { workload: audited, used, hours, utilization })
     }
 
     /// The same figure as that of the audit: its rate over the GPUs and their mean utilization.
     fn useful_hour(&self) -> Option<Money> {
         let cost = self.used.cost_per_useful_gpu_hour()?;
-        let each = self.workload.workload.cost_per_useful_gpu_hour()?;
-        Some(Money::new(each, cost.currency()))
-    }
-
-    fn longest_wait_hours(&self) -> Option<f64> {
-        let waits = waits_for_work(&self.workload.workload);
-        let hours = waits.map(|wait| wait.as_secs_f64() / 3_600.0);
-        hours.reduce(f64::max)
+        Some(Money::new(self.workload.workload.cost_per_useful_gpu_hour()?, cost.currency()))
     }
 }
 
-columns! {
+column_lists! {
     fn of_workloads<'a>(row: Row<'a>) {
         text "workload", "workload", Narrow(0), row.workload.workload.name.clone();
         text "id", "id", Wide, row.workload.workload.id();
@@ -68,7 +57,7 @@ columns! {
         number "unmeasured_gpu_hours_monthly", "unmeasured", Narrow(0), row.hours.unmeasured;
         opt percent "utilization_percent", "use", Narrow(0), row.utilization;
         opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), row.useful_hour();
-        opt number[2] "time_to_first_work_hours", "first work h", Wide, row.longest_wait_hours();
+        opt number[2] "time_to_first_work_hours", "first work h", Wide, waits_for_work(&row.workload.workload).map(|wait| wait.as_secs_f64() / 3_600.0).reduce(f64::max);
     }
 
     fn of_jobs<'a>(row: &'a JobCost) {
@@ -85,8 +74,7 @@ columns! {
 pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> Doc {
     let fleet = Kpi::ALL.iter().map(|kpi| figure(*kpi, audit));
     let figures = fleet.chain(audit.kpis.unit_costs.iter().map(unit_cost));
-    let workloads = audit.workloads.iter();
-    let workloads = workloads.filter_map(|workload| Row::of(workload, policy));
+    let workloads = audit.workloads.iter().filter_map(|workload| Row::of(workload, policy));
     let jobs = Some(&audit.kpis.jobs).filter(|jobs| !jobs.is_empty());
     let window = format!("{} to {}", minute(audit.window.start), minute(audit.window.end));
     Doc {
@@ -115,14 +103,11 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> D
 }
 
 fn headline(audit: &Audit) -> String {
-    let useful = audit.kpis.get(Kpi::CostPerUsefulGpuHour);
-    let by_cost = audit.kpis.get(Kpi::UtilizationByCost);
-    match (useful, by_cost) {
-        (Some(KpiValue::Money(cost)), Some(KpiValue::Measured(used))) => format!(
-            "A useful GPU hour costs {}; of what measured GPUs cost, {} is used",
-            unit_price(cost),
-            percent(used)
-        ),
+    match (audit.kpis.get(Kpi::CostPerUsefulGpuHour), audit.kpis.get(Kpi::UtilizationByCost)) {
+        (Some(KpiValue::Money(cost)), Some(KpiValue::Measured(used))) => {
+            let (cost, used) = (unit_price(cost), percent(used));
+            format!("A useful GPU hour costs {cost}; of what measured GPUs cost, {used} is used")
+        }
         _ => "What a useful GPU hour costs is unknown".to_owned(),
     }
 }
@@ -141,16 +126,7 @@ fn figure(kpi: Kpi, audit: &Audit) -> Figure {
         }
         Kpi::TimeToFirstWork => "hours, median".to_owned(),
     };
-    let value = Value::of(audit.kpis.get(kpi), |value| match (value, kpi) {
-        (KpiValue::Money(amount), _) => Value::Price(amount),
-        (KpiValue::Measured(value), Kpi::Utilization | Kpi::UtilizationByCost) => {
-            Value::Percent(value)
-        }
-        (KpiValue::Measured(value), Kpi::TrainingJobs) => Value::Number(value, 0),
-        (KpiValue::Measured(value), Kpi::TimeToFirstWork) => Value::Number(value, 2),
-        (KpiValue::Measured(value), _) => Value::Number(value, 1),
-    });
-    Figure(title(kpi).to_owned(), "fleet".to_owned(), value, unit)
+    Figure(title(kpi).to_owned(), "fleet".to_owned(), kpi_value(kpi, audit.kpis.get(kpi)), unit)
 }
 
 /// Of units of work.
@@ -158,8 +134,7 @@ fn unit_cost(cost: &UnitCost) -> Figure {
     let currency = cost.cost.map(Money::currency);
     let currency = currency.map_or(String::new(), |currency| format!("{currency} "));
     let unit = format!("{currency}per {}", per(cost.per(), &cost.unit));
-    let price = Value::make_price(cost.price());
-    Figure("cost per unit".to_owned(), cost.name.clone(), price, unit)
+    Figure("cost per unit".to_owned(), cost.name.clone(), Value::make_price(cost.price()), unit)
 }
 
 fn unknown(audit: &Audit, flags: &str) -> Vec<Missing> {
@@ -177,12 +152,9 @@ fn unknown(audit: &Audit, flags: &str) -> Vec<Missing> {
 
 /// What units of a run cost; `source` says where its hours and type are from.
 pub fn kpi_run_answer(kpis: &RunKpis, source: &str) -> Doc {
-    let cost = Figure(
-        "cost of the run".to_owned(),
-        kpis.run.key.instance_type.clone(),
-        Value::Money(kpis.cost),
-        kpis.cost.currency().code().to_owned(),
-    );
+    let (about, code) = (kpis.run.key.instance_type.clone(), kpis.cost.currency().code());
+    let cost =
+        Figure("cost of the run".to_owned(), about, Value::Money(kpis.cost), code.to_owned());
     let figures = std::iter::once(cost).chain(kpis.unit_costs.iter().map(unit_cost));
     Doc {
         name: "kpi",
@@ -203,16 +175,11 @@ pub fn kpi_run_answer(kpis: &RunKpis, source: &str) -> Doc {
 }
 
 fn headline_of_run(kpis: &RunKpis) -> String {
-    let cost = money(kpis.cost);
-    let first = kpis.unit_costs.first();
-    match first.and_then(|unit_cost| Some((unit_cost, unit_cost.price()?))) {
-        Some((unit_cost, price)) => format!(
-            "The run costs {cost}: {} per {}",
-            unit_price(price),
-            per(unit_cost.per(), &unit_cost.unit)
-        ),
-        None => format!("The run costs {cost}"),
-    }
+    let first = kpis.unit_costs.first().and_then(|unit_cost| {
+        let (price, per) = (unit_cost.price()?, per(unit_cost.per(), &unit_cost.unit));
+        Some(format!(": {} per {per}", unit_price(price)))
+    });
+    format!("The run costs {}{}", kpis.cost, first.unwrap_or_default())
 }
 
 fn given_of_run(kpis: &RunKpis, source: &str) -> Vec<Given> {
@@ -231,16 +198,9 @@ fn steps_of_run(kpis: &RunKpis) -> Vec<Step> {
     let run = &kpis.run;
     let (hours, rate) = (run.hours.round_dp(6).normalize(), kpis.quote.rate.amount());
     let cost = kpis.cost.amount();
-    let times = |per: u32| match per {
-        1 => String::new(),
-        per => format!(" × {per}"),
-    };
+    let times = |per: u32| if per == 1 { String::new() } else { format!(" × {per}") };
     rows! {
         Step::new("cost of the run", format!("{} × {hours} h × {}", run.instances, rate.normalize()), Value::Money(kpis.cost));
-        for unit in &kpis.unit_costs => Step::new(
-            format!("per {}", per(unit.per(), &unit.unit)),
-            format!("{cost}{} / {}", times(unit.per()), unit.count.normalize()),
-            Value::make_price(unit.price()),
-        );
+        for unit in &kpis.unit_costs => Step::new(format!("per {}", per(unit.per(), &unit.unit)), format!("{cost}{} / {}", times(unit.per()), unit.count.normalize()), Value::make_price(unit.price()));
     }
 }

@@ -1,6 +1,6 @@
 //! Words of planners: each fills an answer.
 
-use super::doc::{Doc, doc_schema};
+use super::doc::Doc;
 
 mod autoscale;
 mod batching;
@@ -24,14 +24,8 @@ pub use rent_or_buy::rent_or_buy_answer;
 pub use select::select_answer;
 pub use share::share_answer;
 
-/// The JSON schema of answers.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn answer_schema() -> Result<String, serde_json::Error> {
-    let about = "The form of the answers of planners, bills, key figures and histories. Every \
-                 other key is a list of rows, whose keys the page of the command names. Amounts \
-                 have cents, prices of small units up to six decimals; percentages are 0-100. \
-                 Keys may be added within a schema version.";
-    doc_schema("answer", about, &[Doc::default()])
+schema! {
+    /// The JSON schema of answers.
+    answer_schema: "answer", [Doc::default()],
+    "The form of the answers of planners, bills, key figures and histories. Every other key is a list of rows, whose keys the page of the command names. Amounts have cents, prices of small units up to six decimals; percentages are 0-100. Keys may be added within a schema version."
 }

@@ -9,7 +9,7 @@ use crate::planners::serving::{
     ComputedMemory, Computes, Layout, MeasuredMemory, ServedModel, computed_memory,
 };
 use crate::report::doc::{Given, Missing, Step, Table, Value, columns, rows};
-use crate::report::shared::text::{count, counted, unit_price};
+use crate::report::shared::text::{count, counted, joined, unit_price};
 use std::collections::BTreeSet;
 
 /// Tokens of the longest prompt among the measurements in `docs/planners/select.md`.
@@ -19,27 +19,21 @@ const MEASURED_TOKENS: u64 = 5_000;
 pub(super) fn served(served_model: &ServedModel) -> String {
     let (model, load) = (&served_model.model, &served_model.load);
     let size = || format!("a model of {} parameters", parameters(model.params));
-    format!(
-        "{} with {} of {} tokens in {}",
-        model.name.map_or_else(size, str::to_owned),
-        counted(load.sequences.into(), "sequence", "sequences"),
-        count(load.context_tokens),
-        served_model.dtype
-    )
+    let name = model.name.map_or_else(size, str::to_owned);
+    let sequences = counted(load.sequences.into(), "sequence", "sequences");
+    let (tokens, dtype) = (count(load.context_tokens), served_model.dtype);
+    format!("{name} with {sequences} of {tokens} tokens in {dtype}")
 }
 
 /// What of the answer is about the model; empty without one.
 pub(super) fn given(wanted: &Wanted) -> Vec<Given> {
-    let Some(served_model) = wanted.model() else {
-        return Vec::new();
-    };
+    let Some(served_model) = wanted.model() else { return Vec::new() };
     let (model, load, terms) = (&served_model.model, &served_model.load, &served_model.terms);
     let billions = |params: u64| Value::Number(params as f64 / 1e9, 2);
     let efficiency = |usual: f64| Value::Percent(terms.efficiency.unwrap_or(usual) * 100.0);
     let dtypes: Vec<&str> = wanted.models.iter().map(|variant| variant.dtype.name()).collect();
     let line = |key, name, value| {
-        let source = wanted.sources.get(key).cloned();
-        Given::new(key, name, value, source.unwrap_or_default())
+        Given::new(key, name, value, wanted.sources.get(key).cloned().unwrap_or_default())
     };
     rows! {
         line("params_billion", "parameters, billions", billions(model.params));
@@ -64,9 +58,7 @@ pub(super) fn given(wanted: &Wanted) -> Vec<Given> {
 
 /// How the cheapest type holds the model, how fast it serves it, and what that costs.
 pub(super) fn steps(best: &SelectedType, wanted: &Wanted) -> Vec<Step> {
-    let Some((served, held)) = wanted.model().zip(best.layout.as_ref()) else {
-        return Vec::new();
-    };
+    let Some((served, held)) = wanted.model().zip(best.layout.as_ref()) else { return Vec::new() };
     // Where the preferred type of numbers fits nowhere, the first row is in another.
     let mut models = wanted.models.iter();
     let served = models.find(|variant| variant.dtype == held.dtype).unwrap_or(served);
@@ -112,14 +104,13 @@ fn speed(served: &ServedModel, layout: &Layout) -> Vec<Step> {
     let share = decimal(terms.efficiency_of(layout.gpus_each) * 100.0, 1);
     let bound = |effort: Effort| {
         let reads = effort.bytes / (gpus * card.bytes_per_second);
-        let (work, of_gpu) = if reads >= effort.operations / (gpus * card.flops) {
-            let (work, of_gpu) = (effort.bytes / 1e9, card.bytes_per_second / 1e9);
-            (format!("{} GB", decimal(work, 1)), format!("{} GB/s", decimal(of_gpu, 0)))
+        let (work, unit, of_gpu, speed) = if reads >= effort.operations / (gpus * card.flops) {
+            (effort.bytes / 1e9, "GB", card.bytes_per_second / 1e9, "GB/s")
         } else {
-            let (work, of_gpu) = (effort.operations / 1e12, card.flops / 1e12);
-            (format!("{} TFLOP", decimal(work, 1)), format!("{} TFLOPS", decimal(of_gpu, 0)))
+            (effort.operations / 1e12, "TFLOP", card.flops / 1e12, "TFLOPS")
         };
-        format!("{work} / ({} × {of_gpu} × {share}%)", layout.gpus_each)
+        let (work, of_gpu) = (decimal(work, 1), decimal(of_gpu, 0));
+        format!("{work} {unit} / ({} × {of_gpu} {speed} × {share}%)", layout.gpus_each)
     };
     let sequences = decimal(pace.sequences, 0);
     let [input, output] = [load.input_tokens, load.output_tokens].map(count);
@@ -128,18 +119,16 @@ fn speed(served: &ServedModel, layout: &Layout) -> Vec<Step> {
     let prompts = pace.sequences * load.input_tokens as f64;
     let of_weights = 2.0 * model.active_params as f64 * prompts;
     let of_attention = pace.prefill.operations - of_weights;
-    let read = model.weight_bytes(layout.dtype) * model.share_read(pace.sequences);
-    let read = decimal(read / 1e9, 1);
+    let read = model.weight_bytes(layout.dtype) * model.share_read(pace.sequences) / 1e9;
+    let read = decimal(read, 1);
     let cached = decimal(model.kv_bytes_per_token(terms.kv_dtype) / 1e3, 1);
     let answers = f64::from(load.sequences) * load.output_tokens as f64;
     let (first, each) = (pace.prefill_seconds, pace.step_seconds * 1e3);
     let all_copies = match load.sequences % layout.copies {
-        0 => format!(
-            "{} / ({} s + {output} × {} ms)",
-            decimal(answers, 0),
-            decimal(first, 2),
-            decimal(each, 2)
-        ),
+        0 => {
+            let (answers, s, ms) = (decimal(answers, 0), decimal(first, 2), decimal(each, 2));
+            format!("{answers} / ({s} s + {output} × {ms} ms)")
+        }
         uneven => {
             format!("{uneven} such copies, and {} with one sequence fewer", layout.copies - uneven)
         }
@@ -166,7 +155,7 @@ fn cost(best: &SelectedType, served: &ServedModel, layout: &Layout) -> Vec<Step>
     }
 }
 
-columns! {
+column_lists! {
     /// Of each type of numbers and each number of GPUs that may hold a copy.
     fn of_computed<'a>(row: (ComputedMemory, &'a MeasuredMemory)) {
         text "measured_on", "measured on", Narrow(0), row.1.name.clone();
@@ -181,7 +170,7 @@ columns! {
     fn of_dtypes<'a>(row: (&'a ServedModel, &'a Selection)) {
         text "dtype", "dtype", Narrow(0), row.0.dtype.name().to_owned();
         number "weights_gib", "weights GiB", Narrow(0), gib(row.0.model.weight_bytes(row.0.dtype));
-        number "cache_gib", "cache GiB", Narrow(0), gib(cache_bytes(row.0));
+        number "cache_gib", "cache GiB", Narrow(0), gib(row.0.load.context_tokens as f64 * f64::from(row.0.load.sequences) * row.0.model.kv_bytes_per_token(row.0.terms.kv_dtype));
         count "types", "types", Narrow(0), row.1.of(row.0.dtype).count();
         opt text "cheapest_type", "cheapest", Narrow(0), cheapest(*row).map(name);
         opt money "cheapest_monthly_cost", "month", Narrow(0), cheapest(*row).map(|selected| selected.monthly);
@@ -192,13 +181,6 @@ columns! {
 
 fn name(selected: &SelectedType) -> String {
     selected.offered.shape.instance_type.clone()
-}
-
-/// Of the cache of all sequences.
-fn cache_bytes(served: &ServedModel) -> f64 {
-    let load = &served.load;
-    let tokens = load.context_tokens as f64 * f64::from(load.sequences);
-    tokens * served.model.kv_bytes_per_token(served.terms.kv_dtype)
 }
 
 fn cheapest<'a>((served, selection): (&ServedModel, &'a Selection)) -> Option<&'a SelectedType> {
@@ -216,13 +198,7 @@ fn least<'a>((served, selection): (&ServedModel, &'a Selection)) -> Option<&'a S
 
 /// What a million output tokens cost; absent without a model.
 pub(super) fn per_million(selected: &SelectedType, selection: &Selection) -> Option<Money> {
-    let terms = &selection.wanted.model()?.terms;
-    selected.layout.as_ref()?.per_million(selected.rate, terms)
-}
-
-/// What an hour costs in which so many sequences are in flight; absent without a model.
-pub(super) fn hour_of_use(selected: &SelectedType, selection: &Selection) -> Option<Money> {
-    selection.wanted.model()?.terms.hourly_of_use(selected.rate)
+    selected.layout.as_ref()?.per_million(selected.rate, &selection.wanted.model()?.terms)
 }
 
 /// What a type multiplies weights in.
@@ -248,19 +224,15 @@ pub(super) fn tables(selection: &Selection) -> Vec<Table> {
 /// What the figures of the model do not say.
 pub(super) fn caveats(selection: &Selection) -> Vec<String> {
     let wanted = &selection.wanted;
-    let Some(served) = wanted.model() else {
-        return Vec::new();
-    };
+    let Some(served) = wanted.model() else { return Vec::new() };
     let is_assumed = served.terms.efficiency.is_none();
     let is_long = served.load.input_tokens > MEASURED_TOKENS;
     let held = selection.fits.iter().filter_map(|fit| fit.layout.as_ref());
     let in_16_bits = held.filter(|held| held.card.computes == Computes::In16Bits);
-    let cards: BTreeSet<String> =
-        in_16_bits.map(|held| format!("{} on {}", held.dtype, held.card.model)).collect();
-    let cards = cards.into_iter().collect::<Vec<_>>().join(", ");
+    let cards = in_16_bits.map(|held| format!("{} on {}", held.dtype, held.card.model));
+    let cards = joined(cards.collect::<BTreeSet<_>>(), ", ");
     let is_quantized = wanted.models.iter().any(|model| model.dtype.is_quantized());
-    let names = selection.fits.iter();
-    let names = names.map(|fit| fit.offered.shape.instance_type.as_str());
+    let names = selection.fits.iter().map(|fit| fit.offered.shape.instance_type.as_str());
     rows! {
         if wanted.measured.is_some() => "measured is the fullest GPU at its peak, computed is one copy of the model without headroom; an engine that reserves its cache ahead, such as vLLM, holds what it may hold".to_owned();
         if is_assumed => "speed is computed from data sheets and an assumed efficiency; of 70 published measurements, half are within 11.4% of it and 64 within 50%; with hundreds of sequences on linked GPUs, it was up to 3.2 times too high".to_owned();
@@ -273,9 +245,7 @@ pub(super) fn caveats(selection: &Selection) -> Vec<String> {
 
 /// What to measure for better figures of the model.
 pub(super) fn unknown(wanted: &Wanted) -> Vec<Missing> {
-    let Some(served) = wanted.model() else {
-        return Vec::new();
-    };
+    let Some(served) = wanted.model() else { return Vec::new() };
     let seen = wanted.measured.as_ref();
     let uncomputed =
         seen.filter(|seen| computed_memory(&wanted.models, &seen.instance_type).is_empty());

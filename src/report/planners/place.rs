@@ -15,8 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Jobs with where and when each runs, and what that costs; beside them how many jobs that
 /// were seen cannot be placed.
 pub fn place_answer(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Doc {
-    let noun = ("plan", "plans");
-    let plans = Table::of("plans", "PLANS", noun, of_plans(), compared(schedule));
+    let plans = Table::of("plans", "PLANS", ("plan", "plans"), of_plans(), compared(schedule));
     Doc {
         name: "place",
         headline: headline(schedule),
@@ -60,11 +59,9 @@ fn headline(schedule: &JobSchedule) -> String {
         }
         _ => String::new(),
     };
-    format!(
-        "{jobs} for {} instead of {} on demand at once; {late}{risk}",
-        money(amount(schedule, schedule.planned.cost())),
-        money(amount(schedule, schedule.first_come.cost())),
-    )
+    let costs = [schedule.planned.cost(), schedule.first_come.cost()];
+    let [planned, at_once] = costs.map(|cost| amount(schedule, cost));
+    format!("{jobs} for {planned} instead of {at_once} on demand at once; {late}{risk}")
 }
 
 fn given(schedule: &JobSchedule) -> Vec<Given> {
@@ -84,9 +81,8 @@ fn given(schedule: &JobSchedule) -> Vec<Given> {
 
 /// The plans that are compared, with their names.
 fn compared(schedule: &JobSchedule) -> Vec<(&'static str, &JobPlan, &JobSchedule)> {
-    let best = schedule.best.as_ref().map(|(best, is_whole)| match is_whole {
-        true => ("best of every order", best, schedule),
-        false => ("best of the orders tried", best, schedule),
+    let best = schedule.best.as_ref().map(|(best, is_whole)| {
+        (if *is_whole { "best of every order" } else { "best of the orders tried" }, best, schedule)
     });
     rows! {
         ("planned", &schedule.planned, schedule);
@@ -105,7 +101,15 @@ fn steps(schedule: &JobSchedule) -> Vec<Step> {
     plans.collect()
 }
 
-columns! {
+/// A job as it is planned, and as it would run at once.
+struct Row<'a> {
+    found: &'a JobSchedule,
+    job: &'a Job,
+    planned: &'a Placement,
+    first_come: &'a Placement,
+}
+
+column_lists! {
     fn of_plans<'a>(row: (&'static str, &'a JobPlan, &'a JobSchedule)) {
         text "plan", "plan", Narrow(0), row.0.to_owned();
         money "cost", "cost", Narrow(0), amount(row.2, row.1.cost());
@@ -115,17 +119,7 @@ columns! {
         number[2] "makespan_hours", "makespan h", Narrow(0), hours(row.1.makespan_seconds(&row.2.request.jobs));
         number[2] "waited_hours", "waited h", Narrow(0), hours(row.1.waited_seconds(&row.2.request.jobs));
     }
-}
 
-/// A job as it is planned, and as it would run at once.
-struct Row<'a> {
-    found: &'a JobSchedule,
-    job: &'a Job,
-    planned: &'a Placement,
-    first_come: &'a Placement,
-}
-
-columns! {
     fn of_jobs<'a>(row: Row<'a>) {
         text "job", "job", Narrow(0), row.job.name.clone();
         text "place", "place", Narrow(0), place(row);
@@ -146,19 +140,15 @@ columns! {
 
 fn jobs(schedule: &JobSchedule) -> Table {
     let placements = || schedule.planned.placements.iter();
-    let rows = placements().zip(&schedule.first_come.placements);
-    let rows = rows.map(|(planned, first_come)| Row {
-        found: schedule,
-        job: &schedule.request.jobs[planned.job],
-        planned,
-        first_come,
+    let rows = placements().zip(&schedule.first_come.placements).map(|(planned, first_come)| {
+        let job = &schedule.request.jobs[planned.job];
+        Row { found: schedule, job, planned, first_come }
     });
     let regions: BTreeSet<&str> =
         placements().map(|placement| region_of(schedule, placement)).collect();
     let only = regions.first().filter(|_| regions.len() == 1);
     let place = only.map_or(String::new(), |region| format!("in {region}, "));
-    let title = format!("JOBS  {place}times in UTC");
-    Table::of("jobs", title, ("job", "jobs"), of_jobs(), rows)
+    Table::of("jobs", format!("JOBS  {place}times in UTC"), ("job", "jobs"), of_jobs(), rows)
         .wide_unless(only.is_none(), &["region"])
         .wide_unless(schedule.planned.late() > 0, &["is_late"])
 }
@@ -180,8 +170,7 @@ fn place(row: &Row<'_>) -> String {
     match row.planned.place {
         Where::Host(host) => row.found.request.hosts[host].id.clone(),
         Where::Rental { rental: place, machines, .. } => {
-            let rental = rental(row.found, row.job, place);
-            format!("{machines} × {}", rental.instance_type)
+            format!("{machines} × {}", rental(row.found, row.job, place).instance_type)
         }
     }
 }
@@ -208,10 +197,9 @@ fn rented(schedule: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, b
 }
 
 fn caveats(schedule: &JobSchedule) -> Vec<String> {
-    let mut placements = schedule.planned.placements.iter();
-    let is_idle = |placement: &Placement| matches!(placement.place, Where::Host(_));
-    let uses_idle = schedule.planned.placements.iter().any(is_idle);
-    let is_moved = placements.any(|placement| placement.transfer > Decimal::ZERO);
+    let placements = &schedule.planned.placements;
+    let uses_idle = placements.iter().any(|placement| matches!(placement.place, Where::Host(_)));
+    let is_moved = placements.iter().any(|placement| placement.transfer > Decimal::ZERO);
     let unused = match unused_gpus(schedule) {
         0 => None,
         1 => Some("1 GPU is".to_owned()),
@@ -229,25 +217,22 @@ fn caveats(schedule: &JobSchedule) -> Vec<String> {
 
 /// GPUs of rented machines that their jobs do not take, summed over the jobs.
 fn unused_gpus(schedule: &JobSchedule) -> u64 {
-    let unused = rented(schedule).map(|(job, machines, rental, _)| {
-        let gpus = u64::from(rental.gpus) * u64::from(machines);
-        gpus.saturating_sub(job.gpus.into())
-    });
-    unused.sum()
+    let unused = |(job, machines, rental, _): (&Job, u32, &Rental, bool)| {
+        (u64::from(rental.gpus) * u64::from(machines)).saturating_sub(job.gpus.into())
+    };
+    rented(schedule).map(unused).sum()
 }
 
 fn unknown(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
     let request = &schedule.request;
-    let others = request
-        .needs
-        .iter()
-        .flat_map(|need| need.other_currencies.iter().map(move |currency| (need, currency)));
+    let others = request.needs.iter();
+    let others =
+        others.flat_map(|need| need.other_currencies.iter().map(move |other| (need, other)));
     let restartable = request.jobs.iter().filter(|job| job.is_restartable);
     let needs = restartable.map(|job| &request.needs[job.need]);
     let without_spot = needs.filter(|need| !need.rentals.iter().any(|rental| rental.is_spot));
     let without_spot: BTreeSet<&str> = without_spot.map(|need| need.name.as_str()).collect();
-    let remedy =
-        |gpu: &str| format!("run `gpucost pricing --gpu {} --region all`", shell_word(gpu));
+    let remedy = |gpu| format!("run `gpucost pricing --gpu {} --region all`", shell_word(gpu));
     rows! {
         for (reason, jobs) in unplaced => Missing::new(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
         for (need, (currency, offers)) in others => Missing::new(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, request.currency), remedy(&need.name));
@@ -258,19 +243,13 @@ fn unknown(schedule: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> V
 /// What the first job on spot rests on; without one, the prices of the first that is rented.
 fn next(schedule: &JobSchedule) -> Vec<String> {
     let of = |wanted: bool| rented(schedule).find(|(_, _, _, is_spot)| *is_spot == wanted);
-    let first = of(true).or_else(|| of(false));
-    let command = first.map(|(_, machines, rental, is_spot)| {
+    let command = of(true).or_else(|| of(false)).map(|(_, machines, rental, is_spot)| {
         let [name, region] = [&rental.instance_type, &rental.region].map(|word| shell_word(word));
-        let nodes = match machines {
-            1 => String::new(),
-            _ => format!(" --nodes {machines}"),
-        };
-        match is_spot {
-            true => format!(
-                "gpucost spot --type {name} --region {region} --kind training --restartable{nodes}"
-            ),
-            false => format!("gpucost pricing {name} --region {region}"),
+        if !is_spot {
+            return format!("gpucost pricing {name} --region {region}");
         }
+        let nodes = if machines == 1 { String::new() } else { format!(" --nodes {machines}") };
+        format!("gpucost spot --type {name} --region {region} --kind training --restartable{nodes}")
     });
     command.into_iter().collect()
 }

@@ -7,7 +7,7 @@ use crate::planners::rent_or_buy::{
     Input, Own, Part, PricedRental, RentOrBuy, Rental, Sensitivity, TURN_PERCENT,
 };
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
-use crate::report::shared::text::{counted, money};
+use crate::report::shared::text::{counted, joined, money};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
@@ -44,9 +44,7 @@ fn usd(amount: Decimal) -> Money {
 }
 
 fn named(rental: &Rental) -> String {
-    let provider = rental.provider.as_deref();
-    let region = rental.region.as_deref();
-    let place = match (provider, region) {
+    let place = match (&rental.provider, &rental.region) {
         (Some(provider), Some(region)) => format!(" at {provider} in {region}"),
         (Some(provider), None) => format!(" at {provider}"),
         _ => String::new(),
@@ -56,23 +54,22 @@ fn named(rental: &Rental) -> String {
 
 fn against(priced: &PricedRental, own: &Own) -> String {
     let saved = priced.saved_by_owning;
-    let costs = match saved.amount() < Decimal::ZERO {
-        true => format!("costs {} more", money(usd(-saved.amount()))),
-        false => format!("costs {} less", money(saved)),
-    };
+    let is_more = saved.amount() < Decimal::ZERO;
+    let costs =
+        if is_more { format!("{} more", usd(-saved.amount())) } else { format!("{saved} less") };
     let years = counted(own.years.into(), "year", "years");
     let pays_off = match priced.break_even_month {
         Some(month) => format!("pays off in month {month}"),
         None => format!("never pays off within {years}"),
     };
-    let rental = named(&priced.rental);
-    format!("against {rental} the own server {pays_off} and {costs} over {years}")
+    format!(
+        "against {} the own server {pays_off} and costs {costs} over {years}",
+        named(&priced.rental)
+    )
 }
 
 fn headline(comparison: &RentOrBuy) -> String {
-    let Some(asked) = comparison.asked() else {
-        return String::new();
-    };
+    let Some(asked) = comparison.asked() else { return String::new() };
     let first = against(asked, &comparison.own);
     match comparison.cheapest() {
         Some(cheapest) if cheapest.rental != asked.rental => {
@@ -106,8 +103,7 @@ fn line(input: Input, value: Decimal) -> (&'static str, &'static str, Value) {
 fn given(own: &Own) -> Vec<Given> {
     let inputs = Input::ALL.iter().filter_map(|input| {
         let (key, name, value) = line(*input, own.get(*input)?);
-        let source = own.sources.get(input).cloned().unwrap_or_default();
-        Some(Given::new(key, name, value, source))
+        Some(Given::new(key, name, value, own.sources.get(input).cloned().unwrap_or_default()))
     });
     rows! {
         Given::new("gpus", "GPUs", Value::Count(own.gpus.into()), "--gpus, or those of --type");
@@ -125,10 +121,8 @@ fn steps(comparison: &RentOrBuy) -> Vec<Step> {
     let saves = |rented: &PricedRental| rented.monthly.amount() > comparison.monthly.amount();
     let rent = |rented: &PricedRental| {
         let (rental, used) = (&rented.rental, own.utilization_percent.normalize());
-        let share = match rental.paying.is_committed() {
-            true => String::new(),
-            false => format!(" × {used}%"),
-        };
+        let share =
+            if rental.paying.is_committed() { String::new() } else { format!(" × {used}%") };
         let price = rental.per_gpu_hour.round_dp(6).normalize();
         format!(
             "{price} × {} × {hours} h{share}",
@@ -141,15 +135,11 @@ fn steps(comparison: &RentOrBuy) -> Vec<Step> {
         Step::new("own server per month", "electricity + rack + staff + capital", Value::Money(comparison.monthly));
         Step::new("own server over the term", format!("{} + {} × {} - {}", money(comparison.outlay), own.months(), money(comparison.monthly), money(comparison.residual)), Value::Money(comparison.total));
         for rented in asked => Step::new("rent per month", rent(rented), Value::Money(rented.monthly));
-        for rented in asked.filter(|rented| saves(rented)) => Step::new(
-            "month of break-even",
-            format!("{} / ({} - {}), rounded up", money(comparison.outlay), money(rented.monthly), money(comparison.monthly)),
-            Value::make_count(rented.break_even_month),
-        );
+        for rented in asked.filter(|rented| saves(rented)) => Step::new("month of break-even", format!("{} / ({} - {}), rounded up", money(comparison.outlay), money(rented.monthly), money(comparison.monthly)), Value::make_count(rented.break_even_month));
     }
 }
 
-columns! {
+column_lists! {
     /// Of a rented machine, else of the own server.
     fn of_options<'a>(row: (Option<&'a PricedRental>, &'a RentOrBuy)) {
         text "machine", "machine", Narrow(0), row.0.map_or("own server", |rented| rented.rental.machine.as_str()).to_owned();
@@ -160,7 +150,7 @@ columns! {
         opt price "gpu_hourly", "gpu-h", Wide, row.0.map(|rented| usd(rented.rental.per_gpu_hour));
         money "monthly_cost", "month", Wide, row.0.map_or(row.1.monthly, |rented| rented.monthly);
         money "term_cost", "term", Narrow(0), row.0.map_or(row.1.total, |rented| rented.total);
-        opt price "useful_gpu_hourly", "useful gpu-h", Narrow(0), row.0.map_or(row.1.per_useful_gpu_hour, |rented| rented.per_useful_gpu_hour).map(quotient);
+        opt price "useful_gpu_hourly", "useful gpu-h", Narrow(0), row.0.map_or(row.1.per_useful_gpu_hour, |rented| rented.per_useful_gpu_hour).map(|price| Money::new(price.amount().round_dp(4), price.currency()));
         opt count "break_even_month", "pays off", Narrow(0), row.0.and_then(|rented| rented.break_even_month);
         opt money "saved_by_owning", "saved by owning", Wide, row.0.map(|rented| rented.saved_by_owning);
         opt date "price_date", "price seen", Wide, row.0.and_then(|rented| rented.rental.seen_on);
@@ -182,11 +172,6 @@ columns! {
         opt count "cheapest_month_low", "against the cheapest, low", Wide, row.cheapest_months[0];
         opt count "cheapest_month_high", "against the cheapest, high", Wide, row.cheapest_months[1];
     }
-}
-
-/// A price that is a quotient, to four decimals.
-fn quotient(price: Money) -> Money {
-    Money::new(price.amount().round_dp(4), price.currency())
 }
 
 fn caveats(comparison: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
@@ -223,13 +208,12 @@ fn of_machines(comparison: &RentOrBuy) -> Vec<String> {
     let several = comparison.rentals.iter().filter(|rental| !rental.is_alike).count();
     let counted = counted(comparison.rentals.len() as u64, "rental", "rentals");
     let hosts: BTreeSet<String> = rentals().filter_map(of_marketplace).collect();
-    let hosts = hosts.into_iter().collect::<Vec<_>>().join(", ");
+    let hosts = joined(hosts, ", ");
     let others =
         rentals().filter(|rental| rental.provider.as_deref().is_some_and(|name| name != AWS));
     let days: BTreeSet<Date> = others.filter_map(|rental| rental.seen_on).collect();
-    let when = days.first().zip(days.last()).map(|(first, last)| match first == last {
-        true => format!("on {first}"),
-        false => format!("from {first} to {last}"),
+    let when = days.first().zip(days.last()).map(|(first, last)| {
+        if first == last { format!("on {first}") } else { format!("from {first} to {last}") }
     });
     rows! {
         ..comparison.asked().and_then(|rented| not_launched(type_of(&rented.rental)));

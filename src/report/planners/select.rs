@@ -10,7 +10,7 @@ use crate::planners::select::{
     OfferedType, ReasonCount, RefusedType, SelectedType, Selection, Wanted,
 };
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
-use crate::report::shared::text::{counted, money, unit_price};
+use crate::report::shared::text::{counted, unit_price};
 use rust_decimal::Decimal;
 
 /// The types that do the work, and why the others are out.
@@ -43,33 +43,24 @@ pub fn select_answer(selection: &Selection) -> Doc {
 
 fn headline(selection: &Selection) -> String {
     let Some(best) = selection.fits.first() else {
-        let nearest = selection.refused.first();
-        let nearest = nearest.map_or(String::new(), |refused| {
+        let nearest = selection.refused.first().map_or(String::new(), |refused| {
             format!("; nearest: {}: {}", place(&refused.offered), refused.reason)
         });
         return format!("no instance type fits{nearest}");
     };
     let count = |is_checked: bool| {
-        let fits = selection.fits.iter();
-        let alike = fits.filter(|fit| fit.dtype() == best.dtype());
+        let alike = selection.fits.iter().filter(|fit| fit.dtype() == best.dtype());
         alike.filter(|fit| fit.is_checked() == is_checked).count() as u64
     };
     let (checked, unchecked) = (count(true), count(false));
     let served = selection.wanted.models.iter();
     let served = served.filter(|model| Some(model.dtype) == best.dtype()).map(model::served);
-    let tokens = model::per_million(best, selection);
     let name = place(&best.offered);
     let name = served.fold(name, |name, served| format!("{served}: {name}"));
-    let costs = format!(
-        "{} per hour {}, {} per month{}",
-        unit_price(best.rate.an_hour()),
-        best.paying,
-        money(best.monthly),
-        tokens.map_or(String::new(), |cost| format!(
-            ", about {} per million output tokens",
-            money(cost)
-        ))
-    );
+    let (hour, paying, month) = (unit_price(best.rate.an_hour()), best.paying, best.monthly);
+    let tokens = model::per_million(best, selection)
+        .map_or(String::new(), |cost| format!(", about {cost} per million output tokens"));
+    let costs = format!("{hour} per hour {paying}, {month} per month{tokens}");
     let rate = selection.wanted.rate_per_second.unwrap_or_default();
     let rate = format!("{} requests per second", rate.round_dp(6).normalize());
     let offers = counted(unchecked, "offer with GPUs", "offers with GPUs");
@@ -94,16 +85,13 @@ fn headline(selection: &Selection) -> String {
 
 fn place(offered: &OfferedType) -> String {
     let name = &offered.shape.instance_type;
-    match &offered.region {
-        Some(region) => format!("{name} in {region}"),
-        None => name.clone(),
-    }
+    let region = offered.region.as_ref();
+    region.map_or_else(|| name.clone(), |region| format!("{name} in {region}"))
 }
 
 fn given(wanted: &Wanted) -> Vec<Given> {
     let line = |key: &'static str, name: &'static str, value: Value, flag: &str| {
-        let source = wanted.sources.get(key).map_or(flag, String::as_str);
-        Given::new(key, name, value, source)
+        Given::new(key, name, value, wanted.sources.get(key).map_or(flag, String::as_str))
     };
     let gpus = match wanted.gpus {
         Some(GpuShare::Whole(gpus)) => Value::Count(gpus.into()),
@@ -134,21 +122,12 @@ fn given(wanted: &Wanted) -> Vec<Given> {
 fn steps(selection: &Selection) -> Vec<Step> {
     let wanted = &selection.wanted;
     let best = selection.fits.first();
-    let mut fits = selection.fits.iter();
-    let priced = fits.find(|offer| offer.per_thousand_requests.is_some());
+    let priced = selection.fits.iter().find(|offer| offer.per_thousand_requests.is_some());
     rows! {
-        for best in best => Step::new(
-            format!("month of {}", best.offered.shape.instance_type),
-            format!("{} × {} h", best.rate.amount().normalize(), wanted.billed_hours(best.paying).normalize()),
-            Value::Money(best.monthly),
-        );
+        for best in best => Step::new(format!("month of {}", best.offered.shape.instance_type), format!("{} × {} h", best.rate.amount().normalize(), wanted.billed_hours(best.paying).normalize()), Value::Money(best.monthly));
         ..best.and_then(|best| against_today(best, wanted));
         ..best.into_iter().flat_map(|best| model::steps(best, wanted));
-        for (offer, requests) in priced.zip(wanted.rate_per_second) => Step::new(
-            "1,000 requests without a GPU",
-            format!("{} of {} / ({} × 3,600) × 1,000", offer.rate.amount().normalize(), offer.offered.shape.instance_type, requests.normalize()),
-            Value::make_price(offer.per_thousand_requests),
-        );
+        for (offer, requests) in priced.zip(wanted.rate_per_second) => Step::new("1,000 requests without a GPU", format!("{} of {} / ({} × 3,600) × 1,000", offer.rate.amount().normalize(), offer.offered.shape.instance_type, requests.normalize()), Value::make_price(offer.per_thousand_requests));
     }
 }
 
@@ -156,11 +135,9 @@ fn steps(selection: &Selection) -> Vec<Step> {
 fn against_today(best: &SelectedType, wanted: &Wanted) -> Option<Step> {
     let today = wanted.today.as_ref()?;
     let (rate, hours) = (today.rate?.amount().round_dp(6), wanted.hours.normalize());
-    Some(Step::new(
-        format!("month less than one {}", today.instance_type),
-        format!("{} × {hours} h - {}", rate.normalize(), money(best.monthly)),
-        Value::Money(best.saved_monthly?),
-    ))
+    let name = format!("month less than one {}", today.instance_type);
+    let arithmetic = format!("{} × {hours} h - {}", rate.normalize(), best.monthly);
+    Some(Step::new(name, arithmetic, Value::Money(best.saved_monthly?)))
 }
 
 /// Whether offers are in several regions, so that a type alone does not name one.
@@ -172,10 +149,7 @@ fn has_regions<'a>(offers: impl Iterator<Item = &'a OfferedType>) -> bool {
 
 /// What a row is.
 fn noun(has_regions: bool) -> (&'static str, &'static str) {
-    match has_regions {
-        true => ("offer", "offers"),
-        false => ("type", "types"),
-    }
+    if has_regions { ("offer", "offers") } else { ("type", "types") }
 }
 
 fn types(selection: &Selection) -> Table {
@@ -187,23 +161,15 @@ fn types(selection: &Selection) -> Table {
     // commands what commitments cost.
     let is_wide = today.is_some() || has_model;
     let is_saved = today.is_some_and(|today| !today.is_committed);
-    let several = wanted.models.len() > 1;
     let is_in_part = wanted.model().is_some_and(|model| model.terms.utilization < 1.0);
     let rows = fits.iter().map(|offer| (offer, selection));
     Table::of("types", "TYPES THAT FIT", noun(has_regions), of_types(), rows)
         .wide_unless(has_regions, &["region"])
-        .wide_unless(several, &["dtype"])
+        .wide_unless(wanted.models.len() > 1, &["dtype"])
         .wide_unless(!(has_regions || is_wide) || !is_on_demand, &["paying"])
         .wide_unless(is_saved && !has_model, &["saved_monthly"])
-        .wide_unless(
-            has_model,
-            &[
-                "gpus_of_a_copy",
-                "gpu_memory_needed_gib",
-                "output_tokens_per_second",
-                "cost_per_million_output_tokens",
-            ],
-        )
+        .wide_unless(has_model, &["gpus_of_a_copy", "gpu_memory_needed_gib"])
+        .wide_unless(has_model, &["output_tokens_per_second", "cost_per_million_output_tokens"])
         .wide_unless(is_in_part, &["cost_per_hour_of_use"])
         .wide_unless(!has_model, &["on_demand_hourly", "spot_hourly"])
         .wide_unless(wanted.rate_per_second.is_some(), &["per_thousand_requests"])
@@ -212,7 +178,7 @@ fn types(selection: &Selection) -> Table {
         .wide_unless(!is_wide, &["reserved_1yr_hourly", "reserved_3yr_hourly"])
 }
 
-columns! {
+column_lists! {
     fn of_types<'a>(row: (&'a SelectedType, &'a Selection)) {
         text "instance_type", "type", Narrow(0), row.0.offered.shape.instance_type.clone();
         opt text "region", "region", Narrow(0), row.0.offered.region.clone();
@@ -220,7 +186,7 @@ columns! {
         opt text "gpu", "gpu", Narrow(0), gpus(row.0.offered.shape);
         text "paying", "by", Narrow(0), row.0.paying.to_string();
         price "hourly", "hour", Wide, row.0.rate.an_hour();
-        opt price "cost_per_hour_of_use", "hour of use", Narrow(0), model::hour_of_use(row.0, row.1);
+        opt price "cost_per_hour_of_use", "hour of use", Narrow(0), row.1.wanted.model().and_then(|model| model.terms.hourly_of_use(row.0.rate));
         money "monthly_cost", "month", Narrow(0), row.0.monthly;
         opt money "saved_monthly", "saves", Narrow(0), row.0.saved_monthly;
         opt count "copies", "copies", Wide, row.0.layout.as_ref().map(|held| held.copies);
@@ -289,9 +255,7 @@ fn caveats(selection: &Selection) -> Vec<String> {
 }
 
 fn next(selection: &Selection) -> Vec<String> {
-    let Some(best) = selection.fits.first() else {
-        return Vec::new();
-    };
+    let Some(best) = selection.fits.first() else { return Vec::new() };
     let offered = &best.offered;
     let (Some(region), name) = (&offered.region, &offered.shape.instance_type) else {
         return Vec::new();

@@ -20,21 +20,16 @@ pub(in crate::report) fn gap_section(
     if gaps.is_empty() {
         return Ok(());
     }
-    let title = format!("GAPS  {}", counted(gaps.len() as u64, "data gap", "data gaps"));
-    style.title(&title, out)?;
+    style.title(&format!("GAPS  {}", counted(gaps.len() as u64, "data gap", "data gaps")), out)?;
     let groups = alike(gaps, style.lists_members());
     let (shown, hidden) = groups.split_at(style.shown(groups.len(), SHOWN));
     for group in shown {
-        let Some(first) = group.first() else {
-            continue;
-        };
+        let Some(first) = group.first() else { continue };
         let line = format!("{} of {}: {}", first.what, places(group), first.reason);
         hanging("  ", 4, &line, style.width, out)?;
-        let hint = format!("hint: {}", first.hint);
-        hanging("    ", 4, &hint, style.width, out)?;
+        hanging("    ", 4, &format!("hint: {}", first.hint), style.width, out)?;
     }
-    let hidden: usize = hidden.iter().map(Vec::len).sum();
-    style.left_out(hidden, "gap", "gaps", None, out)?;
+    style.left_out(hidden.iter().map(Vec::len).sum::<usize>(), "gap", "gaps", None, out)?;
     writeln!(out)
 }
 
@@ -55,13 +50,21 @@ pub(in crate::report) fn groups_of<T: Copy, K: Ord>(
     let mut places = BTreeMap::new();
     for thing in things {
         let next = groups.len();
-        let place = key(thing).map_or(next, |key| *places.entry(key).or_insert(next));
-        match groups.get_mut(place) {
+        match groups.get_mut(key(thing).map_or(next, |key| *places.entry(key).or_insert(next))) {
             Some(group) => group.push(thing),
             None => groups.push(vec![thing]),
         }
     }
     groups
+}
+
+/// How often each key comes.
+pub(in crate::report) fn tally<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, u64> {
+    let mut numbers = BTreeMap::new();
+    for key in keys {
+        *numbers.entry(key).or_insert(0) += 1;
+    }
+    numbers
 }
 
 /// Where some equal gaps are: the place of one, or how many places there are and some of them.
@@ -70,9 +73,8 @@ pub(in crate::report) fn places(group: &[&Gap]) -> String {
     match group {
         [gap] => gap.place.clone(),
         _ => {
-            let of_instances = names().all(|place| place.starts_with("i-"));
             let number = group.len() as u64;
-            let places = if of_instances {
+            let places = if names().all(|place| place.starts_with("i-")) {
                 counted(number, "instance", "instances")
             } else {
                 counted(number, "place", "places")

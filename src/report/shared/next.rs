@@ -1,6 +1,6 @@
 //! What to type next: commands that read the same things again.
 
-use super::text::shell_word;
+use super::text::{joined, shell_word};
 use crate::domain::EstateSource;
 
 /// A command longer than this is shown without its flags where room is bounded.
@@ -31,54 +31,31 @@ impl Invocation {
 
     /// A whole command, quoted for a shell.
     pub(in crate::report) fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
-        let audit = self.audit.iter().filter(|_| for_audit);
         let words: Vec<String> = self
             .scope
             .iter()
-            .chain(audit)
+            .chain(self.audit.iter().filter(|_| for_audit))
             .map(|w| shell_word(w))
             .chain(self.quoted.iter().cloned())
             .collect();
         let parts = ["gpucost", name, &words.join(" "), rest];
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join(" ")
+        joined(parts.into_iter().filter(|part| !part.is_empty()), " ")
     }
 
     /// The same for a report of bounded size: without what the user typed when
     /// that is very long.
     pub(in crate::report) fn short_command(&self, name: &str, rest: &str) -> String {
         let command = self.command(name, true, rest);
-        if command.len() <= LONGEST_COMMAND {
-            command
-        } else {
-            Self::default().command(name, true, rest)
-        }
+        let is_short = command.len() <= LONGEST_COMMAND;
+        if is_short { command } else { Self::default().command(name, true, rest) }
     }
 }
 
-/// What measures GPUs that nothing measures yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::report) enum Setup {
-    /// The agent of CloudWatch.
-    Agent,
-    /// Exporters that a Prometheus server scrapes.
-    Exporters,
-}
-
-impl Setup {
-    /// For an audit from this source.
-    pub(in crate::report) fn of(source: EstateSource) -> Self {
-        match source {
-            EstateSource::Kubernetes => Self::Exporters,
-            _ => Self::Agent,
-        }
-    }
-
-    /// The command that prints its configuration.
-    pub(in crate::report) fn command(self, invocation: &Invocation) -> String {
-        match self {
-            Self::Agent => invocation.command("setup metrics", false, ""),
-            Self::Exporters => "gpucost setup metrics --prometheus".to_owned(),
-        }
+/// The command that prints what measures GPUs that nothing measures yet, for an audit from this
+/// source: exporters that a Prometheus server scrapes, or the agent of CloudWatch.
+pub(in crate::report) fn setup_command(source: EstateSource, invocation: &Invocation) -> String {
+    match source {
+        EstateSource::Kubernetes => "gpucost setup metrics --prometheus".to_owned(),
+        _ => invocation.command("setup metrics", false, ""),
     }
 }

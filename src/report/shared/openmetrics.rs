@@ -43,10 +43,8 @@ impl Labels {
     /// With the currency of an amount.
     #[must_use]
     pub(in crate::report) fn in_currency_of(self, amount: Option<Money>) -> Self {
-        match amount {
-            Some(amount) => self.with("currency", amount.currency().code()),
-            None => self,
-        }
+        let Some(amount) = amount else { return self };
+        self.with("currency", amount.currency().code())
     }
 
     fn written(mut self, name: &'static str, value: &str) -> Self {
@@ -87,13 +85,9 @@ impl Exposition {
             if written.is_empty() {
                 self.head(name, help);
             }
-            let sample = if labels.is_empty() {
-                format!("{name} {value}\n")
-            } else {
-                format!("{name}{{{labels}}} {value}\n")
-            };
+            let set = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
             if written.insert(labels) {
-                self.0.push_str(&sample);
+                let _ = writeln!(self.0, "{name}{set} {value}");
             }
         }
     }
@@ -162,10 +156,7 @@ pub(in crate::report) fn bytes_of_mib(mib: Option<f64>) -> Option<String> {
 }
 
 fn decimals(value: f64, steps: f64) -> Option<String> {
-    let value = value
-        .is_finite()
-        .then(|| (value * steps).round() / steps)
-        .filter(|value| value.is_finite())?;
+    let value = Some((value * steps).round() / steps).filter(|value| value.is_finite())?;
     // Zero has no sign.
     Some((value + 0.0).to_string())
 }

@@ -1,7 +1,7 @@
 //! A table without lines, as every listing here uses it.
 
 use super::style::TableStyle;
-use super::text::{fit, safe, wrap};
+use super::text::{fit, joined, safe, wrap};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use unicode_width::UnicodeWidthStr;
 
@@ -35,14 +35,9 @@ impl PlainTable {
         numbers: impl IntoIterator<Item = usize>,
     ) -> Self {
         let numbers: Vec<usize> = numbers.into_iter().collect();
-        let is_words = |index: &usize| !numbers.contains(index);
-        Self {
-            gives: (0..header.len()).rev().find(is_words),
-            header: header.iter().map(|title| (*title).to_owned()).collect(),
-            rows: Vec::new(),
-            numbers,
-            spare: Vec::new(),
-        }
+        let gives = (0..header.len()).rev().find(|index| !numbers.contains(index));
+        let header = header.iter().map(|title| (*title).to_owned()).collect();
+        Self { header, rows: Vec::new(), numbers, gives, spare: Vec::new() }
     }
 
     /// The same where another column gives way, after columns that can be left out, the first
@@ -68,9 +63,7 @@ impl PlainTable {
 
     /// The whole table with an empty line after it, see [`Self::lines_in`].
     pub(in crate::report) fn text(&self, style: TableStyle) -> String {
-        let mut text = self.lines_in(style, 0).join("\n");
-        text.push_str("\n\n");
-        text
+        self.lines_in(style, 0).join("\n") + "\n\n"
     }
 
     /// The whole table with an empty line after it. Where the columns end, words are wrapped
@@ -91,40 +84,24 @@ impl PlainTable {
                 lines_of(&table)
             };
         }
-        let mut text = lines.join("\n");
-        text.push_str("\n\n");
-        text
+        lines.join("\n") + "\n\n"
     }
 
     /// The width of each column with its names: up to a limit, as paths are longer.
     fn whole_widths(&self) -> Vec<usize> {
-        let titles = self.header.iter().enumerate();
-        titles
-            .map(|(index, title)| {
-                let longest = self.longest_name(index).min(LONGEST_WHOLE);
-                longest.max(title.width())
-            })
-            .collect()
+        let whole = |(index, title): (usize, &String)| {
+            self.longest_name(index).min(LONGEST_WHOLE).max(title.width())
+        };
+        self.header.iter().enumerate().map(whole).collect()
     }
 
     /// Whether all columns have room for their names, by the width of the contents of each.
     fn names_fit(&self, contents: &[u16], width: usize) -> bool {
         let whole = self.whole_widths();
-        let each = whole.iter().zip(contents).enumerate();
-        let needed = each.map(|(index, (whole, content))| {
+        let needed = whole.iter().zip(contents).enumerate().map(|(index, (whole, content))| {
             PADDING + if self.numbers.contains(&index) { usize::from(*content) } else { *whole }
         });
         needed.sum::<usize>() <= width + PADDING
-    }
-
-    /// The least width of each column of words, by the width of the contents of each:
-    /// its title, and its names where all columns have room for theirs.
-    fn least_widths(&self, contents: &[u16], width: usize) -> Vec<usize> {
-        if self.names_fit(contents, width) {
-            self.whole_widths()
-        } else {
-            self.header.iter().map(|title| title.width()).collect()
-        }
     }
 
     /// The width of the longest word of the names of a column. A cell of more words is a
@@ -144,7 +121,12 @@ impl PlainTable {
         table.set_width(columns(width + PADDING));
         table.set_content_arrangement(ContentArrangement::Dynamic);
         let contents = table.column_max_content_widths();
-        for (index, least) in self.least_widths(&contents, width).into_iter().enumerate() {
+        let least = if self.names_fit(&contents, width) {
+            self.whole_widths()
+        } else {
+            self.header.iter().map(|title| title.width()).collect()
+        };
+        for (index, least) in least.into_iter().enumerate() {
             let constraint = if self.numbers.contains(&index) {
                 ColumnConstraint::ContentWidth
             } else {
@@ -169,16 +151,12 @@ impl PlainTable {
             return self.lines();
         }
         let width = style.width.saturating_sub(indent);
-        let lines = self.fitted(width, self.gives);
-        lines.iter().map(|line| fit(line, width)).collect()
+        self.fitted(width, self.gives).iter().map(|line| fit(line, width)).collect()
     }
 
     /// The same without the header: the lines of each row.
     pub(in crate::report) fn rows_in(&self, style: TableStyle, indent: usize) -> Vec<Vec<String>> {
-        let width = match style.wide {
-            true => usize::MAX,
-            false => style.width.saturating_sub(indent),
-        };
+        let width = if style.wide { usize::MAX } else { style.width.saturating_sub(indent) };
         let rows = self.divided(width, self.gives).into_iter().skip(1);
         rows.map(|lines| lines.iter().map(|line| fit(line, width)).collect()).collect()
     }
@@ -214,8 +192,7 @@ impl PlainTable {
     fn divided(&self, width: usize, gives: Option<usize>) -> Vec<Vec<String>> {
         let mut widths = self.widths();
         let least = |index: usize, width: usize| {
-            let title = self.header.get(index).map_or(0, |title| title.width());
-            width.min(title.max(LEAST_WORDS))
+            width.min(self.header.get(index).map_or(0, |title| title.width()).max(LEAST_WORDS))
         };
         let gives = gives.filter(|index| *index < widths.len());
         let can_give = gives.map_or(0, |index| widths[index] - least(index, widths[index]));
@@ -246,11 +223,9 @@ impl PlainTable {
         }
         for (lines, cells) in blocks.iter_mut().skip(1).zip(&self.rows) {
             let pairs = below.iter().filter_map(|index| {
-                let cell = cells.get(*index)?;
-                Some(format!("{}: {cell}", self.header[*index]))
+                Some(format!("{}: {}", self.header[*index], cells.get(*index)?))
             });
-            let pairs: Vec<String> = pairs.collect();
-            let words = wrap(&pairs.join(", "), width.saturating_sub(4));
+            let words = wrap(&joined(pairs, ", "), width.saturating_sub(4));
             lines.extend(words.iter().map(|line| format!("    {line}")));
         }
         blocks
@@ -260,8 +235,7 @@ impl PlainTable {
     fn widths(&self) -> Vec<usize> {
         let width = |(index, title): (usize, &String)| {
             let cells = self.rows.iter().filter_map(|cells| cells.get(index));
-            let cells = cells.map(|cell| safe(cell).width());
-            cells.max().unwrap_or(0).max(title.width())
+            cells.map(|cell| safe(cell).width()).max().unwrap_or(0).max(title.width())
         };
         self.header.iter().enumerate().map(width).collect()
     }
@@ -269,8 +243,7 @@ impl PlainTable {
 
 /// Columns that a line takes.
 fn span(kept: &[usize], widths: &[usize]) -> usize {
-    let words: usize = kept.iter().map(|index| widths[*index]).sum();
-    words + PADDING * kept.len().saturating_sub(1)
+    kept.iter().map(|index| widths[*index]).sum::<usize>() + PADDING * kept.len().saturating_sub(1)
 }
 
 fn drawn(header: &[String], rows: &[Vec<String>], numbers: &[usize]) -> Table {
@@ -282,20 +255,16 @@ fn drawn(header: &[String], rows: &[Vec<String>], numbers: &[usize]) -> Table {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    for row in rows {
-        table.add_row(row.clone());
-    }
+    table.add_rows(rows.to_vec());
     table
 }
 
 fn lines_of(table: &Table) -> Vec<String> {
-    table
-        .lines()
-        .map(|line| {
-            let line = line.trim_end();
-            line.strip_prefix(' ').unwrap_or(line).to_owned()
-        })
-        .collect()
+    let trimmed = |line: String| {
+        let line = line.trim_end();
+        line.strip_prefix(' ').unwrap_or(line).to_owned()
+    };
+    table.lines().map(trimmed).collect()
 }
 
 #[cfg(test)]

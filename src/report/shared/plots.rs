@@ -66,18 +66,11 @@ fn rect(page: &mut Page, class: &'static str, (left, step): (f64, f64), height: 
     }
     html!(page, "<rect class=\"");
     page.markup(class);
-    html!(
-        page,
-        "\" x=\"",
-        format!("{left:.2}"),
-        "\" y=\"",
-        format!("{:.2}", HEIGHT - height),
-        "\" width=\"",
-        format!("{:.2}", step * 0.9),
-        "\" height=\"",
-        format!("{height:.2}"),
-        "\"/>"
-    );
+    let sides = [("x", left), ("y", HEIGHT - height), ("width", step * 0.9), ("height", height)];
+    for (side, length) in sides {
+        html!(page, "\" ", side, "=\"", format!("{length:.2}"));
+    }
+    html!(page, "\"/>");
 }
 
 /// The place of a bar that is not known.

@@ -33,8 +33,7 @@ pub(in crate::report) fn sparkline(
             return unknown;
         }
         let mean = known.iter().sum::<f64>() / known.len() as f64;
-        let step = (mean / 100.0 * bars.len() as f64).floor();
-        bars[(step.max(0.0) as usize).min(bars.len() - 1)]
+        bars[((mean / 100.0 * bars.len() as f64).floor().max(0.0) as usize).min(bars.len() - 1)]
     };
     Some((0..cells).map(cell).collect())
 }

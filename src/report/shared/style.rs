@@ -1,6 +1,6 @@
 //! How tables are drawn, and the line for what they leave out.
 
-use super::text::{counted, money, wrap};
+use super::text::{counted, wrap};
 use crate::domain::Money;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
@@ -37,14 +37,9 @@ impl TableStyle {
             _ => return writeln!(out, "{}", self.heading(text)),
         };
         let indent = name.width() + 2;
-        let lines = wrap(rest, self.width.saturating_sub(indent));
-        for (index, line) in lines.iter().enumerate() {
-            let line = if index == 0 {
-                format!("{name}  {line}")
-            } else {
-                format!("{:indent$}{line}", "")
-            };
-            writeln!(out, "{}", self.heading(&line))?;
+        for (index, line) in wrap(rest, self.width.saturating_sub(indent)).iter().enumerate() {
+            let first = if index == 0 { format!("{name}  ") } else { " ".repeat(indent) };
+            writeln!(out, "{}", self.heading(&format!("{first}{line}")))?;
         }
         Ok(())
     }
@@ -72,12 +67,8 @@ impl TableStyle {
             return Ok(());
         }
         let more = counted(rows as u64, &format!("more {singular}"), &format!("more {plural}"));
-        let worth = worth_words(worth);
-        let how = match self.limit {
-            Some(_) => "see `--all`",
-            None => "see `--format wide`",
-        };
-        writeln!(out, "  … and {more}{worth}: {how}")
+        let how = if self.limit.is_some() { "--all" } else { "--format wide" };
+        writeln!(out, "  … and {more}{}: see `{how}`", worth_words(worth))
     }
 
     /// Whether each member of a group of equals has its own row.
@@ -88,18 +79,13 @@ impl TableStyle {
 
 /// What rows are worth together, to stand after their number; empty where nothing is summed.
 pub(in crate::report) fn worth_words(worth: Option<Money>) -> String {
-    worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)))
+    worth.map_or(String::new(), |sum| format!(" worth {sum}"))
 }
 
 /// Says which columns of a table a width leaves out, and what shows them; nothing when it has
 /// all of them.
 pub(in crate::report) fn columns_left_out(titles: &[String], style: TableStyle) -> Option<String> {
-    if titles.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "hidden at {} columns: {}; `--format wide` shows every column",
-        style.width,
-        titles.join(", ")
-    ))
+    let (width, names) = (style.width, titles.join(", "));
+    (!titles.is_empty())
+        .then(|| format!("hidden at {width} columns: {names}; `--format wide` shows every column"))
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
+use std::borrow::Borrow;
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -25,8 +26,7 @@ pub fn money(money: Money) -> String {
 /// An amount without cents.
 pub(in crate::report) fn whole(amount: Money) -> String {
     let whole = amount.amount().round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
-    let text = money(Money::new(whole, amount.currency()));
-    text.trim_end_matches(".00").to_owned()
+    money(Money::new(whole, amount.currency())).trim_end_matches(".00").to_owned()
 }
 
 /// A decimal number with so many decimals, half away from zero: formatting one
@@ -42,8 +42,7 @@ pub fn money_or_absent(amount: Option<Money>) -> String {
 
 /// A number of GPUs, to the hundredth of one.
 pub(in crate::report) fn devices(number: Decimal) -> String {
-    let number = number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero);
-    number.normalize().to_string()
+    number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero).normalize().to_string()
 }
 
 /// Twelve months of an amount per month.
@@ -53,8 +52,7 @@ pub fn a_year(monthly: Money) -> Money {
 
 /// A price of a small unit with as many decimals as it has, from two to six.
 pub(in crate::report) fn unit_price(price: Money) -> String {
-    let amount = price.amount();
-    price_with(price, amount.round_dp(6).normalize().scale().max(2))
+    price_with(price, price.amount().round_dp(6).normalize().scale().max(2))
 }
 
 /// A price with so many decimals.
@@ -63,8 +61,7 @@ pub(in crate::report) fn price_with(price: Money, decimals: u32) -> String {
     let text = rounded(amount.abs(), decimals);
     let sign = if amount.is_sign_negative() && !amount.is_zero() { "-" } else { "" };
     let (whole, rest) = text.split_once('.').unwrap_or((&text, "00"));
-    let symbol = price.currency().sign();
-    format!("{sign}{symbol}{}.{rest}", separated(whole))
+    format!("{sign}{}{}.{rest}", price.currency().sign(), separated(whole))
 }
 
 pub(in crate::report) fn yes_or_no(flag: bool) -> &'static str {
@@ -145,10 +142,7 @@ pub(in crate::report) fn hanging(
     let beside = lines.next().unwrap_or_default();
     let line = format!("{first}{beside}");
     writeln!(out, "{}", line.trim_end())?;
-    for line in lines {
-        writeln!(out, "{:indent$}{line}", "")?;
-    }
-    Ok(())
+    lines.try_for_each(|line| writeln!(out, "{:indent$}{line}", ""))
 }
 
 /// What writes to a string, as that string: writing to one cannot fail.
@@ -158,6 +152,14 @@ pub(in crate::report) fn written(write: impl FnOnce(&mut String) -> std::fmt::Re
     out
 }
 
+/// Parts of a text with what stands between them.
+pub(in crate::report) fn joined<S: Borrow<str>>(
+    parts: impl IntoIterator<Item = S>,
+    between: &str,
+) -> String {
+    parts.into_iter().collect::<Vec<_>>().join(between)
+}
+
 /// Some of many names, and how many there are beside them.
 pub(in crate::report) fn some_of<'a>(
     names: impl ExactSizeIterator<Item = &'a str>,
@@ -165,12 +167,8 @@ pub(in crate::report) fn some_of<'a>(
 ) -> String {
     let rest = names.len().saturating_sub(most);
     // Several long names are cut, so that a row has room for all of them.
-    let widest = match names.len() {
-        0..=1 => usize::MAX,
-        _ => WIDEST_OF_SEVERAL,
-    };
-    let shown: Vec<String> = names.take(most).map(|name| fit(name, widest)).collect();
-    let shown = shown.join(", ");
+    let widest = if names.len() > 1 { WIDEST_OF_SEVERAL } else { usize::MAX };
+    let shown = joined(names.take(most).map(|name| fit(name, widest)), ", ");
     match rest {
         0 => shown,
         rest => format!("{shown} and {} more", count(rest as u64)),
@@ -202,8 +200,7 @@ pub(in crate::report) fn json_escaped(text: String) -> String {
     let mut escaped = String::with_capacity(text.len() + 1);
     for c in text.chars() {
         if must_escape(c) {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
                 escaped.push_str(&format!("\\u{unit:04x}"));
             }
         } else {

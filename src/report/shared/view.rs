@@ -1,7 +1,7 @@
 //! Which rows of a long list are shown, and in which order. A view leaves sums and the plan as
 //! they are.
 
-use super::text::{counted, money};
+use super::text::counted;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     Classification, Money, UsageState, matches_pattern, named_enum, nearest_names, tag_value,
@@ -47,15 +47,13 @@ const TEAM_TAGS: [&str; 2] = ["team", "owner"];
 
 /// The names of classes and states that a view can ask for.
 pub fn class_names() -> impl Iterator<Item = &'static str> {
-    let classes = Classification::ALL.iter().map(|class| class.name());
     let states = UsageState::ALL.iter().map(|state| state.name());
-    classes.chain(states).chain([STOPPED])
+    Classification::ALL.iter().map(|class| class.name()).chain(states).chain([STOPPED])
 }
 
 /// The states of a workload and of its members that behave alike.
 fn states_of(audited: &AuditedWorkload) -> BTreeSet<&'static str> {
-    let parts = audited.parts.iter().map(|part| &part.verdict);
-    let verdicts = parts.chain([&audited.verdict]);
+    let verdicts = audited.parts.iter().map(|part| &part.verdict).chain([&audited.verdict]);
     verdicts.filter_map(|verdict| Some(verdict.state?.name())).collect()
 }
 
@@ -110,18 +108,15 @@ impl RowFacts {
     /// Of a workload.
     pub fn of(audited: &AuditedWorkload) -> Self {
         let workload = &audited.workload;
-        let ids = [workload.name.clone(), workload.id()].into_iter();
-        let instances = workload.instances.iter();
-        let instances = instances.map(|id| id.native().to_owned());
-        let use_of_gpus = workload.utilization.as_ref();
+        let instances = workload.instances.iter().map(|id| id.native().to_owned());
         Self {
-            names: ids.chain(instances).collect(),
+            names: [workload.name.clone(), workload.id()].into_iter().chain(instances).collect(),
             instance_type: workload.key.instance_type.clone(),
             region: workload.key.region.clone(),
             class: class_of(audited),
             states: states_of(audited),
             team: team_of(&workload.tags).map(str::to_owned),
-            utilization: use_of_gpus.map(|summary| summary.distribution.mean),
+            utilization: workload.utilization.as_ref().map(|summary| summary.distribution.mean),
             cost: workload.monthly_cost(),
             monthly_savings: audited.planned_monthly_savings(),
         }
@@ -158,16 +153,14 @@ impl View {
         if rows.is_empty() {
             return None;
         }
-        let types = rows.iter().map(|row| row.instance_type.as_str());
         let names = rows.iter().flat_map(|row| &row.names);
         let teams = rows.iter().filter_map(|row| row.team.as_deref());
         let flags = [
-            ("--type", &self.types, types.collect()),
+            ("--type", &self.types, rows.iter().map(|row| row.instance_type.as_str()).collect()),
             ("--workload", &self.names, names.map(String::as_str).collect()),
             ("--team", &self.teams, teams.collect()),
         ];
-        let mut flags = flags.into_iter();
-        flags.find_map(|(flag, patterns, known)| unknown(flag, patterns, known))
+        flags.into_iter().find_map(|(flag, patterns, known)| unknown(flag, patterns, known))
     }
 
     /// The places of the rows that it keeps, in its order, and those that it leaves out.
@@ -183,8 +176,7 @@ impl View {
 
     fn keeps(&self, row: &RowFacts) -> bool {
         let any = |patterns: &[String], word: &str| {
-            let mut patterns = patterns.iter();
-            patterns.any(|pattern| matches_pattern(pattern, word))
+            patterns.iter().any(|pattern| matches_pattern(pattern, word))
         };
         let is_of_class = |name: &String| name == row.class || row.states.contains(name.as_str());
         let saves =
@@ -201,15 +193,11 @@ impl View {
         let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
         let (kept, left_out) = self.order(&rows);
         let of = |places: Vec<usize>| -> Vec<&'a AuditedWorkload> {
-            let places = places.into_iter();
-            places.map(|place| &audit.workloads[place]).collect()
+            places.into_iter().map(|place| &audit.workloads[place]).collect()
         };
         let left_out = of(left_out);
-        Picked {
-            kept: of(kept),
-            hidden: left_out.iter().map(|workload| workload.workload.id()).collect(),
-            left_out,
-        }
+        let hidden = left_out.iter().map(|workload| workload.workload.id()).collect();
+        Picked { kept: of(kept), left_out, hidden }
     }
 }
 
@@ -243,16 +231,11 @@ pub(in crate::report) fn hidden_rows(
     cost: Option<Money>,
     savings: Option<Money>,
 ) -> Option<String> {
-    if number == 0 {
-        return None;
-    }
-    let cost = cost.map_or(String::new(), |cost| format!(", {} per month", money(cost)));
+    let cost = cost.map_or(String::new(), |cost| format!(", {cost} per month"));
     let savings = savings.filter(|savings| !savings.amount().is_zero());
-    let savings = savings
-        .map_or(String::new(), |savings| format!(", of which {} can be saved", money(savings)));
-    let number = number as u64;
-    let workloads = counted(number, &format!("{more} workload"), &format!("{more} workloads"));
-    Some(format!("{workloads}{cost}{savings}"))
+    let savings = savings.map_or(String::new(), |saved| format!(", of which {saved} can be saved"));
+    let (singular, plural) = (format!("{more} workload"), format!("{more} workloads"));
+    (number > 0).then(|| format!("{}{cost}{savings}", counted(number as u64, &singular, &plural)))
 }
 
 /// What is known of some amounts, together; absent where nothing is, and where currencies
@@ -274,11 +257,8 @@ fn unknown(
 ) -> Option<UnknownPattern> {
     let fits_nothing = |pattern: &&String| !known.iter().any(|name| matches_pattern(pattern, name));
     let pattern = patterns.iter().find(fits_nothing)?;
-    Some(UnknownPattern {
-        flag,
-        pattern: pattern.clone(),
-        nearest: nearest_names(pattern, known.iter().copied()),
-    })
+    let nearest = nearest_names(pattern, known.iter().copied());
+    Some(UnknownPattern { flag, pattern: pattern.clone(), nearest })
 }
 
 #[cfg(test)]

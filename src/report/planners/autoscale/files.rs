@@ -2,7 +2,7 @@
 
 use crate::domain::counted;
 use crate::planners::autoscale::{Autoscale, ScalingPolicy, ScheduleWindow, Trigger};
-use crate::report::doc::Printed;
+use crate::report::doc::{Printed, rows};
 use serde_json::{Value as Json, json};
 
 /// The longest stabilization window that Kubernetes accepts, seconds.
@@ -10,28 +10,14 @@ const LONGEST_STABILIZATION: i64 = 3_600;
 
 pub(super) fn files(plan: &Autoscale) -> Vec<Printed> {
     let (subject, policy) = (&plan.request.subject, &plan.request.policy);
-    let group = subject.scaling_group.as_deref();
-    let group = group.unwrap_or("AUTO_SCALING_GROUP");
-    let mut files = vec![
-        Printed::new(
-            "auto-scaling-group.json",
-            "Limits of the Auto Scaling group: aws autoscaling update-auto-scaling-group \
-             --cli-input-json file://auto-scaling-group.json",
-            pretty(&limits(policy, group)),
-        ),
-        target_tracking(policy, group),
-    ];
-    if !policy.windows.is_empty() {
-        files.push(Printed::new(
-            "scheduled-actions.json",
-            "Windows: aws autoscaling batch-put-scheduled-update-group-action --cli-input-json \
-             file://scheduled-actions.json. Where windows overlap, the end of one lowers the \
-             minimum inside the other.",
-            pretty(&scheduled_actions(policy, group)),
-        ));
+    let group = subject.scaling_group.as_deref().unwrap_or("AUTO_SCALING_GROUP");
+    rows! {
+        Printed::new("auto-scaling-group.json", "Limits of the Auto Scaling group: aws autoscaling update-auto-scaling-group --cli-input-json file://auto-scaling-group.json", pretty(&limits(policy, group)));
+        target_tracking(policy, group);
+        if !policy.windows.is_empty() => Printed::new("scheduled-actions.json", "Windows: aws autoscaling batch-put-scheduled-update-group-action --cli-input-json file://scheduled-actions.json. Where windows overlap, the end of one lowers the minimum inside the other.", pretty(&scheduled_actions(policy, group)));
+        scaled_object(plan);
+        node_pools(plan);
     }
-    files.extend([scaled_object(plan), node_pools(plan)]);
-    files
 }
 
 fn pretty(value: &Json) -> String {
@@ -121,8 +107,7 @@ fn cron(window: &ScheduleWindow) -> [String; 2] {
 }
 
 fn scheduled_actions(policy: &ScalingPolicy, group: &str) -> Json {
-    let windows = policy.windows.iter().enumerate();
-    let actions = windows.flat_map(|(index, window)| {
+    let actions = policy.windows.iter().enumerate().flat_map(|(index, window)| {
         let [opens, closes] = cron(window);
         let most = window.min.max(policy.min);
         [("opens", opens, most), ("closes", closes, policy.min)].map(|(name, at, min)| {
@@ -186,12 +171,11 @@ fn scaled_object(plan: &Autoscale) -> Printed {
         }
     }
     for window in &policy.windows {
-        let [opens, closes] = cron(window);
+        let ([opens, closes], least) = (cron(window), window.min.max(policy.min));
         text += &format!(
             "    - type: cron\n      metadata:\n        timezone: {}\n        start: {opens}\n        \
-             end: {closes}\n        desiredReplicas: \"{}\"\n",
-            policy.time_zone.0,
-            window.min.max(policy.min)
+             end: {closes}\n        desiredReplicas: \"{least}\"\n",
+            policy.time_zone.0
         );
     }
     if cool_down > LONGEST_STABILIZATION {
@@ -232,8 +216,7 @@ fn node_pools(plan: &Autoscale) -> Printed {
 fn label(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let letters = name.chars().take(40);
-    let letters = letters.map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-    let plain: String = letters.collect();
+    let plain: String = letters.map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     match plain.trim_matches('-') {
         "" => "workload".to_owned(),
         plain => plain.to_owned(),

@@ -51,8 +51,7 @@ fn target(trigger: Trigger) -> String {
 
 /// Hours with separators and up to two decimals.
 fn hours_of(hours: f64) -> String {
-    let text = decimal(hours, 2);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    decimal(hours, 2).trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A commitment pays for its hours until it ends: fewer of them save nothing.
@@ -63,10 +62,7 @@ fn commitment(plan: &Autoscale) -> Option<PurchaseOption> {
 }
 
 fn models(request: &AutoscaleRequest) -> Option<HeldModels> {
-    match request.held {
-        Held::Models(models) => Some(models),
-        Held::Copies | Held::Unknown => None,
-    }
+    if let Held::Models(models) = request.held { Some(models) } else { None }
 }
 
 fn headline(plan: &Autoscale) -> String {
@@ -75,34 +71,26 @@ fn headline(plan: &Autoscale) -> String {
         Some(cost) => money(cost),
         None => format!("{} GPU hours", hours_of(replay.gpu_hours(request.gpus_per_instance))),
     };
-    let unserved = plan.replay.unserved_percent();
-    let unserved = unserved.map_or("it has no demand".to_owned(), |share| {
+    let unserved = plan.replay.unserved_percent().map_or("it has no demand".to_owned(), |share| {
         format!("{} of its demand waits or fails", percent(share))
     });
     let today = plan.today.as_ref().filter(|_| commitment(plan).is_none());
-    let refused = match plan.is_accepted(&plan.replay) {
-        true => String::new(),
-        false => format!(
-            ", which is more than the {} that may: the policy is not accepted",
-            percent(request.max_unserved_percent)
-        ),
-    };
-    format!(
-        "With {}, {} takes {}{} over {} h; {unserved}{refused}",
-        target(request.policy.trigger),
-        request.subject.name,
-        amount(&plan.replay),
-        today.map_or(String::new(), |today| format!(" instead of {}", amount(today))),
-        hours_of(request.demand.hours()),
-    )
+    let refused = (!plan.is_accepted(&plan.replay)).then(|| {
+        let most = percent(request.max_unserved_percent);
+        format!(", which is more than the {most} that may: the policy is not accepted")
+    });
+    let (target, name) = (target(request.policy.trigger), &request.subject.name);
+    let today = today.map_or(String::new(), |today| format!(" instead of {}", amount(today)));
+    let (taken, hours) = (amount(&plan.replay), hours_of(request.demand.hours()));
+    let refused = refused.unwrap_or_default();
+    format!("With {target}, {name} takes {taken}{today} over {hours} h; {unserved}{refused}")
 }
 
 fn given(plan: &Autoscale) -> Vec<Given> {
     let request = &plan.request;
     let (demand, policy, gpus) = (&request.demand, &request.policy, request.gpus_per_instance);
     let source = request.subject.source.as_str();
-    let spot = request.prices.spot.as_ref();
-    let spot = spot.filter(|_| policy.spot.spot_percent > 0.0);
+    let spot = request.prices.spot.as_ref().filter(|_| policy.spot.spot_percent > 0.0);
     let minutes = |seconds: i64| Value::Number(seconds as f64 / 60.0, 1);
     let min_source = match models(request) {
         Some(held) if policy.min == held.instances(gpus) => {
@@ -138,11 +126,9 @@ fn steps(plan: &Autoscale) -> Vec<Step> {
         let rate = rate.map(|rate| format!(" × {}", rate.amount().normalize()));
         format!("{} h{}", hours_of(seconds as f64 / 3_600.0), rate.unwrap_or_default())
     };
-    let hours = |replay: &Replay| match replay.spot_seconds {
-        ..=0 => part(replay.on_demand_seconds, on_demand),
-        seconds => {
-            format!("{} + {} spot", part(replay.on_demand_seconds, on_demand), part(seconds, spot))
-        }
+    let hours = |replay: &Replay| {
+        let (first, seconds) = (part(replay.on_demand_seconds, on_demand), replay.spot_seconds);
+        if seconds > 0 { format!("{first} + {} spot", part(seconds, spot)) } else { first }
     };
     let cost = |replay: &Replay| Value::make_money(plan.cost(replay));
     rows! {
@@ -159,17 +145,12 @@ fn table(plan: &Autoscale) -> Table {
     let asked = format!("asked: {}", target(plan.request.policy.trigger));
     let named =
         [(asked, &plan.replay, plan), ("best in hindsight".to_owned(), &plan.hindsight, plan)];
-    let others = plan.others.iter().enumerate().map(|(index, other)| {
+    let title = "POLICIES  the same limits with other targets";
+    let rows = today.chain(named).chain(plan.others.iter().enumerate().map(|(index, other)| {
         let mark = if plan.cheapest == Some(index) { "cheapest: " } else { "" };
         (format!("{mark}{}", target(other.trigger)), &other.replay, plan)
-    });
-    Table::of(
-        "policies",
-        "POLICIES  the same limits with other targets",
-        ("policy", "policies"),
-        policies(),
-        today.chain(named).chain(others),
-    )
+    }));
+    Table::of("policies", title, ("policy", "policies"), policies(), rows)
 }
 
 /// The gravest first.

@@ -27,8 +27,7 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
         let most = replicas(node.cards);
         has_replicas && node.cards.iter().any(|card| card.tenants.len() < most)
     });
-    let cards = nodes.iter().flat_map(|node| node.cards);
-    let fragments = cards.filter_map(|card| card.fragments);
+    let fragments = nodes.iter().flat_map(|node| node.cards).filter_map(|card| card.fragments);
     let stranded: u64 = fragments.map(|slices| u64::from(slices.memory_stranded)).sum();
     let fewer = packing.cards().saturating_sub(packing.least_cards());
     rows! {

@@ -7,7 +7,8 @@
 use super::nodes::{Node, replicas, resource, slices};
 use crate::planners::share::{CardMode, SharePlan};
 use crate::report::doc::{Printed, rows};
-use crate::report::shared::text::{safe, wrap};
+use crate::report::shared::gaps::tally;
+use crate::report::shared::text::{joined, safe, wrap};
 use crate::savings::SHARED_TARGET_PERCENT;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,16 +34,12 @@ pub(super) fn files(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<Printed> {
     let mig = setups(&[CardMode::Mig]);
     let shared = setups(&[CardMode::Mps, CardMode::TimeSlicing]);
     let parted = mig_parted(&mig, plan.question.on.cards);
-    let in_operator = |parted: &str| {
-        let data = [("config.yaml", parted.to_owned())];
-        config_map(&mig, ("gpucost-mig", MIG_PATCH, "nvidia.com/mig.config"), &data)
-    };
     let first = mig.keys().next();
     let has_mps = nodes.iter().any(|node| node.mode == CardMode::Mps);
     rows! {
         if first.is_some() => Printed::new("mig.sh", "divides the GPUs of an instance; CARDS says which setup an instance has", script("mig.sh", RESET, &mig_commands(&mig)));
         for setup in first => Printed::new("mig-parted.yaml", format!("the same for nvidia-mig-parted, which chooses the starts itself: nvidia-mig-parted apply -f mig-parted.yaml -c {setup}"), parted.clone());
-        if first.is_some() => Printed::new("gpu-operator-mig.yaml", format!("the same for the MIG manager of the GPU operator; pods ask for one of {}", resources(&mig)), in_operator(&parted));
+        if first.is_some() => Printed::new("gpu-operator-mig.yaml", format!("the same for the MIG manager of the GPU operator; pods ask for one of {}", resources(&mig)), config_map(&mig, ("gpucost-mig", MIG_PATCH, "nvidia.com/mig.config"), &[("config.yaml", parted)]));
         if !shared.is_empty() => Printed::new("gpu-operator-sharing.yaml", "replicas of whole GPUs by the device plugin of the GPU operator; pods ask for nvidia.com/gpu.shared, and those of one owner are kept to its nodes by a nodeSelector", config_map(&shared, ("gpucost-sharing", SHARING_PATCH, "nvidia.com/device-plugin.config"), &replicated(&shared)));
         if has_mps => Printed::new("mps.sh", "starts MPS on an instance without Kubernetes; each process gets threads for its peak and the memory that it needs", script("mps.sh", START, &mps_commands(plan, nodes)));
     }
@@ -55,25 +52,21 @@ fn script(name: &str, opening: &str, branches: &[(String, String)]) -> String {
     for (setup, commands) in branches {
         text += &format!("{setup})\n{commands}  ;;\n");
     }
-    let setups: Vec<&str> = branches.iter().map(|(setup, _)| setup.as_str()).collect();
-    let setups = setups.join(" | ");
+    let setups = joined(branches.iter().map(|(setup, _)| setup.as_str()), " | ");
     text + &format!("*)\n  echo \"usage: {name} {setups}\" >&2\n  exit 2\n  ;;\nesac\n")
 }
 
 /// Numbers of instances in a comment.
 fn numbers(nodes: &[&Node<'_>]) -> String {
-    let numbers = nodes.iter().map(|node| node.number.to_string());
-    numbers.collect::<Vec<_>>().join(", ")
+    joined(nodes.iter().map(|node| node.number.to_string()), ", ")
 }
 
 fn mig_commands(setups: &Setups<'_>) -> Vec<(String, String)> {
     let branches = setups.iter().map(|(setup, nodes)| {
         let mut commands = format!("  # instances {}\n", numbers(nodes));
-        let cards = nodes.iter().take(1).flat_map(|node| node.cards);
-        for (gpu, card) in cards.enumerate() {
+        for (gpu, card) in nodes.iter().take(1).flat_map(|node| node.cards).enumerate() {
             let slices = slices(card).into_iter();
-            let slices = slices.map(|(profile, start)| format!("{profile}:{start}"));
-            let slices = slices.collect::<Vec<_>>().join(",");
+            let slices = joined(slices.map(|(profile, start)| format!("{profile}:{start}")), ",");
             commands += &match slices.as_str() {
                 "" => format!("  nvidia-smi -i {gpu} -mig 0\n"),
                 _ => format!(
@@ -92,12 +85,10 @@ fn mig_parted(setups: &Setups<'_>, gpus: u16) -> String {
         text += &format!("  {setup}:\n");
         let cards = nodes.first().map(|node| node.cards).unwrap_or_default();
         // GPUs that are divided alike are one entry; those without tenants stay whole.
-        let mut alike: BTreeMap<BTreeMap<&str, usize>, Vec<String>> = BTreeMap::new();
+        let mut alike: BTreeMap<BTreeMap<&str, u64>, Vec<String>> = BTreeMap::new();
         for gpu in 0..usize::from(gpus) {
-            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-            for (profile, _) in cards.get(gpu).map(slices).unwrap_or_default() {
-                *counts.entry(profile).or_default() += 1;
-            }
+            let slices = cards.get(gpu).map(slices).unwrap_or_default().into_iter();
+            let counts = tally(slices.map(|(profile, _)| profile));
             alike.entry(counts).or_default().push(gpu.to_string());
         }
         for (counts, gpus) in alike {
@@ -157,40 +148,34 @@ fn config_map(
 
 /// Names of resources that pods ask for.
 fn resources(setups: &Setups<'_>) -> String {
-    let cards = setups.values().flatten().flat_map(|node| {
-        let cards = node.cards.iter();
-        cards.map(move |card| (node.mode_of(card), slices(card)))
-    });
+    let cards = setups
+        .values()
+        .flatten()
+        .flat_map(|node| node.cards.iter().map(move |card| (node.mode_of(card), slices(card))));
     let names = cards.flat_map(|(mode, slices)| match slices.as_slice() {
         [] => vec![resource(mode, None)],
         slices => slices.iter().map(|(profile, _)| resource(mode, Some(*profile))).collect(),
     });
-    let names: BTreeSet<String> = names.collect();
-    names.into_iter().collect::<Vec<_>>().join(", ")
+    joined(names.collect::<BTreeSet<_>>(), ", ")
 }
 
 /// The configuration of the device plugin by setup.
 fn replicated<'a>(setups: &Setups<'a>) -> Vec<(&'a str, String)> {
     let documents = setups.iter().filter_map(|(setup, nodes)| {
         let node = nodes.first()?;
-        let sharing = match node.mode {
-            CardMode::Mps => "mps",
-            CardMode::TimeSlicing | CardMode::Mig | CardMode::Whole => "timeSlicing",
-        };
-        let document = format!(
+        let sharing = if node.mode == CardMode::Mps { "mps" } else { "timeSlicing" };
+        Some((*setup, format!(
             "version: v1\nsharing:\n  {sharing}:\n    renameByDefault: true\n    resources:\n      \
              - name: nvidia.com/gpu\n        replicas: {}\n",
             replicas(node.cards)
-        );
-        Some((*setup, document))
+        )))
     });
     documents.collect()
 }
 
 fn mps_commands(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<(String, String)> {
     let question = &plan.question;
-    let nodes = nodes.iter().filter(|node| node.mode == CardMode::Mps);
-    let branches = nodes.map(|node| {
+    let branches = nodes.iter().filter(|node| node.mode == CardMode::Mps).map(|node| {
         let mut commands = String::new();
         for (gpu, card) in node.cards.iter().enumerate() {
             commands += &format!("  start {gpu}\n");
@@ -213,8 +198,7 @@ fn mps_commands(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<(String, String)> {
 
 /// Threads that leave a peak at the target, percent of the card.
 fn threads_percent(peak_percent: f64) -> u8 {
-    let threads = (peak_percent * 100.0 / SHARED_TARGET_PERCENT).ceil();
-    threads.clamp(1.0, 100.0) as u8
+    (peak_percent * 100.0 / SHARED_TARGET_PERCENT).ceil().clamp(1.0, 100.0) as u8
 }
 
 #[cfg(test)]

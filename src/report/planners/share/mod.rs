@@ -13,7 +13,7 @@ use crate::planners::share::{
 };
 use crate::report::doc::{Doc, Missing, Table, columns, rows};
 use crate::report::promises::RISKS;
-use crate::report::shared::text::{money, money_or_absent, shell_word};
+use crate::report::shared::text::{money_or_absent, shell_word};
 use nodes::{Node, by_memory_alone, count_of, fleet, nodes, resource, slowdown};
 use rust_decimal::Decimal;
 
@@ -42,7 +42,7 @@ struct Way<'a> {
     reason: Option<String>,
 }
 
-columns! {
+column_lists! {
     fn placements<'a>(row: Placement<'a>) {
         text "tenant", "tenant", Narrow(0), row.tenant.name.clone();
         opt text "owner", "owner", Wide, row.tenant.owner.clone();
@@ -149,32 +149,25 @@ fn tables(
         })
     };
     let placed = places().flat_map(|place| {
-        let tenants = place.card.tenants.iter();
-        tenants.map(move |slice| {
+        place.card.tenants.iter().map(move |slice| {
             let tenant = &question.tenants[slice.tenant];
-            Placement {
-                place,
-                tenant,
-                vram_needed_mib: question.vram_needed_mib(tenant),
-                slice: slice.placement.as_ref(),
-                total_slices: plan.total_slices,
-            }
+            let (vram_needed_mib, total_slices) =
+                (question.vram_needed_mib(tenant), plan.total_slices);
+            let slice = slice.placement.as_ref();
+            Placement { place, tenant, vram_needed_mib, slice, total_slices }
         })
     });
     let chosen = plan.chosen().map(|(method, _)| method);
     let methods = plan.methods.iter().map(|MethodOutcome { method, outcome }| {
         let packing = outcome.as_ref().ok();
-        Way {
-            method: *method,
-            is_chosen: chosen == Some(*method),
-            packing,
-            saved: packing.and_then(|packing| plan.saved(packing)),
-            reason: outcome.as_ref().err().map(ToString::to_string),
-        }
+        let (is_chosen, saved) =
+            (chosen == Some(*method), packing.and_then(|packing| plan.saved(packing)));
+        let reason = outcome.as_ref().err().map(ToString::to_string);
+        Way { method: *method, is_chosen, packing, saved, reason }
     });
-    let actions = workloads
-        .iter()
-        .flat_map(|workload| workload.actions.iter().map(|action| (*workload, action)));
+    let actions = workloads.iter();
+    let actions =
+        actions.flat_map(|audited| audited.actions.iter().map(|action| (*audited, action)));
     rows! {
         if !workloads.is_empty() => Table::of("plan", "THE PLAN OF THE AUDIT", ("action", "actions"), planned(), actions);
         Table::of("placements", "PLACEMENTS", ("tenant", "tenants"), placements(), placed);
@@ -200,17 +193,13 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     let Some((method, packing)) = chosen else {
         return format!("{tenants} cannot share the GPUs of this type; {before}");
     };
-    let shared = format!(
-        "{tenants} on {} with {}: {}",
-        count_of(packing.cards(), "card", "cards"),
-        way(method),
-        per_month(on(packing.instances_with_spare()), packing.monthly)
-    );
+    let (cards, way) = (count_of(packing.cards(), "card", "cards"), way(method));
+    let month = per_month(on(packing.instances_with_spare()), packing.monthly);
     let gain = match plan.saved(packing) {
         Some(saved) if saved.amount() > Decimal::ZERO => String::new(),
         Some(saved) if saved.amount() < Decimal::ZERO => {
             let more = Money::new(-saved.amount(), saved.currency());
-            format!("sharing costs {} more per month. ", money(more))
+            format!("sharing costs {more} more per month. ")
         }
         None if packing.instances_with_spare() < plan.instances_before() => String::new(),
         Some(_) | None => "sharing frees no instance. ".to_owned(),
@@ -223,12 +212,11 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
             count_of(unknown, "tenant", "tenants")
         ),
     };
-    format!("{gain}{shared}; {before}{basis}")
+    format!("{gain}{tenants} on {cards} with {way}: {month}; {before}{basis}")
 }
 
 fn missing_data(plan: &SharePlan) -> Vec<Missing> {
-    let tenants = plan.question.tenants.iter();
-    let unknown = tenants.filter(|tenant| tenant.peak_percent.is_none());
+    let unknown = plan.question.tenants.iter().filter(|tenant| tenant.peak_percent.is_none());
     rows! {
         for tenant in unknown => Missing::new(format!("peak of {}", tenant.name), "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its 99th percentile as PEAK");
     }
@@ -240,10 +228,8 @@ fn next(plan: &SharePlan, packing: Option<&Packing>) -> Vec<String> {
     let region = shell_word(&question.region);
     let smaller = packing.and_then(|packing| plan.smaller(packing));
     // A commitment to what sharing does not make cheaper is not advice.
-    let saves = |packing: &&Packing| {
-        let saved = plan.saved(packing);
-        saved.is_some_and(|saved| saved.amount() > Decimal::ZERO)
-    };
+    let is_gain = |saved: Money| saved.amount() > Decimal::ZERO;
+    let saves = |packing: &&Packing| plan.saved(packing).is_some_and(is_gain);
     let is_advised = smaller.is_none() && question.has_commitments;
     rows! {
         for smaller in smaller => format!("gpucost pricing {} --region {region}", shell_word(&smaller.on.instance_type));

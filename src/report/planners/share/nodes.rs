@@ -1,7 +1,7 @@
 //! Instances with their cards, the setups that several of them have alike, and words for them.
 
 use crate::planners::share::{CardMode, Lot, PackedCard, Packing, SharePlan, Today};
-use crate::report::shared::text::counted;
+use crate::report::shared::text::{counted, joined};
 use crate::savings::Slice;
 
 /// One instance of a packing.
@@ -20,10 +20,7 @@ pub(super) struct Node<'a> {
 impl Node<'_> {
     /// How the tenants of one of its cards share it.
     pub(super) fn mode_of(&self, card: &PackedCard) -> CardMode {
-        match self.mode {
-            CardMode::Whole => CardMode::Whole,
-            _ => card.mode,
-        }
+        if self.mode == CardMode::Whole { CardMode::Whole } else { card.mode }
     }
 }
 
@@ -40,11 +37,10 @@ pub(super) fn nodes(packing: &Packing, cards: u16) -> Vec<Node<'_>> {
         let setup = match mode {
             CardMode::Mig => {
                 let slices: Vec<Vec<(&str, u8)>> = cards.iter().map(slices).collect();
-                let known = setups.iter().position(|known| *known == slices);
-                let place = known.unwrap_or(setups.len());
-                if known.is_none() {
+                let place = setups.iter().position(|known| *known == slices).unwrap_or_else(|| {
                     setups.push(slices);
-                }
+                    setups.len() - 1
+                });
                 format!("share-{}", place + 1)
             }
             CardMode::Mps | CardMode::TimeSlicing => format!("{mode}-{}", replicas(cards)),
@@ -63,8 +59,7 @@ pub(super) fn slices(card: &PackedCard) -> Vec<(&str, u8)> {
 
 /// Replicas of each card: as many as the fullest card of the instance has tenants.
 pub(super) fn replicas(cards: &[PackedCard]) -> usize {
-    let tenants = cards.iter().map(|card| card.tenants.len());
-    tenants.max().unwrap_or(1)
+    cards.iter().map(|card| card.tenants.len()).max().unwrap_or(1)
 }
 
 /// The resource that a pod asks for, by its name in Kubernetes.
@@ -83,9 +78,7 @@ pub(super) fn slowdown(total_slices: u8, compute_slices: u8) -> f64 {
 
 /// Instances of today, such as `5 × p4d.24xlarge`.
 pub(super) fn fleet(today: &Today) -> String {
-    let types = today.instances.iter();
-    let types = types.map(|(name, (count, _))| format!("{count} × {name}"));
-    types.collect::<Vec<_>>().join(" + ")
+    joined(today.instances.iter().map(|(name, (count, _))| format!("{count} × {name}")), " + ")
 }
 
 pub(super) fn count_of(number: usize, singular: &str, plural: &str) -> String {
@@ -93,8 +86,7 @@ pub(super) fn count_of(number: usize, singular: &str, plural: &str) -> String {
 }
 
 pub(super) fn packed_slices(packing: &Packing) -> impl Iterator<Item = &Slice> {
-    let cards = packing.lots.iter().flat_map(|lot| &lot.cards);
-    cards.flat_map(|card| &card.tenants)
+    packing.lots.iter().flat_map(|lot| &lot.cards).flat_map(|card| &card.tenants)
 }
 
 /// Tenants of unknown peak on a part of a card: their memory fits, and whether the part

@@ -4,7 +4,7 @@ use super::nodes::{by_memory_alone, count_of, fleet, packed_slices};
 use crate::domain::{HourlyRate, Money};
 use crate::planners::share::{Origin, Packing, SharePlan};
 use crate::report::doc::{Given, Step, Value, rows};
-use crate::report::shared::text::unit_price;
+use crate::report::shared::text::{joined, unit_price};
 use crate::savings::SHARED_TARGET_PERCENT;
 use rust_decimal::Decimal;
 
@@ -21,8 +21,7 @@ pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
     let question = &plan.question;
     let (on, price) = (&question.on, question.price.as_ref());
     let tenants = question.tenants.len();
-    let by_hour = question.tenants.iter().filter(|tenant| !tenant.hours.is_empty()).count();
-    let peaks = match by_hour {
+    let peaks = match question.tenants.iter().filter(|tenant| !tenant.hours.is_empty()).count() {
         0 if tenants > 0 => "separate peaks added up",
         known if known == tenants => "peaks added up hour by hour",
         _ => "peaks added up hour by hour where hours are known",
@@ -55,8 +54,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
     };
     let (before, cost_before) = match &question.today {
         Some(today) => {
-            let parts = today.instances.values();
-            let parts = parts.map(|(count, rate)| Some(month(*count, (*rate)?)));
+            let parts = today.instances.values().map(|(count, rate)| Some(month(*count, (*rate)?)));
             let parts = parts.collect::<Option<Vec<String>>>().map(|parts| parts.join(" + "));
             (("instances today", fleet(today)), ("today, per month", parts, plan.today_monthly))
         }
@@ -90,14 +88,13 @@ fn instances(plan: &SharePlan, packing: &Packing) -> String {
     let lots = packing.lots.iter();
     let lots = lots.map(|lot| format!("{} / {}", lot.cards.len(), plan.question.on.cards));
     let each = if packing.lots.len() > 1 { ", each" } else { "," };
-    format!("{}{each} rounded up", lots.collect::<Vec<_>>().join(" + "))
+    format!("{}{each} rounded up", joined(lots, " + "))
 }
 
 /// What sharing saves, or costs more.
 fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
     let saved = plan.saved(packing)?;
-    let is_known = plan.question.today.is_some();
-    let before = if is_known { "today" } else { "one GPU each" };
+    let before = if plan.question.today.is_some() { "today" } else { "one GPU each" };
     if saved.amount() < Decimal::ZERO {
         let more = Money::new(-saved.amount(), saved.currency());
         return Some(Step::new("more per month", format!("shared − {before}"), Value::Money(more)));
@@ -115,9 +112,7 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
     let tenants = question.tenants.iter().enumerate().rev();
     let largest =
         tenants.max_by(|(_, left), (_, right)| left.vram_peak_mib.total_cmp(&right.vram_peak_mib));
-    let Some((index, tenant)) = largest else {
-        return Vec::new();
-    };
+    let Some((index, tenant)) = largest else { return Vec::new() };
     let needed = question.vram_needed_mib(tenant);
     let slice = packed_slices(packing).find(|slice| slice.tenant == index);
     let profile = slice.and_then(|slice| Some(&slice.placement.as_ref()?.0));

@@ -13,8 +13,7 @@ const TEXT_WIDTH: usize = 1_600;
 /// A name without what a terminal would obey, bounded in columns and, because
 /// combining marks take none, in characters.
 pub(in crate::report) fn bounded(name: &str, width: usize) -> String {
-    let most = width.saturating_mul(4);
-    match name.char_indices().nth(most) {
+    match name.char_indices().nth(width.saturating_mul(4)) {
         Some((end, _)) => fit(&format!("{}…", &name[..end]), width),
         None => fit(name, width),
     }
@@ -91,8 +90,7 @@ fn fenced(shown: &str) -> String {
     }
     // After a backslash, renderers do not agree on what an escaped pipe is.
     let shown = shown.replace("\\|", "\\\\u{7c}").replace('|', "\\|");
-    let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(longest + 1);
+    let fence = "`".repeat(shown.split(|c| c != '`').map(str::len).max().unwrap_or_default() + 1);
     let is_odd = |c: char| c == '`' || c == ' ';
     let padding = if shown.starts_with(is_odd) || shown.ends_with(is_odd) { " " } else { "" };
     format!("{fence}{padding}{shown}{padding}{fence}")

@@ -1,4 +1,5 @@
-//! In sentences, and in lines of one file each.
+//! What recording audits, and checking what was recorded, say: in sentences, and in lines of one
+//! file each.
 
 use crate::domain::{BillKept, FileTrouble, FoundFile, VerifiedHistory, safe, separated};
 use crate::report::shared::text::counted;
@@ -32,8 +33,7 @@ pub fn kept_run_text(run: &StoredRun<'_>) -> String {
         [] => "no new day".to_owned(),
         [day] => day.to_string(),
         [first, .., last] => {
-            let days = counted(run.days.len() as u64, "day", "days");
-            format!("{days} ({first} to {last})")
+            format!("{} ({first} to {last})", counted(run.days.len() as u64, "day", "days"))
         }
     };
     format!("recorded {days} and {actions} as {run_id} in {place}")
@@ -55,10 +55,7 @@ pub struct StoredBill<'a> {
 pub fn kept_bill_text(bill: &StoredBill<'_>) -> String {
     let StoredBill { payer, place, .. } = bill;
     let month = bill.month.strftime("%Y-%m");
-    let of_payer = match *payer {
-        "" => String::new(),
-        payer => format!(" of {}", safe(payer)),
-    };
+    let of_payer = if payer.is_empty() { String::new() } else { format!(" of {}", safe(payer)) };
     if bill.kept == BillKept::Known {
         return format!(
             "the bill of {month}{of_payer} was recorded in {place} before; nothing was changed"
@@ -77,14 +74,11 @@ pub fn kept_bill_text(bill: &StoredBill<'_>) -> String {
 
 /// What was checked, and each file with which something is wrong.
 pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
-    let mut text = format!(
-        "checked {} with {} in {place}\n",
-        counted(verified.files, "file", "files"),
-        size(verified.bytes)
-    );
+    let (files, size) = (counted(verified.files, "file", "files"), size(verified.bytes));
+    let mut text = format!("checked {files} with {size} in {place}\n");
     for trouble in FileTrouble::ALL {
-        let troubled_files = verified.found.iter();
-        let own: Vec<&FoundFile> = troubled_files.filter(|file| file.trouble == *trouble).collect();
+        let is_own = |file: &&FoundFile| file.trouble == *trouble;
+        let own: Vec<&FoundFile> = verified.found.iter().filter(is_own).collect();
         if own.is_empty() {
             continue;
         }
@@ -115,8 +109,7 @@ fn words(trouble: FileTrouble) -> &'static str {
 
 fn size(bytes: u64) -> String {
     if bytes < MIB {
-        let kib = bytes.div_ceil(1 << 10);
-        return format!("{} KiB", separated(&kib.to_string()));
+        return format!("{} KiB", separated(&bytes.div_ceil(1 << 10).to_string()));
     }
     format!("{:.1} MiB", bytes as f64 / MIB as f64)
 }
