@@ -18,7 +18,7 @@ const ENDINGS: &[&str] = &["removed", "changed", "no-longer-holds"];
 /// A finding with the name of its workload; one that is gone with why.
 type FindingRow<'a> = (&'a PastFinding, &'a str, Option<&'a GoneFinding<'a>>);
 
-column_lists! {
+columns! {
     fn document<'a>(diff: AuditDiff<'a>) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         record[side] "old", "", Wide, diff.old, "The earlier audit.";

@@ -83,7 +83,7 @@ impl Check {
     }
 }
 
-column_lists! {
+columns! {
     fn document<'a>(checks: &'a [Check]) {
         flag "ok", "", Data, checks.iter().all(|check| check.is_fine() || !check.is_needed), "Whether everything works that the audit rests on.";
     }

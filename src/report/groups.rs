@@ -20,7 +20,7 @@ pub(in crate::report) struct Line<'a, S> {
     currency: &'static str,
 }
 
-column_lists! {
+columns! {
     /// The key `groups` of an audit.
     pub(in crate::report) fn groups<'a>(by: &'a Groups) {
         texts "by", "", Json, names(&by.keys).to_vec(), "";

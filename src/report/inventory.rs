@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use rust_decimal::Decimal;
 
-column_lists! {
+columns! {
     fn document<'a>(listing: Listing<'a>) {
         time "as_of", "", Data, listing.estate.as_of, "";
         texts "accounts", "", Data, listing.estate.accounts.clone(), "";

@@ -1,13 +1,6 @@
 //! What users read: a folder a document, a file a format. Renderers do no arithmetic
 //! beyond rounding for display and adding up rows.
 
-/// Several lists of columns, each as `columns!` declares one.
-macro_rules! column_lists {
-    ($($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) { $($columns:tt)* })+) => {
-        $(columns! { $(#[$doc])* $vis fn $name $(<$life>)? ($row: $type) { $($columns)* } })+
-    };
-}
-
 /// The JSON schema of a document: its function, its name, its forms, and what it is of.
 macro_rules! schema {
     ($(#[$doc:meta])* $function:ident: $name:literal, $forms:expr, $about:literal) => {

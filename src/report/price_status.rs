@@ -24,7 +24,7 @@ struct List {
     today: Date,
 }
 
-column_lists! {
+columns! {
     fn document<'a>(row: Cache<'a>) {
         opt record[cache] "cache", "", Wide, row.0.map(|estate| (estate, row.2)), "null without refreshed prices.";
         text "cache_path", "", Data, row.1.display().to_string(), "";

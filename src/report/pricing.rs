@@ -22,7 +22,7 @@ struct PriceRow<'a>(&'a Offer, Decimal);
 /// A commitment: its class or its plan, its term, its price.
 struct Sold<'a>(&'static str, CommitmentTerm, &'a PriceQuote);
 
-column_lists! {
+columns! {
     fn document<'a>(offers: &'a [Offer]) {
         opt word[CURRENCIES] "currency", "", Data, agreed(offers, Offer::currency).map(Currency::code), "null if the prices are in several.";
     }

@@ -24,7 +24,7 @@ pub(super) const BASES: &[&str] = PriceBasis::NAMES;
 /// Origin of a price that the user stated, on the command line too.
 const GIVEN: &str = "user";
 
-column_lists! {
+columns! {
     fn calculator(report: ReservedReport) {
         text "instance_type", "", Data, report.instance_type.clone(), "The instance type.";
         text "region", "", Data, report.region.clone(), "";

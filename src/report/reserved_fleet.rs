@@ -21,7 +21,7 @@ struct OptionRow<'a> {
     is_counted: bool,
 }
 
-column_lists! {
+columns! {
     fn document(fleet: ReservedFleet) {
         time "as_of", "", Data, fleet.as_of, "";
         time "window_start", "", Data, fleet.window.start, "";

@@ -29,7 +29,7 @@ pub struct Sizings {
     pub gaps: Vec<Gap>,
 }
 
-column_lists! {
+columns! {
     fn document(sizings: Sizings) {
         word[RISKS] "risk", "", Data, sizings.accepted.name(), "The accepted risk.";
     }

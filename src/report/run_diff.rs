@@ -6,7 +6,7 @@ use super::shared::text::count;
 use crate::analysis::{RunDiff, RunFigure, RunFigureKind, RunValue, RunVerdict};
 use crate::domain::{GpuModel, PastRun};
 
-column_lists! {
+columns! {
     fn document<'a>(diff: RunDiff<'a>) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         record[side] "old", "", Wide, diff.old, "The earlier run.";

@@ -24,7 +24,7 @@ const NAMED: usize = 12;
 
 pub(super) const WORKLOAD_KINDS: &[&str] = WorkloadKind::NAMES;
 
-column_lists! {
+columns! {
     fn fleet(report: SpotReport) {
         time "as_of", "", Data, report.as_of, "";
         word[&["usage-after-plan", "usage-today"]] "sized_on", "", Data, if report.is_today { "usage-today" } else { "usage-after-plan" }, "Whether it is about what the plan leaves or about today's fleet.";

@@ -25,7 +25,7 @@ pub(super) struct Row<'a> {
     currency: &'static str,
 }
 
-column_lists! {
+columns! {
     pub(super) fn findings<'a>(row: Row<'a>) {
         opt money "alone", "saves alone", Screen, row.finding.monthly_savings, "";
         text "id", "", Data, row.finding.id(), "Stable across runs.";

@@ -14,7 +14,7 @@ use rust_decimal::Decimal;
 /// What every row says that it is.
 const ESTIMATE: &str = "estimate, not a bill";
 
-column_lists! {
+columns! {
     /// The columns of the specification in its order, and ours after them.
     fn used<'a>(charge: &'a Charge<'a>) {
         opt text "AvailabilityZone", "", Flat, charge.zone.clone(), "";

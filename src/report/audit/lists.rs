@@ -60,7 +60,7 @@ fn tables_of(audit: &Audit, list: AuditTable<'_>) -> Vec<Table> {
     }
 }
 
-column_lists! {
+columns! {
     fn prices<'a>(price: (&'a PriceKey, &'a PriceQuote)) {
         text "provider", "", Flat, price.0.provider.name().to_owned(), "";
         text "region", "", Flat, price.0.region.clone(), "";

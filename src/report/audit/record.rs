@@ -13,7 +13,7 @@ use rust_decimal::prelude::ToPrimitive;
 /// An audit with what it was asked for beside it.
 type GroupedAudit<'a> = (&'a Audit, Option<&'a Grouping>);
 
-column_lists! {
+columns! {
     /// What an audit says of itself.
     pub(super) fn document<'a>(audit: &'a Audit) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";

@@ -251,7 +251,7 @@ fn cause(audited: &AuditedWorkload) -> &'static str {
     }
 }
 
-column_lists! {
+columns! {
     fn classes(row: (&'static str, ClassTotals)) {
         text "class", "class", Screen, row.0.to_owned(), "";
         count "workloads", "workloads", Screen, row.1.workloads, "";

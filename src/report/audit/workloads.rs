@@ -28,7 +28,7 @@ pub(super) struct Row<'a> {
     ascii: bool,
 }
 
-column_lists! {
+columns! {
     fn workloads<'a>(row: Row<'a>) {
         text "id", "", Data, row.workload.id(), "Stable across runs.";
         text "name", "workload", Narrow(0), row.workload.name.clone(), "";

@@ -45,7 +45,7 @@ struct Subject<'a> {
     alternatives: Vec<Planned<'a>>,
 }
 
-column_lists! {
+columns! {
     fn sections(section: (&'static str, Vec<Line>)) {
         text "section", "", Narrow(0), section.0.to_owned(), "";
         rows[lines] "lines", "", Narrow(0), section.1.clone(), "";

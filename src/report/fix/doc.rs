@@ -30,7 +30,7 @@ pub enum FixView {
     Rows,
 }
 
-column_lists! {
+columns! {
     fn document<'a>(plan: &'a FixPlan<'a>) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         time "as_of", "", Data, plan.as_of, "The time that the plan describes.";

@@ -26,7 +26,7 @@ type PlaceRow<'a> = (&'a str, Option<usize>, Option<&'a str>);
 /// A violation with what would stop an engineer from its steps.
 type ViolationRow<'a> = (&'a Violation, &'a [String]);
 
-column_lists! {
+columns! {
     fn outcome(report: GateReport) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
         word[GateOutcome::NAMES] "outcome", "", Data, report.outcome.name(), "";

@@ -23,7 +23,7 @@ pub fn helm_values() -> &'static str {
 /// The instant, the window, and the grid of the series in seconds.
 type Scope = (Timestamp, Window, u32);
 
-column_lists! {
+columns! {
     fn scope(scope: Scope) {
         time "as_of", "", Data, scope.0, "";
         time "window_start", "", Data, scope.1.start, "";

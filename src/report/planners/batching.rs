@@ -120,7 +120,7 @@ fn batch_of(batching: &Batching, best: &BatchChoice, rate: f64) -> String {
     }
 }
 
-column_lists! {
+columns! {
     fn of_choices<'a>(row: (&'a BatchChoice, &'a Batching)) {
         count "batch_limit", "limit", Narrow(0), row.0.limit;
         number "mean_batch", "batch", Narrow(0), row.0.batch;

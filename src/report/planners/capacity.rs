@@ -9,7 +9,7 @@ use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows}
 use crate::report::shared::text::{count, counted, unit_price};
 use crate::savings::{Ratio, RatioBasis};
 
-column_lists! {
+columns! {
     /// Of a type that serves the load; of none for GPUs of a kind alone.
     fn fleets<'a>(row: (Option<&'a Candidate>, Fits)) {
         opt text "instance_type", "type", Narrow(0), row.0.map(|candidate| candidate.shape.instance_type.clone());

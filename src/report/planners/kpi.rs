@@ -46,7 +46,7 @@ impl<'a> Row<'a> {
     }
 }
 
-column_lists! {
+columns! {
     fn of_workloads<'a>(row: Row<'a>) {
         text "workload", "workload", Narrow(0), row.workload.workload.name.clone();
         text "id", "id", Wide, row.workload.workload.id();

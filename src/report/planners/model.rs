@@ -155,7 +155,7 @@ fn cost(best: &SelectedType, served: &ServedModel, layout: &Layout) -> Vec<Step>
     }
 }
 
-column_lists! {
+columns! {
     /// Of each type of numbers and each number of GPUs that may hold a copy.
     fn of_computed<'a>(row: (ComputedMemory, &'a MeasuredMemory)) {
         text "measured_on", "measured on", Narrow(0), row.1.name.clone();

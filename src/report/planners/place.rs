@@ -109,7 +109,7 @@ struct Row<'a> {
     first_come: &'a Placement,
 }
 
-column_lists! {
+columns! {
     fn of_plans<'a>(row: (&'static str, &'a JobPlan, &'a JobSchedule)) {
         text "plan", "plan", Narrow(0), row.0.to_owned();
         money "cost", "cost", Narrow(0), amount(row.2, row.1.cost());

@@ -139,7 +139,7 @@ fn steps(comparison: &RentOrBuy) -> Vec<Step> {
     }
 }
 
-column_lists! {
+columns! {
     /// Of a rented machine, else of the own server.
     fn of_options<'a>(row: (Option<&'a PricedRental>, &'a RentOrBuy)) {
         text "machine", "machine", Narrow(0), row.0.map_or("own server", |rented| rented.rental.machine.as_str()).to_owned();

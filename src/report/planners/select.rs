@@ -178,7 +178,7 @@ fn types(selection: &Selection) -> Table {
         .wide_unless(!is_wide, &["reserved_1yr_hourly", "reserved_3yr_hourly"])
 }
 
-column_lists! {
+columns! {
     fn of_types<'a>(row: (&'a SelectedType, &'a Selection)) {
         text "instance_type", "type", Narrow(0), row.0.offered.shape.instance_type.clone();
         opt text "region", "region", Narrow(0), row.0.offered.region.clone();

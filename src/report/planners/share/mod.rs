@@ -42,7 +42,7 @@ struct Way<'a> {
     reason: Option<String>,
 }
 
-column_lists! {
+columns! {
     fn placements<'a>(row: Placement<'a>) {
         text "tenant", "tenant", Narrow(0), row.tenant.name.clone();
         opt text "owner", "owner", Wide, row.tenant.owner.clone();
