@@ -2,12 +2,10 @@
 //! the least that could have served it, and the same policy with other targets.
 
 mod demand;
-mod held;
 mod policy;
 mod replay;
 
-pub use demand::{Demand, DemandError, KnownPeriod, MOST_PERIODS};
-pub use held::{Held, HeldModels};
+pub use demand::{Demand, DemandError, Held, HeldModels, KnownPeriod, MOST_PERIODS};
 pub use policy::{PolicyError, ScalingPolicy, ScheduleWindow, SpotShare, Trigger};
 pub use replay::Replay;
 

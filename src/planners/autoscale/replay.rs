@@ -113,13 +113,11 @@ pub(super) fn replay(
 /// Work of a queue, first come first served, that was not done so many periods after
 /// that of its arrival. What still waits when the record ends counts as late.
 fn late_work(demand: &Demand, served: &[f64], late_periods: usize, seconds: f64) -> f64 {
-    let done: Vec<f64> = served
-        .iter()
-        .scan(0.0, |sum, gpu_seconds| {
-            *sum += gpu_seconds;
-            Some(*sum)
-        })
-        .collect();
+    let sums = served.iter().scan(0.0, |sum, gpu_seconds| {
+        *sum += gpu_seconds;
+        Some(*sum)
+    });
+    let done: Vec<f64> = sums.collect();
     let mut arrived = 0.0;
     let mut late = 0.0;
     for (index, gpus) in demand.gpus.iter().enumerate() {

@@ -5,13 +5,9 @@
 //! month, and the residual value at the end of the term. Costs of a month are rounded to
 //! cents where they are made, so that the parts sum to the total.
 
-mod input;
 mod own;
-mod sensitivity;
 
-pub use input::Input;
-pub use own::{MOST_YEARS, Own, Part, Rental};
-pub use sensitivity::{Sensitivity, TURN_PERCENT};
+pub use own::{Input, MOST_YEARS, Own, Part, Rental, Sensitivity, TURN_PERCENT};
 
 use crate::domain::Money;
 use own::usd;
@@ -106,7 +102,7 @@ pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> 
     let (Some(reference), Some(cheapest)) = (priced.get(asked), priced.first()) else {
         return Err(BadOwn::NoRental);
     };
-    let sensitivity = sensitivity::of(&own, &reference.rental, &cheapest.rental);
+    let sensitivity = own::sensitivity(&own, &reference.rental, &cheapest.rental);
     Ok(RentOrBuy {
         parts: own.parts(),
         outlay: usd(own.outlay()),

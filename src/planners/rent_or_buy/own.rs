@@ -1,7 +1,7 @@
-//! An own server, a rented machine, and what each costs.
+//! An own server, a rented machine, what each costs, and how the month of break-even moves with
+//! each input.
 
-use super::input::Input;
-use crate::domain::{Currency, Money};
+use crate::domain::{Currency, Money, named_enum};
 use crate::planners::paying::Paying;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -243,4 +243,93 @@ fn cents(amount: Decimal) -> Decimal {
 
 pub(super) fn usd(amount: Decimal) -> Money {
     Money::new(amount, Currency::Usd)
+}
+
+/// The largest amount and the largest draw that are computed.
+const MOST: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+
+named_enum! {
+    /// What the month rests on.
+    Input {
+        Purchase = "purchase price",
+        Spares = "spares",
+        Residual = "residual value",
+        Watts = "mean draw",
+        Pue = "PUE",
+        Electricity = "electricity price",
+        Rack = "rack",
+        StaffHours = "staff hours",
+        StaffHourly = "staff cost per hour",
+        Capital = "cost of capital",
+        Utilization = "utilization",
+        Rent = "price of the rented machine",
+    }
+}
+
+impl Input {
+    /// The values that it can have.
+    pub(super) fn range(self) -> (Decimal, Decimal) {
+        match self {
+            Self::Pue => (Decimal::ONE, Decimal::TEN),
+            Self::Spares | Self::Residual | Self::Capital | Self::Utilization => {
+                (Decimal::ZERO, Decimal::ONE_HUNDRED)
+            }
+            Self::Purchase
+            | Self::Watts
+            | Self::Electricity
+            | Self::Rack
+            | Self::StaffHours
+            | Self::StaffHourly
+            | Self::Rent => (Decimal::ZERO, MOST),
+        }
+    }
+}
+
+/// How far each input is turned down and up, percent.
+pub const TURN_PERCENT: u8 = 20;
+
+/// One input turned down and up, with the month that follows against two rentals; no month
+/// where none of the term is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sensitivity {
+    pub input: Input,
+    /// The input turned down and up, within what it can be; absent for the price of the
+    /// rented machine, which is another for each.
+    pub values: Option<[Decimal; 2]>,
+    /// Against the machine that was asked about.
+    pub asked_months: [Option<u32>; 2],
+    /// Against the cheapest.
+    pub cheapest_months: [Option<u32>; 2],
+}
+
+/// Every input that is not zero.
+pub(super) fn sensitivity(own: &Own, asked: &Rental, cheapest: &Rental) -> Vec<Sensitivity> {
+    let inputs = Input::ALL.iter().copied();
+    let inputs = inputs.filter(|input| own.get(*input).is_none_or(|value| !value.is_zero()));
+    inputs.map(|input| one(input, own, asked, cheapest)).collect()
+}
+
+fn one(input: Input, own: &Own, asked: &Rental, cheapest: &Rental) -> Sensitivity {
+    let turn = Decimal::from(TURN_PERCENT) / Decimal::ONE_HUNDRED;
+    let factors = [Decimal::ONE - turn, Decimal::ONE + turn];
+    let month = |factor: Decimal, rental: &Rental| {
+        let (mut own, mut rental) = (own.clone(), rental.clone());
+        match turned(input, &own, factor) {
+            Some(value) => own.set(input, value),
+            None => rental.per_gpu_hour *= factor,
+        }
+        own.break_even_month(rental.monthly(&own))
+    };
+    let [down, up] = factors.map(|factor| turned(input, own, factor));
+    Sensitivity {
+        input,
+        values: down.zip(up).map(|(down, up)| [down, up]),
+        asked_months: factors.map(|factor| month(factor, asked)),
+        cheapest_months: factors.map(|factor| month(factor, cheapest)),
+    }
+}
+
+fn turned(input: Input, own: &Own, factor: Decimal) -> Option<Decimal> {
+    let (least, most) = input.range();
+    Some((own.get(input)? * factor).clamp(least, most))
 }

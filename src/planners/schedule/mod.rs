@@ -1,19 +1,16 @@
 //! Jobs placed into idle hours of machines that run anyway, onto spot and on demand, by
 //! dollars within their deadlines; beside them what first come, first served costs.
 
-mod error;
-mod exact;
 mod free;
 mod place;
 mod plan;
 mod question;
 mod risk;
 
-pub use error::ScheduleError;
 pub use free::{FreeGpus, Span};
 pub use place::Spot;
 pub use plan::{JobPlan, MOST_MISS_PERCENT, Placement, Where};
-pub use question::{Host, Job, Need, Rental, ScheduleRequest};
+pub use question::{Host, Job, Need, Rental, ScheduleError, ScheduleRequest};
 
 use crate::domain::MOST_JOBS;
 use place::Options;
@@ -49,7 +46,7 @@ pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, ScheduleEr
     let planned = plan::by_deadline(&request, &options);
     let first_come = plan::first_come(&request, &options)?;
     let best =
-        (request.jobs.len() <= MOST_EXACT_JOBS).then(|| exact::best(&request, &options, &planned));
+        (request.jobs.len() <= MOST_EXACT_JOBS).then(|| plan::best(&request, &options, &planned));
     Ok(JobSchedule { request, planned, first_come, best })
 }
 

@@ -1,7 +1,6 @@
 //! Where a job can run, and what that costs.
 
-use super::error::ScheduleError;
-use super::question::{Job, Rental, ScheduleRequest};
+use super::question::{Job, Rental, ScheduleError, ScheduleRequest};
 use super::risk::SpotRisk;
 use crate::domain::{HOUR_SECONDS, InterruptionBand};
 use crate::savings::Interruptions;

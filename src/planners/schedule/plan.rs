@@ -1,9 +1,8 @@
 //! Plans: which job runs where and when.
 
-use super::error::ScheduleError;
 use super::free::{FreeGpus, Span};
 use super::place::{Options, Renting, Spot, transfer};
-use super::question::{Job, ScheduleRequest};
+use super::question::{Job, ScheduleError, ScheduleRequest};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -112,14 +111,18 @@ impl JobPlan {
 
 /// What is left of hosts and of the limit on rented GPUs.
 #[derive(Clone)]
-pub(super) struct Left {
-    pub hosts: Vec<FreeGpus>,
-    pub rented: Option<FreeGpus>,
+pub(super) struct Left<'a> {
+    pub request: &'a ScheduleRequest,
+    options: &'a Options,
+    hosts: Vec<FreeGpus>,
+    rented: Option<FreeGpus>,
 }
 
-impl Left {
-    pub fn all(request: &ScheduleRequest) -> Self {
+impl<'a> Left<'a> {
+    pub fn all(request: &'a ScheduleRequest, options: &'a Options) -> Self {
         Self {
+            request,
+            options,
             hosts: request.hosts.iter().map(|host| host.free.clone()).collect(),
             rented: request.most_gpus.map(FreeGpus::always),
         }
@@ -127,12 +130,8 @@ impl Left {
 
     /// A job in idle hours of a host: at a stretch, or in pieces where it can go on after
     /// an interruption.
-    pub fn on_host(
-        &self,
-        request: &ScheduleRequest,
-        index: usize,
-        host: usize,
-    ) -> Option<Placement> {
+    fn on_host(&self, index: usize, host: usize) -> Option<Placement> {
+        let request = self.request;
         let job = &request.jobs[index];
         let free = &self.hosts[host];
         let spans = if job.is_restartable {
@@ -154,8 +153,8 @@ impl Left {
     }
 
     /// A job on rented machines, not before a second.
-    pub fn rented(&self, job: (usize, &Job), renting: &Renting, from: i64) -> Option<Placement> {
-        let (index, job) = job;
+    fn rented(&self, index: usize, renting: &Renting, from: i64) -> Option<Placement> {
+        let job = &self.request.jobs[index];
         let from = from.max(job.release);
         let start = match &self.rented {
             Some(free) => free.earliest(from, renting.seconds, renting.gpus)?,
@@ -181,8 +180,8 @@ impl Left {
         })
     }
 
-    pub fn take(&mut self, request: &ScheduleRequest, placement: &Placement) {
-        let job = &request.jobs[placement.job];
+    pub fn take(&mut self, placement: &Placement) {
+        let job = &self.request.jobs[placement.job];
         match placement.place {
             Where::Host(host) => {
                 for span in &placement.spans {
@@ -190,7 +189,7 @@ impl Left {
                 }
             }
             Where::Rental { rental, machines, .. } => {
-                let gpus = request.needs[job.need].rentals[rental].gpus;
+                let gpus = self.request.needs[job.need].rentals[rental].gpus;
                 if let Some(free) = &mut self.rented {
                     for span in &placement.spans {
                         free.take(*span, machines.saturating_mul(gpus));
@@ -201,18 +200,13 @@ impl Left {
     }
 
     /// Every way to place a job now: idle hours, then rented machines, the cheapest first.
-    pub fn ways(
-        &self,
-        request: &ScheduleRequest,
-        options: &Options,
-        index: usize,
-    ) -> Vec<Placement> {
-        let job = &request.jobs[index];
-        let hosts = request.needs[job.need].hosts.iter();
-        let on_hosts = hosts.filter_map(|host| self.on_host(request, index, *host));
+    pub fn ways(&self, index: usize) -> Vec<Placement> {
+        let job = &self.request.jobs[index];
+        let hosts = self.request.needs[job.need].hosts.iter();
+        let on_hosts = hosts.filter_map(|host| self.on_host(index, *host));
         // Where one starts depends on its GPUs and its length alone.
         let mut starts: BTreeMap<(u32, i64), Option<i64>> = BTreeMap::new();
-        let rentings = options.rentings[index].iter();
+        let rentings = self.options.rentings[index].iter();
         let rented = rentings.filter_map(|renting| {
             let start = starts.entry((renting.gpus, renting.seconds)).or_insert_with(|| {
                 let free = self.rented.as_ref();
@@ -221,7 +215,7 @@ impl Left {
                 })
             });
             let start = (*start)?;
-            self.rented((index, job), renting, start)
+            self.rented(index, renting, start)
         });
         on_hosts.chain(rented).collect()
     }
@@ -240,10 +234,10 @@ pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPl
         let job = &request.jobs[*index];
         (job.deadline.unwrap_or(i64::MAX), job.release, *index)
     });
-    let mut left = Left::all(request);
+    let mut left = Left::all(request, options);
     let mut placements = Vec::with_capacity(order.len());
     for index in order {
-        let ways = left.ways(request, options, index);
+        let ways = left.ways(index);
         let in_time = ways.iter().filter(|way| !way.is_late);
         let cheapest = in_time.min_by_key(|way| (way.total(), way.end()));
         let first = || ways.iter().min_by_key(|way| (way.end(), way.total()));
@@ -251,7 +245,7 @@ pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPl
         let Some(chosen) = cheapest.or_else(first) else {
             continue;
         };
-        left.take(request, chosen);
+        left.take(chosen);
         placements.push(chosen.clone());
     }
     JobPlan::of(placements)
@@ -268,7 +262,7 @@ pub(super) fn first_come(
 ) -> Result<JobPlan, ScheduleError> {
     let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| (request.jobs[*index].release, *index));
-    let mut left = Left::all(request);
+    let mut left = Left::all(request, options);
     let mut placements = Vec::with_capacity(order.len());
     let mut from = i64::MIN;
     for index in order {
@@ -281,11 +275,71 @@ pub(super) fn first_come(
             let is_there = rentals[renting.rental].region == *region;
             (Reverse(is_there), renting.total(), renting.rental)
         });
-        let placed = chosen.and_then(|renting| left.rented((index, job), renting, from));
+        let placed = chosen.and_then(|renting| left.rented(index, renting, from));
         let placed = placed.ok_or_else(|| ScheduleError::no_machine(request, job))?;
-        left.take(request, &placed);
+        left.take(&placed);
         from = placed.start();
         placements.push(placed);
     }
     Ok(JobPlan::of(placements))
+}
+
+/// Placements that are tried; after them the best so far counts.
+const MOST_TRIALS: u32 = 100_000;
+
+/// The plan with the fewest late jobs, of these the cheapest, of these the one that ends
+/// first, and whether everything was tried. Jobs that are placed one after the other, each
+/// as early as it can, reach the best of all plans in one of their orders.
+pub(super) fn best(
+    request: &ScheduleRequest,
+    options: &Options,
+    known: &JobPlan,
+) -> (JobPlan, bool) {
+    let left = Left::all(request, options);
+    let cheapest = |job| left.ways(job).iter().map(Placement::total).min().unwrap_or_default();
+    let cheapest = (0..request.jobs.len()).map(cheapest).collect();
+    let mut search = Search { cheapest, best: known.clone(), trials: 0 };
+    search.go_on(&left, &mut Vec::new());
+    let is_whole = search.trials < MOST_TRIALS;
+    (search.best, is_whole)
+}
+
+struct Search {
+    /// The least that each job can cost.
+    cheapest: Vec<Decimal>,
+    best: JobPlan,
+    trials: u32,
+}
+
+impl Search {
+    fn go_on(&mut self, left: &Left<'_>, placed: &mut Vec<Placement>) {
+        let jobs = &left.request.jobs;
+        let is_placed = |index: &usize| placed.iter().any(|placement| placement.job == *index);
+        let open: Vec<usize> = (0..jobs.len()).filter(|index| !is_placed(index)).collect();
+        let so_far = JobPlan { placements: placed.clone() };
+        let (late, cost, makespan) = so_far.rank(jobs);
+        let least: Decimal = open.iter().map(|index| self.cheapest[*index]).sum();
+        if (late, cost + least, makespan) >= self.best.rank(jobs) {
+            return;
+        }
+        if open.is_empty() {
+            self.best = JobPlan::of(placed.clone());
+            return;
+        }
+        for index in open {
+            let mut ways = left.ways(index);
+            ways.sort_by_key(|way| (way.is_late, way.total(), way.end()));
+            for way in ways {
+                if self.trials >= MOST_TRIALS {
+                    return;
+                }
+                self.trials += 1;
+                let mut rest = left.clone();
+                rest.take(&way);
+                placed.push(way);
+                self.go_on(&rest, placed);
+                placed.pop();
+            }
+        }
+    }
 }

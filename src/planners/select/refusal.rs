@@ -6,36 +6,34 @@ use crate::planners::paying::Paying;
 use crate::planners::serving::ServingRefusal;
 use rust_decimal::prelude::ToPrimitive;
 use std::cmp::Ordering;
-use std::fmt;
 
 const MIB_OF_GIB: f64 = 1024.0;
 
 /// Why a type is out, in the order in which it is asked: what it is, what it has, whether
 /// it is sold, and last what it costs. The first reason that holds is reported.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// Work that was not shown to need no GPU.
+    #[error("a CPU type, and the work may need a GPU")]
     NoGpu,
     /// An accelerator with other drivers and libraries than CUDA's that `--gpu` does not name.
+    #[error("not an NVIDIA GPU; name it with `--gpu`")]
     Accelerator,
     /// Another GPU than the one that was named.
+    #[error("another GPU than `--gpu` names")]
     OtherGpu,
+    #[error("different CPU architecture")]
     Architecture,
-    Gpus {
-        needed: GpuShare,
-        there: GpuShare,
-    },
+    #[error("GPUs: {needed} needed, {there} there")]
+    Gpus { needed: GpuShare, there: GpuShare },
     /// Too little memory on each GPU.
-    Vram {
-        needed_mib: f64,
-        usable_mib: u64,
-    },
+    #[error("VRAM of a GPU: {needed_mib:.0} MiB needed, {usable_mib} MiB usable")]
+    Vram { needed_mib: f64, usable_mib: u64 },
     /// Too little memory on all GPUs together.
-    VramTotal {
-        needed_mib: f64,
-        usable_mib: u64,
-    },
+    #[error("VRAM of all GPUs: {needed_mib:.0} MiB needed, {usable_mib} MiB usable")]
+    VramTotal { needed_mib: f64, usable_mib: u64 },
     /// Its GPUs do not hold the model, whatever they cost.
+    #[error("{} in {dtype}: {}", parameters(*params), unheld(reason, *gpus))]
     Model {
         params: u64,
         dtype: Dtype,
@@ -43,38 +41,34 @@ pub enum Refusal {
         gpus: u16,
         reason: ServingRefusal,
     },
+    #[error("its GPUs have no NVLink")]
     NvLink,
+    #[error("it has no EFA")]
     Efa,
     /// Too little host memory.
-    Memory {
-        needed_mib: f64,
-        there_mib: u64,
-    },
-    Vcpu {
-        needed: f64,
-        there: u32,
-    },
+    #[error("host memory: {needed_mib:.0} MiB needed, {there_mib} MiB there")]
+    Memory { needed_mib: f64, there_mib: u64 },
+    #[error("vCPUs: {needed:.2} needed, {there} there")]
+    Vcpu { needed: f64, there: u32 },
     /// A fact about it is missing in the catalog.
-    Unknown {
-        fact: &'static str,
-    },
+    #[error("{fact} is unknown")]
+    Unknown { fact: &'static str },
     /// AWS launches no new instances of it.
+    #[error("no longer available for launch")]
     NotLaunchable,
     /// No source has a price of it in the regions asked for.
+    #[error("not available or not priced in the region")]
     NotOffered,
     /// It is sold there, and not in this way.
-    NoPrice {
-        paying: Paying,
-        is_sold_in_blocks: bool,
-    },
+    #[error("no {paying} price{}", if *is_sold_in_blocks { "; sold in Capacity Blocks" } else { "" })]
+    NoPrice { paying: Paying, is_sold_in_blocks: bool },
     /// Its price and the budget are in two currencies.
+    #[error("its price and the budget are in two currencies")]
     Currency,
-    OverHourly {
-        over: Money,
-    },
-    OverMonthly {
-        over: Money,
-    },
+    #[error("{} per hour over the budget", to_six_decimals(*over))]
+    OverHourly { over: Money },
+    #[error("{over} per month over the budget")]
+    OverMonthly { over: Money },
 }
 
 impl Refusal {
@@ -139,65 +133,18 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoGpu => f.write_str("a CPU type, and the work may need a GPU"),
-            Self::Accelerator => f.write_str("not an NVIDIA GPU; name it with `--gpu`"),
-            Self::OtherGpu => f.write_str("another GPU than `--gpu` names"),
-            Self::Architecture => f.write_str("different CPU architecture"),
-            Self::Gpus { needed, there } => write!(f, "GPUs: {needed} needed, {there} there"),
-            Self::Vram { needed_mib, usable_mib } => {
-                write!(f, "VRAM of a GPU: {needed_mib:.0} MiB needed, {usable_mib} MiB usable")
-            }
-            Self::VramTotal { needed_mib, usable_mib } => {
-                write!(f, "VRAM of all GPUs: {needed_mib:.0} MiB needed, {usable_mib} MiB usable")
-            }
-            Self::Model { params, dtype, gpus, reason } => {
-                write!(f, "{} in {dtype}: ", parameters(*params))?;
-                unheld(f, reason, *gpus)
-            }
-            Self::NvLink => f.write_str("its GPUs have no NVLink"),
-            Self::Efa => f.write_str("it has no EFA"),
-            Self::Memory { needed_mib, there_mib } => {
-                write!(f, "host memory: {needed_mib:.0} MiB needed, {there_mib} MiB there")
-            }
-            Self::Vcpu { needed, there } => write!(f, "vCPUs: {needed:.2} needed, {there} there"),
-            Self::Unknown { fact } => write!(f, "{fact} is unknown"),
-            Self::NotLaunchable => f.write_str("no longer available for launch"),
-            Self::NotOffered => f.write_str("not available or not priced in the region"),
-            Self::NoPrice { paying, is_sold_in_blocks } => {
-                write!(f, "no {paying} price")?;
-                if *is_sold_in_blocks {
-                    f.write_str("; sold in Capacity Blocks")?;
-                }
-                Ok(())
-            }
-            Self::Currency => f.write_str("its price and the budget are in two currencies"),
-            Self::OverHourly { over } => {
-                write!(f, "{} per hour over the budget", to_six_decimals(*over))
-            }
-            Self::OverMonthly { over } => write!(f, "{over} per month over the budget"),
-        }
-    }
-}
-
 /// Why GPUs of a type do not hold a model.
-fn unheld(f: &mut fmt::Formatter<'_>, reason: &ServingRefusal, there: u16) -> fmt::Result {
+fn unheld(reason: &ServingRefusal, there: u16) -> String {
     let ServingRefusal::Memory { needed_mib, usable_mib, gpus, .. } = reason else {
-        return write!(f, "{reason}");
+        return reason.to_string();
     };
     let of = match (*gpus, there) {
         (1, 1) => "the GPU".to_owned(),
         (1, _) => format!("one of its {there} GPUs"),
         _ => format!("each of {gpus} GPUs"),
     };
-    write!(
-        f,
-        "needs {:.1} GiB on {of}, has {:.1} GiB",
-        needed_mib / MIB_OF_GIB,
-        *usable_mib as f64 / MIB_OF_GIB
-    )
+    let (needed, usable) = (needed_mib / MIB_OF_GIB, *usable_mib as f64 / MIB_OF_GIB);
+    format!("needs {needed:.1} GiB on {of}, has {usable:.1} GiB")
 }
 
 /// A price of an hour with all that is left of its six decimals, and at least cents.

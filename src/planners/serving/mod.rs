@@ -1,12 +1,10 @@
 //! Whether the GPUs of a type hold a language model, and how fast they serve it.
 
-mod card;
 mod layout;
-mod refusal;
 
-pub use card::{Card, Computes};
-pub use layout::{Layout, Load, Nearest, ServedModel, ServingTerms};
-pub use refusal::ServingRefusal;
+pub use layout::{
+    Card, Computes, Layout, Load, Nearest, ServedModel, ServingRefusal, ServingTerms,
+};
 
 use self::layout::Layouts;
 use super::model::Dtype;

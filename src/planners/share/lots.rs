@@ -1,14 +1,12 @@
-//! Tenants that are shared in one way and packed together.
+//! Tenants that are shared in one way and packed together, on the fewest cards where they are
+//! few, by branch and bound.
 
-use super::exact::{Fewest, MOST_EXACT, Rules, fewest_cards};
-use super::fragments::memory_slices;
-use super::loads::Loads;
-use super::{Fragments, ShareQuestion};
+use super::{ShareQuestion, ShareTenant};
 use crate::catalog::MigProfile;
 use crate::domain::named_enum;
 use crate::savings::{
-    MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, pack_mig_where,
-    pack_processes_where, place_together, total_slices,
+    MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,
+    pack_mig_where, pack_processes_where, place_together, total_slices,
 };
 use std::cmp::Reverse;
 
@@ -272,10 +270,9 @@ impl<'a> Waiting<'a> {
         for slice in &mut placed {
             slice.tenant = self.members[slice.tenant];
         }
-        let used: Option<Vec<(&MigProfile, u8)>> = placed
-            .iter()
-            .map(|slice| slice.placement.as_ref().map(|(profile, at)| (profile, *at)))
-            .collect();
+        let placements = placed.iter().map(|slice| slice.placement.as_ref());
+        let used: Option<Vec<(&MigProfile, u8)>> =
+            placements.map(|placement| placement.map(|(profile, at)| (profile, *at))).collect();
         let of_tenants: Vec<&MigProfile> = self.smallest.iter().copied().flatten().collect();
         let fragments = used
             .filter(|_| self.mode == CardMode::Mig)
@@ -296,9 +293,9 @@ impl<'a> Waiting<'a> {
             tenants: placed,
         }
     }
-}
 
-impl Rules for Waiting<'_> {
+    /// Whether a tenant fits beside others on one card. Whatever fits also fits without
+    /// some of them.
     fn fits(&self, on_card: &[usize], next: usize) -> bool {
         if on_card.len() >= self.most() || !self.meet(on_card.iter().copied(), next) {
             return false;
@@ -314,10 +311,206 @@ impl Rules for Waiting<'_> {
         vram_mib <= self.question.on.card_mib
     }
 
+    /// Whether two tenants are the same in everything that is asked of them.
     fn are_alike(&self, one: usize, other: usize) -> bool {
         let hours = |place: usize| &self.question.tenants[self.members[place]].hours;
         self.smallest[one] == self.smallest[other]
             && self.needs[one] == self.needs[other]
             && hours(one) == hours(other)
+    }
+}
+
+/// Free parts of a card with slices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fragments {
+    /// Slices of compute on no instance.
+    pub compute_free: u8,
+    /// Slices of memory on no instance.
+    pub memory_free: u8,
+    /// Of these, slices that no profile of the tenants can begin at or reach: they are paid
+    /// for and cannot be used by tenants like these.
+    pub memory_stranded: u8,
+}
+
+/// Slices of memory of a whole card: where the last of its profiles ends.
+pub(super) fn memory_slices(profiles: &[MigProfile]) -> u8 {
+    let ends = profiles.iter().map(|profile| {
+        let last = profile.placement_starts.iter().max().copied();
+        last.unwrap_or(0) + profile.placement_size
+    });
+    ends.max().unwrap_or(0)
+}
+
+impl Fragments {
+    /// What is free beside the slices of a card, and of use to none of the profiles that
+    /// tenants use.
+    pub(super) fn of(
+        used: &[(&MigProfile, u8)],
+        of_tenants: &[&MigProfile],
+        known: &[MigProfile],
+    ) -> Self {
+        let total = total_slices(known);
+        let compute: u8 = used.iter().map(|(profile, _)| profile.compute_slices).sum();
+        let is_taken = |slice: u8| {
+            let mut placed = used.iter();
+            placed.any(|(profile, start)| (*start..start + profile.placement_size).contains(&slice))
+        };
+        let is_usable = |slice: u8| {
+            let mut profiles = of_tenants.iter();
+            profiles.any(|profile| {
+                let mut starts = free_starts(used, profile, total);
+                starts.any(|start| (start..start + profile.placement_size).contains(&slice))
+            })
+        };
+        let free: Vec<u8> = (0..memory_slices(known)).filter(|slice| !is_taken(*slice)).collect();
+        let usable = free.iter().filter(|slice| is_usable(**slice)).count();
+        Self {
+            compute_free: total.saturating_sub(compute),
+            memory_free: free.len() as u8,
+            memory_stranded: (free.len() - usable) as u8,
+        }
+    }
+}
+
+/// The peaks of tenants, by hour where all of them are known by hour.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loads<'a>(&'a [ShareTenant]);
+
+impl<'a> Loads<'a> {
+    pub(super) fn new(tenants: &'a [ShareTenant]) -> Self {
+        Self(tenants)
+    }
+
+    /// The peak of one, percent; absent where it is not known.
+    pub(super) fn peak(self, tenant: usize) -> Option<f64> {
+        self.0[tenant].peak_percent
+    }
+
+    /// Whether the peak of every one is known.
+    pub(super) fn are_known(self, tenants: &[usize]) -> bool {
+        let mut places = tenants.iter();
+        places.all(|tenant| self.peak(*tenant).is_some())
+    }
+
+    /// The sum of the separate peaks that are known, percent.
+    pub(super) fn separate(self, tenants: &[usize]) -> f64 {
+        tenants.iter().filter_map(|tenant| self.peak(*tenant)).sum()
+    }
+
+    /// The largest sum of an hour, percent. A tenant whose hours are not known has its peak
+    /// in each of them; one whose peak is not known adds nothing.
+    pub(super) fn together(self, tenants: &[usize]) -> f64 {
+        let separate = self.separate(tenants);
+        let known = tenants.iter().map(|tenant| self.0[*tenant].hours.len());
+        let hours = known.max().unwrap_or(0);
+        let sum_of = |hour: usize| -> f64 {
+            let peaks = tenants.iter().filter_map(|tenant| {
+                let own = self.0[*tenant].hours.get(hour);
+                own.copied().or_else(|| self.peak(*tenant))
+            });
+            peaks.sum()
+        };
+        let largest = (0..hours).map(sum_of).reduce(f64::max);
+        largest.map_or(separate, |largest| largest.min(separate))
+    }
+
+    /// Whether the peaks of tenants stay within the target at any time.
+    pub(super) fn meet(self, tenants: &[usize]) -> bool {
+        // Sums by the hour are never above the sum of the peaks, which is quick.
+        self.separate(tenants) <= SHARED_TARGET_PERCENT
+            || self.together(tenants) <= SHARED_TARGET_PERCENT
+    }
+}
+
+/// Tenants up to which the search is exact.
+const MOST_EXACT: usize = 12;
+
+/// Steps after which a search is given up. Twelve tenants have 4,213,597 divisions into
+/// groups (the twelfth Bell number), of which bounds leave a small part.
+const MOST_STEPS: u64 = 1_000_000;
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fewest {
+    /// The fewest cards, with who is on each.
+    Cards(Vec<Vec<usize>>),
+    /// None that takes fewer than were known.
+    NoFewer,
+    /// It was given up.
+    Unfinished,
+}
+
+struct Search<'a> {
+    rules: &'a Waiting<'a>,
+    order: &'a [usize],
+    /// No packing takes fewer.
+    least: usize,
+    best: Option<Vec<Vec<usize>>>,
+    /// Packings of so many cards and more are of no use.
+    known: usize,
+    steps: u64,
+}
+
+/// Searches for fewer cards than `known` for tenants in an order, the largest first. No
+/// packing takes fewer than `least`.
+fn fewest_cards(rules: &Waiting<'_>, order: &[usize], (least, known): (usize, usize)) -> Fewest {
+    if known <= least {
+        return Fewest::NoFewer;
+    }
+    let mut search = Search { rules, order, least, best: None, known, steps: 0 };
+    // The card of each tenant that was placed, in order.
+    let is_finished = search.place(&mut Vec::new(), &mut Vec::new());
+    match (search.best, is_finished) {
+        (_, false) => Fewest::Unfinished,
+        (Some(cards), true) => Fewest::Cards(cards),
+        (None, true) => Fewest::NoFewer,
+    }
+}
+
+impl Search<'_> {
+    /// Tries every card for the next tenant; `false` when it took too long.
+    fn place(&mut self, cards: &mut Vec<Vec<usize>>, chosen: &mut Vec<usize>) -> bool {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return false;
+        }
+        if cards.len() >= self.known {
+            return true;
+        }
+        let depth = chosen.len();
+        let Some(next) = self.order.get(depth).copied() else {
+            self.known = cards.len();
+            self.best = Some(cards.clone());
+            return true;
+        };
+        // Tenants that are alike take cards in ascending order: to swap them changes nothing.
+        let before = depth.checked_sub(1).map(|place| self.order[place]);
+        let is_alike = before.is_some_and(|before| self.rules.are_alike(before, next));
+        let first = match chosen.last() {
+            Some(card) if is_alike => *card,
+            _ => 0,
+        };
+        for card in first..=cards.len() {
+            if self.known <= self.least {
+                return true;
+            }
+            if card == cards.len() {
+                cards.push(Vec::new());
+            } else if !self.rules.fits(&cards[card], next) {
+                continue;
+            }
+            cards[card].push(next);
+            chosen.push(card);
+            let is_finished = self.place(cards, chosen);
+            chosen.pop();
+            cards[card].pop();
+            if cards[card].is_empty() {
+                cards.pop();
+            }
+            if !is_finished {
+                return false;
+            }
+        }
+        true
     }
 }

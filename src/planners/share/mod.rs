@@ -1,15 +1,11 @@
 //! Several tenants on one card: which sharing each of them may have, how many cards and
 //! instances that takes, and how far the packing may be from the best one.
 
-mod exact;
-mod fragments;
-mod loads;
 mod lots;
 mod plan;
 mod question;
 
-pub use fragments::Fragments;
-pub use lots::{CardMode, Lot, PackedCard};
+pub use lots::{CardMode, Fragments, Lot, PackedCard};
 pub use plan::{Method, MethodOutcome, NoMethod, Packing, SharePlan, SmallerFleet, plan_sharing};
 pub use question::{
     Isolation, MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType,
