@@ -8,7 +8,6 @@ use crate::domain::{
     PriceOrigin, PriceQuote, Tenancy,
 };
 use jiff::civil::Date;
-use rust_decimal::Decimal;
 use std::sync::LazyLock;
 
 const RESERVED_CSV: &str = include_str!("../../pricing-data/reserved.csv");
@@ -32,6 +31,19 @@ fn reserved_list(date: &str) -> &'static str {
     if date > RESERVED_LIST_DATE { PRICE_LIST } else { RESERVED_LIST }
 }
 
+/// A price as a list of a day states it, without an upfront part.
+pub fn observed_quote(rate: HourlyRate, date: Date, source: &str) -> PriceQuote {
+    PriceQuote {
+        rate,
+        instalments: None,
+        origin: PriceOrigin::Bundled,
+        basis: PriceBasis::Observed,
+        effective_date: date,
+        seen_on: date,
+        source: source.to_owned(),
+    }
+}
+
 /// The bundled price of a standard reserved instance.
 pub(super) fn reserved(key: &PriceKey, term: CommitmentTerm) -> Option<PriceQuote> {
     let years = term.years.to_string();
@@ -44,19 +56,12 @@ pub(super) fn reserved(key: &PriceKey, term: CommitmentTerm) -> Option<PriceQuot
         term.payment.name(),
     ])?;
     let [currency, upfront, hourly, effective, basis, date] = cells.get(6..)?.try_into().ok()?;
-    let source = reserved_list(date).to_owned();
-    let date: Date = date.parse().ok()?;
+    let rate = HourlyRate::new(effective.parse().ok()?, Currency::from_code(currency)?)?;
+    let instalments = Instalments { upfront: upfront.parse().ok()?, hourly: hourly.parse().ok()? };
     Some(PriceQuote {
-        rate: HourlyRate::new(effective.parse().ok()?, Currency::from_code(currency)?)?,
-        instalments: Some(Instalments {
-            upfront: upfront.parse().ok()?,
-            hourly: hourly.parse().ok()?,
-        }),
-        origin: PriceOrigin::Bundled,
+        instalments: Some(instalments),
         basis: PriceBasis::from_name(basis)?,
-        effective_date: date,
-        seen_on: date,
-        source,
+        ..observed_quote(rate, date.parse().ok()?, reserved_list(date))
     })
 }
 
@@ -85,17 +90,8 @@ pub(super) fn capacity_block(key: &PriceKey) -> Option<PriceQuote> {
     }
     let cells = CAPACITY_BLOCKS.row(&[&key.instance_type, &key.region])?;
     let [currency, _accelerators, hourly, date] = cells.get(2..)?.try_into().ok()?;
-    let date: Date = date.parse().ok()?;
-    let amount: Decimal = hourly.parse().ok()?;
-    Some(PriceQuote {
-        rate: HourlyRate::new(amount, Currency::from_code(currency)?)?,
-        instalments: None,
-        origin: PriceOrigin::Bundled,
-        basis: PriceBasis::Observed,
-        effective_date: date,
-        seen_on: date,
-        source: CAPACITY_BLOCK_LIST.to_owned(),
-    })
+    let rate = HourlyRate::new(hourly.parse().ok()?, Currency::from_code(currency)?)?;
+    Some(observed_quote(rate, date.parse().ok()?, CAPACITY_BLOCK_LIST))
 }
 
 /// The list and the date of every price.
@@ -120,6 +116,7 @@ mod tests {
     use super::*;
     use crate::catalog::bundled_quote;
     use crate::domain::PriceOption;
+    use rust_decimal::Decimal;
 
     fn quote(instance_type: &str, option: PriceOption) -> Option<PriceQuote> {
         bundled_quote(&PriceKey::linux_on_demand("us-east-1", instance_type).with_option(option))

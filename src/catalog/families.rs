@@ -40,10 +40,8 @@ pub struct FamilyFacts {
 }
 
 static FAMILIES: LazyLock<BTreeMap<String, FamilyFacts>> = LazyLock::new(|| {
-    rows(FAMILIES_CSV)
-        .filter_map(|row| facts(&row))
-        .map(|facts| (facts.family.clone(), facts))
-        .collect()
+    let families = rows(FAMILIES_CSV).filter_map(|row| facts(&row));
+    families.map(|facts| (facts.family.clone(), facts)).collect()
 });
 
 static ZONES: LazyLock<BTreeMap<(String, String), Vec<String>>> = LazyLock::new(|| {

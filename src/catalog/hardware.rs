@@ -3,6 +3,7 @@
 use super::table::{Row, rows};
 use crate::domain::{AcceleratorKind, Architecture, GpuModel, GpuOffer, GpuShare, InstanceShape};
 use rust_decimal::Decimal;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -12,8 +13,9 @@ const MIG_PROFILES_CSV: &str = include_str!("../../pricing-data/mig_profiles.csv
 
 /// Figures of a GPU model with one memory size. Absent means that no source
 /// states it. Throughput is dense, without sparsity.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GpuSpec {
+    #[serde(rename = "gpu_model", deserialize_with = "model")]
     pub model: GpuModel,
     /// Memory as AWS states it, MiB.
     pub memory_mib: u64,
@@ -65,14 +67,14 @@ impl GpuSpec {
 }
 
 static SHAPES: LazyLock<BTreeMap<String, InstanceShape>> = LazyLock::new(|| {
-    rows(SHAPES_CSV)
-        .filter_map(|row| shape_of(&row))
-        .map(|shape| (shape.instance_type.clone(), shape))
-        .collect()
+    let shapes = rows(SHAPES_CSV).filter_map(|row| shape_of(&row));
+    shapes.map(|shape| (shape.instance_type.clone(), shape)).collect()
 });
 
-static GPU_SPECS: LazyLock<Vec<GpuSpec>> =
-    LazyLock::new(|| rows(GPU_SPECS_CSV).filter_map(|row| spec_of(&row)).collect());
+static GPU_SPECS: LazyLock<Vec<GpuSpec>> = LazyLock::new(|| {
+    let specs = csv::Reader::from_reader(GPU_SPECS_CSV.as_bytes()).into_deserialize();
+    specs.filter_map(Result::ok).collect()
+});
 
 fn shape_of(row: &Row) -> Option<InstanceShape> {
     let share = row.parsed::<Decimal>("gpu_count").and_then(GpuShare::from_count);
@@ -84,6 +86,7 @@ fn shape_of(row: &Row) -> Option<InstanceShape> {
         }),
         _ => None,
     };
+    let local_storage = row.parsed::<Decimal>("local_storage_gb").filter(|size| !size.is_zero());
     Some(InstanceShape {
         instance_type: row.get("instance_type")?.to_owned(),
         accelerator: AcceleratorKind::from_name(row.get("accelerator")?)?,
@@ -91,32 +94,13 @@ fn shape_of(row: &Row) -> Option<InstanceShape> {
         vcpu: row.parsed("vcpu")?,
         memory_mib: row.parsed("memory_mib")?,
         architecture: row.get("architecture").and_then(Architecture::from_name),
-        local_storage_gb: row
-            .parsed::<Decimal>("local_storage_gb")
-            .filter(|size| !size.is_zero())
-            .and_then(|size| u64::try_from(size.trunc()).ok()),
+        local_storage_gb: local_storage.and_then(|size| u64::try_from(size.trunc()).ok()),
         efa: row.parsed("efa"),
     })
 }
 
-fn spec_of(row: &Row) -> Option<GpuSpec> {
-    Some(GpuSpec {
-        model: GpuModel::from_name(row.get("gpu_model")?),
-        memory_mib: row.parsed("memory_mib")?,
-        memory_mib_reported: row.parsed("memory_mib_reported"),
-        memory_bandwidth_gbps: row.parsed("memory_bandwidth_gbps"),
-        fp32_tflops: row.parsed("fp32_tflops"),
-        fp16_dense_tflops: row.parsed("fp16_dense_tflops"),
-        bf16_dense_tflops: row.parsed("bf16_dense_tflops"),
-        fp8_dense_tflops: row.parsed("fp8_dense_tflops"),
-        fp4_dense_tflops: row.parsed("fp4_dense_tflops"),
-        power_limit_w: row.parsed("power_limit_w"),
-        idle_w: row.parsed("idle_w"),
-        compute_capability: row.get("compute_capability").map(str::to_owned),
-        nvlink_gbps: row.parsed("nvlink_gbps"),
-        max_operating_c: row.parsed("max_operating_c"),
-        slowdown_c: row.parsed("slowdown_c"),
-    })
+fn model<'de, D: Deserializer<'de>>(deserializer: D) -> Result<GpuModel, D::Error> {
+    String::deserialize(deserializer).map(|name| GpuModel::from_name(&name))
 }
 
 /// What a type offers; `None` for a type that the catalog does not know.
@@ -125,12 +109,9 @@ pub fn shape(instance_type: &str) -> Option<&'static InstanceShape> {
 }
 
 static NETWORK_GBPS: LazyLock<BTreeMap<String, Decimal>> = LazyLock::new(|| {
-    rows(SHAPES_CSV)
-        .filter_map(|row| {
-            let name = row.get("instance_type")?.to_owned();
-            Some((name, row.parsed("network_gbps")?))
-        })
-        .collect()
+    let known =
+        |row: Row| Some((row.get("instance_type")?.to_owned(), row.parsed("network_gbps")?));
+    rows(SHAPES_CSV).filter_map(known).collect()
 });
 
 /// Network bandwidth of a type that lasts, Gbit/s.
@@ -242,18 +223,14 @@ pub struct MigProfile {
 }
 
 fn mig_profile(row: &Row) -> Option<MigProfile> {
+    let starts = row.get("placement_starts")?.split(' ').map(str::parse);
     Some(MigProfile {
         name: row.get("profile")?.to_owned(),
         compute_slices: row.parsed("compute_slices")?,
         memory_slices: row.parsed("memory_slices")?,
         memory_mib: row.parsed("memory_mib"),
         max_instances: row.parsed("max_instances")?,
-        placement_starts: row
-            .get("placement_starts")?
-            .split(' ')
-            .map(str::parse)
-            .collect::<Result<_, _>>()
-            .ok()?,
+        placement_starts: starts.collect::<Result<_, _>>().ok()?,
         placement_size: row.parsed("placement_size")?,
     })
 }

@@ -15,6 +15,7 @@ mod time_zones;
 
 pub use accelerator_words::names_accelerator;
 pub use accelerators::{ec2_type, is_accelerated, is_accelerated_category, names_accelerated_type};
+pub use commitments::observed_quote;
 pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
     BUSY_POWER_PERCENT, GpuSpec, MigProfile, cpu_baseline_percent, gpu_spec, has_full_rate_fp64,

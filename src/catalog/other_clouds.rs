@@ -10,8 +10,10 @@ const OTHER_CLOUDS_CSV: &str = include_str!("../../pricing-data/other_clouds.csv
 
 named_enum! {
     /// What a price of another cloud buys.
+    #[derive(Default)]
     PricedUnit {
         /// A whole machine.
+        #[default]
         Machine = "machine",
         /// One GPU, with whatever machine comes with it.
         Gpu = "gpu",

@@ -1,6 +1,6 @@
 //! Bundled prices, and the lookup that prefers what was gathered.
 
-use super::commitments;
+use super::commitments::{self, observed_quote};
 use super::table::{SortedTable, rows};
 use crate::domain::{
     Currency, HourlyRate, InterruptionBand, Money, NoPrice, OperatingSystem, PriceBasis, PriceBook,
@@ -71,15 +71,8 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
         _ => *cells.get(ON_DEMAND_ORIGIN)?,
     };
     let date: Date = cells.get(date)?.parse().ok()?;
-    Some(PriceQuote {
-        rate: HourlyRate::new(cells.get(amount)?.parse().ok()?, currency)?,
-        instalments: None,
-        origin: PriceOrigin::Bundled,
-        basis: PriceBasis::Observed,
-        effective_date: date,
-        seen_on: date,
-        source: source.to_owned(),
-    })
+    let rate = HourlyRate::new(cells.get(amount)?.parse().ok()?, currency)?;
+    Some(observed_quote(rate, date, source))
 }
 
 /// How often spot instances of a type were interrupted, and when that was seen.
@@ -198,11 +191,8 @@ impl<'a> Prices<'a> {
         {
             return Ok((key.clone(), self.discounted(key, quote.clone())));
         }
-        let quote = of_region
-            .cloned()
-            .or_else(|| bundled_quote(&region_wide))
-            .ok_or_else(|| NoPrice(key.clone()))?;
-        let quote = self.discounted(key, quote);
+        let quote = of_region.cloned().or_else(|| bundled_quote(&region_wide));
+        let quote = self.discounted(key, quote.ok_or_else(|| NoPrice(key.clone()))?);
         Ok((region_wide, quote))
     }
 
@@ -251,10 +241,8 @@ impl<'a> Prices<'a> {
 
     /// Regions for which a price of a type was gathered.
     pub fn gathered_regions_of(&self, instance_type: &str) -> BTreeSet<&'a str> {
-        self.gathered_of_aws()
-            .filter(|key| key.instance_type == instance_type)
-            .map(|key| key.region.as_str())
-            .collect()
+        let keys = self.gathered_of_aws().filter(|key| key.instance_type == instance_type);
+        keys.map(|key| key.region.as_str()).collect()
     }
 
     fn gathered_of_aws(&self) -> impl Iterator<Item = &'a PriceKey> {
@@ -264,10 +252,8 @@ impl<'a> Prices<'a> {
 
     /// The price of a storage resource in a region.
     pub fn get_storage(&self, region: &str, resource: StorageResource) -> Option<StorageQuote> {
-        self.gathered
-            .get_storage(region, resource)
-            .cloned()
-            .or_else(|| bundled_storage_quote(region, resource))
+        let gathered = self.gathered.get_storage(region, resource).cloned();
+        gathered.or_else(|| bundled_storage_quote(region, resource))
     }
 }
 

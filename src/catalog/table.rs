@@ -52,10 +52,8 @@ impl Row {
 pub(super) fn rows(text: &'static str) -> impl Iterator<Item = Row> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().cloned().unwrap_or_default();
-    reader
-        .into_records()
-        .filter_map(Result::ok)
-        .map(move |record| Row { header: header.clone(), record })
+    let records = reader.into_records().filter_map(Result::ok);
+    records.map(move |record| Row { header: header.clone(), record })
 }
 
 #[cfg(test)]
