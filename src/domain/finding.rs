@@ -119,7 +119,7 @@ impl Evidence {
 }
 
 /// What to do about a finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recommendation {
     /// The action in a few words.
     pub action: String,
@@ -169,7 +169,7 @@ impl Finding {
         workload: impl Into<String>,
         judgement: Assessment,
         decisive: Evidence,
-        further: Vec<Evidence>,
+        further: impl IntoIterator<Item = Evidence>,
     ) -> Self {
         let mut evidence = vec![decisive];
         evidence.extend(further);

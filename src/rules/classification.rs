@@ -19,6 +19,15 @@ pub const MOSTLY_IDLE_HOURS_SHARE: f64 = 0.10;
 /// Share of hours close to 100% from which a workload is saturated.
 pub const SATURATED_HOURS_SHARE: f64 = 0.10;
 
+/// Instances whose use suffices for a verdict.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    workload: Measured<'a>,
+    utilization: &'a UtilizationSummary,
+    policy: &'a Policy,
+    as_of: Timestamp,
+}
+
 /// Judges instances as of an instant: by what was measured over the window, else
 /// over profiled runs of complete commands. Whether several of them are idle is reported
 /// of each alone, never of all together.
@@ -47,11 +56,8 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
     let (classification, reason) = class(utilization.distribution.mean, policy);
     Verdict {
         classification,
-        state: None,
         confidence: Some(Confidence::Derived),
-        reason: format!("{reason} over {runs}"),
-        idle_power_percent: None,
-        busy_cpu_percent: None,
+        ..Verdict::insufficient(format!("{reason} over {runs}"))
     }
 }
 
@@ -81,9 +87,10 @@ fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) ->
     if let Some(missing) = outage.in_words(policy, utilization.window.end) {
         return Verdict::insufficient(missing);
     }
+    let case = Case { workload, utilization, policy, as_of };
     match utilization.signal {
-        Signal::GpuUtilization => by_utilization(workload, utilization, policy, as_of),
-        Signal::GpuPowerUtilization => by_power(workload, utilization, policy, as_of),
+        Signal::GpuUtilization => by_utilization(case),
+        Signal::GpuPowerUtilization => by_power(case),
     }
 }
 
@@ -102,14 +109,10 @@ fn without_periods(workload: Measured<'_>) -> &'static str {
     }
 }
 
-fn by_utilization(
-    workload: Measured<'_>,
-    utilization: &UtilizationSummary,
-    policy: &Policy,
-    as_of: Timestamp,
-) -> Verdict {
+fn by_utilization(case: Case<'_>) -> Verdict {
+    let Case { workload, utilization, policy, .. } = case;
     let (classification, reason) = class(utilization.distribution.mean, policy);
-    let state = state(workload, utilization, policy, as_of);
+    let state = state(case);
     let is_idle = state.is_some_and(UsageState::is_idle);
     let is_measured = utilization.coverage() >= policy.measured_coverage
         && workload.sees_every_gpu()
@@ -145,22 +148,16 @@ fn class(mean: f64, policy: &Policy) -> (Classification, String) {
 
 fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
     let vram = gpu.vram.map(|vram| vram.samples);
-    [Some(gpu.samples), gpu.maxima.map(|maxima| maxima.samples), vram]
-        .into_iter()
-        .flatten()
-        .all(|samples| samples.coverage() >= policy.measured_coverage)
+    let mut series = [Some(gpu.samples), gpu.maxima.map(|maxima| maxima.samples), vram].into_iter();
+    series.all(|samples| samples.is_none_or(|own| own.coverage() >= policy.measured_coverage))
 }
 
 /// First that holds: idle, idle-so-far, idle-held, stalled, mostly-idle, saturated, bursty,
 /// steady. `None` when the GPUs seem idle but maxima or memory were not measured: without maxima a
 /// short job is not seen, without memory idle and idle-held cannot be distinguished.
-fn state(
-    workload: Measured<'_>,
-    utilization: &UtilizationSummary,
-    policy: &Policy,
-    as_of: Timestamp,
-) -> Option<UsageState> {
-    let is_old_enough = is_old_enough(workload, utilization, policy, as_of);
+fn state(case: Case<'_>) -> Option<UsageState> {
+    let Case { workload, utilization, policy, .. } = case;
+    let is_old_enough = is_old_enough(case);
     let computes_nothing = computes_nothing(workload, utilization)?;
     if computes_nothing && !is_old_enough && utilization.max < ACTIVE_PERCENT {
         return Some(UsageState::IdleSoFar);
@@ -278,28 +275,16 @@ fn spared_periods(utilization: &UtilizationSummary) -> u64 {
 }
 
 /// Nothing is called idle before it was observed, and existed, for a week.
-fn is_old_enough(
-    workload: Measured<'_>,
-    utilization: &UtilizationSummary,
-    policy: &Policy,
-    as_of: Timestamp,
-) -> bool {
+fn is_old_enough(Case { workload, utilization, policy, as_of }: Case<'_>) -> bool {
     policy.is_long_enough(utilization.observed_seconds, utilization.period_seconds)
         && as_of.duration_since(workload.first_seen) > policy.idle_grace()
 }
 
-fn by_power(
-    workload: Measured<'_>,
-    utilization: &UtilizationSummary,
-    policy: &Policy,
-    as_of: Timestamp,
-) -> Verdict {
+fn by_power(case: Case<'_>) -> Verdict {
+    let Case { workload, utilization, policy, .. } = case;
     let (mean, p99) = (utilization.distribution.mean, utilization.distribution.p99);
-    let idle_power_percent = workload
-        .shape
-        .and_then(|shape| shape.gpu.as_ref())
-        .and_then(gpu_spec)
-        .and_then(|spec| spec.idle_power_percent());
+    let spec = workload.shape.and_then(|shape| gpu_spec(shape.gpu.as_ref()?));
+    let idle_power_percent = spec.and_then(|spec| spec.idle_power_percent());
     let verdict = |classification, state, reason| Verdict {
         classification,
         state,
@@ -338,7 +323,7 @@ fn by_power(
     }
     let state = match workload.usage {
         [_] if workload.gpus().any(GpuUsage::encodes) => None,
-        [_] if is_old_enough(workload, utilization, policy, as_of) => Some(UsageState::Idle),
+        [_] if is_old_enough(case) => Some(UsageState::Idle),
         [_] => Some(UsageState::IdleSoFar),
         _ => None,
     };

@@ -3,8 +3,8 @@
 //! used up, and those that end soon. Each is about the id of a commitment.
 
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Money, Observation,
-    Recommendation, Severity, floored,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Money, Recommendation,
+    Severity, floored,
 };
 use crate::savings::{
     CAPACITY_RESERVATION, CommitmentUse, Coverage, Room, ScopeChange, UnusedCommitment,
@@ -77,17 +77,14 @@ fn idle_capacity(commitment: &UnusedCommitment) -> Option<Finding> {
             caveats: caveats.to_vec(),
         },
     };
-    let decisive = Evidence {
-        observation: Observation::Fact {
-            name: "average unused instances in the reservation",
-            origin: "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization".to_owned(),
-        },
-        observed: mean,
-        comparator: Comparator::GreaterThan,
-        threshold: 0.0,
-        unit: "instances",
-    };
-    Some(Finding::new(IDLE_CAPACITY_RESERVATION, &commitment.id, judgement, decisive, Vec::new()))
+    let decisive = Evidence::fact(
+        "average unused instances in the reservation",
+        "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization",
+        mean,
+        (Comparator::GreaterThan, 0.0),
+        "instances",
+    );
+    Some(Finding::new(IDLE_CAPACITY_RESERVATION, &commitment.id, judgement, decisive, []))
 }
 
 /// Room in a Capacity Block is paid for whatever is done, and lost at its end: it is worth a
@@ -115,7 +112,6 @@ fn idle_block(room: &Room) -> Option<Finding> {
         monthly_savings: None,
         recommendation: Recommendation {
             action: "run more in it".to_owned(),
-            to: String::new(),
             steps: vec![
                 format!(
                     "{} can be launched in it now: move jobs of other instances of the type to it",
@@ -125,20 +121,17 @@ fn idle_block(room: &Room) -> Option<Finding> {
                  canceled"
                     .to_owned(),
             ],
-            caveats: Vec::new(),
+            ..Recommendation::default()
         },
     };
-    let decisive = Evidence {
-        observation: Observation::Fact {
-            name: "average unused instances in the Capacity Block",
-            origin: "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization".to_owned(),
-        },
-        observed: mean.to_f64()?,
-        comparator: Comparator::GreaterThan,
-        threshold: 0.0,
-        unit: "instances",
-    };
-    Some(Finding::new(IDLE_CAPACITY_BLOCK, &reservation.id, judgement, decisive, Vec::new()))
+    let decisive = Evidence::fact(
+        "average unused instances in the Capacity Block",
+        "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization",
+        mean.to_f64()?,
+        (Comparator::GreaterThan, 0.0),
+        "instances",
+    );
+    Some(Finding::new(IDLE_CAPACITY_BLOCK, &reservation.id, judgement, decisive, []))
 }
 
 /// Silent about a Compute Savings Plan: what else it pays for is not seen.
@@ -181,17 +174,14 @@ fn underused(commitment: &CommitmentUse, change: Option<&ScopeChange>) -> Option
             caveats: Vec::new(),
         },
     };
-    let decisive = Evidence {
-        observation: Observation::Fact {
-            name: "utilization of the commitment",
-            origin: "AWS/EC2 CPUUtilization data, otherwise launch time".to_owned(),
-        },
-        observed: percent,
-        comparator: Comparator::LessThan,
-        threshold: LEAST_UTILIZATION_PERCENT.to_f64()?,
-        unit: "%",
-    };
-    Some(Finding::new(UNDERUSED_COMMITMENT, &commitment.id, judgement, decisive, Vec::new()))
+    let decisive = Evidence::fact(
+        "utilization of the commitment",
+        "AWS/EC2 CPUUtilization data, otherwise launch time",
+        percent,
+        (Comparator::LessThan, LEAST_UTILIZATION_PERCENT.to_f64()?),
+        "%",
+    );
+    Some(Finding::new(UNDERUSED_COMMITMENT, &commitment.id, judgement, decisive, []))
 }
 
 fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
@@ -211,7 +201,6 @@ fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
         monthly_savings: None,
         recommendation: Recommendation {
             action: "decide whether to renew".to_owned(),
-            to: String::new(),
             steps: vec![
                 format!(
                     "it costs {} {:.2} per month, used or not",
@@ -220,24 +209,21 @@ fn expiring(commitment: &CommitmentUse) -> Option<Finding> {
                 ),
                 "right-size first, then commit to the remaining usage".to_owned(),
             ],
-            caveats: Vec::new(),
+            ..Recommendation::default()
         },
     };
-    let decisive = Evidence {
-        observation: Observation::Fact {
-            name: "days until the commitment ends",
-            origin: if commitment.kind.is_reserved() {
-                "ec2:DescribeReservedInstances".to_owned()
-            } else {
-                "savingsplans:DescribeSavingsPlans".to_owned()
-            },
+    let decisive = Evidence::fact(
+        "days until the commitment ends",
+        if commitment.kind.is_reserved() {
+            "ec2:DescribeReservedInstances"
+        } else {
+            "savingsplans:DescribeSavingsPlans"
         },
-        observed: commitment.days_to_expiry as f64,
-        comparator: Comparator::AtMost,
-        threshold: EXPIRES_WITHIN_DAYS as f64,
-        unit: "days",
-    };
-    Some(Finding::new(EXPIRING_COMMITMENT, &commitment.id, judgement, decisive, Vec::new()))
+        commitment.days_to_expiry as f64,
+        (Comparator::AtMost, EXPIRES_WITHIN_DAYS as f64),
+        "days",
+    );
+    Some(Finding::new(EXPIRING_COMMITMENT, &commitment.id, judgement, decisive, []))
 }
 
 fn words(commitment: &CommitmentUse) -> &'static str {

@@ -2,8 +2,8 @@
 //! which never stand in for the GPU. Where they show use, a stop is less certain, or none.
 
 use crate::domain::{
-    Comparator, Evidence, IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Observation,
-    Signal, Workload, after_number, decimals_apart,
+    Comparator, Evidence, IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Signal,
+    Workload, after_number, decimals_apart,
 };
 
 /// Share of the window above which its GPUs count as idle, percent.
@@ -45,20 +45,13 @@ pub(super) fn second_opinion(workload: &Workload) -> Option<Evidence> {
     let holding = signs.iter().filter(|sign| sign.holds()).count();
     let agrees = holding == signs.len();
     let words: Vec<String> = signs.iter().map(Sign::in_words).collect();
-    Some(Evidence {
-        observation: Observation::Fact {
-            name: "criteria of AWS Compute Optimizer's idle rule",
-            origin: format!(
-                "the rule {}: {}",
-                if agrees { "agrees" } else { "disagrees" },
-                words.join(", ")
-            ),
-        },
-        observed: holding as f64,
-        comparator: if agrees { Comparator::Equal } else { Comparator::LessThan },
-        threshold: signs.len() as f64,
-        unit: "signs",
-    })
+    Some(Evidence::fact(
+        "criteria of AWS Compute Optimizer's idle rule",
+        &format!("the rule {}: {}", if agrees { "agrees" } else { "disagrees" }, words.join(", ")),
+        holding as f64,
+        (if agrees { Comparator::Equal } else { Comparator::LessThan }, signs.len() as f64),
+        "signs",
+    ))
 }
 
 fn signs(workload: &Workload) -> Option<[Sign; 5]> {

@@ -2,8 +2,8 @@
 
 use super::{RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, GpuUsage, Observation,
-    Recommendation, after_number, counted, decimals_apart,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, GpuUsage, Recommendation,
+    after_number, counted, decimals_apart,
 };
 
 /// A figure of a GPU beside the limit that it must not exceed.
@@ -63,19 +63,13 @@ impl DeviceAlert {
             monthly_savings: None,
             recommendation: Recommendation {
                 action: self.action.to_owned(),
-                to: String::new(),
                 steps: self.steps.iter().map(|step| (*step).to_owned()).collect(),
-                caveats: Vec::new(),
+                ..Recommendation::default()
             },
         };
-        let decisive = Evidence {
-            observation: Observation::Fact { name: self.figure, origin: self.origin.to_owned() },
-            observed: worst.observed,
-            comparator: self.comparator,
-            threshold: worst.threshold,
-            unit: self.unit,
-        };
-        Some(Finding::new(meta.id, subject.workload.id(), judgement, decisive, Vec::new()))
+        let beside = (self.comparator, worst.threshold);
+        let decisive = Evidence::fact(self.figure, self.origin, worst.observed, beside, self.unit);
+        Some(Finding::new(meta.id, subject.workload.id(), judgement, decisive, []))
     }
 }
 

@@ -5,8 +5,9 @@
 //! over, or by noise: each day must be above the one before, and all of them by a twentieth of
 //! the card.
 
-use super::device_alert::{DeviceAlert, Reading, applies};
-use super::{Need, Rule, RuleMeta, Subject};
+pub(super) use super::device_alert::applies;
+use super::device_alert::{DeviceAlert, Reading};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{Comparator, DAY_SECONDS, Finding, Severity};
 
 /// Days that must each be above the one before.
@@ -14,9 +15,7 @@ const RISING_DAYS: usize = 5;
 /// Growth over all of them from which it is no noise, percent of the card.
 const GROWTH_PERCENT: f64 = 5.0;
 
-pub struct GrowingVram;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "growing-vram",
     title: "GPUs whose memory grows day by day",
     severity: Severity::Warning,
@@ -37,34 +36,24 @@ const ALERT: DeviceAlert = DeviceAlert {
     ],
 };
 
-impl Rule for GrowingVram {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
-
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        applies(subject)
-    }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let window = subject.utilization().map(|summary| summary.window);
-        let first = window.map_or(i64::MIN, |window| {
-            (window.start.as_second() + DAY_SECONDS - 1).div_euclid(DAY_SECONDS)
-        });
-        let end = window.map_or(i64::MAX, |window| window.end.as_second().div_euclid(DAY_SECONDS));
-        ALERT.finding(&META, subject, |gpu| {
-            let days = gpu.vram_days.iter();
-            let whole = days.filter(|(day, _)| (first..end).contains(day));
-            let peaks: Vec<f64> = whole.map(|(_, peak_mib)| *peak_mib).collect();
-            let rising = rising(&peaks);
-            let total_mib = gpu.vram?.total_mib.filter(|total| *total > 0.0)?;
-            let (from, to) = (rising.first()?, rising.last()?);
-            (rising.len() >= RISING_DAYS).then_some(Reading {
-                observed: (to - from) / total_mib * 100.0,
-                threshold: GROWTH_PERCENT,
-            })
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    let window = subject.utilization().map(|summary| summary.window);
+    let first = window.map_or(i64::MIN, |window| {
+        (window.start.as_second() + DAY_SECONDS - 1).div_euclid(DAY_SECONDS)
+    });
+    let end = window.map_or(i64::MAX, |window| window.end.as_second().div_euclid(DAY_SECONDS));
+    ALERT.finding(&META, subject, |gpu| {
+        let days = gpu.vram_days.iter();
+        let whole = days.filter(|(day, _)| (first..end).contains(day));
+        let peaks: Vec<f64> = whole.map(|(_, peak_mib)| *peak_mib).collect();
+        let rising = rising(&peaks);
+        let total_mib = gpu.vram?.total_mib.filter(|total| *total > 0.0)?;
+        let (from, to) = (rising.first()?, rising.last()?);
+        (rising.len() >= RISING_DAYS).then_some(Reading {
+            observed: (to - from) / total_mib * 100.0,
+            threshold: GROWTH_PERCENT,
         })
-    }
+    })
 }
 
 /// The last peaks, each above the one before.

@@ -3,15 +3,14 @@
 //!
 //! Must not be fooled by cards with a higher limit: where the catalog knows it, that counts.
 
-use super::device_alert::{DeviceAlert, Reading, applies};
-use super::{Need, Rule, RuleMeta, Subject};
+pub(super) use super::device_alert::applies;
+use super::device_alert::{DeviceAlert, Reading};
+use super::{Need, RuleMeta, Subject};
 use crate::catalog::gpu_spec;
 use crate::domain::{Comparator, Finding, Severity};
 use crate::profiling::AlertKind;
 
-pub struct HotGpu;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "hot-gpu",
     title: "GPUs above their temperature limit",
     severity: Severity::Warning,
@@ -32,22 +31,12 @@ const ALERT: DeviceAlert = DeviceAlert {
     ],
 };
 
-impl Rule for HotGpu {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
-
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        applies(subject)
-    }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let shape = subject.workload.shape.as_ref();
-        let spec = shape.and_then(|shape| gpu_spec(shape.gpu.as_ref()?));
-        let limit = spec.and_then(|spec| spec.max_operating_c);
-        let threshold = limit.or(AlertKind::Hot.threshold())?;
-        ALERT.finding(&META, subject, |gpu| {
-            Some(Reading { observed: gpu.temperature_max_c?, threshold })
-        })
-    }
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    let shape = subject.workload.shape.as_ref();
+    let spec = shape.and_then(|shape| gpu_spec(shape.gpu.as_ref()?));
+    let limit = spec.and_then(|spec| spec.max_operating_c);
+    let threshold = limit.or(AlertKind::Hot.threshold())?;
+    ALERT.finding(&META, subject, |gpu| {
+        Some(Reading { observed: gpu.temperature_max_c?, threshold })
+    })
 }

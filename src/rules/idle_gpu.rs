@@ -9,80 +9,61 @@
 
 use super::classification::IDLE_POWER_MARGIN_POINTS;
 use super::compute_optimizer::second_opinion;
-use super::{Need, Rule, RuleMeta, Subject};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Finding, Provider, Recommendation, Severity, Statistic,
-    UsageState, counted, decimals_apart,
+    Assessment, Comparator, Finding, Provider, Recommendation, Severity, Statistic, UsageState,
+    counted, decimals_apart,
 };
 
-pub struct IdleGpu;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "idle-gpu",
     title: "Idle GPUs that hold no memory",
     severity: Severity::Critical,
     needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
 
-impl Rule for IdleGpu {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
+pub(super) fn applies(subject: &Subject<'_>) -> bool {
+    subject.workload.key.running
+}
 
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        subject.workload.key.running
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    if subject.verdict.state != Some(UsageState::Idle) {
+        return None;
     }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        if subject.verdict.state != Some(UsageState::Idle) {
-            return None;
-        }
-        let summary = subject.utilization()?;
-        let by_power = subject.is_judged_by_power();
-        let decisive = if by_power {
-            subject.sampled(
-                "p99",
-                Statistic::Average,
-                summary.distribution.p99,
-                Comparator::AtMost,
-                subject.verdict.idle_power_percent? + IDLE_POWER_MARGIN_POINTS,
-            )?
-        } else {
-            subject.sampled(
-                "p99",
-                Statistic::Maximum,
-                summary.maximum_p99?,
-                Comparator::LessThan,
-                ACTIVE_PERCENT,
-            )?
-        };
-        let further = subject
-            .vram_evidence(Comparator::LessThan, subject.policy.idle_held_vram_percent)
-            .into_iter()
-            .chain(subject.cpu_evidence())
-            .chain(second_opinion(subject.workload))
-            .collect();
-        let confidence = subject.confidence();
-        let decimals = decimals_apart(decisive.observed, decisive.threshold);
-        let judgement = Assessment {
-            severity: META.severity,
-            confidence,
-            kind: subject.idle_kind(),
-            title: format!(
-                "{} is idle: {} {:.decimals$}% (p99) for {}{}",
-                subject.members(),
-                if by_power { "power stays at" } else { "the busiest GPU stays at" },
-                decisive.observed,
-                counted(format!("{:.0}", summary.sampled_hours() / 24.0), "day", "days"),
-                subject.busy_cpu_words()
-            ),
-            monthly_savings: subject.idle_savings(),
-            recommendation: subject
-                .beside_busy_cpu()
-                .unwrap_or_else(|| recommendation(subject, by_power)),
-        };
-        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
-    }
+    let summary = subject.utilization()?;
+    let by_power = subject.is_judged_by_power();
+    let decisive = if by_power {
+        let (p99, statistic) = (summary.distribution.p99, Statistic::Average);
+        let most = subject.verdict.idle_power_percent? + IDLE_POWER_MARGIN_POINTS;
+        subject.sampled("p99", statistic, p99, Comparator::AtMost, most)?
+    } else {
+        subject.idle_evidence()?
+    };
+    let further = subject
+        .vram_evidence(Comparator::LessThan, subject.policy.idle_held_vram_percent)
+        .into_iter()
+        .chain(subject.cpu_evidence())
+        .chain(second_opinion(subject.workload));
+    let confidence = subject.confidence();
+    let decimals = decimals_apart(decisive.observed, decisive.threshold);
+    let judgement = Assessment {
+        severity: META.severity,
+        confidence,
+        kind: subject.idle_kind(),
+        title: format!(
+            "{} is idle: {} {:.decimals$}% (p99) for {}{}",
+            subject.members(),
+            if by_power { "power stays at" } else { "the busiest GPU stays at" },
+            decisive.observed,
+            counted(format!("{:.0}", summary.sampled_hours() / 24.0), "day", "days"),
+            subject.busy_cpu_words()
+        ),
+        monthly_savings: subject.idle_savings(),
+        recommendation: subject
+            .beside_busy_cpu()
+            .unwrap_or_else(|| recommendation(subject, by_power)),
+    };
+    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
 }
 
 fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {

@@ -4,78 +4,58 @@
 //! Must not be fooled by anything that computes in two consecutive periods, or
 //! by a box launched this week.
 
-use super::{Need, Rule, RuleMeta, Subject};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Assessment, Comparator, Finding, Recommendation, Severity, Statistic,
-    UsageState, counted,
+    Assessment, Comparator, Finding, Recommendation, Severity, UsageState, counted,
 };
 
-pub struct IdleHeldGpu;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "idle-held-gpu",
     title: "Idle GPUs that hold memory",
     severity: Severity::Critical,
     needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
 
-impl Rule for IdleHeldGpu {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
+pub(super) fn applies(subject: &Subject<'_>) -> bool {
+    // Power alone never tells what memory holds; the idle rule covers it.
+    subject.workload.key.running && !subject.is_judged_by_power()
+}
 
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        // Power alone never tells what memory holds; the idle rule covers it.
-        subject.workload.key.running && !subject.is_judged_by_power()
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    if subject.verdict.state != Some(UsageState::IdleHeld) {
+        return None;
     }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        if subject.verdict.state != Some(UsageState::IdleHeld) {
-            return None;
-        }
-        let summary = subject.utilization()?;
-        let decisive = subject.sampled(
-            "p99",
-            Statistic::Maximum,
-            summary.maximum_p99?,
-            Comparator::LessThan,
-            ACTIVE_PERCENT,
-        )?;
-        let held =
-            subject.vram_evidence(Comparator::AtLeast, subject.policy.idle_held_vram_percent)?;
-        let judgement = Assessment {
-            severity: META.severity,
-            confidence: subject.confidence(),
-            kind: subject.idle_kind(),
-            title: format!(
-                "{} holds {:.1} GiB of VRAM and has been idle for {}{}",
-                subject.members(),
-                subject.workload.vram()?.peak_mib / 1024.0,
-                counted(format!("{:.0}", summary.sampled_hours() / 24.0), "day", "days"),
-                subject.busy_cpu_words()
-            ),
-            monthly_savings: subject.idle_savings(),
-            recommendation: subject.beside_busy_cpu().unwrap_or_else(|| Recommendation {
-                action: subject.stop_or_confirm("save the work and stop"),
-                to: subject.members_to_stop(),
-                caveats: subject.stop_caveats(),
-                steps: [
-                    "find the process that holds the memory (`nvidia-smi`) and its owner",
-                    "save notebooks and models: a stop clears the VRAM and the instance store",
-                ]
-                .map(str::to_owned)
+    let summary = subject.utilization()?;
+    let decisive = subject.idle_evidence()?;
+    let held = subject.vram_evidence(Comparator::AtLeast, subject.policy.idle_held_vram_percent)?;
+    let first = [
+        "find the process that holds the memory (`nvidia-smi`) and its owner",
+        "save notebooks and models: a stop clears the VRAM and the instance store",
+    ]
+    .map(str::to_owned);
+    let further = [held].into_iter().chain(subject.cpu_evidence());
+    let judgement = Assessment {
+        severity: META.severity,
+        confidence: subject.confidence(),
+        kind: subject.idle_kind(),
+        title: format!(
+            "{} holds {:.1} GiB of VRAM and has been idle for {}{}",
+            subject.members(),
+            subject.workload.vram()?.peak_mib / 1024.0,
+            counted(format!("{:.0}", summary.sampled_hours() / 24.0), "day", "days"),
+            subject.busy_cpu_words()
+        ),
+        monthly_savings: subject.idle_savings(),
+        recommendation: subject.beside_busy_cpu().unwrap_or_else(|| Recommendation {
+            action: subject.stop_or_confirm("save the work and stop"),
+            to: subject.members_to_stop(),
+            caveats: subject.stop_caveats(),
+            steps: first
                 .into_iter()
                 .chain(subject.stop_steps())
                 .chain(subject.committed())
                 .collect(),
-            }),
-        };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            [held].into_iter().chain(subject.cpu_evidence()).collect(),
-        ))
-    }
+        }),
+    };
+    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
 }

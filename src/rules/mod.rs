@@ -31,8 +31,9 @@ mod vram_nearly_full;
 
 pub use classification::classify;
 pub use clusters::{
-    CLUSTER_RULES, ClusterFacts, MachineFacts, cluster_findings, cluster_silences, keeps_silent,
+    CLUSTER_RULES, ClusterFacts, MachineFacts, claims_by_machine, cluster_findings,
+    cluster_silences, keeps_silent,
 };
 pub use commitments::{COMMITMENT_RULES, commitment_findings};
-pub use registry::{RULES, Silence, no_verdict, run};
-pub use subject::{Need, Rule, RuleMeta, Subject};
+pub use registry::{RULES, Rule, Silence, no_verdict, run};
+pub use subject::{Need, RuleMeta, Subject};

@@ -4,94 +4,65 @@
 //! week among busy ones, by an encoder at work, by what is stopped in those hours
 //! already, or by something idle as a whole, which is stopped and not scheduled.
 
-use super::{Need, Rule, RuleMeta, Subject};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Assessment, Comparator, Confidence, Evidence, Finding, FindingKind,
-    Observation, Recommendation, Severity, Statistic,
+    Recommendation, Severity, Statistic,
 };
 use crate::savings::WEEK_HOURS;
-
-pub struct OffHours;
 
 /// More than these are listed among the steps and not in the headline.
 const MOST_WINDOWS_SHOWN: usize = 7;
 
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "off-hours",
     title: "Billed during hours it is never used",
     severity: Severity::Warning,
     needs: &[Need::Utilization, Need::HourlyMaxima, Need::Price],
 };
 
-impl Rule for OffHours {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
+pub(super) fn applies(subject: &Subject<'_>) -> bool {
+    subject.workload.key.running
+        && !subject.verdict.is_idle()
+        // A run says nothing about the hours without one.
+        && subject.workload.rests_on_runs().is_none()
+        // Power says nothing about single hours.
+        && !subject.is_judged_by_power()
+}
 
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        subject.workload.key.running
-            && !subject.verdict.is_idle()
-            // A run says nothing about the hours without one.
-            && subject.workload.rests_on_runs().is_none()
-            // Power says nothing about single hours.
-            && !subject.is_judged_by_power()
-    }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let scheduling = subject.proposals.schedule()?;
-        let schedule = &scheduling.schedule;
-        let source = subject.utilization()?.source;
-        let decisive = Evidence {
-            observation: Observation::Fact {
-                name: "weekly hours that are always idle",
-                origin: format!("{source} utilization maxima, hours in {}", scheduling.zone),
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    let scheduling = subject.proposals.schedule()?;
+    let schedule = &scheduling.schedule;
+    let source = subject.utilization()?.source;
+    let (hours, windows) = (schedule.off_hours_per_week, &schedule.windows);
+    let decisive = Evidence::fact(
+        "weekly hours that are always idle",
+        &format!("{source} utilization maxima, hours in {}", scheduling.zone),
+        hours as f64,
+        (Comparator::AtLeast, 2.0),
+        "h",
+    );
+    let largest = schedule.largest_maximum.and_then(|maximum| {
+        let (figure, statistic) = ("maximum in these hours", Statistic::Maximum);
+        subject.sampled(figure, statistic, maximum, Comparator::LessThan, ACTIVE_PERCENT)
+    });
+    let judgement = Assessment {
+        severity: META.severity,
+        // What was off is measured; that it stays so is not.
+        confidence: subject.confidence().min(Confidence::Derived),
+        kind: FindingKind::Optimization,
+        title: format!("{} is idle in {hours} of {WEEK_HOURS} hours every week", subject.fleet()),
+        monthly_savings: Some(scheduling.action.monthly_savings()),
+        recommendation: Recommendation {
+            action: "schedule".to_owned(),
+            to: if windows.len() <= MOST_WINDOWS_SHOWN {
+                format!("off {}", schedule.in_words())
+            } else {
+                format!("off {hours} h per week in {} windows", windows.len())
             },
-            observed: schedule.off_hours_per_week as f64,
-            comparator: Comparator::AtLeast,
-            threshold: 2.0,
-            unit: "h",
-        };
-        let largest = schedule.largest_maximum.and_then(|maximum| {
-            subject.sampled(
-                "maximum in these hours",
-                Statistic::Maximum,
-                maximum,
-                Comparator::LessThan,
-                ACTIVE_PERCENT,
-            )
-        });
-        let judgement = Assessment {
-            severity: META.severity,
-            // What was off is measured; that it stays so is not.
-            confidence: subject.confidence().min(Confidence::Derived),
-            kind: FindingKind::Optimization,
-            title: format!(
-                "{} is idle in {} of {WEEK_HOURS} hours every week",
-                subject.fleet(),
-                schedule.off_hours_per_week
-            ),
-            monthly_savings: Some(scheduling.action.monthly_savings()),
-            recommendation: Recommendation {
-                action: "schedule".to_owned(),
-                to: if schedule.windows.len() <= MOST_WINDOWS_SHOWN {
-                    format!("off {}", schedule.in_words())
-                } else {
-                    format!(
-                        "off {} h per week in {} windows",
-                        schedule.off_hours_per_week,
-                        schedule.windows.len()
-                    )
-                },
-                steps: scheduling.steps.clone(),
-                caveats: scheduling.action.caveats().to_vec(),
-            },
-        };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            largest.into_iter().collect(),
-        ))
-    }
+            steps: scheduling.steps.clone(),
+            caveats: scheduling.action.caveats().to_vec(),
+        },
+    };
+    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, largest))
 }

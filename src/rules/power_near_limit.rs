@@ -4,15 +4,14 @@
 //! Must not be fooled by a peak: a twentieth of the time must be above. Silent for a card whose
 //! limit the catalog does not know.
 
-use super::device_alert::{DeviceAlert, Reading, applies};
-use super::{Need, Rule, RuleMeta, Subject};
+pub(super) use super::device_alert::applies;
+use super::device_alert::{DeviceAlert, Reading};
+use super::{Need, RuleMeta, Subject};
 use crate::catalog::gpu_spec;
 use crate::domain::{Comparator, Finding, Severity};
 use crate::profiling::AlertKind;
 
-pub struct PowerNearLimit;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "power-near-limit",
     title: "GPUs close to their power limit",
     severity: Severity::Warning,
@@ -32,20 +31,9 @@ const ALERT: DeviceAlert = DeviceAlert {
     ],
 };
 
-impl Rule for PowerNearLimit {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
-
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        applies(subject)
-    }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let shape = subject.workload.shape.as_ref()?;
-        let limit = gpu_spec(shape.gpu.as_ref()?)?.power_limit_w?;
-        let threshold = limit * AlertKind::PowerNearLimit.threshold()? / 100.0;
-        ALERT
-            .finding(&META, subject, |gpu| Some(Reading { observed: gpu.power?.p95_w?, threshold }))
-    }
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    let shape = subject.workload.shape.as_ref()?;
+    let limit = gpu_spec(shape.gpu.as_ref()?)?.power_limit_w?;
+    let threshold = limit * AlertKind::PowerNearLimit.threshold()? / 100.0;
+    ALERT.finding(&META, subject, |gpu| Some(Reading { observed: gpu.power?.p95_w?, threshold }))
 }

@@ -1,27 +1,53 @@
 //! The rules, and running them over a workload.
 
-use super::{Need, Rule, Subject};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{Cause, CauseKind, Detail, Finding, Gap, Verdict, Workload};
 
+/// A rule about workloads. One that has nothing to say about a workload of this sort, data or
+/// not, does not apply, and leaves no gap.
+#[derive(Debug)]
+pub struct Rule {
+    meta: RuleMeta,
+    applies: fn(&Subject<'_>) -> bool,
+    /// The finding, if it fires. Called only with the data that it needs.
+    check: fn(&Subject<'_>) -> Option<Finding>,
+}
+
+impl Rule {
+    pub fn meta(&self) -> &RuleMeta {
+        &self.meta
+    }
+}
+
+macro_rules! rules {
+    ($($file:ident),*) => {
+        [$(Rule {
+            meta: super::$file::META,
+            applies: super::$file::applies,
+            check: super::$file::check,
+        }),*]
+    };
+}
+
 /// Every rule, in order of id.
-pub const RULES: &[&dyn Rule] = &[
-    &super::growing_vram::GrowingVram,
-    &super::hot_gpu::HotGpu,
-    &super::idle_gpu::IdleGpu,
-    &super::idle_held_gpu::IdleHeldGpu,
-    &super::idle_so_far::IdleSoFar,
-    &super::off_hours::OffHours,
-    &super::overprovisioned_gpu::OverprovisionedGpu,
-    &super::power_near_limit::PowerNearLimit,
-    &super::saturated_gpu::SaturatedGpu,
-    &super::shareable_gpu::ShareableGpu,
-    &super::stalled_gpu::StalledGpu,
-    &super::steady_on_demand::SteadyOnDemand,
-    &super::stopped_with_storage::StoppedWithStorage,
-    &super::underutilized_gpu::UnderutilizedGpu,
-    &super::unreserved_gpus::UnreservedGpus,
-    &super::unused_gpus::UnusedGpus,
-    &super::vram_nearly_full::VramNearlyFull,
+pub const RULES: &[Rule] = &rules![
+    growing_vram,
+    hot_gpu,
+    idle_gpu,
+    idle_held_gpu,
+    idle_so_far,
+    off_hours,
+    overprovisioned_gpu,
+    power_near_limit,
+    saturated_gpu,
+    shareable_gpu,
+    stalled_gpu,
+    steady_on_demand,
+    stopped_with_storage,
+    underutilized_gpu,
+    unreserved_gpus,
+    unused_gpus,
+    vram_nearly_full
 ];
 
 /// Rules that could not speak about a workload.
@@ -53,21 +79,20 @@ impl Silence {
 pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
     let mut findings = Vec::new();
     let mut missing: Vec<(Need, Vec<&'static str>)> = Vec::new();
-    for rule in RULES.iter().filter(|rule| rule.applies(subject)) {
-        let meta = rule.meta();
+    for rule in RULES.iter().filter(|rule| (rule.applies)(subject)) {
+        let meta = &rule.meta;
         match meta.needs.iter().find(|need| !subject.has(**need)) {
-            None => findings.extend(rule.check(subject)),
+            None => findings.extend((rule.check)(subject)),
             Some(need) => match missing.iter_mut().find(|(known, _)| known == need) {
                 Some((_, rules)) => rules.push(meta.id),
                 None => missing.push((*need, vec![meta.id])),
             },
         }
     }
-    let silences = missing
-        .into_iter()
-        .map(|(need, rules)| Silence { missing_data: missing_data(subject, need), rules })
-        .collect();
-    (findings, silences)
+    let silences = missing.into_iter();
+    let silences =
+        silences.map(|(need, rules)| Silence { missing_data: missing_data(subject, need), rules });
+    (findings, silences.collect())
 }
 
 /// Why a workload has too little data for a verdict. Where its metrics contradict each other,

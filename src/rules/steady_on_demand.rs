@@ -4,75 +4,63 @@
 //! commitment is bought for what is left, for a year at most where nothing less would do. Types that sell no reserved
 //! instance are passed over, and so is what was observed for a few days only.
 
-use super::{Need, Rule, RuleMeta, Subject};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{
-    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Observation,
-    PurchaseOption, Recommendation, Severity, floored,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, PurchaseOption,
+    Recommendation, Severity, floored,
 };
 use crate::savings::NOTHING_SMALLER;
 use rust_decimal::prelude::ToPrimitive;
 
-pub struct SteadyOnDemand;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "steady-on-demand",
     title: "Running around the clock at on-demand price",
     severity: Severity::Info,
     needs: &[Need::Utilization, Need::Price],
 };
 
-impl Rule for SteadyOnDemand {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
+pub(super) fn applies(subject: &Subject<'_>) -> bool {
+    subject.workload.key.running && subject.workload.key.purchase_option == PurchaseOption::OnDemand
+}
 
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        subject.workload.key.running
-            && subject.workload.key.purchase_option == PurchaseOption::OnDemand
-    }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let committing = subject.proposals.committing()?;
-        let (commitment, is_oversized) = (committing.alone.as_ref()?, committing.one_year_only);
-        let (action, quote) = (&commitment.action, &commitment.quote);
-        let running = subject.workload.running_share?.to_f64()?;
-        let decisive = Evidence {
-            observation: Observation::Fact {
-                name: "running share of the window",
-                origin: "AWS/EC2 CPUUtilization data, otherwise launch time".to_owned(),
-            },
-            observed: running * 100.0,
-            comparator: Comparator::GreaterThan,
-            threshold: commitment.break_even_utilization.to_f64()? * 100.0,
-            unit: "%",
-        };
-        let judgement = Assessment {
-            severity: META.severity,
-            // The price is a fact; that the year goes on like this is not.
-            confidence: subject.confidence().min(Confidence::Derived),
-            kind: FindingKind::Optimization,
-            title: format!(
-                "{} runs {}% of the hours at on-demand price",
-                subject.fleet(),
-                floored(running * 100.0, 0)
-            ),
-            monthly_savings: Some(action.monthly_savings()),
-            recommendation: Recommendation {
-                action: "commit".to_owned(),
-                to: "1 year, no upfront".to_owned(),
-                steps: vec![
-                    action.detail().to_owned(),
-                    if is_oversized {
-                        "buy no longer term: a smaller type may be offered within it".to_owned()
-                    } else {
-                        "right-size first: a commitment fixes the type for one year".to_owned()
-                    },
-                    "check existing commitments in the payer account".to_owned(),
-                    format!("price of {} ({})", quote.effective_date, quote.source),
-                ],
-                caveats: is_oversized.then(|| NOTHING_SMALLER.to_owned()).into_iter().collect(),
-            },
-        };
-        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, Vec::new()))
-    }
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    let committing = subject.proposals.committing()?;
+    let (commitment, is_oversized) = (committing.alone.as_ref()?, committing.one_year_only);
+    let (action, quote) = (&commitment.action, &commitment.quote);
+    let running = subject.workload.running_share?.to_f64()?;
+    let decisive = Evidence::fact(
+        "running share of the window",
+        "AWS/EC2 CPUUtilization data, otherwise launch time",
+        running * 100.0,
+        (Comparator::GreaterThan, commitment.break_even_utilization.to_f64()? * 100.0),
+        "%",
+    );
+    let judgement = Assessment {
+        severity: META.severity,
+        // The price is a fact; that the year goes on like this is not.
+        confidence: subject.confidence().min(Confidence::Derived),
+        kind: FindingKind::Optimization,
+        title: format!(
+            "{} runs {}% of the hours at on-demand price",
+            subject.fleet(),
+            floored(running * 100.0, 0)
+        ),
+        monthly_savings: Some(action.monthly_savings()),
+        recommendation: Recommendation {
+            action: "commit".to_owned(),
+            to: "1 year, no upfront".to_owned(),
+            steps: vec![
+                action.detail().to_owned(),
+                if is_oversized {
+                    "buy no longer term: a smaller type may be offered within it".to_owned()
+                } else {
+                    "right-size first: a commitment fixes the type for one year".to_owned()
+                },
+                "check existing commitments in the payer account".to_owned(),
+                format!("price of {} ({})", quote.effective_date, quote.source),
+            ],
+            caveats: is_oversized.then(|| NOTHING_SMALLER.to_owned()).into_iter().collect(),
+        },
+    };
+    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, []))
 }

@@ -1,11 +1,11 @@
-//! What a rule is and is asked about, and the parts rules share.
+//! What rules are asked about, and the parts that they share.
 
 use super::classification::stalled_below_watts;
 use super::managed;
 use crate::domain::{
-    Action, Cause, CauseKind, Comparator, Confidence, Evidence, Finding, FindingKind, GapSubject,
-    GpuUsage, Group, IDLE_CPU_PERCENT, Member, Metric, Money, Observation, Policy, Provider,
-    Recommendation, Severity, Signal, Statistic, UtilizationSummary, Verdict, Workload,
+    ACTIVE_PERCENT, Action, Cause, CauseKind, Comparator, Confidence, Evidence, FindingKind,
+    GapSubject, GpuUsage, Group, IDLE_CPU_PERCENT, Member, Metric, Money, Observation, Policy,
+    Provider, Recommendation, Severity, Signal, Statistic, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::{HeldMachines, NamedMembers, Proposals, end_steps, reserved_vram};
 use jiff::Timestamp;
@@ -95,17 +95,6 @@ pub struct RuleMeta {
     pub needs: &'static [Need],
 }
 
-pub trait Rule: Sync {
-    fn meta(&self) -> &'static RuleMeta;
-
-    /// Whether it has anything to say about a workload of this sort, data or
-    /// not; a rule that does not apply leaves no gap.
-    fn applies(&self, subject: &Subject<'_>) -> bool;
-
-    /// The finding, if it fires. Called only with the data that it needs.
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding>;
-}
-
 impl Subject<'_> {
     pub fn has(&self, need: Need) -> bool {
         match need {
@@ -181,24 +170,33 @@ impl Subject<'_> {
         threshold: f64,
     ) -> Option<Evidence> {
         let summary = self.utilization()?;
-        Some(Evidence {
-            observation: Observation::Sampled {
-                metric: match summary.signal {
-                    Signal::GpuUtilization => Metric::GpuUtilization,
-                    Signal::GpuPowerUtilization => Metric::GpuPowerUtilization,
-                },
-                statistic,
-                figure,
-                source: summary.source,
-                window: summary.window,
-                n_samples: summary.n_samples,
-                coverage: summary.coverage(),
-            },
-            observed,
-            comparator,
-            threshold,
-            unit: "%",
-        })
+        let metric = match summary.signal {
+            Signal::GpuUtilization => Metric::GpuUtilization,
+            Signal::GpuPowerUtilization => Metric::GpuPowerUtilization,
+        };
+        let samples = (summary.n_samples, summary.coverage());
+        self.percent((metric, statistic), figure, observed, (comparator, threshold), samples)
+    }
+
+    /// Evidence in percent from so many samples, which are a share of those expected.
+    pub fn percent(
+        &self,
+        (metric, statistic): (Metric, Statistic),
+        figure: &'static str,
+        observed: f64,
+        (comparator, threshold): (Comparator, f64),
+        (n_samples, coverage): (u64, f64),
+    ) -> Option<Evidence> {
+        let &UtilizationSummary { source, window, .. } = self.utilization()?;
+        let observation =
+            Observation::Sampled { metric, statistic, figure, source, window, n_samples, coverage };
+        Some(Evidence { observation, observed, comparator, threshold, unit: "%" })
+    }
+
+    /// Evidence that no GPU was active in nearly all periods.
+    pub fn idle_evidence(&self) -> Option<Evidence> {
+        let p99 = self.utilization()?.maximum_p99?;
+        self.sampled("p99", Statistic::Maximum, p99, Comparator::LessThan, ACTIVE_PERCENT)
     }
 
     /// Evidence that the mean utilization is on one side of a threshold.
@@ -210,23 +208,10 @@ impl Subject<'_> {
     /// Evidence from the VRAM peak of the fullest GPU, in percent of the card,
     /// with the samples of the GPU that has fewest.
     pub fn vram_evidence(&self, comparator: Comparator, threshold: f64) -> Option<Evidence> {
-        let summary = self.utilization()?;
         let vram = self.workload.vram()?;
-        Some(Evidence {
-            observation: Observation::Sampled {
-                metric: Metric::GpuMemoryUsed,
-                statistic: Statistic::Maximum,
-                figure: "peak",
-                source: summary.source,
-                window: summary.window,
-                n_samples: vram.samples.count,
-                coverage: vram.samples.coverage(),
-            },
-            observed: vram.peak_percent()?,
-            comparator,
-            threshold,
-            unit: "%",
-        })
+        let peaks = (Metric::GpuMemoryUsed, Statistic::Maximum);
+        let samples = (vram.samples.count, vram.samples.coverage());
+        self.percent(peaks, "peak", vram.peak_percent()?, (comparator, threshold), samples)
     }
 
     /// How sure a sampled verdict is.
@@ -366,16 +351,10 @@ impl Subject<'_> {
             Some(p95) => ("p95 of CPU", p95, self.policy.works_cpu_percent),
             None => ("maximum CPU", largest.reduce(f64::max)?, IDLE_CPU_PERCENT),
         };
-        (observed >= threshold).then(|| Evidence {
-            observation: Observation::Fact {
-                name,
-                origin: "CPU utilization over the window".to_owned(),
-            },
-            observed,
-            comparator: Comparator::AtLeast,
-            threshold,
-            unit: "%",
-        })
+        let origin = "CPU utilization over the window";
+        let evidence =
+            Evidence::fact(name, origin, observed, (Comparator::AtLeast, threshold), "%");
+        (observed >= threshold).then_some(evidence)
     }
 
     /// What would stop an engineer from stopping them.
@@ -418,6 +397,7 @@ impl Subject<'_> {
     /// is no type to move to.
     pub fn rightsizing_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {
         let rightsizing = self.proposals.rightsize();
+        let reserved = self.reserved_vram().into_iter();
         match rightsizing.and_then(|proposal| Some((proposal, proposal.action.target()?))) {
             Some((proposal, target)) => Recommendation {
                 action: proposal.advice.clone(),
@@ -427,13 +407,8 @@ impl Subject<'_> {
             },
             None => Recommendation {
                 action: otherwise.to_owned(),
-                to: String::new(),
-                steps: self
-                    .reserved_vram()
-                    .into_iter()
-                    .chain(steps.iter().map(|step| (*step).to_owned()))
-                    .collect(),
-                caveats: Vec::new(),
+                steps: reserved.chain(steps.iter().map(|step| (*step).to_owned())).collect(),
+                ..Recommendation::default()
             },
         }
     }

@@ -3,15 +3,13 @@
 //! Must not be fooled by saturation in part of the hours: those peaks need the
 //! capacity, and the title says so. Without a smaller type to run on there is no finding.
 
-use super::{Need, Rule, RuleMeta, Subject};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{
     Assessment, Classification, Comparator, Finding, FindingKind, Severity, UsageState,
     decimals_apart,
 };
 
-pub struct UnderutilizedGpu;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "underutilized-gpu",
     title: "GPUs with moderate average utilization",
     severity: Severity::Info,
@@ -21,51 +19,39 @@ const META: RuleMeta = RuleMeta {
 const PROFILE: &str = "profile a run: check input pipeline, batch size and transfers first";
 const SHARE: &str = "share the GPU with a second workload where VRAM allows";
 
-impl Rule for UnderutilizedGpu {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
+pub(super) fn applies(subject: &Subject<'_>) -> bool {
+    subject.workload.key.running
+}
 
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        subject.workload.key.running
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    if subject.verdict.classification != Classification::Underutilized
+        || subject.proposals.nothing_less_would_do
+    {
+        return None;
     }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        if subject.verdict.classification != Classification::Underutilized
-            || subject.proposals.nothing_less_would_do
-        {
-            return None;
-        }
-        let mean = subject.utilization()?.distribution.mean;
-        let decisive = subject
-            .mean_evidence(Comparator::LessThan, subject.policy.underutilized_below_percent)?;
-        let decimals = decimals_apart(mean, decisive.threshold);
-        let lower = subject
-            .mean_evidence(Comparator::AtLeast, subject.policy.overprovisioned_below_percent);
-        let saturated = subject.verdict.state == Some(UsageState::Saturated);
-        // A managed service shares no host.
-        let steps: &[&str] = match subject.workload.key.component() {
-            Some(_) => &[PROFILE],
-            None => &[PROFILE, SHARE],
-        };
-        let judgement = Assessment {
-            severity: META.severity,
-            confidence: subject.confidence(),
-            kind: FindingKind::Optimization,
-            title: format!(
-                "{} has {mean:.decimals$}% average utilization{}",
-                subject.fleet(),
-                if saturated { ", with saturated hours" } else { "" }
-            ),
-            monthly_savings: subject.rightsizing_savings(),
-            recommendation: subject.rightsizing_or("find the bottleneck before buying more", steps),
-        };
-        Some(Finding::new(
-            META.id,
-            subject.workload.id(),
-            judgement,
-            decisive,
-            lower.into_iter().collect(),
-        ))
-    }
+    let mean = subject.utilization()?.distribution.mean;
+    let decisive =
+        subject.mean_evidence(Comparator::LessThan, subject.policy.underutilized_below_percent)?;
+    let decimals = decimals_apart(mean, decisive.threshold);
+    let lower =
+        subject.mean_evidence(Comparator::AtLeast, subject.policy.overprovisioned_below_percent);
+    let saturated = subject.verdict.state == Some(UsageState::Saturated);
+    // A managed service shares no host.
+    let steps: &[&str] = match subject.workload.key.component() {
+        Some(_) => &[PROFILE],
+        None => &[PROFILE, SHARE],
+    };
+    let judgement = Assessment {
+        severity: META.severity,
+        confidence: subject.confidence(),
+        kind: FindingKind::Optimization,
+        title: format!(
+            "{} has {mean:.decimals$}% average utilization{}",
+            subject.fleet(),
+            if saturated { ", with saturated hours" } else { "" }
+        ),
+        monthly_savings: subject.rightsizing_savings(),
+        recommendation: subject.rightsizing_or("find the bottleneck before buying more", steps),
+    };
+    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, lower))
 }

@@ -4,18 +4,16 @@
 //! just started or that starts or ends copies, or by a component whose share of a GPU is not
 //! known.
 
-use super::{Need, Rule, RuleMeta, Subject};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{
     Assessment, Comparator, ComponentHost, Confidence, Evidence, Finding, FindingKind,
-    InferenceComponent, Money, Observation, Recommendation, Severity,
+    InferenceComponent, Money, Recommendation, Severity,
 };
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-pub struct UnreservedGpus;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "unreserved-gpus",
     title: "GPUs of an endpoint that no inference component reserves",
     severity: Severity::Warning,
@@ -27,59 +25,53 @@ const NEW_HOURS: i64 = 1;
 /// Components that are named.
 const MOST_NAMED: usize = 5;
 
-impl Rule for UnreservedGpus {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
+pub(super) fn applies(subject: &Subject<'_>) -> bool {
+    subject.workload.key.running && subject.workload.component_host.is_some()
+}
 
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        subject.workload.key.running && subject.workload.component_host.is_some()
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    let group = subject.group;
+    let host = group.component_host.as_deref()?;
+    let age = subject.as_of.duration_since(group.first_seen());
+    let is_new = age < SignedDuration::from_hours(NEW_HOURS);
+    // On which of the instances copies are is not known: a part of them says nothing.
+    let is_whole = subject.workload.instances.len() == group.instances.len();
+    let physical = group.gpu_count().filter(|gpus| !gpus.is_zero())?;
+    let reserved = host.reserved_gpus(&group.key.instance_type)?;
+    let unreserved = physical - reserved;
+    if is_new || !is_whole || !host.is_settled() || unreserved <= Decimal::ZERO {
+        return None;
     }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let group = subject.group;
-        let host = group.component_host.as_deref()?;
-        let age = subject.as_of.duration_since(group.first_seen());
-        let is_new = age < SignedDuration::from_hours(NEW_HOURS);
-        // On which of the instances copies are is not known: a part of them says nothing.
-        let is_whole = subject.workload.instances.len() == group.instances.len();
-        let physical = group.gpu_count().filter(|gpus| !gpus.is_zero())?;
-        let reserved = host.reserved_gpus(&group.key.instance_type)?;
-        let unreserved = physical - reserved;
-        if is_new || !is_whole || !host.is_settled() || unreserved <= Decimal::ZERO {
-            return None;
-        }
-        let cost = group.monthly_cost()?;
-        let share = cost.amount().checked_mul(unreserved)? / physical;
-        let share = Money::new(share, cost.currency()).rounded();
-        let judgement = Assessment {
-            severity: META.severity,
-            // One instant of the endpoint.
-            confidence: Confidence::Derived,
-            kind: FindingKind::Optimization,
-            title: format!(
-                "no inference component reserves {} of the {} of {}: {} {:.2} per month",
-                unreserved.normalize(),
-                gpus(physical),
-                subject.fleet(),
-                share.currency(),
-                share.amount()
-            ),
-            // The instances cost the same until there are fewer of them.
-            monthly_savings: None,
-            recommendation: recommendation(subject, host, (physical, reserved)),
-        };
-        let decisive = fact(
-            "GPUs that no inference component reserves",
-            unreserved,
-            (Comparator::GreaterThan, Decimal::ZERO),
-        );
-        let further = vec![
-            fact("GPUs of the instances", physical, (Comparator::GreaterThan, reserved)),
-            fact("reserved GPUs", reserved, (Comparator::LessThan, physical)),
-        ];
-        Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
-    }
+    let cost = group.monthly_cost()?;
+    let share = cost.amount().checked_mul(unreserved)? / physical;
+    let share = Money::new(share, cost.currency()).rounded();
+    let judgement = Assessment {
+        severity: META.severity,
+        // One instant of the endpoint.
+        confidence: Confidence::Derived,
+        kind: FindingKind::Optimization,
+        title: format!(
+            "no inference component reserves {} of the {} of {}: {} {:.2} per month",
+            unreserved.normalize(),
+            gpus(physical),
+            subject.fleet(),
+            share.currency(),
+            share.amount()
+        ),
+        // The instances cost the same until there are fewer of them.
+        monthly_savings: None,
+        recommendation: recommendation(subject, host, (physical, reserved)),
+    };
+    let decisive = fact(
+        "GPUs that no inference component reserves",
+        unreserved,
+        (Comparator::GreaterThan, Decimal::ZERO),
+    );
+    let further = vec![
+        fact("GPUs of the instances", physical, (Comparator::GreaterThan, reserved)),
+        fact("reserved GPUs", reserved, (Comparator::LessThan, physical)),
+    ];
+    Some(Finding::new(META.id, subject.workload.id(), judgement, decisive, further))
 }
 
 fn recommendation(
@@ -148,14 +140,11 @@ fn fact(
     observed: Decimal,
     (comparator, threshold): (Comparator, Decimal),
 ) -> Evidence {
-    Evidence {
-        observation: Observation::Fact {
-            name,
-            origin: "inference components of SageMaker".to_owned(),
-        },
-        observed: observed.to_f64().unwrap_or_default(),
-        comparator,
-        threshold: threshold.to_f64().unwrap_or_default(),
-        unit: "GPUs",
-    }
+    Evidence::fact(
+        name,
+        "inference components of SageMaker",
+        observed.to_f64().unwrap_or_default(),
+        (comparator, threshold.to_f64().unwrap_or_default()),
+        "GPUs",
+    )
 }

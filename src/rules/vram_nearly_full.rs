@@ -4,14 +4,13 @@
 //! Must not be fooled by a single full sample, by a full GPU among empty ones (each is read by
 //! itself), or by a size of the card that nobody knows.
 
-use super::device_alert::{DeviceAlert, Reading, applies};
-use super::{Need, Rule, RuleMeta, Subject};
+pub(super) use super::device_alert::applies;
+use super::device_alert::{DeviceAlert, Reading};
+use super::{Need, RuleMeta, Subject};
 use crate::domain::{Comparator, Finding, Severity};
 use crate::profiling::AlertKind;
 
-pub struct VramNearlyFull;
-
-const META: RuleMeta = RuleMeta {
+pub(super) const META: RuleMeta = RuleMeta {
     id: "vram-nearly-full",
     title: "GPUs whose memory is nearly full",
     severity: Severity::Warning,
@@ -32,21 +31,11 @@ const ALERT: DeviceAlert = DeviceAlert {
     ],
 };
 
-impl Rule for VramNearlyFull {
-    fn meta(&self) -> &'static RuleMeta {
-        &META
-    }
-
-    fn applies(&self, subject: &Subject<'_>) -> bool {
-        applies(subject)
-    }
-
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        ALERT.finding(&META, subject, |gpu| {
-            Some(Reading {
-                observed: gpu.vram_nearly_full_seconds? as f64 / 60.0,
-                threshold: AlertKind::VramNearlyFull.seconds() / 60.0,
-            })
+pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
+    ALERT.finding(&META, subject, |gpu| {
+        Some(Reading {
+            observed: gpu.vram_nearly_full_seconds? as f64 / 60.0,
+            threshold: AlertKind::VramNearlyFull.seconds() / 60.0,
         })
-    }
+    })
 }

@@ -4,9 +4,8 @@
 //! node that has just started, or by GPUs that work without a request. What the node costs
 //! is in the finding of `unallocated-gpus` about it, and is not stated twice.
 
-use super::facts::{Host, UNASKED, View, gpus};
+use super::facts::{FIND_OUT, Host, SCHEDULER, UNASKED, View, gpus};
 use super::pool::{Pool, resource_of};
-use super::words::{FIND_OUT, SCHEDULER};
 use crate::domain::{
     Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Recommendation, Severity,
     counted,
@@ -63,7 +62,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         "pods",
     );
     let none = Evidence::fact("requested GPUs", SCHEDULER, 0.0, (Comparator::Equal, 0.0), "GPUs");
-    Some(Finding::new(ID, host.subject(), judgement, decisive, vec![none]))
+    Some(Finding::new(ID, host.subject(), judgement, decisive, [none]))
 }
 
 fn steps(host: &Host<'_>) -> Vec<String> {

@@ -1,6 +1,6 @@
-//! What the rules about clusters are asked about, and the parts that they share.
+//! What the rules about clusters are asked about, what each scheduler calls nodes and pods, and
+//! the parts that they share.
 
-use super::words::Words;
 use crate::domain::{
     Claim, ClaimState, Clusters, DeviceFunnel, DeviceUnit, DeviceUse, Holder, InstanceUsage,
     Lifecycle, Money, Node, Policy, ResourceId, Scheduler, Window, counted, floored,
@@ -44,6 +44,17 @@ pub struct MachineFacts<'a> {
     /// What stopping it ends.
     pub ending: Ending,
     pub usage: Option<&'a InstanceUsage>,
+}
+
+/// Claims that are on a machine, by machine.
+pub fn claims_by_machine(claims: &[Claim]) -> BTreeMap<&ResourceId, Vec<&Claim>> {
+    let mut by_machine: BTreeMap<&ResourceId, Vec<&Claim>> = BTreeMap::new();
+    for claim in claims {
+        if let Some(machine) = &claim.machine {
+            by_machine.entry(machine).or_default().push(claim);
+        }
+    }
+    by_machine
 }
 
 /// A node with everything known about it.
@@ -177,12 +188,7 @@ type HoldingKey<'a> = (&'a str, &'a str, &'a ResourceId);
 
 impl<'a> View<'a> {
     pub fn of(facts: &'a ClusterFacts<'a>) -> Self {
-        let mut by_machine: BTreeMap<&ResourceId, Vec<&'a Claim>> = BTreeMap::new();
-        for claim in &facts.clusters.claims {
-            if let Some(machine) = &claim.machine {
-                by_machine.entry(machine).or_default().push(claim);
-            }
-        }
+        let mut by_machine = claims_by_machine(&facts.clusters.claims);
         let mut hosts = Vec::new();
         let mut grouped: BTreeMap<HoldingKey<'a>, (usize, Vec<&'a Claim>)> = BTreeMap::new();
         for node in &facts.clusters.nodes {
@@ -298,5 +304,77 @@ pub(super) fn span(hours: f64) -> String {
         format!("{} hours", floored(hours, 0))
     } else {
         format!("{} days", floored(hours / 24.0, 1))
+    }
+}
+
+/// Where figures of Kubernetes are from.
+pub(super) const SCHEDULER: &str = "Kubernetes API: nodes and pods";
+/// What to do about a node of Kubernetes whose GPUs work though no pod requests any.
+pub(super) const FIND_OUT: &str = "find out who uses the GPUs first: a privileged pod, a process \
+     of the host, another scheduler, or a pod that has ended since";
+
+/// The words of a scheduler.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub pod: &'static str,
+    pub node: &'static str,
+    /// Where its figures are from.
+    pub origin: &'static str,
+    /// Where the number of devices is from.
+    pub physical_origin: &'static str,
+    pub unrequested: &'static str,
+    pub find_out: &'static str,
+    /// How to use the rest of a node, or to empty it.
+    pub fill_or_empty: &'static str,
+    pub drain: &'static str,
+    /// What a pool of nodes is, and what of it is lowered.
+    pub pool: &'static str,
+    /// What starts a node again that was removed.
+    pub keeper: &'static str,
+    /// Why no pod is placed on a node, after its name.
+    pub cordoned: &'static str,
+    pub not_ready: &'static str,
+    pub cordoned_not_ready: &'static str,
+}
+
+const KUBERNETES: Words = Words {
+    pod: "pod",
+    node: "node",
+    origin: SCHEDULER,
+    physical_origin: "labels of the node, device plugin or instance type",
+    unrequested: "GPUs that no pod requests",
+    find_out: FIND_OUT,
+    fill_or_empty: "place other pods on it, or move its pods away (see fragmented-gpus)",
+    drain: "drain the node",
+    pool: "the size of the pool",
+    keeper: "a pool with a minimum size starts it again",
+    cordoned: " (cordoned)",
+    not_ready: " (not ready)",
+    cordoned_not_ready: " (cordoned, not ready)",
+};
+
+const ECS: Words = Words {
+    pod: "task",
+    node: "container instance",
+    origin: "Amazon ECS: container instances and tasks",
+    physical_origin: "GPUs that the container instance registered",
+    unrequested: "GPUs that no task requests",
+    find_out: "find out who uses the GPUs first: a container without a GPU requirement, a process \
+               of the host, or a task that has ended since",
+    fill_or_empty: "place other tasks on it with the strategy `binpack`, or move its tasks away",
+    drain: "set the container instance to DRAINING, so that its tasks are placed elsewhere",
+    pool: "the Auto Scaling group of the capacity provider",
+    keeper: "an Auto Scaling group or a compute environment with a minimum size starts it again",
+    cordoned: " (draining)",
+    not_ready: " (agent not connected)",
+    cordoned_not_ready: " (draining, agent not connected)",
+};
+
+impl Words {
+    pub fn of(scheduler: Scheduler) -> &'static Self {
+        match scheduler {
+            Scheduler::Kubernetes => &KUBERNETES,
+            Scheduler::Ecs => &ECS,
+        }
     }
 }

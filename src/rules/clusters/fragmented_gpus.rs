@@ -6,11 +6,10 @@
 //! by a pod that has only just been created or that no repacking would help, or by
 //! nodes of other types, pools and price classes.
 
-use super::facts::{Holding, Host, View, lowering};
+use super::facts::{Holding, Host, SCHEDULER, View, lowering};
 use super::packing::{Bin, Packing, Size, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use super::pool::shrinking;
-use super::words::SCHEDULER;
 use crate::domain::{
     Assessment, Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Lifecycle,
     Money, Node, Placement, Recommendation, Scheduler, Severity, counted,

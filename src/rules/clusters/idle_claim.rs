@@ -231,7 +231,7 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
         (Comparator::AtLeast, idle.least_hours),
         "h",
     );
-    Finding::new(ID, &holding.subject, judgement, decisive, vec![measured])
+    Finding::new(ID, &holding.subject, judgement, decisive, [measured])
 }
 
 /// How to end what holds the devices, so that nothing starts it again.

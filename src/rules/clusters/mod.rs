@@ -12,7 +12,6 @@ mod pending_gpu_pods;
 mod pool;
 mod stranded_host;
 mod unallocated_gpus;
-mod words;
 
 #[cfg(test)]
 mod lab;
@@ -23,7 +22,7 @@ mod tests;
 #[cfg(test)]
 mod traps;
 
-pub use facts::{ClusterFacts, MachineFacts};
+pub use facts::{ClusterFacts, MachineFacts, claims_by_machine};
 
 use self::facts::{Holding, Host, View};
 use self::idle_claim::Use;
@@ -93,15 +92,13 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     let is_idle_unknown = |claim_use: &Use<'_>| matches!(claim_use, Use::Unknown);
     let both = || uses.iter().zip(&view.holdings);
     let of_pod = |holding: &Holding<'_>| holding.scheduler == Scheduler::Kubernetes;
-    let unused = both()
-        .filter(|(_, holding)| of_pod(holding))
-        .filter(|(claim_use, holding)| {
-            is_idle_unknown(claim_use) || oversized_claim::is_unknown(&view, holding)
-        })
-        .count();
-    let unused_by_tasks = both()
-        .filter(|(claim_use, holding)| !of_pod(holding) && is_idle_unknown(claim_use))
-        .count();
+    let unused = both().filter(|(claim_use, holding)| {
+        let is_unknown = is_idle_unknown(claim_use) || oversized_claim::is_unknown(&view, holding);
+        of_pod(holding) && is_unknown
+    });
+    let unused = unused.count();
+    let of_tasks = both().filter(|(_, holding)| !of_pod(holding));
+    let unused_by_tasks = of_tasks.filter(|(claim_use, _)| is_idle_unknown(claim_use)).count();
     let mut of_use = OF_USE.to_vec();
     if !both().any(|(claim_use, holding)| of_pod(holding) && is_idle_unknown(claim_use)) {
         of_use.retain(|rule| *rule != idle_claim::ID);
@@ -135,12 +132,11 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
         (GapSubject::Tasks, CauseKind::TaskUseUnknown, unused_by_tasks, OF_TASK_USE.to_vec()),
     ];
     let missing = silences.into_iter().filter(|(_, _, count, _)| *count > 0);
-    missing
-        .map(|(what, kind, count, rules)| {
-            let cause = Cause::of(kind, [count.to_string().as_str(), ""]);
-            Silence { rules, missing_data: Gap::of(what, PLACE, cause) }
-        })
-        .collect()
+    let silences = missing.map(|(what, kind, count, rules)| {
+        let cause = Cause::of(kind, [count.to_string().as_str(), ""]);
+        Silence { rules, missing_data: Gap::of(what, PLACE, cause) }
+    });
+    silences.collect()
 }
 
 fn count(view: &View<'_>, is_silent: impl Fn(&Host<'_>) -> bool) -> usize {

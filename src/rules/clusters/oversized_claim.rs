@@ -75,29 +75,14 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
             caveats: vec!["a pod may hold GPUs for work that comes seldom".to_owned()],
         },
     };
-    let decisive = Evidence::fact(
-        "GPUs of the pod that were never active",
-        &origin,
-        unused.len() as f64,
-        (Comparator::AtLeast, 1.0),
-        "GPUs",
-    );
-    let largest = unused.iter().map(|gpu_use| gpu_use.max_percent);
-    let further = vec![
-        Evidence::fact(
-            "largest utilization of the unused GPUs",
-            &origin,
-            largest.fold(0.0, f64::max),
-            (Comparator::LessThan, ACTIVE_PERCENT),
-            "%",
-        ),
-        Evidence::fact(
-            "hours of samples of each",
-            &origin,
-            measured,
-            (Comparator::AtLeast, least),
-            "h",
-        ),
+    let fact = |name, observed, beside, unit| Evidence::fact(name, &origin, observed, beside, unit);
+    let never = "GPUs of the pod that were never active";
+    let decisive = fact(never, unused.len() as f64, (Comparator::AtLeast, 1.0), "GPUs");
+    let largest = unused.iter().map(|gpu_use| gpu_use.max_percent).fold(0.0, f64::max);
+    let below = (Comparator::LessThan, ACTIVE_PERCENT);
+    let further = [
+        fact("largest utilization of the unused GPUs", largest, below, "%"),
+        fact("hours of samples of each", measured, (Comparator::AtLeast, least), "h"),
     ];
     Some(Finding::new(ID, &holding.subject, judgement, decisive, further))
 }

@@ -3,9 +3,8 @@
 //! Must not be fooled by a pod that has only just been created, by devices of another
 //! resource, or by a cluster that is too full of work for what a pod waits for.
 
-use super::facts::{View, gpus, number, span};
+use super::facts::{SCHEDULER, View, gpus, number, span};
 use super::idle_claim::Use;
-use super::words::SCHEDULER;
 use crate::domain::{
     Assessment, Comparator, Confidence, DEVICE_DECIMALS, Evidence, Finding, FindingKind,
     Recommendation, Severity, counted,
@@ -140,21 +139,13 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
             ],
         },
     };
-    let decisive = Evidence::fact(
-        "longest wait",
-        SCHEDULER,
-        longest,
-        (Comparator::AtLeast, LEAST_WAIT_MINUTES),
-        "min",
-    );
-    let beside = Evidence::fact(
-        "free GPUs and those that idle pods hold",
-        SCHEDULER,
-        number(free + idle),
-        (Comparator::AtLeast, number(most)),
-        "GPUs",
-    );
-    Some(Finding::new(ID, cluster(view), judgement, decisive, vec![beside]))
+    let fact = |name, observed, least, unit| {
+        Evidence::fact(name, SCHEDULER, observed, (Comparator::AtLeast, least), unit)
+    };
+    let decisive = fact("longest wait", longest, LEAST_WAIT_MINUTES, "min");
+    let held = "free GPUs and those that idle pods hold";
+    let beside = fact(held, number(free + idle), number(most), "GPUs");
+    Some(Finding::new(ID, cluster(view), judgement, decisive, [beside]))
 }
 
 /// The name of the only cluster. What waits is of no node, and so of no named one of

@@ -4,9 +4,8 @@
 //! Must not be fooled by a node on which no pod is placed anyway, or by less than a whole
 //! free device.
 
-use super::facts::{Host, View, cost_words, gpus, number};
+use super::facts::{Host, SCHEDULER, View, cost_words, gpus, number};
 use super::pool::Pool;
-use super::words::SCHEDULER;
 use crate::domain::{
     Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, NodeAmount, Recommendation,
     Severity, floored,
@@ -76,5 +75,5 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     );
     let free =
         Evidence::fact("free GPUs", SCHEDULER, number(free), (Comparator::AtLeast, 1.0), "GPUs");
-    Some(Finding::new(ID, host.subject(), judgement, decisive, vec![free]))
+    Some(Finding::new(ID, host.subject(), judgement, decisive, [free]))
 }

@@ -64,35 +64,16 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             caveats: caveats(host, is_whole),
         },
     };
-    let decisive = Evidence::fact(
-        words.unrequested,
-        words.origin,
-        number(unallocated),
-        (Comparator::GreaterThan, 0.0),
-        "GPUs",
-    );
-    let further = vec![
-        Evidence::fact(
-            "physical GPUs",
-            words.physical_origin,
-            number(physical),
-            (Comparator::GreaterThan, number(requested)),
-            "GPUs",
-        ),
-        Evidence::fact(
-            "allocatable GPUs",
-            words.origin,
-            number(host.devices.allocatable),
-            (Comparator::AtLeast, 0.0),
-            "GPUs",
-        ),
-        Evidence::fact(
-            "requested GPUs",
-            words.origin,
-            number(requested),
-            (Comparator::LessThan, number(physical)),
-            "GPUs",
-        ),
+    let fact = |name, origin, observed, (comparator, threshold)| {
+        Evidence::fact(name, origin, number(observed), (comparator, number(threshold)), "GPUs")
+    };
+    let (allocatable, origin, none) = (host.devices.allocatable, words.origin, Decimal::ZERO);
+    let decisive = fact(words.unrequested, origin, unallocated, (Comparator::GreaterThan, none));
+    let above = (Comparator::GreaterThan, requested);
+    let further = [
+        fact("physical GPUs", words.physical_origin, physical, above),
+        fact("allocatable GPUs", origin, allocatable, (Comparator::AtLeast, none)),
+        fact("requested GPUs", origin, requested, (Comparator::LessThan, physical)),
     ];
     Some(Finding::new(ID, host.subject(), judgement, decisive, further))
 }
