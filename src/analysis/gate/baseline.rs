@@ -5,7 +5,8 @@ use super::{BaselineState, Scope};
 use crate::analysis::diff::differences_of_scope;
 use crate::analysis::{Audit, CommonScope};
 use crate::domain::{
-    Classification, Currency, GapSubject, Money, PastAudit, PastGap, PastUnused, Signal,
+    Classification, Currency, GapSubject, Money, PastAudit, PastGap, PastUnused, PastWorkload,
+    Signal,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,23 +40,6 @@ pub struct Baseline {
     pub has_same_sums: bool,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PastWorkload {
-    pub account: String,
-    pub region: String,
-    pub running: bool,
-    /// How many instances it had.
-    pub instances: u64,
-    /// Tags that all of them shared.
-    pub tags: BTreeMap<String, String>,
-    /// Per month; absent when it was unpriced.
-    pub monthly_cost: Option<Decimal>,
-    /// Mean GPU utilization, percent; absent when it was not measured.
-    pub mean_percent: Option<f64>,
-    /// Whether too little was measured for a verdict.
-    pub insufficient_data: bool,
-}
-
 impl Baseline {
     /// What an audit is compared with, of an earlier one that `file` holds. What of
     /// that is outside the accounts and regions of now is left out, so that it
@@ -82,16 +66,12 @@ impl Baseline {
         for gap in &past.gaps {
             gaps.entry((gap.what.clone(), gap.place.clone())).or_default().push(gap.clone());
         }
+        let findings = then.findings.iter();
+        let findings = findings.map(|finding| (finding.id.clone(), finding.monthly_savings));
         Ok(Self {
             cautions: differences_of_scope(&then, &common.part_of(&now)),
-            findings: then
-                .findings
-                .iter()
-                .map(|finding| (finding.id.clone(), finding.monthly_savings))
-                .collect(),
-            workloads: workloads
-                .map(|workload| (workload.id.clone(), PastWorkload::of(workload)))
-                .collect(),
+            findings: findings.collect(),
+            workloads: workloads.map(|workload| (workload.id.clone(), workload.clone())).collect(),
             unused: then.unused.clone(),
             gaps,
             growth: growth(&then, &now),
@@ -141,51 +121,16 @@ fn growth(then: &PastAudit, now: &PastAudit) -> BTreeSet<String> {
     workloads.map(|workload| workload.id.clone()).chain(unused.map(|row| row.id.clone())).collect()
 }
 
-impl PastWorkload {
-    fn of(past: &crate::domain::PastWorkload) -> Self {
-        let by_gpu = past.signal.as_deref() == Some(Signal::GpuUtilization.name());
-        Self {
-            account: past.account.clone(),
-            region: past.region.clone(),
-            running: past.running,
-            instances: past.instances.len() as u64,
-            tags: past.tags.clone(),
-            monthly_cost: past.monthly_cost.map(Money::amount),
-            mean_percent: past.mean_percent.filter(|_| by_gpu),
-            insufficient_data: past.classification == Classification::InsufficientData.name(),
-        }
-    }
-}
-
-/// How a violation stands to an earlier audit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Past {
-    /// It was not there, or there is no earlier audit.
-    New,
-    /// It was there and is no worse now.
-    Known,
-    /// It was there and is worse now.
-    Worse,
-    /// It is of a rule that is not compared: it fails, whatever was before.
-    Uncompared,
-}
-
-impl Past {
-    /// As reports call it; absent for what is not compared.
-    pub(super) fn state(self) -> Option<BaselineState> {
-        match self {
-            Self::New => Some(BaselineState::New),
-            Self::Known => Some(BaselineState::Known),
-            Self::Worse => Some(BaselineState::Worse),
-            Self::Uncompared => None,
-        }
-    }
+/// Mean GPU utilization, percent; absent when it was not measured.
+pub(super) fn mean_percent(past: &PastWorkload) -> Option<f64> {
+    let by_gpu = past.signal.as_deref() == Some(Signal::GpuUtilization.name());
+    past.mean_percent.filter(|_| by_gpu)
 }
 
 /// A report states an amount in cents: as much as this is lost.
 const HALF_A_CENT: Decimal = Decimal::from_parts(5, 0, 0, false, 3);
 
-impl Past {
+impl BaselineState {
     /// An amount over a limit now, with how many amounts it is the sum of. When it was over
     /// the limit then, it is worse when it grew; when it was not, or that is not known, it is
     /// new.
@@ -240,25 +185,24 @@ impl Baseline {
         let workloads = workloads
             .filter(|past| scope.holds(&past.account, &past.region, &past.tags))
             .filter(|past| Currency::of_region(&past.region) == currency)
-            .filter_map(|past| past.monthly_cost);
+            .filter_map(|past| past.monthly_cost.map(Money::amount));
         let unused = self.unused.iter().filter(|past| {
             scope.holds_tagged(past.account.as_deref(), past.region.as_deref(), |_| None)
         });
         let unused =
             unused.filter_map(|past| past.monthly_cost).filter(|cost| cost.currency() == currency);
-        workloads
-            .chain(unused.map(Money::amount))
-            .reduce(|sum, cost| sum + cost)
-            .map(|sum| Money::new(sum, currency))
+        let sum = workloads.chain(unused.map(Money::amount)).reduce(|sum, cost| sum + cost);
+        sum.map(|sum| Money::new(sum, currency))
     }
 
     /// The share of running instances that had enough metrics, percent; absent
     /// when none ran.
     pub(super) fn coverage_percent(&self) -> Option<f64> {
         let running = || self.workloads.values().filter(|past| past.running);
-        let total: u64 = running().map(|past| past.instances).sum();
-        let judged: u64 =
-            running().filter(|past| !past.insufficient_data).map(|past| past.instances).sum();
+        let total: usize = running().map(|past| past.instances.len()).sum();
+        let unjudged = Classification::InsufficientData.name();
+        let judged = running().filter(|past| past.classification != unjudged);
+        let judged: usize = judged.map(|past| past.instances.len()).sum();
         (total > 0).then(|| judged as f64 / total as f64 * 100.0)
     }
 }
@@ -273,20 +217,20 @@ mod tests {
 
     #[test]
     fn worse_is_more_than_what_rounding_hides() {
-        let past = |then, now| Past::of_amounts(amount(then), amount(now));
-        assert_eq!(past("100", "100.005"), Past::Known);
-        assert_eq!(past("100", "100.01"), Past::Worse);
-        assert_eq!(past("100", "101"), Past::Worse);
-        assert_eq!(past("100", "40"), Past::Known);
-        assert_eq!(past("0", "0.01"), Past::Worse);
-        assert_eq!(Past::of_amounts(None, amount("1")), Past::Worse);
-        assert_eq!(Past::of_amounts(None, None), Past::Known);
-        assert_eq!(Past::of_amounts(amount("5"), None), Past::Known);
+        let past = |then, now| BaselineState::of_amounts(amount(then), amount(now));
+        assert_eq!(past("100", "100.005"), BaselineState::Known);
+        assert_eq!(past("100", "100.01"), BaselineState::Worse);
+        assert_eq!(past("100", "101"), BaselineState::Worse);
+        assert_eq!(past("100", "40"), BaselineState::Known);
+        assert_eq!(past("0", "0.01"), BaselineState::Worse);
+        assert_eq!(BaselineState::of_amounts(None, amount("1")), BaselineState::Worse);
+        assert_eq!(BaselineState::of_amounts(None, None), BaselineState::Known);
+        assert_eq!(BaselineState::of_amounts(amount("5"), None), BaselineState::Known);
         // Three amounts of 10.004 are 30.012, and 30.00 in a report.
         let [limit, then, now] =
             ["10", "30", "30.012"].map(|text| text.parse().expect("a decimal"));
-        assert_eq!(Past::over(limit, Some(then), now, 3), Past::Known);
-        assert_eq!(Past::over(limit, Some(then), now, 1), Past::Worse);
+        assert_eq!(BaselineState::over(limit, Some(then), now, 3), BaselineState::Known);
+        assert_eq!(BaselineState::over(limit, Some(then), now, 1), BaselineState::Worse);
     }
 
     #[test]
@@ -299,7 +243,7 @@ mod tests {
         let mut today = first;
         for _ in 0..70 {
             today = (today * growth).round_dp(2);
-            if Past::of_amounts(Some(accepted), Some(today)) == Past::Known {
+            if BaselineState::of_amounts(Some(accepted), Some(today)) == BaselineState::Known {
                 accepted = today;
             }
         }
@@ -309,19 +253,19 @@ mod tests {
 
     #[test]
     fn percentages_move_within_a_point_however_many_nights_there_are() {
-        assert_eq!(Past::of_falling_percent(20.9, 20.0), Past::Known);
-        assert_eq!(Past::of_falling_percent(20.9, 19.9), Past::Worse);
-        assert_eq!(Past::of_falling_percent(20.0, 30.0), Past::Known);
-        assert_eq!(Past::of_rising_percent(10.1, 11.0), Past::Known);
-        assert_eq!(Past::of_rising_percent(10.1, 11.1), Past::Worse);
-        assert_eq!(Past::of_rising_percent(10.0, 9.0), Past::Known);
+        assert_eq!(BaselineState::of_falling_percent(20.9, 20.0), BaselineState::Known);
+        assert_eq!(BaselineState::of_falling_percent(20.9, 19.9), BaselineState::Worse);
+        assert_eq!(BaselineState::of_falling_percent(20.0, 30.0), BaselineState::Known);
+        assert_eq!(BaselineState::of_rising_percent(10.1, 11.0), BaselineState::Known);
+        assert_eq!(BaselineState::of_rising_percent(10.1, 11.1), BaselineState::Worse);
+        assert_eq!(BaselineState::of_rising_percent(10.0, 9.0), BaselineState::Known);
         // The report of 19.99996 says 20.
-        assert_eq!(Past::of_falling_percent(20.0, 19.999_96), Past::Known);
+        assert_eq!(BaselineState::of_falling_percent(20.0, 19.999_96), BaselineState::Known);
         // From 20.9 down by 0.4 every night: 20.5 and 20.1 are accepted, 19.7 never is.
         let mut accepted = 20.9;
         for night in 1..70 {
             let today = 20.9 - 0.4 * f64::from(night);
-            if Past::of_falling_percent(accepted, today) == Past::Known {
+            if BaselineState::of_falling_percent(accepted, today) == BaselineState::Known {
                 accepted = today;
             }
         }

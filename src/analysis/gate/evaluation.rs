@@ -1,13 +1,21 @@
 //! What judging one rule of a policy comes to, before suppressions.
 
-use super::baseline::Past;
+use super::baseline::Baseline;
 use super::report::SAME_ESTATE;
-use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
+use super::{BaselineState, Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Hidden, InstanceUsage, Money, Part, Provider, Severity,
     UsageState, WorkloadKey, region_of, shell_word,
 };
+
+/// What a gate judges, and by what.
+#[derive(Clone, Copy)]
+pub(super) struct Gate<'a> {
+    pub(super) audit: &'a Audit,
+    pub(super) policy: &'a GatePolicy,
+    pub(super) baseline: Option<&'a Baseline>,
+}
 
 /// One rule with everything that speaks against it.
 pub(super) struct RuleEvaluation {
@@ -21,104 +29,66 @@ pub(super) struct RuleEvaluation {
     pub(super) lacks_if_accepted: bool,
 }
 
-impl RuleEvaluation {
-    /// Something that the rule lacked.
-    pub(super) fn lacks(&mut self, gap: &Gap) {
-        let rule = self.check.rule.clone();
-        self.lacks_for(gap, &rule);
-    }
-
-    /// The same for another rule's id than its own.
-    fn lacks_for(&mut self, gap: &Gap, rule: &str) {
-        self.missing_data.push(MissingData {
-            place: gap.place.clone(),
-            what: gap.what.clone(),
-            reason: gap.reason.clone(),
-            hint: gap.hint.clone(),
-            rules: vec![rule.to_owned()],
-        });
-    }
-}
-
 /// A violation, unless somebody answers for it or an earlier audit knew it.
 pub(super) struct Candidate {
     pub(super) violation: Violation,
     /// The name of its workload, by which a suppression may call it.
     pub(super) name: Option<String>,
-    pub(super) past: Past,
+    /// How it stands to an earlier audit; absent for a rule that is not compared: it fails,
+    /// whatever was before.
+    pub(super) past: Option<BaselineState>,
 }
 
-/// One rule while it is evaluated.
-pub(super) struct Judge<'a> {
-    policy: &'a GatePolicy,
-    evaluation: RuleEvaluation,
-}
-
-impl<'a> Judge<'a> {
+impl RuleEvaluation {
     /// A rule by its id, what it is about and what it demands.
     pub(super) fn new(
-        policy: &'a GatePolicy,
+        policy: &GatePolicy,
         rule: &str,
         scope: impl Into<String>,
         limit: impl Into<String>,
         line: usize,
     ) -> Self {
         Self {
-            policy,
-            evaluation: RuleEvaluation {
-                check: Check {
-                    rule: rule.to_owned(),
-                    scope: scope.into(),
-                    limit: limit.into(),
-                    observed: None,
-                    outcome: CheckOutcome::Passed,
-                    place: place(policy, line),
-                },
-                violations: Vec::new(),
-                missing_data: Vec::new(),
-                lacks_if_accepted: false,
+            check: Check {
+                rule: rule.to_owned(),
+                scope: scope.into(),
+                limit: limit.into(),
+                observed: None,
+                outcome: CheckOutcome::Passed,
+                place: place(policy, line),
             },
+            violations: Vec::new(),
+            missing_data: Vec::new(),
+            lacks_if_accepted: false,
         }
     }
 
     /// What was seen, in words.
     pub(super) fn observed(&mut self, observed: impl Into<String>) {
-        self.evaluation.check.observed = Some(observed.into());
+        self.check.observed = Some(observed.into());
     }
 
-    /// Something missing. `workload` is by which a suppression may call it.
-    pub(super) fn missing_data(&mut self, gap: &Gap) {
-        self.evaluation.lacks(gap);
+    /// Something that the rule lacked.
+    pub(super) fn lacks(&mut self, gap: &Gap) {
+        let rules = vec![self.check.rule.clone()];
+        self.missing_data.push(MissingData::of(gap, rules));
     }
 
     /// The same for another rule's id than its own.
-    pub(super) fn missing_data_for(&mut self, gap: &Gap, rule: &str) {
-        self.evaluation.lacks_for(gap, rule);
+    pub(super) fn lacks_for(&mut self, gap: &Gap, rule: &str) {
+        self.missing_data.push(MissingData::of(gap, vec![rule.to_owned()]));
     }
 
     /// A violation of the rule itself.
-    pub(super) fn violated(&mut self, severity: Severity, words: Words, past: Past) {
-        let check = &self.evaluation.check;
-        let mut fingerprint = format!("{}:{}", check.rule, check.scope);
-        if let Some(aspect) = words.aspect {
-            fingerprint.push_str(&format!(":{aspect}"));
-        }
-        let violation = Violation {
-            rule: check.rule.clone(),
-            severity,
-            scope: check.scope.clone(),
-            workload: None,
-            title: words.title,
-            observed: words.observed,
-            limit: words.limit,
-            monthly: words.monthly,
-            place: check.place.clone(),
-            fingerprint,
-            steps: words.steps,
-            baseline_state: None,
-            before: words.before,
-        };
-        self.add(violation, None, past);
+    pub(super) fn violated(
+        &mut self,
+        severity: Severity,
+        words: Words,
+        past: Option<BaselineState>,
+    ) {
+        let Check { rule, scope, place, .. } = &self.check;
+        let violation = words.violation(rule, severity, scope, place.clone());
+        self.violations.push(Candidate { violation, name: None, past });
     }
 
     /// A violation by one workload.
@@ -127,61 +97,37 @@ impl<'a> Judge<'a> {
         audited: &AuditedWorkload,
         severity: Severity,
         words: Words,
-        past: Past,
+        past: BaselineState,
     ) {
         let id = audited.workload.id();
-        self.violated_by_id(id, &audited.workload.name, severity, words, past);
+        self.violated_by_id(&id, &audited.workload.name, severity, words, past);
     }
 
     /// The same by anything with an id and a name, such as a capacity reservation.
     pub(super) fn violated_by_id(
         &mut self,
-        id: String,
+        id: &str,
         name: &str,
         severity: Severity,
         words: Words,
-        past: Past,
+        past: BaselineState,
     ) {
-        let check = &self.evaluation.check;
-        let mut fingerprint = format!("{}:{id}", check.rule);
-        if let Some(aspect) = words.aspect {
-            fingerprint.push_str(&format!(":{aspect}"));
+        let mut place = self.check.place.clone();
+        if let (Place::PolicyLine { line, .. }, Some(own)) = (&mut place, words.line) {
+            *line = own;
         }
-        let violation = Violation {
-            rule: check.rule.clone(),
-            severity,
-            scope: id.clone(),
-            workload: Some(id),
-            title: words.title,
-            observed: words.observed,
-            limit: words.limit,
-            monthly: words.monthly,
-            place: words.line.map_or_else(|| check.place.clone(), |line| place(self.policy, line)),
-            fingerprint,
-            steps: words.steps,
-            baseline_state: None,
-            before: words.before,
-        };
-        self.add(violation, Some(name.to_owned()), past);
-    }
-
-    /// A violation that is whole already.
-    pub(super) fn add(&mut self, violation: Violation, name: Option<String>, past: Past) {
-        self.evaluation.violations.push(Candidate { violation, name, past });
+        let mut violation = words.violation(&self.check.rule, severity, id, place);
+        violation.workload = Some(id.to_owned());
+        self.violations.push(Candidate {
+            violation,
+            name: Some(name.to_owned()),
+            past: Some(past),
+        });
     }
 
     /// Lets missing data count only where the violations so far are accepted.
     pub(super) fn lacks_if_accepted(&mut self) {
-        self.evaluation.lacks_if_accepted = self.count() > 0;
-    }
-
-    /// How many violations there are so far.
-    pub(super) fn count(&self) -> usize {
-        self.evaluation.violations.len()
-    }
-
-    pub(super) fn done(self) -> RuleEvaluation {
-        self.evaluation
+        self.lacks_if_accepted = !self.violations.is_empty();
     }
 }
 
@@ -201,12 +147,38 @@ pub(super) struct Words {
     pub(super) before: Option<String>,
 }
 
+impl Words {
+    /// A violation of a rule in a scope, which is no workload.
+    pub(super) fn violation(
+        self,
+        rule: &str,
+        severity: Severity,
+        scope: &str,
+        place: Place,
+    ) -> Violation {
+        let aspect = self.aspect.map_or_else(String::new, |aspect| format!(":{aspect}"));
+        Violation {
+            rule: rule.to_owned(),
+            severity,
+            scope: scope.to_owned(),
+            workload: None,
+            title: self.title,
+            observed: self.observed,
+            limit: self.limit,
+            monthly: self.monthly,
+            place,
+            fingerprint: format!("{rule}:{scope}{aspect}"),
+            steps: self.steps,
+            baseline_state: None,
+            before: self.before,
+        }
+    }
+}
+
 /// A line of the policy file.
 pub(super) fn place(policy: &GatePolicy, line: usize) -> Place {
-    policy
-        .file
-        .as_ref()
-        .map_or(Place::Nowhere, |file| Place::PolicyLine { file: file.clone(), line })
+    let file = policy.file.clone();
+    file.map_or(Place::Nowhere, |file| Place::PolicyLine { file, line })
 }
 
 /// What a report calls a workload in a sentence.

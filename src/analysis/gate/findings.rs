@@ -1,8 +1,8 @@
 //! Forbidden findings, and how old a price may be.
 
-use super::baseline::{Baseline, Past};
-use super::evaluation::{Judge, RuleEvaluation, Words, open_silences, place, unseen};
-use super::{Forbidden, GatePolicy, Violation, policy_rule};
+use super::baseline::Baseline;
+use super::evaluation::{Candidate, Gate, RuleEvaluation, Words, open_silences, place, unseen};
+use super::{BaselineState, Forbidden, GatePolicy, Violation, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     ActionKind, Cause, CauseKind, Finding, Gap, GapSubject, Hidden, Money, Severity, counted,
@@ -17,33 +17,21 @@ use std::collections::{BTreeMap, BTreeSet};
 const STOPPED_WITH_STORAGE: &str = "stopped-with-storage";
 
 /// Every ban on findings.
-pub(super) fn forbidden(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-) -> Vec<RuleEvaluation> {
-    let judge_one = |ban| judge_ban(audit, policy, ban, baseline);
-    policy.forbidden.iter().map(judge_one).collect()
+pub(super) fn forbidden(gate: Gate<'_>) -> Vec<RuleEvaluation> {
+    gate.policy.forbidden.iter().map(|ban| judge_ban(gate, ban)).collect()
 }
 
-fn judge_ban(
-    audit: &Audit,
-    policy: &GatePolicy,
-    ban: &Forbidden,
-    baseline: Option<&Baseline>,
-) -> RuleEvaluation {
+fn judge_ban(Gate { audit, policy, baseline }: Gate<'_>, ban: &Forbidden) -> RuleEvaluation {
     let limit = match ban.severity {
         Severity::Info => "no finding".to_owned(),
         Severity::Warning => "no warning or critical finding".to_owned(),
         Severity::Critical => "no critical finding".to_owned(),
     };
-    let mut judge =
-        Judge::new(policy, ban.rule.as_deref().unwrap_or("*"), "everything", &limit, ban.line);
-    let names: BTreeMap<String, &str> = audit
-        .workloads
-        .iter()
-        .map(|audited| (audited.workload.id(), audited.workload.name.as_str()))
-        .collect();
+    let rule = ban.rule.as_deref().unwrap_or("*");
+    let mut judge = RuleEvaluation::new(policy, rule, "everything", &limit, ban.line);
+    let workloads = audit.workloads.iter().map(|audited| &audited.workload);
+    let names: BTreeMap<String, &str> =
+        workloads.map(|workload| (workload.id(), workload.name.as_str())).collect();
     for finding in &audit.findings {
         if ban.bans(finding.rule()) && finding.severity >= ban.severity {
             let name = names.get(finding.workload()).copied();
@@ -54,23 +42,24 @@ fn judge_ban(
                 baseline.is_some_and(|baseline| baseline.growth.contains(finding.workload()));
             let past = match then.copied() {
                 // Without an amount, more instances are more of it.
-                Some(None) if has_grown => Past::Worse,
+                Some(None) if has_grown => BaselineState::Worse,
                 then => past(finding, then),
             };
             if matches!(then, Some(Some(_))) && finding.monthly_savings.is_none() {
                 // Without its price, it may be worse than it was.
                 let cause = Need::Price.unreported();
-                judge.missing_data(&Gap::of(Need::Price.subject(), finding.workload(), cause));
+                judge.lacks(&Gap::of(Need::Price.subject(), finding.workload(), cause));
             }
-            judge.add(violation, name.map(str::to_owned), past);
+            let name = name.map(str::to_owned);
+            judge.violations.push(Candidate { violation, name, past: Some(past) });
         }
     }
-    judge.observed(match judge.count() {
+    judge.observed(match judge.violations.len() {
         0 => "none".to_owned(),
         many => counted(many, "finding", "findings"),
     });
     silences(audit, ban, &mut judge);
-    judge.done()
+    judge
 }
 
 impl Forbidden {
@@ -105,28 +94,26 @@ fn banned(
     };
     let mut steps = vec![format!("{}{to}", recommendation.action)];
     steps.extend(recommendation.steps.iter().cloned());
-    Violation {
-        rule: finding.rule().to_owned(),
-        severity: finding.severity,
-        scope: finding.workload().to_owned(),
-        workload: name.map(|_| finding.workload().to_owned()),
+    let words = Words {
         title: format!("{called}: {}", finding.title),
         observed: format!("{} finding, {}", finding.severity, finding.confidence),
         limit: limit.to_owned(),
         monthly: finding.monthly_savings,
-        place: place(policy, ban.line),
-        fingerprint: finding.id(),
         steps,
-        baseline_state: None,
-        before: None,
+        ..Words::default()
+    };
+    let place = place(policy, ban.line);
+    Violation {
+        workload: name.map(|_| finding.workload().to_owned()),
+        ..words.violation(finding.rule(), finding.severity, finding.workload(), place)
     }
 }
 
 /// How a finding stands to what it promised then, where it was there.
-fn past(finding: &Finding, then: Option<Option<Money>>) -> Past {
-    then.map_or(Past::New, |then| {
+fn past(finding: &Finding, then: Option<Option<Money>>) -> BaselineState {
+    then.map_or(BaselineState::New, |then| {
         let now = finding.monthly_savings;
-        Past::of_amounts(then.map(Money::amount), now.map(Money::amount))
+        BaselineState::of_amounts(then.map(Money::amount), now.map(Money::amount))
     })
 }
 
@@ -142,26 +129,19 @@ pub(super) fn gone(audit: &Audit, policy: &GatePolicy, baseline: &Baseline) -> u
 }
 
 /// What kept banned rules silent.
-fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
-    let silences = audit.workloads.iter();
-    for (rule, gap) in silences.flat_map(|audited| open_silences(audit, audited)) {
-        if ban.awaits(rule) {
-            judge.missing_data_for(gap, rule);
-        }
-    }
-    for (rule, gap) in unevaluated(audit) {
-        if ban.awaits(rule) {
-            judge.missing_data_for(gap, rule);
-        }
+fn silences(audit: &Audit, ban: &Forbidden, judge: &mut RuleEvaluation) {
+    let silences = audit.workloads.iter().flat_map(|audited| open_silences(audit, audited));
+    for (rule, gap) in silences.chain(unevaluated(audit)).filter(|(rule, _)| ban.awaits(rule)) {
+        judge.lacks_for(gap, rule);
     }
     let of_kind = |hidden: Hidden| audit.gaps.iter().filter(move |gap| gap.hides() == hidden);
     if ban.awaits(STOPPED_WITH_STORAGE) {
         let gaps = of_kind(Hidden::Storage);
-        gaps.for_each(|gap| judge.missing_data_for(gap, STOPPED_WITH_STORAGE));
+        gaps.for_each(|gap| judge.lacks_for(gap, STOPPED_WITH_STORAGE));
     }
     if COMMITMENT_RULES.iter().any(|rule| ban.awaits(rule)) {
         let rule = ban.rule.as_deref().unwrap_or("*");
-        of_kind(Hidden::Commitments).for_each(|gap| judge.missing_data_for(gap, rule));
+        of_kind(Hidden::Commitments).for_each(|gap| judge.lacks_for(gap, rule));
     }
     for rule in CLUSTER_RULES.iter().filter(|rule| ban.awaits(rule)) {
         let is_silent = |gap: &&Gap| {
@@ -169,9 +149,9 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
             hides_claims(gap) || cause.is_some_and(|cause| keeps_silent(cause.kind(), rule))
         };
         let gaps = audit.gaps.iter().filter(is_silent);
-        gaps.for_each(|gap| judge.missing_data_for(gap, rule));
+        gaps.for_each(|gap| judge.lacks_for(gap, rule));
     }
-    unseen(audit, &[]).for_each(|gap| judge.missing_data(gap));
+    unseen(audit, &[]).for_each(|gap| judge.lacks(gap));
 }
 
 /// Rules that speak of what a lever offers, with that lever.
@@ -254,7 +234,7 @@ pub(super) fn age_of_prices(
     let most = span(limit.max_age.as_hours());
     let limit_words = format!("at most {most}");
     let mut judge =
-        Judge::new(policy, policy_rule::PRICE_AGE, "everything", &limit_words, limit.line);
+        RuleEvaluation::new(policy, policy_rule::PRICE_AGE, "everything", &limit_words, limit.line);
     match oldest {
         Some(oldest) => {
             let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
@@ -269,16 +249,16 @@ pub(super) fn age_of_prices(
                     ..Words::default()
                 };
                 // A price is older than it was in any earlier audit.
-                judge.violated(Severity::Warning, words, Past::Uncompared);
+                judge.violated(Severity::Warning, words, None);
             }
         }
         None if is_unpriced => {
             let cause = Cause::of(CauseKind::NothingPriced, []);
-            judge.missing_data(&Gap::of(GapSubject::Price, "everything", cause));
+            judge.lacks(&Gap::of(GapSubject::Price, "everything", cause));
         }
         None => judge.observed("no instance price was used"),
     }
-    Some(judge.done())
+    Some(judge)
 }
 
 /// Hours in words, whole days where they are.

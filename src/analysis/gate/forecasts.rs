@@ -1,7 +1,6 @@
 //! Budgets of the month: what was spent of it, and what it is forecast to end at.
 
-use super::baseline::Past;
-use super::evaluation::{Judge, RuleEvaluation, Words};
+use super::evaluation::{RuleEvaluation, Words};
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Money, PastGap, RecordedRun, Severity, WorkloadDay,
@@ -50,7 +49,7 @@ fn judge(
     let today = date_of(as_of);
     let month = Horizon::Month.around(today);
     let words = format!("{} in {}", budget.monthly_limit, name_of(month));
-    let mut judge = Judge::new(
+    let mut judge = RuleEvaluation::new(
         policy,
         policy_rule::BUDGET_FORECAST,
         budget.scope.to_string(),
@@ -58,8 +57,8 @@ fn judge(
         budget.line,
     );
     let Some(history) = history else {
-        judge.missing_data(&missing(budget, CauseKind::NoHistory, []));
-        return judge.done();
+        judge.lacks(&missing(budget, CauseKind::NoHistory, []));
+        return judge;
     };
     let currency = budget.monthly_limit.currency();
     let recorded = Ledger::in_currency(history.days.clone(), &history.runs, as_of, currency);
@@ -74,24 +73,24 @@ fn judge(
     let whole = ledger.days().filter(|(_, read)| read.missing.is_empty());
     let whole = whole.count();
     let Some(forecast) = Forecast::within(&ledger, month) else {
-        judge.missing_data(&missing(budget, CauseKind::NoHistory, []));
-        return judge.done();
+        judge.lacks(&missing(budget, CauseKind::NoHistory, []));
+        return judge;
     };
     let age = today.duration_since(forecast.state_day).as_hours() / 24;
     if age > MOST_AGE_DAYS {
         let last = forecast.state_day.to_string();
-        judge.missing_data(&missing(budget, CauseKind::HistoryStale, [&last]));
-        return judge.done();
+        judge.lacks(&missing(budget, CauseKind::HistoryStale, [&last]));
+        return judge;
     }
     let total = forecast.total();
-    let is_over = judge.count() > 0;
+    let is_over = !judge.violations.is_empty();
     if !is_over {
         judge.observed(format!("{total} forecast, {spent} so far"));
     }
     if whole < LEAST_DAYS {
         let (whole, least) = (whole.to_string(), LEAST_DAYS.to_string());
-        judge.missing_data(&missing(budget, CauseKind::HistoryShort, [&whole, &least]));
-        return judge.done();
+        judge.lacks(&missing(budget, CauseKind::HistoryShort, [&whole, &least]));
+        return judge;
     }
     if !is_over && total.amount() > budget.monthly_limit.amount() {
         violated(&mut judge, (budget, &history.place), month, total, false);
@@ -100,26 +99,26 @@ fn judge(
     for problem in &history.problems {
         let hint = format!("`gpucost history verify {}` names its files", history.place);
         let gap = Gap::in_words(GapSubject::Budget, budget.called(), problem, hint);
-        judge.missing_data(&gap);
+        judge.lacks(&gap);
     }
     let unpriced = unpriced_hours(&ledger, month, &forecast);
     if !unpriced.is_zero() {
         let hours = unpriced.ceil().to_u64().unwrap_or(u64::MAX).to_string();
-        judge.missing_data(&missing(budget, CauseKind::HistoryUnpriced, [&hours]));
+        judge.lacks(&missing(budget, CauseKind::HistoryUnpriced, [&hours]));
     }
     if let Some([recorded, over]) = unrecorded(&forecast, month) {
-        judge.missing_data(&missing(budget, CauseKind::HistoryShort, [&recorded, &over]));
+        judge.lacks(&missing(budget, CauseKind::HistoryShort, [&recorded, &over]));
     }
     for ((what, place), day) in unread(&ledger, (month, forecast.state_day), &budget.scope) {
         let cause = Cause::of(CauseKind::HistoryUnread, [day.to_string().as_str()]);
-        judge.missing_data(&Gap::of(what, place, cause));
+        judge.lacks(&Gap::of(what, place, cause));
     }
     for (code, jobs) in other_currencies(history, budget, month, policy) {
         let jobs = jobs.to_string();
         let details = [jobs.as_str(), code, currency.code()];
-        judge.missing_data(&missing(budget, CauseKind::CostsNotInBudget, details));
+        judge.lacks(&missing(budget, CauseKind::CostsNotInBudget, details));
     }
-    judge.done()
+    judge
 }
 
 fn missing<const N: usize>(budget: &Budget, kind: CauseKind, details: [&str; N]) -> Gap {
@@ -200,7 +199,7 @@ fn spent_in(ledger: &Ledger, month: Span) -> Money {
 }
 
 fn violated(
-    judge: &mut Judge<'_>,
+    judge: &mut RuleEvaluation,
     (budget, place): (&Budget, &str),
     month: Span,
     amount: Money,
@@ -234,7 +233,7 @@ fn violated(
         ..Words::default()
     };
     // A month is not compared with another audit's.
-    judge.violated(severity, words, Past::Uncompared);
+    judge.violated(severity, words, None);
 }
 
 /// Workloads of a scope this month in currencies that no forecast budget of it is in, with

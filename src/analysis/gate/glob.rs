@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A pattern that a whole name must match; case counts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Glob(String);
 
 impl Glob {

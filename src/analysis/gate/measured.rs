@@ -1,12 +1,12 @@
 //! Floors of utilization and of metrics coverage.
 
-use super::baseline::{Baseline, Past};
-use super::evaluation::{Judge, RuleEvaluation, Words, called, explain, unseen};
+use super::baseline::{Baseline, mean_percent};
+use super::evaluation::{Gate, RuleEvaluation, Words, called, explain, unseen};
 use super::report::SAME_ESTATE;
-use super::{GatePolicy, UtilizationFloor, policy_rule};
+use super::{BaselineState, UtilizationFloor, policy_rule};
+use crate::analysis::AuditedWorkload;
 use crate::analysis::remedy::{QueriedSources, advise};
 use crate::analysis::workloads::KIND_TAG;
-use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind, counted,
     decimals_apart, floored,
@@ -14,33 +14,16 @@ use crate::domain::{
 use crate::rules::{Need, no_verdict};
 
 /// Every floor of utilization.
-pub(super) fn utilization(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-) -> Vec<RuleEvaluation> {
-    policy
-        .utilization
-        .iter()
-        .map(|(kind, floor)| judge_kind(audit, policy, *kind, *floor, baseline))
-        .collect()
+pub(super) fn utilization(gate: Gate<'_>) -> Vec<RuleEvaluation> {
+    let floors = gate.policy.utilization.iter();
+    floors.map(|(kind, floor)| judge_kind(gate, *kind, *floor)).collect()
 }
 
-fn judge_kind(
-    audit: &Audit,
-    policy: &GatePolicy,
-    kind: WorkloadKind,
-    floor: UtilizationFloor,
-    baseline: Option<&Baseline>,
-) -> RuleEvaluation {
+fn judge_kind(gate: Gate<'_>, kind: WorkloadKind, floor: UtilizationFloor) -> RuleEvaluation {
+    let Gate { audit, policy, baseline } = gate;
     let least = floor.mean_percent;
-    let mut judge = Judge::new(
-        policy,
-        policy_rule::UTILIZATION,
-        format!("kind {kind}"),
-        format!("mean of at least {least}%"),
-        floor.line,
-    );
+    let (rule, limit) = (policy_rule::UTILIZATION, format!("mean of at least {least}%"));
+    let mut judge = RuleEvaluation::new(policy, rule, format!("kind {kind}"), limit, floor.line);
     let mut means: Vec<f64> = Vec::new();
     for audited in &audit.workloads {
         let workload = &audited.workload;
@@ -51,7 +34,7 @@ fn judge_kind(
             Err(mut gap) => {
                 let asked = QueriedSources::of(&audit.api, audit.source);
                 advise(&mut gap, workload.key.provider, asked);
-                judge.missing_data(&gap);
+                judge.lacks(&gap);
             }
             Ok(mean) => {
                 means.push(mean);
@@ -72,8 +55,8 @@ fn judge_kind(
     let undeclared = audit.gaps.iter();
     let undeclared = undeclared.filter(|gap| gap.cause.as_deref().is_some_and(is_of_kind));
     let unseen = unseen(audit, &[]);
-    unseen.chain(undeclared).for_each(|gap| judge.missing_data(gap));
-    judge.done()
+    unseen.chain(undeclared).for_each(|gap| judge.lacks(gap));
+    judge
 }
 
 fn below(
@@ -81,11 +64,11 @@ fn below(
     mean: f64,
     least: f64,
     baseline: Option<&Baseline>,
-    judge: &mut Judge<'_>,
+    judge: &mut RuleEvaluation,
 ) {
     let workload = &audited.workload;
     let decimals = decimals_apart(mean, least);
-    let then = baseline.and_then(|baseline| baseline.workloads.get(&workload.id())?.mean_percent);
+    let then = baseline.and_then(|baseline| mean_percent(baseline.workloads.get(&workload.id())?));
     let guessed = match workload.kind_basis {
         KindBasis::Guessed => ", a kind inferred from its name",
         _ => "",
@@ -109,7 +92,8 @@ fn below(
         ..Words::default()
     };
     let below = then.filter(|then| *then < least);
-    let past = below.map_or(Past::New, |then| Past::of_falling_percent(then, mean));
+    let past =
+        below.map_or(BaselineState::New, |then| BaselineState::of_falling_percent(then, mean));
     judge.violated_by(audited, Severity::Warning, words, past);
 }
 
@@ -134,21 +118,12 @@ fn judged_mean(audited: &AuditedWorkload) -> Result<f64, Gap> {
 }
 
 /// The floor of coverage.
-pub(super) fn coverage(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-) -> Option<RuleEvaluation> {
+pub(super) fn coverage(Gate { audit, policy, baseline }: Gate<'_>) -> Option<RuleEvaluation> {
     let floor = policy.coverage?;
     let least = floor.percent;
     let limit = format!("at least {least}%");
-    let mut judge = Judge::new(
-        policy,
-        policy_rule::COVERAGE,
-        "everything",
-        format!("{limit} measured"),
-        floor.line,
-    );
+    let (rule, measured) = (policy_rule::COVERAGE, format!("{limit} measured"));
+    let mut judge = RuleEvaluation::new(policy, rule, "everything", measured, floor.line);
     let running = || audit.workloads.iter().filter(|audited| runs_gpus(audited));
     let total: usize = running().map(|audited| audited.workload.instances.len()).sum();
     let measured: usize = running().map(measured_instances).sum();
@@ -177,12 +152,14 @@ pub(super) fn coverage(
                 ..Words::default()
             };
             let below = then.filter(|then| *then < least);
-            let past = below.map_or(Past::New, |then| Past::of_falling_percent(then, percent));
-            judge.violated(Severity::Warning, words, past);
+            let past = below.map_or(BaselineState::New, |then| {
+                BaselineState::of_falling_percent(then, percent)
+            });
+            judge.violated(Severity::Warning, words, Some(past));
         }
     }
-    unseen(audit, &[]).for_each(|gap| judge.missing_data(gap));
-    Some(judge.done())
+    unseen(audit, &[]).for_each(|gap| judge.lacks(gap));
+    Some(judge)
 }
 
 /// Instances of a workload with a verdict that delivered a signal of their own.

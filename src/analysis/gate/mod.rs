@@ -16,7 +16,7 @@ mod spelling;
 mod spending;
 mod suppress;
 
-pub use baseline::{Baseline, PastWorkload};
+pub use baseline::Baseline;
 pub use forecasts::SpendHistory;
 pub use glob::Glob;
 pub use planned::{gate_plan, unjudged_by_plan};
@@ -33,6 +33,7 @@ pub use spelling::{Spelling, spelled_region, spelled_type};
 
 use super::{Audit, AuditedWorkload, ledger};
 use crate::domain::Severity;
+use evaluation::{Gate, Words, called, place};
 use jiff::Timestamp;
 
 /// Judges an audit by a policy. What an earlier audit knew fails only where it
@@ -46,15 +47,16 @@ pub fn gate(
     history: Option<&SpendHistory>,
     (as_of, now): (Timestamp, Timestamp),
 ) -> GateReport {
-    let mut evaluations = spending::budgets(audit, policy, baseline);
+    let gate = Gate { audit, policy, baseline };
+    let mut evaluations = spending::budgets(gate);
     evaluations.extend(forecasts::budgets(policy, history, as_of));
-    evaluations.extend(spending::waste(audit, policy, baseline));
-    evaluations.extend(measured::utilization(audit, policy, baseline));
-    evaluations.extend(measured::coverage(audit, policy, baseline));
-    evaluations.extend(names::tags(audit, policy, baseline));
-    evaluations.extend(names::places(audit, policy, baseline));
+    evaluations.extend(spending::waste(gate));
+    evaluations.extend(measured::utilization(gate));
+    evaluations.extend(measured::coverage(gate));
+    evaluations.extend(names::tags(gate));
+    evaluations.extend(names::places(gate));
     evaluations.extend(findings::price_age(audit, policy, as_of));
-    evaluations.extend(findings::forbidden(audit, policy, baseline));
+    evaluations.extend(findings::forbidden(gate));
     evaluations.sort_by_key(|evaluation| line_of(&evaluation.check.place));
 
     let workloads = audit.workloads.iter().map(|audited| &audited.workload);
@@ -73,7 +75,7 @@ pub fn gate(
         &keys().map(|key| key.instance_type.as_str()).collect(),
         &keys().map(|key| key.region.as_str()).collect(),
     ));
-    settled.report(policy, ledger(audit).next().is_none())
+    settled.whole(ledger(audit).next().is_none())
 }
 
 fn line_of(place: &Place) -> usize {
@@ -85,20 +87,17 @@ fn line_of(place: &Place) -> usize {
 
 /// A budget of a scope that holds nothing is never exceeded, perhaps by an error.
 fn empty_scopes(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
-    let notice = |budget: &Budget| Violation {
-        rule: policy_rule::EMPTY_SCOPE.to_owned(),
-        severity: Severity::Info,
-        scope: budget.scope.to_string(),
-        workload: None,
-        title: format!("no workload matches {}, which has a budget", budget.scope),
-        observed: "no workload".to_owned(),
-        limit: format!("{} per month", budget.monthly_limit),
-        monthly: None,
-        place: evaluation::place(policy, budget.line),
-        fingerprint: format!("{}:{}", policy_rule::EMPTY_SCOPE, budget.scope),
-        steps: vec!["check the spelling and the scope of the audit".to_owned()],
-        baseline_state: None,
-        before: None,
+    let notice = |budget: &Budget| {
+        let scope = budget.scope.to_string();
+        let words = Words {
+            title: format!("no workload matches {scope}, which has a budget"),
+            observed: "no workload".to_owned(),
+            limit: format!("{} per month", budget.monthly_limit),
+            steps: vec!["check the spelling and the scope of the audit".to_owned()],
+            ..Words::default()
+        };
+        let place = place(policy, budget.line);
+        words.violation(policy_rule::EMPTY_SCOPE, Severity::Info, &scope, place)
     };
     spending::empty_budgets(audit, policy).map(notice).collect()
 }
@@ -112,25 +111,21 @@ fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
         let workload = &audited.workload;
         let reason = workload.ignored.as_ref()?;
         let id = workload.id();
-        Some(Violation {
-            rule: policy_rule::IGNORED_WORKLOAD.to_owned(),
-            severity: Severity::Info,
-            scope: id.clone(),
-            workload: Some(id.clone()),
+        let words = Words {
             title: format!(
                 "{} is evaluated by budget, tags, types, regions and coverage only, because \
                  its gpucost:ignore tag says: {reason}",
-                evaluation::called(audited)
+                called(audited)
             ),
             observed: "ignored by tag".to_owned(),
             limit: "every rule".to_owned(),
             monthly: workload.monthly_cost(),
-            place: Place::Nowhere,
-            fingerprint: format!("{}:{id}", policy_rule::IGNORED_WORKLOAD),
             steps: vec!["suppress specific rules instead, with owner and expiry date".to_owned()],
-            baseline_state: None,
-            before: None,
-        })
+            ..Words::default()
+        };
+        let rule = policy_rule::IGNORED_WORKLOAD;
+        let violation = words.violation(rule, Severity::Info, &id, Place::Nowhere);
+        Some(Violation { workload: Some(id), ..violation })
     };
     let workloads = audit.workloads.iter().filter(|_| depends);
     workloads.filter_map(notice).collect()

@@ -1,37 +1,22 @@
 //! Required tags, and which types and regions may be used.
 
-use super::baseline::{Baseline, Past, PastWorkload};
-use super::evaluation::{Judge, RuleEvaluation, Words, called, explain, has_unread_tags, unseen};
+use super::baseline::Baseline;
+use super::evaluation::{Gate, RuleEvaluation, Words, called, explain, has_unread_tags, unseen};
 use super::report::SAME_ESTATE;
-use super::{Allowance, GatePolicy, Refusal, RequiredTag, policy_rule};
-use crate::analysis::{Audit, AuditedWorkload, Entry, entries_of};
-use crate::domain::{Hidden, Money, Severity, counted, shell_word};
+use super::{Allowance, BaselineState, Refusal, RequiredTag, policy_rule};
+use crate::analysis::{AuditedWorkload, Entry, entries_of};
+use crate::domain::{Hidden, Money, PastWorkload, Severity, counted, shell_word};
 use crate::savings::UnusedCommitment;
 
 /// Every required tag.
-pub(super) fn tags(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-) -> Vec<RuleEvaluation> {
-    let judge_one = |required| judge_tag(audit, policy, required, baseline);
-    policy.required_tags.iter().map(judge_one).collect()
+pub(super) fn tags(gate: Gate<'_>) -> Vec<RuleEvaluation> {
+    gate.policy.required_tags.iter().map(|required| judge_tag(gate, required)).collect()
 }
 
-fn judge_tag(
-    audit: &Audit,
-    policy: &GatePolicy,
-    required: &RequiredTag,
-    baseline: Option<&Baseline>,
-) -> RuleEvaluation {
+fn judge_tag(Gate { audit, policy, baseline }: Gate<'_>, required: &RequiredTag) -> RuleEvaluation {
     let key = &required.key;
-    let mut judge = Judge::new(
-        policy,
-        policy_rule::REQUIRED_TAGS,
-        "everything",
-        format!("the tag {key}"),
-        required.line,
-    );
+    let (rule, limit) = (policy_rule::REQUIRED_TAGS, format!("the tag {key}"));
+    let mut judge = RuleEvaluation::new(policy, rule, "everything", limit, required.line);
     let mut unknown = 0;
     for audited in &audit.workloads {
         let workload = &audited.workload;
@@ -76,15 +61,15 @@ fn judge_tag(
         let mut words = tag_words(key, title, "tag missing", room.monthly_cost);
         words.steps = vec![format!("set the tag {key} on the reservation")];
         let past = past_unused(baseline, room);
-        judge.violated_by_id(room.id.clone(), &room.name, Severity::Warning, words, past);
+        judge.violated_by_id(&room.id, &room.name, Severity::Warning, words, past);
     }
-    let missing = judge.count();
+    let missing = judge.violations.len();
     let total = audit.workloads.len() + rooms.count();
     let workloads = counted(total, "workload", "workloads");
     judge.observed(format!("{} of {workloads} with it", total - missing - unknown));
     let rests_on = [Hidden::Tags, Hidden::Commitments];
-    unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
-    judge.done()
+    unseen(audit, &rests_on).for_each(|gap| judge.lacks(gap));
+    judge
 }
 
 fn has_value(entry: &Entry<'_>, key: &str) -> bool {
@@ -97,7 +82,7 @@ fn sum<'a, 'b: 'a>(entries: impl Iterator<Item = &'a Entry<'b>>) -> Option<Money
     amounts.reduce(|sum, amount| sum.checked_add(amount).unwrap_or(sum))
 }
 
-fn tag_words(key: &str, title: String, observed: &str, monthly: Option<Money>) -> Words {
+pub(super) fn tag_words(key: &str, title: String, observed: &str, monthly: Option<Money>) -> Words {
     Words {
         title,
         observed: observed.to_owned(),
@@ -114,51 +99,39 @@ fn called_unused(row: &UnusedCommitment) -> String {
 }
 
 /// How it stands to an earlier audit that paid for it too.
-fn past_unused(baseline: Option<&Baseline>, row: &UnusedCommitment) -> Past {
+fn past_unused(baseline: Option<&Baseline>, row: &UnusedCommitment) -> BaselineState {
     let mut known = baseline.into_iter().flat_map(|baseline| &baseline.unused);
     let amount = |cost: Option<Money>| cost.map(Money::amount);
     match known.find(|past| past.id == row.id) {
         Some(_) if baseline.is_some_and(|baseline| baseline.growth.contains(&row.id)) => {
-            Past::Worse
+            BaselineState::Worse
         }
-        Some(past) => Past::of_amounts(amount(past.monthly_cost), amount(row.monthly_cost)),
-        None => Past::New,
+        Some(past) => {
+            BaselineState::of_amounts(amount(past.monthly_cost), amount(row.monthly_cost))
+        }
+        None => BaselineState::New,
     }
 }
 
 /// Which types and regions may be used.
-pub(super) fn places(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-) -> Vec<RuleEvaluation> {
-    let types = judge_names(
-        audit,
-        policy,
-        baseline,
-        &NameRule {
-            rule: policy_rule::TYPES,
-            noun: "instance type",
-            allowance: &policy.types,
-            name: |audited| &audited.workload.key.instance_type,
-            of_unused: |row| row.instance_type.as_ref(),
-            step: |audited| format!("{} shows suitable types", explain(audited)),
-        },
-    );
-    let regions = judge_names(
-        audit,
-        policy,
-        baseline,
-        &NameRule {
-            rule: policy_rule::REGIONS,
-            noun: "region",
-            allowance: &policy.regions,
-            name: |audited| &audited.workload.key.region,
-            of_unused: |row| row.region.as_ref(),
-            step: |_| "move it to an allowed region, or allow this region".to_owned(),
-        },
-    );
-    types.into_iter().chain(regions).collect()
+pub(super) fn places(gate: Gate<'_>) -> Vec<RuleEvaluation> {
+    let types = NameRule {
+        rule: policy_rule::TYPES,
+        noun: "instance type",
+        allowance: &gate.policy.types,
+        name: |audited| &audited.workload.key.instance_type,
+        of_unused: |row| row.instance_type.as_ref(),
+        step: |audited| format!("{} shows suitable types", explain(audited)),
+    };
+    let regions = NameRule {
+        rule: policy_rule::REGIONS,
+        noun: "region",
+        allowance: &gate.policy.regions,
+        name: |audited| &audited.workload.key.region,
+        of_unused: |row| row.region.as_ref(),
+        step: |_| "move it to an allowed region, or allow this region".to_owned(),
+    };
+    [types, regions].iter().filter_map(|names| judge_names(gate, names)).collect()
 }
 
 /// One sort of names.
@@ -171,14 +144,11 @@ struct NameRule<'a> {
     step: fn(&AuditedWorkload) -> String,
 }
 
-fn judge_names(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-    asked: &NameRule<'_>,
-) -> Option<RuleEvaluation> {
+fn judge_names(gate: Gate<'_>, asked: &NameRule<'_>) -> Option<RuleEvaluation> {
+    let Gate { audit, policy, baseline } = gate;
     let line = asked.allowance.line()?;
-    let mut judge = Judge::new(policy, asked.rule, "everything", asked.allowance.limit(), line);
+    let mut judge =
+        RuleEvaluation::new(policy, asked.rule, "everything", asked.allowance.limit(), line);
     for audited in &audit.workloads {
         let name = (asked.name)(audited);
         let Some(refusal) = asked.allowance.refusal(name) else {
@@ -191,7 +161,7 @@ fn judge_names(
         let id = audited.workload.id();
         let known = baseline.and_then(|baseline| baseline.workloads.get(&id));
         let past = match baseline.filter(|baseline| baseline.growth.contains(&id)) {
-            Some(_) => Past::Worse,
+            Some(_) => BaselineState::Worse,
             None => past(known, audited.workload.instances.len()),
         };
         judge.violated_by(audited, Severity::Warning, words, past);
@@ -207,17 +177,17 @@ fn judge_names(
         let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&row.id));
         let words = refused(refusal, name, title, row.monthly_cost, step);
         let past = past_unused(baseline, row);
-        judge.violated_by_id(row.id.clone(), &row.name, Severity::Warning, words, past);
+        judge.violated_by_id(&row.id, &row.name, Severity::Warning, words, past);
     }
-    let refused = judge.count();
+    let refused = judge.violations.len();
     let total = audit.workloads.len() + unused.count();
     let workloads = counted(total, "workload", "workloads");
     judge.observed(format!("{} of {workloads} allowed", total - refused));
-    unseen(audit, &[Hidden::Commitments]).for_each(|gap| judge.missing_data(gap));
-    Some(judge.done())
+    unseen(audit, &[Hidden::Commitments]).for_each(|gap| judge.lacks(gap));
+    Some(judge)
 }
 
-fn refused(
+pub(super) fn refused(
     refusal: Refusal,
     name: &str,
     title: String,
@@ -238,10 +208,10 @@ fn refused(
 
 /// How so many instances stand to a workload that violated the same before: whoever moves the
 /// baseline on every night accepts no more of them.
-fn past(known: Option<&PastWorkload>, instances: usize) -> Past {
+fn past(known: Option<&PastWorkload>, instances: usize) -> BaselineState {
     match known {
-        None => Past::New,
-        Some(past) if instances as u64 > past.instances => Past::Worse,
-        Some(_) => Past::Known,
+        None => BaselineState::New,
+        Some(past) if instances > past.instances.len() => BaselineState::Worse,
+        Some(_) => BaselineState::Known,
     }
 }

@@ -1,10 +1,11 @@
 //! The gate for a Terraform plan: what it would leave behind, held against the
 //! rules that need no measurement.
 
-use super::baseline::Past;
-use super::evaluation::{Judge, RuleEvaluation, Words};
+use super::evaluation::{Candidate, RuleEvaluation, Words};
+use super::names::{refused, tag_words};
+use super::spending::run_rate_budgets;
 use super::{
-    Allowance, Budget, BudgetBasis, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
+    Allowance, BaselineState, Budget, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
     line_of, policy_rule, spelling, suppress,
 };
 use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
@@ -38,18 +39,12 @@ pub fn gate_plan(
     policy.suppressions.retain(|suppression| JUDGED.contains(&suppression.rule.as_str()));
     let gate = PlanGate { plan, policy: &policy, file };
     let mut evaluations: Vec<RuleEvaluation> = Vec::new();
-    let run_rate = policy.budgets.iter();
-    let run_rate = run_rate.filter(|budget| budget.basis == BudgetBasis::RunRate);
-    evaluations.extend(run_rate.map(|budget| gate.budget(budget)));
+    evaluations.extend(run_rate_budgets(&policy).map(|budget| gate.budget(budget)));
     evaluations.extend(policy.required_tags.iter().map(|tag| gate.tag(tag)));
     evaluations.extend(gate.types());
     evaluations.extend(gate.regions());
-    evaluations.extend(super::findings::age_of_prices(
-        plan.oldest_seen_on(),
-        plan.unpriced > 0,
-        &policy,
-        as_of,
-    ));
+    let (seen_on, is_unpriced) = (plan.oldest_seen_on(), plan.unpriced > 0);
+    evaluations.extend(super::findings::age_of_prices(seen_on, is_unpriced, &policy, as_of));
     // What a plan as a whole does not show, and what launches from a template elsewhere, may be
     // about any rule.
     let of_all = [GapSubject::Plan, GapSubject::LaunchTemplate];
@@ -65,7 +60,7 @@ pub fn gate_plan(
     settled.violations.retain(is_needed);
     settled.notices.retain(is_needed);
     settled.notices.extend(gate.unlisted());
-    settled.report(&policy, plan.rows.is_empty())
+    settled.whole(plan.rows.is_empty())
 }
 
 /// Rules of a policy that a plan cannot be held against, because it measures
@@ -133,8 +128,8 @@ impl PlanGate<'_> {
         let zero = Money::zero(limit.currency());
         let words = format!("{limit} per month");
         let scope = budget.scope.to_string();
-        let mut judge =
-            Judge::new(self.policy, policy_rule::BUDGET, scope.as_str(), &words, budget.line);
+        let (rule, line) = (policy_rule::BUDGET, budget.line);
+        let mut judge = RuleEvaluation::new(self.policy, rule, scope.as_str(), &words, line);
         let (mut after, mut delta, mut perhaps) = (zero, zero, Decimal::ZERO);
         let mut open: Vec<Gap> = Vec::new();
         // What is not known of today matters only to whether the plan costs more.
@@ -187,7 +182,7 @@ impl PlanGate<'_> {
         if after.amount() > limit.amount() {
             let over = Money::new(after.amount() - limit.amount(), limit.currency());
             let is_new = delta.amount() > Decimal::ZERO;
-            let past = if is_new { Past::New } else { Past::Known };
+            let past = if is_new { BaselineState::New } else { BaselineState::Known };
             let words = Words {
                 title: format!(
                     "{scope} would cost {after} per month, {over} over its budget of \
@@ -201,17 +196,17 @@ impl PlanGate<'_> {
                 aspect: Some(limit.currency().code().to_owned()),
                 ..Words::default()
             };
-            judge.violated(Severity::Critical, words, past);
+            judge.violated(Severity::Critical, words, Some(past));
             if is_new {
                 judge.lacks_if_accepted();
             }
-            open_before.iter().for_each(|gap| judge.missing_data(gap));
+            open_before.iter().for_each(|gap| judge.lacks(gap));
         }
         // What may belong to the scope does no harm where there is room for all of it.
         let has_room = after.amount() + perhaps <= limit.amount();
         let matters = |gap: &&Gap| gap.what != GapSubject::Scope || !has_room;
-        open.iter().filter(matters).for_each(|gap| judge.missing_data(gap));
-        judge.done()
+        open.iter().filter(matters).for_each(|gap| judge.lacks(gap));
+        judge
     }
 
     fn tag(&self, required: &RequiredTag) -> RuleEvaluation {
@@ -232,33 +227,21 @@ impl PlanGate<'_> {
                 Some(None) | None => {
                     kept.open += 1;
                     let cause = Cause::of(CauseKind::TagNotPlanned, [key]);
-                    judge.missing_data(&Gap::of(GapSubject::Tags, row.address.as_str(), cause));
+                    judge.lacks(&Gap::of(GapSubject::Tags, row.address.as_str(), cause));
                     continue;
                 }
             };
-            let words = Words {
-                title: format!("{} {lacking} the required tag {key}", row.address),
-                observed: observed.to_owned(),
-                limit: limit.clone(),
-                monthly: side.monthly.as_ref().ok().copied(),
-                steps: vec![format!("set the tag {key} on its instances")],
-                aspect: Some(key.clone()),
-                ..Words::default()
-            };
+            let title = format!("{} {lacking} the required tag {key}", row.address);
+            let words = tag_words(key, title, observed, side.monthly.as_ref().ok().copied());
             let was_so = |side: &PlannedSide| {
                 let value = side.instances.tags.get(key).cloned().flatten();
                 value.is_none_or(|value| value.trim().is_empty())
             };
-            self.add(
-                &mut judge,
-                policy_rule::REQUIRED_TAGS,
-                row,
-                words,
-                row.accelerated_before().is_some_and(was_so),
-            );
+            let was_so = row.accelerated_before().is_some_and(was_so);
+            self.add(&mut judge, policy_rule::REQUIRED_TAGS, row, words, was_so);
         }
         judge.observed(kept.words("with it"));
-        judge.done()
+        judge
     }
 
     fn types(&self) -> Option<RuleEvaluation> {
@@ -296,7 +279,7 @@ impl PlanGate<'_> {
             if let Some(missing) = missing {
                 let (subject, kind) = &asked.unknown;
                 let cause = Cause::of(*kind, [&missing.to_string()]);
-                judge.missing_data(&Gap::of(subject.clone(), row.address.as_str(), cause));
+                judge.lacks(&Gap::of(subject.clone(), row.address.as_str(), cause));
             }
             let mut is_refused = false;
             for name in names {
@@ -306,25 +289,16 @@ impl PlanGate<'_> {
                 is_refused = true;
                 let had = |side: &PlannedSide| (asked.names)(&side.instances).0.contains(name);
                 let known = row.accelerated_before().is_some_and(had);
-                let words = Words {
-                    title: format!(
-                        "{} would use the {} {name}, {}",
-                        row.address, asked.noun, refusal.reason
-                    ),
-                    observed: name.clone(),
-                    limit: refusal.limit,
-                    monthly: side.monthly.as_ref().ok().copied(),
-                    steps: vec![(asked.step)(name)],
-                    aspect: Some(name.clone()),
-                    ..Words::default()
-                };
+                let title = format!("{} would use the {} {name}", row.address, asked.noun);
+                let monthly = side.monthly.as_ref().ok().copied();
+                let words = refused(refusal, name, title, monthly, (asked.step)(name));
                 self.add(&mut judge, asked.rule, row, words, known);
             }
             kept.open += usize::from(missing.is_some() && !is_refused);
             kept.kept += usize::from(missing.is_none() && !is_refused);
         }
         judge.observed(kept.words("allowed"));
-        Some(judge.done())
+        Some(judge)
     }
 
     /// Denied names that nothing has.
@@ -332,24 +306,24 @@ impl PlanGate<'_> {
         let instances = || self.left().map(|(_, side)| &side.instances);
         let types = instances().flat_map(|planned| &planned.types);
         let regions = instances().filter_map(|planned| planned.region.as_ref().ok());
-        spelling::unlisted(
-            self.policy,
-            &types.map(String::as_str).collect(),
-            &regions.map(String::as_str).collect(),
-        )
+        let types = types.map(String::as_str).collect();
+        spelling::unlisted(self.policy, &types, &regions.map(String::as_str).collect())
     }
 
-    fn judge(&self, rule: &str, limit: &str, line: usize) -> Judge<'_> {
-        Judge::new(self.policy, rule, "everything", limit, line)
+    fn judge(&self, rule: &str, limit: &str, line: usize) -> RuleEvaluation {
+        RuleEvaluation::new(self.policy, rule, "everything", limit, line)
     }
 
     /// A violation by one resource. What it was before, it may stay, unless there
     /// would be more of it.
-    fn add(&self, judge: &mut Judge<'_>, rule: &str, row: &PlannedRow, words: Words, was_so: bool) {
-        let mut fingerprint = format!("{rule}:{}", row.address);
-        if let Some(aspect) = words.aspect {
-            fingerprint.push_str(&format!(":{aspect}"));
-        }
+    fn add(
+        &self,
+        judge: &mut RuleEvaluation,
+        rule: &str,
+        row: &PlannedRow,
+        words: Words,
+        was_so: bool,
+    ) {
         let count = |side: Option<&PlannedSide>| side.and_then(|side| side.count);
         let grows = count(row.accelerated_after()) > count(row.accelerated_before());
         let is_kept = row.action != PlanAction::Create && was_so && !grows;
@@ -358,28 +332,16 @@ impl PlanGate<'_> {
             // Whether there would be more of it is not known.
             let cause = Cause::of(CauseKind::NotPlanned, [&missing.to_string()]);
             let address = row.address.as_str();
-            judge.missing_data(&Gap::of(GapSubject::InstanceCount, address, cause));
+            judge.lacks(&Gap::of(GapSubject::InstanceCount, address, cause));
         }
-        let violation = Violation {
-            rule: rule.to_owned(),
-            severity: Severity::Warning,
-            scope: row.address.clone(),
-            workload: None,
-            title: words.title,
-            observed: words.observed,
-            limit: words.limit,
-            monthly: words.monthly,
-            place: Place::PlanResource {
-                file: self.file.to_owned(),
-                address: row.address.clone(),
-                line: None,
-            },
-            fingerprint,
-            steps: words.steps,
-            baseline_state: None,
-            before: None,
+        let place = Place::PlanResource {
+            file: self.file.to_owned(),
+            address: row.address.clone(),
+            line: None,
         };
-        judge.add(violation, None, if is_kept { Past::Known } else { Past::New });
+        let violation = words.violation(rule, Severity::Warning, &row.address, place);
+        let past = if is_kept { BaselineState::Known } else { BaselineState::New };
+        judge.violations.push(Candidate { violation, name: None, past: Some(past) });
     }
 }
 

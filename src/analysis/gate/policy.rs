@@ -283,7 +283,7 @@ pub struct CoverageFloor {
 }
 
 /// Something that somebody answers for until a day.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Suppression {
     /// The id of the rule, as in [`super::Violation::rule`].
     pub rule: String,

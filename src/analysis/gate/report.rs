@@ -148,13 +148,7 @@ impl GateReport {
         let mut rules: Vec<String> = self.checks.iter().map(|check| check.rule.clone()).collect();
         rules.sort();
         rules.dedup();
-        self.missing_data.push(MissingData {
-            place: gap.place.clone(),
-            what: gap.what.clone(),
-            reason: gap.reason.clone(),
-            hint: gap.hint.clone(),
-            rules,
-        });
+        self.missing_data.push(MissingData::of(gap, rules));
         for check in &mut self.checks {
             if check.outcome == CheckOutcome::Passed {
                 check.outcome = CheckOutcome::Incomplete;
@@ -238,6 +232,19 @@ pub struct MissingData {
     pub hint: String,
     /// The rules that lacked it, in order of id.
     pub rules: Vec<String>,
+}
+
+impl MissingData {
+    /// What a gap keeps from some rules.
+    pub(super) fn of(gap: &Gap, rules: Vec<String>) -> Self {
+        Self {
+            place: gap.place.clone(),
+            what: gap.what.clone(),
+            reason: gap.reason.clone(),
+            hint: gap.hint.clone(),
+            rules,
+        }
+    }
 }
 
 /// What an earlier audit changed.

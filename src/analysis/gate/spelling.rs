@@ -1,7 +1,7 @@
 //! How names in a policy are spelled. A name that nothing has denies nothing, so
 //! that an error in it would open the gate.
 
-use super::evaluation::place;
+use super::evaluation::{Words, place};
 use super::policy::denies;
 use super::{Allowance, GatePolicy, Glob, Violation, policy_rule};
 use crate::catalog::{bundled_region_names, has_form_of_type, leading_region, shapes};
@@ -145,25 +145,19 @@ fn of_sort(
             return None;
         };
         let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
-        Some(Violation {
-            rule: policy_rule::UNLISTED_NAME.to_owned(),
-            severity: Severity::Warning,
+        let words = Words {
             title: format!("{name} is denied, but no {noun} with that name is known{meant}"),
             observed: "unknown".to_owned(),
             limit: format!("not {name}"),
-            place: place(policy, *line),
-            fingerprint: format!("{}:{name}", policy_rule::UNLISTED_NAME),
-            scope: name,
-            workload: None,
-            monthly: None,
-            before: None,
-            baseline_state: None,
             steps: vec![
                 "correct the name if it is a typo; types and regions newer than this version \
                  are still denied"
                     .to_owned(),
             ],
-        })
+            ..Words::default()
+        };
+        let place = place(policy, *line);
+        Some(words.violation(policy_rule::UNLISTED_NAME, Severity::Warning, &name, place))
     };
     denied.filter_map(notice).collect()
 }

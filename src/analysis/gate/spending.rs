@@ -1,10 +1,9 @@
 //! Budgets and limits of waste.
 
-use super::baseline::{Baseline, Past};
 use super::evaluation::{
-    Judge, RuleEvaluation, Words, concerns_region, is_about_idleness, open_silences, unseen,
+    Gate, RuleEvaluation, Words, concerns_region, is_about_idleness, open_silences, unseen,
 };
-use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
+use super::{BaselineState, Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload, Entry, EntrySubject, ledger};
 use crate::domain::{
     Cause, CauseKind, Confidence, Currency, Gap, GapSubject, Hidden, Money, Severity, UsageState,
@@ -23,51 +22,31 @@ const WASTE_STEPS: [&str; 2] = [
 ];
 
 /// Every budget of a policy that is about what runs now.
-pub(super) fn budgets(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-) -> Vec<RuleEvaluation> {
-    let judge_one = |budget| judge_budget(audit, policy, budget, baseline);
-    let run_rate = run_rate_budgets(policy);
-    run_rate.map(judge_one).collect()
+pub(super) fn budgets(gate: Gate<'_>) -> Vec<RuleEvaluation> {
+    run_rate_budgets(gate.policy).map(|budget| judge_budget(gate, budget)).collect()
 }
 
 /// Budgets of a month of what runs now.
-fn run_rate_budgets(policy: &GatePolicy) -> impl Iterator<Item = &Budget> {
+pub(super) fn run_rate_budgets(policy: &GatePolicy) -> impl Iterator<Item = &Budget> {
     let budgets = policy.budgets.iter();
     budgets.filter(|budget| budget.basis == BudgetBasis::RunRate)
 }
 
-fn judge_budget(
-    audit: &Audit,
-    policy: &GatePolicy,
-    budget: &Budget,
-    baseline: Option<&Baseline>,
-) -> RuleEvaluation {
+fn judge_budget(Gate { audit, policy, baseline }: Gate<'_>, budget: &Budget) -> RuleEvaluation {
     let limit = budget.monthly_limit;
     let words_of_limit = format!("{limit} per month");
-    let mut judge = Judge::new(
-        policy,
-        policy_rule::BUDGET,
-        budget.scope.to_string(),
-        &words_of_limit,
-        budget.line,
-    );
+    let (rule, scope) = (policy_rule::BUDGET, budget.scope.to_string());
+    let mut judge = RuleEvaluation::new(policy, rule, scope, &words_of_limit, budget.line);
     let inside: Vec<Entry<'_>> = within(audit, &budget.scope).collect();
-    let spent: Decimal = inside
-        .iter()
-        .filter_map(|entry| entry.monthly)
-        .filter(|cost| cost.currency() == limit.currency())
-        .map(Money::amount)
-        .sum();
-    let spent = Money::new(spent, limit.currency());
+    let costs = inside.iter().filter_map(|entry| entry.monthly);
+    let costs = costs.filter(|cost| cost.currency() == limit.currency());
+    let spent = Money::new(costs.map(Money::amount).sum(), limit.currency());
     judge.observed(format!("{spent} per month"));
     if spent.amount() > limit.amount() {
         let over = Money::new(spent.amount() - limit.amount(), limit.currency());
         let then = baseline.and_then(|baseline| baseline.cost_of(&budget.scope, limit.currency()));
-        let past =
-            Past::over(limit.amount(), then.map(Money::amount), spent.amount(), inside.len());
+        let before = then.map(Money::amount);
+        let past = BaselineState::over(limit.amount(), before, spent.amount(), inside.len());
         let words = Words {
             title: format!(
                 "{} costs {spent} per month, {over} over its budget of {limit}",
@@ -81,12 +60,12 @@ fn judge_budget(
             line: None,
             before: then.map(|then| format!("{then} per month")),
         };
-        judge.violated(Severity::Critical, words, past);
+        judge.violated(Severity::Critical, words, Some(past));
         judge.lacks_if_accepted();
     }
     let mut open: Vec<Gap> = inside.iter().flat_map(unpriced_entry).collect();
     open.dedup();
-    open.iter().for_each(|gap| judge.missing_data(gap));
+    open.iter().for_each(|gap| judge.lacks(gap));
     judge_currencies(&inside, policy, budget, &mut judge);
     let concerned = |gap: &&Gap| match &budget.scope {
         Scope::Region(region) => concerns_region(gap, region),
@@ -96,8 +75,8 @@ fn judge_budget(
     if matches!(budget.scope, Scope::Tag { .. }) {
         rests_on.push(Hidden::Tags);
     }
-    unseen(audit, &rests_on).filter(concerned).for_each(|gap| judge.missing_data(gap));
-    judge.done()
+    unseen(audit, &rests_on).filter(concerned).for_each(|gap| judge.lacks(gap));
+    judge
 }
 
 /// Currencies of a scope that no budget of it is in.
@@ -105,7 +84,7 @@ fn judge_currencies(
     inside: &[Entry<'_>],
     policy: &GatePolicy,
     budget: &Budget,
-    judge: &mut Judge<'_>,
+    judge: &mut RuleEvaluation,
 ) {
     let is_covered = |currency: Currency| {
         run_rate_budgets(policy)
@@ -125,7 +104,7 @@ fn judge_currencies(
             CauseKind::CostsNotInBudget,
             [&workloads.to_string(), currency.code(), budget.monthly_limit.currency().code()],
         );
-        judge.missing_data(&Gap::of(GapSubject::Budget, budget.scope.to_string(), cause));
+        judge.lacks(&Gap::of(GapSubject::Budget, budget.scope.to_string(), cause));
     }
 }
 
@@ -162,40 +141,30 @@ fn unpriced(audited: &AuditedWorkload) -> Vec<Gap> {
 }
 
 /// The limits of waste.
-pub(super) fn waste(
-    audit: &Audit,
-    policy: &GatePolicy,
-    baseline: Option<&Baseline>,
-) -> Vec<RuleEvaluation> {
-    let Some(limits) = &policy.waste else {
+pub(super) fn waste(gate: Gate<'_>) -> Vec<RuleEvaluation> {
+    let Some(limits) = &gate.policy.waste else {
         return Vec::new();
     };
-    let amount =
-        limits.monthly.map(|(limit, line)| waste_amount(audit, policy, limit, line, baseline));
-    let percent =
-        limits.percent.map(|(limit, line)| waste_percent(audit, policy, limit, line, baseline));
+    let amount = limits.monthly.map(|(limit, line)| waste_amount(gate, limit, line));
+    let percent = limits.percent.map(|(limit, line)| waste_percent(gate, limit, line));
     amount.into_iter().chain(percent).collect()
 }
 
-fn waste_amount(
-    audit: &Audit,
-    policy: &GatePolicy,
-    limit: Money,
-    line: usize,
-    baseline: Option<&Baseline>,
-) -> RuleEvaluation {
+fn waste_amount(gate: Gate<'_>, limit: Money, line: usize) -> RuleEvaluation {
+    let Gate { audit, policy, baseline } = gate;
     let limit_words = format!("{limit} per month");
-    let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
+    let mut judge = RuleEvaluation::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
     match audit.totals.monthly_waste {
         Some(waste) if waste.currency() != limit.currency() => {
             let cause = Cause::of(CauseKind::WasteNotInLimit, [waste.currency().code()]);
-            judge.missing_data(&Gap::of(GapSubject::Waste, EVERYTHING, cause));
+            judge.lacks(&Gap::of(GapSubject::Waste, EVERYTHING, cause));
         }
         Some(waste) => {
             judge.observed(format!("{waste} per month"));
             if waste.amount() > limit.amount() {
                 let then = baseline.and_then(|baseline| baseline.monthly_waste);
-                let past = Past::over(limit.amount(), then.map(Money::amount), waste.amount(), 1);
+                let past =
+                    BaselineState::over(limit.amount(), then.map(Money::amount), waste.amount(), 1);
                 let words = Words {
                     title: format!("{waste} per month is wasted, more than {limit}"),
                     observed: format!("{waste} per month"),
@@ -206,7 +175,7 @@ fn waste_amount(
                     line: None,
                     before: then.map(|then| format!("{then} per month")),
                 };
-                judge.violated(Severity::Critical, words, past);
+                judge.violated(Severity::Critical, words, Some(past));
             }
         }
         None => {}
@@ -215,34 +184,28 @@ fn waste_amount(
     let waste = waste.filter(|waste| waste.currency() == limit.currency());
     let holds = |more: Decimal| waste.is_some_and(|waste| waste.amount() + more <= limit.amount());
     lacking_waste(audit, &mut judge, holds);
-    judge.done()
+    judge
 }
 
-fn waste_percent(
-    audit: &Audit,
-    policy: &GatePolicy,
-    limit: Decimal,
-    line: usize,
-    baseline: Option<&Baseline>,
-) -> RuleEvaluation {
+fn waste_percent(gate: Gate<'_>, limit: Decimal, line: usize) -> RuleEvaluation {
+    let Gate { audit, policy, baseline } = gate;
     let limit = limit.normalize();
     let limit_words = format!("{limit}% of the cost");
-    let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
+    let mut judge = RuleEvaluation::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
     let totals = &audit.totals;
-    let share =
-        share_of(totals.monthly_waste.map(Money::amount), totals.monthly_cost.map(Money::amount));
+    let amount = |money: Option<Money>| money.map(Money::amount);
+    let share = share_of(amount(totals.monthly_waste), amount(totals.monthly_cost));
     if let (Some(share), Some(waste)) = (share, totals.monthly_waste) {
         let shown = format!("{}%", shown_over(share, limit));
         judge.observed(format!("{shown} of the cost"));
         if share > limit {
             let then = baseline.and_then(|baseline| {
-                let amount = |money: Option<Money>| money.map(Money::amount);
                 share_of(amount(baseline.monthly_waste), amount(baseline.monthly_cost))
             });
             let over = then.filter(|then| *then > limit);
             let past = match (over.and_then(|then| then.to_f64()), share.to_f64()) {
-                (Some(then), Some(now)) => Past::of_rising_percent(then, now),
-                _ => Past::New,
+                (Some(then), Some(now)) => BaselineState::of_rising_percent(then, now),
+                _ => BaselineState::New,
             };
             let words = Words {
                 title: format!(
@@ -256,7 +219,7 @@ fn waste_percent(
                 line: None,
                 before: then.map(|then| format!("{}% of the cost", shown_over(then, limit))),
             };
-            judge.violated(Severity::Critical, words, past);
+            judge.violated(Severity::Critical, words, Some(past));
         }
     }
     let holds = |more: Decimal| {
@@ -265,7 +228,7 @@ fn waste_percent(
         most.is_some_and(|most| most <= limit)
     };
     lacking_waste(audit, &mut judge, holds);
-    judge.done()
+    judge
 }
 
 /// A share in percent; nothing of nothing is zero, and absent is absent.
@@ -279,20 +242,16 @@ fn share_of(part: Option<Decimal>, whole: Option<Decimal>) -> Option<Decimal> {
 
 /// A percentage with as few decimals as leave it on its side of a limit.
 fn shown_over(share: Decimal, limit: Decimal) -> Decimal {
-    (1..=6)
-        .map(|decimals| share.round_dp(decimals))
-        .find(|shown| shown.cmp(&limit) == share.cmp(&limit))
-        .unwrap_or(share)
+    let mut rounded = (1..=6).map(|decimals| share.round_dp(decimals));
+    rounded.find(|shown| shown.cmp(&limit) == share.cmp(&limit)).unwrap_or(share)
 }
 
 /// Without every price and every measurement there may be more waste. `holds` tells whether
 /// the limit holds with that much more of it.
-fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -> bool) {
+fn lacking_waste(audit: &Audit, judge: &mut RuleEvaluation, holds: impl Fn(Decimal) -> bool) {
     judge.lacks_if_accepted();
-    let workloads = || {
-        let rows = audit.workloads.iter();
-        rows.filter(|audited| audited.workload.ignored.is_none())
-    };
+    let is_judged = |audited: &&AuditedWorkload| audited.workload.ignored.is_none();
+    let workloads = || audit.workloads.iter().filter(is_judged);
     let currency = audit.totals.currency;
     // What was not measured wastes at most what it costs.
     let most: Option<Decimal> = workloads()
@@ -305,17 +264,17 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -
     for audited in workloads() {
         if is_open && uncertain_stops(audited).next().is_some() {
             let cause = Cause::of(CauseKind::StopNotCertain, []);
-            judge.missing_data(&Gap::of(GapSubject::Waste, audited.workload.id(), cause));
+            judge.lacks(&Gap::of(GapSubject::Waste, audited.workload.id(), cause));
         }
         let of_price = unpriced(audited);
         let of_rules = idle_silences(audit, audited)
             .filter(|_| is_open)
             .filter(|gap| of_price.iter().all(|known| known.what != gap.what));
-        of_price.iter().chain(of_rules).for_each(|gap| judge.missing_data(gap));
+        of_price.iter().chain(of_rules).for_each(|gap| judge.lacks(gap));
     }
     let rests_on = [Hidden::Storage, Hidden::Commitments, Hidden::Sums];
-    unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
-    unpriced_room(audit).for_each(|gap| judge.missing_data(gap));
+    unseen(audit, &rests_on).for_each(|gap| judge.lacks(gap));
+    unpriced_room(audit).for_each(|gap| judge.lacks(gap));
 }
 
 /// Unused room without a price, which may be waste.

@@ -1,35 +1,48 @@
 //! From what was evaluated to what fails: suppressions first, then the baseline.
 
-use super::baseline::{Baseline, Past};
-use super::evaluation::{Candidate, RuleEvaluation, place};
+use super::baseline::Baseline;
+use super::evaluation::{Candidate, RuleEvaluation, Words, place};
 use super::{
-    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport,
-    MissingData, Place, Suppressed, Suppression, Violation, policy_rule,
+    BaselineState, BaselineUse, CheckOutcome, GateOutcome, GatePolicy, GateReport, MissingData,
+    Place, Suppressed, Suppression, Violation, policy_rule,
 };
 use crate::domain::{GapSubject, Money, Severity};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that a report lists.
-#[derive(Default)]
-pub(super) struct Settled {
-    pub(super) checks: Vec<Check>,
-    pub(super) violations: Vec<Violation>,
-    pub(super) notices: Vec<Violation>,
-    pub(super) suppressed: Vec<Suppressed>,
-    pub(super) missing_data: Vec<MissingData>,
-    pub(super) baseline: Option<BaselineUse>,
-}
+impl GateReport {
+    /// The report of a policy that lists nothing yet.
+    fn new(policy: &GatePolicy, baseline: Option<&Baseline>) -> Self {
+        Self {
+            outcome: GateOutcome::Clean,
+            policy_file: policy.file.clone(),
+            checks: Vec::new(),
+            violations: Vec::new(),
+            notices: Vec::new(),
+            suppressed: Vec::new(),
+            missing_data: Vec::new(),
+            baseline: baseline.map(|baseline| BaselineUse {
+                file: baseline.file.clone(),
+                cautions: baseline.cautions.clone(),
+                known: 0,
+                worse: 0,
+                new: 0,
+                gone: 0,
+            }),
+            settings: None,
+        }
+    }
 
-impl Settled {
-    /// The report, in order; `is_nothing` tells that there was nothing to judge.
-    pub(super) fn report(mut self, policy: &GatePolicy, is_nothing: bool) -> GateReport {
-        sort(&mut self.violations);
-        sort(&mut self.notices);
+    /// The whole report, in order; `is_nothing` tells that there was nothing to judge.
+    pub(super) fn whole(mut self, is_nothing: bool) -> Self {
+        self.violations.sort_by_cached_key(order);
+        self.notices.sort_by_cached_key(order);
         self.suppressed.sort_by_cached_key(|suppressed| order(&suppressed.violation));
-        let outcome = if !self.violations.is_empty() {
+        self.outcome = if !self.violations.is_empty() {
             GateOutcome::Violated
         } else if !self.missing_data.is_empty() {
             GateOutcome::Incomplete
@@ -38,17 +51,7 @@ impl Settled {
         } else {
             GateOutcome::Clean
         };
-        GateReport {
-            outcome,
-            policy_file: policy.file.clone(),
-            checks: self.checks,
-            violations: self.violations,
-            notices: self.notices,
-            suppressed: self.suppressed,
-            missing_data: self.missing_data,
-            baseline: self.baseline,
-            settings: None,
-        }
+        self
     }
 }
 
@@ -60,7 +63,7 @@ pub(super) fn settle(
     baseline: Option<&Baseline>,
     as_of: Timestamp,
     names: BTreeMap<String, String>,
-) -> Settled {
+) -> GateReport {
     let today = as_of.to_zoned(TimeZone::UTC).date();
     let mut settling = Settling {
         policy,
@@ -71,17 +74,7 @@ pub(super) fn settle(
         used: BTreeSet::new(),
         seen: BTreeSet::new(),
         missing_data: BTreeMap::new(),
-        settled: Settled {
-            baseline: baseline.map(|baseline| BaselineUse {
-                file: baseline.file.clone(),
-                cautions: baseline.cautions.clone(),
-                known: 0,
-                worse: 0,
-                new: 0,
-                gone: 0,
-            }),
-            ..Settled::default()
-        },
+        settled: GateReport::new(policy, baseline),
     };
     for evaluation in evaluations {
         settling.rule(evaluation);
@@ -101,7 +94,7 @@ struct Settling<'a> {
     /// Fingerprints so far: two bans on one finding are one matter.
     seen: BTreeSet<String>,
     missing_data: BTreeMap<(String, GapSubject, String, String), BTreeSet<String>>,
-    settled: Settled,
+    settled: GateReport,
 }
 
 /// Places in the policy by rule, and by what a pattern begins with, or else ends with.
@@ -162,7 +155,7 @@ impl Settling<'_> {
     fn candidate(&mut self, candidate: Candidate) -> bool {
         let Candidate { mut violation, name, past } = candidate;
         if self.settled.baseline.is_some() {
-            violation.baseline_state = past.state();
+            violation.baseline_state = past;
         }
         let is_first = self.seen.insert(violation.fingerprint.clone());
         let names = [Some(violation.scope.as_str()), name.as_deref()];
@@ -179,16 +172,15 @@ impl Settling<'_> {
         }
         if is_first && let Some(used) = &mut self.settled.baseline {
             match past {
-                Past::New => used.new += 1,
-                Past::Known => used.known += 1,
-                Past::Worse => used.worse += 1,
-                Past::Uncompared => {}
+                Some(BaselineState::New) => used.new += 1,
+                Some(BaselineState::Known) => used.known += 1,
+                Some(BaselineState::Worse) => used.worse += 1,
+                None => {}
             }
         }
-        let fails = past != Past::Known;
+        let fails = past != Some(BaselineState::Known);
         if is_first {
-            let list = if fails { &mut self.settled.violations } else { &mut self.settled.notices };
-            list.push(violation);
+            self.list(violation, fails);
         }
         fails
     }
@@ -210,7 +202,7 @@ impl Settling<'_> {
             self.missing_data.entry(key).or_default().insert(rule);
             return false;
         }
-        let mut violation = unjudged(missing_data, rule, at);
+        let mut violation = unjudged(missing_data, &rule, at);
         if !self.seen.insert(violation.fingerprint.clone()) {
             return true;
         }
@@ -251,87 +243,70 @@ impl Settling<'_> {
         Some(self.policy.suppressions[at].clone())
     }
 
+    fn list(&mut self, violation: Violation, fails: bool) {
+        let list = if fails { &mut self.settled.violations } else { &mut self.settled.notices };
+        list.push(violation);
+    }
+
     /// Suppressions that ended, and those that cover nothing.
     fn stale(&mut self) {
         for (at, suppression) in self.policy.suppressions.iter().enumerate() {
             if suppression.expires < self.today {
                 let violation = self.expired(suppression);
-                if self.policy.accepts_expired {
-                    self.settled.notices.push(violation);
-                } else {
-                    self.settled.violations.push(violation);
-                }
+                self.list(violation, !self.policy.accepts_expired);
             } else if !self.used.contains(&at) {
                 let violation = self.unmatched(suppression);
-                if self.policy.refuses_unmatched {
-                    self.settled.violations.push(violation);
-                } else {
-                    self.settled.notices.push(violation);
-                }
+                self.list(violation, self.policy.refuses_unmatched);
             }
         }
     }
 
     fn expired(&self, suppression: &Suppression) -> Violation {
-        Violation {
-            rule: policy_rule::EXPIRED_SUPPRESSION.to_owned(),
-            severity: Severity::Warning,
-            scope: suppression.workload.to_string(),
-            workload: None,
+        let Suppression { rule, workload, owner, expires, reason, .. } = suppression;
+        let words = Words {
             title: format!(
-                "the suppression of {} for {} by {} expired on {}: {}",
-                suppression.rule,
-                suppression.workload,
-                suppression.owner,
-                suppression.expires,
-                suppression.reason
+                "the suppression of {rule} for {workload} by {owner} expired on {expires}: {reason}"
             ),
-            observed: format!("expired on {}", suppression.expires),
+            observed: format!("expired on {expires}"),
             limit: "unexpired suppressions".to_owned(),
-            monthly: None,
-            place: place(self.policy, suppression.line),
-            fingerprint: format!(
-                "{}:{}:{}",
-                policy_rule::EXPIRED_SUPPRESSION,
-                suppression.rule,
-                suppression.workload
-            ),
             steps: vec![
-                format!("ask {} whether it is still needed", suppression.owner),
+                format!("ask {owner} whether it is still needed"),
                 "set a new expiry date, or remove it".to_owned(),
             ],
-            baseline_state: None,
-            before: None,
-        }
+            ..Words::default()
+        };
+        self.about(suppression, policy_rule::EXPIRED_SUPPRESSION, Severity::Warning, words)
     }
 
     fn unmatched(&self, suppression: &Suppression) -> Violation {
-        Violation {
-            rule: policy_rule::UNMATCHED_SUPPRESSION.to_owned(),
-            severity: Severity::Info,
-            scope: suppression.workload.to_string(),
-            workload: None,
-            title: format!(
-                "the suppression of {} for {} by {} matches nothing",
-                suppression.rule, suppression.workload, suppression.owner
-            ),
+        let Suppression { rule, workload, owner, .. } = suppression;
+        let words = Words {
+            title: format!("the suppression of {rule} for {workload} by {owner} matches nothing"),
             observed: "matches nothing".to_owned(),
             limit: "suppressions in use".to_owned(),
-            monthly: None,
-            place: place(self.policy, suppression.line),
-            fingerprint: format!(
-                "{}:{}:{}",
-                policy_rule::UNMATCHED_SUPPRESSION,
-                suppression.rule,
-                suppression.workload
-            ),
             steps: vec!["remove it, or fix its rule and workload".to_owned()],
-            baseline_state: None,
-            before: None,
+            ..Words::default()
+        };
+        self.about(suppression, policy_rule::UNMATCHED_SUPPRESSION, Severity::Info, words)
+    }
+
+    /// A violation by a suppression itself.
+    fn about(
+        &self,
+        suppression: &Suppression,
+        rule: &str,
+        severity: Severity,
+        words: Words,
+    ) -> Violation {
+        let scope = suppression.workload.to_string();
+        let place = place(self.policy, suppression.line);
+        Violation {
+            fingerprint: format!("{rule}:{}:{scope}", suppression.rule),
+            ..words.violation(rule, severity, &scope, place)
         }
     }
 
-    fn done(self) -> Settled {
+    fn done(self) -> GateReport {
         let mut settled = self.settled;
         settled.missing_data = self
             .missing_data
@@ -369,40 +344,23 @@ impl Suppression {
 }
 
 /// Something that could not be evaluated, as what is accepted is listed.
-fn unjudged(missing_data: MissingData, rule: String, at: &Place) -> Violation {
-    Violation {
-        title: format!(
-            "{} of {} is missing, {rule} cannot be evaluated: {}",
-            missing_data.what, missing_data.place, missing_data.reason
-        ),
-        fingerprint: format!("{rule}:{}:{}", missing_data.place, missing_data.what),
-        rule,
-        severity: Severity::Info,
-        scope: missing_data.place,
-        workload: None,
-        observed: format!("no {}", missing_data.what),
+fn unjudged(missing_data: MissingData, rule: &str, at: &Place) -> Violation {
+    let MissingData { place, what, reason, hint, .. } = missing_data;
+    let words = Words {
+        title: format!("{what} of {place} is missing, {rule} cannot be evaluated: {reason}"),
+        observed: format!("no {what}"),
         limit: "required data".to_owned(),
-        monthly: None,
-        place: at.clone(),
-        steps: vec![missing_data.hint],
-        baseline_state: None,
-        before: None,
-    }
+        steps: vec![hint],
+        aspect: Some(what.to_string()),
+        ..Words::default()
+    };
+    words.violation(rule, Severity::Info, &place, at.clone())
 }
 
 /// Gravest first, then most expensive, unknown last, then by fingerprint.
-fn sort(violations: &mut [Violation]) {
-    violations.sort_by_cached_key(order);
-}
-
-fn order(
-    violation: &Violation,
-) -> (std::cmp::Reverse<Severity>, std::cmp::Reverse<Option<rust_decimal::Decimal>>, String) {
-    (
-        std::cmp::Reverse(violation.severity),
-        std::cmp::Reverse(violation.monthly.map(Money::amount)),
-        violation.fingerprint.clone(),
-    )
+fn order(violation: &Violation) -> (Reverse<Severity>, Reverse<Option<Decimal>>, String) {
+    let monthly = violation.monthly.map(Money::amount);
+    (Reverse(violation.severity), Reverse(monthly), violation.fingerprint.clone())
 }
 
 #[cfg(test)]
@@ -437,7 +395,7 @@ mod tests {
             used: BTreeSet::new(),
             seen: BTreeSet::new(),
             missing_data: BTreeMap::new(),
-            settled: Settled::default(),
+            settled: GateReport::new(&policy, None),
         };
         let place = |name: &&str| {
             let suppression = settling.suppression("idle-gpu", &[None, Some(name)], None)?;
