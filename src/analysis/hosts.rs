@@ -95,7 +95,7 @@ fn listed<'a>(host: &'a ComponentHost, machines: &[Machine<'a>]) -> ListedHost<'
 }
 
 /// Amounts together; absent without any, where one is, and in several currencies.
-fn sum(mut amounts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
+pub(super) fn sum(mut amounts: impl Iterator<Item = Option<Money>>) -> Option<Money> {
     let first = amounts.next()??;
     amounts.try_fold(first, |sum, amount| sum.checked_add(amount?).ok())
 }

@@ -1,20 +1,22 @@
-//! The instances one by one: what each is, what its hours cost while it runs,
-//! and what it keeps costing once stopped.
+//! The instances one by one: what each is, what its hours cost while it runs, and what it keeps
+//! costing once stopped. Beside them what training jobs cost: past spend, which no monthly figure
+//! includes.
 
 use super::hosts::{ListedHost, Machine, listed_hosts};
-use super::jobs::{ListedJob, listed_jobs};
 use super::plan::EstateCommitments;
 use super::workloads::{PaidHours, block_price, has_ended, idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, Claim, Clusters, CommittedHours, DeviceFunnel, Gap, GapSubject, HourlyRate,
-    IdleStorageCosts, Instance, InstanceShape, InstanceState, Node, Policy, PriceQuote, Provider,
-    PurchaseOption, ResourceId,
+    IdleStorageCosts, Instance, InstanceShape, InstanceState, Money, NoPrice, Node, Policy,
+    PriceQuote, Provider, PurchaseOption, ResourceId, TrainingJob, Window,
 };
-use crate::usage::{Estate, Usages};
+use crate::rules::claims_by_machine;
+use crate::usage::{Estate, MachineHours, Usages, whole_hours};
 use jiff::civil::Date;
+use rust_decimal::Decimal;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 
 /// One instance with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,12 +103,7 @@ fn machine<'a>(listed: &ListedInstance<'a>) -> Machine<'a> {
 }
 
 fn listed_nodes(nodes: Vec<Node>, claims: &[Claim]) -> Vec<ListedNode> {
-    let mut by_machine: BTreeMap<&ResourceId, Vec<&Claim>> = BTreeMap::new();
-    for claim in claims {
-        if let Some(machine) = &claim.machine {
-            by_machine.entry(machine).or_default().push(claim);
-        }
-    }
+    let by_machine = claims_by_machine(claims);
     let listed = nodes.into_iter().map(|node| {
         let own = by_machine.get(&node.machine);
         ListedNode { devices: node.funnel(own.into_iter().flatten().copied()), node }
@@ -192,4 +189,79 @@ fn quote(instance: &Instance, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> Optio
     };
     gaps.push(Gap::of(GapSubject::Price, instance.id.as_str(), cause));
     None
+}
+
+/// A training job with what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedJob<'a> {
+    pub job: &'a TrainingJob,
+    /// Absent while it runs, where a training plan paid for it, and without a price for each
+    /// of its types.
+    pub cost: Option<Money>,
+    /// What its instances cost in a warm pool after it.
+    pub warm_pool_cost: Option<Money>,
+    /// Whether a type of it has no price.
+    pub is_unpriced: bool,
+    /// The day of the oldest list that its prices were read from.
+    pub seen_on: Option<Date>,
+}
+
+impl ListedJob<'_> {
+    fn total(&self) -> Option<Decimal> {
+        let parts = [self.cost, self.warm_pool_cost];
+        let parts = parts.into_iter().flatten();
+        parts.map(Money::amount).reduce(|left, right| left + right)
+    }
+}
+
+/// Jobs with what they cost, the most expensive first; what has no price is a gap.
+pub(super) fn listed_jobs<'a>(
+    jobs: &'a [TrainingJob],
+    prices: &Prices<'_>,
+    gaps: &mut Vec<Gap>,
+) -> Vec<ListedJob<'a>> {
+    let mut rows: Vec<ListedJob<'a>> =
+        jobs.iter().map(|job| listed_job(job, prices, gaps)).collect();
+    rows.sort_by_key(|row| {
+        let job = row.job;
+        (Reverse(row.total()), &job.account, &job.region, &job.name)
+    });
+    rows
+}
+
+fn listed_job<'a>(job: &'a TrainingJob, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> ListedJob<'a> {
+    let mut quotes: Vec<PriceQuote> = Vec::new();
+    let mut is_unpriced = false;
+    for key in job.price_keys() {
+        match prices.get(&key) {
+            Ok(quote) => quotes.push(quote),
+            Err(NoPrice(key)) => {
+                is_unpriced = true;
+                // One for the type: a region may have hundreds of jobs.
+                let cause = Cause::of(CauseKind::NoOwnPrice, [&key.to_string(), ""]);
+                gaps.push(Gap::of(GapSubject::Price, job.region.as_str(), cause));
+            }
+        }
+    }
+    let rates: Vec<HourlyRate> = quotes.iter().map(|quote| quote.rate).collect();
+    let cost = |seconds: Option<u32>| job.cost(seconds?, &rates);
+    ListedJob {
+        job,
+        cost: cost(job.billable_seconds),
+        warm_pool_cost: cost(job.warm_pool_seconds),
+        is_unpriced,
+        seen_on: quotes.iter().map(|quote| quote.seen_on).min(),
+    }
+}
+
+/// The hours of a machine of an estate, and the window that they fill; `None` of an unknown
+/// machine.
+pub fn machine_hours(estate: &Estate, machine: &ResourceId) -> Option<(MachineHours, Window)> {
+    let mut instances = estate.instances.iter();
+    let instance = instances.find(|instance| instance.id == *machine)?;
+    let shape = instance_shape(estate, &instance.instance_type);
+    let offer = shape.and_then(|shape| shape.gpu.as_ref());
+    let grid = (estate.window, estate.period_seconds);
+    let hours = estate.measured().of(machine).hour_means(instance, offer, grid);
+    Some((hours, whole_hours(grid.0, grid.1)))
 }

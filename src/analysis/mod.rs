@@ -1,7 +1,6 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
-mod answered;
 mod audited;
 mod demand;
 mod diff;
@@ -11,21 +10,16 @@ pub mod gate;
 mod hosts;
 mod inventory;
 mod job_places;
-mod jobs;
 mod kpis;
 mod levers;
-mod list_prices;
-mod machine_hours;
 mod past;
 mod plan;
 mod prices;
 mod recorded;
 mod remedy;
 mod rentals;
-mod replan;
 mod resolution;
 mod run;
-mod selection;
 mod served;
 mod sums;
 mod target;
@@ -39,15 +33,16 @@ pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
     UnusedChange, WorkloadChange,
 };
-pub use expected::{ExpectedBill, expected_bill};
+pub use expected::{ExpectedBill, ListPrices, expected_bill};
 pub use fix::{
     Fix, FixChoice, FixTarget, GROUP_RESOURCE, GroupFix, Lowered, MemberFix, ReservationFix,
     WorkloadFix, fixes,
 };
 pub use hosts::ListedHost;
-pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};
+pub use inventory::{
+    ListedInstance, ListedJob, ListedNode, Listing, list_instances, machine_hours,
+};
 pub use job_places::{SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
-pub use jobs::ListedJob;
 pub use kpis::{
     CountedRun, GpuHours, GpuUse, JobCost, Kpis, RunKpis, UnitError, unit_costs, waits_for_work,
 };
@@ -57,8 +52,6 @@ pub use levers::{
     assess_commitments, assess_fleet, assess_type, grown_pools, planned_commitments,
     planned_option, planned_spot,
 };
-pub use list_prices::ListPrices;
-pub use machine_hours::machine_hours;
 pub use past::CommonScope;
 pub use plan::Choices;
 pub use prices::{
@@ -66,13 +59,12 @@ pub use prices::{
     sold_elsewhere, types_with_gpu, unknown_names,
 };
 pub use recorded::{DayCost, DayFacts, RecordedExpectation, StoredAudit, TooManyHours, day_costs};
-pub use rentals::{Rentals, rentals};
+pub use rentals::{Rentals, rentals, select_types};
 pub use resolution::needs_fine_grid;
 pub use run::{
     Mfu, PricedHost, RunCost, RunDiff, RunFigure, RunFigureKind, RunValue, RunVerdict, RunWork,
     STEPS, StepFacts, USUAL_NOISE_PERCENT, UnitWork, contradictions, instance_cost, unnamed_gpus,
 };
-pub use selection::select_types;
 pub use served::{
     MeasuredService, NotMeasured, RunningWorkload, measured_service, running_workload,
 };
@@ -349,7 +341,7 @@ fn judge(
             silent,
         });
     }
-    answered::with_cents_of_the_plan(&mut findings, &audited, &plan.purchases);
+    audited::with_cents_of_the_plan(&mut findings, &audited, &plan.purchases);
     findings.extend(owned.findings(&plan.scope_changes, &mut price_use));
     let cluster_facts = ClusterFacts {
         clusters: &estate.clusters,

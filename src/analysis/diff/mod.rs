@@ -1,20 +1,14 @@
 //! What changed between two audits: workloads, money, findings, and what became of
 //! the plan of the earlier one.
 
-mod caveats;
-mod kpis;
 mod pairing;
-mod plan_outcome;
 
-pub use kpis::{KpiDelta, UnitCostDelta};
-pub use plan_outcome::PlanOutcome;
-
-use crate::domain::{Currency, Money, PastAudit, PastFinding, PastUnused, PastWorkload};
-use caveats::caveats;
-pub(super) use caveats::differences_of_scope;
-use kpis::{kpi_deltas, unit_deltas};
+use crate::domain::{
+    Currency, Kpi, KpiValue, Money, PastAudit, PastFinding, PastUnitCost, PastUnused, PastWorkload,
+    PurchaseOption, Unread, counted, named_enum,
+};
 use pairing::pair;
-use plan_outcome::saved;
+use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,34 +111,23 @@ pub struct GoneFinding<'a> {
     pub workload_saved: Option<Money>,
 }
 
-/// What became of the workload of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// It is not there any more.
-    Removed,
-    /// It is not what it was.
-    Changed,
-    /// It is what it was; its use or what is known about it differs.
-    NoLongerHolds,
-}
-
-impl Ending {
-    /// As reports call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Removed => "removed",
-            Self::Changed => "changed",
-            Self::NoLongerHolds => "no-longer-holds",
-        }
+named_enum! {
+    /// What became of the workload of a finding.
+    Ending {
+        /// It is not there any more.
+        Removed = "removed",
+        /// It is not what it was.
+        Changed = "changed",
+        /// It is what it was; its use or what is known about it differs.
+        NoLongerHolds = "no-longer-holds",
     }
 }
 
 impl<'a> AuditDiff<'a> {
     pub fn of(old: &'a PastAudit, new: &'a PastAudit) -> Self {
-        let pairs: Vec<(&PastWorkload, &PastWorkload)> = pair(&old.workloads, &new.workloads)
-            .into_iter()
-            .map(|(left, right)| (&old.workloads[left], &new.workloads[right]))
-            .collect();
+        let pairs = pair(&old.workloads, &new.workloads).into_iter();
+        let pairs: Vec<(&PastWorkload, &PastWorkload)> =
+            pairs.map(|(left, right)| (&old.workloads[left], &new.workloads[right])).collect();
         let before: BTreeMap<&str, &PastWorkload> =
             pairs.iter().map(|(left, right)| (left.id.as_str(), *right)).collect();
         let now: BTreeSet<&str> = pairs.iter().map(|(_, right)| right.id.as_str()).collect();
@@ -194,10 +177,8 @@ impl<'a> AuditDiff<'a> {
         let added = self.added.iter().map(|workload| workload.monthly_cost);
         let changed = self.changed.iter().map(|change| change.monthly_cost().change());
         let unused = self.unused.iter().map(|change| change.monthly_cost.change());
-        let gained = added
-            .chain(changed)
-            .chain(unused)
-            .try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
+        let mut gained = added.chain(changed).chain(unused);
+        let gained = gained.try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
         let mut removed = self.removed.iter();
         removed.try_fold(gained, |sum, workload| sum.checked_sub(workload.monthly_cost?).ok())
     }
@@ -277,11 +258,8 @@ impl<'a> Findings<'a> {
             let workload = now.map_or(finding.workload.as_str(), |workload| workload.id.as_str());
             (finding.rule.as_str(), workload)
         };
-        let stands: BTreeSet<(&str, &str)> = new
-            .findings
-            .iter()
-            .map(|finding| (finding.rule.as_str(), finding.workload.as_str()))
-            .collect();
+        let key = |finding: &'a PastFinding| (finding.rule.as_str(), finding.workload.as_str());
+        let stands: BTreeSet<(&str, &str)> = new.findings.iter().map(key).collect();
         let stood: BTreeSet<(&str, &str)> = old.findings.iter().map(key_now).collect();
         let mut gone: Vec<GoneFinding<'_>> = old
             .findings
@@ -305,11 +283,8 @@ impl<'a> Findings<'a> {
         // Stable: of equal savings, the order of their audit.
         let order = |finding: &PastFinding| Reverse(finding.monthly_savings.map(Money::amount));
         gone.sort_by_key(|row| order(row.finding));
-        let mut appeared: Vec<&PastFinding> = new
-            .findings
-            .iter()
-            .filter(|finding| !stood.contains(&(finding.rule.as_str(), finding.workload.as_str())))
-            .collect();
+        let mut appeared: Vec<&PastFinding> = new.findings.iter().collect();
+        appeared.retain(|finding| !stood.contains(&key(finding)));
         appeared.sort_by_key(|finding| order(finding));
         Self { kept: (old.findings.len() - gone.len()) as u64, gone, appeared, workloads }
     }
@@ -323,5 +298,243 @@ impl<'a> Findings<'a> {
             let part = saved(before, now_of.get(id).copied())?;
             sum.checked_add(part).ok()
         })
+    }
+}
+
+/// A key figure before and now.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KpiDelta {
+    pub kpi: Kpi,
+    /// Before; absent when it was not known.
+    pub old: Option<KpiValue>,
+    /// Now; absent when it is not known.
+    pub new: Option<KpiValue>,
+}
+
+impl KpiDelta {
+    /// Now less before; absent when either is unknown, and in two currencies.
+    pub fn change(&self) -> Option<KpiValue> {
+        self.new?.minus(self.old?)
+    }
+
+    pub fn is_changed(&self) -> bool {
+        self.old != self.new
+    }
+}
+
+/// What units of work cost before and now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnitCostDelta<'a> {
+    /// As it is named now, or was before.
+    pub one: &'a PastUnitCost,
+    pub old: Option<Money>,
+    pub new: Option<Money>,
+}
+
+impl UnitCostDelta<'_> {
+    /// Now less before; absent when either is unknown, and in two currencies.
+    pub fn change(&self) -> Option<Money> {
+        self.new?.checked_sub(self.old?).ok()
+    }
+}
+
+/// Every key figure, in order.
+pub(super) fn kpi_deltas(old: &PastAudit, new: &PastAudit) -> Vec<KpiDelta> {
+    let of_one = |kpi: &Kpi| KpiDelta {
+        kpi: *kpi,
+        old: old.kpis.get(kpi).copied(),
+        new: new.kpis.get(kpi).copied(),
+    };
+    Kpi::ALL.iter().map(of_one).collect()
+}
+
+/// What was counted on either side, by name and unit.
+pub(super) fn unit_deltas<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnitCostDelta<'a>> {
+    let mut deltas: BTreeMap<(&str, &str), UnitCostDelta<'a>> = BTreeMap::new();
+    for (audit, is_new) in [(old, false), (new, true)] {
+        for unit_cost in &audit.unit_costs {
+            let key = (unit_cost.name.as_str(), unit_cost.unit.as_str());
+            let nothing = UnitCostDelta { one: unit_cost, old: None, new: None };
+            let delta = deltas.entry(key).or_insert(nothing);
+            if is_new {
+                (delta.one, delta.new) = (unit_cost, unit_cost.price);
+            } else {
+                delta.old = unit_cost.price;
+            }
+        }
+    }
+    deltas.into_values().collect()
+}
+
+/// What became of the plan of the earlier audit, over the workloads that it
+/// wanted to change and the unused room that it wanted to release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanOutcome {
+    /// What the plan saved per month.
+    pub planned: Money,
+    /// What these cost less per month; a minus for more.
+    pub saved: Money,
+    /// What of them stopped since costs per month while stopped, which the plan
+    /// leaves out: saved is net of it.
+    pub storage_of_stopped: Money,
+    /// What the plan set aside per month for work that is lost on spot, of what
+    /// runs there now: no bill of the same hours shows it, so saved contains it.
+    pub lost_work: Money,
+    /// What the plan set aside per month for snapshots of volumes that were released since:
+    /// no inventory shows them, so saved contains it.
+    pub snapshots: Money,
+}
+
+impl PlanOutcome {
+    /// What became of it; `now_of` has what each workload is now. Absent when nothing
+    /// was planned that can be compared.
+    pub(super) fn of(
+        old: &PastAudit,
+        new: &PastAudit,
+        now_of: &BTreeMap<&str, &PastWorkload>,
+    ) -> Option<Self> {
+        let zero = Money::zero(old.totals.currency);
+        let mut outcome = Self {
+            planned: zero,
+            saved: zero,
+            storage_of_stopped: zero,
+            lost_work: zero,
+            snapshots: zero,
+        };
+        for before in &old.workloads {
+            let sides = (before.monthly_cost, before.planned_monthly_cost);
+            let Some((_, planned)) = promised(sides, old.totals.currency) else {
+                continue;
+            };
+            let now = now_of.get(before.id.as_str()).copied();
+            outcome.planned = outcome.planned.checked_add(planned).ok()?;
+            let less = saved(before, now)?;
+            outcome.saved = outcome.saved.checked_add(less).ok()?;
+            let is_released = !less.amount().is_zero() && now.is_none_or(|now| !now.running);
+            if let Some(snapshots) = before.snapshots.filter(|_| is_released) {
+                outcome.snapshots = outcome.snapshots.checked_add(snapshots).ok()?;
+            }
+            if let Some(now) = now.filter(|now| before.running && !now.running) {
+                outcome.storage_of_stopped =
+                    outcome.storage_of_stopped.checked_add(now.monthly_cost?).ok()?;
+            }
+            let is_on_spot =
+                now.is_some_and(|now| now.purchase_option == PurchaseOption::Spot.name());
+            if let Some(lost_work) = before.lost_work.filter(|_| is_on_spot) {
+                outcome.lost_work = outcome.lost_work.checked_add(lost_work).ok()?;
+            }
+        }
+        for before in &old.unused {
+            let sides = (before.monthly_cost, before.planned_monthly_cost);
+            let Some((cost, planned)) = promised(sides, old.totals.currency) else {
+                continue;
+            };
+            let now = new.unused.iter().find(|row| row.id == before.id);
+            let left = now.map_or(Some(zero), |row| row.monthly_cost)?;
+            outcome.planned = outcome.planned.checked_add(planned).ok()?;
+            outcome.saved = outcome.saved.checked_add(cost.checked_sub(left).ok()?).ok()?;
+        }
+        (outcome.planned.amount() > Decimal::ZERO).then_some(outcome)
+    }
+}
+
+/// A cost and what a plan promised of it; `None` where it promised nothing, where that was
+/// not known, and where it is in another currency, which is in no sum of the audit either.
+fn promised(
+    (cost, planned): (Option<Money>, Option<Money>),
+    currency: Currency,
+) -> Option<(Money, Money)> {
+    let cost = cost.filter(|cost| cost.currency() == currency)?;
+    let promised = cost.checked_sub(planned?).ok()?;
+    (promised.amount() > Decimal::ZERO).then_some((cost, promised))
+}
+
+/// What a workload costs less than before; nothing is left of one that is gone.
+pub(super) fn saved(before: &PastWorkload, now: Option<&PastWorkload>) -> Option<Money> {
+    let cost = before.monthly_cost?;
+    match now {
+        None => Some(cost),
+        Some(now) => cost.checked_sub(now.monthly_cost?).ok(),
+    }
+}
+
+/// What makes two audits hard to compare, in words.
+fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let (then, now) = (old.totals.currency, new.totals.currency);
+    if then != now {
+        caveats.push(format!(
+            "sums are in {then} before and in {now} now: no difference can be computed"
+        ));
+    }
+    caveats.extend(differences_of_scope(old, new));
+    let unpriced = [old, new].map(|audit| audit.totals.unpriced_instances);
+    if unpriced != [0, 0] {
+        caveats.push(format!(
+            "instances without a price, excluded from the sums: {} before, {} now",
+            unpriced[0], unpriced[1]
+        ));
+    }
+    caveats
+}
+
+/// What two audits do not have in common besides what they found, in words:
+/// accounts, regions, windows, their order and the programs that made them.
+pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit) -> Vec<String> {
+    let mut caveats = Vec::new();
+    for (what, before, after) in
+        [("accounts", &old.accounts, &new.accounts), ("regions", &old.regions, &new.regions)]
+    {
+        let before: BTreeSet<&String> = before.iter().collect();
+        let after: BTreeSet<&String> = after.iter().collect();
+        let only = |left: &BTreeSet<&String>, right: &BTreeSet<&String>| {
+            let names: Vec<&str> = left.difference(right).map(|name| name.as_str()).collect();
+            names.join(", ")
+        };
+        for (when, names) in [("before", only(&before, &after)), ("now", only(&after, &before))] {
+            if !names.is_empty() {
+                caveats.push(format!("{what} in scope only {when}: {names}"));
+            }
+        }
+    }
+    for (when, audit) in [("before", old), ("now", new)] {
+        let unread: Vec<&str> =
+            audit.gaps.iter().filter_map(|gap| gap.unread()).map(Unread::name).collect();
+        if !unread.is_empty() {
+            caveats.push(format!("could not be read {when}: {}", unread.join(", ")));
+        }
+    }
+    let left_out = [old, new].map(|audit| audit.left_out_workloads);
+    if left_out != [0, 0] {
+        let [before, now] = left_out.map(|number| counted(number, "workload", "workloads"));
+        caveats.push(format!(
+            "only data read by both audits is compared, which excludes {before} before and {now} \
+             now"
+        ));
+    }
+    let (before, after) = (old.window.seconds(), new.window.seconds());
+    if before != after {
+        let [before, after] = [before, after].map(length);
+        caveats.push(format!("the audit windows are {before} and {after} long"));
+    }
+    if new.as_of < old.as_of {
+        caveats.push("the second audit covers an earlier time than the first".to_owned());
+    }
+    if let (Some(then), Some(now)) = (&old.gpucost_version, &new.gpucost_version)
+        && then != now
+    {
+        caveats.push(format!(
+            "gpucost {then} created the first audit and {now} the second: rules may differ"
+        ));
+    }
+    caveats
+}
+
+/// A length of time in days, or in hours where these are not whole.
+fn length(seconds: i64) -> String {
+    if seconds % 86_400 == 0 {
+        format!("{} d", seconds / 86_400)
+    } else {
+        format!("{:.1} h", seconds as f64 / 3_600.0)
     }
 }

@@ -8,6 +8,7 @@ use crate::domain::{
     Action, ActionKind, CapacityReservation, Claim, Finding, Group, Instance, Member, Node, Owner,
     PlannedResource, Policy, ResourceId, Scheduler, TerraformPlan, Workload,
 };
+use crate::rules::claims_by_machine;
 use crate::savings::{GroupSizes, HeldMachines, end_steps, group_end, whole_sizes};
 use crate::usage::Estate;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,12 +62,6 @@ impl<'a> Facts<'a> {
         for finding in &audit.findings {
             findings.entry(finding.workload()).or_default().push(finding);
         }
-        let mut claims: BTreeMap<&ResourceId, Vec<&Claim>> = BTreeMap::new();
-        for claim in &estate.clusters.claims {
-            if let Some(machine) = &claim.machine {
-                claims.entry(machine).or_default().push(claim);
-            }
-        }
         let mut planned: BTreeMap<&str, Vec<&PlannedResource>> = BTreeMap::new();
         for resource in terraform.into_iter().flat_map(|plan| &plan.instances) {
             if let Some(native) = resource.native.as_deref() {
@@ -79,7 +74,7 @@ impl<'a> Facts<'a> {
             instances: estate.instances.iter().map(|instance| (&instance.id, instance)).collect(),
             nodes: nodes.map(|node| (&node.machine, node)).collect(),
             held: HeldMachines::of(&estate.clusters, estate.window.end, policy),
-            claims,
+            claims: claims_by_machine(&estate.clusters.claims),
             reservations: reservations
                 .map(|reservation| (reservation.id.as_str(), reservation))
                 .collect(),
@@ -112,7 +107,7 @@ impl<'a> Facts<'a> {
             if kind == ActionKind::Commit && freed.is_none() {
                 continue;
             }
-            let members = self.members(audited, kind, &ended);
+            let members = self.members(audited, kind);
             let changed = if kind == ActionKind::Stop {
                 stopped(workload, &ended)
             } else {
@@ -146,7 +141,7 @@ impl<'a> Facts<'a> {
                 before: kinds[..place].to_vec(),
                 after: later.filter(|kind| is_selected(*kind)).collect(),
             };
-            let advice = self.advice(audited, kind, &ended);
+            let advice = self.advice(audited, kind);
             let action = freed.unwrap_or(action);
             fixes.push(fix(action, FixTarget::Workload(Box::new(target)), advice));
         }
@@ -154,14 +149,9 @@ impl<'a> Facts<'a> {
     }
 
     /// The members that an action is about.
-    fn members(
-        &self,
-        audited: &'a AuditedWorkload,
-        kind: ActionKind,
-        ended: &[&'a Member],
-    ) -> Vec<MemberFix<'a>> {
+    fn members(&self, audited: &'a AuditedWorkload, kind: ActionKind) -> Vec<MemberFix<'a>> {
         let members: Vec<&Member> = match kind {
-            ActionKind::Stop => ended.to_vec(),
+            ActionKind::Stop => ended(audited),
             ActionKind::Release => audited.workload.members.iter().collect(),
             _ => {
                 let part = audited.working();
@@ -239,18 +229,14 @@ impl<'a> Facts<'a> {
     }
 
     /// What the recommendation of an action says to do.
-    fn advice(
-        &self,
-        audited: &AuditedWorkload,
-        kind: ActionKind,
-        ended: &[&Member],
-    ) -> Vec<String> {
+    fn advice(&self, audited: &AuditedWorkload, kind: ActionKind) -> Vec<String> {
         let proposals = &audited.proposals;
         let steps = match kind {
             ActionKind::Stop => match &audited.workload.key.group {
                 Group::AutoScaling(name) => {
-                    let mut steps = self.held.drain_steps(ended);
-                    steps.extend(end_steps(name, &audited.workload, ended));
+                    let ended = ended(audited);
+                    let mut steps = self.held.drain_steps(&ended);
+                    steps.extend(end_steps(name, &audited.workload, &ended));
                     Some(steps)
                 }
                 Group::Tag(_) | Group::Alone(_) => {

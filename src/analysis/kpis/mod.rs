@@ -1,17 +1,12 @@
 //! Key figures of a fleet: what its GPU hours are good for and cost, what training jobs
 //! cost, how soon instances work, and what units of work cost. `docs/kpis.md` defines each.
 
+mod costs;
 mod hours;
-mod jobs;
-mod planned;
-mod run;
-mod units;
 
+pub use costs::{CountedRun, JobCost, RunKpis, UnitError, unit_costs};
+pub(super) use hours::planned_utilization_percent;
 pub use hours::{GpuHours, GpuUse, waits_for_work};
-pub use jobs::JobCost;
-pub(super) use planned::planned_utilization_percent;
-pub use run::{CountedRun, RunKpis};
-pub use units::{UnitError, unit_costs};
 
 use crate::analysis::AuditedWorkload;
 use crate::catalog::Prices;
@@ -39,7 +34,7 @@ impl Kpis {
         policy: &Policy,
         currency: Currency,
     ) -> Self {
-        let jobs = jobs::ended(jobs, prices);
+        let jobs = costs::ended(jobs, prices);
         let mut fleet = GpuUse::new(currency);
         let mut waits = Vec::new();
         for workload in audited {
@@ -50,7 +45,7 @@ impl Kpis {
         waits.sort_by(f64::total_cmp);
         let wait = quantile(&waits, 0.5).and_then(KpiValue::measured);
         let values = fleet.values().into_iter();
-        let values = values.chain(jobs::values(&jobs, currency));
+        let values = values.chain(costs::values(&jobs, currency));
         let values = values.chain([(Kpi::TimeToFirstWork, wait)]);
         Self {
             values: values.filter_map(|(kpi, value)| Some((kpi, value?))).collect(),

@@ -1,15 +1,15 @@
 //! One lever at a time, for a fleet or for one type: other types, commitments, the spot
 //! market.
 
-mod growth;
 mod pool_options;
 mod reserved;
 mod sizing;
 mod spot;
 
-pub use self::growth::{GrownPool, grown_pools};
 pub use self::pool_options::{FamilyPool, PoolOption, ReservedPool, planned_option};
-pub use self::reserved::{CapacityUse, ReservedFleet, assess_commitments, planned_commitments};
+pub use self::reserved::{
+    CapacityUse, GrownPool, ReservedFleet, assess_commitments, grown_pools, planned_commitments,
+};
 pub use self::sizing::{Candidate, Sized, Sizing};
 pub use self::spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,

@@ -284,10 +284,9 @@ fn family_pool(
         costs.sum()
     };
     let costs: Vec<Decimal> = (0..hours).map(cost_in).collect();
-    let options: Vec<PoolOption> = CommitmentTerm::ALL
-        .into_iter()
-        .filter_map(|term| plan_option(term, &members, prices, policy, gaps))
-        .collect();
+    let terms = CommitmentTerm::ALL.into_iter();
+    let options: Vec<PoolOption> =
+        terms.filter_map(|term| plan_option(term, &members, prices, policy, gaps)).collect();
     let mut instance_types: Vec<String> =
         members.iter().map(|member| member.key.instance_type.clone()).collect();
     instance_types.dedup();
@@ -337,13 +336,10 @@ fn plan_option(
         let cause = Cause::of(CauseKind::NoRate, [&missing.0.to_string()]);
         gaps.push(Gap::of(GapSubject::SavingsPlanRate, &key.instance_type, cause));
     }
-    let halved: Vec<TypeUsage> = full
-        .iter()
-        .map(|used| TypeUsage {
-            hourly: used.hourly.iter().map(|running| running / INSTANCE / 2 * INSTANCE).collect(),
-            ..used.clone()
-        })
-        .collect();
+    let mut halved = full.clone();
+    for running in halved.iter_mut().flat_map(|used| &mut used.hourly) {
+        *running = *running / INSTANCE / 2 * INSTANCE;
+    }
     let halved = PlanPool::new(&halved).ok()??;
     let currency = full.first()?.plan.currency();
     let amount = pool.best_commitment();
@@ -368,13 +364,11 @@ fn plan_option(
         costs.sum()
     };
     let used_up = (0..hours).filter(|hour| plan_cost(*hour) >= amount).count();
+    let shares = full.iter().map(|used| used.plan.amount() / used.on_demand.amount());
     Some(PoolOption {
         term,
         quotes,
-        break_even_utilization: full
-            .iter()
-            .map(|used| used.plan.amount() / used.on_demand.amount())
-            .min()?,
+        break_even_utilization: shares.min()?,
         amount,
         hourly: Money::new(amount, currency),
         paid,

@@ -1,5 +1,5 @@
-//! What a fleet may commit to, pool by pool, on what its plan leaves or on today's usage,
-//! and how well that which it has bought is used.
+//! What a fleet may commit to, pool by pool, on what its plan leaves, on today's usage or with
+//! growth, and how well that which it has bought is used.
 
 use super::pool_options::{
     FamilyPool, PoolOption, ReservedPool, best_option, family_pools, reserved_pool,
@@ -13,8 +13,8 @@ use crate::domain::{
     Money, Policy, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
 };
 use crate::savings::{
-    CommitmentUse, ExistingCommitments, InstanceCoverage, MemberHours, ScopeChange,
-    UnusedCommitment, pooled_hours,
+    CommitmentUse, ExistingCommitments, GrownPurchase, InstanceCoverage, MemberHours, PoolRates,
+    ScopeChange, UnusedCommitment, grown_purchase, pooled_hours,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -106,10 +106,9 @@ fn pools(
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> (Vec<ReservedPool>, Vec<FamilyPool>) {
-    let mut reserved: Vec<ReservedPool> = usage
-        .iter()
-        .filter_map(|(pool, hourly)| reserved_pool(pool, hourly, prices, policy))
-        .collect();
+    let reserved = usage.iter();
+    let mut reserved: Vec<ReservedPool> =
+        reserved.filter_map(|(pool, hourly)| reserved_pool(pool, hourly, prices, policy)).collect();
     reserved.sort_by_cached_key(|pool| {
         (least_first(&pool.options), pool.key.clone(), pool.account.clone())
     });
@@ -129,17 +128,9 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let (groups, _, mut gaps, owned) =
         EstateCommitments::beside_groups((estate, &measured), &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
-    let fleet = Fleet {
-        bought: owned.bought(),
-        covered: owned
-            .coverage()
-            .instances
-            .iter()
-            .map(|instance| (&instance.id, instance))
-            .collect(),
-        window: estate.window,
-        policy,
-    };
+    let covered = owned.coverage().instances.iter();
+    let covered = covered.map(|instance| (&instance.id, instance)).collect();
+    let fleet = Fleet { bought: owned.bought(), covered, window: estate.window, policy };
     let usage = fleet.pooled(&groups, &mut gaps);
     let (reserved, families) = pools(&usage, &prices, policy, &mut gaps);
     let capacity = capacity(estate, &owned.unused(&mut PriceUse::default()));
@@ -219,13 +210,11 @@ impl Fleet<'_> {
         let begins = self.window.start.as_second();
         let first_hour = (begins + HOUR_SECONDS - 1).div_euclid(HOUR_SECONDS) * HOUR_SECONDS;
         let hours = (self.window.end.as_second() - first_hour).max(0) / HOUR_SECONDS;
-        pools
-            .into_iter()
-            .map(|(pool, members)| {
-                let members: Vec<MemberHours> = members.into_values().collect();
-                (pool, pooled_hours(&members, hours as usize))
-            })
-            .collect()
+        let pools = pools.into_iter().map(|(pool, members)| {
+            let members: Vec<MemberHours> = members.into_values().collect();
+            (pool, pooled_hours(&members, hours as usize))
+        });
+        pools.collect()
     }
 
     fn too_short(&self, workload: &Workload, short: usize) -> Gap {
@@ -273,4 +262,32 @@ fn capacity(estate: &Estate, unused: &[UnusedCommitment]) -> Vec<CapacityUse> {
             reservation: reservation.clone(),
         })
         .collect()
+}
+
+/// A pool with what pays over each term if its usage grows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GrownPool<'a> {
+    pub pool: &'a ReservedPool,
+    /// What is sold to it, with its purchase, in the order of the pool.
+    pub purchases: Vec<(&'a PoolOption, GrownPurchase)>,
+}
+
+/// The pools in their order, with the terms of which anything pays, today or with growth: a
+/// share of the usage every month, 0.03 for 3%.
+pub fn grown_pools(pools: &[ReservedPool], growth: Decimal) -> Vec<GrownPool<'_>> {
+    let of_pool = |pool| {
+        let grown = grown_pool(pool, growth);
+        (!grown.purchases.is_empty()).then_some(grown)
+    };
+    pools.iter().filter_map(of_pool).collect()
+}
+
+fn grown_pool(pool: &ReservedPool, growth: Decimal) -> GrownPool<'_> {
+    let purchases = pool.options.iter().filter_map(|option| {
+        let quote = option.quotes.first()?;
+        let rates = PoolRates::new(pool.on_demand.rate, quote.rate).ok()?;
+        let grown = grown_purchase(&rates, &pool.usage, growth, option.term)?;
+        (grown.count_today + grown.count_grown > 0).then_some((option, grown))
+    });
+    GrownPool { pool, purchases: purchases.collect() }
 }

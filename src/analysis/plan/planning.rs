@@ -10,7 +10,8 @@ use crate::domain::{
 };
 use crate::savings::{
     Alternatives, Existing, ExistingCommitments, Facts, HeldMachines, Members, NOTHING_SMALLER,
-    Plan, Proposals, Refusal, RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
+    Plan, Proposals, Purchase, Refusal, RejectedKinds, ScopeChange, SkipReason, TermOffer, Terms,
+    commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
@@ -162,12 +163,9 @@ impl Offers {
             moves.map(|(alternatives, actions)| is_reshaped(alternatives, actions)).collect();
         let asked = |place: usize| {
             let ends = self.running[place].ends.then_some(UNTIL_WHEN);
-            let is_oversized = self.running[place].is_oversized;
-            is_oversized
-                .then_some(NOTHING_SMALLER)
-                .into_iter()
-                .chain(ends)
-                .chain(moves[place].then_some(AFTER_A_MONTH))
+            let oversized = self.running[place].is_oversized.then_some(NOTHING_SMALLER);
+            let moved = moves[place].then_some(AFTER_A_MONTH);
+            oversized.into_iter().chain(ends).chain(moved)
         };
         for (place, actions) in plan.actions.iter_mut().enumerate() {
             let bought = |action: &&mut Action| action.kind() == ActionKind::Commit;
@@ -294,23 +292,18 @@ impl Planner<'_> {
         }
         let pools = commitment_pools(&alternatives);
         let existing = self.owned.existing(&pools);
-        let sold: BTreeMap<CommitmentPool, Vec<TermOffer>> = pools
-            .into_iter()
-            .map(|pool| {
-                let terms = bought.sold(&pool);
-                (pool, terms)
-            })
-            .collect();
+        let sold = pools.into_iter().map(|pool| {
+            let terms = bought.sold(&pool);
+            (pool, terms)
+        });
+        let running = groups.iter().zip(&proposals);
+        let running = running.map(|(group, own)| RunsOn::of(&group.workload, &own.whole)).collect();
         let doubts = groups.iter().map(|group| doubt(&group.workload, bought));
         let offers = Offers {
             doubts: doubts.collect(),
-            running: groups
-                .iter()
-                .zip(&proposals)
-                .map(|(group, own_proposals)| RunsOn::of(&group.workload, &own_proposals.whole))
-                .collect(),
+            running,
             alternatives,
-            sold,
+            sold: sold.collect(),
             existing,
             accepted: self.accepted,
             hours_per_month: self.policy.hours_per_month,
@@ -395,6 +388,55 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
 fn doubt(workload: &Workload, bought: ExistingCommitments<'_>) -> Option<String> {
     let mut members = workload.members.iter();
     members.find_map(|member| bought.doubt(workload, member))
+}
+
+/// What the plan of an audit was chosen from, at every level of risk that was weighed.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    levels: BTreeMap<Risk, Offers>,
+    pub(in crate::analysis) policy: Policy,
+}
+
+/// What a plan does with one workload, and what it does without.
+type Chosen = (Vec<Action>, BTreeMap<ActionKind, SkipReason>);
+
+/// A plan that was made again.
+pub(in crate::analysis) struct Replanned {
+    pub risk: Risk,
+    /// By the ID of the workload.
+    pub chosen: BTreeMap<String, Chosen>,
+    pub purchases: Vec<Purchase>,
+    pub scope_changes: Vec<ScopeChange>,
+    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
+}
+
+impl Choices {
+    pub(in crate::analysis) fn new(levels: BTreeMap<Risk, Offers>, policy: Policy) -> Self {
+        Self { levels, policy }
+    }
+
+    /// The plan without some kinds of actions at a level of risk or below: the one that saves the
+    /// most, and of those that save the same the one at the highest level. `None` without any
+    /// level.
+    pub(in crate::analysis) fn plan(
+        &self,
+        rejected: &RejectedKinds,
+        most: Risk,
+    ) -> Option<Replanned> {
+        let levels = self.levels.range(..=most);
+        let plans = levels.map(|(risk, offers)| (*risk, offers, offers.plan(rejected)));
+        let (risk, offers, plan) = plans
+            .reduce(|best, next| if saved(&next.2) >= saved(&best.2) { next } else { best })?;
+        let ids = offers.alternatives.iter().map(|alternatives| alternatives.id.clone());
+        let chosen = plan.actions.into_iter().zip(plan.left_out);
+        Some(Replanned {
+            risk,
+            chosen: ids.zip(chosen).collect(),
+            purchases: plan.purchases,
+            scope_changes: plan.scope_changes,
+            pools: plan.pools,
+        })
+    }
 }
 
 #[cfg(test)]

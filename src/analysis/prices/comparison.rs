@@ -4,11 +4,11 @@
 use super::question::{AWS, Question, SortBy};
 use crate::catalog::{
     self, ListedOffer, PricedUnit, Prices, bundled_interruption_band, bundled_regions_of, family,
-    other_clouds, shapes, whole_device_spec,
+    observed_quote, other_clouds, shapes, whole_device_spec,
 };
 use crate::domain::{
-    AcceleratorKind, CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,
-    InterruptionBand, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    AcceleratorKind, CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InterruptionBand,
+    PriceKey, PriceOption, PriceQuote,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -30,7 +30,7 @@ pub struct OfferedGpus {
 }
 
 /// What a machine or a GPU costs in one region under every option.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Offer {
     /// The provider, such as `aws`.
     pub provider: String,
@@ -102,11 +102,9 @@ impl Offer {
 
     fn quotes_by_the_hour(&self) -> impl Iterator<Item = &PriceQuote> {
         let single = [&self.on_demand, &self.spot, &self.commitment_1yr, &self.commitment_3yr];
-        single
-            .into_iter()
-            .flatten()
-            .chain(self.reserved.iter().map(|(_, quote)| quote))
-            .chain(self.savings_plans.iter().map(|(_, quote)| quote))
+        let by_term = self.reserved.iter().map(|(_, quote)| quote);
+        let plans = self.savings_plans.iter().map(|(_, quote)| quote);
+        single.into_iter().flatten().chain(by_term).chain(plans)
     }
 
     /// The currency of its prices.
@@ -219,12 +217,8 @@ fn aws_offers(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
         }
         let mut regions: BTreeSet<&str> = bundled_regions_of(name).into_iter().collect();
         regions.extend(prices.gathered_regions_of(name));
-        offers.extend(
-            regions
-                .into_iter()
-                .filter(|region| question.asks_region(AWS, Some(region)))
-                .map(|region| in_region(&bare, region, question, prices)),
-        );
+        regions.retain(|region| question.asks_region(AWS, Some(region)));
+        offers.extend(regions.into_iter().map(|region| in_region(&bare, region, question, prices)));
     }
     offers
 }
@@ -234,24 +228,12 @@ fn of_type(name: &str) -> Offer {
     let shape = catalog::shape(name);
     Offer {
         provider: AWS.to_owned(),
-        region: None,
         instance_type: name.to_owned(),
         gpus: shape.and_then(|shape| shape.gpu.as_ref()).map(offered_gpus),
         vcpu: shape.map(|shape| shape.vcpu),
         memory_mib: shape.map(|shape| shape.memory_mib),
-        unit: PricedUnit::Machine,
-        on_demand: None,
-        spot: None,
-        reserved: Vec::new(),
-        savings_plans: Vec::new(),
-        commitment_1yr: None,
-        commitment_3yr: None,
-        capacity_block: None,
-        interruption: None,
-        launchable: shape
-            .map(InstanceShape::family)
-            .and_then(family)
-            .and_then(|facts| facts.launchable),
+        launchable: shape.and_then(|shape| family(shape.family())?.launchable),
+        ..Offer::default()
     }
 }
 
@@ -279,14 +261,11 @@ fn in_region(bare: &Offer, region: &str, question: &Question, prices: &Prices<'_
         ..PriceKey::linux_on_demand(region, &bare.instance_type)
     };
     let quote = |option: PriceOption| prices.get(&key.with_option(option)).ok();
-    let reserved: Vec<_> = CommitmentTerm::ALL
-        .into_iter()
-        .filter_map(|term| Some((term, quote(PriceOption::Reserved(term))?)))
-        .collect();
-    let plans = CommitmentTerm::ALL
-        .into_iter()
-        .map(PriceOption::Ec2InstanceSavingsPlan)
-        .chain(CommitmentTerm::ALL.into_iter().map(PriceOption::ComputeSavingsPlan));
+    let terms = CommitmentTerm::ALL.into_iter();
+    let reserved = |term| Some((term, quote(PriceOption::Reserved(term))?));
+    let reserved: Vec<_> = terms.clone().filter_map(reserved).collect();
+    let plans = terms.clone().map(PriceOption::Ec2InstanceSavingsPlan);
+    let plans = plans.chain(terms.map(PriceOption::ComputeSavingsPlan));
     let without_upfront = |term: CommitmentTerm| {
         reserved.iter().find(|(sold, _)| *sold == term).map(|(_, quote)| quote.clone())
     };
@@ -305,17 +284,7 @@ fn in_region(bare: &Offer, region: &str, question: &Question, prices: &Prices<'_
 }
 
 fn of_other_cloud(listed: ListedOffer) -> Offer {
-    let quote = |rate: Option<HourlyRate>| {
-        rate.map(|rate| PriceQuote {
-            rate,
-            instalments: None,
-            origin: PriceOrigin::Bundled,
-            basis: PriceBasis::Observed,
-            effective_date: listed.date,
-            seen_on: listed.date,
-            source: listed.source.clone(),
-        })
-    };
+    let quote = |rate: HourlyRate| observed_quote(rate, listed.date, &listed.source);
     let whole = GpuOffer {
         model: listed.gpu_model.clone(),
         share: GpuShare::Whole(1),
@@ -334,15 +303,11 @@ fn of_other_cloud(listed: ListedOffer) -> Offer {
         vcpu: listed.vcpu,
         memory_mib: listed.memory_mib,
         unit: listed.unit,
-        on_demand: quote(listed.on_demand),
-        spot: quote(listed.spot),
-        reserved: Vec::new(),
-        savings_plans: Vec::new(),
-        commitment_1yr: quote(listed.commitment_1yr),
-        commitment_3yr: quote(listed.commitment_3yr),
-        capacity_block: None,
-        interruption: None,
-        launchable: None,
+        on_demand: listed.on_demand.map(quote),
+        spot: listed.spot.map(quote),
+        commitment_1yr: listed.commitment_1yr.map(quote),
+        commitment_3yr: listed.commitment_3yr.map(quote),
         provider: listed.provider,
+        ..Offer::default()
     }
 }

@@ -227,10 +227,8 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
     let is_plain = |name: &&String| !name.contains('*') && *name != "all";
     let plain_regions: Vec<&String> = question.regions.iter().filter(is_plain).collect();
     if !plain_regions.is_empty() {
-        let mut known: BTreeSet<String> = other_clouds()
-            .filter(|offer| question.asks_provider(&offer.provider))
-            .filter_map(|offer| offer.region)
-            .collect();
+        let others = other_clouds().filter(|offer| question.asks_provider(&offer.provider));
+        let mut known: BTreeSet<String> = others.filter_map(|offer| offer.region).collect();
         if question.asks_provider(AWS) {
             known.extend(prices.regions().into_iter().map(str::to_owned));
         }
@@ -258,10 +256,8 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
 fn types_of(is_asked: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let of_aws = shapes().filter(|_| is_asked(AWS));
     let others = other_clouds().filter(|offer| is_asked(&offer.provider));
-    of_aws
-        .map(|shape| shape.instance_type.clone())
-        .chain(others.map(|offer| offer.instance_type))
-        .collect()
+    let of_aws = of_aws.map(|shape| shape.instance_type.clone());
+    of_aws.chain(others.map(|offer| offer.instance_type)).collect()
 }
 
 /// Instance types of AWS with a GPU that somebody names in place of one, three at most.

@@ -1,7 +1,6 @@
 //! The actions of a plan, with how their workloads ran when they were advised.
 
-use super::amounts::{kept, kept_money};
-use super::facts::DayFacts;
+use super::facts::{DayFacts, kept, kept_money};
 use super::parts::{gpus_per_instance, of_day};
 use super::rows::currency_of;
 use crate::analysis::{Audit, AuditedWorkload};
@@ -24,27 +23,30 @@ pub(super) fn of_plan(
     workloads
         .flat_map(|audited| {
             let baseline = baseline(audited, facts, hours_per_month);
+            let (workload, key) = (&audited.workload, &audited.workload.key);
+            let (id, job) = (workload.id(), key.job());
             audited.actions.iter().filter_map(move |action| {
-                Some(recorded(&audited.workload, action, baseline.clone()?, audit))
+                let names = [&key.account, &key.region, &id, &job, &workload.name];
+                Some(recorded(action, names.map(String::as_str), baseline.clone()?, audit))
             })
         })
         .collect()
 }
 
+/// An action on what has an account, a region, an id, a job and a name.
 fn recorded(
-    workload: &Workload,
     action: &Action,
+    [account, region, id, job, name]: [&str; 5],
     baseline: ActionBaseline,
     audit: &Audit,
 ) -> RecordedAction {
-    let (key, id) = (&workload.key, workload.id());
     RecordedAction {
-        action_id: action_id(&id, action.kind(), action.target()),
-        account: key.account.clone(),
-        region: key.region.clone(),
-        job: key.job(),
-        workload: id,
-        name: workload.name.clone(),
+        action_id: action_id(id, action.kind(), action.target()),
+        account: account.to_owned(),
+        region: region.to_owned(),
+        job: job.to_owned(),
+        workload: id.to_owned(),
+        name: name.to_owned(),
         kind: action.kind(),
         target: action.target().cloned(),
         expected_monthly: action.monthly_savings(),
@@ -121,27 +123,16 @@ pub(super) fn of_unused(audit: &Audit, rows: &[WorkloadDay]) -> Vec<RecordedActi
                 let last = last?;
                 let effective = last.effective?;
                 let hourly = effective.amount().checked_div(last.hours)?;
-                Some(RecordedAction {
-                    action_id: action_id(&commitment.id, action.kind(), action.target()),
-                    account: last.account.clone(),
-                    region: last.region.clone(),
-                    workload: commitment.id.clone(),
-                    job: commitment.id.clone(),
-                    name: commitment.name.clone(),
-                    kind: action.kind(),
-                    target: action.target().cloned(),
-                    expected_monthly: action.monthly_savings(),
-                    baseline: ActionBaseline {
-                        instance_type: String::new(),
-                        hours_daily: last.hours,
-                        gpu_hours_daily: None,
-                        effective_hourly: kept_money(hourly, effective.currency()),
-                        price: None,
-                    },
-                    risk: action.risk(),
-                    first_seen: audit.as_of,
-                    last_seen: audit.as_of,
-                })
+                let baseline = ActionBaseline {
+                    instance_type: String::new(),
+                    hours_daily: last.hours,
+                    gpu_hours_daily: None,
+                    effective_hourly: kept_money(hourly, effective.currency()),
+                    price: None,
+                };
+                let id = &commitment.id;
+                let names = [&last.account, &last.region, id, id, &commitment.name];
+                Some(recorded(action, names.map(String::as_str), baseline, audit))
             })
         })
         .collect()

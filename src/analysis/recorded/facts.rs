@@ -1,18 +1,21 @@
-//! What an estate tells of single days, which its audit adds up over the window.
+//! What an estate tells of single days, which its audit adds up over the window, and of their
+//! hours, for a bill that comes later; with six decimals, which is how figures are kept.
 
-use super::amounts::dated;
-use super::hours::hours_of;
-use crate::analysis::list_prices::OnDemandPrice;
+use crate::analysis::expected::OnDemandPrice;
+use crate::analysis::expected_bill;
 use crate::analysis::workloads::instance_shape;
+use crate::billing::{ExpectedInstance, ExpectedRate};
 use crate::catalog::Prices;
 use crate::domain::{
-    DatedPrice, GpuOffer, HourlyRate, Instance, InstanceHour, Policy, PurchaseOption, ResourceId,
-    Signal, Window,
+    Currency, DatedPrice, GpuOffer, HOUR_SECONDS, HourlyRate, Instance, InstanceHour, InstanceRate,
+    Money, Policy, PriceQuote, PurchaseOption, ResourceId, Signal, Window,
 };
-use crate::usage::{DayLoad, Estate};
+use crate::usage::{DayLoad, Estate, HourUse};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A day is kept when it has been over for so long: what is published of it later is missing.
@@ -138,6 +141,93 @@ fn forget_use(load: &mut DayLoad) {
     load.measured_gpu_seconds = 0;
     load.useful_gpu_seconds = 0.0;
     load.idle_gpu_seconds = None;
+}
+
+/// The hours in which instances of EC2 ran: by account, region, instance and hour. They are
+/// what a bill would be compared with beside this estate.
+pub(super) fn hours_of(estate: &Estate, policy: &Policy, days: &[Date]) -> Vec<InstanceHour> {
+    let expected = expected_bill(estate, policy).expected;
+    let days: BTreeSet<Date> = days.iter().copied().collect();
+    let period_seconds = HOUR_SECONDS / i64::from(expected.periods_per_hour.max(1));
+    let period_seconds = u16::try_from(period_seconds).unwrap_or(u16::MAX);
+    let mut hours = Vec::new();
+    for instance in &expected.instances {
+        for (places, rate) in instance.stretches() {
+            for place in places {
+                let after = SignedDuration::from_secs(place as i64 * HOUR_SECONDS);
+                let hour = expected.hours.start + after;
+                let used = instance.hours.get(place).copied().unwrap_or_default();
+                if used.ran > 0 && days.contains(&hour.to_zoned(TimeZone::UTC).date()) {
+                    hours.push(hour_of(instance, hour, (used, period_seconds), rate));
+                }
+            }
+        }
+    }
+    hours.sort_by(|left, right| key(left).cmp(&key(right)));
+    hours
+}
+
+fn key(hour: &InstanceHour) -> (&str, &str, &str, Timestamp) {
+    (&hour.account, &hour.region, &hour.instance, hour.hour)
+}
+
+fn hour_of(
+    instance: &ExpectedInstance,
+    hour: Timestamp,
+    (used, period_seconds): (HourUse, u16),
+    rate: Option<ExpectedRate>,
+) -> InstanceHour {
+    let seconds = |periods: u16| periods.saturating_mul(period_seconds);
+    InstanceHour {
+        account: instance.account.clone(),
+        region: instance.region.clone(),
+        instance: instance.id.clone(),
+        instance_type: instance.instance_type.clone(),
+        hour,
+        ran_seconds: seconds(used.ran),
+        measured_seconds: seconds(used.measured),
+        idle_seconds: seconds(used.idle),
+        // Of hundredths of a percent.
+        useful_seconds: Decimal::new(i64::from(used.useful) * i64::from(period_seconds), 4),
+        rate: rate.map(|rate| InstanceRate {
+            currency: rate.currency,
+            price: rate.price,
+            effective: rate.effective,
+        }),
+    }
+}
+
+/// Decimals that are kept.
+const DECIMALS: u32 = 6;
+
+pub(super) fn kept(number: Decimal) -> Decimal {
+    number.round_dp(DECIMALS).normalize()
+}
+
+pub(super) fn kept_money(amount: Decimal, currency: Currency) -> Money {
+    Money::new(kept(amount), currency)
+}
+
+/// A share of something as it was measured, 0–1.
+pub(super) fn share(part: f64, whole: u64) -> Decimal {
+    let share = Decimal::from_f64(part / whole as f64).unwrap_or_default();
+    share.clamp(Decimal::ZERO, Decimal::ONE)
+}
+
+/// Seconds in hours, unrounded.
+pub(super) fn hours(seconds: u64) -> Decimal {
+    Decimal::from(seconds) / Decimal::from(3_600)
+}
+
+/// A price of a list as it is kept.
+pub(super) fn dated(quote: &PriceQuote) -> Option<DatedPrice> {
+    let rate = quote.rate;
+    Some(DatedPrice {
+        hourly: HourlyRate::new(kept(rate.amount()), rate.currency())?,
+        effective_date: Some(quote.effective_date),
+        seen_on: quote.seen_on,
+        origin: quote.origin,
+    })
 }
 
 #[cfg(test)]

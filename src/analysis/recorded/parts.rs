@@ -1,7 +1,6 @@
 //! The hours of a workload on a day, apart by how they were paid for.
 
-use super::amounts::{hours, share};
-use super::facts::{DayFacts, InstanceDays};
+use super::facts::{DayFacts, InstanceDays, hours, share};
 use crate::domain::{
     CommittedPart, Currency, DAY_SECONDS, InstanceCost, PriceOption, PurchaseOption, Workload,
 };

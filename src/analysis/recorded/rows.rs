@@ -1,7 +1,7 @@
-//! What each workload, and each commitment that was not used, cost on a day.
+//! What each workload, and each commitment that was not used, cost on a day, and what all of
+//! them did.
 
-use super::amounts::{kept, kept_money};
-use super::facts::DayFacts;
+use super::facts::{DayFacts, kept, kept_money};
 use super::parts::{Payer, Sum, first_day_after, gpus_per_instance, of_day};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
@@ -192,4 +192,45 @@ pub(super) fn currency_of(workload: &Workload) -> Currency {
 /// Hours from one instant to another; below zero where the other is before.
 fn hours_between(from: Timestamp, to: Timestamp) -> Decimal {
     Decimal::from(to.as_second() - from.as_second()) / Decimal::from(3_600)
+}
+
+/// What the instances of an audit cost on one day of UTC, in the currency of its totals: the
+/// amounts that a history keeps. Instances that ended before the audit are in no day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DayCost {
+    pub day: Date,
+    /// All of it, in cents; absent where something cost and no amount is known.
+    pub cost: Option<Money>,
+    /// What of it was for what did not run: idle storage and unused commitments.
+    pub unused: Money,
+    /// Rows without an amount, or with one in another currency.
+    pub unknown_rows: u64,
+}
+
+/// What each day cost of which there are facts, ascending.
+pub fn day_costs(audit: &Audit, facts: &DayFacts, hours_per_month: Decimal) -> Vec<DayCost> {
+    let rows = Rows { audit, facts, hours_per_month, run_id: "" };
+    // One day at a time: rows name everything that they are about.
+    let days = facts.days().iter();
+    days.map(|day| sum_of(audit, *day, &rows.of(&[*day]))).collect()
+}
+
+fn sum_of(audit: &Audit, day: Date, rows: &[WorkloadDay]) -> DayCost {
+    let currency = audit.totals.currency;
+    let (mut cost, mut unused) = (Decimal::ZERO, Decimal::ZERO);
+    let mut unknown_rows = 0;
+    for row in rows {
+        let amount = row.effective.filter(|amount| amount.currency() == currency);
+        let Some(amount) = amount else {
+            unknown_rows += 1;
+            continue;
+        };
+        cost += amount.amount();
+        if row.kind != CostKind::Compute {
+            unused += amount.amount();
+        }
+    }
+    let is_known = rows.is_empty() || unknown_rows < rows.len() as u64;
+    let money = |amount| Money::new(amount, currency).rounded();
+    DayCost { day, cost: is_known.then(|| money(cost)), unused: money(unused), unknown_rows }
 }

@@ -1,6 +1,6 @@
 //! Two runs of one command beside each other, such as on another type or with another batch.
 
-use crate::domain::{HourlyRate, Money, PastRun, units_of_price};
+use crate::domain::{HourlyRate, Money, PastRun, named_enum, units_of_price};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 
@@ -54,42 +54,29 @@ pub struct RunFigure {
     pub verdict: Option<RunVerdict>,
 }
 
-/// What a figure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunFigureKind {
-    UnitsPerHour,
-    /// Of as many units as prices of the unit are for.
-    CostOfUnit,
-    /// Of as many, in watt-hours.
-    EnergyOfUnit,
-    /// In percent.
-    Mfu,
-    /// In seconds.
-    Duration,
-    Cost,
-    /// In kilowatt-hours.
-    Energy,
-    /// Mean over all GPUs, in percent.
-    Utilization,
-    /// In GiB.
-    VramPeak,
+named_enum! {
+    /// What a figure is.
+    RunFigureKind {
+        UnitsPerHour = "units_per_hour",
+        /// Of as many units as prices of the unit are for.
+        CostOfUnit = "cost_of_unit",
+        /// Of as many, in watt-hours.
+        EnergyOfUnit = "energy_of_unit_wh",
+        /// In percent.
+        Mfu = "mfu_pct",
+        /// In seconds.
+        Duration = "elapsed_seconds",
+        Cost = "run_cost",
+        /// In kilowatt-hours.
+        Energy = "energy_kwh",
+        /// Mean over all GPUs, in percent.
+        Utilization = "gpu_utilization_mean_pct",
+        /// In GiB.
+        VramPeak = "vram_peak_gb",
+    }
 }
 
 impl RunFigureKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::UnitsPerHour => "units_per_hour",
-            Self::CostOfUnit => "cost_of_unit",
-            Self::EnergyOfUnit => "energy_of_unit_wh",
-            Self::Mfu => "mfu_pct",
-            Self::Duration => "elapsed_seconds",
-            Self::Cost => "run_cost",
-            Self::Energy => "energy_kwh",
-            Self::Utilization => "gpu_utilization_mean_pct",
-            Self::VramPeak => "vram_peak_gb",
-        }
-    }
-
     /// The number of units that it is of; one where it is of none.
     pub fn per(self, unit: Option<&str>) -> u32 {
         match (self, unit) {
@@ -110,25 +97,14 @@ impl RunFigureKind {
     }
 }
 
-/// What a change says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunVerdict {
-    Better,
-    Worse,
-    Higher,
-    Lower,
-    WithinNoise,
-}
-
-impl RunVerdict {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Higher => "higher",
-            Self::Lower => "lower",
-            Self::WithinNoise => "within-noise",
-        }
+named_enum! {
+    /// What a change says.
+    RunVerdict {
+        Better = "better",
+        Worse = "worse",
+        Higher = "higher",
+        Lower = "lower",
+        WithinNoise = "within-noise",
     }
 }
 
@@ -163,12 +139,8 @@ impl<'a> RunDiff<'a> {
         let costs = [old, new].map(|run| cost(run).map(RunValue::Money));
         add(RunFigureKind::Cost, None, costs, of_same_work);
         add(RunFigureKind::Energy, None, number(|run| run.energy_kwh), of_same_work);
-        add(
-            RunFigureKind::Utilization,
-            None,
-            number(|run| run.utilization_mean_percent),
-            of_judged,
-        );
+        let utilization = number(|run| run.utilization_mean_percent);
+        add(RunFigureKind::Utilization, None, utilization, of_judged);
         add(RunFigureKind::VramPeak, None, number(|run| run.vram_peak_gib), noise);
         Self { old, new, caveats: caveats(old, new, &units), figures, noise_percent }
     }

@@ -153,11 +153,10 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         .try_fold(0.0_f64, |most, peak| Some(most.max(peak?)))
         .ok_or_else(|| MissingData::Vram.to_string())?;
     // What works less than an hour in twenty is not in its p95.
-    let p95_sum = used
-        .iter()
-        .map(|gpu| gpu.utilization.map(|figures| figures.p95))
-        .map(|p95| p95.filter(|p95| *p95 >= ACTIVE_PERCENT))
-        .try_fold(0.0_f64, |sum, p95| Some(sum + p95?));
+    let p95 = |gpu: &&GpuProfile| Some(gpu.utilization?.p95);
+    let mut active = used.iter().map(|gpu| p95(gpu).filter(|p95| *p95 >= ACTIVE_PERCENT));
+    let p95_sum = active.try_fold(0.0_f64, |sum, p95| Some(sum + p95?));
+    let largest = used.iter().filter_map(p95).reduce(f64::max);
     let held = gpus.iter().filter(|gpu| is_held(gpu)).count();
     let cpu_p95 = profile.host.cpu_percent.map(|figures| figures.p95);
     Ok(Demand {
@@ -170,11 +169,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         gpus_held: count(held),
         gpus_active_in_all: used.len() as u64,
         tenants: None,
-        gpu_peak_largest: used
-            .iter()
-            .filter_map(|gpu| gpu.utilization.map(|figures| figures.p95))
-            .reduce(f64::max)
-            .filter(|_| p95_sum.is_some()),
+        gpu_peak_largest: largest.filter(|_| p95_sum.is_some()),
         gpu_peak: p95_sum.map(|sum| sum / used.len() as f64),
         gpu_sum: p95_sum,
         gpus_unused: false,

@@ -143,10 +143,8 @@ impl Mfu {
 /// When the catalog does not have it.
 fn peak(gpu: &GpuProfile, dtype: Dtype) -> Result<f64, String> {
     let name = gpu.identity.name.as_deref().unwrap_or("a GPU without a name");
-    let spec = gpu
-        .vram_total_mib
-        .and_then(|memory| spec_of_card(name, memory))
-        .ok_or_else(|| format!("the catalog has no specification of {name}"))?;
+    let spec = gpu.vram_total_mib.and_then(|memory| spec_of_card(name, memory));
+    let spec = spec.ok_or_else(|| format!("the catalog has no specification of {name}"))?;
     tflops(spec, dtype).ok_or_else(|| format!("the catalog has no {dtype} throughput of {name}"))
 }
 

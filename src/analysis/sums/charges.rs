@@ -100,20 +100,16 @@ pub(super) struct Amounts {
 /// whole window.
 pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
     let window_hours = Decimal::from(audit.window.seconds()) / Decimal::from(3_600);
-    audit
-        .workloads
-        .iter()
-        .flat_map(|audited| {
-            let parts = if audited.workload.key.running {
-                running(&audited.workload)
-            } else {
-                idle_storage(&audited.workload, window_hours, hours_per_month)
-            };
-            parts.map_or(Vec::new(), |(currency, parts)| {
-                rounded((audited, audit.window), currency, parts)
-            })
-        })
-        .collect()
+    let charges = audit.workloads.iter().flat_map(|audited| {
+        let parts = if audited.workload.key.running {
+            running(&audited.workload)
+        } else {
+            idle_storage(&audited.workload, window_hours, hours_per_month)
+        };
+        let in_cents = |(currency, parts)| rounded((audited, audit.window), currency, parts);
+        parts.map(in_cents).unwrap_or_default()
+    });
+    charges.collect()
 }
 
 /// The charges of all that is priced and does not run, in the order of the audit. With
@@ -236,29 +232,26 @@ fn rounded(
     if let Some(largest) = amounts.iter_mut().max() {
         *largest += left;
     }
-    parts
-        .into_iter()
-        .zip(amounts)
-        .map(|((part, sums), effective)| {
-            let effective = Money::new(effective, currency);
-            let is_covered = part.commitment.is_some();
-            let at_price = part.unit_price.map(|price| cents(price * sums.hours));
-            Charge {
-                one: audited,
-                instance: None,
-                period,
-                kind: part.kind,
-                commitment: part.commitment,
-                zone: part.zone,
-                hours: sums.hours,
-                unit_price: part.unit_price,
-                // Without a commitment both are one figure, also by a cent.
-                list: at_price.filter(|_| is_covered).unwrap_or(effective),
-                billed: if is_covered { Money::zero(currency) } else { effective },
-                split: CostSplit::of(audited, effective),
-                mean_percent,
-                effective,
-            }
-        })
-        .collect()
+    let charges = parts.into_iter().zip(amounts).map(|((part, sums), effective)| {
+        let effective = Money::new(effective, currency);
+        let is_covered = part.commitment.is_some();
+        let at_price = part.unit_price.map(|price| cents(price * sums.hours));
+        Charge {
+            one: audited,
+            instance: None,
+            period,
+            kind: part.kind,
+            commitment: part.commitment,
+            zone: part.zone,
+            hours: sums.hours,
+            unit_price: part.unit_price,
+            // Without a commitment both are one figure, also by a cent.
+            list: at_price.filter(|_| is_covered).unwrap_or(effective),
+            billed: if is_covered { Money::zero(currency) } else { effective },
+            split: CostSplit::of(audited, effective),
+            mean_percent,
+            effective,
+        }
+    });
+    charges.collect()
 }

@@ -1,8 +1,8 @@
 //! What each instance cost on each day of the window: the charges of the window, divided so
 //! that every one of them is the sum of its parts to the cent.
 
-use super::apportioned::apportioned;
 use super::charges::{Charge, ChargeKind, UnusedCharge, amounts_of, charges, unused_charges};
+use super::ledger::apportioned;
 use super::split::CostSplit;
 use crate::analysis::Audit;
 use crate::analysis::workloads::instance_shape;

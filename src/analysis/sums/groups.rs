@@ -2,12 +2,12 @@
 //! that did useful work. Every amount is in whole cents before it is added, so
 //! that rows sum to the total to the cent.
 
-use super::apportioned::apportioned;
-use super::ledger::entries_of;
+use super::ledger::{apportioned, entries_of};
+use super::showback::{ClaimKey, Showback};
 use super::split::CostSplit;
 use super::totals::plus;
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Currency, Money, named_key};
+use crate::domain::{Action, Clusters, Currency, Money, named_key};
 use crate::savings::UnusedCommitment;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
@@ -89,22 +89,10 @@ impl GroupSums {
 
     /// What is paid for and does not run is idle, and belongs to no workload.
     fn add_unused(&mut self, row: &UnusedCommitment, cost: Money) {
-        let zero = Money::zero(cost.currency());
-        let saved = |amount: fn(&Action) -> Money| {
-            let amounts = row.actions.iter().map(|action| amount(action).amount());
-            Money::new(amounts.sum(), cost.currency())
-        };
-        for (sum, part) in [
-            (&mut self.monthly_cost, cost),
-            (&mut self.useful_cost, zero),
-            (&mut self.idle_cost, cost),
-            (&mut self.unmeasured_cost, zero),
-            (&mut self.stopped_cost, zero),
-            (&mut self.monthly_savings, saved(Action::monthly_savings)),
-            (&mut self.monthly_waste, saved(Action::certain)),
-        ] {
-            *sum = plus(*sum, Some(part));
-        }
+        let split = CostSplit { idle: cost, ..CostSplit::nothing(cost) };
+        let saved =
+            [sum(&row.actions, Action::monthly_savings), sum(&row.actions, Action::certain)];
+        self.add_money(cost, split, saved);
     }
 
     /// Adds machines of a workload with their part of its cost and of what the plan saves.
@@ -112,11 +100,16 @@ impl GroupSums {
         self.workloads += 1;
         self.instances += part.instances;
         self.gpus += part.gpus;
-        let Some(cost) = part.cost else {
-            self.unpriced_workloads += 1;
-            return;
-        };
-        let split = CostSplit::of(part.one, cost);
+        match part.cost {
+            Some(cost) => {
+                self.add_money(cost, CostSplit::of(part.one, cost), [part.saved, part.wasted]);
+            }
+            None => self.unpriced_workloads += 1,
+        }
+    }
+
+    /// Adds a cost with its parts, and what of it is saved and is waste.
+    fn add_money(&mut self, cost: Money, split: CostSplit, [saved, wasted]: [Decimal; 2]) {
         let money = |amount| Money::new(amount, cost.currency());
         for (sum, part) in [
             (&mut self.monthly_cost, cost),
@@ -124,12 +117,17 @@ impl GroupSums {
             (&mut self.idle_cost, split.idle),
             (&mut self.unmeasured_cost, split.unmeasured),
             (&mut self.stopped_cost, split.idle_storage),
-            (&mut self.monthly_savings, money(part.saved)),
-            (&mut self.monthly_waste, money(part.wasted)),
+            (&mut self.monthly_savings, money(saved)),
+            (&mut self.monthly_waste, money(wasted)),
         ] {
             *sum = plus(*sum, Some(part));
         }
     }
+}
+
+/// What an amount of some actions comes to.
+fn sum(actions: &[Action], amount: fn(&Action) -> Money) -> Decimal {
+    actions.iter().map(|action| amount(action).amount()).sum()
 }
 
 /// Machines of a workload that belong to one row.
@@ -171,13 +169,10 @@ impl<'a> Part<'a> {
             let cost = entry.monthly.filter(|cost| cost.currency() == currency);
             part.cost = plus(part.cost, cost);
         }
-        let sum = |amount: fn(&Action) -> Money| -> Decimal {
-            audited.actions.iter().map(|action| amount(action).amount()).sum()
-        };
         let weights: Vec<Decimal> =
             parts.values().map(|part| part.cost.map_or(Decimal::ZERO, Money::amount)).collect();
-        let saved = apportioned(sum(Action::monthly_savings), &weights);
-        let wasted = apportioned(sum(Action::certain), &weights);
+        let saved = apportioned(sum(&audited.actions, Action::monthly_savings), &weights);
+        let wasted = apportioned(sum(&audited.actions, Action::certain), &weights);
         for ((part, saved), wasted) in parts.values_mut().zip(saved).zip(wasted) {
             (part.saved, part.wasted) = (saved, wasted);
         }
@@ -242,6 +237,52 @@ impl Groups {
             sums.into_iter().map(|(values, sums)| GroupRow { values, sums }).collect();
         rows.sort_by_key(|row| Reverse(row.sums.monthly_cost.map(Money::amount)));
         Self { keys: keys.to_vec(), rows, total }
+    }
+}
+
+/// Keys of one sort: a node may be shared by pods of many namespaces, and a workload may
+/// have several nodes, so the two do not combine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupingKeys {
+    Workloads(Vec<GroupKey>),
+    Claims(Vec<ClaimKey>),
+}
+
+impl GroupingKeys {
+    /// Tags and labels that they name.
+    pub fn tags(&self) -> Vec<&String> {
+        match self {
+            Self::Workloads(keys) => keys
+                .iter()
+                .filter_map(|key| match key {
+                    GroupKey::Tag(name) => Some(name),
+                    _ => None,
+                })
+                .collect(),
+            Self::Claims(keys) => keys
+                .iter()
+                .filter_map(|key| match key {
+                    ClaimKey::Label(name) => Some(name),
+                    _ => None,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// An audit by some keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Grouping {
+    Workloads(Groups),
+    Claims(Showback),
+}
+
+impl Grouping {
+    pub fn of(audit: &Audit, clusters: &Clusters, keys: &GroupingKeys) -> Self {
+        match keys {
+            GroupingKeys::Workloads(keys) => Self::Workloads(Groups::of(audit, keys)),
+            GroupingKeys::Claims(keys) => Self::Claims(Showback::of(audit, clusters, keys)),
+        }
     }
 }
 

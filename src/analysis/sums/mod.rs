@@ -1,10 +1,8 @@
 //! What an audit adds up to: in total, by part of the fleet, by group, by pod, by charge, from
 //! list prices down.
 
-mod apportioned;
 mod charges;
 mod daily_charges;
-mod grouping;
 mod groups;
 mod ledger;
 mod node_shares;
@@ -15,8 +13,7 @@ mod totals;
 
 pub use self::charges::{Charge, ChargeKind, UnusedCharge, charges, unused_charges};
 pub use self::daily_charges::{RunDays, daily_charges, daily_unused_charges};
-pub use self::grouping::{Grouping, GroupingKeys};
-pub use self::groups::{GroupKey, GroupRow, GroupSums, Groups};
+pub use self::groups::{GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys, Groups};
 pub use self::ledger::{Entry, EntrySubject, entries_of, ledger};
 pub use self::reconciliation::{CostSteps, ReconciledRow, Reconciliation};
 pub use self::showback::{ClaimKey, Showback, ShowbackPart, ShowbackRow, ShowbackSums};

@@ -1,6 +1,6 @@
 //! How the cost of one node is divided among the pods that hold its devices.
 
-use super::apportioned::apportioned;
+use super::ledger::apportioned;
 use super::split::share_of_percent;
 use crate::domain::{Claim, DEVICE_DECIMALS, DeviceUnit, DeviceUse, Money, Node};
 use rust_decimal::Decimal;
@@ -108,12 +108,9 @@ fn mean_of(claim: &Claim, on_node: &OnNode<'_>, is_of_one_pod: bool) -> Option<D
     if own.is_empty() {
         return on_node.mean.filter(|_| is_of_one_pod);
     }
-    let whole: u64 = on_node
-        .claims
-        .iter()
-        .filter(|other| is_same_pod(other, claim) && other.devices.unit == DeviceUnit::Whole)
-        .map(|other| u64::from(other.devices.count))
-        .sum();
+    let of_pod = on_node.claims.iter().filter(|other| is_same_pod(other, claim));
+    let whole = of_pod.filter(|other| other.devices.unit == DeviceUnit::Whole);
+    let whole: u64 = whole.map(|other| u64::from(other.devices.count)).sum();
     let measured: BTreeSet<u32> = own.iter().map(|usage| usage.gpu).collect();
     if (measured.len() as u64) < whole {
         return None;

@@ -1,7 +1,7 @@
 //! From list prices to the audited cost: what was negotiated, what the spot market and
 //! commitments take off, and what is paid for beside the hours of instances.
 
-use crate::analysis::list_prices::ListPrices;
+use crate::analysis::expected::ListPrices;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Currency, HourlyRate, InstanceCost, Money, PriceOption, Workload};
 use crate::savings::UnusedCommitment;

@@ -29,7 +29,7 @@ impl CostSplit {
         Self::by_use(cost, mean_share(audited).zip(measured_share(audited)))
     }
 
-    fn nothing(cost: Money) -> Self {
+    pub(super) fn nothing(cost: Money) -> Self {
         let zero = Money::zero(cost.currency());
         Self { useful: zero, idle: zero, unmeasured: zero, idle_storage: zero }
     }
@@ -87,12 +87,8 @@ fn measured_share(audited: &AuditedWorkload) -> Option<Decimal> {
         costs.get(index).map_or(Decimal::ZERO, |instance| instance.monthly().amount())
     };
     let total: Decimal = (0..costs.len()).map(monthly).sum();
-    let measured: Decimal = workload
-        .usage
-        .iter()
-        .enumerate()
-        .filter(|(_, usage)| usage.signal.is_some())
-        .map(|(index, _)| monthly(index))
-        .sum();
+    let usage = workload.usage.iter().enumerate();
+    let measured = usage.filter(|(_, usage)| usage.signal.is_some());
+    let measured: Decimal = measured.map(|(index, _)| monthly(index)).sum();
     measured.checked_div(total).filter(|share| *share > Decimal::ZERO)
 }

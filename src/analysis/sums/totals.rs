@@ -177,16 +177,14 @@ impl Totals {
     }
 
     fn add(&mut self, audited: &AuditedWorkload, gaps: &mut Vec<Gap>) {
-        let cost = audited
-            .workload
-            .monthly_cost()
-            .filter(|cost| self.is_in_currency(&audited.workload.id(), *cost, gaps));
+        let workload = &audited.workload;
+        let cost = workload.monthly_cost();
+        let cost = cost.filter(|cost| self.is_in_currency(&workload.id(), *cost, gaps));
         self.count(audited, cost);
         let Some(cost) = cost else {
             return;
         };
-        let committed_cost =
-            audited.workload.committed_cost().map(|committed_cost| committed_cost.monthly);
+        let committed_cost = workload.committed_cost().map(|cost| cost.monthly);
         self.committed_monthly_cost = plus(self.committed_monthly_cost, committed_cost);
         self.add_money(cost, audited.planned_monthly_cost(), &audited.actions);
     }

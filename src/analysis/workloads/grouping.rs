@@ -1,10 +1,9 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
-use super::idle_storage::idle_storage_costs;
-use super::instance_prices::instance_price;
 use super::kinds;
 use super::lifetime::has_ended;
 use super::parts::{PartSum, PartSums};
+use super::prices::{idle_storage_costs, instance_price};
 use super::profiled::Profiles;
 use super::usage_gaps::{outage_gaps, usage_gaps};
 use crate::catalog::{self, Prices};
@@ -257,16 +256,14 @@ impl<'a> Gather<'a> {
                 confidence: verdict.confidence.filter(|_| running),
             })
             .collect();
+        let are_ignored = members.iter().all(|member| member.ignored.is_some());
+        let ignored = members.first().filter(|_| are_ignored);
         let mut workload = Workload {
             name,
             kind,
             kind_basis,
             instances: instances.iter().map(|instance| instance.id.clone()).collect(),
-            ignored: members
-                .iter()
-                .all(|member| member.ignored.is_some())
-                .then(|| members.iter().find_map(|member| member.ignored.clone()))
-                .flatten(),
+            ignored: ignored.and_then(|member| member.ignored.clone()),
             scaling_group: self.scaling_group(instances),
             component_host: self.component_host(instances),
             opinions: self.opinions(instances),
@@ -322,14 +319,7 @@ impl<'a> Gather<'a> {
     /// The verdict on a group: its class over all GPUs, its state from the members.
     fn judge(&self, workload: &Workload, members: Vec<Verdict>) -> Verdict {
         if !workload.key.running {
-            return Verdict {
-                classification: Classification::InsufficientData,
-                state: None,
-                confidence: None,
-                reason: "stopped".to_owned(),
-                idle_power_percent: None,
-                busy_cpu_percent: None,
-            };
+            return Verdict::insufficient("stopped".to_owned());
         }
         let mut verdict = rules::classify(workload.measured(), self.policy, self.estate.as_of);
         if members.len() == 1 || verdict.classification == Classification::InsufficientData {
@@ -412,12 +402,8 @@ impl<'a> Gather<'a> {
         }
         let (utilization, activity) = total.figures();
         // Of one alone the hours are held once.
-        let activity = gathered
-            .activities
-            .first()
-            .filter(|own| **own == activity)
-            .cloned()
-            .unwrap_or(activity);
+        let own = gathered.activities.first().filter(|own| **own == activity);
+        let activity = own.cloned().unwrap_or(activity);
         MeasuredGroup { utilization, activity, ..gathered }
     }
 
@@ -472,12 +458,8 @@ fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
     let Some((first, rest)) = instances.split_first() else {
         return BTreeMap::new();
     };
-    let common = first
-        .tags
-        .iter()
-        .filter(|(key, value)| rest.iter().all(|other| other.tags.get(*key) == Some(*value)));
-    let mut common: BTreeMap<String, String> =
-        common.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut common = first.tags.clone();
+    common.retain(|key, value| rest.iter().all(|other| other.tags.get(key) == Some(&*value)));
     // What forbids holds for all where one member says it.
     let mut said = instances.iter().filter_map(|instance| tag_value(&instance.tags, &[GPUS_TAG]));
     if said.any(|value| value.trim().eq_ignore_ascii_case(LINKED)) {

@@ -120,10 +120,8 @@ pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (Workload
     if let Some(kind) = tag_value(tags, KIND_TAGS).and_then(kind_of_value) {
         return (kind, KindBasis::Declared);
     }
-    names
-        .iter()
-        .find_map(|name| kind_of_name(name))
-        .map_or((WorkloadKind::Unknown, KindBasis::Unknown), |kind| (kind, KindBasis::Guessed))
+    let guessed = names.iter().find_map(|name| kind_of_name(name));
+    guessed.map_or((WorkloadKind::Unknown, KindBasis::Unknown), |kind| (kind, KindBasis::Guessed))
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 //! members behave alike.
 
 mod grouping;
-mod idle_storage;
-mod instance_prices;
 mod kinds;
 mod lifetime;
 mod paid;
 mod parts;
+mod prices;
 mod profiled;
 mod usage_gaps;
 
@@ -15,7 +14,6 @@ pub use self::grouping::instance_shape;
 pub use self::kinds::{is_vocabulary, kind_of_name};
 
 pub(super) use self::grouping::{Grouped, group};
-pub(super) use self::idle_storage::idle_storage_costs;
-pub(super) use self::instance_prices::{PaidHours, block_hours, block_price};
 pub(super) use self::kinds::KIND_TAG;
 pub(super) use self::lifetime::has_ended;
+pub(super) use self::prices::{PaidHours, block_hours, block_price, idle_storage_costs};

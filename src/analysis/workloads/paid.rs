@@ -1,7 +1,7 @@
 //! What commitments pay of workloads.
 
 use super::grouping::Grouped;
-use super::instance_prices::PaidHours;
+use super::prices::PaidHours;
 use crate::domain::{
     Cause, CauseKind, CommittedHours, Part, PurchaseOption, ResourceId, Unpriced, Workload,
 };
@@ -16,11 +16,9 @@ impl Grouped {
         if !workload.instances.iter().any(is_paid) {
             return None;
         }
-        let options: Vec<Option<PurchaseOption>> = workload
-            .instances
-            .iter()
-            .map(|id| paid.get(id).map(CommittedHours::purchase_option))
-            .collect();
+        let ids = workload.instances.iter();
+        let options: Vec<Option<PurchaseOption>> =
+            ids.map(|id| paid.get(id).map(CommittedHours::purchase_option)).collect();
         let option = match options.first().copied().flatten() {
             Some(first) if options.iter().all(|option| *option == Some(first)) => first,
             _ => PurchaseOption::Mixed,
@@ -40,18 +38,12 @@ impl Grouped {
             }
             Arc::new(with_paid)
         };
+        let parts = self.parts.iter();
+        let parts = parts.map(|part| Part { workload: with_paid(&part.workload), ..part.clone() });
         Some(Self {
             workload: with_paid(workload),
             verdict: self.verdict.clone(),
-            parts: self
-                .parts
-                .iter()
-                .map(|part| Part {
-                    idle: part.idle,
-                    workload: with_paid(&part.workload),
-                    verdict: part.verdict.clone(),
-                })
-                .collect(),
+            parts: parts.collect(),
             has_working_peers: self.has_working_peers,
         })
     }

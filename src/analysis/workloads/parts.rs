@@ -42,10 +42,8 @@ impl PartSum {
         signal: Option<(Signal, SeriesSource)>,
         first_seen: Timestamp,
     ) {
-        self.by_signal
-            .entry(signal.map(|(signal, _)| signal))
-            .or_insert_with(|| Timeline::new(self.window, self.period_seconds))
-            .add(timeline);
+        let sum = self.by_signal.entry(signal.map(|(signal, _)| signal));
+        sum.or_insert_with(|| Timeline::new(self.window, self.period_seconds)).add(timeline);
         self.best = self.best.into_iter().chain(signal).min();
         self.first_seen = self.first_seen.into_iter().chain([first_seen]).min();
         let own = signal.and_then(|(signal, source)| timeline.summary(signal, source));
@@ -104,10 +102,9 @@ impl PartSums {
         signal: Option<(Signal, SeriesSource)>,
         first_seen: Timestamp,
     ) {
-        self.by_rest
-            .entry(rest)
-            .or_insert_with(|| PartSum::new(self.window, self.period_seconds))
-            .add(timeline, signal, first_seen);
+        let sum = self.by_rest.entry(rest);
+        let sum = sum.or_insert_with(|| PartSum::new(self.window, self.period_seconds));
+        sum.add(timeline, signal, first_seen);
     }
 
     /// The parts, those that rest first. A group of one part is that part.
@@ -122,15 +119,10 @@ impl PartSums {
         if !whole.key.running || (self.by_rest.len() == 1 && !has_ignored) {
             // A member is idle by itself; the profile of a group judges all of it.
             let idle = verdict.rest().filter(|_| self.by_rest.len() == 1);
-            let members = whole.members.iter().any(|member| member.ignored.is_none());
-            return members
-                .then(|| Part {
-                    idle,
-                    workload: self.with_own_p99(idle, verdict, Arc::clone(whole)),
-                    verdict: verdict.clone(),
-                })
-                .into_iter()
-                .collect();
+            let is_judged = whole.members.iter().any(|member| member.ignored.is_none());
+            let workload = self.with_own_p99(idle, verdict, Arc::clone(whole));
+            let part = Part { idle, workload, verdict: verdict.clone() };
+            return is_judged.then_some(part).into_iter().collect();
         }
         let mut parts: Vec<Part> = self
             .by_rest

@@ -68,12 +68,8 @@ pub(super) fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>)
             rejected.duplicate,
             rejected.future,
         ];
-        let parts: Vec<String> = counts
-            .iter()
-            .zip(POINT_REJECTIONS)
-            .filter(|(count, _)| **count > 0)
-            .map(|(count, reason)| format!("{count} {reason}"))
-            .collect();
+        let parts = counts.iter().zip(POINT_REJECTIONS).filter(|(count, _)| **count > 0);
+        let parts: Vec<String> = parts.map(|(count, reason)| format!("{count} {reason}")).collect();
         let cause =
             Cause::of(CauseKind::PointsDropped, [&rejected.total().to_string(), &parts.join(", ")]);
         gaps.push(Gap::of(GapSubject::MetricPoints, id, cause));

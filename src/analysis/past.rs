@@ -1,8 +1,111 @@
-//! What two audits are both about. What only one of them read is neither new nor removed,
-//! and saves nothing.
+//! An audit of now in the form in which earlier ones are kept, and what two audits are both
+//! about. What only one of them read is neither new nor removed, and saves nothing.
 
-use crate::domain::{Money, PastAudit, PastTotals, PastUnused, PastWorkload, TagFilter, Unread};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{
+    Action, Finding, Gap, Money, PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost,
+    PastUnused, PastWorkload, TagFilter, UnitCost, Unread,
+};
+use crate::savings::UnusedCommitment;
 use std::collections::BTreeSet;
+
+impl PastAudit {
+    /// What a later audit can be compared with, of an audit of now.
+    pub fn of(audit: &Audit) -> Self {
+        let totals = &audit.totals;
+        Self {
+            gpucost_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            as_of: audit.as_of,
+            window: audit.window,
+            source: audit.source.name().to_owned(),
+            accounts: audit.accounts.clone(),
+            regions: audit.regions.clone(),
+            tag_filters: audit.tag_filters.clone(),
+            totals: PastTotals {
+                currency: totals.currency,
+                instances: totals.instances,
+                gpus: totals.gpus,
+                unpriced_instances: totals.unpriced_instances,
+                monthly_cost: totals.monthly_cost,
+                planned_monthly_cost: totals.planned_monthly_cost,
+                monthly_savings: totals.monthly_savings(),
+                monthly_waste: totals.monthly_waste,
+            },
+            kpis: audit.kpis.values.clone(),
+            unit_costs: audit.kpis.unit_costs.iter().map(unit_cost).collect(),
+            workloads: audit.workloads.iter().map(workload).collect(),
+            unused: audit.unused.iter().map(unused).collect(),
+            findings: audit.findings.iter().map(finding).collect(),
+            gaps: audit.gaps.iter().map(gap).collect(),
+            left_out_workloads: 0,
+        }
+    }
+}
+
+fn workload(audited: &AuditedWorkload) -> PastWorkload {
+    let workload = &audited.workload;
+    let key = &workload.key;
+    let measured = workload.utilization.as_ref();
+    PastWorkload {
+        id: workload.id(),
+        name: workload.name.clone(),
+        account: key.account.clone(),
+        region: key.region.clone(),
+        kind: workload.kind.name().to_owned(),
+        instances: workload.instances.iter().map(ToString::to_string).collect(),
+        instance_type: key.instance_type.clone(),
+        running: key.running,
+        purchase_option: key.purchase_option.name().to_owned(),
+        tags: workload.tags.clone(),
+        monthly_cost: workload.monthly_cost(),
+        planned_monthly_cost: audited.planned_monthly_cost(),
+        lost_work: audited.actions.iter().find_map(Action::lost_work),
+        snapshots: audited.actions.iter().find_map(Action::snapshots),
+        classification: audited.verdict.classification.name().to_owned(),
+        signal: measured.map(|summary| summary.signal.name().to_owned()),
+        mean_percent: measured.map(|summary| summary.distribution.mean),
+    }
+}
+
+fn unit_cost(unit_cost: &UnitCost) -> PastUnitCost {
+    PastUnitCost {
+        name: unit_cost.name.clone(),
+        unit: unit_cost.unit.clone(),
+        per: unit_cost.per(),
+        price: unit_cost.price(),
+    }
+}
+
+fn unused(row: &UnusedCommitment) -> PastUnused {
+    PastUnused {
+        id: row.id.clone(),
+        name: row.name.clone(),
+        account: row.account.clone(),
+        region: row.region.clone(),
+        monthly_cost: row.monthly_cost,
+        planned_monthly_cost: row.planned_monthly_cost(),
+    }
+}
+
+fn gap(gap: &Gap) -> PastGap {
+    PastGap {
+        what: gap.what.clone(),
+        place: gap.place.clone(),
+        cause: gap.cause.as_ref().map(|cause| cause.kind()),
+        reason: gap.reason.clone(),
+    }
+}
+
+fn finding(finding: &Finding) -> PastFinding {
+    PastFinding {
+        id: finding.id(),
+        rule: finding.rule().to_owned(),
+        workload: finding.workload().to_owned(),
+        severity: finding.severity.name().to_owned(),
+        title: finding.title.clone(),
+        monthly_savings: finding.monthly_savings,
+    }
+}
 
 /// What two audits have both read.
 #[derive(Debug)]
@@ -29,22 +132,19 @@ impl<'a> CommonScope<'a> {
             Unread::Region(region) => Some(region),
             Unread::Instance(_) => None,
         });
-        let instances: BTreeSet<&str> = unread()
-            .filter_map(|place| match place {
-                Unread::Instance(id) => Some(id),
-                Unread::Region(_) => None,
-            })
-            .collect();
+        let instances = unread().filter_map(|place| match place {
+            Unread::Instance(id) => Some(id),
+            Unread::Region(_) => None,
+        });
+        let instances: BTreeSet<&str> = instances.collect();
         let is_unread = |id: &String| instances.contains(id.as_str());
         let workloads = old.workloads.iter().chain(&new.workloads);
+        let partly_read = workloads.filter(|workload| workload.instances.iter().any(is_unread));
         let common = Self {
             accounts: Names::of(old, new, |audit| &audit.accounts, |workload| &workload.account),
             regions: Names::of(old, new, |audit| &audit.regions, |workload| &workload.region),
             unread_regions: regions.collect(),
-            partly_read: workloads
-                .filter(|workload| workload.instances.iter().any(is_unread))
-                .map(key)
-                .collect(),
+            partly_read: partly_read.map(key).collect(),
         };
         let apart = common.accounts.apart("account");
         match apart.or_else(|| common.regions.apart("region")) {
@@ -105,10 +205,8 @@ impl<'a> CommonScope<'a> {
         let kept: BTreeSet<&String> =
             workload_ids.chain(part.unused.iter().map(|row| &row.id)).collect();
         let ids = audit.workloads.iter().map(|workload| &workload.id);
-        let left_out: BTreeSet<&String> = ids
-            .chain(audit.unused.iter().map(|row| &row.id))
-            .filter(|id| !kept.contains(id))
-            .collect();
+        let ids = ids.chain(audit.unused.iter().map(|row| &row.id));
+        let left_out: BTreeSet<&String> = ids.filter(|id| !kept.contains(id)).collect();
         part.findings.retain(|finding| !left_out.contains(&finding.workload));
         part.left_out_workloads = workloads as u64;
         // They are those of the whole fleet.
@@ -193,17 +291,12 @@ impl<'a> Names<'a> {
     /// Why nothing can be compared; `None` where the two overlap.
     fn apart(&self, noun: &str) -> Option<String> {
         let is_named = !self.then.is_empty() && !self.now.is_empty();
-        let listed = |names: &BTreeSet<&str>| {
+        let [then, now] = [&self.then, &self.now].map(|names| {
             let names: Vec<&str> = names.iter().copied().collect();
             names.join(", ")
-        };
-        (is_named && self.then.is_disjoint(&self.now)).then(|| {
-            format!(
-                "they have no {noun} in common: {} before, {} now",
-                listed(&self.then),
-                listed(&self.now)
-            )
-        })
+        });
+        (is_named && self.then.is_disjoint(&self.now))
+            .then(|| format!("they have no {noun} in common: {then} before, {now} now"))
     }
 
     /// Whether both audits are about a name.
