@@ -43,59 +43,32 @@ impl SettingsFile {
     }
 }
 
+/// The keys of settings with what a policy says of them: by the name of its field unless another
+/// stands beside it. A field that is new has to be put here or among those without a key.
+macro_rules! figures {
+    ($policy:ident: $($field:ident $(as $key:literal)? $(= $value:expr)?),*; but $($other:ident),*) => {{
+        let Policy { $($field,)* $($other: _,)* } = $policy;
+        vec![$((figures!(@key $field $($key)?), figures!(@value $field $($value)?).to_string())),*]
+    }};
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+    (@value $field:ident) => { $field };
+    (@value $field:ident $value:expr) => { $value };
+}
+
 /// The settings of a policy by their keys, in the order of the documentation; discounts are
-/// apart. A field that is new has to be put here or among those without a key.
+/// apart.
 fn figures(policy: &Policy) -> Vec<(&'static str, String)> {
-    let Policy {
-        hours_per_month,
-        overprovisioned_below_percent,
-        underutilized_below_percent,
-        min_hours,
-        min_coverage,
-        measured_coverage: _,
-        idle_min_days,
-        commit_min_days,
-        works_cpu_percent,
-        idle_held_vram_percent: _,
-        saturated_above_percent,
-        bursty_p95_percent,
-        vram_headroom,
-        vcpu_headroom,
-        spot_interruptions_per_day,
-        serving_target_percent,
-        slowdown_limit,
-        max_latency_ratio,
-        min_replicas,
-        ended_after_hours,
-        stale_after_hours,
-        workload_tag,
-        time_zone,
-        discount_percent: _,
-        rejected: _,
-    } = policy;
-    // Of a share, a percentage without what the division by a hundred leaves of it.
-    let min_coverage_percent = (min_coverage * 1e8).round() / 1e6;
-    vec![
-        ("hours_per_month", hours_per_month.normalize().to_string()),
-        ("overprovisioned_below_percent", overprovisioned_below_percent.to_string()),
-        ("underutilized_below_percent", underutilized_below_percent.to_string()),
-        ("min_hours", min_hours.to_string()),
-        ("min_coverage_percent", min_coverage_percent.to_string()),
-        ("idle_min_days", idle_min_days.to_string()),
-        ("commit_min_days", commit_min_days.to_string()),
-        ("works_cpu_percent", works_cpu_percent.to_string()),
-        ("saturated_above_percent", saturated_above_percent.to_string()),
-        ("bursty_p95_percent", bursty_p95_percent.to_string()),
-        ("vram_headroom", vram_headroom.to_string()),
-        ("vcpu_headroom", vcpu_headroom.to_string()),
-        ("spot_interruptions_per_day", spot_interruptions_per_day.to_string()),
-        ("serving_target_percent", serving_target_percent.to_string()),
-        ("slowdown_limit", slowdown_limit.to_string()),
-        ("max_latency_ratio", max_latency_ratio.to_string()),
-        ("min_replicas", min_replicas.to_string()),
-        ("ended_after_hours", ended_after_hours.to_string()),
-        ("stale_after_hours", stale_after_hours.to_string()),
-        ("workload_tag", workload_tag.clone()),
-        ("time_zone", time_zone.clone().unwrap_or_else(|| "UTC".to_owned())),
-    ]
+    figures! { policy:
+        hours_per_month = hours_per_month.normalize(),
+        overprovisioned_below_percent, underutilized_below_percent, min_hours,
+        // Of a share, a percentage without what the division by a hundred leaves of it.
+        min_coverage as "min_coverage_percent" = (min_coverage * 1e8).round() / 1e6,
+        idle_min_days, commit_min_days, works_cpu_percent, saturated_above_percent,
+        bursty_p95_percent, vram_headroom, vcpu_headroom, spot_interruptions_per_day,
+        serving_target_percent, slowdown_limit, max_latency_ratio, min_replicas,
+        ended_after_hours, stale_after_hours, workload_tag,
+        time_zone = time_zone.as_deref().unwrap_or("UTC");
+        but measured_coverage, idle_held_vram_percent, discount_percent, rejected
+    }
 }

@@ -36,9 +36,9 @@ pub(super) struct Entry<'a, 'de> {
 /// value, and what it means. `need` stands before what a table must have. Values that are not of
 /// their kind are refused and not handed on.
 macro_rules! keys {
-    ($(#[$doc:meta])* $vis:vis const $name:ident: $type:ty = |$reader:ident, $into:ident, $value:ident, $entry:ident| {
+    ($( $(#[$doc:meta])* $vis:vis const $name:ident: $type:ty = |$reader:ident, $into:ident, $value:ident, $entry:ident| {
         $( $kind:ident $($sub:ident)? $([$($of:tt)*])? $key:literal, $set:expr, $meaning:literal; )*
-    }) => {
+    } )+) => { $(
         $(#[$doc])*
         #[allow(unused_variables, reason = "a key may need less than all of them")]
         $vis const $name: &[$crate::config::keys::Key<$type>] = &[$( $crate::config::keys::Key {
@@ -52,7 +52,7 @@ macro_rules! keys {
                 }
             },
         } ),*];
-    };
+    )+ };
     (@required need $kind:ident) => { true };
     (@required $kind:ident) => { false };
     (@schema need $kind:ident $of:tt) => { keys!(@schema $kind $of) };

@@ -5,7 +5,6 @@
 mod keys;
 
 mod changes;
-mod metric_map;
 mod policy_file;
 mod reader;
 mod settings;

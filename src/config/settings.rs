@@ -2,12 +2,11 @@
 //! thresholds of the policy.
 
 use super::keys::{TEXT, object};
-use super::metric_map::PROMETHEUS;
 use super::reader::{Problem, Reader};
 use crate::catalog;
 use crate::domain::{Policy, Risk, nearest_names, shown};
 use crate::sources::files::read_written_text;
-use crate::sources::prometheus::MappedMetric;
+use crate::sources::prometheus::{Exporter, MappedMetric, Quantity};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use serde_json::{Value as Json, json};
@@ -134,17 +133,13 @@ keys! {
         table[PRICES] "prices", (settings.prices, settings.policy.discount_percent) = value, "Your own prices.";
         table[THRESHOLDS] "policy", reader.thresholds(value, entry.line, settings), "Thresholds of the verdicts.";
     }
-}
 
-keys! {
     const PRICES: (PriceSettings, BTreeMap<String, Decimal>) = |reader, prices, value, entry| {
         text "file", prices.0.file = Some(value.into()), "CSV file of negotiated prices, relative to the settings file.";
         duration "max_age", prices.0.max_age = Some(value.1), "Reject figures that rest on an older price.";
         own[discount_schema, Reader::discounts] "discount_percent", prices.1 = value, "Discounts on on-demand list prices by family.";
     }
-}
 
-keys! {
     const THRESHOLDS: Policy = |reader, policy, value, entry| {
         number[1.0, 744.0] "hours_per_month", policy.hours_per_month = Decimal::try_from(value).unwrap_or(policy.hours_per_month), "Hours per month, for every monthly figure; 730 by default.";
         number[0.0, 100.0] "overprovisioned_below_percent", policy.overprovisioned_below_percent = value, "Mean GPU utilization below which a workload is overprovisioned; 25 by default.";
@@ -234,6 +229,69 @@ impl Reader<'_> {
         }
         let discount_percent = std::mem::take(&mut settings.policy.discount_percent);
         settings.policy = Policy { discount_percent, ..read };
+    }
+}
+
+/// From femto- to peta-, which is more than any unit needs.
+const LEAST_SCALE: f64 = 1e-15;
+const MOST_SCALE: f64 = 1e15;
+/// MiB, watts and degrees Celsius are taken as they are.
+const USUAL_SCALE: f64 = 1.0;
+
+keys! {
+    pub(super) const PROMETHEUS: Vec<MappedMetric> = |reader, metrics, value, entry| {
+        map[METRIC, share_needs_scale] "metric_map", metrics.extend(value.into_iter().filter_map(|(name, draft, line)| reader.metric(name, draft, line))), "Metrics of exporters that gpucost does not know, by name.";
+    }
+}
+
+/// A metric as the file states it.
+#[derive(Default)]
+struct Draft {
+    quantity: Option<Quantity>,
+    scale: Option<f64>,
+    index_label: Option<String>,
+    uuid_label: Option<String>,
+}
+
+keys! {
+    const METRIC: Draft = |reader, draft, value, entry| {
+        need named[Quantity] "quantity", draft.quantity = Some(value), "What the metric measures.";
+        number[LEAST_SCALE, MOST_SCALE] "scale", draft.scale = Some(value), "What a value is multiplied by to be a percentage, MiB, watts or degrees Celsius.";
+        text "index", draft.index_label = Some(value), "Label with the index of the GPU on its host.";
+        text "uuid", draft.uuid_label = Some(value), "Label with the UUID of the GPU.";
+    }
+}
+
+fn is_percent(quantity: Quantity) -> bool {
+    quantity.metric().is_percent()
+}
+
+/// A share of one that is taken for a percentage makes a busy GPU idle.
+fn share_needs_scale() -> Json {
+    let shares = Quantity::ALL.iter().filter(|quantity| is_percent(**quantity));
+    let shares: Vec<&str> = shares.map(|quantity| quantity.name()).collect();
+    json!({
+        "if": { "properties": { "quantity": { "enum": shares } } },
+        "then": { "required": ["scale"] },
+    })
+}
+
+impl Reader<'_> {
+    fn metric(&mut self, name: String, draft: Draft, line: usize) -> Option<MappedMetric> {
+        let quantity = draft.quantity?;
+        if draft.scale.is_none() && is_percent(quantity) {
+            let message =
+                format!("`{name}` has no `scale`: 100 for a share of one, 1 for a percentage");
+            self.at(line, &message);
+        }
+        Some(MappedMetric {
+            name,
+            quantity,
+            scale: draft.scale.unwrap_or(USUAL_SCALE),
+            exporter: Exporter::Other,
+            index_label: draft.index_label,
+            uuid_label: draft.uuid_label,
+        })
     }
 }
 

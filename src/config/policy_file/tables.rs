@@ -9,7 +9,6 @@ use crate::analysis::gate::{
 };
 use crate::domain::{ActionKind, Currency, Money, RejectedAction, Severity, WorkloadKind};
 use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES};
-use jiff::civil::Date;
 use rust_decimal::Decimal;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -34,7 +33,7 @@ keys! {
         table[RECORDING] "recording", policy.recording_age = value.recording_age, "";
         table[GAPS] "gaps", policy.refuses_known_gaps = value.refuses_known_gaps, "";
         tables[FORBID, one_key] "forbid", for (draft, line) in value { reader.forbid(draft, line, policy) }, "Findings that must not be.";
-        tables[SUPPRESS] "suppress", policy.suppressions.extend(value.into_iter().filter_map(|(draft, line)| draft.suppression(line))), "What is accepted for a while.";
+        tables[SUPPRESS] "suppress", policy.suppressions.extend(value.into_iter().map(|(accepted, line)| Suppression { line, ..accepted })), "What is accepted for a while.";
         table[SUPPRESSIONS] "suppressions", (policy.accepts_expired, policy.refuses_unmatched) = (value.accepts_expired, value.refuses_unmatched), "";
         tables[REJECT] "reject", policy.rejected.extend(value.into_iter().filter_map(|(draft, _)| draft.action())), "Actions that plans do without; a check is not affected.";
     }
@@ -142,9 +141,7 @@ keys! {
     const COVERAGE: GatePolicy = |reader, policy, value, entry| {
         number[0.0, 100.0] "minimum_percent", policy.coverage = Some(CoverageFloor { percent: value, line: entry.line }), "The least share of running GPU instances with enough metrics for a verdict.";
     }
-}
 
-keys! {
     const TAGS: GatePolicy = |reader, policy, value, entry| {
         texts[TEXT] "required", policy.required_tags.extend(value.into_iter().map(|(key, line)| RequiredTag { key, line })), "Keys that every workload must carry; case counts.";
     }
@@ -158,28 +155,20 @@ keys! {
         texts[TYPES] "types", patterns.0 = reader.globs(value, spelled_type), "Instance types; * stands for anything, ? for one character.";
         texts[REGIONS] "regions", patterns.1 = reader.globs(value, spelled_region), "Regions, in the same way.";
     }
-}
 
-keys! {
     const DENY: Patterns = |reader, patterns, value, entry| {
         texts[TYPES] "types", patterns.0 = reader.globs(value, spelled_type), "Instance types that may not be used.";
         texts[REGIONS] "regions", patterns.1 = reader.globs(value, spelled_region), "Regions that may not be used.";
     }
-}
 
-keys! {
     const PRICES: GatePolicy = |reader, policy, value, entry| {
         duration "max_age", policy.price_age = Some(PriceAgeLimit { max_age: value.1, line: entry.line }), "How old a price may be, such as 120d or 36h.";
     }
-}
 
-keys! {
     const RECORDING: GatePolicy = |reader, policy, value, entry| {
         duration "max_age", policy.recording_age = Some(value.1), "How old a recording of `--from` may be, such as 7d or 36h; 7d unless given.";
     }
-}
 
-keys! {
     const GAPS: GatePolicy = |reader, policy, value, entry| {
         word[OUTCOMES] "known", policy.refuses_known_gaps = value == FAIL, "What data does that the baseline lacked too; warn unless given.";
     }
@@ -202,42 +191,16 @@ fn one_key() -> Json {
     json!({ "minProperties": 1 })
 }
 
-#[derive(Default)]
-struct SuppressDraft {
-    rule: Option<String>,
-    workload: Option<String>,
-    owner: Option<String>,
-    reason: Option<String>,
-    expires: Option<Date>,
-    monthly_limit: Option<Decimal>,
-}
-
 keys! {
-    const SUPPRESS: SuppressDraft = |reader, accepted, value, entry| {
-        need known[suppressible_rules, "a rule that can be suppressed"] "rule", accepted.rule = Some(value), "";
-        need text "workload", accepted.workload = Some(value), "A workload's id or name, or a scope such as `tag team=ml`; * and ? are patterns.";
-        need text "owner", accepted.owner = Some(value), "Who answers for it.";
-        need text "reason", accepted.reason = Some(value), "Why.";
-        need date "expires", accepted.expires = Some(value), "The last day on which it holds, in UTC.";
+    const SUPPRESS: Suppression = |reader, accepted, value, entry| {
+        need known[suppressible_rules, "a rule that can be suppressed"] "rule", accepted.rule = value, "";
+        need text "workload", accepted.workload = Glob::new(value), "A workload's id or name, or a scope such as `tag team=ml`; * and ? are patterns.";
+        need text "owner", accepted.owner = value, "Who answers for it.";
+        need text "reason", accepted.reason = value, "Why.";
+        need date "expires", accepted.expires = value, "The last day on which it holds, in UTC.";
         amount "monthly_limit", accepted.monthly_limit = Some(value), "The most per month that it covers, in the currency of the violation; any amount unless given.";
     }
-}
 
-impl SuppressDraft {
-    fn suppression(self, line: usize) -> Option<Suppression> {
-        Some(Suppression {
-            rule: self.rule?,
-            workload: Glob::new(self.workload?),
-            owner: self.owner?,
-            reason: self.reason?,
-            expires: self.expires?,
-            monthly_limit: self.monthly_limit,
-            line,
-        })
-    }
-}
-
-keys! {
     const SUPPRESSIONS: GatePolicy = |reader, policy, value, entry| {
         word[OUTCOMES] "expired", policy.accepts_expired = value != FAIL, "What an expired suppression does; fail unless given.";
         word[OUTCOMES] "unmatched", policy.refuses_unmatched = value == FAIL, "What a suppression that covers nothing does; warn unless given.";
