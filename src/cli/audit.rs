@@ -40,8 +40,9 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     args.export.check(format, &args.estate.out, io)?;
     let keys = grouping_keys(&args.group_by)?;
     if keys.is_some()
-        && let Some((name, hint)) = groups_elsewhere(format)
+        && let Some(hint) = groups_elsewhere(format)
     {
+        let name = name_of(format);
         return Err(refusal!("`--group-by` cannot be used with `--format {name}`"; "{hint}"));
     }
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
@@ -87,23 +88,20 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     Ok(output::close("audited", seen(&audit), &audit.gaps, &args.estate, io))
 }
 
-/// A format whose rows are grouped by other tools: its name, and how they do it.
-fn groups_elsewhere(format: AuditFormat) -> Option<(&'static str, &'static str)> {
+/// How other tools group the rows of a format; absent where gpucost does.
+fn groups_elsewhere(format: AuditFormat) -> Option<&'static str> {
     match format {
-        AuditFormat::Focus => Some((
-            "focus",
+        AuditFormat::Focus => Some(
             "each FOCUS row is one charge with its account, region and tags, for \
              grouping in other tools; use `--format csv` for group totals",
-        )),
-        AuditFormat::Openmetrics => Some((
-            "openmetrics",
+        ),
+        AuditFormat::Openmetrics => Some(
             "group in a query, such as `sum by (team) (gpucost_workload_cost_monthly)`; \
              use `--format csv` for group totals",
-        )),
-        AuditFormat::Xlsx => Some((
-            "xlsx",
-            "filter or pivot the sheet Workloads; use `--format csv` for group totals",
-        )),
+        ),
+        AuditFormat::Xlsx => {
+            Some("filter or pivot the sheet Workloads; use `--format csv` for group totals")
+        }
         _ => None,
     }
 }

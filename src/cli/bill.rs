@@ -2,7 +2,7 @@
 
 use super::args::{DocFormat, EstateArgs, file_place, place};
 use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
+use super::exit::{ExitCode, Failure, Outcome, hint, hinted, refusal};
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{Io, audit, bill_history, documents, estate, live, output, usage_history};
@@ -244,15 +244,9 @@ fn hint_of_bucket(url: &str, source: &io::Error) -> String {
     if let Some(cause) = cause.and_then(|cause| cause.downcast_ref::<SourceError>()) {
         return cause.hint();
     }
-    match source.kind() {
-        io::ErrorKind::Unsupported => {
-            "download the files, or build gpucost with the feature `s3`".to_owned()
-        }
-        _ => format!(
-            "check the names of the bucket and the key; `gpucost setup iam --bill {}` prints the \
-             permissions that it takes",
-            shell_word(url)
-        ),
+    hint! { source.kind();
+        io::ErrorKind::Unsupported => "download the files, or build gpucost with the feature `s3`";
+        _ => "check the names of the bucket and the key; `gpucost setup iam --bill {}` prints the permissions that it takes", shell_word(url);
     }
 }
 

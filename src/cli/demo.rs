@@ -3,7 +3,7 @@
 use crate::sources::files::Demo;
 use clap::builder::PossibleValue;
 use clap::{ArgMatches, Command, ValueEnum};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 /// The flag without a name behind it, in full.
 const UNNAMED: &str = "--demo=starter";
@@ -89,7 +89,11 @@ pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsS
     let Some(command) = command else {
         return arguments;
     };
-    let is_own = |word: &OsString| !is_name(word) && takes(command, word);
+    let is_own = |word: &OsString| {
+        let is_name = DemoChoice::value_variants().iter().any(|choice| word == choice.name());
+        let takes_words = command.get_positionals().next().is_some();
+        !is_name && (takes_words || command.find_subcommand(word).is_some())
+    };
     let mut reported = Vec::with_capacity(arguments.len());
     let mut rest = arguments.into_iter().peekable();
     while let Some(argument) = rest.next() {
@@ -105,15 +109,6 @@ pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsS
     }
     reported.extend(rest);
     reported
-}
-
-/// Whether a word can be one of the command's own.
-fn takes(command: &Command, word: &OsStr) -> bool {
-    command.get_positionals().next().is_some() || command.find_subcommand(word).is_some()
-}
-
-fn is_name(word: &OsStr) -> bool {
-    DemoChoice::value_variants().iter().any(|choice| word == choice.name())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `gpucost select`: which type to rent.
 
-use super::exit::{ExitCode, Outcome, refusal};
+use super::exit::{ExitCode, Outcome, hint, refusal};
 use super::model_args::{typed, with_less};
 use super::planning::Planning;
 use super::select_args::SelectArgs;
@@ -65,18 +65,10 @@ fn hint(selection: &Selection) -> String {
     if let Some(nearest) = most_held(selection).or(of_model) {
         return with_less(&nearest);
     }
-    match nearest.map(|refused| &refused.reason) {
-        Some(Refusal::Currency) => {
-            "budgets are in dollars: omit the budget, or pass a `--region` with prices in dollars"
-                .to_owned()
-        }
-        Some(Refusal::Model { .. }) => {
-            "pass a smaller model or `--context`, or smaller weights such as `--dtype int4`"
-                .to_owned()
-        }
-        _ => "raise the budget, lower the need that the nearest type misses, or search other \
-              regions with `--region all`"
-            .to_owned(),
+    hint! { nearest.map(|refused| &refused.reason);
+        Some(Refusal::Currency) => "budgets are in dollars: omit the budget, or pass a `--region` with prices in dollars";
+        Some(Refusal::Model { .. }) => "pass a smaller model or `--context`, or smaller weights such as `--dtype int4`";
+        _ => "raise the budget, lower the need that the nearest type misses, or search other regions with `--region all`";
     }
 }
 
