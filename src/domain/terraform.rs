@@ -31,6 +31,18 @@ pub enum Missing {
     Elsewhere(String),
 }
 
+impl Missing {
+    /// In words, such as `its capacity is weighted`.
+    pub fn elsewhere(reason: impl Into<String>) -> Self {
+        Self::Elsewhere(reason.into())
+    }
+
+    /// The plan does not specify something.
+    pub fn unspecified(what: impl fmt::Display) -> Self {
+        Self::Elsewhere(format!("the plan does not specify {what}"))
+    }
+}
+
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

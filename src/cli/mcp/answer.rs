@@ -6,7 +6,7 @@ use crate::cli::exit::{ExitCode, Failure, Outcome};
 use crate::config::ConfigError;
 use crate::domain::{shell_word, shown};
 use crate::report::text::json_document;
-use crate::sources::files::{EstateError, OwnPricesError};
+use crate::sources::files::{EstateError, OwnPricesError, RowsError};
 use clap::FromArgMatches;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -90,7 +90,8 @@ fn without_contents(failure: &Failure) -> String {
     if let Some(ConfigError::Invalid { path, .. }) = failure.error_as::<ConfigError>() {
         return unfit(path, "has invalid settings", "--demo --config");
     }
-    if let Some(OwnPricesError::Line { path, .. }) = failure.error_as::<OwnPricesError>() {
+    if let Some(OwnPricesError(RowsError::Line { path, .. })) = failure.error_as::<OwnPricesError>()
+    {
         return format!(
             "error: the price file {} is invalid\nhint: run `gpucost audit --demo --config FILE` in \
              a terminal, with the settings file of the server, for what is wrong in it",

@@ -1,13 +1,11 @@
 //! Requests that were recorded, from a CSV file: when each arrived, and what work it was.
 
-use super::shared::bounded::read_written;
-use super::shared::csv_lines::{InvalidLine, invalid, line_at, quoted, text_of};
-use crate::domain::{RecordedRequest, RecordedWork, plain_name, shown};
+use super::shared::csv_lines::{InvalidLine, RowsError, quoted, read_rows, some_rows};
+use crate::domain::{RecordedRequest, RecordedWork, plain_name};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Requests that a recording may have.
 pub const MOST_ARRIVALS: usize = 1_000_000;
@@ -19,22 +17,6 @@ const PROMPT: [&str; 4] = ["contexttokens", "prompttokens", "inputtokens", "requ
 const GENERATED: [&str; 4] =
     ["generatedtokens", "completiontokens", "outputtokens", "responsetokens"];
 
-/// Why recorded requests could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ArrivalsError {
-    /// The file could not be opened or read.
-    #[error("cannot read the arrivals in {}", shown(path))]
-    Io { path: PathBuf, source: io::Error },
-    /// A line is invalid.
-    #[error("{}:{line}: {message}", shown(path))]
-    Line {
-        path: PathBuf,
-        /// The line, counted from one.
-        line: u64,
-        message: String,
-    },
-}
-
 /// Reads recorded requests in order of time. A time is RFC 3339, a date and a time in UTC,
 /// or a number of seconds. Columns that state nothing about time or work are skipped.
 ///
@@ -42,11 +24,8 @@ pub enum ArrivalsError {
 /// When it cannot be read, or with the first line that is invalid: no column of times, a
 /// time that is before the one above, work that is not a number above zero, a ragged line,
 /// more than [`MOST_ARRIVALS`] requests, or none.
-pub fn read_arrivals(path: &Path) -> Result<Vec<RecordedRequest>, ArrivalsError> {
-    let bytes =
-        read_written(path).map_err(|source| ArrivalsError::Io { path: path.to_owned(), source })?;
-    let parsed = text_of(&bytes).and_then(parse);
-    parsed.map_err(|(line, message)| ArrivalsError::Line { path: path.to_owned(), line, message })
+pub fn read_arrivals(path: &Path) -> Result<Vec<RecordedRequest>, RowsError> {
+    read_rows("the arrivals in ", path, parse)
 }
 
 /// Where the columns are.
@@ -59,8 +38,7 @@ struct Columns {
 impl Columns {
     fn of(header: &csv::StringRecord) -> Result<Self, String> {
         let place = |names: &[&str]| {
-            let is_one = |name: &str| names.contains(&plain_name(name).as_str());
-            header.iter().position(is_one)
+            header.iter().position(|name: &str| names.contains(&plain_name(name).as_str()))
         };
         let time = place(&TIME).ok_or_else(|| {
             "no column `timestamp` or `at_seconds` with the time of each request".to_owned()
@@ -125,41 +103,27 @@ impl Moment {
 }
 
 fn parse(text: &str) -> Result<Vec<RecordedRequest>, InvalidLine> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| invalid(&error, text))?;
-    let columns = Columns::of(header).map_err(|message| (1, message))?;
-    let mut requests: Vec<RecordedRequest> = Vec::new();
     let mut first = None;
-    for record in reader.records() {
-        let record = record.map_err(|error| invalid(&error, text))?;
-        let at_line = |message: String| (line_at(text, record.position()), message);
-        if requests.len() == MOST_ARRIVALS {
-            return Err(at_line(format!("more than {MOST_ARRIVALS} requests")));
-        }
+    some_rows(text, (MOST_ARRIVALS, "requests"), Columns::of, |columns, record, above| {
         let cell = record.get(columns.time).unwrap_or_default();
-        let not_a_time = || at_line(format!("{} is not a time like those above it", quoted(cell)));
         let moment = Moment::read(cell).ok_or_else(|| {
-            at_line(format!(
+            format!(
                 "{} is not a time such as 2026-11-01T00:00:00Z or a number of seconds",
                 quoted(cell)
-            ))
+            )
         })?;
         let first = *first.get_or_insert(moment);
-        let at_seconds = moment.seconds_since(first).ok_or_else(not_a_time)?;
-        if requests.last().is_some_and(|last| at_seconds < last.at_seconds) {
-            return Err(at_line(format!(
+        let at_seconds = moment
+            .seconds_since(first)
+            .ok_or_else(|| format!("{} is not a time like those above it", quoted(cell)))?;
+        if above.is_some_and(|above: &RecordedRequest| at_seconds < above.at_seconds) {
+            return Err(format!(
                 "the time {} is before that of the request above it",
                 quoted(cell)
-            )));
+            ));
         }
-        let work = columns.work(&record).map_err(at_line)?;
-        requests.push(RecordedRequest { at_seconds, work });
-    }
-    if requests.is_empty() {
-        return Err((1, "it has no requests below its header".to_owned()));
-    }
-    Ok(requests)
+        Ok(RecordedRequest { at_seconds, work: columns.work(record)? })
+    })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod shared;
 mod terraform;
 mod units;
 
-pub use arrivals::{ArrivalsError, MOST_ARRIVALS, read_arrivals};
+pub use arrivals::{MOST_ARRIVALS, read_arrivals};
 pub use bills::{BillError, BillOptions, read_bill, read_bill_of};
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
@@ -27,7 +27,7 @@ pub use history::{
     History, HistoryError, HourRun, Imported, ROLLED_UP, ROLLUP_PERIOD_SECONDS, Recorded, Records,
     StoredMachine, StoredRuns, import_rollups,
 };
-pub use planned::{MOST_SAMPLES, PlannedFileError, read_demand, read_jobs};
+pub use planned::{MOST_SAMPLES, read_demand, read_jobs};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};
 pub use request_counts::{MOST_COUNTS, RequestCountsError, read_request_counts};
@@ -37,18 +37,16 @@ pub use samples::{
     open_samples,
 };
 pub(crate) use shared::bounded::read_written_text;
-pub(super) use shared::bounded::{AtMost, Bounded, read_json};
+pub(super) use shared::bounded::{AtMost, Bounded, ShortRows, read_json};
+pub use shared::csv_lines::RowsError;
 pub(super) use shared::invalid_json::at;
 pub use shared::invalid_json::{InvalidJson, InvalidValue};
 pub use shared::own_file::{OwnFile, append_private, create_private};
 pub(super) use shared::plain_text::read_json_file;
-pub(super) use shared::rows::ShortRows;
 pub(super) use shared::write::write_once;
 pub use shared::write::{remove_temporary_files, try_writing, write_private, write_whole};
 pub use terraform::{TerraformError, read_terraform_plan};
-pub use units::{
-    UnitsError, count_lines, count_lines_since, read_dated_units, read_units, unit_count,
-};
+pub use units::{count_lines, count_lines_since, read_dated_units, read_units, unit_count};
 
 /// The version of the estate format that this program reads and writes.
 pub const ESTATE_VERSION: &str = "1";

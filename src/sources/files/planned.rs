@@ -1,14 +1,13 @@
 //! CSV files that planners read: the demand of a workload, and jobs to run.
 
-use super::shared::bounded::read_written;
 use super::shared::csv_lines::{
-    InvalidLine, Lines, column, instant, invalid, line_at, quoted, text_of,
+    Cells, InvalidLine, RowsError, column, instant, none, not_after, not_an_instant, quoted,
+    read_rows, rows, some_rows,
 };
-use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names, shown};
+use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Lines that a record of demand may have.
 pub const MOST_SAMPLES: usize = 1_000_000;
@@ -37,39 +36,6 @@ const JOB_COLUMNS: [&str; 9] = [
 ];
 const REQUIRED: usize = 4;
 
-/// Why a file of a planner could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum PlannedFileError {
-    /// The file could not be opened or read.
-    #[error("cannot read {}", shown(path))]
-    Io { path: PathBuf, source: io::Error },
-    /// A line is invalid.
-    #[error("{}:{line}: {message}", shown(path))]
-    Line {
-        path: PathBuf,
-        /// The line, counted from one.
-        line: u64,
-        message: String,
-    },
-}
-
-fn read<T>(
-    path: &Path,
-    parse: impl Fn(&str) -> Result<T, InvalidLine>,
-) -> Result<T, PlannedFileError> {
-    let bytes = read_written(path)
-        .map_err(|source| PlannedFileError::Io { path: path.to_owned(), source })?;
-    let parsed = text_of(&bytes).and_then(|text| {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        parse(text)
-    });
-    parsed.map_err(|(line, message)| PlannedFileError::Line {
-        path: path.to_owned(),
-        line,
-        message,
-    })
-}
-
 /// Reads GPUs in use by time: columns `time` (RFC 3339, a date and a time in UTC, or Unix
 /// seconds) and `gpus`. Other columns are skipped.
 ///
@@ -77,8 +43,8 @@ fn read<T>(
 /// When it cannot be read, or with the first line that is invalid: a column is missing, a
 /// time is not after the one above, GPUs are not a number of zero or more, more than
 /// [`MOST_SAMPLES`] lines, or none.
-pub fn read_demand(path: &Path) -> Result<Vec<(Timestamp, f64)>, PlannedFileError> {
-    read(path, demand)
+pub fn read_demand(path: &Path) -> Result<Vec<(Timestamp, f64)>, RowsError> {
+    read_rows("", path, demand)
 }
 
 /// Reads jobs: columns `name`, `gpu`, `gpus`, `hours`, and perhaps `release`, `deadline`,
@@ -88,82 +54,46 @@ pub fn read_demand(path: &Path) -> Result<Vec<(Timestamp, f64)>, PlannedFileErro
 /// When it cannot be read, or with the first line that is invalid: an unknown or missing
 /// column, a name twice, a figure that is not above zero or too large, a time that is none,
 /// more than 10,000 jobs, or none.
-pub fn read_jobs(path: &Path) -> Result<Vec<JobRequest>, PlannedFileError> {
-    read(path, jobs)
-}
-
-fn reader(text: &str) -> csv::Reader<&[u8]> {
-    csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes())
+pub fn read_jobs(path: &Path) -> Result<Vec<JobRequest>, RowsError> {
+    read_rows("", path, jobs)
 }
 
 fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
-    let mut reader = reader(text);
-    let header = reader.headers().map_err(|error| invalid(&error, text))?;
-    let (time, gpus) = (column(header, &TIME)?, column(header, &GPUS)?);
-    let mut samples: Vec<(Timestamp, f64)> = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| invalid(&error, text))?;
-        let at_line = |message: String| (line_at(text, record.position()), message);
-        if samples.len() == MOST_SAMPLES {
-            return Err(at_line(format!("more than {MOST_SAMPLES} samples")));
+    let columns = |header: &_| Ok((column(header, &TIME)?, column(header, &GPUS)?));
+    some_rows(text, (MOST_SAMPLES, "samples"), columns, |(time, gpus), record, above| {
+        let cell = record.get(*time).unwrap_or_default();
+        let at = instant(cell).ok_or_else(|| not_an_instant(cell))?;
+        if above.is_some_and(|(above, _): &(Timestamp, f64)| at <= *above) {
+            return Err(not_after(cell));
         }
-        let cell = record.get(time).unwrap_or_default();
-        let at = instant(cell).ok_or_else(|| {
-            at_line(format!(
-                "{} is not a time such as 2026-11-01T00:00:00Z or Unix seconds",
-                quoted(cell)
-            ))
-        })?;
-        if samples.last().is_some_and(|(last, _)| at <= *last) {
-            return Err(at_line(format!(
-                "the time {} is not after the one above it",
-                quoted(cell)
-            )));
-        }
-        let cell = record.get(gpus).unwrap_or_default();
+        let cell = record.get(*gpus).unwrap_or_default();
         let value = cell.parse().ok();
         let value = value.filter(|gpus: &f64| (0.0..=f64::from(MOST_GPUS)).contains(gpus));
         let value = value.ok_or_else(|| {
-            at_line(format!("{} is not a number of GPUs from 0 to {MOST_GPUS}", quoted(cell)))
+            format!("{} is not a number of GPUs from 0 to {MOST_GPUS}", quoted(cell))
         })?;
-        samples.push((at, value));
-    }
-    if samples.is_empty() {
-        return Err((1, "it has no samples below its header".to_owned()));
-    }
-    Ok(samples)
+        Ok((at, value))
+    })
 }
 
 fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
-    let mut reader = reader(text);
-    let header = reader.headers().map_err(|error| invalid(&error, text))?;
-    let header: Vec<String> = header.iter().map(str::to_ascii_lowercase).collect();
-    check_header(&header).map_err(|message| (1, message))?;
-    let mut jobs: Vec<JobRequest> = Vec::new();
     let mut names = std::collections::BTreeSet::new();
-    let mut lines = Lines::of(text);
-    for record in reader.records() {
-        let record = record.map_err(|error| invalid(&error, text))?;
-        let line = lines.at(record.position());
-        let cells = Cells { header: &header, record: &record };
-        let job = cells.job(line).map_err(|message| (line, message))?;
-        if jobs.len() == MOST_JOBS {
-            return Err((line, format!("more than {MOST_JOBS} jobs")));
+    let jobs = rows(text, job_columns, |header, record, line, above: &[JobRequest]| {
+        let job = Job(Cells { header, record }).job(line)?;
+        if above.len() == MOST_JOBS {
+            return Err(format!("more than {MOST_JOBS} jobs"));
         }
         if !names.insert(job.name.clone()) {
-            let name = quoted(&job.name);
-            return Err((line, format!("the job {name} is a duplicate")));
+            return Err(format!("the job {} is a duplicate", quoted(&job.name)));
         }
-        jobs.push(job);
-    }
-    if jobs.is_empty() {
-        return Err((1, "it has no jobs below its header".to_owned()));
-    }
-    Ok(jobs)
+        Ok(job)
+    })?;
+    if jobs.is_empty() { Err(none("jobs")) } else { Ok(jobs) }
 }
 
-fn check_header(header: &[String]) -> Result<(), String> {
-    let unknown = header.iter().find(|name| !JOB_COLUMNS.contains(&name.as_str()));
+fn job_columns(header: &csv::StringRecord) -> Result<csv::StringRecord, String> {
+    let header: csv::StringRecord = header.iter().map(str::to_ascii_lowercase).collect();
+    let unknown = header.iter().find(|name| !JOB_COLUMNS.contains(name));
     if let Some(unknown) = unknown {
         let near = nearest_names(unknown, JOB_COLUMNS.iter().copied());
         let near = if near.is_empty() { JOB_COLUMNS.join(", ") } else { near.join(", ") };
@@ -179,46 +109,34 @@ fn check_header(header: &[String]) -> Result<(), String> {
             return Err(format!("no column `{name}`"));
         }
     }
-    Ok(())
+    Ok(header)
 }
 
-struct Cells<'a> {
-    header: &'a [String],
-    record: &'a csv::StringRecord,
-}
+/// A record of jobs.
+struct Job<'a>(Cells<'a>);
 
-impl<'a> Cells<'a> {
-    /// A cell; absent where it is empty or the column is missing.
-    fn get(&self, column: &str) -> Option<&'a str> {
-        let place = self.header.iter().position(|name| name == column)?;
-        self.record.get(place).filter(|cell| !cell.is_empty())
-    }
-
-    fn required(&self, column: &str) -> Result<&'a str, String> {
-        self.get(column).ok_or_else(|| format!("`{column}` is empty"))
-    }
-
+impl Job<'_> {
     fn job(&self, line: u64) -> Result<JobRequest, String> {
-        let long = self.record.iter().position(|cell| cell.len() > LONGEST_CELL);
-        if let Some(column) = long.and_then(|place| self.header.get(place)) {
+        let long = self.0.record.iter().position(|cell| cell.len() > LONGEST_CELL);
+        if let Some(column) = long.and_then(|place| self.0.header.get(place)) {
             return Err(format!("`{column}` is longer than {LONGEST_CELL} bytes"));
         }
         Ok(JobRequest {
-            name: self.required("name")?.to_owned(),
-            gpu: self.required("gpu")?.to_owned(),
+            name: self.0.required("name")?.to_owned(),
+            gpu: self.0.required("gpu")?.to_owned(),
             gpus: self.gpus()?,
             hours: self.hours()?,
             release: self.moment("release")?,
             deadline: self.moment("deadline")?,
             is_restartable: self.flag("restartable")?,
-            data_region: self.get("data_region").map(str::to_owned),
+            data_region: self.0.get("data_region").map(str::to_owned),
             data_gb: self.data_gb()?,
             line,
         })
     }
 
     fn gpus(&self) -> Result<u32, String> {
-        let cell = self.required("gpus")?;
+        let cell = self.0.required("gpus")?;
         let gpus = cell.parse::<u32>().ok();
         gpus.filter(|gpus| (1..=MOST_GPUS).contains(gpus)).ok_or_else(|| {
             format!("{} is not a number of GPUs from 1 to {MOST_GPUS}", quoted(cell))
@@ -226,7 +144,7 @@ impl<'a> Cells<'a> {
     }
 
     fn hours(&self) -> Result<Decimal, String> {
-        let cell = self.required("hours")?;
+        let cell = self.0.required("hours")?;
         let hours = cell.parse::<Decimal>().ok();
         let most = Decimal::from(LONGEST_HOURS);
         hours.filter(|hours| *hours > Decimal::ZERO && *hours <= most).ok_or_else(|| {
@@ -235,7 +153,7 @@ impl<'a> Cells<'a> {
     }
 
     fn data_gb(&self) -> Result<Decimal, String> {
-        let Some(cell) = self.get("data_gb") else {
+        let Some(cell) = self.0.get("data_gb") else {
             return Ok(Decimal::ZERO);
         };
         let most = Decimal::from(MOST_GB);
@@ -245,7 +163,7 @@ impl<'a> Cells<'a> {
     }
 
     fn flag(&self, column: &str) -> Result<bool, String> {
-        match self.get(column).map(str::to_ascii_lowercase).as_deref() {
+        match self.0.get(column).map(str::to_ascii_lowercase).as_deref() {
             None | Some("no" | "false" | "0") => Ok(false),
             Some("yes" | "true" | "1") => Ok(true),
             Some(other) => Err(format!("{} in `{column}` is neither yes nor no", quoted(other))),
@@ -254,7 +172,7 @@ impl<'a> Cells<'a> {
 
     /// An instant, or hours such as `36h` after the beginning of the plan.
     fn moment(&self, column: &str) -> Result<Option<Moment>, String> {
-        let Some(cell) = self.get(column) else {
+        let Some(cell) = self.0.get(column) else {
             return Ok(None);
         };
         let expected = || {

@@ -63,10 +63,7 @@ pub enum ReportError {
 /// When it cannot be read, is not an audit report, or is of another version.
 pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
     let path_of_error = || path.to_owned();
-    let mut text = Vec::new();
-    open(path)
-        .and_then(|reader| Bounded::new(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
-        .map_err(|source| ReportError::Io { path: path_of_error(), source })?;
+    let text = whole_text(path)?;
     let malformed = |source| ReportError::Malformed { path: path_of_error(), source };
     let versions: Versions<'_> = serde_json::from_slice(&text).map_err(malformed)?;
     match versions.schema_version {
@@ -81,11 +78,20 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
         _ => {}
     }
     let report: Report = serde_json::from_slice(&text).map_err(malformed)?;
-    report.past().map_err(|invalid| ReportError::Wrong {
-        path: path_of_error(),
-        place: invalid.place,
-        found: invalid.found,
-    })
+    let past = report.past();
+    past.map_err(|(place, found)| ReportError::Wrong { path: path_of_error(), place, found })
+}
+
+/// The text of a report, plain or gzip-compressed.
+///
+/// # Errors
+/// When it cannot be read, or is larger than any report.
+pub(super) fn whole_text(path: &Path) -> Result<Vec<u8>, ReportError> {
+    let mut text = Vec::new();
+    open(path)
+        .and_then(|reader| Bounded::new(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
+        .map_err(|source| ReportError::Io { path: path.to_owned(), source })?;
+    Ok(text)
 }
 
 #[derive(Deserialize)]
@@ -122,8 +128,7 @@ struct Report {
 
 /// RFC 3339.
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    text.parse().map_err(de::Error::custom)
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
 }
 
 #[derive(Deserialize)]
@@ -220,7 +225,7 @@ struct Utilization {
     mean: f64,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Plan {
     planned_monthly_cost: Option<Number>,
     #[serde(default)]
@@ -245,69 +250,70 @@ struct Finding {
     monthly_savings: Option<Number>,
 }
 
-/// A value that cannot be what it must be.
-struct InvalidValue {
-    place: String,
-    found: String,
-}
-
-/// The currency of a code.
-fn known_currency(code: &str, place: impl FnOnce() -> String) -> Result<Currency, InvalidValue> {
-    Currency::from_code(code).ok_or_else(|| InvalidValue {
-        place: place(),
-        found: format!("`{code}` is not a supported currency"),
-    })
-}
+/// Where a value is that cannot be what it must be, and what was found there.
+type Invalid = (String, String);
 
 /// More than anything costs; beyond it, sums would overflow exact decimals.
 const MOST: Decimal = Decimal::from_parts(u32::MAX, u32::MAX >> 8, 0, false, 0);
 
-/// A JSON number as the decimal that it was written from, in cents.
-fn money(
-    number: Option<Number>,
+/// The amounts of a part of a report.
+struct Amounts {
+    /// The keys that lead there.
+    place: String,
     currency: Currency,
-    place: impl Fn() -> String,
-) -> Result<Option<Money>, InvalidValue> {
-    let amount = price(number, currency, place)?;
-    Ok(amount.map(Money::rounded))
 }
 
-/// A JSON number as the decimal that it was written from.
-fn price(
-    number: Option<Number>,
-    currency: Currency,
-    place: impl Fn() -> String,
-) -> Result<Option<Money>, InvalidValue> {
-    let Some(number) = number else {
-        return Ok(None);
-    };
-    let text = number.to_string();
-    text.parse()
-        .ok()
-        .or_else(|| Decimal::from_scientific(&text).ok())
-        .filter(|amount| (Decimal::ZERO..=MOST).contains(amount))
-        .map(|amount| Some(Money::new(amount, currency)))
-        .ok_or_else(|| InvalidValue {
-            place: place(),
-            found: format!("{text} is not a valid amount"),
-        })
+impl Amounts {
+    /// Of a part that names its currency; those before the key have the usual one.
+    fn of(place: String, code: Option<&str>, usual: Currency) -> Result<Self, Invalid> {
+        let Some(code) = code else {
+            return Ok(Self { place, currency: usual });
+        };
+        match Currency::from_code(code) {
+            Some(currency) => Ok(Self { place, currency }),
+            None => {
+                Err((format!("{place}.currency"), format!("`{code}` is not a supported currency")))
+            }
+        }
+    }
+
+    /// A JSON number as the decimal that it was written from, in cents.
+    fn money(&self, number: Option<Number>, key: &str) -> Result<Option<Money>, Invalid> {
+        Ok(self.price(number, key)?.map(Money::rounded))
+    }
+
+    /// A JSON number as the decimal that it was written from.
+    fn price(&self, number: Option<Number>, key: &str) -> Result<Option<Money>, Invalid> {
+        let Some(number) = number else {
+            return Ok(None);
+        };
+        let text = number.to_string();
+        text.parse()
+            .ok()
+            .or_else(|| Decimal::from_scientific(&text).ok())
+            .filter(|amount| (Decimal::ZERO..=MOST).contains(amount))
+            .map(|amount| Some(Money::new(amount, self.currency)))
+            .ok_or_else(|| {
+                (format!("{}.{key}", self.place), format!("{text} is not a valid amount"))
+            })
+    }
 }
 
 /// The key figures that this program knows.
 fn kpis(
     numbers: BTreeMap<String, Option<Number>>,
     currency: Currency,
-) -> Result<BTreeMap<Kpi, KpiValue>, InvalidValue> {
+) -> Result<BTreeMap<Kpi, KpiValue>, Invalid> {
+    let amounts = Amounts { place: "kpis".to_owned(), currency };
     let mut known = BTreeMap::new();
     for (name, number) in numbers {
         let Some(kpi) = Kpi::from_name(&name) else {
             continue;
         };
         let value = if kpi.is_money() {
-            price(number, currency, || format!("kpis.{name}"))?.map(KpiValue::Money)
+            amounts.price(number, &name)?.map(KpiValue::Money)
         } else {
-            let value = number.and_then(|number| number.as_f64());
-            value.and_then(KpiValue::measured)
+            number.and_then(|number| number.as_f64()).and_then(KpiValue::measured)
         };
         known.extend(value.map(|value| (kpi, value)));
     }
@@ -315,22 +321,23 @@ fn kpis(
 }
 
 impl Report {
-    fn past(self) -> Result<PastAudit, InvalidValue> {
-        let place = || "prices.currency".to_owned();
-        let currency = known_currency(&self.prices.currency, place)?;
+    fn past(self) -> Result<PastAudit, Invalid> {
+        let code = Some(self.prices.currency.as_str());
+        let currency = Amounts::of("prices".to_owned(), code, Currency::Usd)?.currency;
         let window = Window::stated(self.scope.window_start, self.scope.window_end);
-        let window =
-            window.map_err(|found| InvalidValue { place: "scope.window_end".to_owned(), found })?;
-        let sum = |number, key: &str| money(number, currency, || format!("summary.{key}"));
+        let window = window.map_err(|found| ("scope.window_end".to_owned(), found))?;
+        let summary = self.summary;
+        let sums = Amounts { place: "summary".to_owned(), currency };
         let totals = PastTotals {
             currency,
-            instances: self.summary.instances,
-            gpus: self.summary.gpus,
-            unpriced_instances: self.summary.unpriced_instances,
-            monthly_cost: sum(self.summary.monthly_cost, "monthly_cost")?,
-            planned_monthly_cost: sum(self.summary.planned_monthly_cost, "planned_monthly_cost")?,
-            monthly_savings: sum(self.summary.monthly_savings, "monthly_savings")?,
-            monthly_waste: sum(self.summary.monthly_waste, "monthly_waste")?,
+            instances: summary.instances,
+            gpus: summary.gpus,
+            unpriced_instances: summary.unpriced_instances,
+            monthly_cost: sums.money(summary.monthly_cost, "monthly_cost")?,
+            planned_monthly_cost: sums
+                .money(summary.planned_monthly_cost, "planned_monthly_cost")?,
+            monthly_savings: sums.money(summary.monthly_savings, "monthly_savings")?,
+            monthly_waste: sums.money(summary.monthly_waste, "monthly_waste")?,
         };
         let workloads: Vec<PastWorkload> =
             self.workloads.into_iter().map(Workload::past).collect::<Result<_, _>>()?;
@@ -338,8 +345,7 @@ impl Report {
             .iter()
             .map(|workload| {
                 let of_region = Currency::of_region(&workload.region);
-                let currency = workload.monthly_cost.map_or(of_region, Money::currency);
-                (workload.id.clone(), currency)
+                (workload.id.clone(), workload.monthly_cost.map_or(of_region, Money::currency))
             })
             .collect();
         let unit_costs = self.unit_costs.into_iter().map(|unit_cost| unit_cost.past(currency));
@@ -351,6 +357,7 @@ impl Report {
             finding.past(currency.unwrap_or(totals.currency))
         });
         let findings = findings.collect::<Result<_, _>>()?;
+        let filters = self.scope.tag_filters.into_iter();
         Ok(PastAudit {
             gpucost_version: self.gpucost_version,
             as_of: self.as_of,
@@ -358,7 +365,13 @@ impl Report {
             source: self.scope.source,
             accounts: self.scope.accounts,
             regions: self.scope.regions,
-            tag_filters: self.scope.tag_filters.into_iter().map(Filter::past).collect(),
+            tag_filters: filters
+                .map(|Filter { key, value, excluded }| TagFilter {
+                    key,
+                    value,
+                    is_excluded: excluded,
+                })
+                .collect(),
             totals,
             kpis: kpis(self.kpis, currency)?,
             unit_costs: unit_costs.collect::<Result<_, _>>()?,
@@ -371,72 +384,49 @@ impl Report {
     }
 }
 
-impl Filter {
-    fn past(self) -> TagFilter {
-        TagFilter { key: self.key, value: self.value, is_excluded: self.excluded }
-    }
-}
-
 impl UnitCost {
-    fn past(self, of_report: Currency) -> Result<PastUnitCost, InvalidValue> {
-        let place = |key: &str| format!("unit_costs.{}.{key}", self.name);
-        let currency = match &self.currency {
-            Some(code) => known_currency(code, || place("currency"))?,
-            None => of_report,
-        };
-        let price = price(self.cost_per_units, currency, || place("cost_per_units"))?;
+    fn past(self, usual: Currency) -> Result<PastUnitCost, Invalid> {
+        let place = format!("unit_costs.{}", self.name);
+        let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
+        let price = amounts.price(self.cost_per_units, "cost_per_units")?;
         Ok(PastUnitCost { price, name: self.name, unit: self.unit, per: self.per })
     }
 }
 
 impl Unused {
-    fn past(self, of_report: Currency) -> Result<PastUnused, InvalidValue> {
-        let place = |key: &str| format!("unused_commitments.{}.{key}", self.id);
-        let currency = match &self.currency {
-            Some(code) => known_currency(code, || place("currency"))?,
-            None => of_report,
-        };
+    fn past(self, usual: Currency) -> Result<PastUnused, Invalid> {
+        let place = format!("unused_commitments.{}", self.id);
+        let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
         let planned = self.plan.and_then(|plan| plan.planned_monthly_cost);
         Ok(PastUnused {
-            monthly_cost: money(self.monthly_cost, currency, || place("monthly_cost"))?,
-            planned_monthly_cost: money(planned, currency, || place("plan"))?,
-            id: self.id.clone(),
-            name: self.name.clone(),
-            account: self.account.clone(),
-            region: self.region.clone(),
+            monthly_cost: amounts.money(self.monthly_cost, "monthly_cost")?,
+            planned_monthly_cost: amounts.money(planned, "plan")?,
+            id: self.id,
+            name: self.name,
+            account: self.account,
+            region: self.region,
         })
     }
 }
 
 impl Workload {
-    fn past(self) -> Result<PastWorkload, InvalidValue> {
-        let id = &self.id;
+    fn past(self) -> Result<PastWorkload, Invalid> {
         // Reports before the key have the currency of the region.
-        let currency = match &self.currency {
-            Some(code) => known_currency(code, || format!("workloads.{id}.currency"))?,
-            None => Currency::of_region(&self.region),
-        };
-        let (planned, actions) = match self.plan {
-            Some(plan) => (plan.planned_monthly_cost, plan.actions),
-            None => (None, Vec::new()),
-        };
-        let lost_work = actions.iter().find_map(|action| action.lost_work_monthly_cost.clone());
-        let snapshots = actions.into_iter().find_map(|action| action.snapshots_monthly_cost);
-        let monthly_cost =
-            money(self.monthly_cost, currency, || format!("workloads.{id}.monthly_cost"))?;
-        let planned_monthly_cost =
-            money(planned, currency, || format!("workloads.{id}.plan.planned_monthly_cost"))?;
-        let lost_work = money(lost_work, currency, || {
-            format!("workloads.{id}.plan.actions.lost_work_monthly_cost")
-        })?;
-        let snapshots = money(snapshots, currency, || {
-            format!("workloads.{id}.plan.actions.snapshots_monthly_cost")
-        })?;
-        let (signal, mean_percent) = match self.utilization {
-            Some(measured) => (Some(measured.signal), Some(measured.mean)),
-            None => (None, None),
-        };
+        let usual = Currency::of_region(&self.region);
+        let place = format!("workloads.{}", self.id);
+        let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
+        let plan = self.plan.unwrap_or_default();
+        let lost_work =
+            plan.actions.iter().find_map(|action| action.lost_work_monthly_cost.clone());
+        let snapshots = plan.actions.into_iter().find_map(|action| action.snapshots_monthly_cost);
+        let planned = plan.planned_monthly_cost;
+        let (signal, mean_percent) =
+            self.utilization.map(|measured| (measured.signal, measured.mean)).unzip();
         Ok(PastWorkload {
+            monthly_cost: amounts.money(self.monthly_cost, "monthly_cost")?,
+            planned_monthly_cost: amounts.money(planned, "plan.planned_monthly_cost")?,
+            lost_work: amounts.money(lost_work, "plan.actions.lost_work_monthly_cost")?,
+            snapshots: amounts.money(snapshots, "plan.actions.snapshots_monthly_cost")?,
             id: self.id,
             name: self.name,
             account: self.account.unwrap_or_default(),
@@ -447,10 +437,6 @@ impl Workload {
             running: self.running,
             purchase_option: self.purchase_option,
             tags: self.tags,
-            monthly_cost,
-            planned_monthly_cost,
-            lost_work,
-            snapshots,
             classification: self.classification,
             signal,
             mean_percent,
@@ -460,21 +446,16 @@ impl Workload {
 
 impl Finding {
     /// `usual` is the currency of a report before the key.
-    fn past(self, usual: Currency) -> Result<PastFinding, InvalidValue> {
-        let id = &self.id;
-        let currency = match &self.currency {
-            Some(code) => known_currency(code, || format!("findings.{id}.currency"))?,
-            None => usual,
-        };
-        let monthly_savings =
-            money(self.monthly_savings, currency, || format!("findings.{id}.monthly_savings"))?;
+    fn past(self, usual: Currency) -> Result<PastFinding, Invalid> {
+        let place = format!("findings.{}", self.id);
+        let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
         Ok(PastFinding {
+            monthly_savings: amounts.money(self.monthly_savings, "monthly_savings")?,
             id: self.id,
             rule: self.rule,
             workload: self.workload,
             severity: self.severity,
             title: self.title,
-            monthly_savings,
         })
     }
 }

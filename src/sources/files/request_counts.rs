@@ -2,7 +2,10 @@
 //! Prometheus print, and CSV.
 
 use super::shared::bounded::{AtMost, read_json, read_written};
-use super::shared::csv_lines::{InvalidLine, column, instant, invalid, line_at, quoted, text_of};
+use super::shared::csv_lines::{
+    InvalidLine, RowsError, column, instant, not_after, not_an_instant, parse_rows, quoted,
+    some_rows,
+};
 use super::shared::invalid_json::{InvalidJson, InvalidValue, at};
 use crate::domain::{CountedRequests, shown};
 use jiff::Timestamp;
@@ -10,7 +13,6 @@ use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -33,17 +35,9 @@ const REQUESTS: [&str; 4] = ["requests", "requestcount", "count", "sum"];
 /// Why counts of requests could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestCountsError {
-    /// The file could not be opened or read.
-    #[error("cannot read the request counts in {}", shown(path))]
-    Io { path: PathBuf, source: io::Error },
-    /// A line of CSV is invalid.
-    #[error("{}:{line}: {message}", shown(path))]
-    Line {
-        path: PathBuf,
-        /// The line, counted from one.
-        line: u64,
-        message: String,
-    },
+    /// The file could not be read, or a line of CSV is invalid.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
     /// It is not JSON, or ends early.
     #[error("{} is not complete JSON", shown(path))]
     Malformed {
@@ -72,19 +66,17 @@ pub enum RequestCountsError {
 /// part, has more than [`MOST_COUNTS`] counts or none, or with the first count that is not a
 /// number of zero or more, or the first time that is none or there twice.
 pub fn read_request_counts(path: &Path) -> Result<Vec<CountedRequests>, RequestCountsError> {
-    let bytes = read_written(path)
-        .map_err(|source| RequestCountsError::Io { path: path.to_owned(), source })?;
-    let bytes = bytes.strip_prefix(MARK).unwrap_or(&bytes);
-    let is_json = bytes.trim_ascii_start().first() == Some(&b'{');
-    if !is_json {
-        let rows = text_of(bytes).and_then(csv_rows);
-        return rows.map_err(|(line, message)| RequestCountsError::Line {
-            path: path.to_owned(),
-            line,
-            message,
-        });
+    const WHAT: &str = "the request counts in ";
+    let bytes = read_written(path).map_err(|source| RowsError::Io {
+        what: WHAT,
+        path: path.to_owned(),
+        source,
+    })?;
+    let document = bytes.strip_prefix(MARK).unwrap_or(&bytes);
+    if document.trim_ascii_start().first() != Some(&b'{') {
+        return Ok(parse_rows(path, &bytes, csv_rows)?);
     }
-    let answer = read_json(bytes, LONGEST_TEXT, PhantomData::<AnswerWire>);
+    let answer = read_json(document, LONGEST_TEXT, PhantomData::<AnswerWire>);
     let answer = answer.map_err(|error| match error.source {
         InvalidJson::Text(source) => {
             RequestCountsError::Malformed { path: path.to_owned(), source }
@@ -143,86 +135,68 @@ struct MomentWire(i64);
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CountWire(f64);
 
-/// A time as a text, or as Unix seconds.
-struct OfMoment;
-
-impl OfMoment {
-    fn of_seconds(seconds: f64) -> Option<MomentWire> {
+impl MomentWire {
+    fn of_seconds(seconds: f64) -> Option<Self> {
         let is_one = seconds.is_finite() && seconds.abs() <= MOST_SECONDS;
-        is_one.then(|| MomentWire((seconds * 1_000.0).round() as i64))
+        is_one.then(|| Self((seconds * 1_000.0).round() as i64))
     }
 }
 
-impl Visitor<'_> for OfMoment {
-    type Value = MomentWire;
+impl CountWire {
+    fn of(requests: f64) -> Option<Self> {
+        (0.0..=MOST_REQUESTS).contains(&requests).then_some(Self(requests))
+    }
+}
+
+/// A value as a text, or as a number.
+struct TextOrNumber<T> {
+    expected: &'static str,
+    of_text: fn(&str) -> Option<T>,
+    of_number: fn(f64) -> Option<T>,
+}
+
+impl<T> Visitor<'_> for TextOrNumber<T> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time such as 2026-11-01T00:00:00Z, or Unix seconds")
+        f.write_str(self.expected)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<MomentWire, E> {
-        let at: Result<Timestamp, _> = text.parse();
-        at.map(|at| MomentWire(at.as_millisecond()))
-            .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.of_text)(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
 
-    fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<MomentWire, E> {
-        Self::of_seconds(seconds).ok_or_else(|| E::invalid_value(Unexpected::Float(seconds), &self))
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        (self.of_number)(number).ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
     }
 
-    fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<MomentWire, E> {
-        self.visit_f64(seconds as f64)
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        self.visit_f64(number as f64)
     }
 
-    fn visit_i64<E: de::Error>(self, seconds: i64) -> Result<MomentWire, E> {
-        self.visit_f64(seconds as f64)
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        self.visit_f64(number as f64)
     }
 }
 
 impl<'de> Deserialize<'de> for MomentWire {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OfMoment)
-    }
-}
-
-/// A number of requests; Prometheus writes it as a text.
-struct OfCount;
-
-impl OfCount {
-    fn of(requests: f64) -> Option<CountWire> {
-        let is_one = (0.0..=MOST_REQUESTS).contains(&requests);
-        is_one.then_some(CountWire(requests))
-    }
-}
-
-impl Visitor<'_> for OfCount {
-    type Value = CountWire;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of requests from 0 to 10^15")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<CountWire, E> {
-        let count = text.parse().ok().and_then(Self::of);
-        count.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-    }
-
-    fn visit_f64<E: de::Error>(self, requests: f64) -> Result<CountWire, E> {
-        Self::of(requests).ok_or_else(|| E::invalid_value(Unexpected::Float(requests), &self))
-    }
-
-    fn visit_u64<E: de::Error>(self, requests: u64) -> Result<CountWire, E> {
-        self.visit_f64(requests as f64)
-    }
-
-    fn visit_i64<E: de::Error>(self, requests: i64) -> Result<CountWire, E> {
-        self.visit_f64(requests as f64)
+        deserializer.deserialize_any(TextOrNumber {
+            expected: "a time such as 2026-11-01T00:00:00Z, or Unix seconds",
+            of_text: |text| Some(Self(text.parse::<Timestamp>().ok()?.as_millisecond())),
+            of_number: Self::of_seconds,
+        })
     }
 }
 
 impl<'de> Deserialize<'de> for CountWire {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OfCount)
+        deserializer.deserialize_any(TextOrNumber {
+            expected: "a number of requests from 0 to 10^15",
+            // Prometheus writes it as a text.
+            of_text: |text| text.parse().ok().and_then(Self::of),
+            of_number: Self::of,
+        })
     }
 }
 
@@ -327,43 +301,23 @@ fn moment(milliseconds: i64) -> String {
 }
 
 fn csv_rows(text: &str) -> Result<Vec<CountedRequests>, InvalidLine> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| invalid(&error, text))?;
-    let (time, requests) = (column(header, &TIME)?, column(header, &REQUESTS)?);
-    let mut counts: Vec<CountedRequests> = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| invalid(&error, text))?;
-        let at_line = |message: String| (line_at(text, record.position()), message);
-        if counts.len() == MOST_COUNTS {
-            return Err(at_line(format!("more than {MOST_COUNTS} counts")));
-        }
-        let cell = record.get(time).unwrap_or_default();
-        let seconds = cell.parse().ok().and_then(OfMoment::of_seconds);
+    let columns = |header: &_| Ok((column(header, &TIME)?, column(header, &REQUESTS)?));
+    some_rows(text, (MOST_COUNTS, "counts"), columns, |(time, requests), record, above| {
+        let cell = record.get(*time).unwrap_or_default();
+        let seconds = cell.parse().ok().and_then(MomentWire::of_seconds);
         let named = || instant(cell).map(|at| MomentWire(at.as_millisecond()));
-        let MomentWire(at_milliseconds) = seconds.or_else(named).ok_or_else(|| {
-            at_line(format!(
-                "{} is not a time such as 2026-11-01T00:00:00Z or Unix seconds",
-                quoted(cell)
-            ))
-        })?;
-        let last = counts.last().map(|last| last.at_milliseconds);
-        if last.is_some_and(|last| at_milliseconds <= last) {
-            return Err(at_line(format!(
-                "the time {} is not after the one above it",
-                quoted(cell)
-            )));
+        let MomentWire(at_milliseconds) =
+            seconds.or_else(named).ok_or_else(|| not_an_instant(cell))?;
+        if above.is_some_and(|above: &CountedRequests| at_milliseconds <= above.at_milliseconds) {
+            return Err(not_after(cell));
         }
-        let cell = record.get(requests).unwrap_or_default();
-        let count = cell.parse().ok().and_then(OfCount::of);
+        let cell = record.get(*requests).unwrap_or_default();
+        let count = cell.parse().ok().and_then(CountWire::of);
         let CountWire(requests) = count.ok_or_else(|| {
-            at_line(format!("{} is not a number of requests from 0 to 10^15", quoted(cell)))
+            format!("{} is not a number of requests from 0 to 10^15", quoted(cell))
         })?;
-        counts.push(CountedRequests { at_milliseconds, requests });
-    }
-    if counts.is_empty() {
-        return Err((1, "it has no counts below its header".to_owned()));
-    }
-    Ok(counts)
+        Ok(CountedRequests { at_milliseconds, requests })
+    })
 }
 
 #[cfg(test)]

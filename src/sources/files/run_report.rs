@@ -1,13 +1,10 @@
 //! Reading an earlier `profile --format json`. What it does not say stays absent.
 
-use super::report::ReportError;
-use super::shared::bounded::{Bounded, MOST_REPORT_BYTES};
-use super::shared::plain_text::open;
+use super::report::{ReportError, whole_text};
 use crate::domain::{Currency, HourlyRate, PastRun};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use serde::Deserialize;
-use std::io::Read;
 use std::path::Path;
 
 /// A century: what is longer is an error.
@@ -23,10 +20,7 @@ const INSUFFICIENT_DATA: &str = "insufficient-data";
 /// When it cannot be read, holds the samples of a run in place of its summary, or has a value
 /// that cannot be.
 pub fn read_run_report(path: &Path) -> Result<Option<PastRun>, ReportError> {
-    let mut text = Vec::new();
-    open(path)
-        .and_then(|reader| Bounded::new(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
-        .map_err(|source| ReportError::Io { path: path.to_owned(), source })?;
+    let text = whole_text(path)?;
     if text.trim_ascii_start().starts_with(b"{\"samples_version\"") {
         return Err(ReportError::Samples { path: path.to_owned() });
     }
@@ -91,10 +85,7 @@ type Wrong = (&'static str, String);
 
 impl Report {
     fn past(self) -> Result<PastRun, Wrong> {
-        let hourly = match self.cost {
-            Some(cost) => cost.rate()?,
-            None => None,
-        };
+        let hourly = self.cost.map(|cost| cost.rate()).transpose()?.flatten();
         let (units, mfu) = match self.work {
             Some(work) => (work.units, work.mfu.map(|mfu| mfu.mfu_pct)),
             None => (Vec::new(), None),

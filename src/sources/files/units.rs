@@ -1,15 +1,16 @@
 //! How much work was done: a CSV file of units, and lines of a log that mark one each.
 
-use crate::domain::{DatedUnits, WorkUnits, parse_duration, shown};
-use crate::sources::files::shared::bounded::read_written;
-use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
+use crate::domain::{DatedUnits, WorkUnits, parse_duration};
+use crate::sources::files::shared::csv_lines::{
+    self, InvalidLine, RowsError, check_columns, read_rows,
+};
 use crate::sources::files::shared::plain_text::{open, plain_text};
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The columns, in any order; `window` may be left out.
 const COLUMNS: [&str; 4] = ["name", "unit", "count", "window"];
@@ -25,53 +26,27 @@ const PART_BYTES: u64 = 1 << 16;
 /// More than anybody counts; beyond it, prices would overflow exact decimals.
 const MOST_UNITS: Decimal = Decimal::from_parts(0xA764_0000, 0x0DE0_B6B3, 0, false, 0);
 
-/// Why a file of units could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum UnitsError {
-    /// The file could not be opened or read.
-    #[error("cannot read the units file {}", shown(path))]
-    Io { path: PathBuf, source: io::Error },
-    /// A line is wrong.
-    #[error("{}:{line}: {message}", shown(path))]
-    Line {
-        path: PathBuf,
-        /// The line, counted from one.
-        line: u64,
-        message: String,
-    },
-}
-
 /// Reads how many units of work workloads and training jobs did.
 ///
 /// # Errors
 /// When it cannot be read, or with the first line that is wrong: an unknown or missing
 /// column, an empty name, a count that is not a number from zero, a window that is not a
 /// duration, a duplicate, more than 10,000 rows.
-pub fn read_units(path: &Path) -> Result<Vec<WorkUnits>, UnitsError> {
-    read(path, parse)
+pub fn read_units(path: &Path) -> Result<Vec<WorkUnits>, RowsError> {
+    read_rows("the units file ", path, parse)
 }
 
 /// Reads how many units of work were done on each day.
 ///
 /// # Errors
 /// As [`read_units`]; a date that is none, such as `2026-11-31`, and more than 110,000 rows.
-pub fn read_dated_units(path: &Path) -> Result<Vec<DatedUnits>, UnitsError> {
-    read(path, parse_dated)
-}
-
-fn read<T>(
-    path: &Path,
-    parse: impl Fn(&str) -> Result<Vec<T>, InvalidLine>,
-) -> Result<Vec<T>, UnitsError> {
-    let bytes =
-        read_written(path).map_err(|source| UnitsError::Io { path: path.to_owned(), source })?;
-    let units = text_of(&bytes).and_then(parse);
-    units.map_err(|(line, message)| UnitsError::Line { path: path.to_owned(), line, message })
+pub fn read_dated_units(path: &Path) -> Result<Vec<DatedUnits>, RowsError> {
+    read_rows("the units file ", path, parse_dated)
 }
 
 fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
     let columns = Columns { names: COLUMNS, needed: 3, most: MOST_ROWS };
-    rows(text, &columns, |[name, unit, count, window]| {
+    rows(text, columns, |[name, unit, count, window]| {
         let one = units([name, unit, count, window])?;
         Ok(((one.name.clone(), one.unit.clone()), one))
     })
@@ -79,12 +54,11 @@ fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
 
 fn parse_dated(text: &str) -> Result<Vec<DatedUnits>, InvalidLine> {
     let columns = Columns { names: DATED_COLUMNS, needed: 4, most: MOST_DATED_ROWS };
-    rows(text, &columns, |[name, unit, count, date]| {
+    rows(text, columns, |[name, unit, count, date]| {
         let not_a_date = |_| format!("`{date}` is not a date such as 2026-11-30");
         let day: Date = date.parse().map_err(not_a_date)?;
         let units = units([name, unit, count, ""])?;
-        let key = (units.name.clone(), units.unit.clone(), day);
-        Ok((key, DatedUnits { day, units }))
+        Ok(((units.name.clone(), units.unit.clone(), day), DatedUnits { day, units }))
     })
 }
 
@@ -100,51 +74,32 @@ struct Columns {
 /// The rows of a file, in its order. What reads one tells what no two of them share.
 fn rows<T, K: Ord>(
     text: &str,
-    columns: &Columns,
+    columns: Columns,
     row: impl Fn([&str; 4]) -> Result<(K, T), String>,
 ) -> Result<Vec<T>, InvalidLine> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| invalid(&error, text))?;
-    let places = places(header, columns).map_err(|message| (1, message))?;
-    let mut rows: Vec<T> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
-    let mut lines = Lines::of(text);
-    for record in reader.records() {
-        let record = record.map_err(|error| invalid(&error, text))?;
-        let line = lines.at(record.position());
-        let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("");
-        let cells = places.map(cell);
-        let (key, one) = row(cells).map_err(|message| (line, message))?;
-        if !seen.insert(key) {
-            let [name, unit, ..] = cells;
-            return Err((line, format!("{unit} of `{name}` is a duplicate")));
-        }
-        if rows.len() == columns.most {
-            return Err((line, format!("more than {} rows", columns.most)));
-        }
-        rows.push(one);
-    }
-    Ok(rows)
+    csv_lines::rows(
+        text,
+        |header| places(header, &columns),
+        |places, record, _, above| {
+            let cells = places.map(|place| place.and_then(|place| record.get(place)).unwrap_or(""));
+            let (key, one) = row(cells)?;
+            if !seen.insert(key) {
+                let [name, unit, ..] = cells;
+                return Err(format!("{unit} of `{name}` is a duplicate"));
+            }
+            if above.len() == columns.most {
+                return Err(format!("more than {} rows", columns.most));
+            }
+            Ok(one)
+        },
+    )
 }
 
 /// Where each column is.
 fn places(header: &csv::StringRecord, columns: &Columns) -> Result<[Option<usize>; 4], String> {
-    let names = columns.names;
-    if let Some(unknown) = header.iter().find(|name| !names.contains(name)) {
-        let known = names.join(", ");
-        return Err(format!("unknown column `{unknown}`; known columns: {known}"));
-    }
-    let place = |name: &str| header.iter().position(|column| column == name);
-    let times = |name: &str| header.iter().filter(|column| *column == name).count();
-    if let Some(twice) = names.iter().find(|name| times(name) > 1) {
-        return Err(format!("column `{twice}` is a duplicate"));
-    }
-    let needed = &names[..columns.needed];
-    match needed.iter().find(|name| place(name).is_none()) {
-        Some(missing) => Err(format!("missing column `{missing}`")),
-        None => Ok(names.map(place)),
-    }
+    check_columns(header, &columns.names, &columns.names[..columns.needed])?;
+    Ok(columns.names.map(|name| header.iter().position(|column| column == name)))
 }
 
 fn units([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
@@ -153,8 +108,7 @@ fn units([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
             return Err(format!("`{column}` is empty"));
         }
     }
-    let length = (!window.is_empty()).then(|| parse_duration(window));
-    let length = length.transpose()?;
+    let length = (!window.is_empty()).then(|| parse_duration(window)).transpose()?;
     if length.is_some_and(|length| length > LONGEST_WINDOW) {
         return Err(format!("the window `{window}` is longer than a year"));
     }

@@ -29,8 +29,7 @@ impl Lines {
         let times = line.period.map(|period| (period.start, period.end));
         let costs = &line.costs;
         let what = (&line.account, &line.resource, &line.instance_type, line.kind);
-        let amounts = (line.hours, costs.list, costs.effective, costs.billed);
-        let parts = (what, times, amounts);
+        let parts = (what, times, (line.hours, costs.list, costs.effective, costs.billed));
         parts.hash(&mut self.hasher);
         let is_hour = line.kind == LineKind::Instance && line.resource.is_some();
         if is_hour && times.is_some() && line.hours.is_some() {
@@ -90,8 +89,7 @@ impl Seen {
 /// both would have kept.
 fn is_twice(left: &BTreeSet<u64>, right: &BTreeSet<u64>) -> bool {
     let reach = |hours: &BTreeSet<u64>| {
-        let last = hours.last().copied();
-        last.filter(|_| hours.len() >= MOST_HOURS).unwrap_or(u64::MAX)
+        hours.last().copied().filter(|_| hours.len() >= MOST_HOURS).unwrap_or(u64::MAX)
     };
     let reach = reach(left).min(reach(right));
     let kept = |hours: &BTreeSet<u64>| hours.range(..=reach).count();

@@ -51,8 +51,7 @@ pub async fn read_bill_of(
     let mut reader = Reader::new(options, each, files.superseded);
     for path in files.read {
         let of_bucket = open.iter().find_map(|(bucket, store)| {
-            let key = path.to_str()?.strip_prefix(&root_of(bucket))?;
-            let key = key.strip_prefix('/')?;
+            let key = path.to_str()?.strip_prefix(&root_of(bucket))?.strip_prefix('/')?;
             Some((store, key.to_owned()))
         });
         let next = match of_bucket {
@@ -119,16 +118,12 @@ async fn files_below(
         manifests.insert(names.clone(), bytes);
     }
     let tree = Tree { given, root: &root, names };
-    latest(tree, &|names| {
-        let bytes = manifests.get(names).cloned();
-        bytes.ok_or_else(|| ErrorKind::NotFound.into())
-    })
+    latest(tree, &|names| manifests.get(names).cloned().ok_or_else(|| ErrorKind::NotFound.into()))
 }
 
 async fn fetched(store: &dyn Store, key: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut file = store.open(key, MOST_MANIFEST_BYTES).await?;
-    file.read_to_end(&mut bytes)?;
+    store.open(key, MOST_MANIFEST_BYTES).await?.read_to_end(&mut bytes)?;
     store.forget(key);
     Ok(bytes)
 }

@@ -1,11 +1,11 @@
 //! Bills as comma-separated values, row by row.
 
 use super::error::Problem;
+use super::fields::Read as Line;
 use super::fields::{Cell, Row};
 use super::form::{BillOptions, Reading};
-use super::line::Read as Line;
 use crate::domain::BillForm;
-use crate::sources::files::shared::rows::ShortRows;
+use crate::sources::files::shared::bounded::ShortRows;
 use std::cell;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -32,8 +32,7 @@ pub(super) fn read(
     while reader.read_record(&mut record).map_err(|error| problem(error, rows + 1))? {
         rows += 1;
         row_end.passed();
-        let line = reading.line(&Texts(&record));
-        let line = line.map_err(|message| Problem::Row(rows, message))?;
+        let line = reading.line(&Texts(&record)).map_err(|message| Problem::Row(rows, message))?;
         if each(line).is_break() {
             return Ok((reading.form, rows));
         }
@@ -66,8 +65,7 @@ impl<R: Read> Read for Watched<R> {
         let (is_odd, last) = self.1.0.get();
         let read = out.get(..bytes).unwrap_or_default();
         let quotes = read.iter().filter(|byte| **byte == b'"').count();
-        let last = read.last().copied().unwrap_or(last);
-        self.1.0.set((is_odd ^ (quotes % 2 == 1), last));
+        self.1.0.set((is_odd ^ (quotes % 2 == 1), read.last().copied().unwrap_or(last)));
         Ok(bytes)
     }
 }

@@ -4,7 +4,7 @@
 //! (`cid/builtin/core/data/queries/cid/summary_view.sql` of 2026-08-14).
 
 use super::fields::{Fields, Moment, Places, field_names};
-use super::line::{Read, month, period};
+use super::fields::{Read, month, period};
 use super::usage::{is_hours, is_spot, kind_of, system_in, tenancy_of, type_in, type_of};
 use crate::catalog::leading_region;
 use crate::domain::{
@@ -92,64 +92,40 @@ struct Known {
     reservation: Option<String>,
 }
 
-struct Row<'a>(Fields<'a>);
-
-impl Row<'_> {
-    fn text(&self, field: Field) -> Result<Option<String>, String> {
-        self.0.owned(field as usize)
-    }
-
-    fn number(&self, field: Field) -> Result<Option<Decimal>, String> {
-        self.0.number(field as usize)
-    }
-
-    fn moment(&self, field: Field) -> Result<Moment, String> {
-        self.0.moment(field as usize)
-    }
-}
-
 /// A line of a bill.
 ///
 /// # Errors
 /// In words, when an amount is none.
-pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
-    let row = Row(fields);
-    // ISO 4217 writes codes in capitals, and some exports do not.
-    let code = row.text(Field::Currency)?;
-    let currency = match code.map(|code| code.to_uppercase()) {
-        Some(code) => match Currency::from_code(&code) {
-            Some(currency) => currency,
-            None => return Ok(Read::OtherCurrency(code)),
-        },
-        None => assumed.ok_or("it does not say its currency")?,
+pub(super) fn line(row: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
+    let currency = match row.currency(Field::Currency, assumed)? {
+        Ok(currency) => currency,
+        Err(code) => return Ok(Read::OtherCurrency(code)),
     };
     let known = known(&row)?;
     let (start, end) = (row.moment(Field::Start)?, row.moment(Field::End)?);
-    let resource = row.text(Field::Resource)?;
+    let resource = row.owned(Field::Resource)?;
     let share = match known.kind {
         LineKind::SplitCopy => Some(share(&row, &known, resource.as_deref())?),
         _ => None,
     };
-    let description = row.0.text(Field::Description as usize)?;
-    let instance_type = row.text(Field::InstanceType)?.or_else(|| {
-        let named = type_of(&known.usage_type);
-        let named = named.or_else(|| type_in(description.as_deref()?));
-        named.map(str::to_owned)
+    let description = row.text(Field::Description)?;
+    let instance_type = row.owned(Field::InstanceType)?.or_else(|| {
+        type_of(&known.usage_type).or_else(|| type_in(description.as_deref()?)).map(str::to_owned)
     });
     let is_machine = matches!(
         known.kind,
         LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment
     );
-    let operation = row.text(Field::Operation)?;
+    let operation = row.owned(Field::Operation)?;
     let commitment = known.plan.as_deref().or(known.reservation.as_deref());
     let line = BillLine {
         provider: Some(Provider::Aws),
-        payer: row.text(Field::Payer)?,
-        account: row.text(Field::Account)?,
+        payer: row.owned(Field::Payer)?,
+        account: row.owned(Field::Account)?,
         resource: resource.as_deref().map(|id| bare_id(id).to_owned()),
         period: period(start, end),
         billing_month: month(row.moment(Field::Month)?),
-        service: row.text(Field::Product)?,
+        service: row.owned(Field::Product)?,
         region: region(&row)?,
         instance_type: instance_type.filter(|_| is_machine),
         operating_system: system(operation.as_deref(), description.as_deref()),
@@ -160,7 +136,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
         hours: hours(&row, known.kind)?,
         costs: costs(&row, &known, currency)?,
         commitment: commitment.map(|id| bare_id(id).to_owned()),
-        invoice: row.text(Field::Invoice)?,
+        invoice: row.owned(Field::Invoice)?,
         tag: None,
         share,
     };
@@ -171,10 +147,10 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
     })
 }
 
-fn known(row: &Row<'_>) -> Result<Known, String> {
-    let line_type = row.text(Field::LineType)?.unwrap_or_default();
-    let usage_type = row.text(Field::UsageType)?.unwrap_or_default();
-    let (plan, reservation) = (row.text(Field::Plan)?, row.text(Field::Reservation)?);
+fn known(row: &Fields<'_>) -> Result<Known, String> {
+    let line_type = row.owned(Field::LineType)?.unwrap_or_default();
+    let usage_type = row.owned(Field::UsageType)?.unwrap_or_default();
+    let (plan, reservation) = (row.owned(Field::Plan)?, row.owned(Field::Reservation)?);
     // The order of the dashboards.
     let purchase_option = if plan.is_some() || line_type.starts_with("SavingsPlan") {
         PurchaseOption::SavingsPlan
@@ -185,11 +161,11 @@ fn known(row: &Row<'_>) -> Result<Known, String> {
     } else {
         PurchaseOption::OnDemand
     };
-    let operation = row.0.text(Field::Operation as usize)?;
+    let operation = row.text(Field::Operation)?;
     let is_split =
         operation.is_some_and(|name| SPLIT_OPERATIONS.iter().any(|split| *split == name));
-    let product = row.0.text(Field::Product as usize)?;
-    let status = row.0.text(Field::CapacityStatus as usize)?;
+    let product = row.text(Field::Product)?;
+    let status = row.text(Field::CapacityStatus)?;
     let kind = match line_type.as_str() {
         _ if is_split => LineKind::SplitCopy,
         "SavingsPlanNegation" => LineKind::Negation,
@@ -231,27 +207,27 @@ fn system(operation: Option<&str>, description: Option<&str>) -> Option<Operatin
 }
 
 /// The region, else that of the zone.
-fn region(row: &Row<'_>) -> Result<Option<String>, String> {
-    if let Some(region) = row.text(Field::Region)? {
+fn region(row: &Fields<'_>) -> Result<Option<String>, String> {
+    if let Some(region) = row.owned(Field::Region)? {
         return Ok(Some(region));
     }
-    let zone = row.0.text(Field::Zone as usize)?;
+    let zone = row.text(Field::Zone)?;
     let zone = zone.as_deref().unwrap_or_default();
     let place = zone.trim_end_matches(|c: char| c.is_ascii_lowercase());
     Ok(leading_region(place).map(str::to_owned))
 }
 
-fn hours(row: &Row<'_>, kind: LineKind) -> Result<Option<Decimal>, String> {
+fn hours(row: &Fields<'_>, kind: LineKind) -> Result<Option<Decimal>, String> {
     if !matches!(kind, LineKind::Instance | LineKind::UnusedReservation) {
         return Ok(None);
     }
-    let unit = row.0.text(Field::Unit as usize)?;
+    let unit = row.text(Field::Unit)?;
     let is_other = unit.is_some_and(|unit| !is_hours(&unit));
     Ok(row.number(Field::Amount)?.filter(|_| !is_other))
 }
 
 /// The amounts of a line, and of those the amortized cost by the type of the line.
-fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, String> {
+fn costs(row: &Fields<'_>, known: &Known, currency: Currency) -> Result<BillCosts, String> {
     let billed = row.number(Field::Billed)?;
     let is_usage =
         matches!(known.line_type.as_str(), "Usage" | "DiscountedUsage" | "SavingsPlanCoveredUsage");
@@ -281,7 +257,7 @@ fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, 
     Ok(BillCosts {
         currency,
         // A generator of bills writes words here.
-        list: row.0.number_if_one(Field::List as usize).filter(|_| is_usage),
+        list: row.number_if_one(Field::List).filter(|_| is_usage),
         contracted,
         effective,
         billed,
@@ -290,17 +266,17 @@ fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, 
 
 /// Whether a refund gives the up-front fee of a savings plan back, which no line has spread.
 /// Other refunds of a plan are of what was spread, and count.
-fn is_of_upfront_fee(row: &Row<'_>) -> Result<bool, String> {
+fn is_of_upfront_fee(row: &Fields<'_>) -> Result<bool, String> {
     const FEE: &str = "Refund for one-time fee for Savings Plan ID";
-    let product = row.0.text(Field::Product as usize)?;
-    let description = row.0.text(Field::Description as usize)?;
+    let product = row.text(Field::Product)?;
+    let description = row.text(Field::Description)?;
     Ok(product.is_some_and(|name| name.contains("SavingsPlans"))
         && description.is_some_and(|text| text.starts_with(FEE)))
 }
 
 /// The offer that the price of an hour belongs to; absent where the bill does not name the
 /// term of a commitment.
-fn offer(row: &Row<'_>, known: &Known) -> Result<Option<PriceOption>, String> {
+fn offer(row: &Fields<'_>, known: &Known) -> Result<Option<PriceOption>, String> {
     if known.kind != LineKind::Instance {
         return Ok(None);
     }
@@ -308,14 +284,14 @@ fn offer(row: &Row<'_>, known: &Known) -> Result<Option<PriceOption>, String> {
         PurchaseOption::OnDemand => Some(PriceOption::OnDemand),
         PurchaseOption::Spot => Some(PriceOption::Spot),
         PurchaseOption::Reserved => {
-            let class = row.0.text(Field::LeaseClass as usize)?;
+            let class = row.text(Field::LeaseClass)?;
             let term = term(row, Field::LeaseTerm, Field::LeasePayment)?;
             let is_standard = class.is_some_and(|name| name.eq_ignore_ascii_case("standard"));
             term.filter(|_| is_standard).map(PriceOption::Reserved)
         }
         PurchaseOption::SavingsPlan => {
             let term = term(row, Field::PlanTerm, Field::PlanPayment)?;
-            let offer = row.0.text(Field::PlanOffer as usize)?;
+            let offer = row.text(Field::PlanOffer)?;
             match offer.as_deref() {
                 Some("ComputeSavingsPlans") => term.map(PriceOption::ComputeSavingsPlan),
                 Some("EC2InstanceSavingsPlans") => term.map(PriceOption::Ec2InstanceSavingsPlan),
@@ -327,9 +303,9 @@ fn offer(row: &Row<'_>, known: &Known) -> Result<Option<PriceOption>, String> {
 }
 
 /// A term such as `1yr` with `No Upfront`.
-fn term(row: &Row<'_>, years: Field, payment: Field) -> Result<Option<CommitmentTerm>, String> {
-    let years = row.0.text(years as usize)?;
-    let payment = row.0.text(payment as usize)?;
+fn term(row: &Fields<'_>, years: Field, payment: Field) -> Result<Option<CommitmentTerm>, String> {
+    let years = row.text(years)?;
+    let payment = row.text(payment)?;
     Ok(years.zip(payment).and_then(|(years, payment)| {
         let payment = payment.to_lowercase().replace(' ', "-");
         CommitmentTerm::from_name(&format!("{years}-{payment}"))
@@ -338,7 +314,7 @@ fn term(row: &Row<'_>, years: Field, payment: Field) -> Result<Option<Commitment
 
 /// A pod's part, whose ARN ends with `pod/CLUSTER/NAMESPACE/POD/UID`, or a task's, with
 /// `task/CLUSTER/TASK`.
-fn share(row: &Row<'_>, known: &Known, resource: Option<&str>) -> Result<PodShare, String> {
+fn share(row: &Fields<'_>, known: &Known, resource: Option<&str>) -> Result<PodShare, String> {
     let id = resource.map(bare_id).unwrap_or_default();
     let parts: Vec<&str> = id.split('/').collect();
     let (cluster, namespace, name) = match parts.as_slice() {
@@ -349,7 +325,7 @@ fn share(row: &Row<'_>, known: &Known, resource: Option<&str>) -> Result<PodShar
     let owned = |part: Option<&&str>| part.map(|part| (*part).to_owned());
     let is_part = |name: &str| known.usage_type.contains(name);
     Ok(PodShare {
-        parent: row.text(Field::SplitParent)?.map(|id| bare_id(&id).to_owned()),
+        parent: row.owned(Field::SplitParent)?.map(|id| bare_id(&id).to_owned()),
         cluster: owned(cluster),
         namespace: owned(namespace),
         name: owned(name),

@@ -1,8 +1,10 @@
-//! The fields of a row, wherever their columns are.
+//! The fields of a row, wherever their columns are, and what a row becomes.
 
 use super::values::{instant, number};
-use crate::domain::plain_name;
+use crate::domain::{BillLine, Currency, Window, plain_name};
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -61,8 +63,7 @@ impl Places {
     }
 
     fn name(&self, field: usize) -> &'static str {
-        let names = self.names.get(field).copied().unwrap_or_default();
-        names.first().copied().unwrap_or_default()
+        self.names.get(field).copied().unwrap_or_default().first().copied().unwrap_or_default()
     }
 }
 
@@ -71,6 +72,12 @@ macro_rules! field_names {
     ($($field:ident: [$($name:literal),+],)+) => {
         #[derive(Clone, Copy)]
         enum Field { $($field,)+ }
+
+        impl From<Field> for usize {
+            fn from(field: Field) -> usize {
+                field as usize
+            }
+        }
 
         const NAMES: &[&[&str]] = &[$(&[$($name),+],)+];
     };
@@ -86,8 +93,8 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Of the columns of a field, the first that says something in this row.
-    fn cell(&self, field: usize) -> Result<Cell<'a>, String> {
-        for column in self.places.of(field) {
+    fn cell(&self, field: impl Into<usize>) -> Result<Cell<'a>, String> {
+        for column in self.places.of(field.into()) {
             let cell = self.row.cell(*column)?;
             let is_stated = match cell {
                 Cell::Absent => false,
@@ -102,7 +109,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A text that is there: neither empty nor the word `null`.
-    pub(super) fn text(&self, field: usize) -> Result<Option<Cow<'a, str>>, String> {
+    pub(super) fn text(&self, field: impl Into<usize>) -> Result<Option<Cow<'a, str>>, String> {
         Ok(match self.cell(field)? {
             Cell::Text(text) => stated(text).map(Cow::Borrowed),
             Cell::Number(number) => Some(Cow::Owned(number.to_string())),
@@ -111,7 +118,12 @@ impl<'a> Fields<'a> {
         })
     }
 
-    pub(super) fn owned(&self, field: usize) -> Result<Option<String>, String> {
+    /// Whether a text is there that is a word, in any case.
+    pub(super) fn is(&self, field: impl Into<usize>, word: &str) -> Result<bool, String> {
+        Ok(self.text(field)?.is_some_and(|text| text.eq_ignore_ascii_case(word)))
+    }
+
+    pub(super) fn owned(&self, field: impl Into<usize>) -> Result<Option<String>, String> {
         Ok(self.text(field)?.map(Cow::into_owned))
     }
 
@@ -119,7 +131,8 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// When what is there is not a number: an amount is never left out unseen.
-    pub(super) fn number(&self, field: usize) -> Result<Option<Decimal>, String> {
+    pub(super) fn number(&self, field: impl Into<usize>) -> Result<Option<Decimal>, String> {
+        let field = field.into();
         match self.cell(field)? {
             Cell::Number(number) => Ok(Some(number)),
             Cell::Text(text) => match stated(text) {
@@ -134,13 +147,29 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The currency of the row; else the code of one that gpucost has no amounts in.
+    ///
+    /// # Errors
+    /// When the row does not say it, and none is assumed.
+    pub(super) fn currency(
+        &self,
+        field: impl Into<usize>,
+        assumed: Option<Currency>,
+    ) -> Result<Result<Currency, String>, String> {
+        // ISO 4217 writes codes in capitals, and some exports do not.
+        Ok(match self.owned(field)?.map(|code| code.to_uppercase()) {
+            Some(code) => Currency::from_code(&code).ok_or(code),
+            None => Ok(assumed.ok_or("it does not say its currency")?),
+        })
+    }
+
     /// A number that is there. Text that is none is absent, in columns that decide no sum of
     /// what is paid.
-    pub(super) fn number_if_one(&self, field: usize) -> Option<Decimal> {
+    pub(super) fn number_if_one(&self, field: impl Into<usize>) -> Option<Decimal> {
         self.number(field).ok().flatten()
     }
 
-    pub(super) fn moment(&self, field: usize) -> Result<Moment, String> {
+    pub(super) fn moment(&self, field: impl Into<usize>) -> Result<Moment, String> {
         Ok(match self.cell(field)? {
             Cell::Time(at) => Moment::At(at),
             Cell::Text(text) => match stated(text) {
@@ -207,8 +236,7 @@ impl TagPlaces {
         for column in self.columns() {
             let value = match row.cell(column)? {
                 Cell::Map(pairs) => {
-                    let mut pairs = pairs.iter();
-                    let pair = pairs.find(|(key, _)| self.is_asked(key));
+                    let pair = pairs.iter().find(|(key, _)| self.is_asked(key));
                     pair.and_then(|(_, value)| stated(value).map(str::to_owned))
                 }
                 Cell::Text(text) if Some(column) == self.all => self.of_json(text),
@@ -236,9 +264,37 @@ impl TagPlaces {
 
 /// The key of a tag as people type it: AWS puts `user:` or `user_` before those of users.
 fn plain_tag(key: &str) -> String {
-    let heads = ["user:", "user_"];
-    let own = heads.iter().find_map(|head| key.strip_prefix(head));
+    let own = ["user:", "user_"].iter().find_map(|head| key.strip_prefix(head));
     plain_name(own.unwrap_or(key))
+}
+
+/// A row that was read.
+pub(super) enum Read {
+    Line {
+        line: Box<BillLine>,
+        /// Whether its times, where it has some, are times.
+        is_timed: bool,
+        /// Whether it is an estimate of gpucost's own, and was never billed.
+        is_estimate: bool,
+    },
+    /// In a currency that gpucost has no amounts in, by its code.
+    OtherCurrency(String),
+}
+
+/// The first day of the month of UTC in which a time is; absent where there is none.
+pub(super) fn month(moment: Moment) -> Option<Date> {
+    match moment {
+        Moment::At(at) => Some(at.to_zoned(TimeZone::UTC).date().first_of_month()),
+        Moment::Absent | Moment::Invalid => None,
+    }
+}
+
+/// The period between two times; absent where it has none.
+pub(super) fn period(start: Moment, end: Moment) -> Option<Window> {
+    match (start, end) {
+        (Moment::At(start), Moment::At(end)) if start <= end => Some(Window { start, end }),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -263,11 +319,11 @@ mod tests {
         let places = Places::new(&header(&["BB", "a"]), NAMES);
         let row = Texts(vec!["NULL", " x "]);
         let fields = Fields { row: &row, places: &places };
-        assert_eq!(fields.owned(0), Ok(Some("x".to_owned())));
-        assert_eq!(fields.owned(1), Ok(None));
-        assert_eq!(fields.number(1), Ok(None));
-        assert_eq!(fields.number(2), Ok(None));
-        let error = fields.number(0).expect_err("no number");
+        assert_eq!(fields.owned(0_usize), Ok(Some("x".to_owned())));
+        assert_eq!(fields.owned(1_usize), Ok(None));
+        assert_eq!(fields.number(1_usize), Ok(None));
+        assert_eq!(fields.number(2_usize), Ok(None));
+        let error = fields.number(0_usize).expect_err("no number");
         assert_eq!(error, "`x` in `a` is not a number of at most 10^10");
     }
 
@@ -278,7 +334,7 @@ mod tests {
         let of = |cells: [&'static str; 2]| {
             let row = Texts(cells.to_vec());
             let fields = Fields { row: &row, places: &places };
-            fields.owned(0).expect("a text")
+            fields.owned(0_usize).expect("a text")
         };
         assert_eq!(of(["one", "two"]).as_deref(), Some("two"));
         assert_eq!(of(["one", "NULL"]).as_deref(), Some("one"));

@@ -1,7 +1,7 @@
 //! Lines of bills in FOCUS, versions 1.0 to 1.3, of any provider.
 
 use super::fields::{Fields, Moment, Places, field_names};
-use super::line::{Read, month, period};
+use super::fields::{Read, month, period};
 use super::usage::{is_hours, is_type, kind_of, system_in, tenancy_of, type_in, type_of};
 use crate::domain::{
     BillCosts, BillLine, Currency, LineKind, OperatingSystem, PriceOption, Provider,
@@ -61,23 +61,6 @@ pub(super) fn places(header: &[String]) -> Places {
     Places::new(header, NAMES)
 }
 
-struct Row<'a>(Fields<'a>);
-
-impl Row<'_> {
-    fn text(&self, field: Field) -> Result<Option<String>, String> {
-        self.0.owned(field as usize)
-    }
-
-    fn number(&self, field: Field) -> Result<Option<Decimal>, String> {
-        self.0.number(field as usize)
-    }
-
-    fn is(&self, field: Field, word: &str) -> Result<bool, String> {
-        let text = self.0.text(field as usize)?;
-        Ok(text.is_some_and(|text| text.eq_ignore_ascii_case(word)))
-    }
-}
-
 /// What is known of the machine of a line, if it is about one.
 #[derive(Default)]
 struct Machine {
@@ -90,19 +73,12 @@ struct Machine {
 ///
 /// # Errors
 /// In words, when an amount is none.
-pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
-    let row = Row(fields);
-    // ISO 4217 writes codes in capitals, and some exports do not.
-    let code = row.text(Field::Currency)?;
-    let currency = match code.map(|code| code.to_uppercase()) {
-        Some(code) => match Currency::from_code(&code) {
-            Some(currency) => currency,
-            None => return Ok(Read::OtherCurrency(code)),
-        },
-        None => assumed.ok_or("it does not say its currency")?,
+pub(super) fn line(row: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
+    let currency = match row.currency(Field::Currency, assumed)? {
+        Ok(currency) => currency,
+        Err(code) => return Ok(Read::OtherCurrency(code)),
     };
-    let provider = row.0.text(Field::Provider as usize)?;
-    let provider = provider.as_deref().and_then(provider_of);
+    let provider = row.text(Field::Provider)?.as_deref().and_then(provider_of);
     let purchase_option = purchase_option(&row)?;
     let hours = hours(&row)?;
     let machine = machine(&row, provider)?;
@@ -111,18 +87,17 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
         matches!(kind, LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment);
     let machine = if is_machine { machine } else { Machine::default() };
     let is_instance = kind == LineKind::Instance;
-    let moment = |field: Field| row.0.moment(field as usize);
-    let (start, end) = (moment(Field::Start)?, moment(Field::End)?);
+    let (start, end) = (row.moment(Field::Start)?, row.moment(Field::End)?);
     let bare = |id: Option<String>| id.map(|id| bare_id(&id).to_owned());
     let line = BillLine {
         provider,
-        payer: row.text(Field::Payer)?,
-        account: row.text(Field::Account)?,
-        resource: bare(row.text(Field::Resource)?),
+        payer: row.owned(Field::Payer)?,
+        account: row.owned(Field::Account)?,
+        resource: bare(row.owned(Field::Resource)?),
         period: period(start, end),
-        billing_month: month(moment(Field::Month)?),
-        service: row.text(Field::Service)?,
-        region: row.text(Field::Region)?,
+        billing_month: month(row.moment(Field::Month)?),
+        service: row.owned(Field::Service)?,
+        region: row.owned(Field::Region)?,
         instance_type: machine.instance_type,
         operating_system: machine.operating_system,
         tenancy: machine.tenancy.filter(|_| is_instance),
@@ -137,15 +112,15 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
             effective: row.number(Field::Effective)?,
             billed: row.number(Field::Billed)?,
         },
-        commitment: bare(row.text(Field::Discount)?),
-        invoice: row.text(Field::Invoice)?,
+        commitment: bare(row.owned(Field::Discount)?),
+        invoice: row.owned(Field::Invoice)?,
         tag: None,
         share: None,
     };
     Ok(Read::Line {
         line: Box::new(line.settled()),
         is_timed: start != Moment::Invalid && end != Moment::Invalid,
-        is_estimate: row.0.text(Field::Estimate as usize)?.is_some(),
+        is_estimate: row.text(Field::Estimate)?.is_some(),
     })
 }
 
@@ -171,9 +146,8 @@ fn offer(option: PurchaseOption) -> Option<PriceOption> {
     }
 }
 
-fn purchase_option(row: &Row<'_>) -> Result<Option<PurchaseOption>, String> {
-    let of_type = row.text(Field::DiscountType)?.unwrap_or_default();
-    let of_type = of_type.to_lowercase();
+fn purchase_option(row: &Fields<'_>) -> Result<Option<PurchaseOption>, String> {
+    let of_type = row.owned(Field::DiscountType)?.unwrap_or_default().to_lowercase();
     let is_plan = of_type.contains("savings") || row.is(Field::DiscountCategory, "Spend")?;
     let is_reserved = of_type.contains("reserv") || row.is(Field::DiscountCategory, "Usage")?;
     Ok(if is_plan {
@@ -190,10 +164,10 @@ fn purchase_option(row: &Row<'_>) -> Result<Option<PurchaseOption>, String> {
 }
 
 /// The quantity that is priced, where it is in hours, else that which was consumed.
-fn hours(row: &Row<'_>) -> Result<Option<Decimal>, String> {
+fn hours(row: &Fields<'_>) -> Result<Option<Decimal>, String> {
     for (unit, quantity) in [(Field::Unit, Field::Quantity), (Field::ConsumedUnit, Field::Consumed)]
     {
-        let unit = row.0.text(unit as usize)?;
+        let unit = row.text(unit)?;
         if unit.is_some_and(|unit| is_hours(&unit)) {
             return row.number(quantity);
         }
@@ -201,20 +175,20 @@ fn hours(row: &Row<'_>) -> Result<Option<Decimal>, String> {
     Ok(None)
 }
 
-fn machine(row: &Row<'_>, provider: Option<Provider>) -> Result<Machine, String> {
-    let service = row.0.text(Field::Service as usize)?;
+fn machine(row: &Fields<'_>, provider: Option<Provider>) -> Result<Machine, String> {
+    let service = row.text(Field::Service)?;
     let service = service.as_deref().unwrap_or("EC2");
     // Azure bills the licenses of a machine apart, by the same hours: `Virtual Machines
     // Licenses`. They are not another machine.
-    let meter = row.0.text(Field::MeterCategory as usize)?;
+    let meter = row.text(Field::MeterCategory)?;
     let is_license = |name: &str| name.to_lowercase().contains("license");
     if !rents_out(service) || is_license(service) || meter.is_some_and(|name| is_license(&name)) {
         return Ok(Machine::default());
     }
-    let description = row.text(Field::Description)?.unwrap_or_default();
-    let usage_type = row.text(Field::UsageType)?;
+    let description = row.owned(Field::Description)?.unwrap_or_default();
+    let usage_type = row.owned(Field::UsageType)?;
     let details: Option<Value> =
-        row.0.text(Field::Details as usize)?.and_then(|text| serde_json::from_str(&text).ok());
+        row.text(Field::Details)?.and_then(|text| serde_json::from_str(&text).ok());
     let detail = |key: &str| -> Option<String> {
         let value = details.as_ref()?.get(key)?.as_str()?;
         (!value.is_empty()).then(|| value.to_owned())
@@ -222,15 +196,14 @@ fn machine(row: &Row<'_>, provider: Option<Provider>) -> Result<Machine, String>
     let named = || TYPE_KEYS.iter().find_map(|key| detail(key));
     let typed = || Some(type_of(usage_type.as_deref()?)?.to_owned());
     let instance_type = row
-        .text(Field::InstanceType)?
+        .owned(Field::InstanceType)?
         .or_else(named)
         .or_else(typed)
         .or_else(|| type_in(&description).map(str::to_owned))
         .or_else(|| gpu_of_google(&description, provider));
     // Other providers name machines in their own way.
     let is_named = |name: &String| provider != Some(Provider::Aws) || is_type(name);
-    let operation = row.0.text(Field::Operation as usize)?;
-    let operation = operation.filter(|name| name.starts_with("RunInstances"));
+    let operation = row.text(Field::Operation)?.filter(|name| name.starts_with("RunInstances"));
     let by_code = operation.filter(|name| !name.contains(":SV"));
     let by_code = by_code.map(|name| OperatingSystem::from_ec2(Some(&name), None, None));
     let by_detail = || system_in(&detail("OperatingSystem")?);
@@ -268,15 +241,14 @@ fn gpu_of_google(description: &str, provider: Option<Provider>) -> Option<String
     Some(format!("{model} GPU"))
 }
 
-fn kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> {
-    let category = row.text(Field::Category)?.unwrap_or_default();
-    let service = row.0.text(Field::Service as usize)?;
-    let is_support = service.is_some_and(|name| name.contains("Support"));
+fn kind(row: &Fields<'_>, is_machine_hour: bool) -> Result<LineKind, String> {
+    let category = row.owned(Field::Category)?.unwrap_or_default();
+    let is_support = row.text(Field::Service)?.is_some_and(|name| name.contains("Support"));
     Ok(match category.to_lowercase().as_str() {
         "tax" => LineKind::Tax,
         "credit" => LineKind::Credit,
         "adjustment" => LineKind::Discount,
-        "purchase" if row.text(Field::Discount)?.is_some() => LineKind::Commitment,
+        "purchase" if row.owned(Field::Discount)?.is_some() => LineKind::Commitment,
         _ if is_support => LineKind::Support,
         "purchase" => LineKind::Other,
         _ if row.is(Field::DiscountStatus, "Unused")? => LineKind::Commitment,
@@ -285,8 +257,8 @@ fn kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> {
     })
 }
 
-fn usage_kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> {
-    if let Some(usage_type) = row.0.text(Field::UsageType as usize)? {
+fn usage_kind(row: &Fields<'_>, is_machine_hour: bool) -> Result<LineKind, String> {
+    if let Some(usage_type) = row.text(Field::UsageType)? {
         let kind = kind_of(&usage_type);
         // Other services charge a fee for each hour of an instance under its usage type.
         let is_fee = kind == LineKind::Instance && !is_machine_hour;
@@ -295,11 +267,9 @@ fn usage_kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> 
     if is_machine_hour {
         return Ok(LineKind::Instance);
     }
-    let resource = row.text(Field::Resource)?.unwrap_or_default();
-    let resource_type = row.text(Field::ResourceType)?.unwrap_or_default();
-    let resource_type = resource_type.to_lowercase();
-    let description = row.text(Field::Description)?.unwrap_or_default();
-    let description = description.to_lowercase();
+    let resource = row.owned(Field::Resource)?.unwrap_or_default();
+    let resource_type = row.owned(Field::ResourceType)?.unwrap_or_default().to_lowercase();
+    let description = row.owned(Field::Description)?.unwrap_or_default().to_lowercase();
     Ok(
         if bare_id(&resource).starts_with("vol-")
             || ["volume", "disk"].iter().any(|word| resource_type.contains(word))

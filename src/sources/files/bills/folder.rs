@@ -61,8 +61,7 @@ pub(super) fn files_in(path: &Path) -> Result<Files, BillError> {
     let (root, mut leading) = based(path);
     let mut names = Vec::new();
     walk(path, &mut leading, &mut names)?;
-    let tree = Tree { given: path, root: &root, names };
-    latest(tree, &|names| read_written(&path_of(&root, names)))
+    latest(Tree { given: path, root: &root, names }, &|names| read_written(&path_of(&root, names)))
 }
 
 /// # Errors
@@ -115,8 +114,7 @@ pub(super) fn latest(
     for names in files {
         match place_of_period(&names) {
             Some(place) => {
-                let period = names[..=place].to_vec();
-                periods.entry(period).or_default().push(names);
+                periods.entry(names[..=place].to_vec()).or_default().push(names);
             }
             None => chosen.read.push(path_of(folder, &names)),
         }
@@ -236,8 +234,7 @@ pub(super) fn path_of(folder: &Path, names: &[String]) -> PathBuf {
 /// Which of the names is that of a billing period: `BILLING_PERIOD=2026-10`, or
 /// `20261001-20261101`.
 fn place_of_period(names: &[String]) -> Option<usize> {
-    let folders = names.get(..names.len().saturating_sub(1))?;
-    folders.iter().rposition(|name| is_period(name))
+    names.get(..names.len().saturating_sub(1))?.iter().rposition(|name| is_period(name))
 }
 
 fn is_period(name: &str) -> bool {
@@ -246,8 +243,7 @@ fn is_period(name: &str) -> bool {
         return true;
     }
     let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let days = name.split_once('-');
-    days.is_some_and(|(first, last)| is_day(first) && is_day(last))
+    name.split_once('-').is_some_and(|(first, last)| is_day(first) && is_day(last))
 }
 
 /// The files that a manifest lists, by their names from the period on.
@@ -319,8 +315,7 @@ impl Readings<'_> {
         let period = last(&self.period);
         let tail = |names: &Names| names[self.period.len() - 1..].join("/");
         let paths = |files: &[&Names]| -> Vec<PathBuf> {
-            let files = files.iter();
-            files.map(|names| path_of(self.folder, names)).collect()
+            files.iter().map(|names| path_of(self.folder, names)).collect()
         };
         // Another export in the folder has manifests of the same period, with other files.
         for listed in listed.get(period).into_iter().flatten() {
@@ -328,8 +323,7 @@ impl Readings<'_> {
             let named: Vec<&Names> = files.iter().filter(is_named).collect();
             if !named.is_empty() {
                 self.check_whole(&named, listed)?;
-                let others = (files.len() - named.len()) as u64;
-                return Ok((paths(&named), others));
+                return Ok((paths(&named), (files.len() - named.len()) as u64));
             }
         }
         // Of the reading that its own manifest lists, nothing is here: an earlier one would pass
@@ -345,8 +339,7 @@ impl Readings<'_> {
         for names in &files {
             let below = &names[self.period.len()..];
             let reading = below.split_last().and_then(|(_, folders)| folders.first());
-            let reading = reading.map_or("", String::as_str);
-            readings.entry(reading).or_default().push(names);
+            readings.entry(reading.map_or("", String::as_str)).or_default().push(names);
         }
         let are_timed = readings.keys().all(|name| is_timed(name));
         if readings.len() > 1 && !are_timed {
@@ -357,8 +350,7 @@ impl Readings<'_> {
             });
         }
         let newest = readings.pop_last().map_or(Vec::new(), |(_, files)| files);
-        let others = readings.values().map(Vec::len).sum::<usize>() as u64;
-        Ok((paths(&newest), others))
+        Ok((paths(&newest), readings.values().map(Vec::len).sum::<usize>() as u64))
     }
 
     /// # Errors
@@ -384,10 +376,8 @@ impl Readings<'_> {
 /// Whether a name begins with a time, such as `2026-10-03T05:12:44.201Z-9f0c`, or
 /// `20261003T051244Z`, which reports before version 2 have.
 fn is_timed(name: &str) -> bool {
-    let is_date = |date: Option<&str>| {
-        let date = date.unwrap_or_default();
-        date.parse::<jiff::civil::Date>().is_ok()
-    };
+    let is_date =
+        |date: Option<&str>| date.unwrap_or_default().parse::<jiff::civil::Date>().is_ok();
     let is_short = name.get(8..9) == Some("T");
     is_date(name.get(..10)) || (is_short && is_date(name.get(..8)))
 }

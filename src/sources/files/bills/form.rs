@@ -1,7 +1,7 @@
 //! Which kind of bill a table is, by its columns alone.
 
+use super::fields::Read;
 use super::fields::{Fields, Places, Row, TagPlaces};
-use super::line::Read;
 use super::{cur, focus};
 use crate::domain::{BillForm, Currency};
 use std::collections::BTreeSet;

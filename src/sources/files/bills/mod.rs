@@ -11,7 +11,6 @@ mod fields;
 mod focus;
 mod folder;
 mod form;
-mod line;
 mod pages;
 mod parquet_table;
 mod parquet_values;
@@ -26,11 +25,12 @@ pub use form::BillOptions;
 
 use crate::domain::{BillFile, BillFiles, BillForm, BillLine};
 use crate::sources::files::shared::bounded::Bounded;
+use crate::sources::files::shared::parquet_pages::MARK;
 use alike::{Lines, Seen};
 use error::Problem;
+use fields::Read as Row;
 use flate2::read::MultiGzDecoder;
 use folder::files_of;
-use line::Read as Row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
@@ -133,8 +133,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> BillFiles {
-        let several = self.forms_of.into_iter();
-        let several = several.filter(|(_, forms)| forms.len() > 1);
+        let several = self.forms_of.into_iter().filter(|(_, forms)| forms.len() > 1);
         self.read.in_two_forms = several.map(|(payer, _)| payer).collect();
         self.read
     }
@@ -147,7 +146,7 @@ fn read_file(
 ) -> Result<(BillForm, u64), Problem> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let start = file.fill_buf()?;
-    if start.starts_with(&parquet_table::MARK) {
+    if start.starts_with(&MARK) {
         let mut file = file.into_inner();
         file.rewind()?;
         return parquet_table::read(file, options, each);

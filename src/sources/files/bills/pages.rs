@@ -1,9 +1,10 @@
 //! Pages of a column as they were before they were packed. They are unpacked here and not by
 //! the reader of Parquet, which takes as much memory as a page says that it needs.
 
+use crate::sources::files::shared::parquet_pages::CheckedPages;
 use flate2::read::MultiGzDecoder;
 use parquet::basic::{Compression, Encoding};
-use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -40,118 +41,82 @@ pub(super) fn is_read(compression: Compression) -> bool {
 }
 
 /// The pages of a column of a group of rows.
-pub(super) struct UnpackedPages {
-    inner: SerializedPageReader<File>,
-    packing: Packing,
+///
+/// # Errors
+/// When the file says of the column what cannot be.
+pub(super) fn unpacked_pages(
+    file: &Arc<File>,
+    column: &ColumnChunkMetaData,
+    rows: usize,
+    file_bytes: u64,
+) -> Result<Box<dyn PageReader>> {
+    check_place(column, file_bytes)?;
+    let packing = Packing::of(column.compression());
+    let packing = packing.ok_or_else(|| refused("it is packed in a way that is not read"))?;
+    // What is not packed is handed over as it is.
+    let packed =
+        column.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
+    let inner = SerializedPageReader::new(Arc::clone(file), &packed, rows, None)?;
+    let pages = CheckedPages::new(Box::new(inner), move |page| packing.unpacked(page));
+    Ok(Box::new(pages))
 }
 
-impl UnpackedPages {
-    /// # Errors
-    /// When the file says of the column what cannot be.
-    pub(super) fn new(
-        file: &Arc<File>,
-        column: &ColumnChunkMetaData,
-        rows: usize,
-        file_bytes: u64,
-    ) -> Result<Self> {
-        check_place(column, file_bytes)?;
-        let packing = Packing::of(column.compression());
-        let packing = packing.ok_or_else(|| refused("it is packed in a way that is not read"))?;
-        // What is not packed is handed over as it is.
-        let packed = column.clone().into_builder();
-        let packed = packed.set_compression(Compression::UNCOMPRESSED).build()?;
-        Ok(Self {
-            inner: SerializedPageReader::new(Arc::clone(file), &packed, rows, None)?,
-            packing,
-        })
-    }
-
-    fn unpack(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+impl Packing {
+    fn unpack(self, bytes: &[u8]) -> Result<Vec<u8>> {
         // A page without values may be packed to nothing.
         if bytes.is_empty() {
             return Ok(Vec::new());
         }
-        match self.packing {
-            Packing::None => Ok(bytes.to_vec()),
-            Packing::Gzip => {
+        match self {
+            Self::None => Ok(bytes.to_vec()),
+            Self::Gzip => {
                 let mut unpacked = Vec::new();
-                let most = MOST_BYTES as u64 + 1;
-                MultiGzDecoder::new(bytes).take(most).read_to_end(&mut unpacked)?;
+                MultiGzDecoder::new(bytes)
+                    .take(MOST_BYTES as u64 + 1)
+                    .read_to_end(&mut unpacked)?;
                 within(unpacked.len())?;
                 Ok(unpacked)
             }
-            Packing::Snappy => {
+            Self::Snappy => {
                 let length = snap::raw::decompress_len(bytes).map_err(damaged)?;
                 within(length)?;
-                let mut decoder = snap::raw::Decoder::new();
-                decoder.decompress_vec(bytes).map_err(damaged)
+                snap::raw::Decoder::new().decompress_vec(bytes).map_err(damaged)
             }
         }
     }
 
-    fn unpacked(&self, page: Page) -> Result<Page> {
+    fn unpacked(self, mut page: Page) -> Result<Page> {
         check_values(&page)?;
-        if matches!(self.packing, Packing::None) {
-            within(page.buffer().len())?;
-            return Ok(page);
-        }
-        Ok(match page {
-            Page::DataPage {
-                buf,
-                num_values,
-                encoding,
-                def_level_encoding,
-                rep_level_encoding,
-                statistics,
-            } => Page::DataPage {
-                buf: self.unpack(&buf)?.into(),
-                num_values,
-                encoding,
-                def_level_encoding,
-                rep_level_encoding,
-                statistics,
-            },
-            Page::DictionaryPage { buf, num_values, encoding, is_sorted } => Page::DictionaryPage {
-                buf: self.unpack(&buf)?.into(),
-                num_values,
-                encoding,
-                is_sorted,
-            },
+        match &mut page {
+            page if matches!(self, Self::None) => within(page.buffer().len())?,
+            Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => {
+                *buf = self.unpack(buf)?.into();
+            }
             Page::DataPageV2 {
                 buf,
-                num_values,
-                encoding,
-                num_nulls,
-                num_rows,
                 def_levels_byte_len,
                 rep_levels_byte_len,
                 is_compressed,
-                statistics,
+                ..
             } => {
                 // Levels come first, and are not packed.
-                let levels = def_levels_byte_len as usize + rep_levels_byte_len as usize;
+                let levels = *def_levels_byte_len as usize + *rep_levels_byte_len as usize;
                 let (levels, values) = buf
                     .split_at_checked(levels)
                     .ok_or_else(|| refused("a page is shorter than its levels"))?;
-                let mut whole = levels.to_vec();
-                if is_compressed {
-                    whole.extend(self.unpack(values)?);
-                } else {
-                    whole.extend_from_slice(values);
+                if *is_compressed {
+                    *buf = [levels, self.unpack(values)?.as_slice()].concat().into();
                 }
-                Page::DataPageV2 {
-                    buf: whole.into(),
-                    num_values,
-                    encoding,
-                    num_nulls,
-                    num_rows,
-                    def_levels_byte_len,
-                    rep_levels_byte_len,
-                    is_compressed: false,
-                    statistics,
-                }
+                *is_compressed = false;
             }
-        })
+        }
+        if let Page::DictionaryPage { buf, num_values, .. } = &page {
+            // Each value takes a byte at least, and all of them are held.
+            if usize::try_from(*num_values).is_ok_and(|values| values > buf.len()) {
+                return Err(refused("a dictionary of it has more values than bytes"));
+            }
+        }
+        Ok(page)
     }
 }
 
@@ -176,8 +141,7 @@ fn check_place(column: &ColumnChunkMetaData, file_bytes: u64) -> Result<()> {
     let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     let start = u64::try_from(start).ok();
     let length = u64::try_from(column.compressed_size()).ok();
-    let end = start.zip(length);
-    let end = end.and_then(|(start, length)| start.checked_add(length));
+    let end = start.zip(length).and_then(|(start, length)| start.checked_add(length));
     match end {
         Some(end) if end <= file_bytes => Ok(()),
         _ => Err(refused("a column of it is not inside the file")),
@@ -203,38 +167,4 @@ fn check_values(page: &Page) -> Result<()> {
         return Ok(());
     }
     Err(refused("a page of it has more values than a page has"))
-}
-
-impl Iterator for UnpackedPages {
-    type Item = Result<Page>;
-
-    fn next(&mut self) -> Option<Result<Page>> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for UnpackedPages {
-    fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.inner.get_next_page()?;
-        let page = page.map(|page| self.unpacked(page)).transpose()?;
-        if let Some(Page::DictionaryPage { buf, num_values, .. }) = &page {
-            // Each value takes a byte at least, and all of them are held.
-            if usize::try_from(*num_values).is_ok_and(|values| values > buf.len()) {
-                return Err(refused("a dictionary of it has more values than bytes"));
-            }
-        }
-        Ok(page)
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.inner.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Result<()> {
-        self.inner.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool> {
-        self.inner.at_record_boundary()
-    }
 }

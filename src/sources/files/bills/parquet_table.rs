@@ -4,9 +4,10 @@ use super::csv_table::Each;
 use super::error::Problem;
 use super::fields::{Cell, Row};
 use super::form::{BillOptions, Reading};
-use super::pages::{UnpackedPages, is_read};
+use super::pages::{is_read, unpacked_pages};
 use super::parquet_values::{Meaning, Values, meaning_of, pairs, values_of};
 use crate::domain::BillForm;
+use crate::sources::files::shared::parquet_pages::footer_bytes;
 use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::ParquetError;
@@ -16,11 +17,8 @@ use parquet::file::metadata::{
 use parquet::schema::types::SchemaDescriptor;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// What a table in Parquet begins and ends with.
-pub(super) const MARK: [u8; 4] = *b"PAR1";
 /// Rows that are held at once.
 const ROWS_AT_ONCE: usize = 4_096;
 /// Bytes that describe a table.
@@ -49,8 +47,7 @@ pub(super) fn read(
     each: Each<'_>,
 ) -> Result<(BillForm, u64), Problem> {
     let file_bytes = check_ends(&mut file)?;
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
-    let metadata = metadata.map_err(damaged)?;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(damaged)?;
     let (header, places) = columns(metadata.file_metadata().schema_descr());
     let reading = Reading::new(&header, options).map_err(Problem::Form)?;
     check_packing(&metadata, &reading, &places)?;
@@ -76,37 +73,26 @@ fn damaged(error: ParquetError) -> Problem {
     Problem::Damaged(error.to_string())
 }
 
-/// The last eight bytes of a table are the length of what describes it, and its mark. Gives
-/// the length of the file.
+/// Gives the length of the file.
 ///
 /// # Errors
 /// When the file ends early, or describes more than any bill has.
 fn check_ends(file: &mut File) -> Result<u64, Problem> {
-    let length = file.metadata()?.len();
-    let mut end = [0; 8];
-    if length >= 12 {
-        file.seek(SeekFrom::End(-8))?;
-        file.read_exact(&mut end)?;
-        file.rewind()?;
-    }
-    let [first, second, third, fourth, mark @ ..] = end;
-    if mark != MARK {
+    let Some(bytes) = footer_bytes(file, 12)? else {
         return Err(Problem::Damaged("it ends early".to_owned()));
-    }
-    if u32::from_le_bytes([first, second, third, fourth]) > MOST_FOOTER_BYTES {
+    };
+    if bytes > MOST_FOOTER_BYTES {
         let most = MOST_FOOTER_BYTES >> 20;
-        let message = format!("what describes it has more than {most} MiB");
-        return Err(Problem::Damaged(message));
+        return Err(Problem::Damaged(format!("what describes it has more than {most} MiB")));
     }
-    Ok(length)
+    Ok(file.metadata()?.len())
 }
 
 /// The columns with their names, in order of their first leaf.
 fn columns(schema: &SchemaDescriptor) -> (Vec<String>, Vec<Place>) {
     let mut by_root: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for leaf in 0..schema.num_columns() {
-        let root = schema.get_column_root_idx(leaf);
-        by_root.entry(root).or_default().push(leaf);
+        by_root.entry(schema.get_column_root_idx(leaf)).or_default().push(leaf);
     }
     let place = |leaves: &[usize]| -> Place {
         let column = |leaf: usize| schema.column(leaf);
@@ -129,8 +115,7 @@ fn columns(schema: &SchemaDescriptor) -> (Vec<String>, Vec<Place>) {
     };
     let name = |leaves: &[usize]| {
         let first = leaves.first().map(|leaf| schema.column(*leaf));
-        let root = first.and_then(|column| column.path().parts().first().cloned());
-        root.unwrap_or_default()
+        first.and_then(|column| column.path().parts().first().cloned()).unwrap_or_default()
     };
     by_root.values().map(|leaves| (name(leaves), place(leaves))).unzip()
 }
@@ -158,8 +143,7 @@ fn check_packing(
     let leaves: Vec<usize> = leaves.collect();
     let unread = |group: &RowGroupMetaData| -> Option<Compression> {
         let chunks = leaves.iter().filter_map(|leaf| group.columns().get(*leaf));
-        let mut packed = chunks.map(ColumnChunkMetaData::compression);
-        packed.find(|compression| !is_read(*compression))
+        chunks.map(ColumnChunkMetaData::compression).find(|compression| !is_read(*compression))
     };
     match metadata.row_groups().iter().find_map(unread) {
         Some(compression) => {
@@ -202,9 +186,8 @@ impl Group {
             let column = group.columns().get(leaf);
             let column =
                 column.ok_or_else(|| Problem::Damaged("a column is missing".to_owned()))?;
-            let pages = UnpackedPages::new(file, column, left, file_bytes).map_err(damaged)?;
-            let reader = get_column_reader(column.column_descr_ptr(), Box::new(pages));
-            Ok(Box::new(reader))
+            let pages = unpacked_pages(file, column, left, file_bytes).map_err(damaged)?;
+            Ok(Box::new(get_column_reader(column.column_descr_ptr(), pages)))
         };
         let reader = |(column, place): (usize, &Place)| -> Result<Option<Reader>, Problem> {
             Ok(match *place {

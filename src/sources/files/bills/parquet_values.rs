@@ -2,6 +2,7 @@
 
 use super::fields::Cell;
 use super::values::{of_double, within};
+use crate::sources::files::shared::parquet_pages::spread;
 use jiff::{SignedDuration, Timestamp};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -232,13 +233,6 @@ fn check(is_whole: bool) -> Result<()> {
     Err(ParquetError::General(message.to_owned()))
 }
 
-/// Values at the rows where one is there: those of the highest level.
-fn spread<T>(values: Vec<T>, levels: &[i16]) -> Vec<Option<T>> {
-    let mut values = values.into_iter();
-    let each = levels.iter();
-    each.map(|level| if *level > 0 { values.next() } else { None }).collect()
-}
-
 /// The next entries of a map, of those keys that are wanted.
 ///
 /// # Errors
@@ -306,7 +300,6 @@ impl Entries {
             self.levels.iter().copied().max().unwrap_or(i16::MAX)
         };
         let mut texts = self.texts.into_iter();
-        let levels = self.levels.into_iter();
-        levels.map(move |level| if level == highest { texts.next() } else { None })
+        self.levels.into_iter().map(move |level| if level == highest { texts.next() } else { None })
     }
 }

@@ -87,9 +87,7 @@ const SYSTEMS: [(&str, OperatingSystem); 11] = [
 
 /// The operating system that the description of an hour names; absent where it names none.
 pub(super) fn system_in(description: &str) -> Option<OperatingSystem> {
-    let mut systems = SYSTEMS.iter();
-    let entry = systems.find(|(words, _)| description.contains(words));
-    entry.map(|(_, system)| *system)
+    SYSTEMS.iter().find(|(words, _)| description.contains(words)).map(|(_, system)| *system)
 }
 
 pub(super) fn is_hours(unit: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Commitments as JSON: the estate's key `commitments`, and the same list in a
 //! file of its own, of what a payer account bought.
 
-use super::fields::{Of, Wire};
+use super::fields::{Of, Wire, refuse};
 use super::forms::{described, generator};
 use crate::domain::{
     CapacityReservation, Commitments, MOST_COMMITTED, MOST_PER_HOUR, ReservedInstances,
@@ -76,19 +76,22 @@ impl Wire for Commitment {
                 at_most("commitment_hourly", plan.commitment_hourly, MOST_PER_HOUR)?;
                 let is_bound = plan.region.is_some() && plan.family.is_some();
                 if plan.kind == SavingsPlanKind::Ec2Instance && !is_bound {
-                    return Err(E::custom(format!(
+                    refuse!(
                         "savings plan {} of kind {} needs `region` and `family`",
-                        plan.id, plan.kind
-                    )));
+                        plan.id,
+                        plan.kind
+                    );
                 }
             }
             Self::CapacityReservation(reservation) => {
                 counted("total", &reservation.id, reservation.total, 0)?;
                 if reservation.available > reservation.total {
-                    return Err(E::custom(format!(
+                    refuse!(
                         "`available` of {} is {}, more than its total of {}",
-                        reservation.id, reservation.available, reservation.total
-                    )));
+                        reservation.id,
+                        reservation.available,
+                        reservation.total
+                    );
                 }
             }
         }
@@ -98,23 +101,21 @@ impl Wire for Commitment {
 
 fn ends_after<E: de::Error>(start: Timestamp, end: Timestamp, id: &str) -> Result<(), E> {
     if start >= end {
-        return Err(E::custom(format!("`end` of {id} is not after its `start`")));
+        refuse!("`end` of {id} is not after its `start`");
     }
     Ok(())
 }
 
 fn counted<E: de::Error>(field: &str, id: &str, count: u32, least: u32) -> Result<(), E> {
     if !(least..=MOST_COMMITTED).contains(&count) {
-        return Err(E::custom(format!(
-            "`{field}` of {id} is not between {least} and {MOST_COMMITTED}: {count}"
-        )));
+        refuse!("`{field}` of {id} is not between {least} and {MOST_COMMITTED}: {count}");
     }
     Ok(())
 }
 
 fn at_most<E: de::Error>(field: &str, amount: Decimal, most: Decimal) -> Result<(), E> {
     if amount > most {
-        return Err(E::custom(format!("`{field}` is not between 0 and {most}: {amount}")));
+        refuse!("`{field}` is not between 0 and {most}: {amount}");
     }
     Ok(())
 }

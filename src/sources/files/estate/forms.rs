@@ -33,8 +33,7 @@ forms! {
 /// What makes schemas that stand where they are used.
 pub(super) fn generator() -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12();
-    let settings = settings.with(|settings| settings.inline_subschemas = true);
-    settings.into_generator()
+    settings.with(|settings| settings.inline_subschemas = true).into_generator()
 }
 
 /// The schema of a value with what it means where it stands, which may be empty.

@@ -2,17 +2,13 @@
 //! Commitments are a key of an estate, and a file of their own as well.
 
 mod cells;
-mod clusters;
 mod commitments;
 mod demo;
 mod error;
 mod fields;
 mod forms;
-mod managed;
-mod opinions;
 mod read;
 mod recording;
-mod scaling;
 mod wire;
 mod write;
 

@@ -1,15 +1,15 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
 use super::cells::cells;
-use super::clusters::{self, ClaimWire};
 use super::commitments;
 use super::error::EstateError;
-use super::fields::{MOST_PERIODS, Of, Wire, series};
+use super::fields::{
+    MOST_PERIODS, Of, Wire, check_clusters, refuse, series, sorted_groups, sorted_managed,
+};
 use super::forms::{Ignored, Positive, Version, described, generator};
-use super::managed::{self, PlanWire};
-use super::opinions::OpinionWire;
-use super::scaling;
-use super::wire::{InstanceWire, PriceWire, SeriesWire, StoragePriceWire};
+use super::wire::{
+    ClaimWire, InstanceWire, OpinionWire, PlanWire, PriceWire, SeriesWire, StoragePriceWire,
+};
 use crate::domain::{
     ApiUsage, AwsOpinion, Cause, CauseKind, Clusters, Commitments, ComponentHost, DeviceUse,
     EstateSource, Form, Gap, GapSubject, Instance, InstanceShape, Managed, Node, PriceBook,
@@ -499,24 +499,18 @@ impl Parts {
         let mut ids = BTreeSet::new();
         for instance in self.instances.iter().chain(&self.out_of_scope) {
             if !ids.insert(instance.id.clone()) {
-                return Err(E::custom(format!("duplicate instance {}", instance.id)));
+                refuse!("duplicate instance {}", instance.id);
             }
         }
         let measured = self.metrics.iter().map(|series| &series.instance);
         if let Some(orphan) = measured.chain(usage.instances()).find(|id| !ids.contains(id)) {
-            return Err(E::custom(format!(
-                "a series belongs to {orphan}, which is not among the instances"
-            )));
+            refuse!("a series belongs to {orphan}, which is not among the instances");
         }
         if let Some(orphan) = self.profiles.iter().find(|p| !ids.contains(&p.instance)) {
-            return Err(E::custom(format!(
-                "a profile belongs to {}, which is not among the instances",
-                orphan.instance
-            )));
+            refuse!("a profile belongs to {}, which is not among the instances", orphan.instance);
         }
-        let order = |left: &AwsOpinion, right: &AwsOpinion| left.key().cmp(&right.key());
-        self.opinions.sort_by(order);
-        clusters::check(&self.clusters)?;
+        self.opinions.sort_by(|left: &AwsOpinion, right: &AwsOpinion| left.key().cmp(&right.key()));
+        check_clusters(&self.clusters)?;
         self.add_gaps_of_tags();
         let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
             given.extend(self.instances.iter().map(|instance| field(instance).clone()));
@@ -536,7 +530,7 @@ impl Parts {
             period_seconds: period,
             instances: self.instances,
             out_of_scope: self.out_of_scope,
-            scaling_groups: scaling::sorted(self.scaling_groups)?,
+            scaling_groups: sorted_groups(self.scaling_groups)?,
             shapes: self
                 .shapes
                 .into_iter()
@@ -546,7 +540,7 @@ impl Parts {
             metrics: self.metrics,
             profiles: self.profiles,
             clusters: self.clusters,
-            managed: managed::sorted(self.managed)?,
+            managed: sorted_managed(self.managed)?,
             jobs: self.jobs,
             prices: self.prices,
             commitments: self.commitments,

@@ -154,8 +154,7 @@ impl Recording {
             estate.out_of_scope.iter().map(|instance| &instance.id).collect();
         let mut file = &self.file;
         file.seek(SeekFrom::Start(0))?;
-        let lines = BufReader::new(GzDecoder::new(BufReader::new(file))).lines();
-        Ok(lines.filter_map(move |line| {
+        Ok(BufReader::new(GzDecoder::new(BufReader::new(file))).lines().filter_map(move |line| {
             let series = line.and_then(|line| {
                 let Some(line) = Line::of(&line) else {
                     return Ok(None);
@@ -171,8 +170,7 @@ impl Recording {
                     return Ok(None);
                 }
                 let instance = serde_json::to_string(id.as_str())?;
-                let series = format!("{{\"instance\":{instance},{}", line.rest);
-                Ok(Some(RawValue::from_string(series)?))
+                Ok(Some(RawValue::from_string(format!("{{\"instance\":{instance},{}", line.rest))?))
             });
             series.transpose()
         }))

@@ -1,11 +1,12 @@
 //! What an estate states in another layout than the types of the domain: instances, whose tags
-//! may not be stated, prices by key, and series, which are streamed.
+//! may not be stated, prices by key, claims, amounts beside their currency, and series, which are
+//! streamed.
 
 use crate::domain::{
-    Address, Amount, AtMost, Currency, Day, InstanceState, JoinedBy, Lifecycle, MOST_GPUS, Maybe,
-    Metric, OperatingSystem, Parts, Price, PriceBasis, PriceOption, PriceOrigin, Provider,
-    Rejected, ResourceId, SeriesSource, SpotHistory, Statistic, StorageResource, Tenancy, Time,
-    Volume,
+    Address, Amount, AtMost, Change, ClaimState, Counts, Currency, Day, DeviceUnit, InstanceState,
+    JoinedBy, Lifecycle, MOST_GPUS, MOST_PARTS, Maybe, Metric, OperatingSystem, Owner, Parts,
+    Placement, PlanStatus, Price, PriceBasis, PriceOption, PriceOrigin, Provider, Rejected,
+    ResourceId, SeriesSource, SpotHistory, Statistic, StorageResource, Tenancy, Time, Volume,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -138,6 +139,98 @@ pub(super) struct StoragePriceWire {
     pub effective_date: Option<Date>,
     /// Free text.
     pub source: String,
+}
+
+/// Devices that a pod holds or waits for.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"state": {"const": "running"}}},
+    "then" = {"properties": {"machine": {"type": "string"}}, "allOf": [{"required": ["machine"]}]},
+    "else" = {"properties": {"machine": {"type": "null"}}}
+))]
+#[serde(deny_unknown_fields, expecting = "a claim object")]
+pub(super) struct ClaimWire {
+    pub namespace: String,
+    /// Absent for devices that are allocated to no pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    pub resource: String,
+    #[serde(default)]
+    pub unit: DeviceUnit,
+    /// Number of such units.
+    pub count: u32,
+    pub state: ClaimState,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
+    pub since: Option<Timestamp>,
+    /// The machine of the node; required unless it is pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<ResourceId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+}
+
+/// A training plan of `SageMaker`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a training plan object")]
+pub(super) struct PlanWire {
+    /// ARN of the plan.
+    pub id: String,
+    pub account: String,
+    pub region: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<PlanStatus>,
+    /// By type.
+    #[serde(with = "Counts::<MOST_PARTS>")]
+    pub instances: Vec<(String, u32)>,
+    /// Instances in the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u32>,
+    /// Those that something runs on now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_use: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
+    pub start: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Time>")]
+    pub end: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_minutes: Option<u64>,
+    /// USD unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<Currency>,
+    /// Paid once for all instances.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Amount>")]
+    pub upfront_fee: Option<Decimal>,
+}
+
+/// What AWS advises.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [
+    {"properties": {"instance": {"type": "string"}, "instances": {"maxItems": 0}}, "allOf": [{"required": ["instance"]}]},
+    {"properties": {"instance": {"type": "null"}, "instances": {"minItems": 1}}, "allOf": [{"required": ["instances"]}]},
+]))]
+#[serde(deny_unknown_fields, expecting = "a recommendation of AWS as an object")]
+pub(super) struct OpinionWire {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<ResourceId>,
+    /// In place of `instance`, for those of an Auto Scaling group.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "Parts::<ResourceId>")]
+    pub instances: Vec<ResourceId>,
+    pub action: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[serde(default = "usd")]
+    pub currency: Currency,
+    /// What AWS estimates, per month.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "Maybe::<Change>")]
+    pub monthly_savings: Option<Decimal>,
+}
+
+pub(super) fn usd() -> Currency {
+    Currency::Usd
 }
 
 /// One metric of one instance, or of one of its GPUs.

@@ -1,16 +1,17 @@
 //! Writing an estate: one JSON document, metrics streamed, no credential.
 
-use super::clusters::claim_wire;
 use super::commitments;
-use super::managed;
-use super::opinions;
 use super::recording::{Recording, series_wire};
-use super::wire::{InstanceWire, PriceWire, StoragePriceWire};
-use crate::domain::{Instance, PriceBasis, Provider, ResourceId};
+use super::wire::{
+    ClaimWire, InstanceWire, OpinionWire, PlanWire, PriceWire, StoragePriceWire, usd,
+};
+use crate::domain::{
+    AwsOpinion, Claim, Instance, Money, PriceBasis, Provider, ResourceId, TrainingPlan,
+};
 use crate::sources::files::ESTATE_VERSION;
 use crate::usage::Estate;
-use serde::ser::{Error, SerializeMap, Serializer};
-use serde::{Serialize, ser::SerializeSeq};
+use serde::Serialize;
+use serde::ser::{Error, SerializeMap, SerializeSeq, Serializer};
 use std::io::{self, Write};
 
 /// Writes an estate as JSON, ready for `--from`.
@@ -74,7 +75,7 @@ impl Serialize for Document<'_> {
         map.add_any("claims", &all(&clusters.claims, claim_wire))?;
         map.add_any("uses", &clusters.uses)?;
         map.add_any("component_hosts", &managed.hosts)?;
-        map.add_any("training_plans", &all(&managed.plans, managed::plan_wire))?;
+        map.add_any("training_plans", &all(&managed.plans, plan_wire))?;
         map.add_any("jobs", &estate.jobs)?;
         map.add("prices", &prices(estate))?;
         map.add("storage_prices", &storage_prices(estate))?;
@@ -83,7 +84,7 @@ impl Serialize for Document<'_> {
             map.add("commitment_sharing", &false)?;
         }
         map.add_any("skipped_accounts", &estate.commitments.skipped_accounts)?;
-        map.add_any("opinions", &all(&estate.opinions, opinions::to_wire))?;
+        map.add_any("opinions", &all(&estate.opinions, opinion_wire))?;
         map.add("gaps", &estate.gaps)?;
         map.add("api", &estate.api)?;
         map.0.end()
@@ -138,9 +139,57 @@ fn instance_wire(instance: &Instance) -> InstanceWire {
     }
 }
 
+fn claim_wire(claim: &Claim) -> ClaimWire {
+    let Claim { holder, devices, state, since, machine } = claim.clone();
+    ClaimWire {
+        namespace: holder.namespace,
+        pod: holder.pod,
+        owner: holder.owner,
+        labels: holder.labels,
+        resource: devices.resource,
+        unit: devices.unit,
+        count: devices.count,
+        state,
+        since,
+        machine,
+        placement: holder.placement,
+    }
+}
+
+fn plan_wire(plan: &TrainingPlan) -> PlanWire {
+    let plan = plan.clone();
+    PlanWire {
+        id: plan.id,
+        account: plan.account,
+        region: plan.region,
+        status: plan.status,
+        instances: plan.instances,
+        total: plan.total,
+        in_use: plan.in_use,
+        start: plan.start,
+        end: plan.end,
+        duration_minutes: plan.duration_minutes,
+        currency: plan.upfront_fee.map(Money::currency),
+        upfront_fee: plan.upfront_fee.map(Money::amount),
+    }
+}
+
+fn opinion_wire(opinion: &AwsOpinion) -> OpinionWire {
+    let savings = opinion.monthly_savings;
+    let mut instances = opinion.instances.clone();
+    let instance = (instances.len() == 1).then(|| instances.remove(0));
+    OpinionWire {
+        instance,
+        instances,
+        action: opinion.action.clone(),
+        to: opinion.to.clone(),
+        currency: savings.map_or_else(usd, Money::currency),
+        monthly_savings: savings.map(Money::amount),
+    }
+}
+
 fn prices(estate: &Estate) -> Vec<PriceWire> {
-    let prices = estate.prices.iter();
-    let wires = prices.map(|(key, quote)| PriceWire {
+    let wires = estate.prices.iter().map(|(key, quote)| PriceWire {
         provider: (key.provider != Provider::Aws).then_some(key.provider),
         region: key.region.clone(),
         zone: key.zone.clone(),
@@ -163,8 +212,7 @@ fn prices(estate: &Estate) -> Vec<PriceWire> {
 }
 
 fn storage_prices(estate: &Estate) -> Vec<StoragePriceWire> {
-    let prices = estate.prices.iter_storage();
-    let wires = prices.map(|(region, resource, quote)| StoragePriceWire {
+    let wires = estate.prices.iter_storage().map(|(region, resource, quote)| StoragePriceWire {
         region: region.to_owned(),
         resource,
         currency: quote.unit_price.currency(),
@@ -192,5 +240,122 @@ impl Serialize for Metrics<'_> {
             list.serialize_element(&series_wire(series))?;
         }
         list.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{DeviceUse, Node};
+    use crate::sources::files::estate::fields::Of;
+    use serde_json::{Value, json};
+
+    fn node() -> Value {
+        json!({
+            "name": "gpu-1",
+            "provider_id": "aws:///us-east-1a/i-1",
+            "cluster": "search",
+            "machine": "i-1",
+            "physical": "8",
+            "devices": {
+                "nvidia.com/gpu": {"unit": {}, "capacity": 1, "allocatable": 0},
+                "nvidia.com/gpu.shared": {"unit": {"replicas": 4}, "capacity": 4, "allocatable": 4},
+                "nvidia.com/mig-3g.20gb": {
+                    "unit": {"profile": "3g.20gb", "slices": 3, "of": 7},
+                    "capacity": 2, "allocatable": 2,
+                },
+            },
+            "price_class": "spot",
+            "pool": "trainers",
+            "pool_maker": "karpenter",
+            "cpu_millicores": {"capacity": 96_000, "allocatable": 95_000, "requested": 1_500},
+            "memory_mib": {"capacity": 1_000, "allocatable": 900},
+            "pods": 3,
+            "cpu_only_pods": 2,
+            "ready": true,
+            "cordoned": true,
+        })
+    }
+
+    fn claim() -> Value {
+        json!({
+            "namespace": "search",
+            "pod": "ranker-0",
+            "owner": {"kind": "Deployment", "name": "ranker"},
+            "labels": {"team": "search"},
+            "resource": "nvidia.com/mig-3g.20gb.shared",
+            "unit": {"profile": "3g.20gb", "slices": 3, "of": 7, "replicas": 2},
+            "count": 2,
+            "state": "running",
+            "since": "2026-10-01T00:00:00Z",
+            "machine": "i-1",
+            "placement": {
+                "cpu_millicores": 4_000, "memory_mib": 16_384, "bound": true, "local_data": true,
+            },
+        })
+    }
+
+    fn used() -> Value {
+        json!({
+            "machine": "i-1",
+            "gpu": 3,
+            "namespace": "search",
+            "pod": "ranker-0",
+            "n_samples": 1_440,
+            "sample_seconds": 60,
+            "mean_percent": 12.5,
+            "max_percent": 80.0,
+        })
+    }
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        let read = serde_json::from_value::<Node>(node()).expect("a node");
+        let written = serde_json::to_value(&read).expect("JSON");
+        assert_eq!(written, node());
+        let Of(read) = serde_json::from_value::<Of<ClaimWire>>(claim()).expect("a claim");
+        let written = serde_json::to_value(claim_wire(&read)).expect("JSON");
+        assert_eq!(written, claim());
+        // Two halves of three sevenths.
+        assert_eq!(read.devices.physical().round_dp(6).to_string(), "0.428571");
+        let Of(read) = serde_json::from_value::<Of<DeviceUse>>(used()).expect("a use");
+        let written = serde_json::to_value(&read).expect("JSON");
+        assert_eq!(written, used());
+    }
+
+    #[test]
+    fn percentages_of_a_use_are_in_order() {
+        for (key, value, words) in [
+            ("mean_percent", json!(-0.1), "between 0 and 100"),
+            ("max_percent", json!(100.1), "between 0 and 100"),
+            ("max_percent", json!(12.4), "larger than `max_percent`"),
+            ("sample_seconds", json!(0), "at least 1"),
+            ("gpu", json!(-1), "invalid value"),
+        ] {
+            let mut one = used();
+            one[key] = value;
+            let error = serde_json::from_value::<Of<DeviceUse>>(one).err();
+            let error = error.expect("it is wrong").to_string();
+            assert!(error.contains(words), "{key}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (key, value, words) in [
+            ("unit", json!({"replicas": 0}), "at least 1"),
+            ("unit", json!({"profile": "3g.20gb"}), "a slice needs"),
+            ("unit", json!({"slices": 3, "of": 7}), "a slice needs"),
+            ("unit", json!({"profile": "9g.20gb", "slices": 9, "of": 7}), "a slice needs"),
+            ("state", json!("pending"), "a `pending` one has none"),
+            ("state", json!("gone"), "`gone` is not a known claim state"),
+            ("extra", json!(1), "unknown field"),
+        ] {
+            let mut claim = claim();
+            claim[key] = value;
+            let error = serde_json::from_value::<Of<ClaimWire>>(claim).err();
+            let error = error.expect("it is wrong").to_string();
+            assert!(error.contains(words), "{key}: {error}");
+        }
     }
 }

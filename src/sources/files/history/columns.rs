@@ -1,9 +1,13 @@
 //! What tables hold: columns of texts and numbers under plain names.
 
+use jiff::civil::Date;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 /// Rows that are held at once while a table is written or read.
@@ -135,8 +139,7 @@ pub(super) struct Schema {
 impl Schema {
     /// How a file describes it.
     pub(super) fn message(&self) -> Result<Arc<Type>, ParquetError> {
-        let fields = self.columns.iter();
-        let fields = fields.map(|(name, kind)| kind.field(name).map(Arc::new));
+        let fields = self.columns.iter().map(|(name, kind)| kind.field(name).map(Arc::new));
         let fields: Vec<Arc<Type>> = fields.collect::<Result<_, _>>()?;
         Type::group_type_builder(self.name).with_fields(fields).build().map(Arc::new)
     }
@@ -176,6 +179,103 @@ pub(super) enum Cell {
     Amount(Option<i128>),
 }
 
+/// The first day that is a number, which is zero.
+pub(super) const EPOCH: Date = Date::constant(1970, 1, 1);
+
+impl Cell {
+    /// A name.
+    ///
+    /// # Errors
+    /// When it is longer than a name may be.
+    pub(super) fn text(text: &str) -> Result<Self, TableError> {
+        within(text, Kind::Text).map(Self::Text)
+    }
+
+    /// Any other text.
+    ///
+    /// # Errors
+    /// When it is longer than one may be.
+    pub(super) fn long(text: &str) -> Result<Self, TableError> {
+        within(text, Kind::LongText).map(Self::Text)
+    }
+
+    /// A name that may be absent.
+    ///
+    /// # Errors
+    /// As [`Self::text`].
+    pub(super) fn optional(text: Option<&str>) -> Result<Self, TableError> {
+        let text = text.map(|text| within(text, Kind::OptionalText));
+        Ok(Self::OptionalText(text.transpose()?))
+    }
+
+    /// # Errors
+    /// When it has more digits than are kept.
+    pub(super) fn decimal(number: impl Into<Option<Decimal>>) -> Result<Self, TableError> {
+        /// The first number with a digit too many.
+        const LIMIT: i64 = 1_000_000_000_000_000_000;
+        let Some(number) = number.into() else {
+            return Ok(Self::Decimal(None));
+        };
+        let scaled = number.round_dp(SCALE).checked_mul(Decimal::from(1_000_000));
+        let scaled = scaled.and_then(|scaled| scaled.to_i64());
+        match scaled.filter(|scaled| (-LIMIT + 1..LIMIT).contains(scaled)) {
+            Some(scaled) => Ok(Self::Decimal(Some(scaled))),
+            None => Err(TableError::Value),
+        }
+    }
+
+    /// # Errors
+    /// Never for a day of the calendar.
+    pub(super) fn day(day: impl Into<Option<Date>>) -> Result<Self, TableError> {
+        let days = day.into().map(|day| day.duration_since(EPOCH).as_hours() / 24);
+        let days = days.map(|days| i32::try_from(days).map_err(|_| TableError::Value));
+        Ok(Self::Day(days.transpose()?))
+    }
+}
+
+fn within(text: &str, kind: Kind) -> Result<ByteArray, TableError> {
+    if text.len() > kind.most_bytes() {
+        return Err(TableError::Large);
+    }
+    Ok(ByteArray::from(text))
+}
+
+/// A value by its name.
+///
+/// # Errors
+/// When nothing has the name.
+pub(super) fn named<T>(name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, TableError> {
+    of(name).ok_or(TableError::Value)
+}
+
+/// Declares a table and what makes the cells of a row of it, with a line for each column: its
+/// name, its kind, and its cell. What cells share is made first.
+macro_rules! table {
+    (
+        $(#[$doc:meta])*
+        $schema:ident = $name:literal, $most_rows:expr;
+        $(#[$cells_doc:meta])*
+        fn $cells:ident($($arg:ident: $type:ty),+) { $($shared:tt)* }
+        $($column:literal $kind:ident $cell:expr;)+
+    ) => {
+        $(#[$doc])*
+        pub(in crate::sources::files::history) const $schema: Schema = Schema {
+            name: $name,
+            columns: &[$(($column, Kind::$kind)),+],
+            most_rows: $most_rows,
+        };
+
+        $(#[$cells_doc])*
+        pub(in crate::sources::files::history) fn $cells(
+            $($arg: $type),+
+        ) -> Result<[Cell; [$($column),+].len()], TableError> {
+            $($shared)*
+            Ok([$($cell),+])
+        }
+    };
+}
+pub(super) use table;
+
 /// Why a table cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TableError {
@@ -191,5 +291,10 @@ pub(super) enum TableError {
     #[error("it has an instance twice, or one that usage_asked of the day does not roll up")]
     Asked,
     #[error(transparent)]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
+}
+
+/// What is wrong with a table that was read.
+pub(super) fn unread(error: TableError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
 }

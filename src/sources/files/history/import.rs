@@ -2,13 +2,12 @@
 //! any order, and one table is in several files. They become runs when they add up.
 
 use super::History;
-use super::columns::{Schema, TableError};
+use super::columns::{Schema, TableError, unread};
 use super::layout::HistoryError;
-use super::machine::StoredMachine;
+use super::reached;
 use super::rollups::{ROLLED_UP, ROLLUP_PERIOD_SECONDS};
 use super::table::{Row, read_table_of_others};
-use super::tables::{ALL, ASKED, DayReader, machine_of, midnight};
-use super::{reached, unread};
+use super::tables::{ALL, ASKED, DayReader, StoredMachine, machine_of, midnight};
 use crate::domain::{DAY_SECONDS, Metric, ResourceId, Statistic};
 use crate::sources::store::{BucketAccess, Place, Store, invalid};
 use crate::usage::{StoredPeriod, StoredUsage, Usage};
@@ -84,8 +83,7 @@ async fn files(store: &dyn Store, place: &Place) -> Result<BTreeMap<Date, Files>
             let Some(day) = day.filter(|_| is_table && parts.next().is_none()) else {
                 continue;
             };
-            let files = days.entry(day).or_default();
-            files.entry(schema.name).or_default().push(object.name.clone());
+            days.entry(day).or_default().entry(schema.name).or_default().push(object.name.clone());
         }
     }
     Ok(days)
@@ -107,8 +105,7 @@ async fn read_day(
         if !is_rollup || !seen.insert(machine.clone()) {
             return Err(TableError::Asked);
         }
-        let place = (machine.account.clone(), machine.region.clone());
-        places.entry(place).or_default().push(machine);
+        places.entry((machine.account.clone(), machine.region.clone())).or_default().push(machine);
         *rows += 1;
         Ok(())
     };

@@ -3,13 +3,12 @@
 //! The layout is that of `gpucost history bill`. Of a month and a payer, the newest reading
 //! counts.
 
-use super::columns::{AMOUNT_SCALE, Cell, Kind, Schema, TableError};
-use super::keep::keep;
+use super::columns::{AMOUNT_SCALE, Cell, Kind, Schema, TableError, table};
 use super::layout::HistoryError;
 use super::ledger::Records;
-use super::manifest::{MOST_BYTES, Manifest};
-use super::seal::{Seal, is_damage};
-use super::table_writer::TableWriter;
+use super::seal::{Seal, is_damage, keep};
+use super::table_writer::write_table;
+use super::tables::{MOST_MANIFEST_BYTES, Manifest};
 use crate::domain::{
     BillKept, FileTrouble, Fnv, FoundFile, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
     safe,
@@ -17,7 +16,6 @@ use crate::domain::{
 use crate::sources::store::Listed;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use parquet::data_type::ByteArray;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -32,35 +30,39 @@ const LEAST_PERCENT: u64 = 95;
 /// How the unit of hours is named.
 const HOURS: &str = "Hrs";
 
-/// What resources cost by the hour. `gpucost history bill` writes the same columns.
-const BILL: Schema = Schema {
-    name: "bill",
-    columns: &[
-        ("period", Kind::Text),
-        ("account", Kind::LongText),
-        ("region", Kind::Text),
-        ("resource", Kind::LongText),
-        ("instance_type", Kind::Text),
-        ("hour", Kind::Whole),
-        ("seconds", Kind::Whole),
-        ("kind", Kind::Text),
-        ("purchase_option", Kind::Text),
-        ("unit", Kind::Text),
-        ("currency", Kind::Text),
-        ("n", Kind::Whole),
-        ("quantity", Kind::Amount),
-        ("n_quantity", Kind::Whole),
-        ("list_cost", Kind::Amount),
-        ("n_list", Kind::Whole),
-        ("contracted_cost", Kind::Amount),
-        ("n_contracted", Kind::Whole),
-        ("effective_cost", Kind::Amount),
-        ("n_effective", Kind::Whole),
-        ("billed_cost", Kind::Amount),
-        ("n_billed", Kind::Whole),
-    ],
-    most_rows: 1 << 22,
-};
+table! {
+    /// What resources cost by the hour. `gpucost history bill` writes the same columns.
+    BILL = "bill", 1 << 22;
+    /// The cells of a row of [`BILL`].
+    ///
+    /// # Errors
+    /// When a text or a figure is beyond what a table holds.
+    fn cells(period: &str, row: &ResourceHour) {
+        let option = row.purchase_option.map_or("", |option| option.name());
+    }
+    "period" Text Cell::text(period)?;
+    "account" LongText Cell::long(&row.account)?;
+    "region" Text Cell::text(&row.region)?;
+    "resource" LongText Cell::long(&row.resource)?;
+    "instance_type" Text Cell::text(&row.instance_type)?;
+    "hour" Whole Cell::Whole(row.hour);
+    "seconds" Whole Cell::Whole(row.seconds);
+    "kind" Text Cell::text(row.kind.name())?;
+    "purchase_option" Text Cell::text(option)?;
+    "unit" Text Cell::text(if row.is_in_hours { HOURS } else { "" })?;
+    "currency" Text Cell::text(row.currency.code())?;
+    "n" Whole whole(row.lines)?;
+    "quantity" Amount amount(row.quantity)?;
+    "n_quantity" Whole whole(row.quantity.lines)?;
+    "list_cost" Amount amount(row.list)?;
+    "n_list" Whole whole(row.list.lines)?;
+    "contracted_cost" Amount amount(row.contracted)?;
+    "n_contracted" Whole whole(row.contracted.lines)?;
+    "effective_cost" Amount amount(row.effective)?;
+    "n_effective" Whole whole(row.effective.lines)?;
+    "billed_cost" Amount amount(row.billed)?;
+    "n_billed" Whole whole(row.billed.lines)?;
+}
 
 impl Records {
     /// Keeps the bill of a month and a payer as it was read now, where it differs from what was
@@ -75,13 +77,11 @@ impl Records {
     ) -> Result<BillKept, HistoryError> {
         let month = part_of(bill.month);
         let folder = format!("{FOLDER}/{LISTS}/{month}");
-        let failed =
-            |name: &str, why: io::Error| HistoryError { place: self.store().place(name), why };
-        let table = table(bill).map_err(|why| failed(&folder, why))?;
+        let table = table(bill).map_err(|why| self.failed(&folder, why))?;
         let seal = Seal::of(&table);
         let payer = number_of(&bill.payer);
         let newest = self.newest_bill(&folder, &payer).await;
-        let newest = newest.map_err(|why| failed(&folder, why))?;
+        let newest = newest.map_err(|why| self.failed(&folder, why))?;
         if newest == Some(seal) {
             return Ok(BillKept::Known);
         }
@@ -91,14 +91,12 @@ impl Records {
         let (time, milliseconds) = (now.strftime("%Y%m%dT%H%M%S"), now.subsec_millisecond());
         let id = format!("{time}{milliseconds:03}Z-{payer}");
         let name = format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name);
-        let kept = keep(self.store(), &name, &table).await;
-        kept.map_err(|why| failed(&name, why))?;
+        keep(self.store(), &name, &table).await.map_err(|why| self.failed(&name, why))?;
         // The list comes last: without it, the table does not count.
         let list = Manifest::of_seals(BTreeMap::from([(BILL.name.to_owned(), seal)]));
         let name = format!("{folder}/{id}.json");
-        let text = list.text().map_err(|why| failed(&name, why))?;
-        let kept = keep(self.store(), &name, &text).await;
-        kept.map_err(|why| failed(&name, why))?;
+        let text = list.text().map_err(|why| self.failed(&name, why))?;
+        keep(self.store(), &name, &text).await.map_err(|why| self.failed(&name, why))?;
         Ok(if is_smaller { BillKept::Smaller } else { BillKept::New })
     }
 
@@ -112,13 +110,10 @@ impl Records {
         let Some(newest) = own.filter(|name| name.ends_with(&ending)).max() else {
             return Ok(None);
         };
-        let list = self.store().open(newest, MOST_BYTES).await?;
-        let seal = Manifest::read(list).and_then(|list| list.seal(BILL.name));
-        Ok(seal.ok())
+        let list = self.store().open(newest, MOST_MANIFEST_BYTES).await?;
+        Ok(Manifest::read(list).and_then(|list| list.seal(BILL.name)).ok())
     }
-}
 
-impl Records {
     /// Compares every table of bills with what its list says of it, whichever program wrote
     /// both, and adds what is found.
     ///
@@ -129,8 +124,7 @@ impl Records {
         verified: &mut VerifiedHistory,
     ) -> Result<(), HistoryError> {
         let listed = async |folder: &str| {
-            let listed = self.store().list(folder, None).await;
-            listed.map_err(|why| HistoryError { place: self.store().place(folder), why })
+            self.store().list(folder, None).await.map_err(|why| self.failed(folder, why))
         };
         let lists = match listed(&format!("{FOLDER}/{LISTS}")).await {
             Ok(lists) => lists,
@@ -158,7 +152,7 @@ impl Records {
                 note(FileTrouble::Foreign, &list.name, "gpucost writes no such file");
                 continue;
             };
-            let seal = match self.store().open(&list.name, MOST_BYTES).await {
+            let seal = match self.store().open(&list.name, MOST_MANIFEST_BYTES).await {
                 Ok(file) => Manifest::read(file).and_then(|list| list.seal(BILL.name)),
                 Err(why) => Err(why),
             };
@@ -179,10 +173,7 @@ impl Records {
             match checked {
                 Ok(()) => {}
                 Err(why) if is_damage(&why) => note(FileTrouble::Damaged, name, &why.to_string()),
-                Err(why) => {
-                    let place = self.store().place(name);
-                    return Err(HistoryError { place, why });
-                }
+                Err(why) => return Err(self.failed(name, why)),
             }
         }
         for name in there {
@@ -214,43 +205,8 @@ fn number_of(payer: &str) -> String {
 }
 
 fn table(bill: &MonthlyBill) -> io::Result<Vec<u8>> {
-    let mut table = TableWriter::new(&BILL).map_err(io::Error::other)?;
     let period = bill.month.to_string();
-    for row in &bill.rows {
-        let cells = cells(&period, row);
-        let cells = cells.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-        table.push(cells).map_err(io::Error::other)?;
-    }
-    table.finish().map_err(io::Error::other)
-}
-
-fn cells(period: &str, row: &ResourceHour) -> Result<Vec<Cell>, TableError> {
-    let option = row.purchase_option.map_or("", |option| option.name());
-    let mut cells = vec![
-        text(period, Kind::Text)?,
-        text(&row.account, Kind::LongText)?,
-        text(&row.region, Kind::Text)?,
-        text(&row.resource, Kind::LongText)?,
-        text(&row.instance_type, Kind::Text)?,
-        Cell::Whole(row.hour),
-        Cell::Whole(row.seconds),
-        text(row.kind.name(), Kind::Text)?,
-        text(option, Kind::Text)?,
-        text(if row.is_in_hours { HOURS } else { "" }, Kind::Text)?,
-        text(row.currency.code(), Kind::Text)?,
-        whole(row.lines)?,
-    ];
-    for sum in [row.quantity, row.list, row.contracted, row.effective, row.billed] {
-        cells.extend(amount(sum)?);
-    }
-    Ok(cells)
-}
-
-fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
-    if text.len() > kind.most_bytes() {
-        return Err(TableError::Large);
-    }
-    Ok(Cell::Text(ByteArray::from(text)))
+    write_table(&BILL, bill.rows.iter().map(|row| cells(&period, row)))
 }
 
 fn whole(number: u64) -> Result<Cell, TableError> {
@@ -258,8 +214,7 @@ fn whole(number: u64) -> Result<Cell, TableError> {
     Ok(Cell::Whole(Some(number)))
 }
 
-/// A sum, and how many lines state an amount of it.
-fn amount(sum: StatedSum) -> Result<[Cell; 2], TableError> {
+fn amount(sum: StatedSum) -> Result<Cell, TableError> {
     let scaled = sum.sum.map(|sum| {
         let mut sum: Decimal = sum.round_dp(AMOUNT_SCALE);
         sum.rescale(AMOUNT_SCALE);
@@ -267,7 +222,7 @@ fn amount(sum: StatedSum) -> Result<[Cell; 2], TableError> {
         let is_whole = sum.scale() == AMOUNT_SCALE;
         is_whole.then(|| sum.mantissa()).ok_or(TableError::Value)
     });
-    Ok([Cell::Amount(scaled.transpose()?), whole(sum.lines)?])
+    Ok(Cell::Amount(scaled.transpose()?))
 }
 
 #[cfg(test)]
@@ -364,7 +319,7 @@ mod tests {
 
     #[test]
     fn an_amount_has_twelve_decimals_or_is_refused() {
-        let of = |cost: &str| amount(stated(&[cost])).map(|[cell, _]| cell);
+        let of = |cost: &str| amount(stated(&[cost]));
         for (cost, expected) in [
             ("1.5", 1_500_000_000_000),
             ("-0.000000000001", -1),

@@ -4,14 +4,11 @@
 
 mod columns;
 mod import;
-mod keep;
 mod kept_bills;
 #[cfg(test)]
 mod lab;
 mod layout;
 mod ledger;
-mod machine;
-mod manifest;
 mod pages;
 mod rollups;
 mod seal;
@@ -23,29 +20,29 @@ mod upkeep;
 pub use import::{Imported, import_rollups};
 pub use layout::HistoryError;
 pub use ledger::{HourRun, Recorded, Records, StoredRuns};
-pub use machine::StoredMachine;
 pub use rollups::{ROLLED_UP, ROLLUP_PERIOD_SECONDS};
+pub use tables::StoredMachine;
 
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId, latest_believed};
 use crate::sources::store::{BucketAccess, Place, Store, connect, invalid};
 use crate::usage::{StoredUsage, Usage, Usages};
-use columns::{Schema, TableError};
+use columns::{Schema, TableError, unread};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use keep::keep;
 use layout::{Named, RunName, USAGE_RUN, folder_of, name_of, part_of};
-use machine::place_of;
-use manifest::{MOST_BYTES, Manifest};
+use seal::keep;
 use std::cell::{Cell, RefCell};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::rc::Rc;
 use table::read_table;
-use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight};
+use tables::{
+    ALL, ASKED, DayReader, DayWriter, MOST_MANIFEST_BYTES, Manifest, machine_of, midnight, place_of,
+};
 
 /// The time of a run in its name, to the second; names are in its order.
 const RUN_TIME: &str = "%Y%m%dT%H%M%S";
@@ -125,8 +122,7 @@ impl History {
         let folder = folder_of(USAGE_RUN);
         let failed = |why| HistoryError { place: store.place(&folder), why };
         let (first, last) = (part_of(first), part_of(last));
-        let between = Some((first.as_str(), last.as_str()));
-        let listed = store.list(&folder, between).await;
+        let listed = store.list(&folder, Some((first.as_str(), last.as_str()))).await;
         // The name of a run begins with its time. One of a clock that is ahead kept days on which
         // nothing had run yet.
         let believed = latest_believed(now).strftime(RUN_TIME).to_string();
@@ -150,8 +146,7 @@ impl History {
     /// Reads which of some machines were asked on some days. What cannot be read counts as not
     /// kept, and is a problem.
     pub async fn prepare(&self, days: &BTreeSet<Date>, machines: &[Instance]) {
-        let places = machines.iter();
-        let places = places.map(|machine| place_of(&machine.account, &machine.region));
+        let places = machines.iter().map(|machine| place_of(&machine.account, &machine.region));
         let places: BTreeSet<String> = places.collect();
         let wanted =
             days.iter().flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
@@ -216,8 +211,7 @@ impl History {
 
     async fn manifest(&self, day: Date, id: &str) -> Result<Manifest, HistoryError> {
         let name = name_of(USAGE_RUN, day, id);
-        let file = self.store.open(&name, MOST_BYTES).await;
-        let manifest = file.and_then(Manifest::read);
+        let manifest = self.store.open(&name, MOST_MANIFEST_BYTES).await.and_then(Manifest::read);
         manifest.map_err(|why| self.problem(USAGE_RUN, day, id, why))
     }
 
@@ -230,12 +224,7 @@ impl History {
         id: &str,
     ) -> Result<File, HistoryError> {
         let name = name_of(schema.name, day, id);
-        let opened = async {
-            let seal = manifest.seal(schema.name)?;
-            let file = self.store.open(&name, seal.bytes()?).await?;
-            seal.checked(file)
-        };
-        let opened = opened.await;
+        let opened = async { manifest.seal(schema.name)?.open(&*self.store, &name).await }.await;
         opened.map_err(|why| self.problem(schema.name, day, id, why))
     }
 
@@ -281,8 +270,7 @@ impl History {
             }
             let number = midnight(day) / DAY_SECONDS;
             for (instance, (period_seconds, kept)) in reader.finish() {
-                let usage = Usage::of_kept(&kept, number, period_seconds);
-                let usage = usage.ok_or_else(|| {
+                let usage = Usage::of_kept(&kept, number, period_seconds).ok_or_else(|| {
                     let why = invalid("its tables have figures that no day has");
                     self.problem(USAGE_RUN, day, id, why)
                 })?;
@@ -304,8 +292,7 @@ impl History {
         if let Err(why) = self.write(day, machines).await {
             let place = format!("{}/{}", folder_of(USAGE_RUN), part_of(day));
             let place = self.store.place(&place);
-            let problem = HistoryError { place, why };
-            self.problems.borrow_mut().push(problem);
+            self.problems.borrow_mut().push(HistoryError { place, why });
         }
     }
 
@@ -361,12 +348,7 @@ impl History {
 }
 
 async fn reached(place: &Place, access: &BucketAccess) -> Result<Rc<dyn Store>, HistoryError> {
-    let store = connect(place, access).await;
-    store.map_err(|why| HistoryError { place: place.to_string(), why })
-}
-
-fn unread(error: TableError) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, error)
+    connect(place, access).await.map_err(|why| HistoryError { place: place.to_string(), why })
 }
 
 #[cfg(test)]

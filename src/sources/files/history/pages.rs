@@ -1,83 +1,40 @@
 //! Pages of a column that are bounded, whoever wrote them: the sizes that a page states are
 //! what a decoder takes memory for.
 
+use crate::sources::files::shared::parquet_pages::CheckedPages;
 use parquet::basic::Encoding;
-use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::errors::{ParquetError, Result};
+use parquet::column::page::{Page, PageReader};
+use parquet::errors::ParquetError;
 
 /// Bytes of a column in a group of rows, unpacked: a group of the longest texts has 17 MB.
 pub(super) const MOST_BYTES: usize = 32 << 20;
 /// The same, packed: page by page, gzip unpacks to at most about a thousand times as much.
 pub(super) const MOST_PACKED_BYTES: usize = 4 << 20;
 
-/// Pages of a column of some rows.
-pub(super) struct BoundedPages {
-    inner: Box<dyn PageReader>,
-    rows: usize,
-    /// Bytes that may still come.
-    room: usize,
-}
-
-impl BoundedPages {
-    pub(super) fn new(inner: Box<dyn PageReader>, rows: usize) -> Self {
-        Self { inner, rows, room: MOST_BYTES }
-    }
-
-    /// # Errors
-    /// When a page is larger than any that is written here, or of an encoding that is not
-    /// written here and has lengths of its own.
-    fn check(&mut self, page: &Page) -> Result<()> {
+/// Pages of a column of some rows. One is refused that is larger than any that is written here,
+/// or of an encoding that is not written here and has lengths of its own.
+pub(super) fn bounded(inner: Box<dyn PageReader>, rows: usize) -> Box<dyn PageReader> {
+    // Bytes that may still come.
+    let mut room = MOST_BYTES;
+    Box::new(CheckedPages::new(inner, move |page: Page| {
         let is_known = matches!(
             page.encoding(),
             Encoding::PLAIN | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY
         );
         let values = usize::try_from(page.num_values()).unwrap_or(usize::MAX);
-        let room = self.room.checked_sub(page.buffer().len());
-        match room.filter(|_| is_known && values <= self.rows) {
-            Some(room) => {
-                self.room = room;
-                Ok(())
-            }
-            None => {
-                Err(ParquetError::General("it has a page that gpucost does not write".to_owned()))
-            }
-        }
-    }
-}
-
-impl Iterator for BoundedPages {
-    type Item = Result<Page>;
-
-    fn next(&mut self) -> Option<Result<Page>> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for BoundedPages {
-    fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.inner.get_next_page()?;
-        if let Some(page) = &page {
-            self.check(page)?;
-        }
+        let left = room.checked_sub(page.buffer().len());
+        room = left.filter(|_| is_known && values <= rows).ok_or_else(|| {
+            ParquetError::General("it has a page that gpucost does not write".to_owned())
+        })?;
         Ok(page)
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.inner.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Result<()> {
-        self.inner.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool> {
-        self.inner.at_record_boundary()
-    }
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parquet::column::page::PageMetadata;
+    use parquet::errors::Result;
 
     struct Given(std::vec::IntoIter<Page>);
 
@@ -109,7 +66,7 @@ mod tests {
 
     /// How many pages of a column of ten rows are read until one is refused.
     fn read(pages: Vec<Page>) -> usize {
-        let pages = BoundedPages::new(Box::new(Given(pages.into_iter())), 10);
+        let pages = bounded(Box::new(Given(pages.into_iter())), 10);
         pages.take_while(|page| page.is_ok()).count()
     }
 

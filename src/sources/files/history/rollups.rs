@@ -2,7 +2,7 @@
 //! not say the account and the region of its instances: without them, they are empty.
 
 use super::History;
-use super::machine::StoredMachine;
+use super::tables::StoredMachine;
 use crate::domain::{Instance, ResourceId};
 use jiff::civil::Date;
 use std::collections::BTreeSet;
@@ -29,8 +29,7 @@ impl History {
         let keys = keys_of(machine).into_iter();
         let runs = keys.filter_map(|key| Some((self.run_of(day, &key)?, key)));
         // The id of a run begins with its time.
-        let newest = runs.max_by(|(left, _), (right, _)| left.cmp(right));
-        newest.map(|(_, key)| key)
+        runs.max_by(|(left, _), (right, _)| left.cmp(right)).map(|(_, key)| key)
     }
 
     /// Every machine that has a roll-up of those that were read.

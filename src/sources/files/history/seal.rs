@@ -1,6 +1,7 @@
-//! What shows that a file is as it was written.
+//! What shows that a file is as it was written, and creating files that are the same however often
+//! they are created.
 
-use crate::sources::store::invalid;
+use crate::sources::store::{Created, Store, invalid};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -18,9 +19,7 @@ pub(super) struct Seal {
 
 impl Seal {
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let mut crc = Crc::new();
-        crc.update(bytes);
-        Self { bytes: bytes.len() as u64, crc32: crc.sum() }
+        Self { bytes: bytes.len() as u64, crc32: checksum(bytes) }
     }
 
     /// How long the file is.
@@ -37,6 +36,14 @@ impl Seal {
     /// How long the file is, whatever wrote it.
     pub(super) fn length(self) -> u64 {
         self.bytes
+    }
+
+    /// Opens a table that is as it was written.
+    ///
+    /// # Errors
+    /// When it is not, or is larger than any table that is written here.
+    pub(super) async fn open(self, store: &dyn Store, name: &str) -> io::Result<File> {
+        self.checked(store.open(name, self.bytes()?).await?)
     }
 
     /// A file with this length and checksum, at its beginning.
@@ -64,8 +71,35 @@ impl Seal {
     }
 }
 
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
 /// Whether an error is about what a file holds, and not about reaching it.
 pub(super) fn is_damage(why: &io::Error) -> bool {
-    let kinds = [ErrorKind::InvalidData, ErrorKind::UnexpectedEof, ErrorKind::NotFound];
-    kinds.contains(&why.kind())
+    [ErrorKind::InvalidData, ErrorKind::UnexpectedEof, ErrorKind::NotFound].contains(&why.kind())
+}
+
+/// Creates a file, or finds that it is there as it would be written.
+///
+/// # Errors
+/// When it cannot be written, and when one of its name holds something else.
+pub(super) async fn keep(store: &dyn Store, name: &str, bytes: &[u8]) -> io::Result<Created> {
+    let created = store.create(name, bytes).await?;
+    if created == Created::Before {
+        let mut there = Vec::new();
+        let is_same = match store.open(name, bytes.len() as u64).await {
+            Ok(mut file) => file.read_to_end(&mut there).map(|_| there == bytes)?,
+            // It is larger.
+            Err(why) if why.kind() == ErrorKind::InvalidData => false,
+            Err(why) => return Err(why),
+        };
+        if !is_same {
+            let why = "it is there, and holds something else";
+            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+        }
+    }
+    Ok(created)
 }

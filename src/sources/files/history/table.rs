@@ -1,14 +1,17 @@
 //! Tables in Parquet: texts and numbers under plain names, a group of rows at a time.
 
-use super::columns::{Kind, ROWS_OF_A_GROUP, Schema, TableError};
-use super::pages::{BoundedPages, MOST_BYTES, MOST_PACKED_BYTES};
+use super::columns::{Kind, ROWS_OF_A_GROUP, Schema, TableError, unread};
+use super::pages::{MOST_BYTES, MOST_PACKED_BYTES, bounded};
+use super::seal::Seal;
+use crate::sources::files::shared::parquet_pages::{footer_bytes, spread};
+use crate::sources::store::Store;
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::ByteArray;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io;
 
 /// Bytes that describe the groups of a table: a day of 100,000 GPUs has a tenth.
 const MOST_FOOTER_BYTES: u32 = 16 << 20;
@@ -115,6 +118,20 @@ pub(super) fn read_table(
     read(file, schema, Schema::is_of, each)
 }
 
+/// The same of a table in a store, which is as it was written.
+///
+/// # Errors
+/// Also when it has another length or checksum, or cannot be opened.
+pub(super) async fn read_sealed(
+    store: &dyn Store,
+    (name, seal): (&str, Seal),
+    schema: &Schema,
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
+) -> io::Result<()> {
+    let file = seal.open(store, name).await?;
+    read_table(file, schema, each).map_err(unread)
+}
+
 /// The same of a table that something else wrote.
 ///
 /// # Errors
@@ -133,7 +150,10 @@ fn read(
     is_of: fn(&Schema, &SchemaDescriptor) -> bool,
     each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
 ) -> Result<(), TableError> {
-    check_footer(&mut file)?;
+    // What is not a table at all is left to who reads it.
+    if footer_bytes(&mut file, 8)?.is_some_and(|bytes| bytes > MOST_FOOTER_BYTES) {
+        return Err(TableError::Large);
+    }
     let reader = SerializedFileReader::new(file)?;
     if !is_of(schema, reader.metadata().file_metadata().schema_descr()) {
         return Err(TableError::Columns);
@@ -150,11 +170,10 @@ fn read(
         for place in 0..schema.columns.len() {
             let described = group.metadata().column(place);
             check_size(described)?;
-            let pages = BoundedPages::new(group.get_column_page_reader(place)?, rows);
+            let pages = bounded(group.get_column_page_reader(place)?, rows);
             let column = described.column_descr_ptr();
             let is_required = column.max_def_level() == 0;
-            let reader = get_column_reader(column, Box::new(pages));
-            let cells = cells(reader, rows, is_required)?;
+            let cells = cells(get_column_reader(column, pages), rows, is_required)?;
             if cells.len() != rows {
                 return Err(TableError::Large);
             }
@@ -163,27 +182,6 @@ fn read(
         for place in 0..rows {
             each(&Row { schema, columns: &columns, place })?;
         }
-    }
-    Ok(())
-}
-
-/// The last eight bytes of a table are the length of what describes it, and a mark. What is not
-/// a table at all is left to who reads it.
-///
-/// # Errors
-/// When it describes more than any table that is written here has.
-fn check_footer(file: &mut File) -> Result<(), TableError> {
-    const MARK: [u8; 4] = *b"PAR1";
-    let mut end = [0; 8];
-    if file.metadata()?.len() >= 8 {
-        file.seek(SeekFrom::End(-8))?;
-        file.read_exact(&mut end)?;
-        file.rewind()?;
-    }
-    let [first, second, third, fourth, mark @ ..] = end;
-    let length = u32::from_le_bytes([first, second, third, fourth]);
-    if mark == MARK && length > MOST_FOOTER_BYTES {
-        return Err(TableError::Large);
     }
     Ok(())
 }
@@ -202,41 +200,25 @@ fn check_size(column: &ColumnChunkMetaData) -> Result<(), TableError> {
 }
 
 fn cells(reader: ColumnReader, rows: usize, is_required: bool) -> Result<Cells, TableError> {
-    let mut levels: Vec<i16> = Vec::new();
-    let of_levels = (!is_required).then_some(&mut levels);
-    match reader {
-        ColumnReader::ByteArrayColumnReader(mut reader) => {
-            let mut texts = Vec::new();
-            reader.read_records(rows, of_levels, None, &mut texts)?;
-            Ok(Cells::Text(spread(texts, &levels, is_required)))
-        }
-        ColumnReader::Int64ColumnReader(mut reader) => {
-            let mut numbers = Vec::new();
-            reader.read_records(rows, of_levels, None, &mut numbers)?;
-            Ok(Cells::Whole(spread(numbers, &levels, is_required)))
-        }
-        ColumnReader::DoubleColumnReader(mut reader) => {
-            let mut numbers = Vec::new();
-            reader.read_records(rows, of_levels, None, &mut numbers)?;
-            Ok(Cells::Real(spread(numbers, &levels, is_required)))
-        }
-        ColumnReader::Int32ColumnReader(mut reader) => {
-            let mut days = Vec::new();
-            reader.read_records(rows, of_levels, None, &mut days)?;
-            Ok(Cells::Day(spread(days, &levels, is_required)))
-        }
-        _ => Err(TableError::Columns),
+    macro_rules! read {
+        ($reader:ident) => {{
+            let (mut values, mut levels) = (Vec::new(), Vec::new());
+            $reader.read_records(rows, (!is_required).then_some(&mut levels), None, &mut values)?;
+            // Where one must be there, it is there everywhere.
+            if is_required {
+                values.into_iter().map(Some).collect()
+            } else {
+                spread(values, &levels)
+            }
+        }};
     }
-}
-
-/// Values at the places where one is there; everywhere, where it must be.
-fn spread<T>(values: Vec<T>, levels: &[i16], is_required: bool) -> Vec<Option<T>> {
-    if is_required {
-        return values.into_iter().map(Some).collect();
-    }
-    let mut values = values.into_iter();
-    let each = levels.iter();
-    each.map(|level| if *level > 0 { values.next() } else { None }).collect()
+    Ok(match reader {
+        ColumnReader::ByteArrayColumnReader(mut reader) => Cells::Text(read!(reader)),
+        ColumnReader::Int64ColumnReader(mut reader) => Cells::Whole(read!(reader)),
+        ColumnReader::DoubleColumnReader(mut reader) => Cells::Real(read!(reader)),
+        ColumnReader::Int32ColumnReader(mut reader) => Cells::Day(read!(reader)),
+        _ => return Err(TableError::Columns),
+    })
 }
 
 #[cfg(test)]

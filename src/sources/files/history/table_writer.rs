@@ -1,6 +1,6 @@
 //! Tables that are written in Parquet, a group of rows at a time.
 
-use super::columns::{Cell, Kind, ROWS_OF_A_GROUP, Schema};
+use super::columns::{Cell, Kind, ROWS_OF_A_GROUP, Schema, TableError, unread};
 use parquet::basic::{Compression, GzipLevel};
 use parquet::data_type::{
     ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
@@ -9,6 +9,7 @@ use parquet::data_type::{
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use std::io;
 use std::sync::Arc;
 
 /// Bytes of long texts in a group: even where they do not pack, a column is one that is read.
@@ -35,8 +36,7 @@ impl<T> Values<T> {
         is_required: bool,
     ) -> Result<(), ParquetError> {
         let levels = (!is_required).then_some(self.levels.as_slice());
-        let writer = column.typed::<D>();
-        writer.write_batch(self.values.as_slice(), levels, None)?;
+        column.typed::<D>().write_batch(self.values.as_slice(), levels, None)?;
         self.values.clear();
         self.levels.clear();
         Ok(())
@@ -161,4 +161,19 @@ impl TableWriter {
         self.write_group()?;
         self.file.into_inner()
     }
+}
+
+/// A whole table of some rows.
+///
+/// # Errors
+/// When a row has no cells, or the table cannot be written.
+pub(super) fn write_table<C: IntoIterator<Item = Cell>>(
+    schema: &'static Schema,
+    rows: impl Iterator<Item = Result<C, TableError>>,
+) -> io::Result<Vec<u8>> {
+    let mut table = TableWriter::new(schema).map_err(io::Error::other)?;
+    for row in rows {
+        table.push(row.map_err(unread)?).map_err(io::Error::other)?;
+    }
+    table.finish().map_err(io::Error::other)
 }

@@ -1,15 +1,23 @@
-//! The tables of a day: what each machine did, row by row, and which machines were asked.
+//! The tables of a day: what each machine did, row by row, which machines were asked, and the list
+//! of the tables, which is written when all of them are there.
 
-use super::columns::{Cell, Kind, Schema, TableError};
-use super::machine::StoredMachine;
+use super::columns::{Cell, EPOCH, Kind, Schema, TableError, named, table};
+use super::seal::Seal;
 use super::table::Row;
 use super::table_writer::TableWriter;
-use crate::domain::{DAY_SECONDS, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic};
+use crate::domain::{
+    DAY_SECONDS, Fnv, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic,
+};
+use crate::sources::files::shared::bounded::Bounded;
+use crate::sources::store::invalid;
 use crate::usage::{StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
 use jiff::civil::Date;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 
 /// Steps of a histogram that one series can have in a day: one for each point.
 const MOST_STEPS: usize = DAY_SECONDS as usize / 60;
@@ -22,90 +30,99 @@ const MOST_ROWS: usize = 1 << 27;
 /// Periods of signals that one machine can have in a day.
 const MOST_PERIODS: usize = 8 * DAY_SECONDS as usize / 60;
 
-/// Which machines were asked for how much, those without any sample too.
-pub(super) const ASKED: Schema = Schema {
-    name: "usage_asked",
-    columns: &[
-        ("account", Kind::Text),
-        ("region", Kind::Text),
-        ("instance", Kind::Text),
-        ("asked", Kind::Text),
-        ("period_seconds", Kind::Whole),
-    ],
-    most_rows: MOST_MACHINES,
-};
+/// The account, the region and the name of a machine.
+type MachineCells = [Cell; 3];
+/// The same of a series, with its metric, its GPU and its statistic.
+type SeriesCells = [Cell; 6];
 
-/// What each series amounted to.
-pub(super) const SERIES: Schema = Schema {
-    name: "usage_series",
-    columns: &[
-        ("account", Kind::Text),
-        ("region", Kind::Text),
-        ("instance", Kind::Text),
-        ("metric", Kind::Text),
-        ("gpu", Kind::Whole),
-        ("statistic", Kind::Text),
-        ("source", Kind::Text),
-        ("joined_by", Kind::Text),
-        ("is_empty", Kind::Whole),
-        ("n", Kind::Whole),
-        ("period_seconds", Kind::Whole),
-        ("min", Kind::Real),
-        ("max", Kind::Real),
-        ("sum", Kind::Whole),
-        ("n_active", Kind::Whole),
-        ("first", Kind::Whole),
-        ("last", Kind::Whole),
-        ("not_a_number", Kind::Whole),
-        ("negative", Kind::Whole),
-        ("over_100", Kind::Whole),
-        ("duplicate", Kind::Whole),
-        ("future", Kind::Whole),
-    ],
-    most_rows: MOST_ROWS,
-};
+table! {
+    /// Which machines were asked for how much, those without any sample too.
+    ASKED = "usage_asked", MOST_MACHINES;
+    /// The cells of a row of [`ASKED`].
+    fn cells_of_machine(key: &MachineCells, machine: &StoredMachine) {
+        let [account, region, instance] = key.clone();
+    }
+    "account" Text account;
+    "region" Text region;
+    "instance" Text instance;
+    "asked" Text text(&machine.asked);
+    "period_seconds" Whole some(i64::from(machine.period_seconds));
+}
 
-/// Signals of a machine, period by period.
-pub(super) const GRID: Schema = Schema {
-    name: "usage_grid",
-    columns: &[
-        ("account", Kind::Text),
-        ("region", Kind::Text),
-        ("instance", Kind::Text),
-        ("metric", Kind::Text),
-        ("source", Kind::Text),
-        ("period", Kind::Whole),
-        ("n", Kind::Whole),
-        ("sum", Kind::Whole),
-        ("max", Kind::Whole),
-        ("n_max", Kind::Whole),
-        ("works", Kind::Whole),
-    ],
-    most_rows: MOST_ROWS,
-};
+table! {
+    /// What each series amounted to.
+    SERIES = "usage_series", MOST_ROWS;
+    /// The cells of a row of [`SERIES`].
+    fn cells_of_series(key: &SeriesCells, series: &StoredSeries) {
+        let [account, region, instance, metric, gpu, statistic] = key.clone();
+        let (figures, rejected) = (&series.figures, series.rejected);
+    }
+    "account" Text account;
+    "region" Text region;
+    "instance" Text instance;
+    "metric" Text metric;
+    "gpu" Whole gpu;
+    "statistic" Text statistic;
+    "source" Text text(series.source.name());
+    "joined_by" Text text(series.joined_by.name());
+    "is_empty" Whole some(i64::from(series.is_empty));
+    "n" Whole Cell::Whole(figures.count.map(whole));
+    "period_seconds" Whole Cell::Whole(figures.period_seconds.map(i64::from));
+    "min" Real Cell::Real(figures.min);
+    "max" Real Cell::Real(figures.max);
+    "sum" Whole Cell::Whole(figures.sum.map(whole));
+    "n_active" Whole Cell::Whole(figures.active.map(whole));
+    "first" Whole Cell::Whole(figures.first);
+    "last" Whole Cell::Whole(figures.last);
+    "not_a_number" Whole some(whole(rejected.not_a_number));
+    "negative" Whole some(whole(rejected.negative));
+    "over_100" Whole some(whole(rejected.over_100));
+    "duplicate" Whole some(whole(rejected.duplicate));
+    "future" Whole some(whole(rejected.future));
+}
 
-/// How many points of a series fell into each step.
-pub(super) const HIST: Schema = Schema {
-    name: "usage_hist",
-    columns: &[
-        ("account", Kind::Text),
-        ("region", Kind::Text),
-        ("instance", Kind::Text),
-        ("metric", Kind::Text),
-        ("gpu", Kind::Whole),
-        ("statistic", Kind::Text),
-        ("bucket", Kind::Whole),
-        ("n", Kind::Whole),
-    ],
-    most_rows: MOST_ROWS,
-};
+table! {
+    /// Signals of a machine, period by period.
+    GRID = "usage_grid", MOST_ROWS;
+    /// The cells of a row of [`GRID`].
+    fn cells_of_period(key: &MachineCells, start: i64, period: &StoredPeriod) {
+        let [account, region, instance] = key.clone();
+    }
+    "account" Text account;
+    "region" Text region;
+    "instance" Text instance;
+    "metric" Text text(period.metric.name());
+    "source" Text text(period.source.name());
+    "period" Whole some(start);
+    "n" Whole some(i64::from(period.reported));
+    "sum" Whole some(whole(period.sum));
+    "max" Whole Cell::Whole(period.maximum.map(i64::from));
+    "n_max" Whole some(i64::from(period.maxima));
+    "works" Whole some(i64::from(period.works));
+}
+
+table! {
+    /// How many points of a series fell into each step.
+    HIST = "usage_hist", MOST_ROWS;
+    /// The cells of a row of [`HIST`].
+    fn cells_of_step(key: &SeriesCells, bucket: u16, count: u32) {
+        let [account, region, instance, metric, gpu, statistic] = key.clone();
+    }
+    "account" Text account;
+    "region" Text region;
+    "instance" Text instance;
+    "metric" Text metric;
+    "gpu" Whole gpu;
+    "statistic" Text statistic;
+    "bucket" Whole some(i64::from(bucket));
+    "n" Whole some(i64::from(count));
+}
 
 /// Every table, in the order in which they are written and read.
 pub(super) const ALL: [&Schema; 4] = [&ASKED, &SERIES, &GRID, &HIST];
 
 /// The first second of a day.
 pub(super) fn midnight(day: Date) -> i64 {
-    const EPOCH: Date = Date::constant(1970, 1, 1);
     let days = day.duration_since(EPOCH).as_hours() / 24;
     days * DAY_SECONDS
 }
@@ -134,94 +151,25 @@ impl DayWriter {
         &mut self,
         machine: &StoredMachine,
         kept: &StoredUsage,
-    ) -> Result<(), ParquetError> {
-        let StoredMachine { account, region, instance, asked, period_seconds } = machine;
-        let [account, region, instance] =
-            [account.as_str(), region.as_str(), instance.as_str()].map(text);
-        let key = [account, region, instance];
-        let [account, region, instance] = key.clone();
-        self.asked.push([
-            account,
-            region,
-            instance,
-            text(asked),
-            some(i64::from(*period_seconds)),
-        ])?;
+    ) -> Result<(), TableError> {
+        let StoredMachine { account, region, instance, period_seconds, .. } = machine;
+        let key = [account.as_str(), region.as_str(), instance.as_str()].map(text);
+        self.asked.push(cells_of_machine(&key, machine)?)?;
         for series in &kept.series {
-            self.add_series(key.clone(), series)?;
+            let [account, region, instance] = key.clone();
+            let (metric, statistic) = (text(series.metric.name()), text(series.statistic.name()));
+            let gpu = Cell::Whole(series.gpu.map(i64::from));
+            let key = [account, region, instance, metric, gpu, statistic];
+            for (bucket, count) in &series.figures.counts {
+                self.hist.push(cells_of_step(&key, *bucket, *count)?)?;
+            }
+            self.series.push(cells_of_series(&key, series)?)?;
         }
         for period in &kept.periods {
-            let start = i64::from(period.index) * i64::from(*period_seconds);
-            self.add_period(key.clone(), self.midnight + start, period)?;
+            let start = self.midnight + i64::from(period.index) * i64::from(*period_seconds);
+            self.grid.push(cells_of_period(&key, start, period)?)?;
         }
         Ok(())
-    }
-
-    fn add_series(&mut self, key: [Cell; 3], series: &StoredSeries) -> Result<(), ParquetError> {
-        let (metric, statistic) = (text(series.metric.name()), text(series.statistic.name()));
-        let gpu = Cell::Whole(series.gpu.map(i64::from));
-        let figures = &series.figures;
-        let rejected = series.rejected;
-        for (bucket, count) in &figures.counts {
-            let [account, region, instance] = key.clone();
-            self.hist.push([
-                account,
-                region,
-                instance,
-                metric.clone(),
-                gpu.clone(),
-                statistic.clone(),
-                some(i64::from(*bucket)),
-                some(i64::from(*count)),
-            ])?;
-        }
-        let [account, region, instance] = key;
-        self.series.push([
-            account,
-            region,
-            instance,
-            metric,
-            gpu,
-            statistic,
-            text(series.source.name()),
-            text(series.joined_by.name()),
-            some(i64::from(series.is_empty)),
-            Cell::Whole(figures.count.map(whole)),
-            Cell::Whole(figures.period_seconds.map(i64::from)),
-            Cell::Real(figures.min),
-            Cell::Real(figures.max),
-            Cell::Whole(figures.sum.map(whole)),
-            Cell::Whole(figures.active.map(whole)),
-            Cell::Whole(figures.first),
-            Cell::Whole(figures.last),
-            some(whole(rejected.not_a_number)),
-            some(whole(rejected.negative)),
-            some(whole(rejected.over_100)),
-            some(whole(rejected.duplicate)),
-            some(whole(rejected.future)),
-        ])
-    }
-
-    fn add_period(
-        &mut self,
-        key: [Cell; 3],
-        start: i64,
-        period: &StoredPeriod,
-    ) -> Result<(), ParquetError> {
-        let [account, region, instance] = key;
-        self.grid.push([
-            account,
-            region,
-            instance,
-            text(period.metric.name()),
-            text(period.source.name()),
-            some(start),
-            some(i64::from(period.reported)),
-            some(whole(period.sum)),
-            Cell::Whole(period.maximum.map(i64::from)),
-            some(i64::from(period.maxima)),
-            some(i64::from(period.works)),
-        ])
     }
 
     /// The files, in the order of [`ALL`].
@@ -266,8 +214,7 @@ pub(super) struct DayReader {
 impl DayReader {
     pub(super) fn new<'a>(day: Date, wanted: impl Iterator<Item = &'a StoredMachine>) -> Self {
         let kept = wanted.map(|machine| {
-            let nothing = (machine.period_seconds, StoredUsage::default());
-            (machine.instance.clone(), nothing)
+            (machine.instance.clone(), (machine.period_seconds, StoredUsage::default()))
         });
         Self { midnight: midnight(day), kept: kept.collect(), last: None }
     }
@@ -310,10 +257,6 @@ impl DayReader {
             _ => Ok(()),
         }
     }
-}
-
-fn named<T>(name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, TableError> {
-    of(name).ok_or(TableError::Value)
 }
 
 fn flag(row: &Row<'_>, column: usize) -> Result<bool, TableError> {
@@ -400,4 +343,90 @@ fn take_step(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> {
     }
     counts.push((row.some(6)?, row.some(7)?));
     Ok(())
+}
+
+/// A machine, and what was asked of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StoredMachine {
+    pub account: String,
+    pub region: String,
+    pub instance: ResourceId,
+    /// Names the series that were asked for: other series are another name.
+    pub asked: String,
+    /// The grid of utilization, power and CPU.
+    pub period_seconds: u32,
+}
+
+impl StoredMachine {
+    /// A number for the account and region, which runs are named by.
+    pub(super) fn place(&self) -> String {
+        place_of(&self.account, &self.region)
+    }
+
+    /// About how many bytes of memory it takes beside its name, which it is found by.
+    pub(super) fn bytes(&self) -> usize {
+        let texts = [&*self.account, &*self.region, &*self.asked];
+        let texts: usize = texts.iter().map(|text| text.len()).sum();
+        size_of::<(ResourceId, Self)>() + texts + 2 * self.instance.as_str().len()
+    }
+}
+
+/// A number for an account and region.
+pub(super) fn place_of(account: &str, region: &str) -> String {
+    let mut number = Fnv::default();
+    number.add(account);
+    number.add(region);
+    number.hex()
+}
+
+/// The version of the layout, which is the folder that everything lies in.
+const FORMAT: u32 = 1;
+/// Bytes of a list.
+pub(super) const MOST_MANIFEST_BYTES: u64 = 1 << 16;
+
+/// The tables that a run wrote, by name, each with its length and checksum.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    format: u32,
+    gpucost_version: String,
+    tables: BTreeMap<String, Seal>,
+}
+
+impl Manifest {
+    /// Of the tables in the order of [`ALL`].
+    pub(super) fn of(tables: &[Vec<u8>; 4]) -> Self {
+        let seals = ALL.iter().zip(tables);
+        let seals = seals.map(|(schema, bytes)| (schema.name.to_owned(), Seal::of(bytes)));
+        Self::of_seals(seals.collect())
+    }
+
+    /// Of tables by name.
+    pub(super) fn of_seals(tables: BTreeMap<String, Seal>) -> Self {
+        Self { format: FORMAT, gpucost_version: env!("CARGO_PKG_VERSION").to_owned(), tables }
+    }
+
+    /// # Errors
+    /// When it cannot be read, or is not one of this format.
+    pub(super) fn read(file: File) -> io::Result<Self> {
+        let mut text = Vec::new();
+        Bounded::new(file, MOST_MANIFEST_BYTES).read_to_end(&mut text)?;
+        let manifest: Self = serde_json::from_slice(&text)?;
+        if manifest.format != FORMAT {
+            return Err(invalid("it has another format"));
+        }
+        Ok(manifest)
+    }
+
+    pub(super) fn text(&self) -> io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// What shows that a table is as it was written.
+    ///
+    /// # Errors
+    /// When the list does not name the table.
+    pub(super) fn seal(&self, name: &str) -> io::Result<Seal> {
+        let seal = self.tables.get(name).copied();
+        seal.ok_or_else(|| invalid("the list of its run does not name it"))
+    }
 }

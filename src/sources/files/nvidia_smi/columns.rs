@@ -1,7 +1,9 @@
-//! The columns of `--query-gpu`, by the names in the header.
+//! The columns of `--query-gpu`, by the names in the header; of a log without header from one of
+//! its rows, only what cannot be anything else.
 
 use super::super::samples::Told;
-use super::figure::{Figure, throttle_bit};
+use super::figure::{Cell, Figure, cell, throttle_bit};
+use super::time::LogTime;
 use crate::domain::LogColumn;
 
 /// What stands in a column.
@@ -175,8 +177,7 @@ pub(super) fn missing(columns: &[Column]) -> Vec<LogColumn> {
 }
 
 fn has_any(columns: &[Column], figures: &[Figure]) -> bool {
-    let of = |figure: &Figure| has(columns, Field::Figure(*figure));
-    figures.iter().any(of)
+    figures.iter().any(|figure: &Figure| has(columns, Field::Figure(*figure)))
 }
 
 /// Whether a log with such columns was asked for a figure.
@@ -203,6 +204,96 @@ pub(super) fn tells(columns: &[Column], figure: Told) -> bool {
         Told::Energy | Told::Processes | Told::Activity => &[],
     };
     has_any(columns, figures)
+}
+
+/// The columns of a row.
+///
+/// # Errors
+/// With what cannot be told, when a figure may be one of several.
+pub(super) fn guess_columns(cells: &[String]) -> Result<Vec<Column>, String> {
+    let mut columns: Vec<Column> = cells.iter().map(|text| guess(text)).collect();
+    for unit in ["%", "W", "MHz"] {
+        let count = of_unit(cells, unit).len();
+        if count > 1 {
+            return Err(format!("{count} columns are in {unit}"));
+        }
+    }
+    let mib = of_unit(cells, "MiB");
+    match mib.as_slice() {
+        [] => {}
+        [(used, _)] => columns[*used] = figure_column("memory.used", Figure::VramUsed),
+        // What is in use is never more than there is.
+        [(one, few), (other, many)] if few != many => {
+            let (used, total) = if few < many { (one, other) } else { (other, one) };
+            columns[*used] = figure_column("memory.used", Figure::VramUsed);
+            columns[*total] = figure_column("memory.total", Figure::VramTotal);
+        }
+        several => return Err(format!("{} columns are in MiB", several.len())),
+    }
+    if columns.iter().any(|column: &Column| matches!(column.field, Field::Figure(_))) {
+        Ok(columns)
+    } else {
+        Err("no cell has a unit such as % or MiB".to_owned())
+    }
+}
+
+fn of_unit(cells: &[String], unit: &str) -> Vec<(usize, f64)> {
+    let of = |(place, text): (usize, &String)| match cell(text) {
+        Cell::Number(value, found) if found == unit => Some((place, value)),
+        _ => None,
+    };
+    cells.iter().enumerate().filter_map(of).collect()
+}
+
+fn figure_column(name: &str, figure: Figure) -> Column {
+    Column { name: name.to_owned(), field: Field::Figure(figure), unit: String::new() }
+}
+
+fn guess(text: &str) -> Column {
+    let text = text.trim();
+    let plain = |name: &str, field| Column { name: name.to_owned(), field, unit: String::new() };
+    // A bare number may be anything.
+    if text.contains(':') && LogTime::read(text).is_some() {
+        return plain("timestamp", Field::Time);
+    }
+    if text.starts_with("GPU-") || text.starts_with("MIG-") {
+        return plain("uuid", Field::Uuid);
+    }
+    if is_bus_id(text) {
+        return plain("pci.bus_id", Field::BusId);
+    }
+    match cell(text) {
+        Cell::Number(_, "%") => figure_column("utilization.gpu", Figure::Utilization),
+        Cell::Number(_, "W") => figure_column("power.draw", Figure::PowerDraw),
+        Cell::Number(_, "MHz") => figure_column("clocks.sm", Figure::SmClock),
+        Cell::Text(words) if is_product(words) => plain("name", Field::Name),
+        _ => plain(text, Field::Unused),
+    }
+}
+
+/// The names of columns that were guessed, for a gap that tells.
+pub(super) fn reported(columns: &[Column]) -> String {
+    let names: Vec<String> = columns
+        .iter()
+        .map(|column| match column.field {
+            Field::Unused => "?".to_owned(),
+            _ => column.name.clone(),
+        })
+        .collect();
+    names.join(",")
+}
+
+/// `00000000:3B:00.0`.
+fn is_bus_id(text: &str) -> bool {
+    let parts: Vec<&str> = text.split([':', '.']).collect();
+    let is_hex = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit());
+    parts.len() == 4 && text.matches(':').count() == 2 && parts.iter().all(is_hex)
+}
+
+fn is_product(words: &str) -> bool {
+    ["NVIDIA", "Tesla", "Quadro", "GeForce", "GRID", "TITAN"]
+        .iter()
+        .any(|brand| words.starts_with(brand))
 }
 
 #[cfg(test)]

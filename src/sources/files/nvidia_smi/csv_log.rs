@@ -4,9 +4,9 @@ use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place, 
 use super::columns::{Field, has, missing, tells};
 use super::csv_rows::{Event, Layout, Row, Rows};
 use super::repeats::Repeats;
-use super::samples::{Roster, Survey, clock, clock_gaps, sample};
+use super::samples::{Roster, Survey, clock, clock_gaps, facts, sample};
 use super::time::{LogClock, LogTime};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, RunEnd, RunFacts, Sample};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, RunFacts, Sample};
 use jiff::SignedDuration;
 
 /// How a row finds its GPU.
@@ -191,7 +191,7 @@ impl CsvLog {
             if pending.surplus > 0 {
                 let rows = pending.rows as u64 + pending.surplus;
                 self.clock.at(pending.time);
-                self.rows.tally.add_conflict(pending.line, rows);
+                self.rows.tally.conflicts.add(pending.line, rows);
                 continue;
             }
             if let Order::Counted { rows, .. } = self.order
@@ -204,7 +204,7 @@ impl CsvLog {
             let mut is_believed = false;
             for found in pending.found.iter().flatten() {
                 if found.is_conflict() {
-                    self.rows.tally.add_conflict(found.line, found.rows);
+                    self.rows.tally.conflicts.add(found.line, found.rows);
                 } else {
                     is_believed = true;
                 }
@@ -232,11 +232,14 @@ impl CsvLog {
     /// No sample is left; where rows that contradict each other are why there was
     /// none at all, that is an error.
     fn ended(&self) -> Result<Option<Sample>, SamplesError> {
-        match self.rows.tally.conflicts() {
-            Some((line, rows)) if !self.has_samples => {
-                Err(SamplesError::Conflict { path: self.input.path().to_owned(), line, rows })
-            }
-            _ => Ok(None),
+        let conflicts = self.rows.tally.conflicts;
+        match conflicts.first_line.filter(|_| !self.has_samples) {
+            Some(line) => Err(SamplesError::Conflict {
+                path: self.input.path().to_owned(),
+                line,
+                rows: conflicts.rows,
+            }),
+            None => Ok(None),
         }
     }
 
@@ -259,7 +262,7 @@ impl CsvLog {
         let position = match self.order {
             Order::Counted { .. } => Some(0),
             Order::Named { .. } if self.roster.is_ambiguous(gpu) => {
-                self.rows.tally.add_ambiguous(row.line);
+                self.rows.tally.ambiguous.add(row.line, 1);
                 return true;
             }
             Order::Named { .. } => self.roster.position(gpu),
@@ -270,7 +273,7 @@ impl CsvLog {
             self.is_again = self.repeats.is_again(position, at, is_local);
         }
         if self.is_again {
-            self.rows.tally.add_repeat(row.line);
+            self.rows.tally.repeats.add(row.line, 1);
         }
         self.is_again
     }
@@ -316,8 +319,7 @@ impl CsvLog {
                     return Ok(pending);
                 }
                 Some(sample) => {
-                    let reading = Found::of(row.line, row.time, row.entry.sample);
-                    sample.found[position] = Some(reading);
+                    sample.found[position] = Some(Found::of(row.line, row.time, row.entry.sample));
                     sample.last = self.turn(position);
                     sample.last_time = row.time;
                     sample.rows += 1;
@@ -359,19 +361,16 @@ impl CsvLog {
             .map(|column| quoted(&column.name))
             .collect();
         if !unknown.is_empty() {
-            let cause = Cause::of(CauseKind::ColumnsUnknown, [&unknown.join(", ")]);
-            add(GapSubject::Columns, cause);
+            add(GapSubject::Columns, Cause::of(CauseKind::ColumnsUnknown, [&unknown.join(", ")]));
         }
         if let Some(guessed) = &self.layout.guessed {
-            let cause = Cause::of(CauseKind::HeaderMissing, [guessed]);
-            add(GapSubject::ColumnNames, cause);
+            add(GapSubject::ColumnNames, Cause::of(CauseKind::HeaderMissing, [guessed]));
         }
         if self.roster.shares_indices() {
             add(GapSubject::Index, Cause::of(CauseKind::IndexShared, []));
         }
         if !has(columns, Field::Time) {
-            let cause = Cause::of(CauseKind::TimestampMissing, []);
-            add(GapSubject::Timestamp, cause);
+            add(GapSubject::Timestamp, Cause::of(CauseKind::TimestampMissing, []));
         }
         gaps
     }
@@ -411,12 +410,12 @@ impl Scan {
             first.get_or_insert(row);
         }
         let Some(first) = first else {
-            if let Some((line, message)) = rows.tally.bad_time() {
+            if let Some((line, message)) = rows.tally.bad_time {
                 return Err(SamplesError::Time { path: input.path().to_owned(), line, message });
             }
             return Err(SamplesError::Empty {
                 path: input.path().to_owned(),
-                says: rows.tally.first_junk(),
+                says: rows.tally.first_junk.map(|(_, text)| text),
             });
         };
         let mut turns = Vec::new();
@@ -430,17 +429,8 @@ impl Scan {
             let (rows, pause) = survey.rows_per_sample();
             (unnamed(input, layout, rows)?, Order::Counted { rows, pause })
         };
-        let facts = RunFacts {
-            started: clock(options).at(first.time).1,
-            interval_seconds: None,
-            hostname: hostname.filter(|_| !roster.has_several_hosts()),
-            instance_id: None,
-            instance_type: None,
-            region: None,
-            driver_version,
-            is_command: false,
-            gpus: roster.identities(),
-        };
+        let hostname = hostname.filter(|_| !roster.has_several_hosts());
+        let facts = facts(clock(options).at(first.time).1, hostname, driver_version, &roster);
         Ok(Self { facts, roster, order, turns })
     }
 }
@@ -469,10 +459,6 @@ impl Log for CsvLog {
 
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
         self.next_sample().transpose()
-    }
-
-    fn end(&self) -> Option<&RunEnd> {
-        None
     }
 
     fn may_tell(&self, figure: Told) -> bool {

@@ -1,14 +1,12 @@
 //! The rows of a CSV of `nvidia-smi`, one at a time.
 
 use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, cells, quoted};
-use super::columns::{Column, Field, has, header};
+use super::columns::{Column, Field, guess_columns, has, header, reported};
 use super::figure::{Cell, Figure, Figures, cell, serial, uuid, words};
-use super::guess;
 use super::samples::{Entry, Gpu};
 use super::tally::Tally;
 use super::time::{LogTime, unread_time};
 use crate::domain::GpuSample;
-use std::path::PathBuf;
 
 /// Lines that are searched for a header.
 const MOST_BEFORE_HEADER: usize = 1_000;
@@ -54,13 +52,12 @@ impl Layout {
         if let Some(names) = &options.columns {
             return Self::given(input, names);
         }
-        let io = |source| SamplesError::io(input.path(), source);
-        let mut lines = input.lines().map_err(io)?;
+        let mut lines = input.lines()?;
         let mut guessed = None;
         let mut refused = None;
         let mut first = None;
         for _ in 0..MOST_BEFORE_HEADER {
-            let Some(line) = lines.next_line().map_err(io)? else {
+            let Some(line) = lines.next_line()? else {
                 break;
             };
             if line.text.trim().is_empty() {
@@ -79,7 +76,7 @@ impl Layout {
                 return Self::checked(input, line.number, None, columns, None);
             }
             first.get_or_insert_with(|| quoted(&line.text));
-            match guess::columns(&cells) {
+            match guess_columns(&cells) {
                 Ok(columns) if guessed.is_none() => guessed = Some((line.number, columns)),
                 Err(message) if looks_like_row(&cells) => {
                     refused.get_or_insert((line.number, message));
@@ -92,7 +89,7 @@ impl Layout {
             (Some((line, columns)), refused)
                 if refused.as_ref().is_none_or(|(other, _)| *other > line) =>
             {
-                let reported = guess::reported(&columns);
+                let reported = reported(&columns);
                 Self::checked(input, line, Some(columns.clone()), columns, Some(reported))
             }
             (_, Some((line, message))) => Err(SamplesError::Columns { path, line, message }),
@@ -102,11 +99,10 @@ impl Layout {
 
     /// The columns by the names that were given, which outrank a header.
     fn given(input: &Input, names: &[String]) -> Result<Self, SamplesError> {
-        let io = |source| SamplesError::io(input.path(), source);
-        let mut lines = input.lines().map_err(io)?;
+        let mut lines = input.lines()?;
         let (mut fitting, mut others, mut first) = (0_usize, 0_usize, None);
         for _ in 0..MOST_BEFORE_HEADER {
-            let Some(line) = lines.next_line().map_err(io)? else {
+            let Some(line) = lines.next_line()? else {
                 break;
             };
             let cells = cells(&line.text);
@@ -204,7 +200,6 @@ fn are_words(cells: &[String]) -> bool {
 
 /// The rows of a log.
 pub(super) struct Rows {
-    path: PathBuf,
     lines: Lines,
     columns: Option<Vec<Column>>,
     is_given: bool,
@@ -218,10 +213,8 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn of(input: &Input, layout: &Layout) -> Result<Self, SamplesError> {
-        let lines = input.lines();
         Ok(Self {
-            path: input.path().to_owned(),
-            lines: lines.map_err(|source| SamplesError::io(input.path(), source))?,
+            lines: input.lines()?,
             columns: layout.start.clone(),
             is_given: layout.is_given,
             titles: None,
@@ -235,8 +228,7 @@ impl Rows {
     /// The next header or row.
     pub(super) fn next_event(&mut self) -> Result<Option<Event>, SamplesError> {
         loop {
-            let line = self.lines.next_line();
-            let Some(line) = line.map_err(|source| SamplesError::io(&self.path, source))? else {
+            let Some(line) = self.lines.next_line()? else {
                 if self.lines.is_cut() {
                     self.tally.set_torn(self.last_line);
                 }
@@ -312,8 +304,7 @@ impl Rows {
         if row.time.is_none() && has(columns, Field::Time) {
             let time = columns.iter().zip(cells).find(|of| of.0.field == Field::Time);
             if let Some(text) = time.and_then(|(_, text)| words(text)) {
-                let message = unread_time(&quoted(text));
-                self.tally.add_bad_time(line.number, message);
+                self.tally.bad_time.get_or_insert((line.number, unread_time(&quoted(text))));
             }
             return None;
         }

@@ -107,8 +107,7 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
     let processes = processes(node);
     let of_slice = |slot: Option<&MigSlot>| {
         let wanted = slot.and_then(|slot| slot.gpu_instance);
-        let list = processes.as_ref()?;
-        let own = list.iter().filter(|(slice, _)| *slice == wanted);
+        let own = processes.as_ref()?.iter().filter(|(slice, _)| *slice == wanted);
         Some(own.map(|(_, process)| process.clone()).collect())
     };
     let sample = match lost {

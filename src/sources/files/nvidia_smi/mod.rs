@@ -5,9 +5,7 @@ mod columns;
 mod csv_log;
 mod csv_rows;
 mod device;
-mod document;
 mod figure;
-mod guess;
 mod repeats;
 mod samples;
 mod tally;
@@ -17,5 +15,4 @@ mod time;
 mod xml_log;
 
 pub(super) use csv_log::CsvLog;
-pub(super) use document::is_xml;
-pub(super) use xml_log::XmlLog;
+pub(super) use xml_log::{XmlLog, is_xml};

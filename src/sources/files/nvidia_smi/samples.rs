@@ -3,7 +3,8 @@
 use super::super::samples::{ReadOptions, place};
 use super::time::LogClock;
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuSample, HostReading, MigSlot, Sample,
+    Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuSample, HostReading, MigSlot, RunFacts,
+    Sample,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -141,14 +142,12 @@ impl Roster {
 
     /// Whether they are of hosts of several names.
     pub(super) fn has_several_hosts(&self) -> bool {
-        let hosts = self.0.iter().filter_map(|gpu| gpu.host.as_ref());
-        hosts.collect::<BTreeSet<_>>().len() > 1
+        self.0.iter().filter_map(|gpu| gpu.host.as_ref()).collect::<BTreeSet<_>>().len() > 1
     }
 
     /// For each of these GPUs its place among those of another list.
     pub(super) fn places_in(&self, other: &Self) -> Vec<usize> {
-        let place = |gpu: &Gpu| other.position(gpu).unwrap_or(other.len());
-        self.0.iter().map(place).collect()
+        self.0.iter().map(|gpu: &Gpu| other.position(gpu).unwrap_or(other.len())).collect()
     }
 
     /// Puts them in order: by index, or else as they came; slices after the GPU
@@ -213,6 +212,26 @@ pub(super) fn sample(found: Vec<Option<GpuSample>>, at: (f64, Timestamp)) -> Sam
     }
 }
 
+/// What a log says of its run.
+pub(super) fn facts(
+    started: Timestamp,
+    hostname: Option<String>,
+    driver_version: Option<String>,
+    roster: &Roster,
+) -> RunFacts {
+    RunFacts {
+        started,
+        interval_seconds: None,
+        hostname,
+        instance_id: None,
+        instance_type: None,
+        region: None,
+        driver_version,
+        is_command: false,
+        gpus: roster.identities(),
+    }
+}
+
 /// The clock that options ask for.
 pub(super) fn clock(options: &ReadOptions) -> LogClock {
     let interval = options.interval.and_then(|interval| SignedDuration::try_from(interval).ok());
@@ -223,8 +242,7 @@ pub(super) fn clock(options: &ReadOptions) -> LogClock {
 pub(super) fn clock_gaps(clock: &LogClock, options: &ReadOptions, path: &Path) -> Vec<Gap> {
     let mut gaps = Vec::new();
     if clock.has_local && options.zone.is_none() {
-        let cause = Cause::of(CauseKind::NoTimeZone, []);
-        gaps.push(Gap::of(GapSubject::TimeZone, place(path), cause));
+        gaps.push(Gap::of(GapSubject::TimeZone, place(path), Cause::of(CauseKind::NoTimeZone, [])));
     }
     if clock.steps_back > 0 {
         let cause = Cause::of(CauseKind::ClockGoesBack, [&clock.steps_back.to_string()]);
@@ -289,8 +307,7 @@ impl Survey {
     /// The shortest cycle of names.
     fn by_names(&self) -> Option<usize> {
         (1..=MOST_UNNAMED.min(self.names.len() / 2)).find(|cycle| {
-            let later = self.names.iter().skip(*cycle);
-            self.names.iter().zip(later).all(|(name, next)| name == next)
+            self.names.iter().zip(self.names.iter().skip(*cycle)).all(|(name, next)| name == next)
         })
     }
 }

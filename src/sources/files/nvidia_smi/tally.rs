@@ -5,13 +5,14 @@ use super::figure::Figures;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 
 #[derive(Debug, Clone, Copy, Default)]
-struct SkippedLines {
-    rows: u64,
-    first_line: Option<u64>,
+pub(super) struct SkippedLines {
+    pub rows: u64,
+    pub first_line: Option<u64>,
 }
 
 impl SkippedLines {
-    fn add(&mut self, line: u64, rows: u64) {
+    /// Counts rows; `line` is that of one of them.
+    pub(super) fn add(&mut self, line: u64, rows: u64) {
         self.rows += rows;
         self.first_line = Some(self.first_line.map_or(line, |first| first.min(line)));
     }
@@ -27,17 +28,20 @@ impl SkippedLines {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     junk: u64,
-    first_junk: Option<(u64, String)>,
+    /// The first line that is not a row, and what it says.
+    pub first_junk: Option<(u64, String)>,
     unreadable: u64,
     impossible: u64,
     torn_line: Option<u64>,
-    bad_time: Option<(u64, String)>,
+    /// The first time that cannot be read, and why.
+    pub bad_time: Option<(u64, String)>,
     /// Rows of the same time and GPU as another.
-    conflicts: SkippedLines,
-    /// Rows that a second host or run repeats.
-    repeats: SkippedLines,
+    pub conflicts: SkippedLines,
+    /// Rows that a second host or run repeats: of a time that their GPU has rows of from before
+    /// the clock went back.
+    pub repeats: SkippedLines,
     /// Rows that may be of several GPUs.
-    ambiguous: SkippedLines,
+    pub ambiguous: SkippedLines,
     /// Samples with another number of rows than there are GPUs, where nothing
     /// says which row is of which GPU.
     pub short_samples: u64,
@@ -48,27 +52,6 @@ impl Tally {
     pub(super) fn add_junk(&mut self, line: u64, text: &str) {
         self.junk += 1;
         self.first_junk.get_or_insert_with(|| (line, quoted(text)));
-    }
-
-    /// Counts rows of the same time and GPU; `line` is that of one of them.
-    pub(super) fn add_conflict(&mut self, line: u64, rows: u64) {
-        self.conflicts.add(line, rows);
-    }
-
-    /// Counts a row of a time that its GPU has rows of from before the clock went
-    /// back.
-    pub(super) fn add_repeat(&mut self, line: u64) {
-        self.repeats.add(line, 1);
-    }
-
-    /// Counts a row that may be of several GPUs.
-    pub(super) fn add_ambiguous(&mut self, line: u64) {
-        self.ambiguous.add(line, 1);
-    }
-
-    /// The first line of rows of the same time and GPU, and how many they are.
-    pub(super) fn conflicts(&self) -> Option<(u64, u64)> {
-        Some((self.conflicts.first_line?, self.conflicts.rows))
     }
 
     /// Counts what was wrong with the figures of one sample of one GPU.
@@ -83,21 +66,6 @@ impl Tally {
         self.torn_line = Some(first.min(line));
     }
 
-    /// Notes a time that cannot be read, and why.
-    pub(super) fn add_bad_time(&mut self, line: u64, message: String) {
-        self.bad_time.get_or_insert((line, message));
-    }
-
-    /// The first time that cannot be read.
-    pub(super) fn bad_time(&self) -> Option<(u64, String)> {
-        self.bad_time.clone()
-    }
-
-    /// What the first line says that is not a row.
-    pub(super) fn first_junk(&self) -> Option<String> {
-        self.first_junk.as_ref().map(|(_, text)| text.clone())
-    }
-
     pub(super) fn gaps(&self, place: &str) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut add = |what: GapSubject, cause| gaps.push(Gap::of(what, place, cause));
@@ -110,12 +78,10 @@ impl Tally {
             add(GapSubject::Lines, cause);
         }
         if self.unreadable > 0 {
-            let cause = of_count(CauseKind::CellsNotValid, self.unreadable);
-            add(GapSubject::Figures, cause);
+            add(GapSubject::Figures, of_count(CauseKind::CellsNotValid, self.unreadable));
         }
         if self.impossible > 0 {
-            let cause = of_count(CauseKind::FiguresNotPossible, self.impossible);
-            add(GapSubject::Figures, cause);
+            add(GapSubject::Figures, of_count(CauseKind::FiguresNotPossible, self.impossible));
         }
         for (rows, kind) in [
             (&self.conflicts, CauseKind::RowsConflict),
@@ -127,12 +93,10 @@ impl Tally {
             }
         }
         if self.short_samples > 0 {
-            let cause = of_count(CauseKind::SamplesUneven, self.short_samples);
-            add(GapSubject::Samples, cause);
+            add(GapSubject::Samples, of_count(CauseKind::SamplesUneven, self.short_samples));
         }
         if let Some(line) = self.torn_line {
-            let cause = of_count(CauseKind::LogTruncated, line);
-            add(GapSubject::LastSample, cause);
+            add(GapSubject::LastSample, of_count(CauseKind::LogTruncated, line));
         }
         gaps
     }

@@ -91,8 +91,7 @@ fn named_day(text: &str) -> Option<LogTime> {
     if words.next().is_some() {
         return None;
     }
-    let day = Date::new(year, i8::try_from(month).ok()?, day).ok()?;
-    let local = day.to_datetime(time);
+    let local = Date::new(year, i8::try_from(month).ok()?, day).ok()?.to_datetime(time);
     Some(if is_utc {
         LogTime::Zoned(TimeZone::UTC.to_timestamp(local).ok()?)
     } else {

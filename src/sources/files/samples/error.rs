@@ -1,6 +1,6 @@
 //! Why a file of samples could not be read.
 
-use super::wire_run::SAMPLES_VERSION;
+use super::wire::SAMPLES_VERSION;
 use crate::domain::{safe, shown};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Lines of a log, whatever wrote it: plain or gzip-compressed, in UTF-8 or in
 //! the UTF-16 of a redirection in PowerShell, ended by LF or CR LF.
 
+use super::error::SamplesError;
 use crate::sources::files::shared::bounded::too_large;
 use crate::sources::files::shared::plain_text::unpacked;
 use std::fs::File;
@@ -41,11 +42,12 @@ impl Input {
         &self.path
     }
 
-    pub(in crate::sources::files) fn lines(&self) -> io::Result<Lines> {
-        match &self.piped {
-            Some(bytes) => Lines::of(Cursor::new(Arc::clone(bytes))),
-            None => Lines::of(File::open(&self.path)?),
-        }
+    pub(in crate::sources::files) fn lines(&self) -> Result<Lines, SamplesError> {
+        let lines = match &self.piped {
+            Some(bytes) => Lines::of(&self.path, Cursor::new(Arc::clone(bytes))),
+            None => File::open(&self.path).and_then(|file| Lines::of(&self.path, file)),
+        };
+        lines.map_err(|source| SamplesError::io(&self.path, source))
     }
 }
 
@@ -78,6 +80,7 @@ pub(in crate::sources::files) struct Line {
 
 /// The lines of a log, one at a time.
 pub(in crate::sources::files) struct Lines {
+    path: PathBuf,
     reader: Box<dyn BufRead>,
     encoding: Encoding,
     number: u64,
@@ -86,7 +89,7 @@ pub(in crate::sources::files) struct Lines {
 }
 
 impl Lines {
-    fn of(source: impl Read + 'static) -> io::Result<Self> {
+    fn of(path: &Path, source: impl Read + 'static) -> io::Result<Self> {
         let mut reader = unpacked(source)?;
         let mut is_cut = false;
         let start = match reader.fill_buf() {
@@ -106,7 +109,8 @@ impl Lines {
             _ => (Encoding::Utf8, 0),
         };
         reader.consume(mark);
-        Ok(Self { reader, encoding, number: 0, is_cut, is_done: is_cut })
+        let path = path.to_owned();
+        Ok(Self { path, reader, encoding, number: 0, is_cut, is_done: is_cut })
     }
 
     /// Whether the compressed log ended before its end.
@@ -115,7 +119,11 @@ impl Lines {
     }
 
     /// The next line; `None` after the last.
-    pub(in crate::sources::files) fn next_line(&mut self) -> io::Result<Option<Line>> {
+    pub(in crate::sources::files) fn next_line(&mut self) -> Result<Option<Line>, SamplesError> {
+        self.read_line().map_err(|source| SamplesError::io(&self.path, source))
+    }
+
+    fn read_line(&mut self) -> io::Result<Option<Line>> {
         if self.is_done {
             return Ok(None);
         }

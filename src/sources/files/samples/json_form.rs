@@ -1,7 +1,6 @@
 //! Samples as JSON lines: a header, one line a sample, the end.
 
-use super::wire::SampleWire;
-use super::wire_run::{EndWire, HeaderWire, VersionWire};
+use super::wire::{EndWire, HeaderWire, SampleWire, VersionWire};
 use super::{Input, Line, Lines, Log, SAMPLES_VERSION, SamplesError};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, RunEnd, RunFacts, Sample, counted, is_unsafe,
@@ -53,10 +52,9 @@ pub(super) struct JsonLog {
 impl JsonLog {
     pub(super) fn open(input: &Input) -> Result<Self, SamplesError> {
         let path = input.path().to_owned();
-        let io = |source| SamplesError::io(&path, source);
-        let mut lines = input.lines().map_err(io)?;
+        let mut lines = input.lines()?;
         let (facts, line) = loop {
-            match lines.next_line().map_err(io)? {
+            match lines.next_line()? {
                 Some(line) if line.text.trim().is_empty() => {}
                 Some(line) => break (header(&path, &line)?, line),
                 None => {
@@ -145,7 +143,7 @@ impl Log for JsonLog {
         loop {
             let line = match self.lines.next_line() {
                 Ok(line) => line?,
-                Err(source) => return Some(Err(SamplesError::io(&self.path, source))),
+                Err(error) => return Some(Err(error)),
             };
             if line.text.trim().is_empty() {
                 continue;

@@ -24,8 +24,10 @@ pub(in crate::sources::files) trait Log {
     fn facts(&self) -> &RunFacts;
     /// The next sample; after an error there is none.
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>>;
-    /// How the run ended, once the last sample was read.
-    fn end(&self) -> Option<&RunEnd>;
+    /// How the run ended, once the last sample was read, where the log says it.
+    fn end(&self) -> Option<&RunEnd> {
+        None
+    }
     /// Whether a figure would be in it, if the driver had told.
     fn may_tell(&self, _figure: Told) -> bool {
         true

@@ -12,13 +12,11 @@ mod log;
 mod properties;
 mod unread;
 mod wire;
-mod wire_run;
-mod wire_spot;
 mod writer;
 
 pub use error::SamplesError;
 pub use log::ReadOptions;
-pub use wire_run::SAMPLES_VERSION;
+pub use wire::SAMPLES_VERSION;
 pub use writer::SampleWriter;
 
 #[cfg(test)]
@@ -99,8 +97,7 @@ impl SampleReader {
 
     /// Figures that no sample reported a GPU; complete after the last sample.
     pub fn unread(&self) -> Vec<Gap> {
-        let may_tell = |figure| self.log.may_tell(figure);
-        self.unread.gaps(&self.facts().gpus, may_tell, &self.place)
+        self.unread.gaps(&self.facts().gpus, |figure| self.log.may_tell(figure), &self.place)
     }
 }
 
@@ -158,11 +155,10 @@ enum Kind {
 /// What a file is, by its first lines. A log of `nvidia-smi` may begin with
 /// warnings, and one without header is like any other table.
 fn kind(input: &Input) -> Result<Kind, SamplesError> {
-    let io = |source| SamplesError::io(input.path(), source);
-    let mut lines = input.lines().map_err(io)?;
+    let mut lines = input.lines()?;
     let mut first = None;
     for _ in 0..MOST_SNIFFED {
-        let Some(line) = lines.next_line().map_err(io)? else {
+        let Some(line) = lines.next_line()? else {
             break;
         };
         let text = line.text.trim();

@@ -25,68 +25,30 @@ pub(in crate::sources::files) enum Told {
     Activity,
 }
 
+/// Each figure, the words for it, and whether a reading has it.
+const TOLD: [(Told, &str, fn(&GpuReading) -> bool); 16] = [
+    (Told::Utilization, "utilization", |gpu| {
+        gpu.utilization_percent.is_some() || !gpu.fine.is_empty()
+    }),
+    (Told::MemoryUtilization, "memory utilization", |gpu| gpu.memory_utilization_percent.is_some()),
+    (Told::VramUsed, "memory in use", |gpu| gpu.vram_used_mib.is_some()),
+    (Told::VramTotal, "memory", |gpu| gpu.vram_total_mib.is_some()),
+    (Told::Power, "power", |gpu| gpu.power_w.is_some()),
+    (Told::PowerLimit, "power limit", |_| false),
+    (Told::Energy, "energy", |gpu| gpu.energy_j.is_some()),
+    (Told::Temperature, "temperature", |gpu| gpu.temperature_c.is_some()),
+    (Told::SmClock, "SM clock", |gpu| gpu.sm_clock_mhz.is_some()),
+    (Told::MemoryClock, "memory clock", |gpu| gpu.memory_clock_mhz.is_some()),
+    (Told::Throttle, "throttle reasons", |gpu| gpu.throttle.is_some()),
+    (Told::Pcie, "PCIe throughput", |gpu| gpu.pcie_sent_bytes_per_second.is_some()),
+    (Told::Encoder, "video encoder", |gpu| gpu.encoder_percent.is_some()),
+    (Told::Decoder, "video decoder", |gpu| gpu.decoder_percent.is_some()),
+    (Told::Processes, "processes", |gpu| gpu.processes.is_some()),
+    (Told::Activity, "multiprocessor counters (GPM)", |gpu| gpu.activity.is_some()),
+];
+
 impl Told {
-    const ALL: [Self; 16] = [
-        Self::Utilization,
-        Self::MemoryUtilization,
-        Self::VramUsed,
-        Self::VramTotal,
-        Self::Power,
-        Self::PowerLimit,
-        Self::Energy,
-        Self::Temperature,
-        Self::SmClock,
-        Self::MemoryClock,
-        Self::Throttle,
-        Self::Pcie,
-        Self::Encoder,
-        Self::Decoder,
-        Self::Processes,
-        Self::Activity,
-    ];
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Utilization => "utilization",
-            Self::MemoryUtilization => "memory utilization",
-            Self::VramUsed => "memory in use",
-            Self::VramTotal => "memory",
-            Self::Power => "power",
-            Self::PowerLimit => "power limit",
-            Self::Energy => "energy",
-            Self::Temperature => "temperature",
-            Self::SmClock => "SM clock",
-            Self::MemoryClock => "memory clock",
-            Self::Throttle => "throttle reasons",
-            Self::Pcie => "PCIe throughput",
-            Self::Encoder => "video encoder",
-            Self::Decoder => "video decoder",
-            Self::Processes => "processes",
-            Self::Activity => "multiprocessor counters (GPM)",
-        }
-    }
-
-    fn is_in(self, reading: &GpuReading) -> bool {
-        match self {
-            Self::Utilization => reading.utilization_percent.is_some() || !reading.fine.is_empty(),
-            Self::MemoryUtilization => reading.memory_utilization_percent.is_some(),
-            Self::VramUsed => reading.vram_used_mib.is_some(),
-            Self::VramTotal => reading.vram_total_mib.is_some(),
-            Self::Power => reading.power_w.is_some(),
-            Self::Energy => reading.energy_j.is_some(),
-            Self::Temperature => reading.temperature_c.is_some(),
-            Self::SmClock => reading.sm_clock_mhz.is_some(),
-            Self::MemoryClock => reading.memory_clock_mhz.is_some(),
-            Self::Throttle => reading.throttle.is_some(),
-            Self::Pcie => reading.pcie_sent_bytes_per_second.is_some(),
-            Self::Encoder => reading.encoder_percent.is_some(),
-            Self::Decoder => reading.decoder_percent.is_some(),
-            Self::Processes => reading.processes.is_some(),
-            Self::Activity => reading.activity.is_some(),
-            Self::PowerLimit => false,
-        }
-    }
-
+    /// Whether a figure of a GPU is known without any sample.
     fn is_of(self, gpu: &GpuIdentity) -> bool {
         match self {
             Self::VramTotal => gpu.vram_total_mib.is_some(),
@@ -100,7 +62,7 @@ impl Told {
 #[derive(Debug, Default)]
 pub(super) struct Unread {
     /// For each GPU that answered, whether each figure was ever told.
-    rows: Vec<Option<[bool; Told::ALL.len()]>>,
+    rows: Vec<Option<[bool; TOLD.len()]>>,
 }
 
 impl Unread {
@@ -111,8 +73,8 @@ impl Unread {
                 continue;
             };
             let reported = row.get_or_insert_default();
-            for (reported, figure) in reported.iter_mut().zip(Told::ALL) {
-                *reported |= figure.is_in(reading);
+            for (reported, (_, _, is_in)) in reported.iter_mut().zip(TOLD) {
+                *reported |= is_in(reading);
             }
         }
     }
@@ -129,11 +91,13 @@ impl Unread {
             let Some(reported) = row else {
                 continue;
             };
-            let missing: Vec<&str> = Told::ALL
+            let missing: Vec<&str> = TOLD
                 .into_iter()
                 .zip(reported)
-                .filter(|(figure, reported)| !**reported && !figure.is_of(gpu) && may_tell(*figure))
-                .map(|(figure, _)| figure.words())
+                .filter(|((figure, ..), reported)| {
+                    !**reported && !figure.is_of(gpu) && may_tell(*figure)
+                })
+                .map(|((_, words, _), _)| words)
                 .collect();
             let label =
                 GpuLabel { index: gpu.index, slice: gpu.mig.as_ref().map(|slot| slot.index) };
@@ -160,8 +124,8 @@ mod tests {
 
     #[test]
     fn every_figure_is_one_that_causes_know() {
-        for figure in Told::ALL {
-            assert!(FIGURES.contains(&figure.words()), "{figure:?}");
+        for (figure, words, _) in TOLD {
+            assert!(FIGURES.contains(&words), "{figure:?}");
         }
     }
 }

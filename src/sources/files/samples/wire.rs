@@ -1,10 +1,12 @@
-//! The written form of samples: the keys of the JSON lines, which are the
-//! columns of the CSV as well.
+//! The written form of samples: the keys of the JSON lines, which are the columns of the CSV as
+//! well, what a run was taken on, and how it ended.
 
 use crate::domain::{
-    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
-    ThrottleReasons,
+    Activity, FineSample, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, Loss,
+    MOST_GPUS, RunEnd, RunFacts, Sample, SpotAction, SpotInterruption, SpotNotice, SpotRun,
+    ThrottleReasons, UnitsDone,
 };
+use crate::sources::files::shared::bounded::at_most;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -190,4 +192,190 @@ impl SampleWire {
 
 pub(super) fn time(key: &str, text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| format!("`{key}` is not a time such as 2026-11-21T10:00:00Z"))
+}
+
+/// The version of the sample files that this program reads and writes.
+pub const SAMPLES_VERSION: &str = "1";
+
+/// GPUs and slices of one host: each GPU has up to seven, and is one itself.
+const MOST_DEVICES: usize = 8 * MOST_GPUS as usize;
+
+/// Kinds of units that one run counts.
+const MOST_UNITS: usize = 100;
+/// More than any run does.
+const MOST_COUNTED: u64 = 1_000_000_000_000_000_000;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HeaderWire {
+    samples_version: String,
+    gpucost_version: String,
+    started: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interval_seconds: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hostname: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instance_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instance_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    driver_version: Option<String>,
+    is_command: bool,
+    #[serde(deserialize_with = "at_most::<_, _, MOST_DEVICES>")]
+    gpus: Vec<GpuIdentity>,
+}
+
+/// What tells the first line of a newer file from an error.
+#[derive(Debug, Deserialize)]
+pub(super) struct VersionWire {
+    pub samples_version: String,
+}
+
+impl HeaderWire {
+    pub(super) fn of(facts: &RunFacts) -> Self {
+        Self {
+            samples_version: SAMPLES_VERSION.to_owned(),
+            gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: facts.started.to_string(),
+            interval_seconds: facts.interval_seconds,
+            hostname: facts.hostname.clone(),
+            instance_id: facts.instance_id.clone(),
+            instance_type: facts.instance_type.clone(),
+            region: facts.region.clone(),
+            driver_version: facts.driver_version.clone(),
+            is_command: facts.is_command,
+            gpus: facts.gpus.clone(),
+        }
+    }
+
+    pub(super) fn into_facts(self) -> Result<RunFacts, String> {
+        Ok(RunFacts {
+            started: time("started", &self.started)?,
+            interval_seconds: self.interval_seconds,
+            hostname: self.hostname,
+            instance_id: self.instance_id,
+            instance_type: self.instance_type,
+            region: self.region,
+            driver_version: self.driver_version,
+            is_command: self.is_command,
+            gpus: self.gpus,
+        })
+    }
+}
+
+/// The last line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndWire {
+    end: EndOfRun,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndOfRun {
+    elapsed_seconds: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spot: Option<SpotWire>,
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most::<_, _, MOST_UNITS>"
+    )]
+    units: Vec<UnitsDone>,
+}
+
+fn check(done: &UnitsDone) -> Result<(), String> {
+    if done.unit.trim().is_empty() {
+        return Err("a unit has an empty name".to_owned());
+    }
+    if done.count > MOST_COUNTED {
+        return Err(format!("`count` is above {MOST_COUNTED}"));
+    }
+    Ok(())
+}
+
+impl EndWire {
+    pub(super) fn of(end: &RunEnd) -> Self {
+        Self {
+            end: EndOfRun {
+                elapsed_seconds: end.elapsed_seconds,
+                exit_code: end.exit_code,
+                spot: end.spot.as_ref().map(SpotWire::of),
+                units: end.units.clone(),
+            },
+        }
+    }
+
+    pub(super) fn into_end(self) -> Result<RunEnd, String> {
+        self.end.units.iter().try_for_each(check)?;
+        Ok(RunEnd {
+            elapsed_seconds: self.end.elapsed_seconds,
+            exit_code: self.end.exit_code,
+            spot: self.end.spot.map(SpotWire::into_spot).transpose()?,
+            units: self.end.units,
+        })
+    }
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SpotWire {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interruption: Option<InterruptionWire>,
+    /// Left out where notices were read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unread: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InterruptionWire {
+    action: String,
+    time: String,
+    noticed_seconds: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warned_by: Option<String>,
+    action_seconds: f64,
+    deadline_seconds: f64,
+}
+
+impl SpotWire {
+    pub(super) fn of(spot: &SpotRun) -> Self {
+        Self {
+            interruption: spot.interruption.as_ref().map(|found| InterruptionWire {
+                action: found.notice.action.name().to_owned(),
+                time: found.notice.time.to_string(),
+                noticed_seconds: found.noticed_seconds,
+                warned_by: found.warned_by.clone(),
+                action_seconds: found.action_seconds,
+                deadline_seconds: found.deadline_seconds,
+            }),
+            unread: spot.is_unread,
+        }
+    }
+
+    pub(super) fn into_spot(self) -> Result<SpotRun, String> {
+        let interruption = self.interruption.map(InterruptionWire::into_interruption);
+        Ok(SpotRun { interruption: interruption.transpose()?, is_unread: self.unread })
+    }
+}
+
+impl InterruptionWire {
+    fn into_interruption(self) -> Result<SpotInterruption, String> {
+        let action = SpotAction::from_name(&self.action)
+            .ok_or("`action` is not terminate, stop or hibernate")?;
+        Ok(SpotInterruption {
+            notice: SpotNotice { action, time: time("time", &self.time)? },
+            noticed_seconds: self.noticed_seconds,
+            warned_by: self.warned_by,
+            action_seconds: self.action_seconds,
+            deadline_seconds: self.deadline_seconds,
+        })
+    }
 }

@@ -5,7 +5,7 @@ pub(super) mod bounded;
 pub(super) mod csv_lines;
 pub(super) mod invalid_json;
 pub(super) mod own_file;
+pub(super) mod parquet_pages;
 pub(super) mod plain_text;
-pub(super) mod rows;
 pub(super) mod typed_json;
 pub(super) mod write;

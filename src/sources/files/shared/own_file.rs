@@ -27,8 +27,7 @@ impl OwnFile {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
         }
         if file.metadata()?.len() > 0 {
-            let why = "it is not empty";
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not empty"));
         }
         Ok(Self(file))
     }

@@ -61,8 +61,7 @@ pub(in crate::sources::files) fn unpacked<'a>(
     } else {
         Box::new(reader)
     };
-    let bounded = Bounded::new(text, MOST_BYTES);
-    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, bounded)))
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, Bounded::new(text, MOST_BYTES))))
 }
 
 /// Reads a JSON file, plain or gzip-compressed.

@@ -185,9 +185,16 @@ macro_rules! visits {
     ($($method:ident($($value:ident: $type:ty)?);)+) => {
         $(fn $method<E: de::Error>(self $(, $value: $type)?) -> Result<V::Value, E> {
             let Self { inner, lost, expected } = self;
-            inner
-                .$method($($value)?)
-                .map_err(|fault: Fault<E>| lost.keep(fault, expected))
+            inner.$method($($value)?).map_err(|fault: Fault<E>| lost.keep(fault, expected))
+        })+
+    };
+}
+
+macro_rules! hands_on {
+    ($($method:ident($access:ident);)+) => {
+        $(fn $method<A: $access<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+            let Self { inner, lost, expected } = self;
+            inner.$method(Typed::new(access, lost)).map_err(|fault| lost.keep(fault, expected))
         })+
     };
 }
@@ -221,29 +228,11 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Typed<'_, V> {
         read.map_err(|fault: Fault<E>| lost.keep(fault, expected))
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        let Self { inner, lost, expected } = self;
-        inner.visit_some(Typed::new(deserializer, lost)).map_err(|fault| lost.keep(fault, expected))
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> Result<V::Value, D::Error> {
-        let Self { inner, lost, expected } = self;
-        inner
-            .visit_newtype_struct(Typed::new(deserializer, lost))
-            .map_err(|fault| lost.keep(fault, expected))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<V::Value, A::Error> {
-        let Self { inner, lost, expected } = self;
-        inner.visit_seq(Typed::new(list, lost)).map_err(|fault| lost.keep(fault, expected))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let Self { inner, lost, expected } = self;
-        inner.visit_map(Typed::new(map, lost)).map_err(|fault| lost.keep(fault, expected))
+    hands_on! {
+        visit_some(Deserializer);
+        visit_newtype_struct(Deserializer);
+        visit_seq(SeqAccess);
+        visit_map(MapAccess);
     }
 }
 
@@ -263,8 +252,9 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Typed<'_, A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Self::Error> {
-        let lost = self.lost;
-        self.inner.next_element_seed(Typed::new(seed, lost)).map_err(|error| lost.fault(error))
+        self.inner
+            .next_element_seed(Typed::new(seed, self.lost))
+            .map_err(|error| self.lost.fault(error))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -279,16 +269,18 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Typed<'_, A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Self::Error> {
-        let lost = self.lost;
-        self.inner.next_key_seed(Typed::new(seed, lost)).map_err(|error| lost.fault(error))
+        self.inner
+            .next_key_seed(Typed::new(seed, self.lost))
+            .map_err(|error| self.lost.fault(error))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<S::Value, Self::Error> {
-        let lost = self.lost;
-        self.inner.next_value_seed(Typed::new(seed, lost)).map_err(|error| lost.fault(error))
+        self.inner
+            .next_value_seed(Typed::new(seed, self.lost))
+            .map_err(|error| self.lost.fault(error))
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -56,10 +56,9 @@ impl<'a> Configuration<'a> {
         let inherited = alias.map(|key| self.providers.get(key).get("expressions").get("region"));
         let may_be_another = key.is_some_and(|key| key.contains(':')) && self.regions().len() > 1;
         match inherited.filter(|expression| !expression.is_empty()) {
-            Some(_) if may_be_another => Err(Missing::Elsewhere(
+            Some(_) if may_be_another => Err(Missing::elsewhere(
                 "several providers are configured, and the plan does not specify which one \
-                 its module uses"
-                    .to_owned(),
+                 its module uses",
             )),
             Some(expression) => self.value(expression).map(Some),
             None if key.is_some() => Ok(None),
@@ -73,10 +72,9 @@ impl<'a> Configuration<'a> {
         match (regions.next(), regions.next()) {
             (Some(region), None) => Ok(Some(region)),
             (None, _) => Ok(None),
-            (Some(_), Some(_)) => Err(Missing::Elsewhere(
+            (Some(_), Some(_)) => Err(Missing::elsewhere(
                 "several providers are configured, and the plan does not specify which one \
-                 it uses"
-                    .to_owned(),
+                 it uses",
             )),
         }
     }
@@ -105,7 +103,7 @@ impl<'a> Configuration<'a> {
                 let named = || Missing::Elsewhere(format!("the variable {name} has no value"));
                 value.map(str::to_owned).ok_or_else(named)
             }
-            _ => Err(Missing::Elsewhere("its provider region is computed".to_owned())),
+            _ => Err(Missing::elsewhere("its provider region is computed")),
         }
     }
 }

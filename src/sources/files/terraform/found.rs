@@ -34,8 +34,7 @@ impl Types {
             }
         }
         if names.is_empty() && more.is_none() {
-            let reason = "the plan does not specify an instance type";
-            more = Some(Missing::Elsewhere(reason.to_owned()));
+            more = Some(Missing::unspecified("an instance type"));
         }
         Self { names, more }
     }
@@ -71,9 +70,9 @@ impl Found {
         }
     }
 
-    /// So many of a type that cannot be seen.
-    pub(super) fn unseen(missing: &Missing, count: Planned<u64>, most: Option<u64>) -> Self {
-        Self::of(Launched::unseen(missing), count, most)
+    /// Some of a type that cannot be seen.
+    pub(super) fn unseen(missing: Missing, most: Option<u64>) -> Self {
+        Self::of(Launched::unseen(&missing), Err(missing), most)
     }
 }
 
@@ -111,9 +110,7 @@ pub(super) fn instances_for(capacity: u64, overrides: &[Override]) -> Planned<u6
     for entry in overrides {
         let weight = entry.weight.clone()?.unwrap_or(1).max(1);
         if *first.get_or_insert(weight) != weight {
-            return Err(Missing::Elsewhere(
-                "its instance types have different capacity weights".to_owned(),
-            ));
+            return Err(Missing::elsewhere("its instance types have different capacity weights"));
         }
     }
     Ok(capacity.div_ceil(first.unwrap_or(1)))

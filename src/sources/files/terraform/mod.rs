@@ -3,7 +3,6 @@
 mod address;
 mod configuration;
 mod document;
-mod fleets;
 mod found;
 mod instances;
 mod kinds;
@@ -172,8 +171,7 @@ fn settle_reservations(resources: &mut [PlannedResource]) {
     for side in sides {
         let mut types: BTreeSet<String> = BTreeSet::new();
         for resource in resources.iter_mut().filter(|candidate| !reserves(candidate)) {
-            let instances = side(resource).iter();
-            let on_demand = instances.filter(
+            let on_demand = side(resource).iter().filter(
                 |planned| !matches!(&planned.payment, Ok(payment) if payment.on_demand == 0),
             );
             types.extend(on_demand.flat_map(|planned| planned.types.iter().cloned()));
@@ -184,7 +182,7 @@ fn settle_reservations(resources: &mut [PlannedResource]) {
             {
                 let reason = "instances of its type in the plan may run in it, and are then not \
                               billed in addition";
-                instances.payment = Err(Missing::Elsewhere(reason.to_owned()));
+                instances.payment = Err(Missing::elsewhere(reason));
             }
         }
     }
@@ -196,15 +194,12 @@ fn native(change: &Change) -> Option<String> {
         "aws_autoscaling_group" => "name",
         _ => "id",
     };
-    let name = change.change.get("before").get(key).text();
-    name.map(str::to_owned)
+    change.change.get("before").get(key).text().map(str::to_owned)
 }
 
 fn type_reference(change: &Change, configuration: &Configuration<'_>) -> Option<String> {
     let expressions = configuration.expressions(&change.parts)?;
-    let references = expressions.get("instance_type").get("references");
-    let first = references.elements().first()?.text();
-    first.map(str::to_owned)
+    expressions.get("instance_type").get("references").elements().first()?.text().map(str::to_owned)
 }
 
 /// What happens to a resource, of which an action that nobody knows changes something; `None`
@@ -253,10 +248,9 @@ fn region(
         (Ok(Some(region)), _) => Ok(region),
         (_, Some(region)) => Ok(region.to_owned()),
         (Err(missing), None) => Err(missing),
-        (Ok(None), None) => Err(Missing::Elsewhere(
-            "the plan does not specify a region; Terraform takes it from its environment"
-                .to_owned(),
-        )),
+        (Ok(None), None) => {
+            Err(Missing::unspecified("a region; Terraform takes it from its environment"))
+        }
     }
 }
 
@@ -283,16 +277,13 @@ fn region_of_zone(zone: &str) -> Option<String> {
 fn gaps(document: &Document) -> Vec<Gap> {
     let mut gaps = Vec::new();
     if document.errored {
-        let cause = Cause::of(CauseKind::PlanErrored, []);
-        gaps.push(Gap::of(GapSubject::Plan, "everything", cause));
+        gaps.push(Gap::of(GapSubject::Plan, "everything", Cause::of(CauseKind::PlanErrored, [])));
     }
     if document.deferred {
-        let cause = Cause::of(CauseKind::PlanDeferred, []);
-        gaps.push(Gap::of(GapSubject::Plan, "everything", cause));
+        gaps.push(Gap::of(GapSubject::Plan, "everything", Cause::of(CauseKind::PlanDeferred, [])));
     }
     gaps.extend(document.unchanged.iter().map(|address| {
-        let cause = Cause::of(CauseKind::PlanCut, []);
-        Gap::of(GapSubject::Plan, address.as_str(), cause)
+        Gap::of(GapSubject::Plan, address.as_str(), Cause::of(CauseKind::PlanCut, []))
     }));
     gaps
 }

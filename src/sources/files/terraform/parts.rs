@@ -83,7 +83,7 @@ fn block<'a>(view: &View<'a>, path: &str, place: usize) -> Planned<Option<View<'
 pub(super) fn machines(kind: &Kind, place: usize, resource: &View<'_>) -> Option<Found> {
     let block = match block(resource, kind.block, place) {
         Ok(block) => block?,
-        Err(missing) => return Some(Found::unseen(&missing, Err(missing.clone()), None)),
+        Err(missing) => return Some(Found::unseen(missing, None)),
     };
     let types = types(kind, &block)?;
     let count = count(kind, resource, &block, &types);
@@ -124,10 +124,8 @@ pub(super) fn endpoint(
     view: &View<'_>,
     templates: &Templates<'_>,
 ) -> Option<Found> {
-    let key = "endpoint_config_name";
-    let linked = templates.linked(change, view, key, ENDPOINT_CONFIGURATION);
-    let missing = linked.err()?;
-    Some(Found::unseen(&missing, Err(missing.clone()), None))
+    let linked = templates.linked(change, view, "endpoint_config_name", ENDPOINT_CONFIGURATION);
+    Some(Found::unseen(linked.err()?, None))
 }
 
 /// A resource of which only the names of types in its attributes are known, or that there
@@ -147,7 +145,7 @@ pub(super) fn unsupported(change: &Change, templates: &Templates<'_>) -> Option<
         "{} is not a supported resource type, and names {names}",
         change.resource_type
     ));
-    Some(Found::unseen(&missing, Err(missing.clone()), None))
+    Some(Found::unseen(missing, None))
 }
 
 /// Whether somebody may have written an attribute that is known only after apply. What the
@@ -187,8 +185,7 @@ fn types(kind: &Kind, block: &View<'_>) -> Option<Types> {
 /// A type as price lists name it. A family is none: the provider selects a size of it.
 fn type_name(kind: &Kind, text: &str) -> Planned<String> {
     if let Bill::Component(component) = kind.bill {
-        let inside = text.strip_prefix("ml.").unwrap_or(text);
-        return Ok(component.type_name(inside));
+        return Ok(component.type_name(text.strip_prefix("ml.").unwrap_or(text)));
     }
     let is_family = text.starts_with(|c: char| c.is_ascii_lowercase()) && !text.contains('.');
     if is_family && is_accelerated(text) {
@@ -232,9 +229,7 @@ fn for_vcpus(block: &View<'_>, types: &Types) -> Planned<u64> {
             Missing::Elsewhere(format!("the catalog does not have the vCPUs of {name}"))
         })?;
         if *each.get_or_insert(shape.vcpu) != shape.vcpu {
-            return Err(Missing::Elsewhere(
-                "its instance types have different numbers of vCPUs".to_owned(),
-            ));
+            return Err(Missing::elsewhere("its instance types have different numbers of vCPUs"));
         }
     }
     // Types that are all known name one at least.

@@ -204,8 +204,7 @@ impl<'a> Sieve<'a> {
     /// Notes a key that has an expression or is an accelerated type.
     fn note_key(self, key: &str) {
         if self.place == Some(Place::Expressions) {
-            let mut notes = self.room.notes.borrow_mut();
-            notes.written.insert(key.to_owned());
+            self.room.notes.borrow_mut().written.insert(key.to_owned());
         } else if names_accelerated_type(key) {
             self.note(key);
         }

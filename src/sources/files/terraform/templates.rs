@@ -213,9 +213,7 @@ impl<'a> Templates<'a> {
                 })
                 .collect();
             let of_index = |wanted: &Option<String>| {
-                let same = |change: &&&'a Change| change.parts.index == *wanted;
-                let mut same = changes.iter().filter(same);
-                same.next().copied()
+                changes.iter().find(|change: &&&'a Change| change.parts.index == *wanted).copied()
             };
             let chosen = match changes.as_slice() {
                 [change] => Some(*change),
@@ -224,9 +222,7 @@ impl<'a> Templates<'a> {
             if let Some(view) = chosen.and_then(|change| self.view(change)) {
                 return Ok(Some(view));
             }
-            return Err(Missing::Elsewhere(format!(
-                "the plan does not specify which {base} it launches from"
-            )));
+            return Err(Missing::unspecified(format_args!("which {base} it launches from")));
         }
         Ok(None)
     }
@@ -282,13 +278,13 @@ pub(super) fn launched(view: &View<'_>) -> Launched {
 pub(super) fn instance_type(view: &View<'_>) -> Planned<Option<String>> {
     let named = view.text("instance_type")?;
     if named.is_none() && view.get("instance_requirements")?.is_some() {
-        return Err(Missing::Elsewhere(
-            "its instance type is selected at launch by instance requirements".to_owned(),
+        return Err(Missing::elsewhere(
+            "its instance type is selected at launch by instance requirements",
         ));
     }
     let is_name = |name: &str| has_form_of_type(name) || is_accelerated(name);
     if named.is_some_and(|name| !is_name(name)) {
-        return Err(Missing::Elsewhere("its instance type is not the name of one".to_owned()));
+        return Err(Missing::elsewhere("its instance type is not the name of one"));
     }
     Ok(named.map(str::to_owned))
 }

@@ -95,8 +95,7 @@ impl<'a> View<'a> {
         if self.expressions.is_some() || !self.computed.iter().any(is_assumed) {
             return None;
         }
-        let reason = "the plan has no configuration that shows explicit settings";
-        Some(Missing::Elsewhere(reason.to_owned()))
+        Some(Missing::elsewhere("the plan has no configuration that shows explicit settings"))
     }
 
     /// A value and whether it is there; absent counts as not said.
@@ -156,8 +155,7 @@ impl<'a> View<'a> {
     /// What the expression of an attribute refers to.
     pub(super) fn references(&self, key: &str) -> impl Iterator<Item = &'a str> {
         let expression = self.expressions.map_or(&NOTHING, |all| all.get(key));
-        let references = expression.get("references").elements();
-        references.iter().filter_map(Node::text)
+        expression.get("references").elements().iter().filter_map(Node::text)
     }
 
     /// Tags in a map, into one that may hold some already.

@@ -1,15 +1,14 @@
 //! Reading back the hours of instances.
 
-use super::hour_rows::{HOUR, hour_of};
 use super::read::of_table;
+use super::rows::{HOUR, hour_of};
 use super::{Records, RunFile};
 use crate::domain::{InstanceHour, RecordedRun};
 use crate::sources::files::history::columns::TableError;
 use crate::sources::files::history::layout::HistoryError;
 use crate::sources::files::history::seal::Seal;
-use crate::sources::files::history::table::{Row, read_table};
+use crate::sources::files::history::table::{Row, read_sealed};
 use jiff::civil::Date;
-use std::io::{self, ErrorKind};
 
 /// A run, and where the hours of its days are.
 #[derive(Debug, Clone)]
@@ -57,17 +56,11 @@ impl Records {
         let Some((name, seal)) = &run.table else {
             return Ok(());
         };
-        let read = async {
-            let file = self.store().open(name, seal.bytes()?).await?;
-            let file = seal.checked(file)?;
-            let mut take = |row: &Row<'_>| -> Result<(), TableError> {
-                each(hour_of(row)?);
-                Ok(())
-            };
-            read_table(file, &HOUR, &mut take)
-                .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+        let mut take = |row: &Row<'_>| -> Result<(), TableError> {
+            each(hour_of(row)?);
+            Ok(())
         };
-        let read = read.await;
+        let read = read_sealed(self.store(), (name, *seal), &HOUR, &mut take).await;
         self.store().forget(name);
         read.map_err(|why| self.failed(name, why))
     }

@@ -1,38 +1,31 @@
 //! Audits that are kept: a file for each run, and tables of what workloads cost on each day and
 //! of what was advised.
 
-mod ahead;
-mod hour_rows;
 mod hours;
 mod read;
 mod rows;
 mod run_file;
-mod sealed;
 
-pub(super) use hour_rows::{HOUR, hour_of};
 pub use hours::HourRun;
 pub use read::Recorded;
-pub(super) use rows::{ACTION, COST, action_of, day_of};
-pub(super) use run_file::{MOST_BYTES as MOST_RUN_BYTES, RunFile};
+pub(super) use rows::{ACTION, COST, HOUR, action_of, day_of, hour_of};
 #[cfg(test)]
-pub(super) use sealed::resealed;
+pub(super) use run_file::resealed;
+pub(super) use run_file::{MOST_BYTES as MOST_RUN_BYTES, RunFile};
 
-use super::columns::{Schema, TableError};
-use super::keep::keep;
+use super::RUN_TIME;
 use super::layout::{HistoryError, Named, RUN, folder_of, name_of};
-use super::seal::Seal;
-use super::table_writer::TableWriter;
+use super::seal::{Seal, keep};
+use super::table_writer::write_table;
 use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay, latest_believed};
 use crate::sources::store::{BucketAccess, Created, Listed, Place, Store, connect};
-use ahead::ahead;
 use futures_util::future::try_join_all;
-use hour_rows::cells_of_hour;
-use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use rows::{cells_of_action, cells_of_day};
+use jiff::{SignedDuration, Timestamp};
+use rows::{cells_of_action, cells_of_day, cells_of_hour};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::rc::Rc;
 
 /// A place that keeps audits.
@@ -97,8 +90,7 @@ impl Records {
     /// When it cannot be made, reached or listed.
     pub async fn kept(&self) -> Result<StoredRuns, HistoryError> {
         let folder = folder_of(RUN);
-        let made = self.store.prepare(&folder).await;
-        made.map_err(|why| self.failed(&folder, why))?;
+        self.store.prepare(&folder).await.map_err(|why| self.failed(&folder, why))?;
         let mut kept = StoredRuns::default();
         // The day alone is in the name: that of the latest time may be ahead, and is kept once
         // more.
@@ -144,8 +136,7 @@ impl Records {
         let file = RunFile { run: run.clone(), files: files.collect() };
         let text = file.text().map_err(failed)?;
         let written = tables.iter().map(|(name, bytes)| async move {
-            let kept = keep(self.store(), name, bytes).await;
-            kept.map_err(|why| self.failed(name, why))
+            keep(self.store(), name, bytes).await.map_err(|why| self.failed(name, why))
         });
         try_join_all(written).await?;
         // The file of the run comes last: without it, nothing of the run counts.
@@ -164,7 +155,7 @@ impl Records {
         Ok(listed)
     }
 
-    fn failed(&self, name: &str, why: io::Error) -> HistoryError {
+    pub(super) fn failed(&self, name: &str, why: io::Error) -> HistoryError {
         HistoryError { place: self.store.place(name), why }
     }
 }
@@ -190,29 +181,43 @@ fn tables(
     for day in &run.days {
         let own = rows.iter().filter(|row| row.day == *day);
         let own = own.map(|row| cells_of_day(row, &run.scope));
-        tables.insert(name_of(COST.name, *day, id), table(&COST, own)?);
+        tables.insert(name_of(COST.name, *day, id), write_table(&COST, own)?);
     }
-    let own = actions.iter();
-    let own = own.map(|action| cells_of_action(action, (id, &run.scope), on));
-    tables.insert(name_of(ACTION.name, on, id), table(&ACTION, own)?);
+    let own = actions.iter().map(|action| cells_of_action(action, id, &run.scope, on));
+    tables.insert(name_of(ACTION.name, on, id), write_table(&ACTION, own)?);
     if !hours.is_empty() {
-        let own = hours.iter();
-        let own = own.map(|hour| cells_of_hour(hour, (id, &run.scope)));
-        tables.insert(name_of(HOUR.name, on, id), table(&HOUR, own)?);
+        let own = hours.iter().map(|hour| cells_of_hour(hour, id, &run.scope));
+        tables.insert(name_of(HOUR.name, on, id), write_table(&HOUR, own)?);
     }
     Ok(tables)
 }
 
-fn table(
-    schema: &'static Schema,
-    rows: impl Iterator<Item = Result<Vec<super::columns::Cell>, TableError>>,
-) -> io::Result<Vec<u8>> {
-    let mut table = TableWriter::new(schema).map_err(io::Error::other)?;
-    for row in rows {
-        let row = row.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-        table.push(row).map_err(io::Error::other)?;
+/// Runs that are this close may be recorded at once, and hold the same days.
+const AT_ONCE: SignedDuration = SignedDuration::from_hours(24);
+
+/// The ids of the runs, by the names of the files of all, that hold a day which a run of their
+/// scope holds that is more than 24 hours older: a run records only days that it finds in no
+/// other, so that one of the two was ahead of the other.
+pub(super) fn ahead<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+    let mut days: BTreeMap<(Date, &str), Vec<(Timestamp, &str)>> = BTreeMap::new();
+    let tables = names.filter_map(Named::of);
+    for table in tables.filter(|named| named.table == COST.name) {
+        if let Some((time, scope)) = table.id.split_once('-')
+            && let Some(time) = time.strip_suffix('Z')
+            && let Ok(time) = DateTime::strptime(RUN_TIME, time)
+            && let Ok(time) = TimeZone::UTC.to_timestamp(time)
+        {
+            days.entry((table.day, scope)).or_default().push((time, table.id));
+        }
     }
-    table.finish().map_err(io::Error::other)
+    let mut ahead = BTreeSet::new();
+    for holders in days.into_values() {
+        let first = holders.iter().map(|(time, _)| *time).min();
+        let later =
+            holders.iter().filter(|(time, _)| first.is_some_and(|first| *time > first + AT_ONCE));
+        ahead.extend(later.map(|(_, id)| (*id).to_owned()));
+    }
+    ahead
 }
 
 #[cfg(test)]

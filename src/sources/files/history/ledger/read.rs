@@ -1,12 +1,11 @@
 //! Reading back the audits that were kept, each row once.
 
-use super::ahead::ahead;
-use super::{ACTION, COST, MOST_RUN_BYTES, Records, RunFile, action_of, day_of};
+use super::{ACTION, COST, MOST_RUN_BYTES, Records, RunFile, action_of, ahead, day_of};
 use crate::domain::{RecordedAction, RecordedRun, WorkloadDay};
 use crate::sources::files::history::columns::{Schema, TableError};
 use crate::sources::files::history::layout::{HistoryError, Named, RUN};
 use crate::sources::files::history::seal::Seal;
-use crate::sources::files::history::table::{Row, read_table};
+use crate::sources::files::history::table::{Row, read_sealed};
 use crate::sources::store::Listed;
 use futures_util::{StreamExt, stream};
 use jiff::civil::Date;
@@ -48,8 +47,7 @@ impl Records {
         let files = self.runs(since, &mut recorded.problems).await?;
         let there = self.listed(COST.name).await?;
 
-        let is_past = |file: &&RunFile| file.run.as_of <= self.latest;
-        let past = files.iter().filter(is_past);
+        let past = files.iter().filter(|file: &&RunFile| file.run.as_of <= self.latest);
         // A table that is gone holds no day, and its day may be recorded again.
         let names = past.clone().flat_map(|file| file.files.keys());
         let stored: BTreeSet<&str> = there.iter().map(|table| table.name.as_str()).collect();
@@ -100,8 +98,7 @@ impl Records {
         since: Option<Date>,
         problems: &mut Vec<HistoryError>,
     ) -> Result<Vec<RunFile>, HistoryError> {
-        let listed = self.listed(RUN).await?.into_iter();
-        let names: Vec<String> = listed.map(super::name).collect();
+        let names: Vec<String> = self.listed(RUN).await?.into_iter().map(super::name).collect();
         let of_days = names.iter().filter(|name| {
             let day = Named::of(name).map(|named| named.day);
             since.is_none() || day >= since
@@ -109,8 +106,7 @@ impl Records {
         let read = of_days.map(|name| async move {
             let id = super::id_of(name).unwrap_or_default();
             let file = self.store().open(name, MOST_RUN_BYTES).await;
-            let run = file.and_then(|file| RunFile::read(file, id));
-            run.map_err(|why| self.failed(name, why))
+            file.and_then(|file| RunFile::read(file, id)).map_err(|why| self.failed(name, why))
         });
         let read: Vec<_> = stream::iter(read).buffered(READ_AT_ONCE).collect().await;
         let mut runs = Vec::new();
@@ -131,17 +127,11 @@ impl Records {
         read: impl Fn(&Row<'_>) -> Result<T, TableError>,
     ) -> Result<Vec<T>, HistoryError> {
         let mut rows = Vec::new();
-        let taken = async {
-            let file = self.store().open(name, seal.bytes()?).await?;
-            let file = seal.checked(file)?;
-            let mut each = |row: &Row<'_>| -> Result<(), TableError> {
-                rows.push(read(row)?);
-                Ok(())
-            };
-            read_table(file, schema, &mut each)
-                .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+        let mut each = |row: &Row<'_>| -> Result<(), TableError> {
+            rows.push(read(row)?);
+            Ok(())
         };
-        let taken = taken.await;
+        let taken = read_sealed(self.store(), (name, seal), schema, &mut each).await;
         taken.map_err(|why| self.failed(name, why))?;
         Ok(rows)
     }
@@ -168,8 +158,7 @@ fn unnamed<'a>(
         let id = super::id_of(name).unwrap_or_default();
         is_wanted && !problems.iter().any(|problem| problem.place.contains(id))
     };
-    let there = there.iter().map(|file| file.name.as_str());
-    there.filter(is_lost).collect()
+    there.iter().map(|file| file.name.as_str()).filter(is_lost).collect()
 }
 
 /// The files of a table of a run.
@@ -177,8 +166,7 @@ pub(super) fn of_table<'a>(
     file: &'a RunFile,
     table: &'a str,
 ) -> impl Iterator<Item = (String, Seal)> + 'a {
-    let files = file.files.iter();
-    let own = files.filter(move |(name, _)| {
+    let own = file.files.iter().filter(move |(name, _)| {
         let named = Named::of(name);
         named.is_some_and(|named| named.table == table)
     });
@@ -204,6 +192,5 @@ fn newest(files: &[&RunFile], since: Option<Date>) -> Wanted {
             }
         }
     }
-    let tables = newest.into_values();
-    tables.map(|(_, name, seal)| (name, seal)).collect()
+    newest.into_values().map(|(_, name, seal)| (name, seal)).collect()
 }

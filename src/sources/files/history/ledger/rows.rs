@@ -1,139 +1,67 @@
-//! The tables of an audit: what each workload cost on a day, and what was advised.
+//! The tables of an audit: what each workload cost on a day, what was advised, and how instances
+//! ran hour by hour.
 
 use crate::domain::{
-    ActionBaseline, ActionKind, CostKind, CostSource, Currency, DatedPrice, HourlyRate, Money,
-    PriceOrigin, Provider, PurchaseOption, RecordedAction, Risk, Target, WorkloadDay,
+    ActionBaseline, ActionKind, CostKind, CostSource, Currency, DatedPrice, HOUR_SECONDS,
+    HourlyRate, InstanceHour, InstanceRate, Money, PriceOrigin, Provider, PurchaseOption,
+    RecordedAction, Risk, Target, WorkloadDay,
 };
-use crate::sources::files::history::columns::{Cell, Kind, SCALE, Schema, TableError};
+use crate::sources::files::history::columns::{
+    Cell, EPOCH, Kind, SCALE, Schema, TableError, named, table,
+};
 use crate::sources::files::history::table::Row;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
-use parquet::data_type::ByteArray;
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 
 /// Rows of a table: a month of a million workloads has two.
 pub(super) const MOST_ROWS: usize = 1 << 26;
-/// The first day that is a number, which is zero.
-const EPOCH: Date = Date::constant(1970, 1, 1);
 
-/// What each workload cost on a day, by who paid.
-pub(in crate::sources::files::history) const COST: Schema = Schema {
-    name: "cost",
-    columns: &[
-        ("run_id", Kind::Text),
-        ("scope", Kind::Text),
-        ("day", Kind::Day),
-        ("provider", Kind::Text),
-        ("account", Kind::LongText),
-        ("region", Kind::Text),
-        ("workload", Kind::LongText),
-        ("job", Kind::LongText),
-        ("name", Kind::LongText),
-        ("tags", Kind::LongText),
-        ("kind", Kind::Text),
-        ("instance_type", Kind::Text),
-        ("gpus_per_instance", Kind::Decimal),
-        ("purchase_option", Kind::Text),
-        ("commitment", Kind::OptionalText),
-        ("committed_until", Kind::Day),
-        ("hours", Kind::Decimal),
-        ("gpu_hours", Kind::Decimal),
-        ("currency", Kind::OptionalText),
-        ("list_cost", Kind::Decimal),
-        ("contracted_cost", Kind::Decimal),
-        ("effective_cost", Kind::Decimal),
-        ("useful_gpu_hours", Kind::Decimal),
-        ("idle_gpu_hours", Kind::Decimal),
-        ("unmeasured_gpu_hours", Kind::Decimal),
-        ("source", Kind::Text),
-        ("price_hourly", Kind::Decimal),
-        ("price_since", Kind::Day),
-        ("price_seen_on", Kind::Day),
-        ("price_origin", Kind::OptionalText),
-    ],
-    most_rows: MOST_ROWS,
-};
-
-/// What was advised.
-pub(in crate::sources::files::history) const ACTION: Schema = Schema {
-    name: "action",
-    columns: &[
-        ("run_id", Kind::Text),
-        ("scope", Kind::Text),
-        ("day", Kind::Day),
-        ("action_id", Kind::Text),
-        ("account", Kind::LongText),
-        ("region", Kind::Text),
-        ("workload", Kind::LongText),
-        ("job", Kind::LongText),
-        ("name", Kind::LongText),
-        ("kind", Kind::Text),
-        ("target_type", Kind::OptionalText),
-        ("target_count", Kind::Whole),
-        ("currency", Kind::Text),
-        ("expected_monthly", Kind::Decimal),
-        ("risk", Kind::Text),
-        ("instance_type", Kind::Text),
-        ("hours_daily", Kind::Decimal),
-        ("gpu_hours_daily", Kind::Decimal),
-        ("effective_hourly", Kind::Decimal),
-        ("price_hourly", Kind::Decimal),
-        ("price_since", Kind::Day),
-        ("price_seen_on", Kind::Day),
-        ("price_origin", Kind::OptionalText),
-        ("first_seen", Kind::Text),
-        ("last_seen", Kind::Text),
-    ],
-    most_rows: MOST_ROWS,
-};
-
-pub(super) type Cells = Result<Vec<Cell>, TableError>;
-
-/// The cells of a row of [`COST`].
-///
-/// # Errors
-/// When a text or a figure is beyond what a table holds, and when its amounts are in several
-/// currencies.
-pub(super) fn cells_of_day(row: &WorkloadDay, scope: &str) -> Cells {
-    let amounts = [row.list, row.contracted, row.effective];
-    let of_amounts = amounts.into_iter().flatten().map(Money::currency);
-    let of_price = row.price.map(|price| price.hourly.currency());
-    let currency = one_of(of_amounts.chain(of_price))?;
-    let tags = serde_json::to_string(&row.tags).map_err(std::io::Error::from)?;
-    let [price, since, seen_on, origin] = price_cells(row.price)?;
-    Ok(vec![
-        text(&row.run_id, Kind::Text)?,
-        text(scope, Kind::Text)?,
-        day(Some(row.day))?,
-        text(row.provider.name(), Kind::Text)?,
-        text(&row.account, Kind::LongText)?,
-        text(&row.region, Kind::Text)?,
-        text(&row.workload, Kind::LongText)?,
-        text(&row.job, Kind::LongText)?,
-        text(&row.name, Kind::LongText)?,
-        text(&tags, Kind::LongText)?,
-        text(row.kind.name(), Kind::Text)?,
-        text(&row.instance_type, Kind::Text)?,
-        decimal(row.gpus_per_instance)?,
-        text(row.option.name(), Kind::Text)?,
-        optional(row.commitment.as_deref())?,
-        day(row.committed_until)?,
-        decimal(Some(row.hours))?,
-        decimal(row.gpu_hours)?,
-        optional(currency.map(Currency::code))?,
-        decimal(row.list.map(Money::amount))?,
-        decimal(row.contracted.map(Money::amount))?,
-        decimal(row.effective.map(Money::amount))?,
-        decimal(row.useful_gpu_hours)?,
-        decimal(row.idle_gpu_hours)?,
-        decimal(row.unmeasured_gpu_hours)?,
-        text(row.source.name(), Kind::Text)?,
-        price,
-        since,
-        seen_on,
-        origin,
-    ])
+table! {
+    /// What each workload cost on a day, by who paid.
+    COST = "cost", MOST_ROWS;
+    /// The cells of a row of [`COST`].
+    ///
+    /// # Errors
+    /// When a text or a figure is beyond what a table holds, and when its amounts are in several
+    /// currencies.
+    fn cells_of_day(row: &WorkloadDay, scope: &str) {
+        let of_amounts = [row.list, row.contracted, row.effective].into_iter().flatten().map(Money::currency);
+        let of_price = row.price.map(|price| price.hourly.currency());
+        let currency = one_of(of_amounts.chain(of_price))?;
+        let tags = serde_json::to_string(&row.tags).map_err(std::io::Error::from)?;
+        let [price, since, seen_on, origin] = price_cells(row.price)?;
+    }
+    "run_id" Text Cell::text(&row.run_id)?;
+    "scope" Text Cell::text(scope)?;
+    "day" Day Cell::day(row.day)?;
+    "provider" Text Cell::text(row.provider.name())?;
+    "account" LongText Cell::long(&row.account)?;
+    "region" Text Cell::text(&row.region)?;
+    "workload" LongText Cell::long(&row.workload)?;
+    "job" LongText Cell::long(&row.job)?;
+    "name" LongText Cell::long(&row.name)?;
+    "tags" LongText Cell::long(&tags)?;
+    "kind" Text Cell::text(row.kind.name())?;
+    "instance_type" Text Cell::text(&row.instance_type)?;
+    "gpus_per_instance" Decimal Cell::decimal(row.gpus_per_instance)?;
+    "purchase_option" Text Cell::text(row.option.name())?;
+    "commitment" OptionalText Cell::optional(row.commitment.as_deref())?;
+    "committed_until" Day Cell::day(row.committed_until)?;
+    "hours" Decimal Cell::decimal(row.hours)?;
+    "gpu_hours" Decimal Cell::decimal(row.gpu_hours)?;
+    "currency" OptionalText Cell::optional(currency.map(Currency::code))?;
+    "list_cost" Decimal Cell::decimal(row.list.map(Money::amount))?;
+    "contracted_cost" Decimal Cell::decimal(row.contracted.map(Money::amount))?;
+    "effective_cost" Decimal Cell::decimal(row.effective.map(Money::amount))?;
+    "useful_gpu_hours" Decimal Cell::decimal(row.useful_gpu_hours)?;
+    "idle_gpu_hours" Decimal Cell::decimal(row.idle_gpu_hours)?;
+    "unmeasured_gpu_hours" Decimal Cell::decimal(row.unmeasured_gpu_hours)?;
+    "source" Text Cell::text(row.source.name())?;
+    "price_hourly" Decimal price;
+    "price_since" Day since;
+    "price_seen_on" Day seen_on;
+    "price_origin" OptionalText origin;
 }
 
 /// Reads a row of [`COST`].
@@ -141,9 +69,8 @@ pub(super) fn cells_of_day(row: &WorkloadDay, scope: &str) -> Cells {
 /// # Errors
 /// When it has a value that is never written.
 pub(in crate::sources::files::history) fn day_of(row: &Row<'_>) -> Result<WorkloadDay, TableError> {
-    let currency = row.optional_text(18)?;
-    let currency = currency.map(|code| named(code, Currency::from_code));
-    let currency = currency.transpose()?;
+    let currency =
+        row.optional_text(18)?.map(|code| named(code, Currency::from_code)).transpose()?;
     let money = |column: usize| -> Result<Option<Money>, TableError> {
         match (number(row, column)?, currency) {
             (None, _) => Ok(None),
@@ -181,48 +108,46 @@ pub(in crate::sources::files::history) fn day_of(row: &Row<'_>) -> Result<Worklo
     })
 }
 
-/// The cells of a row of [`ACTION`], which a run of a day advised.
-///
-/// # Errors
-/// As of [`cells_of_day`].
-pub(super) fn cells_of_action(
-    one: &RecordedAction,
-    (run_id, scope): (&str, &str),
-    on: Date,
-) -> Cells {
-    let baseline = &one.baseline;
-    let amounts = [one.expected_monthly, baseline.effective_hourly];
-    let of_price = baseline.price.map(|price| price.hourly.currency());
-    let currency = one_of(amounts.into_iter().map(Money::currency).chain(of_price))?;
-    let target = one.target.as_ref();
-    let [price, since, seen_on, origin] = price_cells(baseline.price)?;
-    Ok(vec![
-        text(run_id, Kind::Text)?,
-        text(scope, Kind::Text)?,
-        day(Some(on))?,
-        text(&one.action_id, Kind::Text)?,
-        text(&one.account, Kind::LongText)?,
-        text(&one.region, Kind::Text)?,
-        text(&one.workload, Kind::LongText)?,
-        text(&one.job, Kind::LongText)?,
-        text(&one.name, Kind::LongText)?,
-        text(one.kind.name(), Kind::Text)?,
-        optional(target.map(|target| target.instance_type.as_str()))?,
-        Cell::Whole(target.map(|target| i64::from(target.count))),
-        text(currency.map_or("", Currency::code), Kind::Text)?,
-        decimal(Some(one.expected_monthly.amount()))?,
-        text(one.risk.name(), Kind::Text)?,
-        text(&baseline.instance_type, Kind::Text)?,
-        decimal(Some(baseline.hours_daily))?,
-        decimal(baseline.gpu_hours_daily)?,
-        decimal(Some(baseline.effective_hourly.amount()))?,
-        price,
-        since,
-        seen_on,
-        origin,
-        text(&one.first_seen.to_string(), Kind::Text)?,
-        text(&one.last_seen.to_string(), Kind::Text)?,
-    ])
+table! {
+    /// What was advised.
+    ACTION = "action", MOST_ROWS;
+    /// The cells of a row of [`ACTION`], which a run of a day advised.
+    ///
+    /// # Errors
+    /// As of [`cells_of_day`].
+    fn cells_of_action(one: &RecordedAction, run_id: &str, scope: &str, on: Date) {
+        let baseline = &one.baseline;
+        let amounts = [one.expected_monthly, baseline.effective_hourly];
+        let of_price = baseline.price.map(|price| price.hourly.currency());
+        let currency = one_of(amounts.into_iter().map(Money::currency).chain(of_price))?;
+        let target = one.target.as_ref();
+        let [price, since, seen_on, origin] = price_cells(baseline.price)?;
+    }
+    "run_id" Text Cell::text(run_id)?;
+    "scope" Text Cell::text(scope)?;
+    "day" Day Cell::day(on)?;
+    "action_id" Text Cell::text(&one.action_id)?;
+    "account" LongText Cell::long(&one.account)?;
+    "region" Text Cell::text(&one.region)?;
+    "workload" LongText Cell::long(&one.workload)?;
+    "job" LongText Cell::long(&one.job)?;
+    "name" LongText Cell::long(&one.name)?;
+    "kind" Text Cell::text(one.kind.name())?;
+    "target_type" OptionalText Cell::optional(target.map(|to| to.instance_type.as_str()))?;
+    "target_count" Whole Cell::Whole(target.map(|target| i64::from(target.count)));
+    "currency" Text Cell::text(currency.map_or("", Currency::code))?;
+    "expected_monthly" Decimal Cell::decimal(one.expected_monthly.amount())?;
+    "risk" Text Cell::text(one.risk.name())?;
+    "instance_type" Text Cell::text(&baseline.instance_type)?;
+    "hours_daily" Decimal Cell::decimal(baseline.hours_daily)?;
+    "gpu_hours_daily" Decimal Cell::decimal(baseline.gpu_hours_daily)?;
+    "effective_hourly" Decimal Cell::decimal(baseline.effective_hourly.amount())?;
+    "price_hourly" Decimal price;
+    "price_since" Day since;
+    "price_seen_on" Day seen_on;
+    "price_origin" OptionalText origin;
+    "first_seen" Text Cell::text(&one.first_seen.to_string())?;
+    "last_seen" Text Cell::text(&one.last_seen.to_string())?;
 }
 
 /// Reads a row of [`ACTION`], with the id and the day of its run.
@@ -272,52 +197,13 @@ fn one_of(mut currencies: impl Iterator<Item = Currency>) -> Result<Option<Curre
     if currencies.all(|other| Some(other) == first) { Ok(first) } else { Err(TableError::Value) }
 }
 
-pub(super) fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
-    if text.len() > kind.most_bytes() {
-        return Err(TableError::Large);
-    }
-    Ok(Cell::Text(ByteArray::from(text)))
-}
-
-pub(super) fn optional(text: Option<&str>) -> Result<Cell, TableError> {
-    let most = Kind::OptionalText.most_bytes();
-    if text.is_some_and(|text| text.len() > most) {
-        return Err(TableError::Large);
-    }
-    Ok(Cell::OptionalText(text.map(ByteArray::from)))
-}
-
-pub(super) fn decimal(number: Option<Decimal>) -> Result<Cell, TableError> {
-    /// The first number with a digit too many.
-    const LIMIT: i64 = 1_000_000_000_000_000_000;
-    let Some(number) = number else {
-        return Ok(Cell::Decimal(None));
-    };
-    let scaled = number.round_dp(SCALE).checked_mul(Decimal::from(1_000_000));
-    let scaled = scaled.and_then(|scaled| scaled.to_i64());
-    match scaled.filter(|scaled| (-LIMIT + 1..LIMIT).contains(scaled)) {
-        Some(scaled) => Ok(Cell::Decimal(Some(scaled))),
-        None => Err(TableError::Value),
-    }
-}
-
-fn day(day: Option<Date>) -> Result<Cell, TableError> {
-    let days = day.map(|day| day.duration_since(EPOCH).as_hours() / 24);
-    let days = days.map(|days| i32::try_from(days).map_err(|_| TableError::Value));
-    Ok(Cell::Day(days.transpose()?))
-}
-
 fn price_cells(price: Option<DatedPrice>) -> Result<[Cell; 4], TableError> {
     Ok([
-        decimal(price.map(|price| price.hourly.amount()))?,
-        day(price.and_then(|price| price.effective_date))?,
-        day(price.map(|price| price.seen_on))?,
-        optional(price.map(|price| price.origin.name()))?,
+        Cell::decimal(price.map(|price| price.hourly.amount()))?,
+        Cell::day(price.and_then(|price| price.effective_date))?,
+        Cell::day(price.map(|price| price.seen_on))?,
+        Cell::optional(price.map(|price| price.origin.name()))?,
     ])
-}
-
-pub(super) fn named<T>(name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, TableError> {
-    of(name).ok_or(TableError::Value)
 }
 
 pub(super) fn number(row: &Row<'_>, column: usize) -> Result<Option<Decimal>, TableError> {
@@ -360,4 +246,73 @@ fn price_of(
         seen_on: seen_on.ok_or(TableError::Value)?,
         origin: named(origin.ok_or(TableError::Value)?, PriceOrigin::from_name)?,
     }))
+}
+
+table! {
+    /// How instances ran in the hours of the days of a run. A run without instances has none.
+    HOUR = "hour", MOST_ROWS;
+    /// The cells of a row of [`HOUR`].
+    ///
+    /// # Errors
+    /// When a text or a figure is beyond what a table holds.
+    fn cells_of_hour(one: &InstanceHour, run_id: &str, scope: &str) {
+        let rate = one.rate;
+        let seconds = |seconds: u16| Cell::Whole(Some(i64::from(seconds)));
+    }
+    "run_id" Text Cell::text(run_id)?;
+    "scope" Text Cell::text(scope)?;
+    "account" LongText Cell::long(&one.account)?;
+    "region" Text Cell::text(&one.region)?;
+    "instance" Text Cell::text(&one.instance)?;
+    "instance_type" Text Cell::text(&one.instance_type)?;
+    "hour" Whole Cell::Whole(Some(one.hour.as_second()));
+    "ran_seconds" Whole seconds(one.ran_seconds);
+    "measured_seconds" Whole seconds(one.measured_seconds);
+    "idle_seconds" Whole seconds(one.idle_seconds);
+    "useful_seconds" Decimal Cell::decimal(one.useful_seconds)?;
+    "currency" OptionalText Cell::optional(rate.map(|rate| rate.currency.code()))?;
+    "price_hourly" Decimal Cell::decimal(rate.map(|rate| rate.price))?;
+    "effective_hourly" Decimal Cell::decimal(rate.map(|rate| rate.effective))?;
+}
+
+/// Reads a row of [`HOUR`].
+///
+/// # Errors
+/// When it has a value that is never written.
+pub(in crate::sources::files::history) fn hour_of(
+    row: &Row<'_>,
+) -> Result<InstanceHour, TableError> {
+    let second: i64 = row.some(6)?;
+    let hour = Timestamp::from_second(second).map_err(|_| TableError::Value)?;
+    let (ran, measured, idle): (u16, u16, u16) = (row.some(7)?, row.some(8)?, row.some(9)?);
+    let useful = some_number(row, 10)?;
+    let is_possible = second.rem_euclid(HOUR_SECONDS) == 0
+        && i64::from(ran) <= HOUR_SECONDS
+        && measured <= ran
+        && idle <= measured
+        && useful >= Decimal::ZERO
+        && useful <= Decimal::from(ran);
+    if !is_possible {
+        return Err(TableError::Value);
+    }
+    let currency = row.optional_text(11)?.map(|code| named(code, Currency::from_code));
+    let rate = match (currency.transpose()?, number(row, 12)?, number(row, 13)?) {
+        (Some(currency), Some(price), Some(effective)) => {
+            Some(InstanceRate { currency, price, effective })
+        }
+        (None, None, None) => None,
+        _ => return Err(TableError::Value),
+    };
+    Ok(InstanceHour {
+        account: row.text(2)?.to_owned(),
+        region: row.text(3)?.to_owned(),
+        instance: row.text(4)?.to_owned(),
+        instance_type: row.text(5)?.to_owned(),
+        hour,
+        ran_seconds: ran,
+        measured_seconds: measured,
+        idle_seconds: idle,
+        useful_seconds: useful,
+        rate,
+    })
 }

@@ -7,6 +7,7 @@ use jiff::civil::date;
 use rust_decimal::Decimal;
 use std::cell::Cell;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 
 const SCOPE: &str = "0123456789abcdef";

@@ -1,3 +1,4 @@
+use super::*;
 use crate::domain::{FileTrouble, RecordedRun};
 use crate::sources::files::history::lab::{action, cost, done, run};
 use crate::sources::files::history::layout::{RUN, name_of};
@@ -210,4 +211,42 @@ fn a_history_behind_a_link_is_refused() {
     std::fs::remove_file(&inside).expect("ours");
     std::fs::rename(&moved, &inside).expect("one file system");
     assert_eq!(names(&folder).len(), count);
+}
+
+#[test]
+fn files_are_known_by_their_names() {
+    let of = |name: &str| {
+        let one = Listed { name: name.to_owned(), bytes: 1, is_regular: true };
+        kind_of(&one)
+    };
+    let day = "dt=2026-11-02";
+    let id = "20261103T040000Z-0123456789abcdef";
+    for (name, kind) in [
+        (format!("v1/usage_run/{day}/{id}.json"), Kind::UsageRun),
+        (format!("v1/run/{day}/{id}.json"), Kind::Run),
+        (format!("v1/usage_hist/{day}/{id}.parquet"), Kind::Table),
+        (format!("v1/cost/{day}/{id}.parquet"), Kind::Table),
+        (format!("v1/cost/{day}/.a.parquet.12.0.tmp"), Kind::Temporary),
+        (format!("v1/run/{day}/.a.json.12.0.tmp"), Kind::Temporary),
+    ] {
+        assert_eq!(of(&name), kind, "{name}");
+    }
+    for name in [
+        format!("v1/cost/{day}/a.json"),
+        format!("v1/cost/{day}/.a.parquet.tmp"),
+        format!("v1/cost/{day}/.a.parquet.x.0.tmp"),
+        format!("v1/cost/{day}/.other.12.0.tmp"),
+        "v1/cost/a.parquet".to_owned(),
+        "v1/README.md".to_owned(),
+    ] {
+        assert_eq!(of(&name), Kind::Foreign, "{name}");
+    }
+    // Of the same ending beside ours.
+    for name in [format!("v1/cost/{day}/report.parquet"), format!("v1/run/{day}/notes.json")] {
+        assert_eq!(of(&name), Kind::Foreign, "{name}");
+    }
+    let kind =
+        kind_of(&Listed { name: format!("v1/run/{day}/{id}.json"), bytes: 0, is_regular: false });
+    assert_eq!(kind, Kind::Foreign);
+    assert_eq!(of(&format!("v1/other/{day}/{id}.parquet")), Kind::Foreign);
 }

@@ -2,9 +2,8 @@
 
 use super::super::json_form::torn_gap;
 use super::super::{Input, Line, Lines, Log, SamplesError, cells, place, quoted};
-use super::columns;
-use super::row::{Names, Row};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuIdentity, RunEnd, RunFacts, Sample};
+use super::rows::{Names, Row, columns};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuIdentity, RunFacts, Sample};
 use std::path::{Path, PathBuf};
 
 /// Which GPU of the host, and which slice of it.
@@ -39,24 +38,16 @@ pub(in crate::sources::files::samples) struct CsvLog {
 
 /// The lines after the header, and the header.
 fn after_header(input: &Input) -> Result<(Lines, Vec<String>), SamplesError> {
-    let io = |source| SamplesError::io(input.path(), source);
-    let mut lines = input.lines().map_err(io)?;
-    let mut header = Vec::new();
-    while let Some(line) = lines.next_line().map_err(io)? {
-        if !line.text.trim().is_empty() {
-            header = cells(&line.text);
-            break;
-        }
-    }
+    let mut lines = input.lines()?;
+    let header = next_line(&mut lines)?.map_or_else(Vec::new, |line| cells(&line.text));
     let trimmed = header.iter().map(|name| name.trim().to_owned()).collect();
     Ok((lines, trimmed))
 }
 
 /// The next line that is not empty.
-fn next_line(lines: &mut Lines, path: &Path) -> Result<Option<Line>, SamplesError> {
+fn next_line(lines: &mut Lines) -> Result<Option<Line>, SamplesError> {
     loop {
-        let line = lines.next_line();
-        match line.map_err(|source| SamplesError::io(path, source))? {
+        match lines.next_line()? {
             Some(line) if line.text.trim().is_empty() => {}
             line => return Ok(line),
         }
@@ -92,7 +83,7 @@ impl CsvLog {
 
     /// The next row, as a sample of one GPU.
     fn next_row(&mut self) -> Result<Option<MeterReading>, SamplesError> {
-        let Some(line) = next_line(&mut self.lines, &self.path)? else {
+        let Some(line) = next_line(&mut self.lines)? else {
             return Ok(None);
         };
         // The sampler was killed while it wrote this line; whether its last figure
@@ -140,7 +131,7 @@ impl CsvLog {
 /// What the rows of the first sample say of the run and its GPUs.
 fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts, SamplesError> {
     let mut kept: Option<(f64, RunFacts)> = None;
-    while let Some(line) = next_line(lines, path)? {
+    while let Some(line) = next_line(lines)? {
         let read = Row::of(names, &line.text).and_then(|row| {
             let at = row.sample()?.at_seconds;
             Ok((at, row.facts()?, row.identity()?))
@@ -167,10 +158,6 @@ impl Log for CsvLog {
 
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
         self.next_sample().transpose()
-    }
-
-    fn end(&self) -> Option<&RunEnd> {
-        None
     }
 
     fn gaps(&self) -> Vec<Gap> {

@@ -1,9 +1,253 @@
-//! Writing the rows of a sample.
+//! The columns, reading one row, and writing the rows of a sample.
 
+use super::super::cells;
 use super::super::json_form::json_line;
-use super::super::wire::{ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine_wire};
-use crate::domain::{GpuIdentity, GpuSample, RunFacts, Sample, spreadsheet_safe};
+use super::super::wire::{
+    ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine, fine_wire, time,
+};
+use crate::domain::{
+    Activity, GpuIdentity, GpuReading, GpuSample, HostReading, Loss, MigSlot, RunFacts, Sample,
+    ThrottleReasons, spreadsheet_safe,
+};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::HashMap;
 use std::io;
+use std::str::FromStr;
+
+/// A column that every row of a run or of a GPU has the same cell of: its name, and the cell.
+type SameColumn<T> = (&'static str, fn(&T) -> String);
+
+/// Columns that say when and where.
+const RUN: &[SameColumn<RunFacts>] = &[
+    ("started", |run| run.started.to_string()),
+    ("interval_seconds", |run| shown(run.interval_seconds)),
+    ("is_command", |run| run.is_command.to_string()),
+    ("hostname", |run| text(run.hostname.as_deref())),
+    ("instance_id", |run| text(run.instance_id.as_deref())),
+    ("instance_type", |run| text(run.instance_type.as_deref())),
+    ("region", |run| text(run.region.as_deref())),
+    ("driver_version", |run| text(run.driver_version.as_deref())),
+];
+/// Columns that say which GPU.
+const GPU: &[SameColumn<GpuIdentity>] = &[
+    ("gpu_index", |gpu| gpu.index.to_string()),
+    ("mig_index", |gpu| shown(gpu.mig.as_ref().map(|slot| slot.index))),
+    ("mig_gpu_instance", |gpu| shown(gpu.mig.as_ref().and_then(|slot| slot.gpu_instance))),
+    ("mig_compute_instance", |gpu| shown(gpu.mig.as_ref().and_then(|slot| slot.compute_instance))),
+    ("mig_profile", |gpu| text(gpu.mig.as_ref().and_then(|slot| slot.profile.as_deref()))),
+    ("uuid", |gpu| text(gpu.uuid.as_deref())),
+    ("name", |gpu| text(gpu.name.as_deref())),
+    ("gpu_vram_total_mib", |gpu| shown(gpu.vram_total_mib)),
+    ("power_limit_w", |gpu| shown(gpu.power_limit_w)),
+    ("power_default_limit_w", |gpu| shown(gpu.power_default_limit_w)),
+    ("pcie_max_bytes_per_second", |gpu| shown(gpu.pcie_max_bytes_per_second)),
+    ("is_mig_enabled", |gpu| shown(gpu.is_mig_enabled)),
+];
+/// Columns of a reading beside its figures.
+const BESIDE: &[&str] = &["lost", "throttle", "processes", "fine", "xids"];
+/// Columns without which a row says nothing.
+const REQUIRED: &[&str] = &["time", "elapsed_seconds", "gpu_index"];
+
+fn activity_column(name: &str) -> String {
+    format!("activity_{name}")
+}
+
+fn host_column(name: &str) -> String {
+    format!("host_{name}")
+}
+
+/// The columns, in order.
+pub(super) fn columns() -> impl Iterator<Item = String> {
+    ["time", "elapsed_seconds"]
+        .into_iter()
+        .chain(RUN.iter().map(|(name, _)| *name))
+        .chain(GPU.iter().map(|(name, _)| *name))
+        .chain(GPU_COLUMNS.iter().map(|(name, ..)| *name))
+        .chain(BESIDE.iter().copied())
+        .map(str::to_owned)
+        .chain(ACTIVITY_COLUMNS.iter().map(|(name, ..)| activity_column(name)))
+        .chain(std::iter::once(host_column("cores")))
+        .chain(HOST_COLUMNS.iter().map(|(name, ..)| host_column(name)))
+}
+
+pub(in crate::sources::files::samples) fn header_line() -> String {
+    let names: Vec<String> = columns().collect();
+    format!("{}\n", names.join(","))
+}
+
+/// Whether a first line is the header of such a file.
+pub(in crate::sources::files::samples) fn is_header(line: &str) -> bool {
+    let names = cells(line);
+    REQUIRED.iter().all(|wanted: &&str| names.iter().any(|name| name.trim() == *wanted))
+}
+
+/// One row, by the names of its columns.
+pub(super) struct Row<'a> {
+    names: &'a Names,
+    cells: Vec<String>,
+}
+
+/// Where each column is.
+pub(super) type Names = HashMap<String, usize>;
+
+impl<'a> Row<'a> {
+    /// The row on a line.
+    pub(super) fn of(names: &'a Names, line: &str) -> Result<Self, String> {
+        let cells = cells(line);
+        if cells.len() == names.len() {
+            Ok(Self { names, cells })
+        } else {
+            Err(format!("{} cells instead of {}", cells.len(), names.len()))
+        }
+    }
+
+    fn get(&self, column: &str) -> Option<&str> {
+        let cell = self.cells.get(*self.names.get(column)?)?.as_str();
+        (!cell.is_empty()).then_some(cell)
+    }
+
+    fn text(&self, column: &str) -> Option<String> {
+        let cell = self.get(column)?;
+        Some(cell.strip_prefix('\'').unwrap_or(cell).to_owned())
+    }
+
+    fn value<T: FromStr>(&self, column: &str) -> Result<Option<T>, String> {
+        let Some(cell) = self.get(column) else {
+            return Ok(None);
+        };
+        let value = cell.trim().parse();
+        value.map(Some).map_err(|_| format!("`{column}` has an invalid value"))
+    }
+
+    fn required<T: FromStr>(&self, column: &str) -> Result<T, String> {
+        self.value(column)?.ok_or_else(|| format!("`{column}` is empty"))
+    }
+
+    fn figure(&self, column: &str) -> Result<Option<f64>, String> {
+        match self.value::<f64>(column)? {
+            Some(value) if !value.is_finite() => Err(format!("`{column}` is not a number")),
+            value => Ok(value),
+        }
+    }
+
+    fn list<T: serde::de::DeserializeOwned>(&self, column: &str) -> Result<Option<T>, String> {
+        let list = self.get(column).map(serde_json::from_str).transpose();
+        list.map_err(|error| format!("`{column}` is invalid: {error}"))
+    }
+
+    fn figures<T>(
+        &self,
+        columns: &[FigureColumn<T>],
+        into: &mut T,
+        name: impl Fn(&str) -> String,
+    ) -> Result<bool, String> {
+        let mut has_any = false;
+        for (column, _, set) in columns {
+            let value = self.figure(&name(column))?;
+            has_any |= value.is_some();
+            set(into, value);
+        }
+        Ok(has_any)
+    }
+
+    pub(super) fn facts(&self) -> Result<RunFacts, String> {
+        let at_seconds = self.at_seconds()?;
+        let now = self.time()?;
+        let started = match self.get("started") {
+            Some(cell) => time("started", cell)?,
+            None => SignedDuration::try_from_secs_f64(at_seconds)
+                .ok()
+                .and_then(|elapsed| now.checked_sub(elapsed).ok())
+                .unwrap_or(now),
+        };
+        Ok(RunFacts {
+            started,
+            interval_seconds: self.figure("interval_seconds")?,
+            hostname: self.text("hostname"),
+            instance_id: self.text("instance_id"),
+            instance_type: self.text("instance_type"),
+            region: self.text("region"),
+            driver_version: self.text("driver_version"),
+            is_command: self.value("is_command")?.unwrap_or(false),
+            gpus: Vec::new(),
+        })
+    }
+
+    fn at_seconds(&self) -> Result<f64, String> {
+        let at = self.required::<f64>("elapsed_seconds")?;
+        if at.is_finite() && at >= 0.0 {
+            Ok(at)
+        } else {
+            Err("`elapsed_seconds` is not a number of seconds".to_owned())
+        }
+    }
+
+    pub(super) fn identity(&self) -> Result<GpuIdentity, String> {
+        let mig = match self.value("mig_index")? {
+            Some(index) => Some(MigSlot {
+                index,
+                gpu_instance: self.value("mig_gpu_instance")?,
+                compute_instance: self.value("mig_compute_instance")?,
+                profile: self.text("mig_profile"),
+            }),
+            None => None,
+        };
+        Ok(GpuIdentity {
+            index: self.required("gpu_index")?,
+            mig,
+            uuid: self.text("uuid"),
+            name: self.text("name"),
+            vram_total_mib: self.figure("gpu_vram_total_mib")?,
+            power_limit_w: self.figure("power_limit_w")?,
+            power_default_limit_w: self.figure("power_default_limit_w")?,
+            pcie_max_bytes_per_second: self.figure("pcie_max_bytes_per_second")?,
+            is_mig_enabled: self.value("is_mig_enabled")?,
+        })
+    }
+
+    /// Which GPU of the host, and which slice of it.
+    pub(super) fn slot(&self) -> Result<(u16, Option<u16>), String> {
+        Ok((self.required("gpu_index")?, self.value("mig_index")?))
+    }
+
+    fn time(&self) -> Result<Timestamp, String> {
+        time("time", self.get("time").unwrap_or_default())
+    }
+
+    /// A sample with this GPU alone.
+    pub(super) fn sample(&self) -> Result<Sample, String> {
+        Ok(Sample {
+            at_seconds: self.at_seconds()?,
+            time: self.time()?,
+            gpus: vec![self.gpu()?],
+            host: self.host()?,
+        })
+    }
+
+    fn gpu(&self) -> Result<GpuSample, String> {
+        let xids = self.list("xids")?.unwrap_or_default();
+        if let Some(reason) = self.text("lost") {
+            return Ok(GpuSample::Lost(Loss { reason, xids }));
+        }
+        let mut reading = GpuReading::default();
+        self.figures(GPU_COLUMNS, &mut reading, str::to_owned)?;
+        reading.throttle = self.value("throttle")?.map(ThrottleReasons);
+        reading.processes = self.list("processes")?;
+        reading.fine = fine(self.list("fine")?.unwrap_or_default());
+        reading.xids = xids;
+        let mut activity = Activity::default();
+        if self.figures(ACTIVITY_COLUMNS, &mut activity, activity_column)? {
+            reading.activity = Some(activity);
+        }
+        Ok(GpuSample::Read(Box::new(reading)))
+    }
+
+    fn host(&self) -> Result<HostReading, String> {
+        let mut host = HostReading { cores: self.value("host_cores")?, ..HostReading::default() };
+        self.figures(HOST_COLUMNS, &mut host, host_column)?;
+        Ok(host)
+    }
+}
 
 /// Text as a cell. An apostrophe that is there already is doubled, so that the
 /// one that disarms a formula can be distinguished from it.
@@ -50,33 +294,10 @@ pub(in crate::sources::files::samples) struct Rows {
 
 impl Rows {
     pub(in crate::sources::files::samples) fn of(facts: &RunFacts) -> Self {
-        let run = [
-            facts.started.to_string(),
-            shown(facts.interval_seconds),
-            facts.is_command.to_string(),
-            text(facts.hostname.as_deref()),
-            text(facts.instance_id.as_deref()),
-            text(facts.instance_type.as_deref()),
-            text(facts.region.as_deref()),
-            text(facts.driver_version.as_deref()),
-        ];
+        let run: Vec<String> = RUN.iter().map(|(_, cell)| cell(facts)).collect();
         let gpu = |gpu: &GpuIdentity| {
-            let slot = gpu.mig.as_ref();
-            [
-                gpu.index.to_string(),
-                shown(slot.map(|slot| slot.index)),
-                shown(slot.and_then(|slot| slot.gpu_instance)),
-                shown(slot.and_then(|slot| slot.compute_instance)),
-                text(slot.and_then(|slot| slot.profile.as_deref())),
-                text(gpu.uuid.as_deref()),
-                text(gpu.name.as_deref()),
-                shown(gpu.vram_total_mib),
-                shown(gpu.power_limit_w),
-                shown(gpu.power_default_limit_w),
-                shown(gpu.pcie_max_bytes_per_second),
-                shown(gpu.is_mig_enabled),
-            ]
-            .join(",")
+            let cells: Vec<String> = GPU.iter().map(|(_, cell)| cell(gpu)).collect();
+            cells.join(",")
         };
         Self { run: run.join(","), gpus: facts.gpus.iter().map(gpu).collect() }
     }

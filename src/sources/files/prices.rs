@@ -1,16 +1,22 @@
-//! Prices that a user negotiated, from a CSV file.
+//! Prices in files: those that a user negotiated as CSV, and the cache of a refresh, which is an
+//! estate that holds prices and nothing else.
 
 use crate::catalog::{bundled_regions_of, has_form_of_type, leading_region, shape, shapes};
 use crate::domain::{
     Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, Provider, Tenancy, nearest_names, shown,
+    PriceOrigin, PriceQuote, Provider, Tenancy, nearest_names,
 };
-use crate::sources::files::shared::bounded::read_written;
-use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
+use crate::sources::files::shared::csv_lines::{
+    Cells, InvalidLine, RowsError, check_columns, read_rows, rows,
+};
+use crate::sources::files::{EstateError, Keep, read_estate, write_estate, write_whole};
+use crate::usage::Estate;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use jiff::civil::Date;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Columns that must be there.
 const REQUIRED: &[&str] = &["instance_type", "region", "hourly", "effective_date"];
@@ -25,19 +31,8 @@ const OPTIONAL: &[(&str, &str)] = &[
 
 /// Why negotiated prices could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum OwnPricesError {
-    /// The file could not be opened or read.
-    #[error("cannot read the price file {}", shown(path))]
-    Io { path: PathBuf, source: io::Error },
-    /// A line is wrong.
-    #[error("{}:{line}: {message}", shown(path))]
-    Line {
-        path: PathBuf,
-        /// The line, counted from one.
-        line: u64,
-        message: String,
-    },
-}
+#[error(transparent)]
+pub struct OwnPricesError(#[from] pub RowsError);
 
 /// Reads negotiated prices.
 ///
@@ -48,83 +43,49 @@ pub enum OwnPricesError {
 /// type or region that the catalog lacks is not an error when its name is formed like
 /// one: prices of what is new are what such a file is for.
 pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, OwnPricesError> {
-    let bytes = read_written(path)
-        .map_err(|source| OwnPricesError::Io { path: path.to_owned(), source })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    text_of(&bytes)
-        .and_then(|text| parse(text, &name))
-        .map_err(|(line, message)| OwnPricesError::Line { path: path.to_owned(), line, message })
+    Ok(read_rows("the price file ", path, |text| parse(text, &name))?)
 }
 
 fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, InvalidLine> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| invalid(&error, text))?.clone();
-    check_header(&header).map_err(|message| (1, message))?;
-    let mut prices = BTreeMap::new();
-    let mut lines = Lines::of(text);
-    for record in reader.records() {
-        let record = record.map_err(|error| invalid(&error, text))?;
-        let line = lines.at(record.position());
-        let at_line = |message: String| (line, message);
-        let cells = Cells { header: &header, record: &record };
-        let (key, quote) = price(&cells, source).map_err(at_line)?;
-        if prices.contains_key(&key) {
-            return Err(at_line(format!("{key} is a duplicate")));
+    let mut keys = BTreeSet::new();
+    let prices = rows(text, checked, |header, record, _, _| {
+        let (key, quote) = price(&Cells { header, record }, source)?;
+        if !keys.insert(key.clone()) {
+            return Err(format!("{key} is a duplicate"));
         }
-        prices.insert(key, quote);
-    }
-    Ok(prices)
+        Ok((key, quote))
+    })?;
+    Ok(prices.into_iter().collect())
 }
 
-fn check_header(header: &csv::StringRecord) -> Result<(), String> {
+fn checked(header: &csv::StringRecord) -> Result<csv::StringRecord, String> {
     let known: Vec<&str> =
         REQUIRED.iter().copied().chain(OPTIONAL.iter().map(|(name, _)| *name)).collect();
     if header.is_empty() {
         return Err(format!("it is empty; known columns: {}", known.join(", ")));
     }
-    if let Some(unknown) = header.iter().find(|name| !known.contains(name)) {
-        return Err(format!("unknown column `{unknown}`; known columns: {}", known.join(", ")));
-    }
-    if let Some(twice) =
-        known.iter().find(|name| header.iter().filter(|column| column == *name).count() > 1)
-    {
-        return Err(format!("column `{twice}` is a duplicate"));
-    }
-    match REQUIRED.iter().find(|name| !header.iter().any(|column| column == **name)) {
-        Some(missing) => Err(format!("missing column `{missing}`")),
-        None => Ok(()),
-    }
+    check_columns(header, &known, REQUIRED)?;
+    Ok(header.clone())
 }
 
-struct Cells<'a> {
-    header: &'a csv::StringRecord,
-    record: &'a csv::StringRecord,
+/// A cell, or what stands for an empty one.
+fn optional<'a>(cells: &Cells<'a>, column: &str) -> &'a str {
+    let default = OPTIONAL.iter().find(|(name, _)| *name == column);
+    cells.get(column).unwrap_or_else(|| default.map_or("", |(_, value)| *value))
 }
 
-impl Cells<'_> {
-    fn get(&self, column: &str) -> Option<&str> {
-        let index = self.header.iter().position(|name| name == column)?;
-        self.record.get(index).filter(|cell| !cell.is_empty())
-    }
-
-    fn required(&self, column: &str) -> Result<&str, String> {
-        self.get(column).ok_or_else(|| format!("`{column}` is empty"))
-    }
-
-    fn optional(&self, column: &str) -> &str {
-        let default = OPTIONAL.iter().find(|(name, _)| *name == column);
-        self.get(column).unwrap_or_else(|| default.map_or("", |(_, value)| *value))
-    }
-
-    fn named<T>(&self, column: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, String> {
-        let name = self.optional(column);
-        read(name).ok_or_else(|| format!("`{name}` is not a known {column}"))
-    }
+fn named<T>(
+    cells: &Cells<'_>,
+    column: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<T, String> {
+    let name = optional(cells, column);
+    read(name).ok_or_else(|| format!("`{name}` is not a known {column}"))
 }
 
 fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), String> {
-    let provider = cells.named("provider", Provider::from_name)?;
+    let provider = named(cells, "provider", Provider::from_name)?;
     let (place, name) = (cells.required("region")?, cells.required("instance_type")?);
     if provider == Provider::Aws {
         check_region(place)?;
@@ -134,12 +95,12 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
         provider,
         region: place.to_owned(),
         instance_type: name.to_owned(),
-        operating_system: cells.named("operating_system", OperatingSystem::from_name)?,
-        tenancy: cells.named("tenancy", Tenancy::from_name)?,
-        option: cells.named("option", PriceOption::from_name)?,
+        operating_system: named(cells, "operating_system", OperatingSystem::from_name)?,
+        tenancy: named(cells, "tenancy", Tenancy::from_name)?,
+        option: named(cells, "option", PriceOption::from_name)?,
         zone: None,
     };
-    let currency = cells.named("currency", Currency::from_code)?;
+    let currency = named(cells, "currency", Currency::from_code)?;
     let billed = Currency::of_region(&key.region);
     if provider == Provider::Aws && currency != billed {
         return Err(format!("{} is billed in {billed}, not in {currency}", key.region));
@@ -184,6 +145,37 @@ fn check_instance_type(name: &str) -> Result<(), String> {
         "`{name}` is not an instance type such as {}",
         nearest.as_deref().unwrap_or("p5.48xlarge")
     ))
+}
+
+/// Reads a cache; `None` when there is none yet.
+///
+/// # Errors
+/// When it is there and cannot be read, is incomplete, or a newer program wrote
+/// it.
+pub fn read_price_cache(path: &Path) -> Result<Option<Estate>, EstateError> {
+    let mut estate = match read_estate(path, Keep::Usage) {
+        Err(EstateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        read => read?,
+    };
+    estate.prices.set_origin(PriceOrigin::Cache);
+    Ok(Some(estate))
+}
+
+/// Replaces the cache, whole or not at all; two at once leave one of both.
+///
+/// # Errors
+/// Whatever creating its folder or writing meets; the old cache stays.
+pub fn write_price_cache(path: &Path, estate: &Estate) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    write_whole(path, |out| {
+        let mut encoder = GzEncoder::new(out, Compression::default());
+        write_estate(estate, &mut encoder)?;
+        encoder.finish().map(|_| ())
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,0 @@
-//! Checking the files of a history.
-
-mod claims;
-mod kinds;
-mod verify;
-
-#[cfg(test)]
-mod tests;
