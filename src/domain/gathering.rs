@@ -10,12 +10,14 @@ use std::fmt;
 
 named_enum! {
     /// Where an estate was gathered.
+    #[derive(Default)]
     EstateSource {
         /// From an AWS account.
         Aws = "aws",
         /// From what the scheduler of a cluster knows of its machines.
         Kubernetes = "kubernetes",
         /// Made or recorded by hand.
+        #[default]
         Estate = "estate",
         /// The estate that ships inside the binary.
         Demo = "demo",

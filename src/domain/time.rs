@@ -19,8 +19,8 @@ pub fn latest_believed(now: Timestamp) -> Timestamp {
 /// the days and hours of a window, however few values a document has.
 const MOST_DAYS: i64 = 3_660;
 
-/// A half-open span of time, `[start, end)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A half-open span of time, `[start, end)`; the default one is empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
     /// First instant inside.
     pub start: Timestamp,

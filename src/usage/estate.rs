@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Everything one audit knows.
-#[derive(Debug, Clone, PartialEq)]
+/// Everything one audit knows; nothing by default.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Estate {
     /// The instant it describes.
     pub as_of: Timestamp,

@@ -41,10 +41,12 @@ pub(super) use shared::bounded::{AtMost, Bounded, ShortRows, read_json};
 pub use shared::csv_lines::RowsError;
 pub(super) use shared::invalid_json::at;
 pub use shared::invalid_json::{InvalidJson, InvalidValue};
-pub use shared::own_file::{OwnFile, append_private, create_private};
 pub(super) use shared::plain_text::read_json_file;
 pub(super) use shared::write::write_once;
-pub use shared::write::{remove_temporary_files, try_writing, write_private, write_whole};
+pub use shared::write::{
+    OwnFile, append_private, create_private, remove_temporary_files, try_writing, write_private,
+    write_whole,
+};
 pub use terraform::{TerraformError, read_terraform_plan};
 pub use units::{count_lines, count_lines_since, read_dated_units, read_units, unit_count};
 

@@ -7,6 +7,7 @@ use crate::domain::{
 };
 use crate::sources::files::shared::bounded::{Bounded, MOST_REPORT_BYTES};
 use crate::sources::files::shared::plain_text::open;
+use crate::sources::files::shared::same_fields;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::de::{self, IgnoredAny};
@@ -398,14 +399,11 @@ impl Unused {
         let place = format!("unused_commitments.{}", self.id);
         let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
         let planned = self.plan.and_then(|plan| plan.planned_monthly_cost);
-        Ok(PastUnused {
+        Ok(same_fields!(self => PastUnused {
+            id, name, account, region;
             monthly_cost: amounts.money(self.monthly_cost, "monthly_cost")?,
             planned_monthly_cost: amounts.money(planned, "plan")?,
-            id: self.id,
-            name: self.name,
-            account: self.account,
-            region: self.region,
-        })
+        }))
     }
 }
 
@@ -422,25 +420,17 @@ impl Workload {
         let planned = plan.planned_monthly_cost;
         let (signal, mean_percent) =
             self.utilization.map(|measured| (measured.signal, measured.mean)).unzip();
-        Ok(PastWorkload {
+        Ok(same_fields!(self => PastWorkload {
+            id, name, region, kind, instances, instance_type, running, purchase_option, tags,
+            classification;
             monthly_cost: amounts.money(self.monthly_cost, "monthly_cost")?,
             planned_monthly_cost: amounts.money(planned, "plan.planned_monthly_cost")?,
             lost_work: amounts.money(lost_work, "plan.actions.lost_work_monthly_cost")?,
             snapshots: amounts.money(snapshots, "plan.actions.snapshots_monthly_cost")?,
-            id: self.id,
-            name: self.name,
             account: self.account.unwrap_or_default(),
-            region: self.region,
-            kind: self.kind,
-            instances: self.instances,
-            instance_type: self.instance_type,
-            running: self.running,
-            purchase_option: self.purchase_option,
-            tags: self.tags,
-            classification: self.classification,
             signal,
             mean_percent,
-        })
+        }))
     }
 }
 
@@ -449,13 +439,9 @@ impl Finding {
     fn past(self, usual: Currency) -> Result<PastFinding, Invalid> {
         let place = format!("findings.{}", self.id);
         let amounts = Amounts::of(place, self.currency.as_deref(), usual)?;
-        Ok(PastFinding {
+        Ok(same_fields!(self => PastFinding {
+            id, rule, workload, severity, title;
             monthly_savings: amounts.money(self.monthly_savings, "monthly_savings")?,
-            id: self.id,
-            rule: self.rule,
-            workload: self.workload,
-            severity: self.severity,
-            title: self.title,
-        })
+        }))
     }
 }

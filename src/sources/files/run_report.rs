@@ -2,6 +2,7 @@
 
 use super::report::{ReportError, whole_text};
 use crate::domain::{Currency, HourlyRate, PastRun};
+use crate::sources::files::shared::same_fields;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use serde::Deserialize;
@@ -97,7 +98,8 @@ impl Report {
         }
         let whole = self.gpus.into_iter().filter(|gpu| gpu.mig_index.is_none());
         bounded("elapsed_seconds", Some(self.elapsed_seconds), LONGEST_SECONDS)?;
-        Ok(PastRun {
+        Ok(same_fields!(self => PastRun {
+            gpucost_version, hostname, instance_type, region, exit_code, elapsed_seconds;
             gpus: whole.map(|gpu| gpu.name).collect(),
             is_judged: self.classification != INSUFFICIENT_DATA,
             utilization_mean_percent: bounded(
@@ -108,15 +110,9 @@ impl Report {
             vram_peak_gib: bounded("vram_peak_gb", self.vram_peak_gb, MOST)?,
             energy_kwh: bounded("energy_kwh", self.energy_kwh, MOST)?,
             mfu_percent: bounded("work.mfu.mfu_pct", mfu, 100.0)?,
-            gpucost_version: self.gpucost_version,
-            hostname: self.hostname,
-            instance_type: self.instance_type,
-            region: self.region,
-            exit_code: self.exit_code,
-            elapsed_seconds: self.elapsed_seconds,
             hourly,
             units,
-        })
+        }))
     }
 }
 

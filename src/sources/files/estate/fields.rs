@@ -11,6 +11,7 @@ use crate::domain::{
     SeriesSource, SpotHistory, StorageQuote, StorageResource, TrainingPlan, Window,
 };
 use crate::sources::files::shared::bounded::AtMost;
+use crate::sources::files::shared::same_fields;
 use crate::usage::{Points, Series};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -74,27 +75,12 @@ impl Wire for InstanceWire {
             refuse!("volume {} of {} is larger than {MOST_VOLUME_GIB} GiB", volume.id, self.id);
         }
         let has_tags = self.tags.is_some();
-        let instance = Instance {
-            id: self.id,
-            account: self.account,
-            region: self.region,
-            zone: self.zone,
-            instance_type: self.instance_type,
-            state: self.state,
-            lifecycle: self.lifecycle,
-            capacity_reservation_id: self.capacity_reservation_id,
-            capacity_block_id: self.capacity_block_id,
-            operating_system: self.operating_system,
-            tenancy: self.tenancy,
-            launch_time: self.launch_time,
-            attached_time: self.attached_time,
-            state_transition_reason: self.state_transition_reason,
+        let instance = same_fields!(self => Instance {
+            id, account, region, zone, instance_type, state, lifecycle, capacity_reservation_id,
+            capacity_block_id, operating_system, tenancy, launch_time, attached_time,
+            state_transition_reason, auto_scaling_group, private_dns_name, volumes, addresses;
             tags: self.tags.unwrap_or_default(),
-            auto_scaling_group: self.auto_scaling_group,
-            private_dns_name: self.private_dns_name,
-            volumes: self.volumes,
-            addresses: self.addresses,
-        };
+        });
         Ok((instance, has_tags))
     }
 }
@@ -162,15 +148,10 @@ impl Wire for PriceWire {
     type Value = (PriceKey, PriceQuote, Option<SpotHistory>);
 
     fn value<E: de::Error>(self) -> Result<Self::Value, E> {
-        let key = PriceKey {
+        let key = same_fields!(self => PriceKey {
+            region, instance_type, operating_system, tenancy, option, zone;
             provider: self.provider.unwrap_or(Provider::Aws),
-            region: self.region,
-            instance_type: self.instance_type,
-            operating_system: self.operating_system,
-            tenancy: self.tenancy,
-            option: self.option,
-            zone: self.zone,
-        };
+        });
         let rate = HourlyRate::new(self.hourly, self.currency).ok_or_else(|| {
             E::custom(format!(
                 "the price of {key} is not between 0 and {MOST_PER_HOUR}: {}",
@@ -181,15 +162,13 @@ impl Wire for PriceWire {
             refuse!("the price of {key} needs both `upfront` and `recurring_hourly`, or neither");
         }
         let instalments = self.upfront.zip(self.recurring_hourly);
-        let quote = PriceQuote {
+        let quote = same_fields!(self => PriceQuote {
+            origin, effective_date, source;
             rate,
             instalments: instalments.map(|(upfront, hourly)| Instalments { upfront, hourly }),
-            origin: self.origin,
             basis: self.basis.unwrap_or(PriceBasis::Observed),
-            effective_date: self.effective_date,
             seen_on: self.seen_on.unwrap_or(self.effective_date),
-            source: self.source,
-        };
+        });
         let history =
             self.spot_history.map(|history| SpotHistory { mean: rate.amount(), ..history });
         Ok((key, quote, history))
@@ -207,12 +186,10 @@ impl Wire for StoragePriceWire {
                 self.unit_price
             );
         }
-        let quote = StorageQuote {
+        let quote = same_fields!(self => StorageQuote {
+            origin, effective_date, source;
             unit_price: Money::new(self.unit_price, self.currency),
-            origin: self.origin,
-            effective_date: self.effective_date,
-            source: self.source,
-        };
+        });
         Ok((self.region, self.resource, quote))
     }
 }
@@ -227,13 +204,7 @@ impl Wire for ClaimWire {
             ));
         }
         Ok(Claim {
-            holder: Holder {
-                namespace: self.namespace,
-                pod: self.pod,
-                owner: self.owner,
-                labels: self.labels,
-                placement: self.placement,
-            },
+            holder: same_fields!(self => Holder { namespace, pod, owner, labels, placement }),
             devices: Devices { resource: self.resource, unit: self.unit, count: self.count },
             state: self.state,
             since: self.since,
@@ -261,19 +232,10 @@ impl Wire for PlanWire {
 
     fn value<E: de::Error>(self) -> Result<TrainingPlan, E> {
         let currency = self.currency.unwrap_or(Currency::Usd);
-        Ok(TrainingPlan {
-            id: self.id,
-            account: self.account,
-            region: self.region,
-            status: self.status,
-            instances: self.instances,
-            total: self.total,
-            in_use: self.in_use,
-            start: self.start,
-            end: self.end,
-            duration_minutes: self.duration_minutes,
+        Ok(same_fields!(self => TrainingPlan {
+            id, account, region, status, instances, total, in_use, start, end, duration_minutes;
             upfront_fee: self.upfront_fee.map(|fee| Money::new(fee, currency)),
-        })
+        }))
     }
 }
 
@@ -411,16 +373,12 @@ pub(super) fn series<E: de::Error>(
             refuse!("{name} needs either `start` or `timestamps`");
         }
     };
-    Ok(Series {
-        instance: wire.instance,
-        gpu: wire.gpu,
+    Ok(same_fields!(wire => Series {
+        instance, gpu, statistic, source, joined_by;
         metric,
-        statistic: wire.statistic,
-        source: wire.source,
-        joined_by: wire.joined_by,
         points,
         rejected: rejected.plus(wire.rejected.unwrap_or_default()),
-    })
+    }))
 }
 
 fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {

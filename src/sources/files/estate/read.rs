@@ -11,10 +11,9 @@ use super::wire::{
     ClaimWire, InstanceWire, OpinionWire, PlanWire, PriceWire, SeriesWire, StoragePriceWire,
 };
 use crate::domain::{
-    ApiUsage, AwsOpinion, Cause, CauseKind, Clusters, Commitments, ComponentHost, DeviceUse,
-    EstateSource, Form, Gap, GapSubject, Instance, InstanceShape, Managed, Node, PriceBook,
-    PriceKey, PriceQuote, ProfiledRun, Provider, ResourceId, ScalingGroup, SeriesSource,
-    SpotHistory, TagFilter, Time, TrainingJob, Window, region_of,
+    ApiUsage, Cause, CauseKind, ComponentHost, DeviceUse, EstateSource, Form, Gap, GapSubject,
+    Instance, InstanceShape, Node, PriceKey, PriceQuote, ProfiledRun, Provider, ResourceId,
+    ScalingGroup, SeriesSource, SpotHistory, TagFilter, Time, TrainingJob, Window, region_of,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -157,19 +156,11 @@ struct Parts {
     window_start: Option<Timestamp>,
     window_end: Option<Timestamp>,
     period_seconds: Option<u32>,
-    source: Option<EstateSource>,
-    accounts: Vec<String>,
-    regions: Vec<String>,
-    tag_filters: Vec<TagFilter>,
-    instances: Vec<Instance>,
+    /// What was read of it, as it stands in the document.
+    estate: Estate,
     /// Regions in which SageMaker runs something of which no tags are stated.
     without_tags: BTreeSet<String>,
-    out_of_scope: Vec<Instance>,
-    scaling_groups: Vec<ScalingGroup>,
-    opinions: Vec<AwsOpinion>,
-    shapes: Vec<InstanceShape>,
     keep: Keep,
-    metrics: Vec<Series>,
     usage: Option<UsageBuilder>,
     /// Instances with a series of which a record was reduced before another was read.
     split: BTreeSet<ResourceId>,
@@ -179,14 +170,6 @@ struct Parts {
     /// Values of all series, repetitions counted, and cells of those not placed yet.
     values: u64,
     cells: usize,
-    profiles: Vec<ProfiledRun>,
-    clusters: Clusters,
-    managed: Managed,
-    jobs: Vec<TrainingJob>,
-    prices: PriceBook,
-    commitments: Commitments,
-    gaps: Vec<Gap>,
-    api: ApiUsage,
 }
 
 impl<'de> Visitor<'de> for EstateSeed<'_> {
@@ -275,29 +258,29 @@ estate_keys! {
         "window_start": String as Time, parts.window_start = Some(edge(&value)?), "Start of the window of the metrics; 14 days before `as_of` unless said otherwise.";
         "window_end": String as Time, parts.window_end = Some(edge(&value)?), "End of the window, exclusive; `as_of` unless said otherwise.";
         "period_seconds": u32 as Positive, parts.set_period(value)?, "The grid of utilization, power and CPU series, in seconds; 300 unless said otherwise.";
-        "source": EstateSource, parts.source = Some(value), "`estate` unless said otherwise.";
-        "accounts": AtMost<String, MOST_NAMES>, parts.accounts = value.0, "";
-        "regions": AtMost<String, MOST_NAMES>, parts.regions = value.0, "";
-        "tag_filters": AtMost<TagFilter, MOST_NAMES>, parts.tag_filters = value.0, "The tags that selected the instances.";
+        "source": EstateSource, parts.estate.source = value, "`estate` unless said otherwise.";
+        "accounts": AtMost<String, MOST_NAMES>, parts.estate.accounts = value.0, "";
+        "regions": AtMost<String, MOST_NAMES>, parts.estate.regions = value.0, "";
+        "tag_filters": AtMost<TagFilter, MOST_NAMES>, parts.estate.tag_filters = value.0, "The tags that selected the instances.";
         "instances": All<InstanceWire, MOST_INSTANCES>, parts.add_instances(values(value)), "";
-        "out_of_scope": All<InstanceWire, MOST_INSTANCES>, parts.out_of_scope.extend(values(value).map(|(instance, _)| instance)), "Instances that a filter excluded and that commitments may pay for.";
-        "scaling_groups": All<ScalingGroup, MOST_NAMES>, parts.scaling_groups.extend(values(value)), "";
-        "opinions": All<OpinionWire, MOST_INSTANCES>, parts.opinions.extend(values(value)), "";
-        "shapes": AtMost<InstanceShape, MOST_NAMES>, parts.shapes = value.0, "";
-        "profiles": All<ProfiledRun, MOST_INSTANCES>, parts.profiles.extend(values(value)), "";
-        "nodes": AtMost<Node, MOST_INSTANCES>, parts.clusters.nodes = value.0, "";
-        "claims": All<ClaimWire, MOST_INSTANCES>, parts.clusters.claims.extend(values(value)), "";
-        "uses": All<DeviceUse, MOST_INSTANCES>, parts.clusters.uses.extend(values(value)), "";
-        "component_hosts": All<ComponentHost, MOST_INSTANCES>, parts.managed.hosts.extend(values(value)), "";
-        "training_plans": All<PlanWire, MOST_NAMES>, parts.managed.plans.extend(values(value)), "";
-        "jobs": AtMost<TrainingJob, MOST_INSTANCES>, parts.jobs = value.0, "";
+        "out_of_scope": All<InstanceWire, MOST_INSTANCES>, parts.estate.out_of_scope.extend(values(value).map(|(instance, _)| instance)), "Instances that a filter excluded and that commitments may pay for.";
+        "scaling_groups": All<ScalingGroup, MOST_NAMES>, parts.estate.scaling_groups.extend(values(value)), "";
+        "opinions": All<OpinionWire, MOST_INSTANCES>, parts.estate.opinions.extend(values(value)), "";
+        "shapes": AtMost<InstanceShape, MOST_NAMES>, for shape in value.0 { parts.estate.shapes.insert(shape.instance_type.clone(), shape); }, "";
+        "profiles": All<ProfiledRun, MOST_INSTANCES>, parts.estate.profiles.extend(values(value)), "";
+        "nodes": AtMost<Node, MOST_INSTANCES>, parts.estate.clusters.nodes = value.0, "";
+        "claims": All<ClaimWire, MOST_INSTANCES>, parts.estate.clusters.claims.extend(values(value)), "";
+        "uses": All<DeviceUse, MOST_INSTANCES>, parts.estate.clusters.uses.extend(values(value)), "";
+        "component_hosts": All<ComponentHost, MOST_INSTANCES>, parts.estate.managed.hosts.extend(values(value)), "";
+        "training_plans": All<PlanWire, MOST_NAMES>, parts.estate.managed.plans.extend(values(value)), "";
+        "jobs": AtMost<TrainingJob, MOST_INSTANCES>, parts.estate.jobs = value.0, "";
         "prices": All<PriceWire, MOST_PRICES>, parts.add_prices(values(value)), "";
-        "storage_prices": All<StoragePriceWire, MOST_NAMES>, for (region, resource, quote) in values(value) { parts.prices.insert_storage(&region, resource, quote); }, "";
-        "gaps": All<Gap, MOST_INSTANCES>, parts.gaps.extend(values(value)), "";
-        "api": ApiUsage, parts.api = value, "";
-        "commitments": commitments::List, parts.commitments.add(value.0), "";
-        "commitment_sharing": bool, parts.commitments.is_unshared = !value, "Whether commitments of one account cover instances of others; true unless said otherwise.";
-        "skipped_accounts": AtMost<String, MOST_NAMES>, parts.commitments.skipped_accounts = value.0, "Accounts out of scope: the unused part of their commitments is not counted.";
+        "storage_prices": All<StoragePriceWire, MOST_NAMES>, for (region, resource, quote) in values(value) { parts.estate.prices.insert_storage(&region, resource, quote); }, "";
+        "gaps": All<Gap, MOST_INSTANCES>, parts.estate.gaps.extend(values(value)), "";
+        "api": ApiUsage, parts.estate.api = value, "";
+        "commitments": commitments::List, parts.estate.commitments.add(value.0), "";
+        "commitment_sharing": bool, parts.estate.commitments.is_unshared = !value, "Whether commitments of one account cover instances of others; true unless said otherwise.";
+        "skipped_accounts": AtMost<String, MOST_NAMES>, parts.estate.commitments.skipped_accounts = value.0, "Accounts out of scope: the unused part of their commitments is not counted.";
     }
 }
 
@@ -324,7 +307,7 @@ impl Parts {
             if instance.id.provider() == Provider::SageMaker && !has_tags {
                 self.without_tags.insert(instance.region.clone());
             }
-            self.instances.push(instance);
+            self.estate.instances.push(instance);
         }
     }
 
@@ -334,9 +317,9 @@ impl Parts {
     ) {
         for (key, quote, history) in prices {
             if let Some(history) = history {
-                self.prices.insert_spot_history(key.clone(), history);
+                self.estate.prices.insert_spot_history(key.clone(), history);
             }
-            self.prices.insert(key, quote);
+            self.estate.prices.insert(key, quote);
         }
     }
 }
@@ -456,7 +439,7 @@ impl Parts {
             }
             usage.add(&series);
         } else {
-            self.metrics.push(series);
+            self.estate.metrics.push(series);
         }
     }
 
@@ -465,10 +448,10 @@ impl Parts {
         for region in std::mem::take(&mut self.without_tags) {
             let is_of_tags =
                 |gap: &Gap| gap.what == GapSubject::Tags && region_of(&gap.place) == region;
-            if !self.gaps.iter().any(is_of_tags) {
+            if !self.estate.gaps.iter().any(is_of_tags) {
                 let cause = Cause::of(CauseKind::TagsNotRecorded, []);
-                self.gaps.push(Gap::of(GapSubject::Tags, region, cause));
-                self.gaps.sort();
+                self.estate.gaps.push(Gap::of(GapSubject::Tags, region, cause));
+                self.estate.gaps.sort();
             }
         }
     }
@@ -494,59 +477,37 @@ impl Parts {
     }
 
     fn into_estate<E: de::Error>(mut self, as_of: Timestamp) -> Result<Estate, E> {
-        let (window, period) = self.grid(as_of).map_err(E::custom)?;
-        let usage = self.usage.take().map(UsageBuilder::finish).unwrap_or_default();
+        let (window, period_seconds) = self.grid(as_of).map_err(E::custom)?;
+        self.add_gaps_of_tags();
+        let usage = self.usage.map(UsageBuilder::finish).unwrap_or_default();
+        let mut estate = Estate { as_of, window, period_seconds, usage, ..self.estate };
         let mut ids = BTreeSet::new();
-        for instance in self.instances.iter().chain(&self.out_of_scope) {
-            if !ids.insert(instance.id.clone()) {
+        for instance in estate.instances.iter().chain(&estate.out_of_scope) {
+            if !ids.insert(&instance.id) {
                 refuse!("duplicate instance {}", instance.id);
             }
         }
-        let measured = self.metrics.iter().map(|series| &series.instance);
-        if let Some(orphan) = measured.chain(usage.instances()).find(|id| !ids.contains(id)) {
+        let measured = estate.metrics.iter().map(|series| &series.instance);
+        if let Some(orphan) = measured.chain(estate.usage.instances()).find(|id| !ids.contains(id))
+        {
             refuse!("a series belongs to {orphan}, which is not among the instances");
         }
-        if let Some(orphan) = self.profiles.iter().find(|p| !ids.contains(&p.instance)) {
+        if let Some(orphan) = estate.profiles.iter().find(|p| !ids.contains(&p.instance)) {
             refuse!("a profile belongs to {}, which is not among the instances", orphan.instance);
         }
-        self.opinions.sort_by(|left: &AwsOpinion, right: &AwsOpinion| left.key().cmp(&right.key()));
-        check_clusters(&self.clusters)?;
-        self.add_gaps_of_tags();
-        let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
-            given.extend(self.instances.iter().map(|instance| field(instance).clone()));
+        estate.opinions.sort_by(|left, right| left.key().cmp(&right.key()));
+        check_clusters(&estate.clusters)?;
+        let collect = |names: &mut Vec<String>, field: fn(&Instance) -> &String| {
+            names.extend(estate.instances.iter().map(|instance| field(instance).clone()));
             // The account of a machine that only its cluster shows is not known.
-            given.retain(|name| !name.is_empty());
-            given.sort();
-            given.dedup();
-            given
+            names.retain(|name| !name.is_empty());
+            names.sort();
+            names.dedup();
         };
-        Ok(Estate {
-            as_of,
-            window,
-            source: self.source.unwrap_or(EstateSource::Estate),
-            accounts: collect(self.accounts, |instance| &instance.account),
-            regions: collect(self.regions, |instance| &instance.region),
-            tag_filters: self.tag_filters,
-            period_seconds: period,
-            instances: self.instances,
-            out_of_scope: self.out_of_scope,
-            scaling_groups: sorted_groups(self.scaling_groups)?,
-            shapes: self
-                .shapes
-                .into_iter()
-                .map(|shape| (shape.instance_type.clone(), shape))
-                .collect(),
-            usage,
-            metrics: self.metrics,
-            profiles: self.profiles,
-            clusters: self.clusters,
-            managed: sorted_managed(self.managed)?,
-            jobs: self.jobs,
-            prices: self.prices,
-            commitments: self.commitments,
-            opinions: self.opinions,
-            gaps: self.gaps,
-            api: self.api,
-        })
+        collect(&mut estate.accounts, |instance| &instance.account);
+        collect(&mut estate.regions, |instance| &instance.region);
+        estate.scaling_groups = sorted_groups(estate.scaling_groups)?;
+        estate.managed = sorted_managed(estate.managed)?;
+        Ok(estate)
     }
 }

@@ -8,6 +8,7 @@ use crate::domain::{
     Placement, PlanStatus, Price, PriceBasis, PriceOption, PriceOrigin, Provider, Rejected,
     ResourceId, SeriesSource, SpotHistory, Statistic, StorageResource, Tenancy, Time, Volume,
 };
+use crate::sources::files::shared::same_fields;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -277,19 +278,11 @@ impl<V> SeriesWire<V> {
         self,
         read: impl FnOnce(V) -> Result<Vec<Cell>, E>,
     ) -> Result<SeriesWire, E> {
-        Ok(SeriesWire {
+        Ok(same_fields!(self => SeriesWire {
+            instance, gpu, metric, statistic, source, joined_by, rejected, period_seconds, start,
+            timestamps;
             values: read(self.values)?,
-            instance: self.instance,
-            gpu: self.gpu,
-            metric: self.metric,
-            statistic: self.statistic,
-            source: self.source,
-            joined_by: self.joined_by,
-            rejected: self.rejected,
-            period_seconds: self.period_seconds,
-            start: self.start,
-            timestamps: self.timestamps,
-        })
+        }))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::{
     AwsOpinion, Claim, Instance, Money, PriceBasis, Provider, ResourceId, TrainingPlan,
 };
 use crate::sources::files::ESTATE_VERSION;
+use crate::sources::files::shared::same_fields;
 use crate::usage::Estate;
 use serde::Serialize;
 use serde::ser::{Error, SerializeMap, SerializeSeq, Serializer};
@@ -116,27 +117,12 @@ fn instance_wire(instance: &Instance) -> InstanceWire {
     let instance = instance.clone();
     // A gap says where its tags were not read.
     let is_of_sagemaker = instance.id.provider() == Provider::SageMaker;
-    InstanceWire {
-        id: instance.id,
-        account: instance.account,
-        region: instance.region,
-        zone: instance.zone,
-        instance_type: instance.instance_type,
-        state: instance.state,
-        lifecycle: instance.lifecycle,
-        capacity_reservation_id: instance.capacity_reservation_id,
-        capacity_block_id: instance.capacity_block_id,
-        operating_system: instance.operating_system,
-        tenancy: instance.tenancy,
-        launch_time: instance.launch_time,
-        attached_time: instance.attached_time,
-        state_transition_reason: instance.state_transition_reason,
+    same_fields!(instance => InstanceWire {
+        id, account, region, zone, instance_type, state, lifecycle, capacity_reservation_id,
+        capacity_block_id, operating_system, tenancy, launch_time, attached_time,
+        state_transition_reason, auto_scaling_group, private_dns_name, volumes, addresses;
         tags: (!instance.tags.is_empty() || is_of_sagemaker).then_some(instance.tags),
-        auto_scaling_group: instance.auto_scaling_group,
-        private_dns_name: instance.private_dns_name,
-        volumes: instance.volumes,
-        addresses: instance.addresses,
-    }
+    })
 }
 
 fn claim_wire(claim: &Claim) -> ClaimWire {
@@ -158,20 +144,11 @@ fn claim_wire(claim: &Claim) -> ClaimWire {
 
 fn plan_wire(plan: &TrainingPlan) -> PlanWire {
     let plan = plan.clone();
-    PlanWire {
-        id: plan.id,
-        account: plan.account,
-        region: plan.region,
-        status: plan.status,
-        instances: plan.instances,
-        total: plan.total,
-        in_use: plan.in_use,
-        start: plan.start,
-        end: plan.end,
-        duration_minutes: plan.duration_minutes,
+    same_fields!(plan => PlanWire {
+        id, account, region, status, instances, total, in_use, start, end, duration_minutes;
         currency: plan.upfront_fee.map(Money::currency),
         upfront_fee: plan.upfront_fee.map(Money::amount),
-    }
+    })
 }
 
 fn opinion_wire(opinion: &AwsOpinion) -> OpinionWire {

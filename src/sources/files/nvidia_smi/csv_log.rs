@@ -3,9 +3,8 @@
 use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place, quoted};
 use super::columns::{Field, has, missing, tells};
 use super::csv_rows::{Event, Layout, Row, Rows};
-use super::repeats::Repeats;
 use super::samples::{Roster, Survey, clock, clock_gaps, facts, sample};
-use super::time::{LogClock, LogTime};
+use super::time::{LogClock, LogTime, Repeats};
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, RunFacts, Sample};
 use jiff::SignedDuration;
 

@@ -6,7 +6,6 @@ mod csv_log;
 mod csv_rows;
 mod device;
 mod figure;
-mod repeats;
 mod samples;
 mod tally;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuSample, HostReading, MigSlot, RunFacts,
     Sample,
 };
+use crate::sources::files::shared::same_fields;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -178,24 +179,18 @@ impl Roster {
         let is_numbered = self.shares_indices();
         let mut wholes = 0_u16;
         let mut identities = Vec::with_capacity(self.0.len());
-        for (place, gpu) in self.0.iter().enumerate() {
+        for (place, gpu) in self.0.iter().cloned().enumerate() {
             let is_of_last =
                 place > 0 && gpu.mig.is_some() && self.0[place - 1].bus_id == gpu.bus_id;
             if !is_of_last {
                 wholes += 1;
             }
             let own_index = gpu.index.filter(|_| !is_numbered);
-            identities.push(GpuIdentity {
+            identities.push(same_fields!(gpu => GpuIdentity {
+                mig, uuid, name, vram_total_mib, power_limit_w, power_default_limit_w,
+                pcie_max_bytes_per_second, is_mig_enabled;
                 index: own_index.unwrap_or(wholes - 1),
-                mig: gpu.mig.clone(),
-                uuid: gpu.uuid.clone(),
-                name: gpu.name.clone(),
-                vram_total_mib: gpu.vram_total_mib,
-                power_limit_w: gpu.power_limit_w,
-                power_default_limit_w: gpu.power_default_limit_w,
-                pcie_max_bytes_per_second: gpu.pcie_max_bytes_per_second,
-                is_mig_enabled: gpu.is_mig_enabled,
-            });
+            }));
         }
         identities
     }

@@ -7,6 +7,7 @@ use crate::domain::{
     ThrottleReasons, UnitsDone,
 };
 use crate::sources::files::shared::bounded::at_most;
+use crate::sources::files::shared::same_fields;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -237,33 +238,22 @@ pub(super) struct VersionWire {
 
 impl HeaderWire {
     pub(super) fn of(facts: &RunFacts) -> Self {
-        Self {
+        let facts = facts.clone();
+        same_fields!(facts => HeaderWire {
+            interval_seconds, hostname, instance_id, instance_type, region, driver_version, is_command,
+            gpus;
             samples_version: SAMPLES_VERSION.to_owned(),
             gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
             started: facts.started.to_string(),
-            interval_seconds: facts.interval_seconds,
-            hostname: facts.hostname.clone(),
-            instance_id: facts.instance_id.clone(),
-            instance_type: facts.instance_type.clone(),
-            region: facts.region.clone(),
-            driver_version: facts.driver_version.clone(),
-            is_command: facts.is_command,
-            gpus: facts.gpus.clone(),
-        }
+        })
     }
 
     pub(super) fn into_facts(self) -> Result<RunFacts, String> {
-        Ok(RunFacts {
+        Ok(same_fields!(self => RunFacts {
+            interval_seconds, hostname, instance_id, instance_type, region, driver_version,
+            is_command, gpus;
             started: time("started", &self.started)?,
-            interval_seconds: self.interval_seconds,
-            hostname: self.hostname,
-            instance_id: self.instance_id,
-            instance_type: self.instance_type,
-            region: self.region,
-            driver_version: self.driver_version,
-            is_command: self.is_command,
-            gpus: self.gpus,
-        })
+        }))
     }
 }
 

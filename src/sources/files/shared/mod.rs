@@ -4,8 +4,17 @@
 pub(super) mod bounded;
 pub(super) mod csv_lines;
 pub(super) mod invalid_json;
-pub(super) mod own_file;
 pub(super) mod parquet_pages;
 pub(super) mod plain_text;
 pub(super) mod typed_json;
 pub(super) mod write;
+
+/// A struct whose fields before the semicolon are those of another value, by the same names.
+macro_rules! same_fields {
+    ($from:ident => $to:ident {
+        $($field:ident),+ $(; $($own:ident $(: $value:expr)?),+)? $(,)?
+    }) => {
+        $to { $($field: $from.$field,)+ $($($own $(: $value)?,)+)? }
+    };
+}
+pub(super) use same_fields;

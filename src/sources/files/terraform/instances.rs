@@ -2,9 +2,9 @@
 //! that may make it up.
 
 use super::document::Change;
-use super::found::{Found, Override, Types, bought, instances_for, overrides, types_of};
 use super::parts::{Part, endpoint, machines, unsupported};
 use super::sieve::Node;
+use super::templates::{Found, Override, Types, bought, instances_for, overrides, types_of};
 use super::templates::{Launched, Templates, launched, or, propagated_tags};
 use super::view::View;
 use crate::domain::{Missing, OperatingSystem, Planned, PlannedCount, PlannedInstances, Tenancy};

@@ -3,7 +3,6 @@
 mod address;
 mod configuration;
 mod document;
-mod found;
 mod instances;
 mod kinds;
 mod parts;

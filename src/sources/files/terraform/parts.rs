@@ -2,9 +2,9 @@
 //! service runs has one for each block that states machines.
 
 use super::document::Change;
-use super::found::{Found, Types, all_bought};
 use super::kinds::{Bill, Count, ENDPOINT, ENDPOINT_CONFIGURATION, KINDS, Kind};
 use super::sieve::{Node, WRITTEN};
+use super::templates::{Found, Types, all_bought};
 use super::templates::{Launched, Side, Templates, tenancy};
 use super::view::View;
 use crate::catalog::{is_accelerated, shape};

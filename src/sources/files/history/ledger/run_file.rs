@@ -5,6 +5,7 @@ use crate::domain::{Currency, Money, PastGap, PastTotals, RecordedRun, TagFilter
 use crate::sources::files::history::layout::Named;
 use crate::sources::files::history::seal::{Seal, checksum};
 use crate::sources::files::shared::bounded::Bounded;
+use crate::sources::files::shared::same_fields;
 use crate::sources::store::invalid;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -110,18 +111,13 @@ impl RunFile {
 
 impl Wire {
     fn of(file: &RunFile) -> Self {
-        let run = &file.run;
+        let run = file.run.clone();
         let amount = |money: Option<Money>| money.map(|money| money.amount().to_string());
         let totals = &run.totals;
-        Self {
+        same_fields!(run => Wire {
+            gpucost_version, run_id, scope, source, accounts, regions, unread;
             format: FORMAT,
-            gpucost_version: run.gpucost_version.clone(),
-            run_id: run.run_id.clone(),
             as_of: run.as_of.to_string(),
-            scope: run.scope.clone(),
-            source: run.source.clone(),
-            accounts: run.accounts.clone(),
-            regions: run.regions.clone(),
             tag_filters: run.tag_filters.iter().map(TagWire::of).collect(),
             days: run.days.iter().map(ToString::to_string).collect(),
             totals: TotalsWire {
@@ -136,10 +132,9 @@ impl Wire {
             },
             promises: run.promises.as_ref().map(|all| all.iter().map(PromiseWire::of).collect()),
             gaps: run.gaps_count,
-            unread: run.unread.clone(),
             prices_seen_on: run.prices_seen_on.map(|day| day.to_string()),
             files: file.files.clone(),
-        }
+        })
     }
 
     fn run_file(self) -> io::Result<RunFile> {
@@ -154,13 +149,9 @@ impl Wire {
         };
         let days: io::Result<Vec<Date>> = self.days.iter().map(|day| parsed(day)).collect();
         let seen_on = self.prices_seen_on.map(|day| parsed(&day)).transpose()?;
-        let run = RecordedRun {
-            run_id: self.run_id,
+        let run = same_fields!(self => RecordedRun {
+            run_id, scope, source, accounts, regions, unread, gpucost_version;
             as_of: parsed(&self.as_of)?,
-            scope: self.scope,
-            source: self.source,
-            accounts: self.accounts,
-            regions: self.regions,
             tag_filters: self.tag_filters.into_iter().map(TagWire::filter).collect(),
             days: days?,
             totals: PastTotals {
@@ -175,10 +166,8 @@ impl Wire {
             },
             promises: promises.transpose()?,
             gaps_count: self.gaps,
-            unread: self.unread,
-            gpucost_version: self.gpucost_version,
             prices_seen_on: seen_on,
-        };
+        });
         Ok(RunFile { run, files: self.files })
     }
 }
