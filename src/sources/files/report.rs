@@ -329,17 +329,15 @@ impl Report {
         let window = window.map_err(|found| ("scope.window_end".to_owned(), found))?;
         let summary = self.summary;
         let sums = Amounts { place: "summary".to_owned(), currency };
-        let totals = PastTotals {
+        let totals = same_fields!(summary => PastTotals {
+            instances, gpus, unpriced_instances;
             currency,
-            instances: summary.instances,
-            gpus: summary.gpus,
-            unpriced_instances: summary.unpriced_instances,
             monthly_cost: sums.money(summary.monthly_cost, "monthly_cost")?,
             planned_monthly_cost: sums
                 .money(summary.planned_monthly_cost, "planned_monthly_cost")?,
             monthly_savings: sums.money(summary.monthly_savings, "monthly_savings")?,
             monthly_waste: sums.money(summary.monthly_waste, "monthly_waste")?,
-        };
+        });
         let workloads: Vec<PastWorkload> =
             self.workloads.into_iter().map(Workload::past).collect::<Result<_, _>>()?;
         let currencies: BTreeMap<String, Currency> = workloads

@@ -2,6 +2,7 @@
 
 use super::wire::{Cell, SeriesWire};
 use crate::domain::ResourceId;
+use crate::sources::files::shared::same_fields;
 use crate::usage::{Estate, Points, Series};
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -178,19 +179,15 @@ impl Recording {
 }
 
 pub(super) fn series_wire(series: &Series) -> SeriesWire {
-    SeriesWire {
+    same_fields!(series => SeriesWire {
+        gpu, metric, statistic, source, joined_by;
         instance: series.instance.clone(),
-        gpu: series.gpu,
-        metric: series.metric,
-        statistic: series.statistic,
-        source: series.source,
-        joined_by: series.joined_by,
         rejected: (series.rejected.total() > 0).then_some(series.rejected),
         period_seconds: series.points.period_seconds(),
         start: Some(series.points.start()),
         timestamps: None,
         values: cells(&series.points),
-    }
+    })
 }
 
 /// Repetitions shorter than this are written out: `[0,2]` is longer than `0,0`.

@@ -127,19 +127,15 @@ fn instance_wire(instance: &Instance) -> InstanceWire {
 
 fn claim_wire(claim: &Claim) -> ClaimWire {
     let Claim { holder, devices, state, since, machine } = claim.clone();
-    ClaimWire {
-        namespace: holder.namespace,
-        pod: holder.pod,
-        owner: holder.owner,
-        labels: holder.labels,
+    same_fields!(holder => ClaimWire {
+        namespace, pod, owner, labels, placement;
         resource: devices.resource,
         unit: devices.unit,
         count: devices.count,
         state,
         since,
         machine,
-        placement: holder.placement,
-    }
+    })
 }
 
 fn plan_wire(plan: &TrainingPlan) -> PlanWire {

@@ -6,6 +6,7 @@ use super::csv_rows::{Event, Layout, Row, Rows};
 use super::samples::{Roster, Survey, clock, clock_gaps, facts, sample};
 use super::time::{LogClock, LogTime, Repeats};
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, RunFacts, Sample};
+use crate::sources::files::shared::same_fields;
 use jiff::SignedDuration;
 
 /// How a row finds its GPU.
@@ -111,11 +112,8 @@ impl CsvLog {
         }
         let scan = Scan::of(&input, &layout, options)?;
         let rows = Rows::of(&input, &layout)?;
-        Ok(Self {
-            facts: scan.facts,
-            roster: scan.roster,
-            order: scan.order,
-            turns: scan.turns,
+        Ok(same_fields!(scan => CsvLog {
+            facts, roster, order, turns;
             reported: Vec::new(),
             held: None,
             clock: clock(options),
@@ -127,7 +125,7 @@ impl CsvLog {
             rows,
             layout,
             input,
-        })
+        }))
     }
 
     /// The GPU of a row; `None` when it can be of none.

@@ -360,12 +360,9 @@ impl InterruptionWire {
     fn into_interruption(self) -> Result<SpotInterruption, String> {
         let action = SpotAction::from_name(&self.action)
             .ok_or("`action` is not terminate, stop or hibernate")?;
-        Ok(SpotInterruption {
+        Ok(same_fields!(self => SpotInterruption {
+            noticed_seconds, warned_by, action_seconds, deadline_seconds;
             notice: SpotNotice { action, time: time("time", &self.time)? },
-            noticed_seconds: self.noticed_seconds,
-            warned_by: self.warned_by,
-            action_seconds: self.action_seconds,
-            deadline_seconds: self.deadline_seconds,
-        })
+        }))
     }
 }

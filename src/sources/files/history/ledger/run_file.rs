@@ -120,16 +120,14 @@ impl Wire {
             as_of: run.as_of.to_string(),
             tag_filters: run.tag_filters.iter().map(TagWire::of).collect(),
             days: run.days.iter().map(ToString::to_string).collect(),
-            totals: TotalsWire {
+            totals: same_fields!(totals => TotalsWire {
+                instances, gpus, unpriced_instances;
                 currency: totals.currency.code().to_owned(),
-                instances: totals.instances,
-                gpus: totals.gpus,
-                unpriced_instances: totals.unpriced_instances,
                 monthly_cost: amount(totals.monthly_cost),
                 planned_monthly_cost: amount(totals.planned_monthly_cost),
                 monthly_savings: amount(totals.monthly_savings),
                 monthly_waste: amount(totals.monthly_waste),
-            },
+            }),
             promises: run.promises.as_ref().map(|all| all.iter().map(PromiseWire::of).collect()),
             gaps: run.gaps_count,
             prices_seen_on: run.prices_seen_on.map(|day| day.to_string()),
@@ -154,16 +152,14 @@ impl Wire {
             as_of: parsed(&self.as_of)?,
             tag_filters: self.tag_filters.into_iter().map(TagWire::filter).collect(),
             days: days?,
-            totals: PastTotals {
+            totals: same_fields!(totals => PastTotals {
+                instances, gpus, unpriced_instances;
                 currency,
-                instances: totals.instances,
-                gpus: totals.gpus,
-                unpriced_instances: totals.unpriced_instances,
                 monthly_cost: money(totals.monthly_cost)?,
                 planned_monthly_cost: money(totals.planned_monthly_cost)?,
                 monthly_savings: money(totals.monthly_savings)?,
                 monthly_waste: money(totals.monthly_waste)?,
-            },
+            }),
             promises: promises.transpose()?,
             gaps_count: self.gaps,
             prices_seen_on: seen_on,
