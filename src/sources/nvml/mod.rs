@@ -12,38 +12,12 @@ pub use error::{Cause, NvmlError};
 #[cfg(not(all(target_os = "linux", feature = "nvml")))]
 mod absent;
 #[cfg(all(target_os = "linux", feature = "nvml"))]
-mod activity;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod calls;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod counter;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod events;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod fine;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod gaps;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod identity;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod probe;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod processes;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod raw;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod reading;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod row;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod source;
-#[cfg(all(target_os = "linux", feature = "nvml"))]
-mod trace;
+mod driver;
 
 #[cfg(not(all(target_os = "linux", feature = "nvml")))]
 pub use absent::NvmlSource;
 #[cfg(all(target_os = "linux", feature = "nvml"))]
-pub use source::NvmlSource;
+pub use driver::NvmlSource;
 
 use std::io::Write;
 

@@ -184,6 +184,5 @@ fn with_xids(reason: &str, xids: &[u64]) -> String {
     if xids.is_empty() {
         return reason.to_owned();
     }
-    let xids: Vec<String> = xids.iter().map(u64::to_string).collect();
-    format!("{reason} (XID {})", xids.join(", "))
+    format!("{reason} (XID {})", xids.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
 }

@@ -4,7 +4,7 @@ use super::counter::ROUND_BYTES;
 use super::probe::Refusal;
 use super::row::Row;
 use crate::catalog::has_gpm;
-use crate::domain::{Cause, CauseKind, DriverMetric, Gap};
+use crate::domain::{Cause, CauseKind, DriverMetric, Gap, GpuIdentity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics that no call tells of a GPU or of its MIG instances, once for
@@ -20,22 +20,15 @@ pub(super) fn gaps(rows: &[Row], driver_version: Option<&str>) -> Vec<Gap> {
 }
 
 fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
-    let Some(gpu) = rows.first() else {
-        return Vec::new();
-    };
+    let Some(gpu) = rows.first() else { return Vec::new() };
     let is_reported = |metric: &DriverMetric| {
         let mut rows = rows.iter();
         rows.any(|row| row.probe.reported().contains(metric))
     };
     let is_divided = gpu.identity.is_mig_enabled == Some(true);
-    let place = match &gpu.identity.name {
-        Some(name) => name.clone(),
-        None => format!("GPU {}", gpu.identity.index),
-    };
-    let driver = match driver_version {
-        Some(version) => format!("driver {version}"),
-        None => "the driver".to_owned(),
-    };
+    let GpuIdentity { name, index, .. } = &gpu.identity;
+    let place = name.clone().unwrap_or_else(|| format!("GPU {index}"));
+    let driver = driver_version.map_or("the driver".to_owned(), |text| format!("driver {text}"));
     let mut refusals = BTreeMap::new();
     for row in rows {
         for (metric, refusal) in row.probe.refusals() {
@@ -58,8 +51,7 @@ fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
 /// Whether a GPU is known to be older than the counters of the multiprocessors,
 /// so that no driver tells them.
 fn is_before_gpm(gpu: &Row) -> bool {
-    let name = gpu.identity.name.as_deref();
-    name.and_then(has_gpm) == Some(false)
+    gpu.identity.name.as_deref().and_then(has_gpm) == Some(false)
 }
 
 /// The rates that a counter of 32 bits cannot tell at this interval.

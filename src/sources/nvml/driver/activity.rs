@@ -73,8 +73,7 @@ impl ActivityMeter {
         {
             return None;
         }
-        let answer = scope.sample();
-        let sample = match answer {
+        let sample = match scope.sample() {
             Ok(sample) => sample,
             Err(error) => {
                 self.last = None;
@@ -119,8 +118,7 @@ fn between(
     if !probe.may_ask(calls::GPM_METRICS) {
         return None;
     }
-    let ids = METRICS.map(|(_, id)| id);
-    let results = match gpm_metrics_get(nvml, first, second, &ids) {
+    let results = match gpm_metrics_get(nvml, first, second, &METRICS.map(|(_, id)| id)) {
         Ok(results) => results,
         Err(error) => {
             probe.heard::<()>(calls::GPM_METRICS, Err(error));
@@ -130,7 +128,8 @@ fn between(
     let mut values = [None; METRICS.len()];
     for (((call, _), result), value) in METRICS.iter().zip(results).zip(&mut values) {
         let result = result.map(|metric| metric.value);
-        *value = probe.heard(*call, result).filter(|value| is_amount(*value));
+        // Samples that span a clock change or a reset give NaN or less than nothing.
+        *value = probe.heard(*call, result).filter(|value| value.is_finite() && *value >= 0.0);
     }
     let [graphics, sm, occupancy, tensor, dram, pcie_out, pcie_in, link_out, link_in] = values;
     let bytes = |mib: Option<f64>| mib.map(|mib| mib * MIB);
@@ -145,9 +144,4 @@ fn between(
         nvlink_sent_bytes_per_second: bytes(link_out),
         nvlink_received_bytes_per_second: bytes(link_in),
     })
-}
-
-/// Samples that span a clock change or a reset give NaN or less than nothing.
-fn is_amount(value: f64) -> bool {
-    value.is_finite() && value >= 0.0
 }

@@ -26,8 +26,7 @@ impl FineReader {
             Err(NvmlError::NotFound | NvmlError::NoData) => {
                 // Nothing newer, or the wall clock, which stamps samples, was set
                 // back: then what is new has an old stamp until the clock has caught up.
-                let samples = newer(device, 0).unwrap_or_default();
-                self.follow_the_clock(&samples);
+                self.follow_the_clock(&newer(device, 0).unwrap_or_default());
                 return Vec::new();
             }
             answer => answer,
@@ -55,8 +54,7 @@ impl FineReader {
     /// Reads on from the newest sample of the buffer where that is older than what
     /// was read before: the clock was set back.
     fn follow_the_clock(&mut self, buffer: &[(u64, f64)]) {
-        let times = buffer.iter().map(|(at, _)| *at).filter(|at| *at > 0);
-        if let Some(newest) = times.max() {
+        if let Some(newest) = buffer.iter().map(|(at, _)| *at).filter(|at| *at > 0).max() {
             self.last_microseconds = self.last_microseconds.min(newest);
         }
     }
@@ -66,8 +64,7 @@ impl FineReader {
 /// them.
 fn newer(device: &Device<'_>, microseconds: u64) -> Result<Vec<(u64, f64)>, NvmlError> {
     let samples = device.samples(Sampling::GpuUtilization, microseconds)?;
-    let pairs = samples.iter().map(|s| (s.timestamp, percent(&s.value)));
-    Ok(pairs.collect())
+    Ok(samples.iter().map(|s| (s.timestamp, percent(&s.value))).collect())
 }
 
 fn percent(value: &SampleValue) -> f64 {

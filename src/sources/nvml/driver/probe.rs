@@ -89,8 +89,7 @@ impl Probe {
 
     /// Why the device is lost, after a sample: it says so, or it answers nothing.
     pub(super) fn loss(&self) -> Option<&str> {
-        let silence = self.failure.as_deref().filter(|_| !self.has_answered);
-        self.loss.as_deref().or(silence)
+        self.loss.as_deref().or(self.failure.as_deref().filter(|_| !self.has_answered))
     }
 
     /// Makes a call unless it was refused before or the device is gone; absent
@@ -103,8 +102,7 @@ impl Probe {
         if !self.may_ask(call) {
             return None;
         }
-        let answer = answer();
-        self.heard(call, answer)
+        self.heard(call, answer())
     }
 
     pub(super) fn may_ask(&self, call: Call) -> bool {
@@ -117,16 +115,8 @@ impl Probe {
         call: Call,
         answer: Result<T, NvmlError>,
     ) -> Option<T> {
-        match answer {
-            Ok(value) => {
-                self.note(call, &value);
-                Some(value)
-            }
-            Err(error) => {
-                self.failed(call, error);
-                None
-            }
-        }
+        let answer = answer.inspect(|value| self.note(call, value));
+        answer.map_err(|error| self.failed(call, error)).ok()
     }
 
     /// Takes note of an answer that came in several calls.
@@ -134,8 +124,7 @@ impl Probe {
         self.has_answered = true;
         self.reported.extend(call.metric);
         if let Some(answers) = &mut self.answers {
-            let value = serde_json::to_value(value).unwrap_or(Value::Null);
-            answers.insert(call.name, value);
+            answers.insert(call.name, serde_json::to_value(value).unwrap_or(Value::Null));
         }
     }
 
@@ -156,9 +145,7 @@ impl Probe {
         } else {
             self.failure = Some(reason_of(&error));
         }
-        if let Some(answers) = &mut self.answers {
-            answers.insert(call.name, recorded_error(error));
-        }
+        self.record(call.name, recorded_error(error));
     }
 
     /// Records an answer about the device that is not this probe's to judge.
@@ -182,9 +169,7 @@ impl Probe {
     pub(super) fn refusals(&self) -> BTreeMap<DriverMetric, Refusal> {
         let mut refusals = BTreeMap::new();
         for (call, refusal) in &self.refused {
-            let Some(metric) = call.metric else {
-                continue;
-            };
+            let Some(metric) = call.metric else { continue };
             let first = refusals.entry(metric).or_insert(*refusal);
             *first = (*first).min(*refusal);
         }

@@ -1,11 +1,12 @@
 //! Opening NVML, and reading everything.
 
+use super::super::{Cause, NvmlError, Record};
 use super::calls;
 use super::gaps::gaps;
 use super::probe::{reason_of, recorded_error};
+use super::raw;
 use super::row::{RETRY_AFTER, Row};
 use super::trace::{Answers, Recorder};
-use super::{Cause, NvmlError, Record, raw};
 use crate::domain::{Gap, GpuIdentity, GpuSample, Loss};
 use crate::sources::gpus::GpuSource;
 use nvml_wrapper::Nvml;
@@ -80,8 +81,7 @@ impl NvmlSource {
             // Whether it worked shows in the next sample.
             let _ = raw::start_again(self.nvml);
         }
-        let rows = self.rows.iter_mut();
-        rows.map(|row| row.lose(Loss::of(reason), at)).collect()
+        self.rows.iter_mut().map(|row| row.lose(Loss::of(reason), at)).collect()
     }
 }
 
@@ -99,14 +99,9 @@ impl GpuSource for NvmlSource {
         let count = self.nvml.device_count();
         let (samples, answer) = match count {
             Ok(count) => {
-                let samples = self.rows.iter_mut();
-                let samples = samples.map(|row| row.sample(at, self.nvml));
-                (samples.collect(), count.into())
+                (self.rows.iter_mut().map(|row| row.sample(at, self.nvml)).collect(), count.into())
             }
-            Err(error) => {
-                let samples = self.lose_all(at, &reason_of(&error));
-                (samples, recorded_error(error))
-            }
+            Err(error) => (self.lose_all(at, &reason_of(&error)), recorded_error(error)),
         };
         if let Some(recorder) = &mut self.recorder {
             let system = Answers::from([(calls::DEVICE_COUNT, answer)]);
@@ -141,19 +136,15 @@ fn find(nvml: &'static Nvml, count: u32, is_recorded: bool) -> Vec<Row> {
 }
 
 fn instances(gpu: &Row, is_recorded: bool) -> Vec<Row> {
-    let Some(device) = gpu.device() else {
-        return Vec::new();
-    };
+    let Some(device) = gpu.device() else { return Vec::new() };
     if gpu.identity.is_mig_enabled != Some(true) {
         return Vec::new();
     }
     // The count is of places; those that are not taken answer `not found`.
-    let places = device.mig_device_count().unwrap_or(0);
-    (0..u16::try_from(places).unwrap_or(u16::MAX))
+    (0..u16::try_from(device.mig_device_count().unwrap_or(0)).unwrap_or(u16::MAX))
         .filter_map(|slot| {
             let instance = device.mig_device_by_index(u32::from(slot)).ok()?;
-            let index = gpu.identity.index;
-            Some(Row::of_mig(index, slot, instance, is_recorded))
+            Some(Row::of_mig(gpu.identity.index, slot, instance, is_recorded))
         })
         .collect()
 }

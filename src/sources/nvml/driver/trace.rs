@@ -42,8 +42,7 @@ impl Recorder {
             .collect();
         recorder.write(&json!({ "nvml_trace": VERSION, "system": system, "devices": rows }));
         recorder.last.push(system);
-        let answers = devices.into_iter().map(|(_, _, answers)| answers);
-        recorder.last.extend(answers);
+        recorder.last.extend(devices.into_iter().map(|(_, _, answers)| answers));
         recorder
     }
 
@@ -79,9 +78,7 @@ impl Recorder {
     /// Writes a line and hands it to the system, so that a killed run loses at
     /// most the sample it was in. After a failure nothing more is written.
     fn write(&mut self, line: &Value) {
-        let Some(out) = &mut self.out else {
-            return;
-        };
+        let Some(out) = &mut self.out else { return };
         if let Err(error) = write_line(out, line) {
             self.failure = Some(error.to_string());
             self.out = None;
@@ -100,8 +97,7 @@ fn write_line(out: &mut impl Write, line: &Value) -> io::Result<()> {
 fn changes(last: &mut Answers, answers: Answers) -> Map<String, Value> {
     let mut changes = Map::new();
     for (call, answer) in answers {
-        let is_of_this_sample = call == calls::SAMPLES.name || call == calls::EVENTS.name;
-        if is_of_this_sample {
+        if call == calls::SAMPLES.name || call == calls::EVENTS.name {
             if answer.as_array().is_none_or(|list| !list.is_empty()) {
                 changes.insert(call.to_owned(), answer);
             }

@@ -27,8 +27,7 @@ impl Events {
             return Self::NONE;
         }
         let registered = nvml.create_event_set().and_then(|set| {
-            let wanted = EventTypes::CRITICAL_XID_ERROR;
-            device.register_events(wanted, set).map_err(|e| e.error)
+            device.register_events(EventTypes::CRITICAL_XID_ERROR, set).map_err(|e| e.error)
         });
         let (answer, set) = match registered {
             Ok(set) => (Ok(true), Some(set)),
@@ -41,9 +40,7 @@ impl Events {
     /// What came since the last sample, in order; never waits.
     pub(super) fn take(&self, probe: &mut Probe) -> Vec<u64> {
         let mut xids = Vec::new();
-        let Some(set) = &self.0 else {
-            return xids;
-        };
+        let Some(set) = &self.0 else { return xids };
         while xids.len() < MOST_PER_LOOK && probe.may_ask(calls::EVENTS) {
             match set.wait(0) {
                 Ok(event) => xids.extend(event.event_data.map(|xid| match xid {

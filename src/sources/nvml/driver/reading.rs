@@ -131,8 +131,7 @@ fn ask_u32(
 /// they do not know.
 fn field(device: &Device<'_>, id: u32) -> Result<Count, NvmlError> {
     let values = device.field_values_for(&[FieldId(id)])?;
-    let sample = values.into_iter().next().ok_or(NvmlError::NoData)??;
-    match sample.value {
+    match values.into_iter().next().ok_or(NvmlError::NoData)??.value {
         Ok(value) => Count::of(&value).ok_or(NvmlError::NotSupported),
         Err(NvmlError::InvalidArg) => Err(NvmlError::NotSupported),
         Err(error) => Err(error),
