@@ -5,11 +5,10 @@
 //! objects do not change.
 
 use super::keys::Keys;
-use super::object::{Created, Listed, Room, Store, invalid, is_between};
+use super::object::{Between, Created, IoAnswer, Listed, Room, Store, invalid, is_between};
 use super::place::{BucketAccess, BucketPlace};
 use super::transport::{BYTES_A_SECOND, Signed, Transport};
 use crate::domain::safe;
-use crate::sources::Answer;
 use crate::sources::aws::Access;
 use crate::sources::tls::aws_connector;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
@@ -112,7 +111,7 @@ impl Bucket {
             .map_err(|error| failed(Error::from(error)))
     }
 
-    async fn listed(&self, folder: &str, between: Option<(&str, &str)>) -> io::Result<Vec<Listed>> {
+    async fn listed(&self, folder: &str, between: Between<'_>) -> io::Result<Vec<Listed>> {
         // All of the place has no folder.
         let inside = match folder {
             "" => String::new(),
@@ -129,8 +128,7 @@ impl Bucket {
         let mut objects = Vec::new();
         let mut room = Room::default();
         loop {
-            let options = pages.next();
-            let page = match self.store.list_paginated(Some(&prefix), options).await {
+            let page = match self.store.list_paginated(Some(&prefix), pages.next()).await {
                 Ok(page) => page,
                 Err(Error::InvalidPath { source }) => {
                     pages.pass(&source)?;
@@ -140,9 +138,7 @@ impl Bucket {
             };
             let mut is_past = false;
             for object in page.result.objects {
-                let Some(below) = object.location.as_ref().strip_prefix(&prefix) else {
-                    continue;
-                };
+                let Some(below) = object.location.as_ref().strip_prefix(&prefix) else { continue };
                 is_past |=
                     between.is_some_and(|(_, last)| below > last) && !is_between(below, between);
                 if is_between(below, between) {
@@ -171,13 +167,12 @@ impl Bucket {
             return check_size(file.metadata()?.len(), most_bytes).map(|()| file);
         }
         let path = self.path(name)?;
-        let answer = self.store.get_opts(&path, GetOptions::default()).await;
-        let answer = answer.map_err(failed)?;
+        let answer = self.store.get_opts(&path, GetOptions::default()).await.map_err(failed)?;
         let bytes = answer.meta.size;
         check_size(bytes, most_bytes)?;
         let mut file = NamedTempFile::new_in(self.scratch.path())?;
-        let until = Instant::now() + longest(bytes);
-        write_parts(answer.into_stream(), bytes, until, &mut file).await?;
+        write_parts(answer.into_stream(), bytes, Instant::now() + longest(bytes), &mut file)
+            .await?;
         let (mut file, path) = file.keep().map_err(|error| error.error)?;
         file.rewind()?;
         self.read.borrow_mut().insert(name.to_owned(), path);
@@ -188,8 +183,7 @@ impl Bucket {
         let path = self.path(name)?;
         for _ in 0..TRIES_OF_CREATION {
             let payload = PutPayload::from(bytes.to_vec());
-            let put = self.store.put_opts(&path, payload, PutMode::Create.into());
-            match put.await {
+            match self.store.put_opts(&path, payload, PutMode::Create.into()).await {
                 Ok(_) => return Ok(Created::Now),
                 Err(Error::AlreadyExists { .. }) => {}
                 Err(error) => return Err(failed(error)),
@@ -207,19 +201,15 @@ impl Bucket {
 }
 
 impl Store for Bucket {
-    fn prepare<'a>(&'a self, _: &'a str) -> Answer<'a, io::Result<()>> {
+    fn prepare<'a>(&'a self, _: &'a str) -> IoAnswer<'a, ()> {
         std::future::ready(Ok(())).boxed_local()
     }
 
-    fn list<'a>(
-        &'a self,
-        folder: &'a str,
-        between: Option<(&'a str, &'a str)>,
-    ) -> Answer<'a, io::Result<Vec<Listed>>> {
+    fn list<'a>(&'a self, folder: &'a str, between: Between<'a>) -> IoAnswer<'a, Vec<Listed>> {
         self.listed(folder, between).boxed_local()
     }
 
-    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> Answer<'a, io::Result<File>> {
+    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> IoAnswer<'a, File> {
         self.opened(name, most_bytes).boxed_local()
     }
 
@@ -230,7 +220,7 @@ impl Store for Bucket {
         }
     }
 
-    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>> {
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> IoAnswer<'a, Created> {
         self.created(name, bytes).boxed_local()
     }
 
@@ -293,10 +283,8 @@ impl Pages {
             PathError::EmptySegment { path } | PathError::BadSegment { path, .. } => Some(path),
             _ => None,
         };
-        let further = self.unreadable <= MOST_UNREADABLE;
-        let name = name.filter(|_| further).ok_or_else(|| {
-            let why = "it has objects with empty parts, `..` or control characters in their names";
-            invalid(why)
+        let name = name.filter(|_| self.unreadable <= MOST_UNREADABLE).ok_or_else(|| {
+            invalid("it has objects with empty parts, `..` or control characters in their names")
         })?;
         self.offset = Some(name.clone());
         self.token = None;
@@ -347,13 +335,11 @@ fn check_size(bytes: u64, most_bytes: u64) -> io::Result<()> {
 /// # Errors
 /// When S3 does not answer, or knows no such bucket.
 async fn region_of(home: &str, bucket: &str, transport: &Transport) -> io::Result<Option<String>> {
-    let request = http::Request::head(format!("{home}/{bucket}"));
-    let request = request.body(HttpRequestBody::empty());
-    let request = request.map_err(io::Error::other)?;
-    let answer = transport.call(request).await.map_err(|error| {
-        let error = Error::Generic { store: "S3", source: Box::new(error) };
-        failed(error)
-    })?;
+    let request = http::Request::head(format!("{home}/{bucket}")).body(HttpRequestBody::empty());
+    let answer = transport
+        .call(request.map_err(io::Error::other)?)
+        .await
+        .map_err(|error| failed(Error::Generic { store: "S3", source: Box::new(error) }))?;
     if answer.status() == http::StatusCode::NOT_FOUND {
         return Err(io::Error::new(ErrorKind::NotFound, "there is no such bucket"));
     }

@@ -1,8 +1,7 @@
 //! A directory of this host.
 
-use super::object::{Created, Listed, Room, Store, invalid, is_between};
+use super::object::{Between, Created, IoAnswer, Listed, Room, Store, invalid, is_between};
 use crate::domain::shown;
-use crate::sources::Answer;
 use crate::sources::files::write_once;
 use futures_util::FutureExt;
 use std::fs::{self, File};
@@ -43,7 +42,7 @@ impl Folder {
         Ok(self.folder(folder)?.join(own))
     }
 
-    fn listed(&self, folder: &str, between: Option<(&str, &str)>) -> io::Result<Vec<Listed>> {
+    fn listed(&self, folder: &str, between: Between<'_>) -> io::Result<Vec<Listed>> {
         self.folder(folder)?;
         let mut files = Vec::new();
         let mut room = Room::default();
@@ -67,8 +66,7 @@ impl Folder {
                 let entry = entry?;
                 let part = entry.file_name();
                 let name = format!("{inner}/{}", part.to_string_lossy());
-                let below = name.get(folder.len() + 1..).unwrap_or_default();
-                if !is_between(below, between) {
+                if !is_between(name.get(folder.len() + 1..).unwrap_or_default(), between) {
                     continue;
                 }
                 let kind = entry.file_type()?;
@@ -79,9 +77,7 @@ impl Folder {
                     folders.push(name);
                 } else {
                     // One that was removed meanwhile is not listed.
-                    let Ok(there) = entry.metadata() else {
-                        continue;
-                    };
+                    let Ok(there) = entry.metadata() else { continue };
                     let one = Listed { name, bytes: there.len(), is_regular: true };
                     add(&mut files, &mut room, one)?;
                 }
@@ -119,23 +115,19 @@ fn irregular(name: String) -> Listed {
 }
 
 impl Store for Folder {
-    fn prepare<'a>(&'a self, folder: &'a str) -> Answer<'a, io::Result<()>> {
+    fn prepare<'a>(&'a self, folder: &'a str) -> IoAnswer<'a, ()> {
         ready(self.folder(folder).and_then(fs::create_dir_all)).boxed_local()
     }
 
-    fn list<'a>(
-        &'a self,
-        folder: &'a str,
-        between: Option<(&'a str, &'a str)>,
-    ) -> Answer<'a, io::Result<Vec<Listed>>> {
+    fn list<'a>(&'a self, folder: &'a str, between: Between<'a>) -> IoAnswer<'a, Vec<Listed>> {
         ready(self.listed(folder, between)).boxed_local()
     }
 
-    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> Answer<'a, io::Result<File>> {
+    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> IoAnswer<'a, File> {
         ready(self.opened(name, most_bytes)).boxed_local()
     }
 
-    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>> {
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> IoAnswer<'a, Created> {
         ready(self.created(name, bytes)).boxed_local()
     }
 
@@ -147,13 +139,14 @@ impl Store for Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::Answer;
     use std::io::Read;
 
     fn done<T>(answer: Answer<'_, T>) -> T {
         answer.now_or_never().expect("a directory does not wait")
     }
 
-    fn names(folder: &Folder, of: &str, between: Option<(&str, &str)>) -> Vec<(String, bool)> {
+    fn names(folder: &Folder, of: &str, between: Between<'_>) -> Vec<(String, bool)> {
         let listed = done(folder.list(of, between)).expect("our own folder");
         let listed = listed.into_iter();
         listed.map(|file| (file.name, file.is_regular)).collect()

@@ -27,29 +27,31 @@ pub(in crate::sources) enum Created {
     Before,
 }
 
+/// What comes of reading or writing.
+pub(in crate::sources) type IoAnswer<'a, T> = Answer<'a, io::Result<T>>;
+
+/// The least and the greatest of some names, both included; any where there are none.
+pub(in crate::sources) type Between<'a> = Option<(&'a str, &'a str)>;
+
 /// Files of a history by name. None is ever replaced: two that create one of a name at the
 /// same time have one of them succeed.
 pub(in crate::sources) trait Store: Debug {
     /// Makes a folder that files are created in, so that its absence is known before any work
     /// is done.
-    fn prepare<'a>(&'a self, folder: &'a str) -> Answer<'a, io::Result<()>>;
+    fn prepare<'a>(&'a self, folder: &'a str) -> IoAnswer<'a, ()>;
 
     /// Everything in a folder and below, ascending; nothing in one that is not there. With
     /// bounds, only what lies in parts of the folder whose names are between them.
-    fn list<'a>(
-        &'a self,
-        folder: &'a str,
-        between: Option<(&'a str, &'a str)>,
-    ) -> Answer<'a, io::Result<Vec<Listed>>>;
+    fn list<'a>(&'a self, folder: &'a str, between: Between<'a>) -> IoAnswer<'a, Vec<Listed>>;
 
     /// Opens a file of at most so many bytes. Where reading costs a request, it is read once.
-    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> Answer<'a, io::Result<File>>;
+    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> IoAnswer<'a, File>;
 
     /// Lets go of what was read of a file.
     fn forget(&self, _: &str) {}
 
     /// Creates a file, whole or not at all.
-    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>>;
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> IoAnswer<'a, Created>;
 
     /// A file as messages name it.
     fn place(&self, name: &str) -> String;
@@ -81,7 +83,7 @@ impl Room {
 }
 
 /// Whether the first part of a path is between two, or any where there are none.
-pub(super) fn is_between(path: &str, between: Option<(&str, &str)>) -> bool {
+pub(super) fn is_between(path: &str, between: Between<'_>) -> bool {
     let first = path.split_once('/').map_or(path, |(first, _)| first);
     between.is_none_or(|(least, most)| (least..=most).contains(&first))
 }

@@ -49,17 +49,14 @@ impl Place {
     /// # Errors
     /// As of [`Place::of`].
     pub fn of_file(text: OsString) -> Result<Self, String> {
-        let expected = "expected a file, a directory, or s3://BUCKET/KEY";
-        Self::read(text, ":", expected)
+        Self::read(text, ":", "expected a file, a directory, or s3://BUCKET/KEY")
     }
 
     fn read(text: OsString, further: &str, expected: &str) -> Result<Self, String> {
         let Some(url) = text.to_str().filter(|text| text.contains("://")) else {
             return Ok(Self::Folder(text.into()));
         };
-        let Some(rest) = url.strip_prefix(S3) else {
-            return Err(expected.to_owned());
-        };
+        let Some(rest) = url.strip_prefix(S3) else { return Err(expected.to_owned()) };
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if !is_bucket(bucket) {
             return Err(
