@@ -74,8 +74,7 @@ impl<'a> Days<'a> {
             let mut usages = by_start.remove(&stretch.start).unwrap_or_default();
             if let Some(day) = day {
                 let new = asked.values().filter(|query| {
-                    let is_read = !missing.unread.contains(&query.machine.instance);
-                    is_read && !query.known.contains(&day)
+                    !missing.unread.contains(&query.machine.instance) && !query.known.contains(&day)
                 });
                 let kept = new.filter_map(|DayQuery { machine, .. }| {
                     Some((machine, usages.of(&machine.instance).kept()?))
@@ -110,8 +109,7 @@ impl Known for Days<'_> {
         let missing = self.stretches.iter();
         let missing = missing.filter(|stretch| stretch.day.is_none_or(|day| !known.contains(&day)));
         let missing = missing.map(|stretch| stretch.window).collect();
-        let asked = DayQuery { machine: key, known };
-        self.asked.borrow_mut().insert(machine.id.clone(), asked);
+        self.asked.borrow_mut().insert(machine.id.clone(), DayQuery { machine: key, known });
         missing
     }
 }
@@ -149,8 +147,7 @@ pub(super) fn stretches((window, period_seconds): Grid, until: Timestamp) -> Vec
         let end = Timestamp::from_second(end).unwrap_or(window.end).min(window.end);
         if begin < end {
             let day = is_day.then(|| begin.to_zoned(TimeZone::UTC).date());
-            let window = Window { start: begin, end };
-            stretches.push(Stretch { window, day });
+            stretches.push(Stretch { window: Window { start: begin, end }, day });
             begin = end;
         }
     };

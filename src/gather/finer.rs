@@ -28,8 +28,7 @@ pub(super) async fn complete(
 ) {
     let (window, period_seconds) = (estate.window, estate.period_seconds);
     let usage = std::mem::take(&mut estate.usage);
-    let by_hours = Estate { usage, ..estate.clone() };
-    let (fine, usage) = refine(by_hours, partial);
+    let (fine, usage) = refine(Estate { usage, ..estate.clone() }, partial);
     estate.usage = usage;
     progress(&format!("{} instances in finer detail", fine.len()));
     let is_replaced = |id: &ResourceId| fine.contains(id) && partial.contains(id);
@@ -44,8 +43,7 @@ pub(super) async fn complete(
     }
     let again = again(estate, (homes, servers), &fine, partial);
     let (fleet, shapes) = (estate.instances.as_slice(), &estate.shapes);
-    let mig_instances = estate.clusters.mig_instances();
-    let mig_instances = &mig_instances;
+    let mig_instances = &estate.clusters.mig_instances();
     let questions = again.iter().flat_map(|again| {
         let ask = MetricRequest {
             fleet,
@@ -57,8 +55,7 @@ pub(super) async fn complete(
             detail: again.detail,
             known: None,
         };
-        let sources = again.sources.iter();
-        sources.map(move |source| (again.place, *source, ask))
+        again.sources.iter().map(move |source| (again.place, *source, ask))
     });
     let mut gaps = Vec::new();
     let mut plans: Vec<Planned<'_>> = planned(questions, &mut gaps).await;

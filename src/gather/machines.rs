@@ -76,8 +76,7 @@ pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
     let types: BTreeSet<String> = types.cloned().collect();
     let shown = own.flat_map(|(_, found)| &found.instances);
     let shown: BTreeSet<ResourceId> = shown.map(|instance| instance.id.clone()).collect();
-    let hyperpod = shown.iter();
-    let hyperpod = hyperpod.filter_map(|id| Some((id.hyperpod_node()?, id)));
+    let hyperpod = shown.iter().filter_map(|id| Some((id.hyperpod_node()?, id)));
     let hyperpod: BTreeMap<&str, &ResourceId> = hyperpod.collect();
 
     let mut gaps = Vec::new();
@@ -116,8 +115,7 @@ fn name_nodes(cluster: &mut Found, shown: &BTreeMap<&str, &ResourceId>) {
     let own = cluster.instances.iter_mut().map(|instance| &mut instance.id);
     let clusters = &mut cluster.clusters;
     let of_nodes = clusters.nodes.iter_mut().map(|node| &mut node.machine);
-    let of_claims = clusters.claims.iter_mut();
-    let of_claims = of_claims.filter_map(|claim| claim.machine.as_mut());
+    let of_claims = clusters.claims.iter_mut().filter_map(|claim| claim.machine.as_mut());
     let of_uses = clusters.uses.iter_mut().map(|used| &mut used.machine);
     for id in own.chain(of_nodes).chain(of_claims).chain(of_uses) {
         let known = id.hyperpod_node().and_then(|node| shown.get(node));

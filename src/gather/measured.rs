@@ -53,10 +53,8 @@ pub(super) async fn planned<'a>(
     questions: impl Iterator<Item = Question<'a>>,
     gaps: &mut Vec<Gap>,
 ) -> Vec<Planned<'a>> {
-    let plans = questions.map(|(place, source, ask)| async move {
-        let plan = source.plan(ask).await;
-        (place, source, plan)
-    });
+    let plans = questions
+        .map(|(place, source, ask)| async move { (place, source, source.plan(ask).await) });
     let answers: Vec<_> = stream::iter(plans).buffered(PLACES_AT_ONCE).collect().await;
     let mut planned = Vec::with_capacity(answers.len());
     for (place, source, answer) in answers {
@@ -99,8 +97,7 @@ pub(super) async fn measured(
     (window, period_seconds): Grid,
     mut recorder: Option<&mut Recorder>,
 ) -> Gathered<Measured> {
-    let turns = planned.iter().map(|_| Semaphore::new(CALLS_AT_ONCE));
-    let turns: Vec<Semaphore> = turns.collect();
+    let turns: Vec<Semaphore> = planned.iter().map(|_| Semaphore::new(CALLS_AT_ONCE)).collect();
     let at_once = (planned.len() * CALLS_AT_ONCE).clamp(1, MOST_CALLS_AT_ONCE);
     let plans = planned.into_iter().zip(&turns);
     let mut plans: Vec<_> =

@@ -28,8 +28,7 @@ impl Place<'_> {
 pub(super) fn places(accounts: &[Account]) -> Vec<Place<'_>> {
     let several = are_several(accounts);
     let places = accounts.iter().flat_map(|account| {
-        let connections = account.connections.iter();
-        connections.map(move |connection| Place {
+        account.connections.iter().map(move |connection| Place {
             connection,
             name: if several && !account.id.is_empty() {
                 format!("{}/{}", account.id, connection.region)
@@ -56,6 +55,5 @@ fn renamed(mut gaps: Vec<Gap>, from: &str, to: &str) -> Vec<Gap> {
 /// Whether the accounts are more than one. A cluster has no account of its own.
 fn are_several(accounts: &[Account]) -> bool {
     let ids = accounts.iter().map(|account| account.id.as_str());
-    let ids: BTreeSet<&str> = ids.filter(|id| !id.is_empty()).collect();
-    ids.len() > 1
+    ids.filter(|id| !id.is_empty()).collect::<BTreeSet<&str>>().len() > 1
 }

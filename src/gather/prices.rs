@@ -113,18 +113,14 @@ pub(super) fn add_known_prices(book: &mut PriceBook, cache: &PriceBook, instance
         }
     }
     let mut add = |key: PriceKey| {
-        let of_cache = cache.get(&key).ok().cloned();
-        if let Some(quote) = of_cache.or_else(|| bundled_quote(&key)) {
+        if let Some(quote) = cache.get(&key).ok().cloned().or_else(|| bundled_quote(&key)) {
             book.insert(key.clone(), quote);
         }
         book.get(&key).ok().map(|quote| quote.rate)
     };
     for (key, running) in running {
         let own = add(key.clone());
-        for option in [PriceOption::OnDemand, PriceOption::Spot] {
-            add(key.with_option(option));
-        }
-        for option in commitments() {
+        for option in [PriceOption::OnDemand, PriceOption::Spot].into_iter().chain(commitments()) {
             add(key.with_option(option));
         }
         if running == 0 || key.provider != Provider::Aws {
@@ -165,8 +161,7 @@ pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> 
     for instance in instances.iter().filter(|instance| instance.state.is_running()) {
         let key = instance.price_key().map(|key| key.in_zone(None));
         if key.is_some_and(|key| book.get(&key).is_err()) {
-            let types = missing.entry(&instance.region).or_default();
-            types.insert(&instance.instance_type);
+            missing.entry(&instance.region).or_default().insert(&instance.instance_type);
         }
     }
     missing

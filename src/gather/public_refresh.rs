@@ -4,8 +4,8 @@ use super::prices::accelerated_types;
 use super::refresh::{Answer, Part, estate_of, merged, window_before};
 use super::run::GatherError;
 use crate::domain::{PriceBasis, PriceBook, PriceKey, PriceOption, PriceQuote};
-use crate::sources::SourceError;
-use crate::sources::price_files::{PriceFiles, Quoted};
+use crate::sources::price_files::PriceFiles;
+use crate::sources::{Outcome, Quoted};
 use crate::usage::Estate;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -88,7 +88,7 @@ async fn list_of(
     region: &str,
     known: &PriceBook,
     progress: &dyn Fn(&str),
-) -> Result<Option<Vec<Quoted>>, SourceError> {
+) -> Outcome<Option<Vec<Quoted>>> {
     progress(&format!("prices in {region}"));
     let edition = files.edition(region).await?;
     let source = edition.source();
@@ -103,7 +103,7 @@ async fn list_of(
 }
 
 /// Spot prices of a region. That the feed cannot be read is said of each.
-fn spot_of(spot: &mut Result<BTreeMap<String, Vec<Quoted>>, SourceError>, region: &str) -> Answer {
+fn spot_of(spot: &mut Outcome<BTreeMap<String, Vec<Quoted>>>, region: &str) -> Answer {
     match spot {
         Ok(found) => Ok(found.remove(region).unwrap_or_default()),
         Err(error) => Err(error.clone()),
@@ -121,9 +121,7 @@ fn has_observed_plans(prices: &PriceBook, region: &str) -> bool {
 /// The rate of an EC2 Instance Savings Plan, which is in none of the files: that of the
 /// standard reserved instance of the same term and payment, as in the bundled catalog.
 fn plan_like((key, quote): &Quoted) -> Option<Quoted> {
-    let PriceOption::Reserved(term) = key.option else {
-        return None;
-    };
+    let PriceOption::Reserved(term) = key.option else { return None };
     let linux = PriceKey::linux_on_demand(&key.region, &key.instance_type);
     let plan = key.with_option(PriceOption::Ec2InstanceSavingsPlan(term));
     let quote = PriceQuote {

@@ -66,8 +66,7 @@ pub(super) async fn quotes(all: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     let mut by_region: BTreeMap<(Option<Provider>, &str), Vec<QuoteQuery<'_>>> = BTreeMap::new();
     for query in all {
         let Connection { provider, region, .. } = query.place.connection;
-        let region = (*provider, region.as_str());
-        by_region.entry(region).or_default().push(query);
+        by_region.entry((*provider, region.as_str())).or_default().push(query);
     }
     let mut answers = stream::iter(by_region.into_values()).map(of_region).buffered(AT_ONCE);
     let mut gathered = Gathered::<PriceBook>::default();
@@ -88,8 +87,7 @@ async fn of_region(asks: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     let of_spot = asks.iter().filter(|query| !query.ask.spot.is_empty());
     let mut answers = stream::iter(of_spot).map(spot).buffered(AT_ONCE);
     while let Some((query, answer)) = answers.next().await {
-        let differs = query.runs_spot && differ(&gathered.value, &answer.value);
-        if differs {
+        if query.runs_spot && differ(&gathered.value, &answer.value) {
             let cause = Cause::of(CauseKind::ZonesDiffer, []);
             let name = query.place.name.as_str();
             gathered.gaps.push(Gap::of(GapSubject::SpotPrices, name, cause));
@@ -103,9 +101,7 @@ async fn of_region(asks: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
 /// List prices, from the first account that may read them.
 async fn listed(asks: &[QuoteQuery<'_>]) -> Gathered<PriceBook> {
     let mut gathered = Gathered::<PriceBook>::default();
-    let Some(first) = asks.first() else {
-        return gathered;
-    };
+    let Some(first) = asks.first() else { return gathered };
     let mut merged = PriceQuery {
         on_demand: Vec::new(),
         spot: BTreeMap::new(),
@@ -151,17 +147,14 @@ fn add(merged: &mut PriceQuery, other: &PriceQuery) {
 /// Spot prices as an account sees them.
 async fn spot<'a, 'b>(query: &'b QuoteQuery<'a>) -> (&'b QuoteQuery<'a>, Gathered<PriceBook>) {
     let ask = PriceQuery { on_demand: Vec::new(), storage: Vec::new(), ..query.ask.clone() };
-    let answer = query.source.quotes(&ask).await;
-    (query, answer)
+    (query, query.source.quotes(&ask).await)
 }
 
 /// Whether the same zone has two prices.
 fn differ(known: &PriceBook, other: &PriceBook) -> bool {
     let of_zones = other.iter().filter(|(key, _)| key.zone.is_some());
-    let mut other_rates = of_zones.filter_map(|(key, quote)| {
-        let known = known.get(key).ok()?;
-        Some(known.rate != quote.rate)
-    });
+    let mut other_rates =
+        of_zones.filter_map(|(key, quote)| Some(known.get(key).ok()?.rate != quote.rate));
     other_rates.any(|differs| differs)
 }
 

@@ -45,6 +45,5 @@ pub fn add_cluster(estate: &mut Estate, cluster: Gathered<Found>) {
 
 /// Names with some more, ascending.
 fn with<'a>(names: &'a [String], more: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let joined: BTreeSet<&String> = names.iter().chain(more).collect();
-    joined.into_iter().cloned().collect()
+    names.iter().chain(more).collect::<BTreeSet<&String>>().into_iter().cloned().collect()
 }

@@ -8,7 +8,7 @@ use crate::domain::{
     Window,
 };
 use crate::sources::aws::{self, AwsOptions, RegionClients, Session, region_names};
-use crate::sources::{SourceError, WantedPrices};
+use crate::sources::{Outcome, Quoted, WantedPrices};
 use crate::usage::{Estate, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -65,7 +65,7 @@ impl Part {
     }
 }
 
-pub(super) type Answer = Result<Vec<(PriceKey, PriceQuote)>, SourceError>;
+pub(super) type Answer = Outcome<Vec<Quoted>>;
 
 /// Reads Linux prices of every accelerated type of the catalog, as an estate
 /// without instances. What cannot be read keeps its `last` price, and is a gap.
@@ -169,7 +169,7 @@ async fn in_region(
 }
 
 /// One spot price a region: the median over its zones.
-fn over_zones(zonal: Vec<(PriceKey, PriceQuote)>) -> Vec<(PriceKey, PriceQuote)> {
+fn over_zones(zonal: Vec<Quoted>) -> Vec<Quoted> {
     let mut zones: BTreeMap<PriceKey, Vec<PriceQuote>> = BTreeMap::new();
     for (key, quote) in zonal {
         zones.entry(key.in_zone(None)).or_default().push(quote);
@@ -207,20 +207,16 @@ pub(super) fn merged(
         match answer {
             // Prices change; that all of a region end at once is a fault.
             Ok(found) if found.is_empty() && book.iter().any(|(key, _)| is_of_part(key)) => {
-                let cause = Cause::of(CauseKind::PricesEmpty, []);
-                gaps.push(Gap::of(part.subject(), &region, cause));
+                gaps.push(Gap::of(part.subject(), &region, Cause::of(CauseKind::PricesEmpty, [])));
                 listed += usize::from(part == Part::Listed);
             }
             Ok(found) => {
                 book.retain(|key, _| !is_of_part(key));
-                for (key, quote) in found {
-                    book.insert(key, quote);
-                }
+                found.into_iter().for_each(|(key, quote)| book.insert(key, quote));
                 listed += usize::from(part == Part::Listed);
             }
             Err(error) => {
-                let cause = error.cause_of(CauseKind::CallFailed, "previous prices are kept");
-                gaps.push(Gap::of(part.subject(), region, cause));
+                gaps.push(error.gap(part.subject(), region, "previous prices are kept"));
                 if part == Part::Listed {
                     first.get_or_insert(error);
                 }
@@ -236,8 +232,8 @@ pub(super) fn merged(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::FailureKind;
-    use crate::domain::{Currency, PriceBasis, PriceOrigin};
+    use crate::domain::{Currency, FailureKind, PriceBasis, PriceOrigin};
+    use crate::sources::SourceError;
 
     fn quote(amount: &str) -> PriceQuote {
         let date = jiff::civil::date(2026, 11, 1);

@@ -60,17 +60,15 @@ pub async fn add_rollups(estate: &mut Estate, history: &History) -> Result<(), O
 /// # Errors
 /// When they are not.
 pub(super) fn check((window, period_seconds): Grid) -> Result<(), OtherPeriods> {
-    let start = window.start.as_second();
     let is_same = period_seconds == ROLLUP_PERIOD_SECONDS
-        && start.rem_euclid(i64::from(ROLLUP_PERIOD_SECONDS)) == 0;
+        && window.start.as_second().rem_euclid(i64::from(ROLLUP_PERIOD_SECONDS)) == 0;
     is_same.then_some(()).ok_or(OtherPeriods { period_seconds, start: window.start })
 }
 
 /// The parts of a window that roll-ups can cover.
 fn whole_days(window: Window) -> Vec<(Date, Window)> {
     let parts = stretches((window, ROLLUP_PERIOD_SECONDS), window.end).into_iter();
-    let days = parts.filter_map(|Stretch { window, day }| Some((day?, window)));
-    days.collect()
+    parts.filter_map(|Stretch { window, day }| Some((day?, window))).collect()
 }
 
 impl<'a> RolledUp<'a> {
@@ -79,8 +77,7 @@ impl<'a> RolledUp<'a> {
         let wanted: Vec<Date> = whole_days(window).into_iter().map(|(day, _)| day).collect();
         history.prepare_rollups(&wanted, machines).await;
         let of_day = |day: Date| -> Vec<StoredMachine> {
-            let listed = machines.iter();
-            listed.filter_map(|machine| history.rollup_of(day, machine)).collect()
+            machines.iter().filter_map(|machine| history.rollup_of(day, machine)).collect()
         };
         let days = wanted.iter().map(|day| (*day, of_day(*day)));
         let days: BTreeMap<Date, Vec<StoredMachine>> =
@@ -125,12 +122,10 @@ impl<'a> RolledUp<'a> {
                 }
             }
         }
-        let missing = self.missing_days(&estate.instances, window);
-        self.gaps.extend(missing);
+        self.gaps.extend(self.missing_days(&estate.instances, window));
         if !self.days.is_empty() {
             let was_not_asked = |gap: &Gap| {
-                let cause = gap.cause.as_ref().map(|cause| cause.kind());
-                cause == Some(CauseKind::MetricsNotAsked)
+                gap.cause.as_ref().map(|cause| cause.kind()) == Some(CauseKind::MetricsNotAsked)
             };
             estate.gaps.retain(|gap| !was_not_asked(gap));
         }
@@ -179,13 +174,11 @@ impl<'a> RolledUp<'a> {
 
 /// When a day begins, in seconds since the epoch.
 fn midnight(day: Date) -> Option<i64> {
-    let start = day.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(start.timestamp().as_second())
+    Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second())
 }
 
 fn not_read(error: &HistoryError) -> Gap {
-    let cause = Cause::of(CauseKind::RollupNotRead, [&error.to_string()]);
-    Gap::of(GapSubject::Metrics, PLACE, cause)
+    Gap::of(GapSubject::Metrics, PLACE, Cause::of(CauseKind::RollupNotRead, [&error.to_string()]))
 }
 
 /// Machines of the roll-ups that the inventory does not have.

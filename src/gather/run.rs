@@ -10,15 +10,16 @@ use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{QuoteQuery, quotes};
+use super::refresh::estate_of;
 use super::rolled_up::{OtherPeriods, RolledUp, check};
 use crate::catalog::known_shape;
 use crate::domain::{
-    ApiUsage, AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject,
-    Gathered, Instance, PriceBook, ResourceId, TrainingJob, Window,
+    AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered,
+    Instance, PriceBook, ResourceId, TrainingJob, Window,
 };
 use crate::sources::files::{History, HistoryError, Recorder};
 use crate::sources::{
-    Account, ByTheHour, Detail, Found, Known, MetricRequest, MetricServer, SourceError,
+    Account, Answer, ByTheHour, Detail, Found, Known, MetricRequest, MetricServer, SourceError,
 };
 use crate::usage::Estate;
 use futures_util::StreamExt;
@@ -118,18 +119,15 @@ impl<'a> Fleet<'a> {
         self.mig_instances = self.found.clusters.mig_instances();
         self.found.scaling_groups.extend(of_place.scaling_groups);
         self.found.managed.add(of_place.managed);
-        let range = first..self.found.instances.len();
-        self.regions.push((place, range));
+        self.regions.push((place, first..self.found.instances.len()));
     }
 
     /// GPUs of everything that may have run in a window, as far as their types are known.
     fn gpus(&self, window: Window) -> u64 {
         let may_have_run =
             |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
-        let instances = self.found.instances.iter().filter(may_have_run);
-        let offers = instances.filter_map(|instance| {
-            let shape = known_shape(&self.found.shapes, &instance.instance_type)?;
-            shape.gpu.as_ref()
+        let offers = self.found.instances.iter().filter(may_have_run).filter_map(|instance| {
+            known_shape(&self.found.shapes, &instance.instance_type)?.gpu.as_ref()
         });
         offers.map(|offer| u64::from(offer.share.visible_devices())).sum()
     }
@@ -168,17 +166,14 @@ pub async fn gather(
 ) -> Result<Estate, GatherError> {
     let places = places(accounts);
     let of_regions = places.iter().flat_map(|place| &place.connection.metrics);
-    let sources = of_regions.chain(servers.iter().map(|server| &server.metrics));
-    let sources: Vec<_> = sources.collect();
-    let periods = sources.iter();
-    let periods = periods.map(|source| source.period_seconds(options.lookback));
+    let sources: Vec<_> = of_regions.chain(servers.iter().map(|server| &server.metrics)).collect();
+    let periods = sources.iter().map(|source| source.period_seconds(options.lookback));
     let asked_seconds = periods.max().filter(|_| options.metrics || options.rollups.is_none());
     let period_seconds = asked_seconds.unwrap_or(USUAL_PERIOD_SECONDS);
     let is_read = options.metrics && options.history.is_none() && options.rollups.is_none();
     let is_finer = is_read && period_seconds < HOUR_SECONDS && !sources.is_empty();
     let before = |whole_seconds| {
-        let window = Window::before(options.as_of, options.lookback, whole_seconds);
-        window.map_err(GatherError::Window)
+        Window::before(options.as_of, options.lookback, whole_seconds).map_err(GatherError::Window)
     };
     let mut window = before(period_seconds)?;
     let mut gaps = Vec::new();
@@ -205,13 +200,11 @@ pub async fn gather(
     }
     progress("shapes and metrics");
     let grid = (window, period_seconds);
-    let days = options.history.as_deref();
-    let days = days.map(|history| Days::new(history, grid));
+    let days = options.history.as_deref().map(|history| Days::new(history, grid));
     if let Some(days) = &days {
         days.prepare(&fleet.found.instances).await;
     }
-    let known = days.as_ref().map(|days| days as &dyn Known);
-    let what = (grid, known);
+    let what = (grid, days.as_ref().map(|days| days as &dyn Known));
     let (plans, refine) = accepted(&fleet, servers, options, (what, refine), &mut gaps).await?;
 
     let series: usize = plans.iter().map(|plan| plan.made.series).sum();
@@ -252,28 +245,19 @@ pub async fn gather(
     gaps.dedup();
     let opinions = AwsOpinion::all_of(&instances, advised.value);
     let mut estate = Estate {
-        as_of: options.as_of,
-        window,
         source: accounts.first().map_or(EstateSource::Estate, |account| account.source),
         accounts: account_ids(accounts, &instances),
-        regions: region_names(&places),
         period_seconds,
         instances,
-        tag_filters: Vec::new(),
-        out_of_scope: Vec::new(),
         scaling_groups,
         opinions,
         shapes,
         usage,
-        metrics: Vec::new(),
-        profiles: Vec::new(),
         clusters,
         managed,
         jobs,
-        prices: book,
         commitments: committed.value,
-        gaps,
-        api: ApiUsage::default(),
+        ..estate_of((options.as_of, window), region_names(&places), book, gaps)
     };
     if let Some(refine) = refine {
         let asked = (homes.as_slice(), servers);
@@ -314,8 +298,7 @@ fn account_ids(accounts: &[Account], instances: &[Instance]) -> Vec<String> {
 fn region_names(places: &[Place<'_>]) -> Vec<String> {
     let names = places.iter().map(|place| &place.connection.region);
     // A cluster of which no machine is known is in no region.
-    let names = names.filter(|name| !name.is_empty()).cloned();
-    let names: BTreeSet<String> = names.collect();
+    let names: BTreeSet<String> = names.filter(|name| !name.is_empty()).cloned().collect();
     names.into_iter().collect()
 }
 
@@ -334,13 +317,11 @@ async fn inventories<'a>(
         match answer {
             Ok(Gathered { value: mut found, gaps: own }) => {
                 gaps.extend(place.named(own));
-                let twice = once(&mut found, &place.connection.region);
-                gaps.extend(place.named(twice));
+                gaps.extend(place.named(once(&mut found, &place.connection.region)));
                 read.push((place, found));
             }
             Err(error) => {
-                let cause = error.cause_of(CauseKind::CallFailed, "");
-                gaps.push(Gap::of(GapSubject::Region, place.name.as_str(), cause));
+                gaps.push(error.gap(GapSubject::Region, place.name.as_str(), ""));
                 first_error.get_or_insert(error);
             }
         }
@@ -377,8 +358,7 @@ async fn accepted<'a, 'r>(
     if let Some(refine) = refine {
         let hours = asked(fleet, servers, options, (what, Detail::Hours), gaps).await;
         // At the worst, everything is asked for a second time.
-        let worst_usd = cost_usd(&hours) * Decimal::TWO;
-        if limit.is_none_or(|limit| worst_usd <= limit) {
+        if limit.is_none_or(|limit| cost_usd(&hours) * Decimal::TWO <= limit) {
             return Ok((hours, Some(refine)));
         }
     }
@@ -442,8 +422,7 @@ async fn jobs_and_prices(
     let read = fleet.regions.iter().map(|(place, _)| *place).collect();
     let Gathered { value: jobs, gaps } = training_jobs(read, window).await;
     let priced = prices(fleet, &jobs, options, window).await;
-    let jobs = jobs.into_iter().flat_map(|(_, own)| own).collect();
-    (Gathered { value: jobs, gaps }, priced)
+    (Gathered { value: jobs.into_iter().flat_map(|(_, own)| own).collect(), gaps }, priced)
 }
 
 /// Prices of every region's types; what could not be read becomes gaps.
@@ -456,8 +435,7 @@ async fn prices(
     if options.offline {
         return Gathered::default();
     }
-    let read_on = options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date();
-    let dates = (window, read_on);
+    let dates = (window, options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date());
     let of_instances = fleet.inhabited().filter_map(|(place, instances)| {
         QuoteQuery::of(place, instances, &fleet.found.shapes, dates)
     });
@@ -469,12 +447,8 @@ async fn prices(
 /// What providers advise, by account.
 async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsAdvice>> {
     let asked = accounts.iter().filter_map(|account| {
-        let source = account.opinions.as_ref()?;
-        Some(async move {
-            let mut answer = source.opinions().await;
-            answer.gaps = of_account(account, accounts, answer.gaps);
-            answer
-        })
+        let answer = account.opinions.as_ref()?.opinions();
+        Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
     });
     let answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
     let mut gathered = Gathered::<Vec<AwsAdvice>>::default();
@@ -485,25 +459,25 @@ async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsAdvice>> {
     gathered
 }
 
+/// An answer whose gaps are in other places.
+async fn named<T>(
+    answer: Answer<'_, Gathered<T>>,
+    name: impl FnOnce(Vec<Gap>) -> Vec<Gap>,
+) -> Gathered<T> {
+    let Gathered { value, gaps } = answer.await;
+    Gathered { value, gaps: name(gaps) }
+}
+
 /// What the accounts committed to in every region, those without instances
 /// included: what is not used is the most worth knowing.
 async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commitments> {
-    let regions = fleet.regions.iter();
-    let of_regions = regions.filter_map(|(place, _)| {
-        let source = place.connection.commitments.as_ref()?;
-        Some(async move {
-            let mut answer = source.commitments().await;
-            answer.gaps = place.named(answer.gaps);
-            answer
-        })
+    let of_regions = fleet.regions.iter().filter_map(|(place, _)| {
+        let answer = place.connection.commitments.as_ref()?.commitments();
+        Some(named(answer, move |gaps| place.named(gaps)))
     });
     let of_accounts = accounts.iter().filter_map(|account| {
-        let source = account.commitments.as_ref()?;
-        Some(async move {
-            let mut answer = source.commitments().await;
-            answer.gaps = of_account(account, accounts, answer.gaps);
-            answer
-        })
+        let answer = account.commitments.as_ref()?.commitments();
+        Some(named(answer, move |gaps| of_account(account, accounts, gaps)))
     });
     let of_regions = stream::iter(of_regions).buffered(PLACES_AT_ONCE);
     let of_accounts = stream::iter(of_accounts).buffered(PLACES_AT_ONCE);

@@ -1,5 +1,6 @@
 //! When a call that failed is made again.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 /// Tries of a call that a server throttles, the first included.
@@ -34,6 +35,32 @@ impl RetryPolicy {
             Self::Later(Some(pause)) => (TRIES_WHEN_THROTTLED, pause),
         };
         (tries < most && pause <= LONGEST_PAUSE).then_some(pause)
+    }
+}
+
+/// A try that failed, and what may help.
+#[derive(Debug)]
+pub(super) struct Failed<E> {
+    pub error: E,
+    pub again: RetryPolicy,
+}
+
+/// Makes a call until it succeeds or no further try can help, with pauses of which the first is
+/// given. What it gives, and how many tries it took.
+pub(super) async fn tried<T, E: Display>(
+    first_pause: Duration,
+    attempt: impl AsyncFn() -> Result<T, Failed<E>>,
+) -> Result<(T, u32), E> {
+    let mut tries = 1;
+    loop {
+        let Failed { error, again } = match attempt().await {
+            Ok(value) => return Ok((value, tries)),
+            Err(failed) => failed,
+        };
+        let Some(pause) = again.pause(tries, first_pause) else { return Err(error) };
+        tracing::debug!("{error}; again in {} ms", pause.as_millis());
+        tokio::time::sleep(pause).await;
+        tries += 1;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Errors of sources, sorted by what a user can do about them.
 
-use crate::domain::{Cause, CauseKind, FailureKind};
+use crate::domain::{Cause, CauseKind, FailureKind, Gap, GapSubject, Gathered};
 use std::error::Error;
 
 /// A failed call, or no call for want of credentials.
@@ -19,10 +19,29 @@ pub struct SourceError {
     pub cause: Option<CauseLine>,
 }
 
+/// Before the number of a status, in a code.
+pub(super) const STATUS: &str = "HTTP ";
+
+/// Whether a code is a status.
+pub(super) fn is_status(code: &str) -> bool {
+    code.strip_prefix(STATUS).is_some_and(|number| number.parse::<u16>().is_ok())
+}
+
+/// Constants for a module's own words, and all of them.
+macro_rules! own_words {
+    ($($visibility:vis $name:ident = $words:literal;)*) => {
+        $($visibility const $name: &str = $words;)*
+        const OWN: &[&str] = &[$($name),*];
+    };
+}
+pub(super) use own_words;
+
+/// What a call comes to.
+pub type Outcome<T> = Result<T, SourceError>;
+
 fn parts(error: &SourceError) -> String {
     let parts = [error.action.unwrap_or_default(), &error.code, &error.said];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(": ")
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 /// Why something failed, in one line, and why that.
@@ -74,4 +93,22 @@ impl SourceError {
         let action = self.action.unwrap_or_default();
         Cause::of(kind, [action, self.kind.name(), &self.code, &self.said, last])
     }
+
+    /// The gap that a failed call leaves at a place, with what is done instead, if anything.
+    pub fn gap(&self, what: impl Into<GapSubject>, place: impl Into<String>, instead: &str) -> Gap {
+        Gap::of(what, place, self.cause_of(CauseKind::CallFailed, instead))
+    }
+}
+
+/// What was read; nothing, and a gap, where the call failed.
+pub(super) fn or_gap<T: Default>(
+    answer: Outcome<T>,
+    what: GapSubject,
+    place: &str,
+    instead: &str,
+) -> Gathered<T> {
+    answer.map_or_else(
+        |error| Gathered { value: T::default(), gaps: vec![error.gap(what, place, instead)] },
+        Gathered::whole,
+    )
 }

@@ -6,6 +6,7 @@
 
 mod again;
 pub mod aws;
+mod command;
 mod error;
 pub mod files;
 pub mod gpus;
@@ -15,6 +16,7 @@ pub mod nvml;
 pub mod price_files;
 pub mod prometheus;
 mod provider_id;
+mod quoted;
 mod secrets;
 mod sigv4;
 pub mod store;
@@ -22,7 +24,8 @@ mod tls;
 pub mod webhook;
 mod whole_hours;
 
-pub use error::{CauseLine, SourceError};
+pub use error::{CauseLine, Outcome, SourceError};
+pub use quoted::Quoted;
 
 use crate::domain::{
     ApiUsage, AwsAdvice, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance,
@@ -36,6 +39,9 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+
+const HOUR_SECONDS: u32 = 3_600;
+const DAY_SECONDS: u32 = 86_400;
 
 /// An answer that is waited for.
 pub type Answer<'a, T> = LocalBoxFuture<'a, T>;
@@ -56,6 +62,12 @@ pub struct Account {
 
 /// Reports what calls cost so far.
 pub type Meter = Box<dyn Fn() -> ApiUsage>;
+
+/// Counts a call of an action.
+fn count_call(usage: &mut ApiUsage, action: &str) {
+    usage.calls += 1;
+    *usage.by_operation.entry(action.to_owned()).or_default() += 1;
+}
 
 /// A place that tells how machines of any account are used.
 pub struct MetricServer {
@@ -99,7 +111,7 @@ pub trait Inventory {
     ///
     /// # Errors
     /// When nothing of the region can be read.
-    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>>;
+    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>>;
 }
 
 /// Which jobs there were.

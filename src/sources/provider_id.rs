@@ -36,15 +36,9 @@ impl Place {
 fn aws(parts: &[&str]) -> Option<Place> {
     let (native, before) = parts.split_last()?;
     let zone = before.first().map(|zone| (*zone).to_owned());
-    let node = match before {
-        [.., "sagemaker", "cluster"] => hyperpod_node(native),
-        _ => None,
-    };
+    let node = hyperpod_node(native).filter(|_| before.ends_with(&["sagemaker", "cluster"]));
     Some(Place {
-        provider: match node {
-            Some(_) => Provider::SageMaker,
-            None => Provider::Aws,
-        },
+        provider: if node.is_some() { Provider::SageMaker } else { Provider::Aws },
         account: String::new(),
         region: zone.as_deref().and_then(region_of),
         zone,
@@ -75,14 +69,11 @@ fn region_of(zone: &str) -> Option<String> {
 }
 
 fn gcp(parts: &[&str]) -> Option<Place> {
-    let [project, zone, name] = parts else {
-        return None;
-    };
-    let region = zone.rsplit_once('-').map(|(region, _)| region.to_owned());
+    let [project, zone, name] = parts else { return None };
     Some(Place {
         provider: Provider::Gcp,
         account: (*project).to_owned(),
-        region,
+        region: zone.rsplit_once('-').map(|(region, _)| region.to_owned()),
         zone: Some((*zone).to_owned()),
         native: (*name).to_owned(),
     })

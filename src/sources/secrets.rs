@@ -66,8 +66,7 @@ impl Secrets {
             };
         }
         let lower = text.to_ascii_lowercase();
-        let request = REQUEST_PARTS.iter().filter_map(|part| lower.find(part));
-        if let Some(start) = request.min() {
+        if let Some(start) = REQUEST_PARTS.iter().filter_map(|part| lower.find(part)).min() {
             text.truncate(start);
             text.push_str(HIDDEN);
         }
@@ -118,11 +117,9 @@ fn form_of_secret(word: &str) -> Option<&'static str> {
     const KEY_LENGTH: usize = 20;
     let is_key = |start: usize| {
         let rest = &word[start..];
-        let length = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
-        length >= KEY_LENGTH
+        rest.bytes().take_while(u8::is_ascii_alphanumeric).count() >= KEY_LENGTH
     };
-    let keys = KEY_PREFIXES.iter().filter_map(|prefix| word.find(prefix));
-    if keys.into_iter().any(is_key) {
+    if KEY_PREFIXES.iter().filter_map(|prefix| word.find(prefix)).any(is_key) {
         return Some("(access key)");
     }
     let has = |is: fn(&char) -> bool| word.chars().any(|c| is(&c));

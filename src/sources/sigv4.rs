@@ -50,8 +50,7 @@ impl Post<'_> {
         )?;
         let (instructions, _signature) = sign(request, &params)?.into_parts();
         let (headers, _query) = instructions.into_parts();
-        let headers = headers.iter();
-        Ok(headers.map(|header| (header.name(), header.value().to_owned())).collect())
+        Ok(headers.iter().map(|header| (header.name(), header.value().to_owned())).collect())
     }
 }
 

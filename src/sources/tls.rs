@@ -3,10 +3,11 @@
 //! other.
 
 use aws_smithy_http_client::proxy::ProxyConfig;
-use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext};
 use aws_smithy_http_client::{Builder, Connector, ConnectorBuilder};
 use aws_smithy_runtime_api::client::http::{HttpConnectorSettings, SharedHttpClient};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 pub(super) const PROVIDER: Provider = Provider::Rustls(CryptoMode::Ring);
@@ -24,11 +25,27 @@ pub(super) fn aws_client() -> SharedHttpClient {
 
 /// A connection to AWS outside of its SDK, likewise.
 pub(super) fn aws_connector(connect_within: Duration) -> Connector {
+    connector(connect_within, ProxyConfig::from_env(), TlsContext::default())
+}
+
+/// A connection to any server that a context trusts. It follows no redirect, so that nothing secret goes to another
+/// one.
+pub(super) fn connector(
+    connect_within: Duration,
+    proxy: ProxyConfig,
+    context: TlsContext,
+) -> Connector {
     let settings = HttpConnectorSettings::builder().connect_timeout(connect_within).build();
-    // It follows no redirect, so that nothing secret goes to another server.
     Connector::builder()
         .connector_settings(settings)
-        .proxy_config(ProxyConfig::from_env())
+        .proxy_config(proxy)
         .tls_provider(PROVIDER)
+        .tls_context(context)
         .build()
+}
+
+/// Whether a host is this one, so that nothing goes over a network.
+pub(super) fn is_loopback(host: &str) -> bool {
+    let address = host.parse::<Ipv4Addr>();
+    host == "localhost" || host == "[::1]" || address.is_ok_and(|address| address.is_loopback())
 }

@@ -2,19 +2,19 @@
 //!
 //! The URL of a webhook is a password: whoever knows it can write there. It is in no message.
 
-use super::again::{RetryPolicy, seconds_of};
+use super::again::{Failed, RetryPolicy, seconds_of, tried};
 use super::error::chain;
 use super::secrets::Secrets;
-use super::tls::PROVIDER;
+use super::tls::{connector, is_loopback};
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::proxy::ProxyConfig;
-use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorSettings};
+use aws_smithy_http_client::tls::TlsContext;
+use aws_smithy_runtime_api::client::http::HttpConnector;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::HttpError;
 use aws_smithy_types::body::SdkBody;
 use http::Uri;
 use http_body_util::{BodyExt, Limited};
-use std::net::Ipv4Addr;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -66,12 +66,6 @@ pub struct Webhook {
     options: WebhookOptions,
 }
 
-/// A try that failed.
-struct Failed {
-    error: WebhookError,
-    again: RetryPolicy,
-}
-
 impl Webhook {
     /// A webhook by its URL. Nothing is sent yet.
     ///
@@ -103,13 +97,7 @@ impl Webhook {
             secrets.add(part);
         }
         let proxy = if is_loopback { ProxyConfig::disabled() } else { ProxyConfig::from_env() };
-        let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_WITHIN).build();
-        // It follows no redirect, so that the message goes to no other server.
-        let connector = Connector::builder()
-            .connector_settings(settings)
-            .proxy_config(proxy)
-            .tls_provider(PROVIDER)
-            .build();
+        let connector = connector(CONNECT_WITHIN, proxy, TlsContext::default());
         let webhook = Self { url: url.to_owned(), host, connector, secrets, options };
         // Whatever else a URL cannot be.
         webhook.request("").map_err(|_| invalid("it cannot be read"))?;
@@ -127,23 +115,12 @@ impl Webhook {
     /// # Errors
     /// When no try succeeded.
     pub async fn post(&self, json: &str) -> Result<u32, WebhookError> {
-        let mut tries = 1;
-        loop {
-            let Err(Failed { error, again }) = self.tried(json).await else {
-                return Ok(tries);
-            };
-            let Some(pause) = again.pause(tries, self.options.first_pause) else {
-                return Err(error);
-            };
-            tracing::debug!("{error}; again in {} ms", pause.as_millis());
-            tokio::time::sleep(pause).await;
-            tries += 1;
-        }
+        let attempt = async || self.tried(json).await;
+        tried(self.options.first_pause, attempt).await.map(|((), tries)| tries)
     }
 
-    async fn tried(&self, json: &str) -> Result<(), Failed> {
-        let exchange = tokio::time::timeout(self.options.timeout, self.exchange(json));
-        exchange.await.unwrap_or_else(|_| {
+    async fn tried(&self, json: &str) -> Result<(), Failed<WebhookError>> {
+        tokio::time::timeout(self.options.timeout, self.exchange(json)).await.unwrap_or_else(|_| {
             let error = WebhookError::Late {
                 host: self.host.clone(),
                 seconds: self.options.timeout.as_secs(),
@@ -152,13 +129,12 @@ impl Webhook {
         })
     }
 
-    async fn exchange(&self, json: &str) -> Result<(), Failed> {
+    async fn exchange(&self, json: &str) -> Result<(), Failed<WebhookError>> {
         let request = self.request(json).map_err(|_| Failed {
             error: WebhookError::Invalid("it cannot be read"),
             again: RetryPolicy::Never,
         })?;
-        let sent = self.connector.call(request).await;
-        let response = sent.map_err(|error| Failed {
+        let response = self.connector.call(request).await.map_err(|error| Failed {
             error: WebhookError::Unreachable {
                 host: self.host.clone(),
                 why: self.secrets.blank(&chain(&error)),
@@ -172,8 +148,7 @@ impl Webhook {
         let wait = response.headers().get("retry-after").and_then(seconds_of);
         let body = Limited::new(response.into_body(), MOST_WORDS);
         // What cannot be read says nothing.
-        let words = body.collect().await.map(|body| body.to_bytes());
-        let words = words.unwrap_or_default();
+        let words = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let words = self.secrets.blank(&String::from_utf8_lossy(&words));
         let said = match (status, words.trim()) {
             (300..400, _) => ": it redirects, which is not followed".to_owned(),
@@ -199,10 +174,4 @@ impl Webhook {
         headers.try_insert("content-type", "application/json")?;
         Ok(request)
     }
-}
-
-/// Whether the server is on this host, so that nothing goes over a network.
-fn is_loopback(host: &str) -> bool {
-    let address = host.parse::<Ipv4Addr>();
-    host == "localhost" || host == "[::1]" || address.is_ok_and(|address| address.is_loopback())
 }

@@ -69,10 +69,8 @@ impl AccountProbe {
             Ok(session) => session,
             Err(error) => return vec![failed(CheckArea::Credentials, "AWS", &error)],
         };
-        let mut checks = vec![match session.identity().await {
-            Ok(identity) => {
-                Check::ok(CheckArea::Credentials, "AWS", format!("account {}", identity.account))
-            }
+        let mut checks = vec![match session.account().await {
+            Ok(id) => Check::ok(CheckArea::Credentials, "AWS", format!("account {id}")),
             Err(error) => failed(CheckArea::Credentials, "AWS", &error),
         }];
         if !checks.iter().all(Check::is_fine) {

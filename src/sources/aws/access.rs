@@ -2,7 +2,7 @@
 
 use super::partition::dns_suffix;
 use super::session::{configured, home_region, provided};
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 use aws_config::SdkConfig;
 use aws_sdk_ec2::config::Credentials;
 
@@ -21,7 +21,7 @@ impl Access {
     pub(in crate::sources) async fn of(
         profile: Option<&str>,
         endpoint_url: Option<&str>,
-    ) -> Result<Self, SourceError> {
+    ) -> Outcome<Self> {
         let config = configured(profile, endpoint_url).await;
         provided(&config, profile).await?;
         Ok(Self { config, profile: profile.map(str::to_owned) })
@@ -46,7 +46,7 @@ impl Access {
     ///
     /// # Errors
     /// When there are none, or they cannot be loaded.
-    pub(in crate::sources) async fn credentials(&self) -> Result<Credentials, SourceError> {
+    pub(in crate::sources) async fn credentials(&self) -> Outcome<Credentials> {
         provided(&self.config, self.profile.as_deref()).await
     }
 }

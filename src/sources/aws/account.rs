@@ -16,9 +16,10 @@ use crate::domain::{
     Cause, CauseKind, Clusters, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered,
     InstanceShape, Managed, PriceBook, Provider,
 };
+use crate::sources::error::or_gap;
 use crate::sources::{
-    Account, Answer, CommitmentSource, Connection, Found, Inventory, PriceQuery, PriceSource,
-    SourceError, WantedPrices,
+    Account, Answer, CommitmentSource, Connection, Found, Inventory, Outcome, PriceQuery,
+    PriceSource, SourceError, WantedPrices,
 };
 use futures_util::FutureExt;
 use std::collections::BTreeSet;
@@ -33,9 +34,9 @@ pub async fn connect(
     options: &AwsOptions,
     regions: Option<&[String]>,
     agent_namespace: &str,
-) -> Result<Gathered<Account>, SourceError> {
+) -> Outcome<Gathered<Account>> {
     let session = Session::connect(options).await?;
-    let id = session.identity().await?.account;
+    let id = session.account().await?;
     connected(options, session, id, regions, agent_namespace).await
 }
 
@@ -49,7 +50,7 @@ pub(super) async fn connected(
     id: String,
     regions: Option<&[String]>,
     agent_namespace: &str,
-) -> Result<Gathered<Account>, SourceError> {
+) -> Outcome<Gathered<Account>> {
     let Gathered { value: names, gaps } = region_names(&session, regions).await?;
     let of_ec2 = names.iter().filter(|_| options.reads(AwsService::Ec2));
     let of_ec2 = of_ec2.map(|name| {
@@ -72,22 +73,20 @@ pub(super) async fn connected(
         }
     });
     let managed = names.iter().filter(|_| options.reads(AwsService::SageMaker));
-    let managed = managed.map(|name| {
-        let clients = session.in_region(name);
-        sagemaker::connection(clients, &id, options.as_of)
-    });
+    let managed =
+        managed.map(|name| sagemaker::connection(session.in_region(name), &id, options.as_of));
     let connections: Vec<Connection> = of_ec2.chain(managed).collect();
-    let has_plans = names.iter().any(|name| has_savings_plans(name));
-    let plans = has_plans
+    let plans = names
+        .iter()
+        .any(|name| has_savings_plans(name))
         .then(|| Box::new(SavingsPlans { session: session.clone(), account: id.clone() }) as _);
     let is_asked = options.asks_opinions && has_hub(session.home_region());
-    let opinions = is_asked.then(|| Box::new(Hub { session: session.clone() }) as _);
     let account = Account {
         connections,
         id,
         source: EstateSource::Aws,
         commitments: plans,
-        opinions,
+        opinions: is_asked.then(|| Box::new(Hub { session: session.clone() }) as _),
         meter: Box::new(move || session.usage()),
     };
     Ok(Gathered { value: account, gaps })
@@ -101,7 +100,7 @@ pub(super) async fn connected(
 pub async fn region_names(
     session: &Session,
     asked: Option<&[String]>,
-) -> Result<Gathered<Vec<String>>, SourceError> {
+) -> Outcome<Gathered<Vec<String>>> {
     if let Some(regions) = asked {
         let unique: BTreeSet<String> = regions.iter().cloned().collect();
         return Ok(Gathered::whole(unique.into_iter().collect()));
@@ -127,43 +126,35 @@ struct Ec2 {
 }
 
 impl Ec2 {
-    async fn found(&self) -> Result<Gathered<Found>, SourceError> {
+    async fn found(&self) -> Outcome<Gathered<Found>> {
         let Self { clients, .. } = self;
         let mut listed = inventory(clients).await?;
         idle_storage_resources(clients, &mut listed).await;
         let mut gaps = listed.gaps;
         let types = listed.instances.iter().map(|instance| instance.instance_type.clone());
-        let types: BTreeSet<String> = types.collect();
-        let types: Vec<String> = types.into_iter().collect();
+        let types: Vec<String> = types.collect::<BTreeSet<String>>().into_iter().collect();
         let answer = if types.is_empty() { Ok(Vec::new()) } else { shapes(clients, &types).await };
-        let shapes = answer.unwrap_or_else(|error| {
-            let cause = error.cause_of(CauseKind::CallFailed, "the bundled catalog is used");
-            gaps.push(Gap::of(GapSubject::InstanceTypes, &clients.region, cause));
-            Vec::new()
-        });
+        let bundled = "the bundled catalog is used";
+        let shapes = or_gap(answer, GapSubject::InstanceTypes, &clients.region, bundled);
+        gaps.extend(shapes.gaps);
         let groups = scaling_groups(clients, &listed.instances).await;
-        let mut scaling_groups = groups.unwrap_or_else(|error| {
-            let cause = error.cause_of(CauseKind::CallFailed, "");
-            let place = &clients.region;
-            gaps.push(Gap::of(GapSubject::AutoScalingGroups, place, cause));
-            Vec::new()
-        });
+        let groups = or_gap(groups, GapSubject::AutoScalingGroups, &clients.region, "");
+        gaps.extend(groups.gaps);
+        let mut scaling_groups = groups.value;
         if self.reads_batch {
-            let asked = attach_environments(clients, &listed.instances, &mut scaling_groups);
-            gaps.extend(asked.await);
+            gaps.extend(attach_environments(clients, &listed.instances, &mut scaling_groups).await);
         }
-        let clusters = if self.reads_ecs {
+        let mut clusters = Clusters::default();
+        if self.reads_ecs {
             let gathered = claimed(clients, &listed.instances).await;
             gaps.extend(gathered.gaps);
-            gathered.value
-        } else {
-            Clusters::default()
-        };
+            clusters = gathered.value;
+        }
         let by_type = |shape: InstanceShape| (shape.instance_type.clone(), shape);
         Ok(Gathered {
             value: Found {
                 instances: listed.instances,
-                shapes: shapes.into_iter().map(by_type).collect(),
+                shapes: shapes.value.into_iter().map(by_type).collect(),
                 clusters,
                 scaling_groups,
                 managed: Managed::default(),
@@ -174,7 +165,7 @@ impl Ec2 {
 }
 
 impl Inventory for Ec2 {
-    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
+    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>> {
         self.found().boxed_local()
     }
 }
@@ -188,8 +179,7 @@ impl Ec2Prices {
         let mut book = PriceBook::default();
         let mut gaps = Vec::new();
         let mut fail = |subject: GapSubject, error: SourceError, instead: &str| {
-            let cause = error.cause_of(CauseKind::CallFailed, instead);
-            gaps.push(Gap::of(subject, place, cause));
+            gaps.push(error.gap(subject, place, instead));
         };
         let mut unlisted = Vec::new();
         for wanted in &ask.on_demand {
@@ -197,9 +187,7 @@ impl Ec2Prices {
                 Ok(found) => {
                     let listed = found.iter().map(|(key, _)| key.instance_type.as_str());
                     unlisted.extend(without_price(wanted, &listed.collect()));
-                    for (key, quote) in found {
-                        book.insert(key, quote);
-                    }
+                    found.into_iter().for_each(|(key, quote)| book.insert(key, quote));
                 }
                 Err(error) => {
                     let instead = "the price cache, or else the bundled price catalog, is used \
@@ -234,8 +222,7 @@ impl Ec2Prices {
             }
         }
         gaps.extend(unlisted.into_iter().map(|missing| {
-            let cause = Cause::of(CauseKind::PricesNotListed, [&missing]);
-            Gap::of(GapSubject::LivePrice, place, cause)
+            Gap::of(GapSubject::LivePrice, place, Cause::of(CauseKind::PricesNotListed, [&missing]))
         }));
         Gathered { value: book, gaps }
     }
@@ -261,11 +248,7 @@ struct Ec2Commitments {
 
 impl CommitmentSource for Ec2Commitments {
     fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
-        async {
-            let (value, gaps) = region_commitments(&self.clients, &self.account).await;
-            Gathered { value, gaps }
-        }
-        .boxed_local()
+        region_commitments(&self.clients, &self.account).boxed_local()
     }
 }
 
@@ -276,10 +259,6 @@ struct SavingsPlans {
 
 impl CommitmentSource for SavingsPlans {
     fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
-        async {
-            let (value, gaps) = savings_plans(&self.session, &self.account).await;
-            Gathered { value, gaps }
-        }
-        .boxed_local()
+        savings_plans(&self.session, &self.account).boxed_local()
     }
 }

@@ -4,7 +4,7 @@
 use super::error::NO_CREDENTIALS_GIVEN;
 use super::session::{Renewal, Session};
 use crate::domain::FailureKind;
-use crate::sources::SourceError;
+use crate::sources::{Outcome, SourceError};
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::future;
 use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
@@ -22,11 +22,7 @@ impl Session {
     ///
     /// # Errors
     /// When the role may not be assumed, or STS does not answer.
-    pub(super) async fn assume(
-        &self,
-        role_arn: &str,
-        external_id: Option<&str>,
-    ) -> Result<Self, SourceError> {
+    pub(super) async fn assume(&self, role_arn: &str, external_id: Option<&str>) -> Outcome<Self> {
         let renewal = Renewal::default();
         let role = AssumedRole {
             caller: self.clone(),
@@ -52,7 +48,7 @@ struct AssumedRole {
 
 impl AssumedRole {
     /// Credentials that hold for a while. One call renews them, and all others wait for it.
-    async fn credentials(&self) -> Result<Credentials, SourceError> {
+    async fn credentials(&self) -> Outcome<Credentials> {
         let mut held = self.lease.lock().await;
         let is_refused = self.renewal.is_due();
         let now = SystemTime::now();
@@ -75,7 +71,7 @@ impl AssumedRole {
         }
     }
 
-    async fn assumed(&self) -> Result<Lease, SourceError> {
+    async fn assumed(&self) -> Outcome<Lease> {
         let sts = self.caller.sts();
         let request = sts
             .assume_role()
@@ -86,8 +82,7 @@ impl AssumedRole {
         let caller = &self.caller;
         let answer = caller.patient(ASSUME, || request.clone().send()).await?;
         let given = answer.credentials().ok_or_else(|| {
-            let kind = FailureKind::Unsupported;
-            SourceError::own(ASSUME, kind, NO_CREDENTIALS_GIVEN, String::new())
+            SourceError::own(ASSUME, FailureKind::Unsupported, NO_CREDENTIALS_GIVEN, String::new())
         })?;
         let credentials = Credentials::new(
             given.access_key_id(),
@@ -107,8 +102,7 @@ impl ProvideCredentials for AssumedRole {
         Self: 'a,
     {
         future::ProvideCredentials::new(async move {
-            let answer = self.credentials().await;
-            answer.map_err(CredentialsError::provider_error)
+            self.credentials().await.map_err(CredentialsError::provider_error)
         })
     }
 }
@@ -127,8 +121,7 @@ impl Lease {
     fn of(credentials: Credentials, expires: Option<SystemTime>, received: SystemTime) -> Self {
         let asked = Duration::from_secs(u64::from(SESSION_SECONDS));
         let left = expires.and_then(|at| at.duration_since(received).ok());
-        let holds = left.filter(|left| !left.is_zero()).unwrap_or(asked);
-        let holds = holds.min(asked);
+        let holds = left.filter(|left| !left.is_zero()).unwrap_or(asked).min(asked);
         Self { credentials, renew_at: received + holds * 3 / 4, ends_at: received + holds }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::pages::Pages;
 use super::session::RegionClients;
-use super::signed::{Protocol, Service};
-use crate::domain::{BatchEnvironment, CauseKind, Gap, GapSubject, Instance, ScalingGroup};
-use crate::sources::SourceError;
+use super::signed::{Protocol, Service, answers};
+use crate::domain::{BatchEnvironment, Gap, GapSubject, Instance, ScalingGroup};
+use crate::sources::{Outcome, SourceError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,60 +15,48 @@ pub(super) const BATCH: Service = Service {
     id: "batch",
 };
 
-const ENVIRONMENTS: &str = "batch:DescribeComputeEnvironments";
-const QUEUES: &str = "batch:DescribeJobQueues";
 const RESULTS_ON_A_PAGE: usize = 100;
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Environment {
-    compute_environment_name: String,
-    compute_environment_arn: String,
-    /// Absent where it is not managed.
-    compute_resources: Option<Resources>,
-}
+answers! {
+    struct Environment {
+        compute_environment_name: String,
+        compute_environment_arn: String,
+        /// Absent where it is not managed.
+        compute_resources: Option<Resources>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Resources {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    minv_cpus: Option<u32>,
-    desiredv_cpus: Option<u32>,
-    #[serde(default)]
-    instance_types: Vec<String>,
-}
+    struct Resources {
+        #[serde(rename = "type")]
+        kind: Option<String>,
+        minv_cpus: Option<u32>,
+        desiredv_cpus: Option<u32>,
+        #[serde(default)]
+        instance_types: Vec<String>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Environments {
-    #[serde(default)]
-    compute_environments: Vec<Environment>,
-    next_token: Option<String>,
-}
+    struct Environments {
+        #[serde(default)]
+        compute_environments: Vec<Environment>,
+        next_token: Option<String>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Queue {
-    job_queue_name: String,
-    state: Option<String>,
-    #[serde(default)]
-    compute_environment_order: Vec<Order>,
-}
+    struct Queue {
+        job_queue_name: String,
+        state: Option<String>,
+        #[serde(default)]
+        compute_environment_order: Vec<Order>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Order {
-    /// Its ARN.
-    compute_environment: Option<String>,
-}
+    struct Order {
+        /// Its ARN.
+        compute_environment: Option<String>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Queues {
-    #[serde(default)]
-    job_queues: Vec<Queue>,
-    next_token: Option<String>,
+    struct Queues {
+        #[serde(default)]
+        job_queues: Vec<Queue>,
+        next_token: Option<String>,
+    }
 }
 
 impl Environment {
@@ -130,10 +118,7 @@ pub(super) async fn attach_environments(
     if groups.is_empty() {
         return Vec::new();
     }
-    let gap = |error: SourceError| {
-        let cause = error.cause_of(CauseKind::CallFailed, "");
-        Gap::of(GapSubject::BatchEnvironments, &clients.region, cause)
-    };
+    let gap = |error: SourceError| error.gap(GapSubject::BatchEnvironments, &clients.region, "");
     let environments = match environments(clients).await {
         Ok(found) => found,
         Err(error) => return vec![gap(error)],
@@ -166,14 +151,13 @@ fn maker<'a>(
         .max_by_key(|environment| environment.compute_environment_name.len())
 }
 
-async fn environments(clients: &RegionClients) -> Result<Vec<Environment>, SourceError> {
+async fn environments(clients: &RegionClients) -> Outcome<Vec<Environment>> {
     let RegionClients { session, region, .. } = clients;
     let mut environments = Vec::new();
-    let mut pages = Pages::of(ENVIRONMENTS);
+    let mut pages = Pages::of("batch:DescribeComputeEnvironments");
     loop {
-        let body = body(&pages);
         let page: Environments =
-            session.ask(&BATCH, region, "DescribeComputeEnvironments", &body).await?;
+            session.ask(&BATCH, region, "DescribeComputeEnvironments", &body(&pages)).await?;
         environments.extend(page.compute_environments);
         if !pages.follow(page.next_token.as_deref())? {
             return Ok(environments);
@@ -181,13 +165,12 @@ async fn environments(clients: &RegionClients) -> Result<Vec<Environment>, Sourc
     }
 }
 
-async fn queues(clients: &RegionClients) -> Result<Vec<Queue>, SourceError> {
+async fn queues(clients: &RegionClients) -> Outcome<Vec<Queue>> {
     let RegionClients { session, region, .. } = clients;
     let mut queues = Vec::new();
-    let mut pages = Pages::of(QUEUES);
+    let mut pages = Pages::of("batch:DescribeJobQueues");
     loop {
-        let body = body(&pages);
-        let page: Queues = session.ask(&BATCH, region, "DescribeJobQueues", &body).await?;
+        let page: Queues = session.ask(&BATCH, region, "DescribeJobQueues", &body(&pages)).await?;
         queues.extend(page.job_queues);
         if !pages.follow(page.next_token.as_deref())? {
             return Ok(queues);

@@ -7,17 +7,15 @@ use super::metrics::{FIVE_MINUTES_KEPT, Fetched, MetricQuery, MetricValues, disc
 use super::session::RegionClients;
 use super::stretches::{Run, cut, runs, whole};
 use crate::catalog::known_shape;
-use crate::domain::{CauseKind, FailureKind, Gap, GapSubject, Gathered, Instance, Window};
+use crate::domain::{FailureKind, GapSubject, Gathered, Instance, Window};
 use crate::sources::whole_hours::are_whole;
 use crate::sources::{
-    Answer, ByTheHour, Detail, MetricCalls, MetricRequest, MetricSource, Readings,
+    Answer, ByTheHour, Detail, HOUR_SECONDS, MetricCalls, MetricRequest, MetricSource, Readings,
 };
 use crate::usage::{Points, Series};
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
-
-const HOUR_SECONDS: u32 = 3_600;
 
 pub(super) struct CloudWatch {
     pub(super) clients: RegionClients,
@@ -31,8 +29,7 @@ impl CloudWatch {
         let discovered = match discover(&self.clients, &self.agent_namespace).await {
             Ok(found) => found,
             Err(error) => {
-                let cause = error.cause_of(CauseKind::CallFailed, "");
-                gaps.push(Gap::of(GapSubject::Metrics, &self.clients.region, cause));
+                gaps.push(error.gap(GapSubject::Metrics, &self.clients.region, ""));
                 if error.kind != FailureKind::Denied {
                     return Gathered { value: MetricCalls::default(), gaps };
                 }
@@ -40,19 +37,10 @@ impl CloudWatch {
                 Vec::new()
             }
         };
-        let MetricRequest {
-            fleet: _,
-            instances,
-            shapes,
-            window,
-            period_seconds,
-            detail,
-            known,
-            mig_instances: _,
-        } = ask;
+        let MetricRequest { instances, shapes, window, detail, known, .. } = ask;
         let period_seconds = match detail {
             Detail::Hours => HOUR_SECONDS,
-            Detail::Full | Detail::Grid => period_seconds,
+            Detail::Full | Detail::Grid => ask.period_seconds,
         };
         let visible = |instance: &Instance| {
             known_shape(shapes, &instance.instance_type)
@@ -73,18 +61,15 @@ impl CloudWatch {
             Some(known) => self.missing(runs(queries, instances, known), instances),
             None => {
                 let series = queries.len();
-                let batches = batches(queries, instances, window).into_iter();
                 // What a call needs is taken once it is made: most of them wait.
-                let calls = batches.map(|batch| {
-                    let call = async move {
+                let calls = batches(queries, instances, window).into_iter().map(|batch| {
+                    async move {
                         match detail {
                             Detail::Hours => self.read_hours(batch, window).boxed_local().await,
-                            Detail::Full | Detail::Grid => {
-                                self.read(batch, window).boxed_local().await
-                            }
+                            _ => self.read(batch, window).boxed_local().await,
                         }
-                    };
-                    call.boxed_local()
+                    }
+                    .boxed_local()
                 });
                 MetricCalls {
                     series,
@@ -115,58 +100,24 @@ impl CloudWatch {
         batch: Vec<MetricQuery>,
         stretches: Vec<Window>,
     ) -> Gathered<Readings> {
-        match fetch(&self.clients, &batch, whole(&stretches)).await {
-            Ok(found) => {
-                let gaps = found.gaps(&self.clients.region);
-                let failed = found.failed.keys().filter_map(|place| batch.get(*place));
-                let unread = failed.map(|query| query.instance.clone()).collect();
-                let values = cut(&found.values, &stretches).into_iter();
-                let stretches = stretches.into_iter().zip(values);
-                let series = |(stretch, values)| (stretch, to_series(&batch, values, stretch));
-                let stretches = stretches.map(series).collect();
-                Gathered { value: Readings::Stretches { stretches, unread }, gaps }
-            }
-            Err(error) => {
-                let asked = batch.len().to_string();
-                let cause = error.cause_of(CauseKind::SeriesNotRead, &asked);
-                let unread = batch.into_iter().map(|query| query.instance);
-                Gathered {
-                    value: Readings::Stretches { stretches: Vec::new(), unread: unread.collect() },
-                    gaps: vec![Gap::of(GapSubject::Metrics, &self.clients.region, cause)],
-                }
-            }
-        }
+        let Gathered { value: found, gaps } = fetch(&self.clients, &batch, whole(&stretches)).await;
+        let failed = found.failed.keys().filter_map(|place| batch.get(*place));
+        let unread = failed.map(|query| query.instance.clone()).collect();
+        let values = cut(&found.values, &stretches).into_iter();
+        let series = |(stretch, values)| (stretch, to_series(&batch, values, stretch));
+        let stretches = stretches.into_iter().zip(values).map(series).collect();
+        Gathered { value: Readings::Stretches { stretches, unread }, gaps }
     }
 
     async fn read(&self, batch: Vec<MetricQuery>, window: Window) -> Gathered<Readings> {
-        match fetch(&self.clients, &batch, window).await {
-            Ok(found) => Gathered {
-                gaps: found.gaps(&self.clients.region),
-                value: Readings::Series(to_series(&batch, found.values, window)),
-            },
-            Err(error) => {
-                let asked = batch.len().to_string();
-                let cause = error.cause_of(CauseKind::SeriesNotRead, &asked);
-                Gathered {
-                    value: Readings::Series(Vec::new()),
-                    gaps: vec![Gap::of(GapSubject::Metrics, &self.clients.region, cause)],
-                }
-            }
-        }
+        let Gathered { value: found, gaps } = fetch(&self.clients, &batch, window).await;
+        Gathered { value: Readings::Series(to_series(&batch, found.values, window)), gaps }
     }
-}
 
-impl CloudWatch {
-    /// What cannot be read by the hour is asked for again, in full.
+    /// What cannot be read by the hour is no gap: it is asked for again, in full.
     async fn read_hours(&self, batch: Vec<MetricQuery>, window: Window) -> Gathered<Readings> {
-        let answer = fetch(&self.clients, &batch, window).await;
-        Gathered::whole(match answer {
-            Ok(found) => hours(batch, found, window),
-            Err(_) => Readings::Hours {
-                series: Vec::new(),
-                partial: batch.into_iter().map(|query| query.instance).collect(),
-            },
-        })
+        let fetched = fetch(&self.clients, &batch, window).await.value;
+        Gathered::whole(hours(batch, fetched, window))
     }
 }
 

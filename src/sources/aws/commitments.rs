@@ -1,16 +1,16 @@
 //! What the account has committed to: reserved instances and capacity
 //! reservations by region, savings plans once for all. Active ones only.
 
-use super::inventory::{ACCELERATED_TYPES, filter, tags, text};
+use super::inventory::{ACCELERATED_TYPES, filter, tags, tenancy, text};
 use super::pages::Pages;
 use super::partition::partition;
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, Gap, GapSubject,
-    OfferingClass, OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
-    Tenancy,
+    Gathered, OfferingClass, OperatingSystem, ReservedInstances, SavingsPlan, SavingsPlanKind,
 };
-use crate::sources::SourceError;
+use crate::sources::Outcome;
+use crate::sources::quoted::payment_option;
 use aws_sdk_ec2::types::{
     CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
     ReservedInstances as Ec2Reserved,
@@ -29,66 +29,54 @@ pub fn has_savings_plans(region: &str) -> bool {
     partition(region) == "aws"
 }
 
-/// What is done without a list of commitments.
-const NONE: &str = "none are assumed";
-
 /// Active reserved instances and capacity reservations of accelerated types;
 /// what is refused or cannot be read becomes a gap.
-pub async fn region_commitments(clients: &RegionClients, account: &str) -> (Commitments, Vec<Gap>) {
+pub async fn region_commitments(clients: &RegionClients, account: &str) -> Gathered<Commitments> {
     let (reserved, capacity) = tokio::join!(reserved(clients), capacity(clients, account));
-    let mut gaps = Vec::new();
-    let mut take = |what: GapSubject, error: SourceError| {
-        let cause = error.cause_of(CauseKind::CallFailed, NONE);
-        gaps.push(Gap::of(what, &clients.region, cause));
+    let mut reserved = or_none(reserved, GapSubject::ReservedInstances, &clients.region);
+    let capacity = or_none(capacity, GapSubject::CapacityReservations, &clients.region);
+    reserved.gaps.extend(capacity.gaps);
+    let mut commitments = Commitments {
+        reserved_instances: reserved.value,
+        capacity_reservations: capacity.value,
+        ..Commitments::default()
     };
-    let (reserved_instances, mut unread) = reserved.unwrap_or_else(|error| {
-        take(GapSubject::ReservedInstances, error);
-        Default::default()
-    });
-    let (capacity_reservations, unread_capacity) = capacity.unwrap_or_else(|error| {
-        take(GapSubject::CapacityReservations, error);
-        Default::default()
-    });
-    unread.extend(unread_capacity);
-    gaps.extend(unread);
-    let mut commitments =
-        Commitments { reserved_instances, capacity_reservations, ..Commitments::default() };
     commitments.set_owner(account);
-    (commitments, gaps)
+    Gathered { value: commitments, gaps: reserved.gaps }
 }
 
 /// Active savings plans of the account, wherever they hold.
-pub async fn savings_plans(session: &Session, account: &str) -> (Commitments, Vec<Gap>) {
-    let mut commitments = Commitments::default();
-    let mut gaps = Vec::new();
-    match plans(session).await {
-        Ok(found) => (commitments.savings_plans, gaps) = found,
-        Err(error) => {
-            let cause = error.cause_of(CauseKind::CallFailed, NONE);
-            gaps.push(Gap::of(GapSubject::SavingsPlans, "account", cause));
-        }
-    }
+pub async fn savings_plans(session: &Session, account: &str) -> Gathered<Commitments> {
+    let plans = or_none(plans(session).await, GapSubject::SavingsPlans, "account");
+    let mut commitments = Commitments { savings_plans: plans.value, ..Commitments::default() };
     commitments.set_owner(account);
-    (commitments, gaps)
+    Gathered { value: commitments, gaps: plans.gaps }
 }
 
-type Found<T> = Result<(Vec<T>, Vec<Gap>), SourceError>;
+type Found<T> = Outcome<Gathered<Vec<T>>>;
+
+/// What was read; nothing, and a gap, where the call failed.
+fn or_none<T>(found: Found<T>, what: GapSubject, place: &str) -> Gathered<Vec<T>> {
+    found.unwrap_or_else(|error| Gathered {
+        value: Vec::new(),
+        gaps: vec![error.gap(what, place, "none are assumed")],
+    })
+}
 
 /// Separates what was read from what could not be.
-fn sorted<T>(results: impl Iterator<Item = Result<T, Gap>>) -> (Vec<T>, Vec<Gap>) {
-    let (mut items, mut gaps) = (Vec::new(), Vec::new());
+fn sorted<T>(results: impl IntoIterator<Item = Result<T, Gap>>) -> Gathered<Vec<T>> {
+    let mut sorted = Gathered { value: Vec::new(), gaps: Vec::new() };
     for result in results {
         match result {
-            Ok(item) => items.push(item),
-            Err(gap) => gaps.push(gap),
+            Ok(item) => sorted.value.push(item),
+            Err(gap) => sorted.gaps.push(gap),
         }
     }
-    (items, gaps)
+    sorted
 }
 
 fn unreadable(id: &str, field: &str) -> Gap {
-    let cause = Cause::of(CauseKind::CommitmentNotReadable, [field]);
-    Gap::of(GapSubject::Commitment, id, cause)
+    Gap::of(GapSubject::Commitment, id, Cause::of(CauseKind::CommitmentNotReadable, [field]))
 }
 
 /// EC2 gives all of them at once.
@@ -185,18 +173,15 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
                 // One that is shared with this account is billed to its owner.
                 .filter(|reservation| reservation.owner_id().is_none_or(|owner| owner == account))
                 .filter(|reservation| reservation.instance_type().is_some_and(is_accelerated))
-                .map(|reservation| capacity_reservation(reservation, &clients.region)),
+                .map(|reservation| capacity_of(reservation, &clients.region)),
         );
         if !pages.follow(page.next_token())? {
-            return Ok(sorted(reservations.into_iter()));
+            return Ok(sorted(reservations));
         }
     }
 }
 
-fn capacity_reservation(
-    reservation: &Ec2Capacity,
-    region: &str,
-) -> Result<CapacityReservation, Gap> {
+fn capacity_of(reservation: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
     let id = reservation.capacity_reservation_id().unwrap_or("unknown id");
     let missing_data = |what: &'static str| move || unreadable(id, what);
     let number = |count: Option<i32>| count.and_then(|count| u32::try_from(count).ok());
@@ -245,7 +230,7 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
         let page = session.patient(PLANS, || request.clone().send()).await?;
         plans.extend(page.savings_plans().iter().map(savings_plan));
         if !pages.follow(page.next_token())? {
-            return Ok(sorted(plans.into_iter()));
+            return Ok(sorted(plans));
         }
     }
 }
@@ -303,25 +288,7 @@ fn decimal(amount: impl std::fmt::Display) -> Option<Decimal> {
 }
 
 fn system(platform: &str) -> OperatingSystem {
-    let platform = platform.trim_end_matches(" (Amazon VPC)");
-    OperatingSystem::from_ec2(None, Some(platform), None)
-}
-
-fn tenancy(name: Option<&str>) -> Tenancy {
-    match name {
-        Some("dedicated") => Tenancy::Dedicated,
-        Some("host") => Tenancy::Host,
-        _ => Tenancy::Shared,
-    }
-}
-
-fn payment_option(name: &str) -> Option<PaymentOption> {
-    match name {
-        "No Upfront" => Some(PaymentOption::NoUpfront),
-        "Partial Upfront" => Some(PaymentOption::PartialUpfront),
-        "All Upfront" => Some(PaymentOption::AllUpfront),
-        _ => None,
-    }
+    OperatingSystem::from_ec2(None, Some(platform.trim_end_matches(" (Amazon VPC)")), None)
 }
 
 #[cfg(test)]

@@ -14,8 +14,7 @@ fn cause_lines(error: &(dyn Error + 'static)) -> Option<CauseLine> {
     let mut lines: Vec<String> = anyhow::Chain::new(error)
         .flat_map(|error| {
             let text = Secrets::default().blank(&error.to_string());
-            let lines = text.lines().map(|line| line.trim().to_owned());
-            lines.collect::<Vec<_>>()
+            text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
         })
         .filter(|line| !line.is_empty())
         .collect();
@@ -76,8 +75,7 @@ impl Failed {
                 let metadata = service.err().meta();
                 match (metadata.code(), service.raw().status().as_u16()) {
                     (Some(code), _) => {
-                        let words = metadata.message().unwrap_or("no message");
-                        plain(kind_of_code(code), code, words)
+                        plain(kind_of_code(code), code, metadata.message().unwrap_or("no message"))
                     }
                     (None, 429) => Self {
                         unread: None,
@@ -123,8 +121,7 @@ impl Failed {
                 // Words of a page of any size.
                 let start = String::from_utf8_lossy(&body[..body.len().min(8 * SHOWN)]);
                 let words: Vec<&str> = start.split_whitespace().collect();
-                let clean = secrets.blank(&words.join(" "));
-                let start: String = clean.chars().take(SHOWN).collect();
+                let start: String = secrets.blank(&words.join(" ")).chars().take(SHOWN).collect();
                 format!("status {status}, begins with `{start}`")
             }
         };

@@ -7,7 +7,7 @@ use crate::domain::{
     Address, Cause, CauseKind, Gap, GapSubject, Instance, InstanceState, Lifecycle,
     OperatingSystem, Provider, ResourceId, Tenancy, Volume,
 };
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
 use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance, Tag};
 use std::collections::BTreeMap;
@@ -36,12 +36,11 @@ pub struct RegionInventory {
 ///
 /// # Errors
 /// When EC2 refuses or does not answer.
-pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, SourceError> {
+pub async fn inventory(clients: &RegionClients) -> Outcome<RegionInventory> {
     let mut inventory = RegionInventory::default();
     let mut pages = Pages::of(INSTANCES);
     loop {
-        let token = pages.token();
-        let next = match described(clients, &[], token).await {
+        let next = match described(clients, &[], pages.token()).await {
             Ok(page) => {
                 inventory.add(&page, clients);
                 page.next_token().map(str::to_owned)
@@ -76,8 +75,7 @@ async fn described(
 ) -> Result<DescribeInstancesOutput, Failed> {
     clients.ec2_turn().await;
     // A filter, unlike a list of ids, does not fail for one that is gone.
-    let wanted = (!ids.is_empty())
-        .then(|| Filter::builder().name("instance-id").set_values(Some(ids.to_vec())).build());
+    let wanted = (!ids.is_empty()).then(|| filter("instance-id", ids));
     let kinds = [filter("instance-type", ACCELERATED_TYPES), filter("instance-state-name", STATES)];
     let request = clients
         .ec2
@@ -85,8 +83,7 @@ async fn described(
         .set_filters(Some(kinds.into_iter().chain(wanted).collect()))
         .max_results(PAGE_SIZE)
         .set_next_token(token);
-    let send = || request.clone().send();
-    clients.session.attempted(INSTANCES, send).await
+    clients.session.attempted(INSTANCES, || request.clone().send()).await
 }
 
 /// Reads the instances of a page that cannot be read as a whole: in halves, and
@@ -95,7 +92,7 @@ async fn one_by_one(
     clients: &RegionClients,
     ids: Vec<String>,
     inventory: &mut RegionInventory,
-) -> Result<(), SourceError> {
+) -> Outcome<()> {
     let mut parts: Vec<Vec<String>> = ids.chunks(IDS_AT_ONCE).map(<[String]>::to_vec).collect();
     while let Some(mut part) = parts.pop() {
         match described(clients, &part, None).await {
@@ -104,10 +101,8 @@ async fn one_by_one(
             Err(Failed { error, .. }) => {
                 let half = part.split_off(part.len() / 2);
                 if part.is_empty() {
-                    let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
-                    inventory.gaps.extend(
-                        half.into_iter().map(|id| Gap::of(GapSubject::Instance, id, cause.clone())),
-                    );
+                    let gap = |id: String| error.gap(GapSubject::Instance, id, "it is omitted");
+                    inventory.gaps.extend(half.into_iter().map(gap));
                 } else {
                     parts.extend([part, half]);
                 }
@@ -146,18 +141,15 @@ impl RegionInventory {
     }
 }
 
-pub(super) fn filter(name: &str, values: &[&str]) -> Filter {
-    Filter::builder()
-        .name(name)
-        .set_values(Some(values.iter().map(|value| (*value).to_owned()).collect()))
-        .build()
+pub(super) fn filter<S: Clone + Into<String>>(name: &str, values: &[S]) -> Filter {
+    let values = values.iter().cloned().map(Into::into);
+    Filter::builder().name(name).set_values(Some(values.collect())).build()
 }
 
 fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Instance, Gap> {
     let id = instance.instance_id().unwrap_or("unknown id");
     let unreadable = |field: &str| {
-        let cause = Cause::of(CauseKind::InstanceNotReadable, [field]);
-        Gap::of(GapSubject::Instance, id, cause)
+        Gap::of(GapSubject::Instance, id, Cause::of(CauseKind::InstanceNotReadable, [field]))
     };
     let state_name = instance.state().and_then(|state| state.name()).map(|name| name.as_str());
     let tags = tags(instance.tags());
@@ -172,7 +164,10 @@ fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Insta
             .map(|name| name.as_str().to_owned())
             .ok_or_else(|| unreadable("type"))?,
         state: state_name.and_then(InstanceState::from_name).ok_or_else(|| unreadable("state"))?,
-        lifecycle: lifecycle(instance).ok_or_else(|| unreadable("lifecycle"))?,
+        lifecycle: instance
+            .instance_lifecycle()
+            .map_or(Some(Lifecycle::OnDemand), |name| Lifecycle::from_name(name.as_str()))
+            .ok_or_else(|| unreadable("lifecycle"))?,
         capacity_reservation_id: text(instance.capacity_reservation_id()),
         capacity_block_id: text(instance.capacity_block_id()),
         operating_system: OperatingSystem::from_ec2(
@@ -180,14 +175,7 @@ fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Insta
             instance.platform_details().filter(|text| !text.is_empty()),
             instance.platform().map(|platform| platform.as_str()),
         ),
-        tenancy: match placement
-            .and_then(|placement| placement.tenancy())
-            .map(|tenancy| tenancy.as_str())
-        {
-            Some("dedicated") => Tenancy::Dedicated,
-            Some("host") => Tenancy::Host,
-            _ => Tenancy::Shared,
-        },
+        tenancy: tenancy(placement.and_then(|place| place.tenancy()).map(|name| name.as_str())),
         launch_time: instance
             .launch_time()
             .and_then(timestamp)
@@ -208,8 +196,7 @@ fn instance(instance: &Ec2Instance, account: &str, region: &str) -> Result<Insta
 }
 
 pub(super) fn tags(all: &[Tag]) -> BTreeMap<String, String> {
-    let listed = all.iter();
-    listed
+    all.iter()
         .filter_map(|tag| Some((tag.key()?.to_owned(), tag.value().unwrap_or("").to_owned())))
         .collect()
 }
@@ -218,10 +205,11 @@ pub(super) fn text(value: Option<&str>) -> Option<String> {
     value.filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
-fn lifecycle(instance: &Ec2Instance) -> Option<Lifecycle> {
-    match instance.instance_lifecycle() {
-        None => Some(Lifecycle::OnDemand),
-        Some(name) => Lifecycle::from_name(name.as_str()),
+pub(super) fn tenancy(name: Option<&str>) -> Tenancy {
+    match name {
+        Some("dedicated") => Tenancy::Dedicated,
+        Some("host") => Tenancy::Host,
+        _ => Tenancy::Shared,
     }
 }
 
@@ -248,27 +236,19 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
     }
     match volumes(clients, &volume_ids).await {
         Ok(known) => fill_volumes(inventory, &known),
-        Err(error) => inventory.gaps.push(gap(GapSubject::Volumes, clients, &error)),
+        Err(error) => inventory.gaps.push(error.gap(GapSubject::Volumes, &clients.region, "")),
     }
     match addresses(clients, &instance_ids).await {
         Ok(found) => {
-            for (instance_id, address) in found {
-                let owner = inventory
-                    .instances
-                    .iter_mut()
-                    .find(|instance| instance.id.as_str() == instance_id);
-                if let Some(owner) = owner {
+            for (id, address) in found {
+                let mut instances = inventory.instances.iter_mut();
+                if let Some(owner) = instances.find(|instance| instance.id.as_str() == id) {
                     owner.addresses.push(Address { id: address });
                 }
             }
         }
-        Err(error) => inventory.gaps.push(gap(GapSubject::Addresses, clients, &error)),
+        Err(error) => inventory.gaps.push(error.gap(GapSubject::Addresses, &clients.region, "")),
     }
-}
-
-fn gap(what: GapSubject, clients: &RegionClients, error: &SourceError) -> Gap {
-    let cause = error.cause_of(CauseKind::CallFailed, "");
-    Gap::of(what, &clients.region, cause)
 }
 
 type VolumeFacts = BTreeMap<String, (Option<String>, Option<u64>)>;
@@ -282,7 +262,7 @@ fn fill_volumes(inventory: &mut RegionInventory, known: &VolumeFacts) {
     }
 }
 
-async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts, SourceError> {
+async fn volumes(clients: &RegionClients, ids: &[String]) -> Outcome<VolumeFacts> {
     let mut known = VolumeFacts::new();
     for some in ids.chunks(VOLUMES_AT_ONCE) {
         let mut pages = Pages::of("ec2:DescribeVolumes");
@@ -292,9 +272,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
             let request = clients
                 .ec2
                 .describe_volumes()
-                .filters(
-                    Filter::builder().name("volume-id").set_values(Some(some.to_vec())).build(),
-                )
+                .filters(filter("volume-id", some))
                 .set_next_token(pages.token());
             let page =
                 clients.session.patient("ec2:DescribeVolumes", || request.clone().send()).await?;
@@ -318,14 +296,11 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
 async fn addresses(
     clients: &RegionClients,
     instance_ids: &[String],
-) -> Result<Vec<(String, String)>, SourceError> {
+) -> Outcome<Vec<(String, String)>> {
     let mut addresses = Vec::new();
     for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
         clients.ec2_turn().await;
-        let request = clients
-            .ec2
-            .describe_addresses()
-            .filters(Filter::builder().name("instance-id").set_values(Some(some.to_vec())).build());
+        let request = clients.ec2.describe_addresses().filters(filter("instance-id", some));
         let answer =
             clients.session.patient("ec2:DescribeAddresses", || request.clone().send()).await?;
         for address in answer.addresses() {

@@ -42,8 +42,7 @@ pub async fn instance_place(endpoint: Option<&str>) -> Result<InstancePlace, Str
     let instance_id =
         client.get("/latest/meta-data/instance-id").await.map_err(|error| innermost(&error))?;
     let ask = async |path: &str| {
-        let answer = client.get(format!("/latest/meta-data/{path}")).await.ok()?;
-        plain(answer.as_ref())
+        plain(client.get(format!("/latest/meta-data/{path}")).await.ok()?.as_ref())
     };
     let life_cycle = ask("instance-life-cycle").await;
     Ok(InstancePlace {
@@ -59,9 +58,8 @@ pub async fn instance_place(endpoint: Option<&str>) -> Result<InstancePlace, Str
 /// # Errors
 /// When the endpoint is not a URL.
 pub(super) fn metadata_client(endpoint: Option<&str>) -> Result<Client, String> {
-    let settings = ProviderConfig::default().with_http_client(local_client());
     let mut builder = Client::builder()
-        .configure(&settings)
+        .configure(&ProviderConfig::default().with_http_client(local_client()))
         .max_attempts(1)
         .connect_timeout(CONNECT_LIMIT)
         .read_timeout(ANSWER_LIMIT)

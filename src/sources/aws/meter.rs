@@ -3,6 +3,7 @@
 
 use super::query;
 use crate::domain::ApiUsage;
+use crate::sources::count_call;
 use crate::sources::secrets::Secrets;
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
@@ -53,10 +54,7 @@ impl Meter {
 
     /// Counts a call that no SDK client makes.
     pub(super) fn called(&self, action: &str) {
-        let mut counts = self.counts();
-        counts.usage.calls += 1;
-        let calls = counts.usage.by_operation.entry(action.to_owned());
-        *calls.or_insert(0) += 1;
+        count_call(&mut self.counts().usage, action);
     }
 
     /// Counts an attempt of such a call.
@@ -106,12 +104,12 @@ impl Intercept for Meter {
         _components: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let mut counts = self.counts();
-        counts.usage.calls += 1;
-        if let Some(metadata) = bag.load::<Metadata>() {
-            let service = metadata.service().to_ascii_lowercase();
-            let action = format!("{service}:{}", metadata.name());
-            *counts.usage.by_operation.entry(action).or_insert(0) += 1;
+        match bag.load::<Metadata>() {
+            Some(metadata) => {
+                let service = metadata.service().to_ascii_lowercase();
+                self.called(&format!("{service}:{}", metadata.name()));
+            }
+            None => self.counts().usage.calls += 1,
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::domain::{
     Cause, CauseKind, Directory, Gap, HostMatch, Instance, JoinedBy, MOST_GPUS, Metric, ResourceId,
     SeriesSource, Statistic, Window,
 };
-use crate::sources::Detail;
+use crate::sources::{DAY_SECONDS, Detail, HOUR_SECONDS};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,6 @@ use std::sync::Arc;
 const QUERIES_PER_CALL: usize = 500;
 /// Data points that one page of GetMetricData holds.
 const POINTS_PER_CALL: i64 = 100_800;
-
-const HOUR_SECONDS: u32 = 3_600;
-const DAY_SECONDS: u32 = 86_400;
 
 /// What to ask CloudWatch in one region.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -56,43 +53,45 @@ pub fn plan_metrics(
     agent_namespace: &str,
     period_seconds: u32,
 ) -> MetricsPlan {
-    let asked: Vec<&Instance> =
-        instances.iter().filter(|instance| may_have_run(instance, window)).collect();
+    // A box that works at night is stopped when an audit finds it by day.
+    let may_have_run =
+        |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
+    let asked: Vec<&Instance> = instances.iter().filter(may_have_run).collect();
     let directory = Directory::of(asked.iter().copied());
     let mut plan = MetricsPlan::default();
-    let agent_namespace: Arc<str> = agent_namespace.into();
+    let (of_ec2, of_agent): (Arc<str>, Arc<str>) = (EC2_NAMESPACE.into(), agent_namespace.into());
     let chosen = choose(discovered, &directory);
     for instance in asked {
         let series = resolve(instance, visible_gpus(instance), &chosen, &mut plan.gaps);
-        plan.queries.extend(instance_queries(instance, period_seconds));
+        let of_instance = BTreeMap::from([("InstanceId".to_owned(), instance.id.to_string())]);
+        let own = QuerySource {
+            instance: &instance.id,
+            gpu: None,
+            joined_by: JoinedBy::InstanceId,
+            namespace: &of_ec2,
+            source: SeriesSource::Ec2,
+            dimensions: &Arc::new(of_instance),
+        };
+        plan.queries.extend(own.queries(OF_INSTANCE, period_seconds));
         let has_utilization =
             series.iter().any(|(_, metric, _, _)| *metric == Metric::GpuUtilization);
         for (gpu, metric, joined_by, dimensions) in series {
-            let source =
-                QuerySource { instance: &instance.id, gpu, joined_by, dimensions: &dimensions };
-            match metric {
-                // Power says less than utilization and is asked for in its
-                // absence only.
-                Metric::GpuPowerUtilization if has_utilization => {}
-                Metric::GpuPowerUtilization => {
-                    plan.queries.extend(power_queries(&source, period_seconds));
+            let (wanted, namespace, source) = match metric {
+                // Power says less than utilization and is asked for in its absence only.
+                Metric::GpuPowerUtilization if has_utilization => continue,
+                Metric::GpuPowerUtilization => (OF_POWER, &of_ec2, SeriesSource::Ec2),
+                Metric::GpuUtilization => {
+                    (OF_UTILIZATION, &of_agent, SeriesSource::CloudWatchAgent)
                 }
-                _ => plan.queries.extend(agent_queries(
-                    &source,
-                    metric,
-                    &agent_namespace,
-                    period_seconds,
-                )),
-            }
+                _ => (OF_MEMORY, &of_agent, SeriesSource::CloudWatchAgent),
+            };
+            let instance = &instance.id;
+            let dimensions = &dimensions;
+            let own = QuerySource { instance, gpu, joined_by, namespace, source, dimensions };
+            plan.queries.extend(own.queries(wanted, period_seconds));
         }
     }
     plan
-}
-
-/// Whether an instance may have run in the window: a box that works at night is stopped
-/// when an audit finds it by day.
-fn may_have_run(instance: &Instance, window: Window) -> bool {
-    instance.stopped_at().is_none_or(|stopped| stopped > window.start)
 }
 
 /// The instance that the dimensions of a series name.
@@ -113,9 +112,7 @@ fn choose(discovered: &[DiscoveredMetric], directory: &Directory<'_>) -> Chosen 
     let mut chosen = Chosen::new();
     for series in discovered {
         let dimensions = &series.dimensions;
-        let Some((instance, joined_by)) = find(directory, dimensions) else {
-            continue;
-        };
+        let Some((instance, joined_by)) = find(directory, dimensions) else { continue };
         let index = match series.metric {
             Metric::GpuPowerUtilization => dimensions.get("GpuId"),
             _ => dimensions.get("index"),
@@ -134,8 +131,7 @@ fn choose(discovered: &[DiscoveredMetric], directory: &Directory<'_>) -> Chosen 
             tie: Reverse(dimensions.clone()),
         };
         let key = (instance.id.clone(), gpu, series.metric);
-        let better = chosen.get(&key).is_none_or(|(known, _, _)| *known < rank);
-        if better {
+        if chosen.get(&key).is_none_or(|(known, _, _)| *known < rank) {
             chosen.insert(key, (rank, joined_by, dimensions.clone()));
         }
     }
@@ -161,8 +157,7 @@ fn resolve(
             chosen.range(from..=to).filter(|((_, _, found), _)| *found == metric).collect();
         let is_power = metric == Metric::GpuPowerUtilization;
         let per_gpu: Vec<_> = own.iter().filter(|((_, gpu, _), _)| gpu.is_some()).collect();
-        let whole = own.iter().find(|((_, gpu, _), _)| gpu.is_none());
-        match (per_gpu.as_slice(), whole) {
+        match (per_gpu.as_slice(), own.iter().find(|((_, gpu, _), _)| gpu.is_none())) {
             (_, Some((_, (_, joined_by, dimensions)))) if is_power => {
                 resolved.push((None, metric, *joined_by, dimensions.clone()));
             }
@@ -183,100 +178,62 @@ fn resolve(
     resolved
 }
 
+/// Where the series of an instance or of one of its GPUs are.
 struct QuerySource<'a> {
     instance: &'a ResourceId,
     gpu: Option<u16>,
     joined_by: JoinedBy,
+    namespace: &'a Arc<str>,
+    source: SeriesSource,
     dimensions: &'a Dimensions,
 }
 
+/// What is asked for: the metric, its statistic, and its period in seconds; 0 for the grid.
+type Wanted = &'static [(Metric, Statistic, u32)];
+
 /// CPU proves that the instance ran and bounds a smaller type; both feed the
 /// second oracle of idleness. Neither stands in for the GPU.
-fn instance_queries(instance: &Instance, period_seconds: u32) -> Vec<MetricQuery> {
-    let id = instance.id.to_string();
-    let dimensions = Arc::new(BTreeMap::from([("InstanceId".to_owned(), id)]));
-    let namespace: Arc<str> = EC2_NAMESPACE.into();
-    [
-        (Metric::CpuUtilization, Statistic::Average, period_seconds),
-        (Metric::NetworkIn, Statistic::Sum, HOUR_SECONDS),
-        (Metric::NetworkOut, Statistic::Sum, HOUR_SECONDS),
-    ]
-    .into_iter()
-    .map(|(metric, statistic, period_seconds)| MetricQuery {
-        instance: instance.id.clone(),
-        gpu: None,
-        metric,
-        statistic,
-        counts_readings: false,
-        period_seconds,
-        namespace: Arc::clone(&namespace),
-        name: cloudwatch_name(metric),
-        dimensions: dimensions.clone(),
-        source: SeriesSource::Ec2,
-        joined_by: JoinedBy::InstanceId,
-    })
-    .collect()
-}
+const OF_INSTANCE: Wanted = &[
+    (Metric::CpuUtilization, Statistic::Average, 0),
+    (Metric::NetworkIn, Statistic::Sum, HOUR_SECONDS),
+    (Metric::NetworkOut, Statistic::Sum, HOUR_SECONDS),
+];
+const OF_POWER: Wanted = &[
+    (Metric::GpuPowerUtilization, Statistic::Average, 0),
+    (Metric::GpuPowerUtilization, Statistic::Maximum, 0),
+];
+const OF_UTILIZATION: Wanted = &[
+    (Metric::GpuUtilization, Statistic::Average, 0),
+    (Metric::GpuUtilization, Statistic::Maximum, 0),
+];
+/// Verdict metrics on the full grid, the rest by the hour or day, which costs a fraction of
+/// the data points. The agent publishes all its metrics under the same dimensions, so memory
+/// size, power, temperature and encoder ride on the memory series.
+const OF_MEMORY: Wanted = &[
+    (Metric::GpuMemoryUsed, Statistic::Average, 0),
+    (Metric::GpuMemoryUsed, Statistic::Maximum, 0),
+    (Metric::GpuMemoryTotal, Statistic::Maximum, DAY_SECONDS),
+    (Metric::GpuPowerDraw, Statistic::Average, HOUR_SECONDS),
+    (Metric::GpuTemperature, Statistic::Maximum, HOUR_SECONDS),
+    (Metric::GpuEncoderSessions, Statistic::Maximum, HOUR_SECONDS),
+];
 
-fn power_queries(source: &QuerySource<'_>, period_seconds: u32) -> Vec<MetricQuery> {
-    [Statistic::Average, Statistic::Maximum]
-        .into_iter()
-        .map(|statistic| MetricQuery {
-            instance: source.instance.clone(),
-            gpu: source.gpu,
-            metric: Metric::GpuPowerUtilization,
-            statistic,
-            counts_readings: false,
-            period_seconds,
-            namespace: EC2_NAMESPACE.into(),
-            name: cloudwatch_name(Metric::GpuPowerUtilization),
-            dimensions: source.dimensions.clone(),
-            source: SeriesSource::Ec2,
-            joined_by: source.joined_by,
-        })
-        .collect()
-}
-
-/// What to ask for a discovered agent series: verdict metrics on the full grid,
-/// the rest by the hour or day, which costs a fraction of the data points. The
-/// agent publishes all its metrics under the same dimensions, so memory size,
-/// power, temperature and encoder ride on the memory series.
-fn agent_queries(
-    source: &QuerySource<'_>,
-    discovered: Metric,
-    namespace: &Arc<str>,
-    period_seconds: u32,
-) -> Vec<MetricQuery> {
-    let wanted: &[(Metric, Statistic, u32)] = match discovered {
-        Metric::GpuUtilization => &[
-            (Metric::GpuUtilization, Statistic::Average, 0),
-            (Metric::GpuUtilization, Statistic::Maximum, 0),
-        ],
-        _ => &[
-            (Metric::GpuMemoryUsed, Statistic::Average, 0),
-            (Metric::GpuMemoryUsed, Statistic::Maximum, 0),
-            (Metric::GpuMemoryTotal, Statistic::Maximum, DAY_SECONDS),
-            (Metric::GpuPowerDraw, Statistic::Average, HOUR_SECONDS),
-            (Metric::GpuTemperature, Statistic::Maximum, HOUR_SECONDS),
-            (Metric::GpuEncoderSessions, Statistic::Maximum, HOUR_SECONDS),
-        ],
-    };
-    wanted
-        .iter()
-        .map(|(metric, statistic, period)| MetricQuery {
-            instance: source.instance.clone(),
-            gpu: source.gpu,
+impl QuerySource<'_> {
+    fn queries(&self, wanted: Wanted, grid_seconds: u32) -> impl Iterator<Item = MetricQuery> {
+        wanted.iter().map(move |(metric, statistic, period)| MetricQuery {
+            instance: self.instance.clone(),
+            gpu: self.gpu,
             metric: *metric,
             statistic: *statistic,
             counts_readings: false,
-            period_seconds: if *period == 0 { period_seconds } else { *period },
-            namespace: Arc::clone(namespace),
+            period_seconds: if *period == 0 { grid_seconds } else { *period },
+            namespace: Arc::clone(self.namespace),
             name: cloudwatch_name(*metric),
-            dimensions: source.dimensions.clone(),
-            source: SeriesSource::CloudWatchAgent,
-            joined_by: source.joined_by,
+            dimensions: self.dimensions.clone(),
+            source: self.source,
+            joined_by: self.joined_by,
         })
-        .collect()
+    }
 }
 
 /// The queries of a detail, from all of them: of [`Detail::Hours`] on the grid of an hour,
@@ -284,10 +241,7 @@ fn agent_queries(
 pub fn in_detail(queries: Vec<MetricQuery>, detail: Detail) -> Vec<MetricQuery> {
     match detail {
         Detail::Full => queries,
-        Detail::Grid => {
-            let on_grid = queries.into_iter().filter(|query| query.metric.is_on_grid());
-            on_grid.collect()
-        }
+        Detail::Grid => queries.into_iter().filter(|query| query.metric.is_on_grid()).collect(),
         Detail::Hours => queries.into_iter().flat_map(with_counts).collect(),
     }
 }

@@ -4,9 +4,10 @@ use super::error::kind_of_code;
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
-    CauseKind, Gap, GapSubject, JoinedBy, Metric, ResourceId, SeriesSource, Statistic, Window,
+    CauseKind, Gap, GapSubject, Gathered, JoinedBy, Metric, ResourceId, SeriesSource, Statistic,
+    Window,
 };
-use crate::sources::SourceError;
+use crate::sources::{Outcome, SourceError};
 use aws_sdk_cloudwatch::types::{
     Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy,
     StatusCode,
@@ -99,9 +100,7 @@ impl Fetched {
     /// Adds a page of a query. Its last status counts: a failure may pass with the next page,
     /// and `PartialData` promises a next page that has to come.
     fn add(&mut self, place: usize, result: &MetricDataResult) {
-        let Some(series) = self.values.get_mut(place) else {
-            return;
-        };
+        let Some(series) = self.values.get_mut(place) else { return };
         match result.status_code() {
             None | Some(StatusCode::Complete) => {
                 self.failed.remove(&place);
@@ -125,7 +124,7 @@ impl Fetched {
     }
 
     /// One gap for each status, with the number of series that are missing.
-    pub(super) fn gaps(&self, region: &str) -> Vec<Gap> {
+    fn gaps(&self, region: &str) -> Vec<Gap> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for status in self.failed.values() {
             *counts.entry(status).or_default() += 1;
@@ -148,12 +147,13 @@ impl Fetched {
 pub async fn discover(
     clients: &RegionClients,
     agent_namespace: &str,
-) -> Result<Vec<DiscoveredMetric>, SourceError> {
+) -> Outcome<Vec<DiscoveredMetric>> {
     let wanted = [
         (agent_namespace, Metric::GpuUtilization),
         (agent_namespace, Metric::GpuMemoryUsed),
         (EC2_NAMESPACE, Metric::GpuPowerUtilization),
     ];
+    let RegionClients { cloudwatch, session, .. } = clients;
     let mut discovered = Vec::new();
     // The agent publishes all metrics of a GPU under the same ones.
     let mut known: BTreeSet<Dimensions> = BTreeSet::new();
@@ -161,16 +161,12 @@ pub async fn discover(
         let mut pages = Pages::of("cloudwatch:ListMetrics");
         loop {
             clients.cloudwatch_turn().await;
-            let request = clients
-                .cloudwatch
+            let request = cloudwatch
                 .list_metrics()
                 .namespace(namespace)
                 .metric_name(cloudwatch_name(metric))
                 .set_next_token(pages.token());
-            let page = clients
-                .session
-                .patient("cloudwatch:ListMetrics", || request.clone().send())
-                .await?;
+            let page = session.patient("cloudwatch:ListMetrics", || request.clone().send()).await?;
             for listed in page.metrics() {
                 let own = listed.dimensions().iter();
                 let own = own.filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())));
@@ -192,22 +188,35 @@ pub async fn discover(
     Ok(discovered)
 }
 
-/// Values of up to 500 queries.
-///
-/// # Errors
-/// When CloudWatch refuses or does not answer.
+/// Values of up to 500 queries; those that are not answered are gaps.
 pub async fn fetch(
     clients: &RegionClients,
     queries: &[MetricQuery],
     window: Window,
-) -> Result<Fetched, SourceError> {
+) -> Gathered<Fetched> {
+    match fetched(clients, queries, window).await {
+        Ok(value) => Gathered { gaps: value.gaps(&clients.region), value },
+        Err(error) => {
+            let cause = error.cause_of(CauseKind::SeriesNotRead, &queries.len().to_string());
+            let gaps = vec![Gap::of(GapSubject::Metrics, &clients.region, cause)];
+            Gathered { value: Fetched::of(queries.len()), gaps }
+        }
+    }
+}
+
+/// # Errors
+/// When CloudWatch refuses or does not answer.
+async fn fetched(
+    clients: &RegionClients,
+    queries: &[MetricQuery],
+    window: Window,
+) -> Outcome<Fetched> {
     clients.metrics_asked(queries.len());
     let mut fetched = Fetched::of(queries.len());
     let mut pages = Pages::of(GET_METRIC_DATA).with_room(most_points(queries, window));
     loop {
         clients.cloudwatch_turn().await;
-        let asked = queries.iter().enumerate();
-        let asked = asked.map(|(index, query)| data_query(index, query));
+        let asked = queries.iter().enumerate().map(|(index, query)| data_query(index, query));
         let request = clients
             .cloudwatch
             .get_metric_data()

@@ -53,5 +53,5 @@ pub use probe::{NeededBy, Permission, gpu_series, permission};
 pub use role::{DEFAULT_ROLE, Role};
 pub use savings_plans::savings_plan_rates;
 pub(super) use session::credentials;
-pub use session::{AwsOptions, AwsService, Identity, Notice, RegionClients, Session};
+pub use session::{AwsOptions, AwsService, Notice, RegionClients, Session};
 pub use spot_notice::SpotNotices;

@@ -3,12 +3,12 @@
 use super::pages::Pages;
 use super::partition::partition;
 use super::session::Session;
-use super::signed::{Protocol, Service};
+use super::signed::{Protocol, Service, answers};
 use crate::domain::{
-    AdvisedResource, AwsAdvice, AwsOpinion, CauseKind, Currency, Gap, GapSubject, Gathered, Money,
-    ResourceId,
+    AdvisedResource, AwsAdvice, AwsOpinion, Currency, GapSubject, Gathered, Money, ResourceId,
 };
-use crate::sources::{Answer, OpinionSource, SourceError};
+use crate::sources::error::or_gap;
+use crate::sources::{Answer, OpinionSource, Outcome};
 use futures_util::FutureExt;
 use rust_decimal::Decimal;
 use serde::Deserialize;
@@ -21,7 +21,6 @@ pub(super) const HUB: Service = Service {
     id: "cost-optimization-hub",
 };
 
-const LIST: &str = "cost-optimization-hub:ListRecommendations";
 /// The one region that answers, for all regions.
 pub(super) const REGION: &str = "us-east-1";
 /// The largest page.
@@ -45,47 +44,34 @@ pub(super) struct Hub {
 
 impl OpinionSource for Hub {
     fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsAdvice>>> {
-        async {
-            match listed(&self.session).await {
-                Ok(found) => Gathered::whole(found),
-                Err(error) => {
-                    let cause = error.cause_of(CauseKind::CallFailed, "");
-                    Gathered {
-                        value: Vec::new(),
-                        gaps: vec![Gap::of(GapSubject::AwsOpinion, "account", cause)],
-                    }
-                }
-            }
-        }
-        .boxed_local()
+        async { or_gap(listed(&self.session).await, GapSubject::AwsOpinion, "account", "") }
+            .boxed_local()
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Item {
-    account_id: Option<String>,
-    region: Option<String>,
-    resource_id: Option<String>,
-    resource_arn: Option<String>,
-    current_resource_type: Option<String>,
-    recommended_resource_summary: Option<String>,
-    action_type: Option<String>,
-    estimated_monthly_savings: Option<Number>,
-    currency_code: Option<String>,
+answers! {
+    struct Item {
+        account_id: Option<String>,
+        region: Option<String>,
+        resource_id: Option<String>,
+        resource_arn: Option<String>,
+        current_resource_type: Option<String>,
+        recommended_resource_summary: Option<String>,
+        action_type: Option<String>,
+        estimated_monthly_savings: Option<Number>,
+        currency_code: Option<String>,
+    }
+
+    struct Page {
+        #[serde(default)]
+        items: Vec<Item>,
+        next_token: Option<String>,
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Page {
-    #[serde(default)]
-    items: Vec<Item>,
-    next_token: Option<String>,
-}
-
-async fn listed(session: &Session) -> Result<Vec<AwsAdvice>, SourceError> {
+async fn listed(session: &Session) -> Outcome<Vec<AwsAdvice>> {
     let mut recommendations = Vec::new();
-    let mut pages = Pages::of(LIST);
+    let mut pages = Pages::of("cost-optimization-hub:ListRecommendations");
     loop {
         let mut body = json!({
             "filter": { "resourceTypes": [INSTANCE, GROUP] },
@@ -124,11 +110,10 @@ fn resource(item: &Item) -> Option<AdvisedResource> {
             // A resource ID of a group may be its name or its ARN.
             let arn = said(&item.resource_arn).or_else(|| id.clone());
             let named = arn.as_deref().and_then(|arn| arn.split_once(BEFORE_NAME));
-            let named = named.map(|(_, name)| name.to_owned());
             Some(AdvisedResource::AutoScalingGroup {
                 account: said(&item.account_id)?,
                 region: said(&item.region)?,
-                name: named.or(id)?,
+                name: named.map(|(_, name)| name.to_owned()).or(id)?,
             })
         }
         _ => None,
@@ -139,8 +124,7 @@ fn resource(item: &Item) -> Option<AdvisedResource> {
 fn amount(number: Option<Number>, currency: Option<String>) -> Option<Money> {
     let currency = Currency::from_code(currency.as_deref().unwrap_or("USD"))?;
     let text = number?.to_string();
-    let exact = text.parse::<Decimal>().ok();
-    let amount = exact.or_else(|| Decimal::from_scientific(&text).ok())?;
+    let amount = text.parse::<Decimal>().ok().or_else(|| Decimal::from_scientific(&text).ok())?;
     AwsOpinion::estimate(amount, currency)
 }
 

@@ -8,7 +8,7 @@ use super::role::Role;
 use super::session::{AwsOptions, Session};
 use super::signed::{Protocol, Service};
 use crate::domain::{ApiUsage, Cause, CauseKind, Gap, GapSubject, Gathered};
-use crate::sources::{Account, SourceError};
+use crate::sources::{Account, Outcome};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
@@ -58,9 +58,9 @@ pub async fn connect_organization(
     regions: Option<&[String]>,
     agent_namespace: &str,
     progress: &dyn Fn(&str),
-) -> Result<Gathered<Vec<Account>>, SourceError> {
+) -> Outcome<Gathered<Vec<Account>>> {
     let session = Session::connect(options).await?;
-    let own = session.identity().await?.account;
+    let own = session.account().await?;
     let Gathered { value: ids, mut gaps } =
         wanted_accounts(&session, asked, &own, progress).await?;
     let answers: Vec<_> = stream::iter(&ids)
@@ -80,8 +80,7 @@ pub async fn connect_organization(
                 gaps.extend(found.gaps.into_iter().map(|gap| Gap { place: id.clone(), ..gap }));
             }
             Err(error) => {
-                let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
-                gaps.push(Gap::of(GapSubject::Account, id, cause));
+                gaps.push(error.gap(GapSubject::Account, id, "it is omitted"));
                 first_error.get_or_insert(error);
             }
         }
@@ -112,7 +111,7 @@ async fn reached(
     asked: &Organization,
     regions: Option<&[String]>,
     agent_namespace: &str,
-) -> Result<Gathered<Account>, SourceError> {
+) -> Outcome<Gathered<Account>> {
     let session = if id == own {
         session.clone()
     } else {
@@ -128,14 +127,13 @@ async fn wanted_accounts(
     asked: &Organization,
     own: &str,
     progress: &dyn Fn(&str),
-) -> Result<Gathered<Vec<String>>, SourceError> {
+) -> Outcome<Gathered<Vec<String>>> {
     let named: BTreeSet<String> = asked.accounts.iter().cloned().collect();
     if !asked.is_listed {
         return Ok(Gathered::whole(named.into_iter().collect()));
     }
     progress("accounts of the organization");
-    let listed = listed_accounts(session).await?;
-    let (accounts, skipped) = chosen(&listed, &named, own);
+    let (accounts, skipped) = chosen(&listed_accounts(session).await?, &named, own);
     progress(&format!(
         "{} accounts of the organization, {skipped} not active",
         accounts.value.len()
@@ -168,7 +166,7 @@ struct Page {
 }
 
 /// Every account of the organization; pages may be empty before the last.
-async fn listed_accounts(session: &Session) -> Result<Vec<Listed>, SourceError> {
+async fn listed_accounts(session: &Session) -> Outcome<Vec<Listed>> {
     let region = organizations_region(session.home_region());
     let mut accounts = Vec::new();
     let mut pages = Pages::of(LIST);
@@ -227,8 +225,7 @@ fn chosen(
         gaps.push(gap(own, Cause::of(CauseKind::OwnAccountNotListed, [])));
     }
     let skipped = listed.len() - active.len();
-    let value = active.into_iter().filter(|id| is_wanted(id));
-    let value = value.map(str::to_owned).collect();
+    let value = active.into_iter().filter(|id| is_wanted(id)).map(str::to_owned).collect();
     (Gathered { value, gaps }, skipped)
 }
 

@@ -2,7 +2,7 @@
 //! be asked for ever.
 
 use crate::domain::FailureKind;
-use crate::sources::SourceError;
+use crate::sources::{Outcome, SourceError};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -43,7 +43,7 @@ impl Pages {
     ///
     /// # Errors
     /// When more come than there can be.
-    pub(super) fn take(&mut self, results: usize) -> Result<(), SourceError> {
+    pub(super) fn take(&mut self, results: usize) -> Outcome<()> {
         self.room = self.room.checked_sub(results).ok_or_else(|| self.endless(TOO_MUCH))?;
         Ok(())
     }
@@ -57,11 +57,9 @@ impl Pages {
     ///
     /// # Errors
     /// When the token came before, or there are too many pages.
-    pub(super) fn follow(&mut self, next: Option<&str>) -> Result<bool, SourceError> {
+    pub(super) fn follow(&mut self, next: Option<&str>) -> Outcome<bool> {
         self.token = next.filter(|token| !token.is_empty()).map(str::to_owned);
-        let Some(token) = &self.token else {
-            return Ok(false);
-        };
+        let Some(token) = &self.token else { return Ok(false) };
         let mut hasher = DefaultHasher::new();
         token.hash(&mut hasher);
         if !self.seen.insert(hasher.finish()) {

@@ -4,7 +4,7 @@
 use super::error::Failed;
 use super::session::{Patience, Session};
 use crate::domain::FailureKind;
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -46,7 +46,7 @@ impl Session {
         &self,
         action: &'static str,
         send: impl Fn() -> F,
-    ) -> Result<T, SourceError>
+    ) -> Outcome<T>
     where
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
         E: ProvideErrorMetadata + Error + 'static,
@@ -87,10 +87,9 @@ impl Session {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
-            let is_expired = failed.error.kind == FailureKind::ExpiredCredentials;
-            if is_expired && !is_renewed && self.renew() {
+            if failed.error.kind == FailureKind::ExpiredCredentials && !is_renewed && self.renew() {
                 is_renewed = true;
-                self.count_as_attempt(action);
+                self.meter.is_again(action);
                 continue;
             }
             let left = self.patience.left();
@@ -102,7 +101,7 @@ impl Session {
             self.patience.notice.set(Some(text));
             tokio::time::sleep(pause.min(left)).await;
             self.patience.notice.set(None);
-            self.count_as_attempt(action);
+            self.meter.is_again(action);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }

@@ -79,25 +79,25 @@ pub const HISTORY_ACTIONS: &[&str] = &["s3:GetObject", "s3:ListBucket", "s3:PutO
 /// The policy of a history in a bucket, below a prefix that is empty or ends with `/`, as JSON.
 pub fn history_policy(bucket: &str, prefix: &str) -> String {
     let below = format!("{prefix}v1/*");
-    let objects = format!("arn:aws:s3:::{bucket}/{below}");
-    let policy = json!({
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Sid": "GpucostHistoryList",
-                "Effect": "Allow",
-                "Action": "s3:ListBucket",
-                "Resource": format!("arn:aws:s3:::{bucket}"),
-                "Condition": { "StringLike": { "s3:prefix": below } }
-            },
-            {
-                "Sid": "GpucostHistoryRecord",
-                "Effect": "Allow",
-                "Action": ["s3:GetObject", "s3:PutObject"],
-                "Resource": objects
-            }
-        ]
+    let objects = json!({
+        "Sid": "GpucostHistoryRecord",
+        "Effect": "Allow",
+        "Action": ["s3:GetObject", "s3:PutObject"],
+        "Resource": format!("arn:aws:s3:::{bucket}/{below}")
     });
+    bucket_policy(bucket, ("GpucostHistoryList", &below), objects)
+}
+
+/// A policy for the names in a bucket that begin in a way, and for objects, as JSON.
+fn bucket_policy(bucket: &str, (sid, below): (&str, &str), objects: Value) -> String {
+    let listing = json!({
+        "Sid": sid,
+        "Effect": "Allow",
+        "Action": "s3:ListBucket",
+        "Resource": format!("arn:aws:s3:::{bucket}"),
+        "Condition": { "StringLike": { "s3:prefix": below } }
+    });
+    let policy = json!({ "Version": "2012-10-17", "Statement": [listing, objects] });
     format!("{policy:#}\n")
 }
 
@@ -112,25 +112,13 @@ pub fn bill_policy(bucket: &str, prefix: &str) -> String {
     let below = format!("{prefix}*");
     let objects = [key, &below].map(|name| format!("arn:aws:s3:::{bucket}/{name}"));
     let objects = if key.is_empty() { &objects[1..] } else { &objects[..] };
-    let policy = json!({
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Sid": "GpucostBillList",
-                "Effect": "Allow",
-                "Action": "s3:ListBucket",
-                "Resource": format!("arn:aws:s3:::{bucket}"),
-                "Condition": { "StringLike": { "s3:prefix": below } }
-            },
-            {
-                "Sid": "GpucostBillRead",
-                "Effect": "Allow",
-                "Action": "s3:GetObject",
-                "Resource": objects
-            }
-        ]
+    let objects = json!({
+        "Sid": "GpucostBillRead",
+        "Effect": "Allow",
+        "Action": "s3:GetObject",
+        "Resource": objects
     });
-    format!("{policy:#}\n")
+    bucket_policy(bucket, ("GpucostBillList", &below), objects)
 }
 
 /// Who assumes a role: an account, or one principal of it by its ARN.
@@ -154,8 +142,7 @@ impl Trusted {
             return None;
         };
         let is_plain = text.chars().all(|c| c.is_ascii_graphic() && c != '*');
-        let is_whole = is_account_id(account) && !partition.is_empty() && !principal.is_empty();
-        (is_plain && is_whole)
+        (is_plain && is_account_id(account) && !partition.is_empty() && !principal.is_empty())
             .then(|| Self { partition: (*partition).to_owned(), arn: text.to_owned() })
     }
 }

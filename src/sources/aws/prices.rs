@@ -6,11 +6,11 @@ use super::partition::partition;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
-    Currency, FailureKind, HourlyRate, Money, OperatingSystem, PriceBasis, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, Provider, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
-    spot_history,
+    Currency, FailureKind, HourlyRate, Money, OperatingSystem, PriceKey, PriceOption, PriceOrigin,
+    PriceQuote, SpotHistory, StorageQuote, StorageResource, Tenancy, Window, spot_history,
 };
-use crate::sources::{SourceError, WantedPrices};
+use crate::sources::quoted::observed;
+use crate::sources::{Outcome, Quoted, SourceError, WantedPrices};
 use aws_sdk_ec2::types::InstanceType;
 use aws_sdk_pricing::types::{Filter, FilterType};
 use aws_smithy_types::DateTime;
@@ -57,7 +57,7 @@ pub async fn on_demand_prices(
     session: &Session,
     wanted: &WantedPrices,
     read_on: Date,
-) -> Result<Vec<(PriceKey, PriceQuote)>, SourceError> {
+) -> Outcome<Vec<Quoted>> {
     let operating_system = match wanted.operating_system {
         OperatingSystem::Linux => "Linux",
         OperatingSystem::Windows => "Windows",
@@ -106,7 +106,7 @@ pub async fn storage_prices(
     session: &Session,
     region: &str,
     resources: &[StorageResource],
-) -> Result<Vec<(StorageResource, StorageQuote)>, SourceError> {
+) -> Outcome<Vec<(StorageResource, StorageQuote)>> {
     let mut prices = Vec::new();
     for resource in resources {
         let (service, filters) = match resource {
@@ -145,10 +145,9 @@ pub(super) async fn products(
     region: &str,
     service: &str,
     filters: Vec<Filter>,
-) -> Result<Vec<serde_json::Value>, SourceError> {
+) -> Outcome<Vec<serde_json::Value>> {
     let endpoint = endpoint_of(region).ok_or_else(|| {
-        let region = region.to_owned();
-        SourceError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region)
+        SourceError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region.to_owned())
     })?;
     let client = session.pricing(endpoint);
     let mut products = Vec::new();
@@ -180,7 +179,7 @@ pub async fn spot_prices(
     operating_system: OperatingSystem,
     types: &[String],
     window: Window,
-) -> Result<Vec<(PriceKey, PriceQuote, SpotHistory)>, SourceError> {
+) -> Outcome<Vec<(PriceKey, PriceQuote, SpotHistory)>> {
     let description = match operating_system {
         OperatingSystem::Linux | OperatingSystem::UbuntuPro => "Linux/UNIX",
         OperatingSystem::Windows => "Windows",
@@ -188,12 +187,12 @@ pub async fn spot_prices(
         OperatingSystem::Sles => "SUSE Linux",
         OperatingSystem::OtherLicensed => return Ok(Vec::new()),
     };
+    let RegionClients { ec2, session, .. } = clients;
     let mut changes: BTreeMap<(String, String), Vec<(Timestamp, Decimal)>> = BTreeMap::new();
     let mut pages = Pages::of("ec2:DescribeSpotPriceHistory");
     loop {
         clients.ec2_turn().await;
-        let request = clients
-            .ec2
+        let request = ec2
             .describe_spot_price_history()
             .set_instance_types(Some(
                 types.iter().map(|name| InstanceType::from(name.as_str())).collect(),
@@ -202,10 +201,8 @@ pub async fn spot_prices(
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
             .set_next_token(pages.token());
-        let page = clients
-            .session
-            .patient("ec2:DescribeSpotPriceHistory", || request.clone().send())
-            .await?;
+        let page =
+            session.patient("ec2:DescribeSpotPriceHistory", || request.clone().send()).await?;
         for change in page.spot_price_history() {
             let parts = (
                 change.instance_type().map(|name| name.as_str().to_owned()),
@@ -227,25 +224,14 @@ pub async fn spot_prices(
         .filter_map(|((name, zone), changes)| {
             let history = spot_history(&changes, window)?;
             let key = PriceKey {
-                provider: Provider::Aws,
-                region: clients.region.clone(),
-                instance_type: name,
                 operating_system,
-                tenancy: Tenancy::Shared,
                 option: PriceOption::Spot,
                 zone: Some(zone),
+                ..PriceKey::linux_on_demand(&clients.region, &name)
             };
-            let currency = Currency::of_region(&clients.region);
-            let quote = PriceQuote {
-                rate: HourlyRate::new(history.mean, currency)?,
-                instalments: None,
-                origin: PriceOrigin::Api,
-                basis: PriceBasis::Observed,
-                effective_date: seen_on,
-                seen_on,
-                source: "ec2:DescribeSpotPriceHistory, time-weighted mean".to_owned(),
-            };
-            Some((key, quote, history))
+            let rate = HourlyRate::new(history.mean, Currency::of_region(&clients.region))?;
+            let source = "ec2:DescribeSpotPriceHistory, time-weighted mean";
+            Some((key, observed(rate, None, (seen_on, seen_on), source), history))
         })
         .collect())
 }

@@ -15,7 +15,7 @@ use super::scaling::AUTO_SCALING;
 use super::session::{AwsService, RegionClients, Session};
 use super::signed::Service;
 use crate::domain::{FailureKind, Metric};
-use crate::sources::SourceError;
+use crate::sources::{Outcome, SourceError};
 use aws_sdk_cloudwatch::types::{Metric as CloudWatchMetric, MetricDataQuery, MetricStat};
 use aws_sdk_savingsplans::types::{SavingsPlanProductType, SavingsPlanState};
 use aws_smithy_types::DateTime;
@@ -86,8 +86,7 @@ pub async fn permission(
     action: &'static str,
     at: Timestamp,
 ) -> Permission {
-    let asked = tokio::time::timeout(WITHIN, asked(session, region, action, at)).await;
-    match asked {
+    match tokio::time::timeout(WITHIN, asked(session, region, action, at)).await {
         Ok(None) => Permission::NotOffered,
         Ok(Some(Ok(()))) => Permission::Allowed,
         Ok(Some(Err(error))) if BEYOND_PERMISSION.contains(&error.code.as_str()) => {
@@ -110,10 +109,10 @@ async fn asked(
     region: &str,
     action: &'static str,
     at: Timestamp,
-) -> Option<Result<(), SourceError>> {
+) -> Option<Outcome<()>> {
     let (service, operation) = action.split_once(':')?;
     match service {
-        "sts" => Some(session.identity().await.map(drop)),
+        "sts" => Some(session.account().await.map(drop)),
         "ec2" => Some(of_ec2(&session.in_region(region), operation, action).await),
         "cloudwatch" => Some(of_cloudwatch(&session.in_region(region), operation, at).await),
         "pricing" => {
@@ -125,13 +124,10 @@ async fn asked(
                 .service_code("AmazonEC2")
                 .format_version("aws_v1")
                 .max_results(1);
-            let answer = session.patient("pricing:GetProducts", || request.clone().send());
-            Some(answer.await.map(drop))
+            Some(session.patient("pricing:GetProducts", || request.clone().send()).await.map(drop))
         }
-        "savingsplans" => match has_savings_plans(region) {
-            true => Some(of_savings_plans(session, operation).await),
-            false => None,
-        },
+        "savingsplans" if !has_savings_plans(region) => None,
+        "savingsplans" => Some(of_savings_plans(session, operation).await),
         "cost-optimization-hub" if !has_hub(region) => None,
         "autoscaling" => {
             let fields = [("MaxRecords".to_owned(), "1".to_owned())];
@@ -141,68 +137,51 @@ async fn asked(
         }
         _ => {
             let (service, region, body) = question(region, service, operation);
-            let answer = session.ask::<Value>(service, region, operation, &body);
-            Some(answer.await.map(drop))
+            Some(session.ask::<Value>(service, region, operation, &body).await.map(drop))
         }
     }
 }
 
-async fn of_ec2(
-    clients: &RegionClients,
-    operation: &str,
-    action: &'static str,
-) -> Result<(), SourceError> {
+async fn of_ec2(clients: &RegionClients, operation: &str, action: &'static str) -> Outcome<()> {
     let RegionClients { ec2, session, .. } = clients;
     clients.ec2_turn().await;
     match operation {
         "DescribeAddresses" => {
             let request = ec2.describe_addresses().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
         "DescribeCapacityReservations" => {
             let request = ec2.describe_capacity_reservations().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
         "DescribeInstanceTypes" => {
             let request = ec2.describe_instance_types().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
         "DescribeRegions" => {
             let request = ec2.describe_regions().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
         "DescribeReservedInstances" => {
             let request = ec2.describe_reserved_instances().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
         "DescribeSpotPriceHistory" => {
             let request = ec2.describe_spot_price_history().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
         "DescribeVolumes" => {
             let request = ec2.describe_volumes().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
         _ => {
             let request = ec2.describe_instances().dry_run(true);
-            let answer = session.patient(action, || request.clone().send());
-            answer.await.map(drop)
+            session.patient(action, || request.clone().send()).await.map(drop)
         }
     }
 }
 
-async fn of_cloudwatch(
-    clients: &RegionClients,
-    operation: &str,
-    at: Timestamp,
-) -> Result<(), SourceError> {
+async fn of_cloudwatch(clients: &RegionClients, operation: &str, at: Timestamp) -> Outcome<()> {
     if operation == "ListMetrics" {
         return gpu_series(clients, EC2_NAMESPACE).await.map(drop);
     }
@@ -222,27 +201,24 @@ async fn of_cloudwatch(
         .start_time(DateTime::from_secs(at.as_second() - i64::from(HOUR_SECONDS)))
         .end_time(DateTime::from_secs(at.as_second()));
     let session = &clients.session;
-    let answer = session.patient("cloudwatch:GetMetricData", || request.clone().send());
-    answer.await.map(drop)
+    session.patient("cloudwatch:GetMetricData", || request.clone().send()).await.map(drop)
 }
 
-async fn of_savings_plans(session: &Session, operation: &str) -> Result<(), SourceError> {
+async fn of_savings_plans(session: &Session, operation: &str) -> Outcome<()> {
     session.savings_plans_turn().await;
     let client = session.savings_plans();
     if operation == "DescribeSavingsPlans" {
         let request =
             client.describe_savings_plans().states(SavingsPlanState::Active).max_results(1);
         let action = "savingsplans:DescribeSavingsPlans";
-        let answer = session.patient(action, || request.clone().send());
-        return answer.await.map(drop);
+        return session.patient(action, || request.clone().send()).await.map(drop);
     }
     let request = client
         .describe_savings_plans_offering_rates()
         .products(SavingsPlanProductType::Ec2)
         .max_results(1);
     let action = "savingsplans:DescribeSavingsPlansOfferingRates";
-    let answer = session.patient(action, || request.clone().send());
-    answer.await.map(drop)
+    session.patient(action, || request.clone().send()).await.map(drop)
 }
 
 /// The smallest question about an operation of a service without a client, and the region
@@ -256,8 +232,7 @@ fn question<'a>(
         ("batch", _) => (&BATCH, region, json!({ "maxResults": 1 })),
         ("ecs", "ListClusters") => (&ECS, region, json!({ "maxResults": 1 })),
         ("ecs", "DescribeContainerInstances") => {
-            let body = json!({ "cluster": UNKNOWN, "containerInstances": [UNKNOWN] });
-            (&ECS, region, body)
+            (&ECS, region, json!({ "cluster": UNKNOWN, "containerInstances": [UNKNOWN] }))
         }
         ("ecs", "DescribeTasks") => {
             (&ECS, region, json!({ "cluster": UNKNOWN, "tasks": [UNKNOWN] }))
@@ -269,16 +244,13 @@ fn question<'a>(
         }
         ("cost-optimization-hub", _) => (&HUB, HUB_REGION, json!({ "maxResults": 1 })),
         ("organizations", _) => {
-            let region = organizations_region(region);
-            (&ORGANIZATIONS, region, json!({ "MaxResults": 1 }))
+            (&ORGANIZATIONS, organizations_region(region), json!({ "MaxResults": 1 }))
         }
         (_, "Search") => {
-            let body = json!({ "Resource": "TrainingJob", "MaxResults": 1 });
-            (&SAGEMAKER, region, body)
+            (&SAGEMAKER, region, json!({ "Resource": "TrainingJob", "MaxResults": 1 }))
         }
         (_, "ListClusterNodes") => {
-            let body = json!({ "ClusterName": UNKNOWN, "MaxResults": 1 });
-            (&SAGEMAKER, region, body)
+            (&SAGEMAKER, region, json!({ "ClusterName": UNKNOWN, "MaxResults": 1 }))
         }
         (_, describe) => {
             // `DescribeEndpoint` takes an `EndpointName`.
@@ -296,10 +268,7 @@ fn question<'a>(
 ///
 /// # Errors
 /// When CloudWatch refuses or does not answer in time.
-pub async fn gpu_series(
-    clients: &RegionClients,
-    namespace: &str,
-) -> Result<(usize, bool), SourceError> {
+pub async fn gpu_series(clients: &RegionClients, namespace: &str) -> Outcome<(usize, bool)> {
     const LIST: &str = "cloudwatch:ListMetrics";
     clients.cloudwatch_turn().await;
     let request = clients
@@ -309,8 +278,7 @@ pub async fn gpu_series(
         .metric_name(cloudwatch_name(Metric::GpuUtilization));
     let session = &clients.session;
     let answer = session.patient(LIST, || request.clone().send());
-    let answer = tokio::time::timeout(WITHIN, answer).await;
-    let page = answer.unwrap_or_else(|_| Err(late(LIST)))?;
+    let page = tokio::time::timeout(WITHIN, answer).await.unwrap_or_else(|_| Err(late(LIST)))?;
     Ok((page.metrics().len(), page.next_token().is_some()))
 }
 

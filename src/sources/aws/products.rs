@@ -1,20 +1,17 @@
 //! Documents of the price list: one JSON text a product.
 
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceBasis, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote,
+    CommitmentTerm, Currency, HourlyRate, Instalments, PriceKey, PriceOption, PriceQuote,
 };
+use crate::sources::Quoted;
+use crate::sources::quoted::{commitment_term, observed};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use serde_json::Value;
 
 /// On-demand and standard reserved prices of one product under a key, each
 /// with its effective date (`read_on` where the document has none).
-pub(super) fn quotes(
-    product: &Value,
-    key: &PriceKey,
-    read_on: Date,
-) -> Vec<(PriceKey, PriceQuote)> {
+pub(super) fn quotes(product: &Value, key: &PriceKey, read_on: Date) -> Vec<Quoted> {
     let mut quotes = Vec::new();
     for term in terms(product, "OnDemand") {
         let rate = term_dimensions(term)
@@ -42,20 +39,13 @@ fn quote(
     term: &Value,
     read_on: Date,
 ) -> PriceQuote {
-    let effective_date = term["effectiveDate"]
-        .as_str()
-        .and_then(|text| text.get(..10))
-        .and_then(|day| day.parse().ok())
-        .unwrap_or(read_on);
-    PriceQuote {
-        rate,
-        instalments,
-        origin: PriceOrigin::Api,
-        basis: PriceBasis::Observed,
-        effective_date,
-        seen_on: read_on,
-        source: "pricing:GetProducts".to_owned(),
-    }
+    let effective_date = effective_date(term).unwrap_or(read_on);
+    observed(rate, instalments, (effective_date, read_on), "pricing:GetProducts")
+}
+
+/// Since when a term holds, where the document says so.
+fn effective_date(term: &Value) -> Option<Date> {
+    term["effectiveDate"].as_str()?.get(..10)?.parse().ok()
 }
 
 fn terms<'a>(product: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> {
@@ -69,8 +59,7 @@ fn term_dimensions(term: &Value) -> impl Iterator<Item = &Value> {
 /// The amount of one price dimension in a known currency.
 pub(super) fn price_per_unit(dimension: &Value) -> Option<(Decimal, Currency)> {
     dimension["pricePerUnit"].as_object()?.iter().find_map(|(code, amount)| {
-        let amount = amount.as_str()?.parse::<Decimal>().ok()?.normalize();
-        Some((amount, Currency::from_code(code)?))
+        Some((amount.as_str()?.parse::<Decimal>().ok()?.normalize(), Currency::from_code(code)?))
     })
 }
 
@@ -78,11 +67,7 @@ pub(super) fn price_per_unit(dimension: &Value) -> Option<(Decimal, Currency)> {
 pub(super) fn unit_price(product: &Value) -> Option<(Decimal, Currency, Option<Date>)> {
     terms(product, "OnDemand").find_map(|term| {
         let (amount, currency) = term_dimensions(term).find_map(price_per_unit)?;
-        let date = term["effectiveDate"]
-            .as_str()
-            .and_then(|text| text.get(..10))
-            .and_then(|day| day.parse().ok());
-        (amount > Decimal::ZERO).then_some((amount, currency, date))
+        (amount > Decimal::ZERO).then_some((amount, currency, effective_date(term)))
     })
 }
 
@@ -92,17 +77,8 @@ fn reserved(term: &Value) -> Option<(CommitmentTerm, Instalments, Currency)> {
     if attributes["OfferingClass"] != "standard" {
         return None;
     }
-    let years = match attributes["LeaseContractLength"].as_str()? {
-        "1yr" => 1,
-        "3yr" => 3,
-        _ => return None,
-    };
-    let payment = match attributes["PurchaseOption"].as_str()? {
-        "No Upfront" => PaymentOption::NoUpfront,
-        "Partial Upfront" => PaymentOption::PartialUpfront,
-        "All Upfront" => PaymentOption::AllUpfront,
-        _ => return None,
-    };
+    let length = attributes["LeaseContractLength"].as_str()?;
+    let sold = commitment_term(length, attributes["PurchaseOption"].as_str()?)?;
     let mut upfront = Decimal::ZERO;
     let mut hourly = Decimal::ZERO;
     let mut currency = None;
@@ -118,7 +94,6 @@ fn reserved(term: &Value) -> Option<(CommitmentTerm, Instalments, Currency)> {
             _ => return None,
         }
     }
-    let sold = CommitmentTerm { years, payment };
     Some((sold, Instalments { upfront, hourly }, currency?))
 }
 

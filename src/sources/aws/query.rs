@@ -50,8 +50,7 @@ pub(super) fn members<'a, 'input>(
 pub(super) fn refusal(body: &[u8]) -> Option<(String, Option<String>)> {
     let document = parsed(std::str::from_utf8(body).ok()?).ok()?;
     let error = at(document.root_element(), &["Error"])?;
-    let words = text(error, &["Message"]).map(str::to_owned);
-    Some((text(error, &["Code"])?.to_owned(), words))
+    Some((text(error, &["Code"])?.to_owned(), text(error, &["Message"]).map(str::to_owned)))
 }
 
 #[cfg(test)]

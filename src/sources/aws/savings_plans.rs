@@ -4,15 +4,13 @@ use super::commitments::{SECONDS_PER_YEAR, has_savings_plans};
 use super::error::NO_RATES;
 use super::pages::Pages;
 use super::session::Session;
-use crate::domain::{
-    CommitmentTerm, Currency, FailureKind, HourlyRate, OperatingSystem, PaymentOption, PriceBasis,
-    PriceKey, PriceOption, PriceOrigin, PriceQuote, Provider, Tenancy,
-};
-use crate::sources::SourceError;
+use crate::domain::{CommitmentTerm, Currency, FailureKind, HourlyRate, PriceKey, PriceOption};
+use crate::sources::quoted::{observed, payment_option};
+use crate::sources::{Outcome, Quoted, SourceError};
 use aws_sdk_savingsplans::types::{
-    SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement, SavingsPlanPaymentOption,
-    SavingsPlanProductType, SavingsPlanRateFilterAttribute, SavingsPlanRatePropertyKey,
-    SavingsPlanRateServiceCode, SavingsPlanRateUnit, SavingsPlanType,
+    SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement, SavingsPlanProductType,
+    SavingsPlanRateFilterAttribute, SavingsPlanRatePropertyKey, SavingsPlanRateServiceCode,
+    SavingsPlanRateUnit, SavingsPlanType,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -30,7 +28,7 @@ pub async fn savings_plan_rates(
     region: &str,
     instance_types: &[String],
     read_on: Date,
-) -> Result<Vec<(PriceKey, PriceQuote)>, SourceError> {
+) -> Outcome<Vec<Quoted>> {
     if !has_savings_plans(region) {
         let region = region.to_owned();
         return Err(SourceError::own(ACTION, FailureKind::Unsupported, NO_RATES, region));
@@ -74,11 +72,7 @@ fn filter<'a>(
 }
 
 /// `None` for a rate of another unit, term or currency than the catalog knows.
-fn quote(
-    rate: &SavingsPlanOfferingRate,
-    region: &str,
-    read_on: Date,
-) -> Option<(PriceKey, PriceQuote)> {
+fn quote(rate: &SavingsPlanOfferingRate, region: &str, read_on: Date) -> Option<Quoted> {
     let plan = rate.savings_plan_offering()?;
     let term = CommitmentTerm {
         years: match plan.duration_seconds() / SECONDS_PER_YEAR {
@@ -86,12 +80,7 @@ fn quote(
             3 => 3,
             _ => return None,
         },
-        payment: match plan.payment_option()? {
-            SavingsPlanPaymentOption::NoUpfront => PaymentOption::NoUpfront,
-            SavingsPlanPaymentOption::PartialUpfront => PaymentOption::PartialUpfront,
-            SavingsPlanPaymentOption::AllUpfront => PaymentOption::AllUpfront,
-            _ => return None,
-        },
+        payment: payment_option(plan.payment_option()?.as_str())?,
     };
     let option = match plan.plan_type()? {
         SavingsPlanType::Ec2Instance => PriceOption::Ec2InstanceSavingsPlan(term),
@@ -101,8 +90,7 @@ fn quote(
     let currency = Currency::from_code(plan.currency()?.as_str())?;
     let amount: Decimal = rate.rate()?.parse().ok()?;
     // Reservations that nobody uses are listed beside, under `UnusedBox`.
-    let is_usage = rate.usage_type()?.contains("BoxUsage:");
-    if rate.unit()? != &SavingsPlanRateUnit::Hours || !is_usage {
+    if rate.unit()? != &SavingsPlanRateUnit::Hours || !rate.usage_type()?.contains("BoxUsage:") {
         return None;
     }
     let property = |wanted: SavingsPlanRatePropertyKey| {
@@ -114,23 +102,8 @@ fn quote(
     if property(SavingsPlanRatePropertyKey::Region) != Some(region) {
         return None;
     }
-    let key = PriceKey {
-        provider: Provider::Aws,
-        region: region.to_owned(),
-        instance_type: property(SavingsPlanRatePropertyKey::InstanceType)?.to_owned(),
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
-        option,
-        zone: None,
-    };
-    let quote = PriceQuote {
-        rate: HourlyRate::new(amount.round_dp(6).normalize(), currency)?,
-        instalments: None,
-        origin: PriceOrigin::Api,
-        basis: PriceBasis::Observed,
-        effective_date: read_on,
-        seen_on: read_on,
-        source: ACTION.to_owned(),
-    };
-    Some((key, quote))
+    let name = property(SavingsPlanRatePropertyKey::InstanceType)?;
+    let key = PriceKey::linux_on_demand(region, name).with_option(option);
+    let rate = HourlyRate::new(amount.round_dp(6).normalize(), currency)?;
+    Some((key, observed(rate, None, (read_on, read_on), ACTION)))
 }

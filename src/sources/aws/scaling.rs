@@ -5,7 +5,7 @@ use super::query::{at, members, parsed, text};
 use super::session::RegionClients;
 use super::signed::{Protocol, Service};
 use crate::domain::{Instance, ResourceId, ScalingGroup, WarmPool};
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 use roxmltree::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -29,18 +29,16 @@ const NAMES_AT_ONCE: usize = 50;
 pub(super) async fn scaling_groups(
     clients: &RegionClients,
     instances: &[Instance],
-) -> Result<Vec<ScalingGroup>, SourceError> {
+) -> Outcome<Vec<ScalingGroup>> {
     let mut by_account: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for instance in instances {
         if let Some(name) = &instance.auto_scaling_group {
-            let names = by_account.entry(&instance.account).or_default();
-            names.insert(name);
+            by_account.entry(&instance.account).or_default().insert(name);
         }
     }
     let mut groups = Vec::new();
     for (account, names) in by_account {
-        let names: Vec<&str> = names.into_iter().collect();
-        for some in names.chunks(NAMES_AT_ONCE) {
+        for some in names.into_iter().collect::<Vec<_>>().chunks(NAMES_AT_ONCE) {
             groups.extend(described(clients, account, some).await?);
         }
     }
@@ -52,7 +50,7 @@ async fn described(
     clients: &RegionClients,
     account: &str,
     names: &[&str],
-) -> Result<Vec<ScalingGroup>, SourceError> {
+) -> Outcome<Vec<ScalingGroup>> {
     let RegionClients { session, region, .. } = clients;
     let mut groups = Vec::new();
     let mut pages = Pages::of(GROUPS).with_room(names.len());
@@ -72,12 +70,10 @@ async fn described(
 
 fn fields(names: &[&str], token: Option<String>) -> Vec<(String, String)> {
     let names = (1..).zip(names).map(|(number, name): (usize, _)| {
-        let field = format!("AutoScalingGroupNames.member.{number}");
-        (field, (*name).to_owned())
+        (format!("AutoScalingGroupNames.member.{number}"), (*name).to_owned())
     });
     let most = ("MaxRecords".to_owned(), NAMES_AT_ONCE.to_string());
-    let token = token.map(|token| ("NextToken".to_owned(), token));
-    names.chain([most]).chain(token).collect()
+    names.chain([most]).chain(token.map(|token| ("NextToken".to_owned(), token))).collect()
 }
 
 /// A page of groups.
@@ -93,8 +89,7 @@ fn page(answer: &str, account: &str, region: &str) -> Result<Page, String> {
     let document = parsed(answer)?;
     let root = document.root_element();
     let result = at(root, &["DescribeAutoScalingGroupsResult"]).ok_or("it has no result")?;
-    let groups = members(result, &["AutoScalingGroups"]);
-    let groups = groups.map(|node| group(node, account, region));
+    let groups = members(result, &["AutoScalingGroups"]).map(|node| group(node, account, region));
     Ok(Page {
         groups: groups.collect::<Option<_>>().ok_or("a group has no sizes")?,
         next_token: text(result, &["NextToken"]).map(str::to_owned),
@@ -120,8 +115,7 @@ fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup
     let weights = overrides.iter();
     let mut weights = weights.filter_map(|entry| value::<u32>(*entry, &["WeightedCapacity"]));
     let counts = text(node, &["DesiredCapacityType"]).unwrap_or("units");
-    let types = overrides.iter();
-    let types = types.filter_map(|entry| owned(*entry, &["InstanceType"]));
+    let types = overrides.iter().filter_map(|entry| owned(*entry, &["InstanceType"]));
     let suspended = members(node, &["SuspendedProcesses"]);
     let suspended = suspended.filter_map(|process| owned(process, &["ProcessName"]));
     let suspended: BTreeSet<String> = suspended.collect();
@@ -163,8 +157,7 @@ fn in_service(group: Node<'_, '_>) -> Vec<ResourceId> {
         instances.filter(|instance| text(*instance, &["LifecycleState"]) == Some("InService"));
     let ids =
         instances.filter_map(|instance| text(instance, &["InstanceId"]).map(ResourceId::named));
-    let ids: BTreeSet<ResourceId> = ids.collect();
-    ids.into_iter().collect()
+    ids.collect::<BTreeSet<ResourceId>>().into_iter().collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
 use crate::domain::{ApiUsage, named_enum};
-use crate::sources::SourceError;
 use crate::sources::secrets::Secrets;
 use crate::sources::tls::{aws_client, aws_connector};
+use crate::sources::{Outcome, SourceError};
 use aws_config::identity::IdentityCache;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
@@ -117,12 +117,6 @@ impl AwsOptions {
     }
 }
 
-/// Who is asking.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    pub account: String,
-}
-
 /// Whether a service refused credentials as expired, so that others have to take their
 /// place whatever the clock says.
 #[derive(Debug, Clone, Default)]
@@ -143,7 +137,7 @@ impl Renewal {
 #[derive(Debug, Clone)]
 pub struct Session {
     config: SdkConfig,
-    meter: Meter,
+    pub(super) meter: Meter,
     limiter: Arc<RateLimiter>,
     pub(super) patience: Patience,
     /// Where its credentials can be renewed.
@@ -162,10 +156,9 @@ pub struct RegionClients {
 
 /// Configuration of the usual places, and where credentials come from.
 pub(super) async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkConfig {
-    let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(aws_client())
-        .retry_config(retries)
+        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
         .timeout_config(TIME_LIMITS.config());
     if let Some(profile) = profile {
         loader = loader.profile_name(profile);
@@ -177,9 +170,7 @@ pub(super) async fn configured(profile: Option<&str>, endpoint_url: Option<&str>
     if config.region().is_none() {
         config = config.to_builder().region(Region::from_static(DEFAULT_REGION)).build();
     }
-    let Some(profile) = profile else {
-        return config;
-    };
+    let Some(profile) = profile else { return config };
     // As with the AWS CLI, a profile that is asked for by name outranks credentials that
     // happen to be in the environment.
     let settings = ProviderConfig::default()
@@ -199,10 +190,7 @@ pub(super) fn home_region(config: &SdkConfig) -> &str {
 }
 
 /// The credentials of a configuration.
-pub(super) async fn provided(
-    config: &SdkConfig,
-    profile: Option<&str>,
-) -> Result<Credentials, SourceError> {
+pub(super) async fn provided(config: &SdkConfig, profile: Option<&str>) -> Outcome<Credentials> {
     let provider =
         config.credentials_provider().ok_or_else(|| SourceError::no_credentials(profile, None))?;
     tokio::time::timeout(CREDENTIALS_WITHIN, provider.provide_credentials())
@@ -217,10 +205,16 @@ pub(super) async fn provided(
 ///
 /// # Errors
 /// When there are none, or they cannot be loaded.
-pub(in crate::sources) async fn credentials(
-    profile: Option<&str>,
-) -> Result<Credentials, SourceError> {
+pub(in crate::sources) async fn credentials(profile: Option<&str>) -> Outcome<Credentials> {
     provided(&configured(profile, None).await, profile).await
+}
+
+/// A client of a service in a region, whose calls are counted.
+macro_rules! client {
+    ($sdk:ident, $session:expr, $region:expr) => {{
+        let config = $sdk::config::Builder::from(&$session.config).region($region);
+        $sdk::Client::from_conf(config.interceptor($session.meter.clone()).build())
+    }};
 }
 
 impl Session {
@@ -228,7 +222,7 @@ impl Session {
     ///
     /// # Errors
     /// When there are no credentials, or they cannot be loaded.
-    pub async fn connect(options: &AwsOptions) -> Result<Self, SourceError> {
+    pub async fn connect(options: &AwsOptions) -> Outcome<Self> {
         let profile = options.profile.as_deref();
         let config = configured(profile, options.endpoint_url.as_deref()).await;
         provided(&config, profile).await?;
@@ -265,19 +259,12 @@ impl Session {
 
     /// Has the next call use other credentials; whether there can be others.
     pub(super) fn renew(&self) -> bool {
-        let Some(renewal) = &self.renewal else {
-            return false;
-        };
-        renewal.demand();
-        true
+        self.renewal.as_ref().map(Renewal::demand).is_some()
     }
 
     /// A client of STS in the region that the configuration names.
     pub(super) fn sts(&self) -> aws_sdk_sts::Client {
-        let config = aws_sdk_sts::config::Builder::from(&self.config)
-            .interceptor(self.meter.clone())
-            .build();
-        aws_sdk_sts::Client::from_conf(config)
+        client!(aws_sdk_sts, self, self.config.region().cloned())
     }
 
     /// The region that the configuration names.
@@ -285,22 +272,22 @@ impl Session {
         home_region(&self.config)
     }
 
-    /// Who is asking.
+    /// The account of whoever asks.
     ///
     /// # Errors
     /// When STS does not answer or refuses the credentials.
-    pub async fn identity(&self) -> Result<Identity, SourceError> {
+    pub async fn account(&self) -> Outcome<String> {
         let sts = self.sts();
         let request = sts.get_caller_identity();
         let answer = self.patient("sts:GetCallerIdentity", || request.clone().send()).await?;
-        Ok(Identity { account: answer.account().unwrap_or("unknown").to_owned() })
+        Ok(answer.account().unwrap_or("unknown").to_owned())
     }
 
     /// The regions that the account has enabled, ascending.
     ///
     /// # Errors
     /// When EC2 refuses or does not answer.
-    pub async fn enabled_regions(&self) -> Result<Vec<String>, SourceError> {
+    pub async fn enabled_regions(&self) -> Outcome<Vec<String>> {
         let clients = self.in_region(self.home_region());
         clients.ec2_turn().await;
         let request = clients.ec2.describe_regions();
@@ -316,30 +303,18 @@ impl Session {
     }
 
     pub fn in_region(&self, region: &str) -> RegionClients {
-        let region_name = Region::new(region.to_owned());
-        let ec2 = aws_sdk_ec2::config::Builder::from(&self.config)
-            .region(region_name.clone())
-            .interceptor(self.meter.clone())
-            .build();
-        let cloudwatch = aws_sdk_cloudwatch::config::Builder::from(&self.config)
-            .region(region_name)
-            .interceptor(self.meter.clone())
-            .build();
+        let name = Region::new(region.to_owned());
         RegionClients {
             region: region.to_owned(),
-            ec2: aws_sdk_ec2::Client::from_conf(ec2),
-            cloudwatch: aws_sdk_cloudwatch::Client::from_conf(cloudwatch),
+            ec2: client!(aws_sdk_ec2, self, name.clone()),
+            cloudwatch: client!(aws_sdk_cloudwatch, self, name),
             session: self.clone(),
         }
     }
 
     /// A client of the price list, which a few regions only serve.
     pub(super) fn pricing(&self, endpoint_region: &'static str) -> aws_sdk_pricing::Client {
-        let config = aws_sdk_pricing::config::Builder::from(&self.config)
-            .region(Region::from_static(endpoint_region))
-            .interceptor(self.meter.clone())
-            .build();
-        aws_sdk_pricing::Client::from_conf(config)
+        client!(aws_sdk_pricing, self, Region::from_static(endpoint_region))
     }
 
     pub(super) async fn pricing_turn(&self, endpoint_region: &str) {
@@ -348,11 +323,7 @@ impl Session {
 
     /// A client of the savings plans, one endpoint for all regions.
     pub(super) fn savings_plans(&self) -> aws_sdk_savingsplans::Client {
-        let config = aws_sdk_savingsplans::config::Builder::from(&self.config)
-            .region(Region::from_static(DEFAULT_REGION))
-            .interceptor(self.meter.clone())
-            .build();
-        aws_sdk_savingsplans::Client::from_conf(config)
+        client!(aws_sdk_savingsplans, self, Region::from_static(DEFAULT_REGION))
     }
 
     pub(super) async fn savings_plans_turn(&self) {
@@ -365,7 +336,7 @@ impl Session {
     }
 
     /// What requests without a client are signed with. They are read anew with each call.
-    pub(super) async fn credentials(&self) -> Result<Credentials, SourceError> {
+    pub(super) async fn credentials(&self) -> Outcome<Credentials> {
         provided(&self.config, None).await
     }
 
@@ -377,26 +348,6 @@ impl Session {
 
     pub(super) async fn signed_turn(&self, service: &'static str, region: &str) {
         self.limiter.acquire(service, region, limit::SIGNED).await;
-    }
-
-    pub(super) fn count_call(&self, action: &str) {
-        self.meter.called(action);
-    }
-
-    pub(super) fn count_attempt(&self) {
-        self.meter.attempted();
-    }
-
-    /// Keeps a session token out of messages.
-    pub(super) fn keep_secret(&self, token: Option<&str>) {
-        if let Some(token) = token {
-            self.meter.keep_secret(token);
-        }
-    }
-
-    /// Counts the call that failed last as an attempt of the one that follows.
-    pub(super) fn count_as_attempt(&self, action: &str) {
-        self.meter.is_again(action);
     }
 
     /// What requests were signed with so far.

@@ -1,11 +1,12 @@
 //! Shapes from DescribeInstanceTypes, joined with the bundled catalog, which
 //! corrects AWS's own errors (g6f and gr6f report zero GPUs).
 
+use super::inventory::filter;
 use super::pages::Pages;
 use super::session::RegionClients;
 use crate::catalog;
 use crate::domain::{AcceleratorKind, Architecture, GpuModel, GpuOffer, GpuShare, InstanceShape};
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 use aws_sdk_ec2::types::{InstanceType, InstanceTypeInfo};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
@@ -17,10 +18,8 @@ const TYPES_AT_ONCE: usize = 100;
 ///
 /// # Errors
 /// When EC2 refuses or does not answer.
-pub async fn shapes(
-    clients: &RegionClients,
-    types: &[String],
-) -> Result<Vec<InstanceShape>, SourceError> {
+pub async fn shapes(clients: &RegionClients, types: &[String]) -> Outcome<Vec<InstanceShape>> {
+    let RegionClients { ec2, session, .. } = clients;
     let mut shapes = Vec::new();
     for some in types.chunks(TYPES_AT_ONCE) {
         let mut pages = Pages::of("ec2:DescribeInstanceTypes");
@@ -28,20 +27,12 @@ pub async fn shapes(
             clients.ec2_turn().await;
             // A filter, unlike a list of names, does not fail for one that the
             // region does not know.
-            let request = clients
-                .ec2
+            let request = ec2
                 .describe_instance_types()
-                .filters(
-                    aws_sdk_ec2::types::Filter::builder()
-                        .name("instance-type")
-                        .set_values(Some(some.to_vec()))
-                        .build(),
-                )
+                .filters(filter("instance-type", some))
                 .set_next_token(pages.token());
-            let page = clients
-                .session
-                .patient("ec2:DescribeInstanceTypes", || request.clone().send())
-                .await?;
+            let page =
+                session.patient("ec2:DescribeInstanceTypes", || request.clone().send()).await?;
             shapes.extend(page.instance_types().iter().filter_map(shape));
             if !pages.follow(page.next_token())? {
                 break;
@@ -92,10 +83,9 @@ fn gpus(info: &InstanceTypeInfo) -> Option<GpuOffer> {
     let device = info.gpu_info()?.gpus().first()?;
     let partition =
         device.gpu_partition_size().and_then(Decimal::from_f64).filter(|size| *size < Decimal::ONE);
-    let count = partition.or_else(|| device.count().map(Decimal::from))?;
     Some(GpuOffer {
         model: GpuModel::from_name(device.name()?),
-        share: GpuShare::from_count(count)?,
+        share: GpuShare::from_count(partition.or_else(|| device.count().map(Decimal::from))?)?,
         vram_mib: device
             .memory_info()
             .and_then(|memory| memory.size_in_mib())

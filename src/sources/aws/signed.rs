@@ -8,11 +8,11 @@ use super::policy::known_action;
 use super::query;
 use super::session::Session;
 use crate::domain::FailureKind;
-use crate::sources::SourceError;
 use crate::sources::again::{RetryPolicy, seconds_of};
 use crate::sources::error::chain;
 use crate::sources::secrets::Secrets;
 use crate::sources::sigv4::{Header, Post};
+use crate::sources::{Outcome, SourceError};
 use aws_sdk_ec2::config::Credentials;
 use aws_smithy_runtime_api::client::http::HttpConnector;
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
@@ -95,6 +95,16 @@ pub(super) struct Service {
     pub id: &'static str,
 }
 
+/// Parts of answers of services whose names of fields begin in small letters.
+macro_rules! answers {
+    ($($item:item)*) => {$(
+        #[derive(Debug, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        $item
+    )*};
+}
+pub(super) use answers;
+
 /// What one call sends each time.
 struct Call<'a> {
     service: &'a Service,
@@ -133,7 +143,7 @@ impl Session {
         region: &str,
         operation: &str,
         body: &Value,
-    ) -> Result<T, SourceError> {
+    ) -> Outcome<T> {
         let (action, answer) = self.answer(service, region, operation, body.to_string()).await?;
         serde_json::from_slice(&answer).map_err(|error| self.unreadable(action, &error.to_string()))
     }
@@ -149,7 +159,7 @@ impl Session {
         region: &str,
         operation: &str,
         fields: &[(String, String)],
-    ) -> Result<String, SourceError> {
+    ) -> Outcome<String> {
         let body = service.protocol.form(operation, fields);
         let (action, answer) = self.answer(service, region, operation, body).await?;
         String::from_utf8(answer).map_err(|error| self.unreadable(action, &error.to_string()))
@@ -157,8 +167,7 @@ impl Session {
 
     /// An answer that is not what the service documents.
     pub(super) fn unreadable(&self, action: &'static str, why: &str) -> SourceError {
-        let said = self.secrets().blank(why);
-        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, said)
+        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, self.secrets().blank(why))
     }
 
     /// The action of an operation, and what the service answers to it.
@@ -168,7 +177,7 @@ impl Session {
         region: &str,
         operation: &str,
         body: String,
-    ) -> Result<(&'static str, Vec<u8>), SourceError> {
+    ) -> Outcome<(&'static str, Vec<u8>)> {
         let Some(action) = known_action(service.id, operation) else {
             return Err(SourceError {
                 action: None,
@@ -205,7 +214,7 @@ impl Session {
     /// One call with its attempts.
     async fn tried(&self, call: &Call<'_>) -> Result<Vec<u8>, Failed> {
         self.signed_turn(call.service.id, call.region).await;
-        self.count_call(call.action);
+        self.meter.called(call.action);
         let mut tries = 1;
         loop {
             let missed = match self.once(call).await {
@@ -223,12 +232,12 @@ impl Session {
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
-        self.count_attempt();
+        self.meter.attempted();
         let credentials = self.credentials().await.map_err(|error| Missed {
             failed: Box::new(Failed { error, unread: None }),
             again: RetryPolicy::Never,
         })?;
-        self.keep_secret(credentials.session_token());
+        self.meter.keep_secret(credentials.session_token().unwrap_or_default());
         let failure = |kind, code: &str, why: &str, again| Missed {
             failed: Box::new(Failed {
                 error: SourceError::own(call.action, kind, code, self.secrets().blank(why)),
@@ -239,24 +248,19 @@ impl Session {
         // Whatever may pass is tried as often as the SDK's standard mode tries here.
         let passing = RetryPolicy::Later(None);
         let request = request(call, &credentials, SystemTime::now()).map_err(|error| {
-            let why = error.to_string();
-            failure(FailureKind::InvalidSettings, "", &why, RetryPolicy::Never)
+            failure(FailureKind::InvalidSettings, "", &error.to_string(), RetryPolicy::Never)
         })?;
         let connector = self.connector();
+        let broken = |why: &str| failure(FailureKind::Unreachable, "", why, passing);
         let exchange = async {
-            let response = connector.call(request).await.map_err(|error| {
-                let why = chain(&error);
-                failure(FailureKind::Unreachable, "", &why, passing)
-            })?;
+            let answer = connector.call(request).await;
+            let response = answer.map_err(|error| broken(&chain(&error)))?;
             let status = response.status();
             let headers = response.headers();
             let error_type = headers.get("x-amzn-errortype").map(str::to_owned);
             let wait = headers.get("retry-after").and_then(seconds_of);
             let body = Limited::new(response.into_body(), MOST_BYTES_OF_AN_ANSWER);
-            let body = body.collect().await.map_err(|error| {
-                let why = chain(&*error);
-                failure(FailureKind::Unreachable, "", &why, passing)
-            })?;
+            let body = body.collect().await.map_err(|error| broken(&chain(&*error)))?;
             Ok::<_, Missed>((status, error_type, wait, body.to_bytes().to_vec()))
         };
         let (status, error_type, wait, body) = tokio::time::timeout(ATTEMPT_WITHIN, exchange)
@@ -284,21 +288,11 @@ fn refusal(
 ) -> Failed {
     let said: Option<Value> = serde_json::from_slice(&body).ok();
     let text = |key: &str| Some(said.as_ref()?.get(key)?.as_str()?.to_owned());
-    if let Some(code) = error_type.or_else(|| text("__type")) {
-        let code = code_of(&code);
+    let named = error_type.or_else(|| text("__type")).map(|code| {
         let words = text("message").or_else(|| text("Message"));
-        let words = words.as_deref().unwrap_or("no message");
-        return Failed {
-            error: SourceError::own(
-                action,
-                kind_of_code(code),
-                &secrets.blank(code),
-                secrets.blank(words),
-            ),
-            unread: None,
-        };
-    }
-    if let Some((code, words)) = query::refusal(&body) {
+        (code_of(&code).to_owned(), words)
+    });
+    if let Some((code, words)) = named.or_else(|| query::refusal(&body)) {
         let words = secrets.blank(words.as_deref().unwrap_or("no message"));
         return Failed {
             error: SourceError::own(action, kind_of_code(&code), &secrets.blank(&code), words),
@@ -310,8 +304,7 @@ fn refusal(
         500.. => FailureKind::Other,
         _ => FailureKind::Unsupported,
     };
-    let answer = HttpResponse::new(status, SdkBody::from(body));
-    Failed::unread(action, kind, &answer, secrets)
+    Failed::unread(action, kind, &HttpResponse::new(status, SdkBody::from(body)), secrets)
 }
 
 /// The code of an error without what services write around it: a namespace before it, and
@@ -331,8 +324,7 @@ fn request(
     request.set_method("POST")?;
     request.set_uri(call.url.as_str())?;
     let headers = request.headers_mut();
-    let signature = signature(call, credentials, at)?;
-    for (name, value) in call.headers().into_iter().chain(signature) {
+    for (name, value) in call.headers().into_iter().chain(signature(call, credentials, at)?) {
         headers.try_insert(name, value)?;
     }
     Ok(request)

@@ -30,8 +30,7 @@ impl SpotNotices {
     /// # Errors
     /// When the endpoint is not a URL.
     pub fn new(endpoint: Option<&str>) -> Result<Self, String> {
-        let client = metadata_client(endpoint)?;
-        Ok(Self { client })
+        Ok(Self { client: metadata_client(endpoint)? })
     }
 
     /// Asks for the notice, within a second or two; `None` where none is announced.
@@ -39,21 +38,12 @@ impl SpotNotices {
     /// # Errors
     /// Why an answer is missing or unreadable, in words.
     pub async fn ask(&self) -> Result<Option<SpotNotice>, String> {
-        let answer = self.read(INTERRUPTION).await?;
-        answer.as_deref().map(notice).transpose()
-    }
-
-    /// An answer; `None` where nothing is announced.
-    async fn read(&self, path: &str) -> Result<Option<String>, String> {
-        match self.client.get(path).await {
-            Ok(answer) => Ok(Some(answer.into())),
-            Err(ImdsError::ErrorResponse(refused)) => {
-                let status = refused.response().status().as_u16();
-                match status {
-                    404 => Ok(None),
-                    _ => Err(format!("{path} answers with status {status}")),
-                }
-            }
+        match self.client.get(INTERRUPTION).await {
+            Ok(answer) => notice(answer.as_ref()).map(Some),
+            Err(ImdsError::ErrorResponse(refused)) => match refused.response().status().as_u16() {
+                404 => Ok(None),
+                status => Err(format!("{INTERRUPTION} answers with status {status}")),
+            },
             Err(error) => Err(innermost(&error)),
         }
     }

@@ -16,21 +16,14 @@ pub(super) struct Run {
 }
 
 /// Queries by the time of which it is not known what they would answer.
-pub(super) fn runs(
-    queries: Vec<MetricQuery>,
-    instances: &[Instance],
-    known: &dyn Known,
-) -> Vec<Run> {
+pub(super) fn runs(queries: Vec<MetricQuery>, fleet: &[Instance], known: &dyn Known) -> Vec<Run> {
     let mut by_instance: BTreeMap<ResourceId, Vec<MetricQuery>> = BTreeMap::new();
     for query in queries {
-        let own = by_instance.entry(query.instance.clone()).or_default();
-        own.push(query);
+        by_instance.entry(query.instance.clone()).or_default().push(query);
     }
     let mut runs: BTreeMap<(Timestamp, Timestamp), Run> = BTreeMap::new();
-    for instance in instances {
-        let Some(own) = by_instance.remove(&instance.id) else {
-            continue;
-        };
+    for instance in fleet {
+        let Some(own) = by_instance.remove(&instance.id) else { continue };
         let missing = known.missing(instance, &name_of(&own));
         for stretches in missing.chunk_by(|stretch, next| stretch.end == next.start) {
             let window = whole(stretches);
@@ -74,18 +67,19 @@ fn name_of(queries: &[MetricQuery]) -> String {
 /// as theirs, and is dropped with a reason where it is cleaned.
 pub(super) fn cut(values: &[MetricValues], stretches: &[Window]) -> Vec<Vec<MetricValues>> {
     let last = stretches.len().saturating_sub(1);
-    let each = stretches.iter().enumerate();
-    each.map(|(place, stretch)| {
-        let is_own = |time: Timestamp| {
-            (place == 0 || time >= stretch.start) && (place == last || time < stretch.end)
-        };
-        let of_stretch = values.iter().map(|points| {
-            let own = points.iter().copied();
-            own.filter(|(time, _)| is_own(*time)).collect()
-        });
-        of_stretch.collect()
-    })
-    .collect()
+    stretches
+        .iter()
+        .enumerate()
+        .map(|(place, stretch)| {
+            let is_own = |time: Timestamp| {
+                (place == 0 || time >= stretch.start) && (place == last || time < stretch.end)
+            };
+            let of_stretch = values
+                .iter()
+                .map(|points| points.iter().copied().filter(|(time, _)| is_own(*time)).collect());
+            of_stretch.collect()
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::failure::OpenError;
 use super::options::KubernetesOptions;
 use super::reading::Reading;
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 
 /// A cluster that can be asked; cannot be had in this build.
 #[derive(Debug)]
@@ -19,13 +19,11 @@ impl LiveCluster {
         match *self {}
     }
 
-    pub async fn permissions(
-        self,
-    ) -> Result<Vec<(&'static str, Result<(), SourceError>)>, SourceError> {
+    pub async fn permissions(self) -> Outcome<Vec<(&'static str, Outcome<()>)>> {
         match self {}
     }
 
-    pub async fn read(self, _progress: &dyn Fn(&str)) -> Result<Reading, SourceError> {
+    pub async fn read(self, _progress: &dyn Fn(&str)) -> Outcome<Reading> {
         match self {}
     }
 }

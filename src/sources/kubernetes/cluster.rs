@@ -47,8 +47,7 @@ impl Objects {
                 }
                 Object::Pod(pod) => {
                     let metadata = &pod.metadata;
-                    let name = (metadata.namespace.clone(), metadata.name.clone());
-                    objects.pods.insert(name, *pod);
+                    objects.pods.insert((metadata.namespace.clone(), metadata.name.clone()), *pod);
                 }
                 Object::Maker(kind, metadata) => objects.makers.add(kind, &metadata),
                 Object::Slice(slice) => {
@@ -56,8 +55,7 @@ impl Objects {
                 }
                 Object::DeviceClaim(claim) => {
                     let metadata = &claim.metadata;
-                    let name = (metadata.namespace.clone(), metadata.name.clone());
-                    claims.insert(name, claim);
+                    claims.insert((metadata.namespace.clone(), metadata.name.clone()), claim);
                 }
                 Object::Namespace(metadata) => {
                     objects.namespaces.insert(metadata.name, metadata.labels);
@@ -110,8 +108,7 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
     gaps.extend(cause.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
     let (claims, missing) = claims(&objects, &nodes, &held, &waiting);
     gaps.extend(missing.into_iter().map(|name| {
-        let cause = Cause::of(CauseKind::NodeNotRecorded, []);
-        Gap::of(GapSubject::Instance, name, cause)
+        Gap::of(GapSubject::Instance, name, Cause::of(CauseKind::NodeNotRecorded, []))
     }));
     gaps.extend(count_pods(&objects, pods, &unclear.nodes, &mut nodes));
 
@@ -176,8 +173,7 @@ fn claims<'a>(
         let node = nodes.get(on);
         for (resource, count) in pods::devices(pod) {
             // A driver serves such requests too: they are claims of their own then.
-            let is_served = allocated.contains(name);
-            if is_served && node.is_none_or(|node| !node.offers(resource)) {
+            if allocated.contains(name) && node.is_none_or(|node| !node.offers(resource)) {
                 continue;
             }
             if !on.is_empty() && node.is_none() {
@@ -194,10 +190,7 @@ fn claims<'a>(
                     ),
                     count,
                 },
-                state: match node {
-                    Some(_) => ClaimState::Running,
-                    None => ClaimState::Pending,
-                },
+                state: if node.is_some() { ClaimState::Running } else { ClaimState::Pending },
                 since: pods::since(pod),
                 machine: node.map(|described| described.node.machine.clone()),
             });
@@ -261,9 +254,7 @@ fn count_pods(
     }
     let mut taken: BTreeMap<&str, Taken> = BTreeMap::new();
     for pod in objects.pods.values().filter(|pod| !pods::has_ended(pod)) {
-        let is_tied = pods::is_tied(pod, &objects.makers);
-        let taken = taken.entry(&pod.spec.node_name).or_default();
-        taken.add(pod, is_tied);
+        taken.entry(&pod.spec.node_name).or_default().add(pod, pods::is_tied(pod, &objects.makers));
     }
     for (name, described) in nodes {
         if unclear.contains(name) {
@@ -311,9 +302,7 @@ fn tell_types_apart(nodes: &mut [Described]) {
     let mut offers: BTreeMap<String, Option<GpuOffer>> = BTreeMap::new();
     let mut several = BTreeSet::new();
     for described in nodes.iter() {
-        let Some((name, shape)) = described.named_shape() else {
-            continue;
-        };
+        let Some((name, shape)) = described.named_shape() else { continue };
         let first = offers.entry(name.clone()).or_insert_with(|| shape.gpu.clone());
         if *first != shape.gpu {
             several.insert(name);

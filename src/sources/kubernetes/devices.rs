@@ -1,164 +1,100 @@
 //! Objects of dynamic resource allocation: the devices of nodes, and claims of them.
 
-use super::values::{Parts, or_default};
+use super::values::{Parts, wire};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "the spec of a resource slice")]
-pub(super) struct SliceSpec {
-    pub driver: String,
-    #[serde(deserialize_with = "or_default")]
-    pub node_name: String,
-    pub pool: Pool,
-    #[serde(deserialize_with = "or_default")]
-    pub devices: Parts<Device>,
-}
+wire! {
+    struct SliceSpec = "the spec of a resource slice" {
+        [driver: String, pool: Pool]
+        node_name: String,
+        devices: Parts<Device>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "a pool with `name`, `generation` and `resourceSliceCount`"
-)]
-pub(super) struct Pool {
-    pub name: String,
-    pub generation: i64,
-    pub resource_slice_count: u64,
-}
+    struct Pool = "a pool with `name`, `generation` and `resourceSliceCount`" {
+        [name: String, generation: i64, resource_slice_count: u64]
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a device with `name` and `attributes`")]
-pub(super) struct Device {
-    pub name: String,
-    #[serde(deserialize_with = "or_default")]
-    attributes: BTreeMap<String, Attribute>,
-    /// Where the first version of the API has the attributes.
-    #[serde(deserialize_with = "or_default")]
-    basic: BasicDevice,
-}
+    struct Device = "a device with `name` and `attributes`" {
+        [name: String]
+        attributes: BTreeMap<String, Attribute>,
+        /// Where the first version of the API has the attributes.
+        basic: BasicDevice,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a device with `attributes`")]
-struct BasicDevice {
-    #[serde(deserialize_with = "or_default")]
-    attributes: BTreeMap<String, Attribute>,
-}
+    struct BasicDevice = "a device with `attributes`" {
+        attributes: BTreeMap<String, Attribute>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an attribute with its type and value")]
-struct Attribute {
-    string: Option<String>,
+    struct Attribute = "an attribute with its type and value" {
+        string: Option<String>,
+    }
+
+    struct DeviceClaimStatus = "the status of a resource claim" {
+        allocation: Allocation,
+        reserved_for: Parts<Consumer>,
+    }
+
+    struct Allocation = "an allocation with `devices`" {
+        devices: AllocatedDevices,
+    }
+
+    struct AllocatedDevices = "allocated devices with `results`" {
+        results: Parts<AllocatedDevice>,
+    }
+
+    struct AllocatedDevice = "a device with `driver`, `pool` and `device`" {
+        [driver: String, pool: String, device: String]
+        admin_access: bool,
+    }
+
+    struct Consumer = "a consumer with `resource` and `name`" {
+        [resource: String, name: String]
+    }
+
+    /// What a claim asks for.
+    struct DeviceClaimSpec = "the spec of a resource claim" {
+        devices: RequestedDevices,
+    }
+
+    struct RequestedDevices = "requested devices with `requests`" {
+        requests: Parts<DeviceRequest>,
+    }
+
+    struct DeviceRequest = "a request with `exactly` or `firstAvailable`" {
+        exactly: Option<DeviceClassRequest>,
+        first_available: Parts<DeviceClassRequest>,
+        /// Where the first version of the API has what is in `exactly` since.
+        device_class_name: String,
+        allocation_mode: String,
+        count: Option<u32>,
+        admin_access: bool,
+    }
+
+    /// Devices of a class.
+    #[derive(Clone, PartialEq, Eq)]
+    struct DeviceClassRequest = "a request with `deviceClassName`" {
+        [device_class_name: String]
+        allocation_mode: String,
+        count: Option<u32>,
+        admin_access: bool,
+    }
 }
 
 impl Device {
     /// A text that its driver says of it, whether the name has the driver's domain or not.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        let attributes = self.attributes.iter().chain(&self.basic.attributes);
-        let mut named = attributes.filter(|(key, _)| {
-            let plain = key.rsplit_once('/').map_or(key.as_str(), |(_, plain)| plain);
-            plain == name
+        let mut named = self.attributes.iter().chain(&self.basic.attributes).filter(|(key, _)| {
+            key.rsplit_once('/').map_or(key.as_str(), |(_, plain)| plain) == name
         });
         named.find_map(|(_, attribute)| attribute.string.as_deref())
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "the status of a resource claim")]
-pub(super) struct DeviceClaimStatus {
-    #[serde(deserialize_with = "or_default")]
-    pub allocation: Allocation,
-    #[serde(deserialize_with = "or_default")]
-    pub reserved_for: Parts<Consumer>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an allocation with `devices`")]
-pub(super) struct Allocation {
-    #[serde(deserialize_with = "or_default")]
-    pub devices: AllocatedDevices,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "allocated devices with `results`")]
-pub(super) struct AllocatedDevices {
-    #[serde(deserialize_with = "or_default")]
-    pub results: Parts<AllocatedDevice>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "a device with `driver`, `pool` and `device`"
-)]
-pub(super) struct AllocatedDevice {
-    pub driver: String,
-    pub pool: String,
-    pub device: String,
-    #[serde(deserialize_with = "or_default")]
-    pub admin_access: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a consumer with `resource` and `name`")]
-pub(super) struct Consumer {
-    pub resource: String,
-    pub name: String,
-}
-
-/// What a claim asks for.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "the spec of a resource claim")]
-pub(super) struct DeviceClaimSpec {
-    #[serde(deserialize_with = "or_default")]
-    pub devices: RequestedDevices,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "requested devices with `requests`")]
-pub(super) struct RequestedDevices {
-    #[serde(deserialize_with = "or_default")]
-    pub requests: Parts<DeviceRequest>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "a request with `exactly` or `firstAvailable`"
-)]
-pub(super) struct DeviceRequest {
-    exactly: Option<DeviceClassRequest>,
-    #[serde(deserialize_with = "or_default")]
-    first_available: Parts<DeviceClassRequest>,
-    // Where the first version of the API has what is in `exactly` since.
-    #[serde(deserialize_with = "or_default")]
-    device_class_name: String,
-    #[serde(deserialize_with = "or_default")]
-    allocation_mode: String,
-    count: Option<u32>,
-    #[serde(deserialize_with = "or_default")]
-    admin_access: bool,
-}
-
-/// Devices of a class.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "a request with `deviceClassName`")]
-pub(super) struct DeviceClassRequest {
-    pub device_class_name: String,
-    #[serde(deserialize_with = "or_default")]
-    allocation_mode: String,
-    count: Option<u32>,
-    #[serde(deserialize_with = "or_default")]
-    pub admin_access: bool,
-}
-
 impl DeviceClassRequest {
     /// How many; absent for all that there are on a node.
     pub(super) fn count(&self) -> Option<u32> {
-        let is_counted = ["", "ExactCount"].contains(&self.allocation_mode.as_str());
-        is_counted.then(|| self.count.unwrap_or(1))
+        ["", "ExactCount"].contains(&self.allocation_mode.as_str()).then(|| self.count.unwrap_or(1))
     }
 }
 

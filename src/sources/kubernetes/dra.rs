@@ -67,14 +67,10 @@ impl Listed {
         for device in &spec.devices.0 {
             let node = spec.node_name.clone();
             let model = device.attribute("productName").map(model_of_product);
-            let Some(unit) = unit_of(device, model.as_ref()) else {
-                continue;
-            };
+            let Some(unit) = unit_of(device, model.as_ref()) else { continue };
             let own = || format!("{pool}/{}", device.name);
-            let card = match device.attribute("parentUUID") {
-                Some(parent) => parent.to_owned(),
-                None => device.attribute("uuid").map_or_else(own, str::to_owned),
-            };
+            let card = device.attribute("parentUUID").or_else(|| device.attribute("uuid"));
+            let card = card.map_or_else(own, str::to_owned);
             let cards = self.nodes.entry(node.clone()).or_insert_with(|| NodeCards {
                 driver: spec.driver.clone(),
                 cards: BTreeSet::new(),
@@ -138,8 +134,7 @@ pub(super) struct Unlisted<'a> {
 
 /// Pods that use what a claim holds, by name; they are in its namespace.
 pub(super) fn consumers(claim: &DeviceClaimObject) -> impl Iterator<Item = &str> {
-    let users = claim.status.reserved_for.0.iter();
-    let pods = users.filter(|user| user.resource == "pods");
+    let pods = claim.status.reserved_for.0.iter().filter(|user| user.resource == "pods");
     pods.map(|user| user.name.as_str())
 }
 
@@ -165,8 +160,7 @@ pub(super) fn held<'a>(
         for device in results(claim) {
             let key = key(&device.driver, &device.pool, &device.device);
             let Some(known) = listed.devices.get(&key) else {
-                let pool = device.pool.as_str();
-                unlisted.push(Unlisted { claim, pool });
+                unlisted.push(Unlisted { claim, pool: device.pool.as_str() });
                 continue;
             };
             let unit = shared(&known.unit, sharers[&key]);

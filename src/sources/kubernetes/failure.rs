@@ -1,6 +1,7 @@
 //! Why a live cluster cannot be read, in words that repeat no credentials.
 
 use crate::domain::shown;
+use crate::sources::error::{is_status, own_words};
 use std::io;
 use std::path::PathBuf;
 
@@ -46,43 +47,25 @@ fn in_places(searched: &[PathBuf]) -> String {
     if names.is_empty() { String::new() } else { format!(" at {}", names.join(", ")) }
 }
 
-/// Own words for failures, without names from outside.
-pub(super) const PLUGIN_NOT_RUN: &str = "the credential plugin cannot be started";
-pub(super) const PLUGIN_FAILED: &str = "the credential plugin failed";
-pub(super) const PLUGIN_UNREADABLE: &str =
-    "the output of the credential plugin is not an ExecCredential";
-pub(super) const PLUGIN_LATE: &str = "the credential plugin did not end within the time limit";
-pub(super) const NO_TOKEN: &str = "the token file cannot be read";
-pub(super) const INVALID_USER: &str = "the credentials of the context cannot be used";
-pub(super) const INVALID_CLUSTER: &str = "the cluster of the context cannot be used";
-pub(super) const TIMED_OUT: &str = "no response within the time limit";
-pub(super) const NOT_CONNECTED: &str = "the connection failed";
-pub(super) const INCOMPLETE: &str = "the response is incomplete";
-pub(super) const TOO_LARGE: &str = "the response is larger than what is read at once";
-pub(super) const ENDLESS: &str = "the list does not end";
-pub(super) const FOREIGN: &str = "the response is not from a Kubernetes API";
-pub(super) const MALFORMED: &str = "the response is not in the format of the Kubernetes API";
-/// Before the number of a status.
-pub(super) const STATUS: &str = "HTTP ";
+// Own words for failures, without names from outside.
+own_words! {
+    pub(super) PLUGIN_NOT_RUN = "the credential plugin cannot be started";
+    pub(super) PLUGIN_FAILED = "the credential plugin failed";
+    pub(super) PLUGIN_UNREADABLE = "the output of the credential plugin is not an ExecCredential";
+    pub(super) PLUGIN_LATE = "the credential plugin did not end within the time limit";
+    pub(super) NO_TOKEN = "the token file cannot be read";
+    pub(super) INVALID_USER = "the credentials of the context cannot be used";
+    pub(super) INVALID_CLUSTER = "the cluster of the context cannot be used";
+    pub(super) TIMED_OUT = "no response within the time limit";
+    pub(super) NOT_CONNECTED = "the connection failed";
+    pub(super) INCOMPLETE = "the response is incomplete";
+    pub(super) TOO_LARGE = "the response is larger than what is read at once";
+    pub(super) ENDLESS = "the list does not end";
+    pub(super) FOREIGN = "the response is not from a Kubernetes API";
+    pub(super) MALFORMED = "the response is not in the format of the Kubernetes API";
+}
 
 /// Whether a code has no names from outside: a status, or this program's own words.
 pub fn is_known_code(code: &str) -> bool {
-    const OWN: &[&str] = &[
-        PLUGIN_NOT_RUN,
-        PLUGIN_FAILED,
-        PLUGIN_UNREADABLE,
-        PLUGIN_LATE,
-        NO_TOKEN,
-        INVALID_USER,
-        INVALID_CLUSTER,
-        TIMED_OUT,
-        NOT_CONNECTED,
-        INCOMPLETE,
-        TOO_LARGE,
-        ENDLESS,
-        FOREIGN,
-        MALFORMED,
-    ];
-    let status = code.strip_prefix(STATUS);
-    OWN.contains(&code) || status.is_some_and(|number| number.parse::<u16>().is_ok())
+    OWN.contains(&code) || is_status(code)
 }

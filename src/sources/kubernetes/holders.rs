@@ -32,8 +32,7 @@ impl<'a> Holders<'a> {
     ) -> Self {
         let mut peers: BTreeMap<Kind<'a>, Vec<&'a NodeObject>> = BTreeMap::new();
         for node in nodes.values().filter(|node| !node.spec.unschedulable) {
-            let kind = kind_of_node(&node.metadata.labels);
-            peers.entry(kind).or_default().push(node);
+            peers.entry(kind_of_node(&node.metadata.labels)).or_default().push(node);
         }
         Self { makers, namespaces, nodes, peers, admitted: BTreeMap::new() }
     }
@@ -101,8 +100,7 @@ impl<'a> Holders<'a> {
 
 /// Whether a pod listens on a port of its node: another node may have given that away.
 fn has_host_port(spec: &PodSpec) -> bool {
-    let containers = spec.containers.0.iter();
-    let mut all_containers = containers.chain(&spec.init_containers.0);
+    let mut all_containers = spec.containers.0.iter().chain(&spec.init_containers.0);
     all_containers.any(Container::has_host_port)
 }
 

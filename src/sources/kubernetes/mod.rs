@@ -39,7 +39,7 @@ pub use rbac::{ACTIONS, RESOURCES, Resource, cluster_role};
 pub use reading::Reading;
 
 use crate::domain::{Clusters, EstateSource, Gathered, Instance, Managed};
-use crate::sources::{Account, Answer, Connection, Found, Inventory, SourceError};
+use crate::sources::{Account, Answer, Connection, Found, Inventory, Outcome};
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -49,8 +49,7 @@ use std::path::PathBuf;
 /// # Errors
 /// When a file cannot be read or is something else, or none has a node.
 pub fn read_kubectl(paths: &[PathBuf]) -> Result<Gathered<Found>, KubectlError> {
-    let objects = kubectl::read(paths)?;
-    Ok(cluster::found(objects, cluster::PodList::Recorded))
+    Ok(cluster::found(kubectl::read(paths)?, cluster::PodList::Recorded))
 }
 
 /// A cluster as a place that was read already, with a connection for each region of its
@@ -60,8 +59,7 @@ pub fn account(reading: Reading) -> Account {
     let Gathered { value, gaps } = cluster;
     let mut regions: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
     for instance in value.instances {
-        let region = instance.region.clone();
-        regions.entry(region).or_default().push(instance);
+        regions.entry(instance.region.clone()).or_default().push(instance);
     }
     if regions.is_empty() {
         // What is missing is said all the same.
@@ -72,8 +70,7 @@ pub fn account(reading: Reading) -> Account {
     let connections = regions.into_iter().map(|(region, instances)| {
         let machines: BTreeSet<_> = instances.iter().map(|instance| &instance.id).collect();
         let nodes = value.clusters.nodes.iter();
-        let nodes = nodes.filter(|node| machines.contains(&node.machine)).cloned();
-        let nodes = nodes.collect();
+        let nodes = nodes.filter(|node| machines.contains(&node.machine)).cloned().collect();
         let claims = value.clusters.claims.iter();
         let claims =
             claims.filter(|claim| claim.machine.as_ref().is_some_and(|id| machines.contains(id)));
@@ -111,7 +108,7 @@ pub fn account(reading: Reading) -> Account {
 struct Recorded(Gathered<Found>);
 
 impl Inventory for Recorded {
-    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
+    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>> {
         std::future::ready(Ok(self.0.clone())).boxed_local()
     }
 }

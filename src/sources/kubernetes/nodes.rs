@@ -65,8 +65,7 @@ pub(super) struct Described {
 impl Described {
     /// What one unit of a resource is on this node.
     pub(super) fn unit(&self, resource: &str) -> DeviceUnit {
-        let physical = self.node.physical;
-        self.known.unit(resource, &self.labels, &self.capacity, physical)
+        self.known.unit(resource, &self.labels, &self.capacity, self.node.physical)
     }
 
     /// What its type offers, by the name of the type; `None` where the catalog says it.
@@ -84,8 +83,7 @@ impl Described {
     }
 
     pub(super) fn offers(&self, resource: &str) -> bool {
-        let offered = self.capacity.get(resource);
-        offered.is_some_and(|amount| amount.in_units(1) > 0)
+        self.capacity.get(resource).is_some_and(|amount| amount.in_units(1) > 0)
     }
 }
 
@@ -177,8 +175,7 @@ impl Identity {
         let place = Place::of(&object.spec.provider_id);
         let own = || cluster.unwrap_or(Provider::OnPremises.name()).to_owned();
         let of_place = place.as_ref().and_then(|place| place.region.clone());
-        let region = label(labels, REGION).map(str::to_owned).or(of_place);
-        let region = region.unwrap_or_else(own);
+        let region = label(labels, REGION).map(str::to_owned).or(of_place).unwrap_or_else(own);
         let (provider, machine, account) = match &place {
             Some(place) => (place.provider, place.id(&region), place.account.clone()),
             None => {
@@ -243,8 +240,7 @@ fn tags(name: &str, labels: &Labels) -> BTreeMap<String, String> {
         };
         Some((key, value.clone()))
     });
-    let named = [("Name".to_owned(), name.to_owned())];
-    given.chain(named).collect()
+    given.chain([("Name".to_owned(), name.to_owned())]).collect()
 }
 
 /// How a node was bought, in the words of those who add nodes.
@@ -267,14 +263,12 @@ fn price_class(labels: &Labels) -> Option<Lifecycle> {
         _ => {}
     }
     let spot = ["cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"];
-    let is_spot = spot.iter().any(|name| of(name).as_deref() == Some("true"));
-    is_spot.then_some(Lifecycle::Spot)
+    spot.iter().any(|name| of(name).as_deref() == Some("true")).then_some(Lifecycle::Spot)
 }
 
 fn is_ready(object: &NodeObject) -> Option<bool> {
     let mut conditions = object.status.conditions.0.iter();
-    let ready = conditions.find(|condition| condition.kind == "Ready")?;
-    Some(ready.status == "True")
+    Some(conditions.find(|condition| condition.kind == "Ready")?.status == "True")
 }
 
 fn amount(object: &NodeObject, name: &str, units: impl Fn(Quantity) -> u64) -> NodeAmount {
@@ -295,8 +289,7 @@ fn devices(
 ) -> BTreeMap<String, NodeDevices> {
     let capacity = &object.status.capacity;
     let count = |all: &Amounts, name: &str| {
-        let amount = all.get(name).map_or(0, |amount| amount.in_units(1));
-        u32::try_from(amount).unwrap_or(u32::MAX)
+        u32::try_from(all.get(name).map_or(0, |amount| amount.in_units(1))).unwrap_or(u32::MAX)
     };
     let names =
         capacity.keys().filter(|name| kind_of(name).is_some() && !is_second_name(name, capacity));
@@ -339,8 +332,7 @@ fn without_stale(
     let divided: Decimal = slices.map(|devices| devices.unit.physical(devices.capacity)).sum();
     if !divided.is_zero() {
         let room = (physical - divided).floor().to_u32().unwrap_or(0);
-        let whole = offered.values_mut().filter(|devices| devices.unit == DeviceUnit::Whole);
-        for devices in whole {
+        for devices in offered.values_mut().filter(|devices| devices.unit == DeviceUnit::Whole) {
             devices.capacity = devices.capacity.min(room);
             devices.allocatable = devices.allocatable.min(room);
         }
@@ -385,9 +377,7 @@ fn own_shape(
 /// A name for machines that have no name for their type, such as
 /// `8x-NVIDIA-H100-80GB-HBM3`.
 fn type_of(shape: &InstanceShape, known: &Labelled) -> String {
-    let Some(offer) = &shape.gpu else {
-        return "unknown".to_owned();
-    };
+    let Some(offer) = &shape.gpu else { return "unknown".to_owned() };
     let plain = || offer.model.name().replace(' ', "-");
     let product = known.product.clone().unwrap_or_else(plain);
     format!("{}x-{product}", offer.share)

@@ -3,7 +3,7 @@
 
 use super::devices::{DeviceClaimSpec, DeviceClaimStatus, SliceSpec};
 use super::placement::{Affinity, SpreadConstraint, Taint, Toleration, Volume};
-use super::values::{Amounts, Parts, Quantity, Time, or_default};
+use super::values::{Amounts, Parts, Quantity, Time, wire};
 use crate::sources::files::{AtMost, InvalidJson, read_json};
 use serde::de::{DeserializeOwned, Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
@@ -13,135 +13,110 @@ use std::marker::PhantomData;
 
 /// Objects of one list.
 pub(super) const MOST_OBJECTS: usize = 1_000_000;
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "the metadata of an object")]
-pub(super) struct Metadata {
-    pub name: String,
-    #[serde(deserialize_with = "or_default")]
-    pub namespace: String,
-    #[serde(deserialize_with = "or_default")]
-    pub labels: BTreeMap<String, String>,
-    #[serde(deserialize_with = "or_default")]
-    pub annotations: Annotations,
-    pub creation_timestamp: Option<Time>,
-    #[serde(deserialize_with = "or_default")]
-    pub owner_references: Parts<OwnerReference>,
-    /// Of a page of a list, where the next one begins; empty on the last page.
-    #[serde(rename = "continue", deserialize_with = "or_default")]
-    pub next: String,
-    /// Of a page of a list, how many objects follow it.
-    #[serde(deserialize_with = "or_default")]
-    pub remaining_item_count: i64,
-}
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "annotations as an object")]
-pub(super) struct Annotations {
-    #[serde(rename = "cluster.x-k8s.io/cluster-name")]
-    pub cluster_name: Option<String>,
-    /// Set on what a cluster shows of a static pod.
-    #[serde(rename = "kubernetes.io/config.mirror")]
-    pub static_pod: Option<String>,
-    /// `false` keeps the cluster autoscaler from moving a pod.
-    #[serde(rename = "cluster-autoscaler.kubernetes.io/safe-to-evict")]
-    pub safe_to_evict: Option<String>,
-    /// `true` keeps Karpenter from moving a pod.
-    #[serde(rename = "karpenter.sh/do-not-disrupt")]
-    pub do_not_disrupt: Option<String>,
-}
+wire! {
+    struct Metadata = "the metadata of an object" {
+        [name: String]
+        namespace: String,
+        labels: BTreeMap<String, String>,
+        annotations: Annotations,
+        creation_timestamp: Option<Time>,
+        owner_references: Parts<OwnerReference>,
+        /// Of a page of a list, where the next one begins; empty on the last page.
+        #[serde(rename = "continue")]
+        next: String,
+        /// Of a page of a list, how many objects follow it.
+        remaining_item_count: i64,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an owner with `kind` and `name`")]
-pub(super) struct OwnerReference {
-    pub kind: String,
-    pub name: String,
-    #[serde(deserialize_with = "or_default")]
-    pub controller: bool,
-}
+    struct Annotations = "annotations as an object" {
+        #[serde(rename = "cluster.x-k8s.io/cluster-name")]
+        cluster_name: Option<String>,
+        /// Set on what a cluster shows of a static pod.
+        #[serde(rename = "kubernetes.io/config.mirror")]
+        static_pod: Option<String>,
+        /// `false` keeps the cluster autoscaler from moving a pod.
+        #[serde(rename = "cluster-autoscaler.kubernetes.io/safe-to-evict")]
+        safe_to_evict: Option<String>,
+        /// `true` keeps Karpenter from moving a pod.
+        #[serde(rename = "karpenter.sh/do-not-disrupt")]
+        do_not_disrupt: Option<String>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "the spec of a node")]
-pub(super) struct NodeSpec {
-    #[serde(rename = "providerID", deserialize_with = "or_default")]
-    pub provider_id: String,
-    #[serde(deserialize_with = "or_default")]
-    pub unschedulable: bool,
-    #[serde(deserialize_with = "or_default")]
-    pub taints: Parts<Taint>,
-}
+    struct OwnerReference = "an owner with `kind` and `name`" {
+        [kind: String, name: String]
+        controller: bool,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "the status of a node")]
-pub(super) struct NodeStatus {
-    #[serde(deserialize_with = "or_default")]
-    pub capacity: Amounts,
-    #[serde(deserialize_with = "or_default")]
-    pub allocatable: Amounts,
-    #[serde(deserialize_with = "or_default")]
-    pub conditions: Parts<Condition>,
-}
+    struct NodeSpec = "the spec of a node" {
+        #[serde(rename = "providerID")]
+        provider_id: String,
+        unschedulable: bool,
+        taints: Parts<Taint>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a condition with `type` and `status`")]
-pub(super) struct Condition {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub status: String,
-}
+    struct NodeStatus = "the status of a node" {
+        capacity: Amounts,
+        allocatable: Amounts,
+        conditions: Parts<Condition>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "the spec of a pod")]
-pub(super) struct PodSpec {
-    #[serde(deserialize_with = "or_default")]
-    pub node_name: String,
-    #[serde(deserialize_with = "or_default")]
-    pub containers: Parts<Container>,
-    #[serde(deserialize_with = "or_default")]
-    pub init_containers: Parts<Container>,
-    /// Devices that are allocated one by one.
-    #[serde(deserialize_with = "or_default")]
-    pub resource_claims: Parts<PodClaim>,
-    /// Labels that its node must have.
-    #[serde(deserialize_with = "or_default")]
-    pub node_selector: BTreeMap<String, String>,
-    #[serde(deserialize_with = "or_default")]
-    pub affinity: Affinity,
-    #[serde(deserialize_with = "or_default")]
-    pub tolerations: Parts<Toleration>,
-    #[serde(deserialize_with = "or_default")]
-    pub topology_spread_constraints: Parts<SpreadConstraint>,
-    #[serde(deserialize_with = "or_default")]
-    pub volumes: Parts<Volume>,
-    /// What keeps the pod from its scheduler, such as a queue.
-    #[serde(deserialize_with = "or_default")]
-    pub scheduling_gates: Parts<IgnoredAny>,
-    /// What the pod takes beside its containers.
-    #[serde(deserialize_with = "or_default")]
-    pub overhead: Amounts,
-    /// CPU and memory of all containers together, where the pod states them.
-    #[serde(deserialize_with = "or_default")]
-    pub resources: Requests,
-}
+    struct Condition = "a condition with `type` and `status`" {
+        [
+            #[serde(rename = "type")]
+            kind: String,
+            status: String,
+        ]
+    }
 
-/// A claim of devices of a pod: one that stands by itself, or one that a template makes
-/// for the pod, whose name is in the status of the pod.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "a claim of a pod with `name`")]
-pub(super) struct PodClaim {
-    pub name: String,
-    #[serde(deserialize_with = "or_default")]
-    pub resource_claim_name: String,
-}
+    struct PodSpec = "the spec of a pod" {
+        node_name: String,
+        containers: Parts<Container>,
+        init_containers: Parts<Container>,
+        /// Devices that are allocated one by one.
+        resource_claims: Parts<PodClaim>,
+        /// Labels that its node must have.
+        node_selector: BTreeMap<String, String>,
+        affinity: Affinity,
+        tolerations: Parts<Toleration>,
+        topology_spread_constraints: Parts<SpreadConstraint>,
+        volumes: Parts<Volume>,
+        /// What keeps the pod from its scheduler, such as a queue.
+        scheduling_gates: Parts<IgnoredAny>,
+        /// What the pod takes beside its containers.
+        overhead: Amounts,
+        /// CPU and memory of all containers together, where the pod states them.
+        resources: Requests,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "a container")]
-pub(super) struct Container {
-    #[serde(deserialize_with = "or_default")]
-    pub resources: Requests,
-    #[serde(deserialize_with = "or_default")]
-    pub restart_policy: String,
-    #[serde(deserialize_with = "or_default")]
-    ports: Parts<Port>,
+    /// A claim of devices of a pod: one that stands by itself, or one that a template makes
+    /// for the pod, whose name is in the status of the pod.
+    struct PodClaim = "a claim of a pod with `name`" {
+        [name: String]
+        resource_claim_name: String,
+    }
+
+    struct Container = "a container" {
+        resources: Requests,
+        restart_policy: String,
+        ports: Parts<Port>,
+    }
+
+    struct Port = "a port of a container" {
+        /// Zero for none.
+        host_port: i64,
+    }
+
+    struct Requests = "resources with `requests` and `limits`" {
+        requests: Amounts,
+        limits: Amounts,
+    }
+
+    struct PodStatus = "the status of a pod" {
+        phase: String,
+        start_time: Option<Time>,
+        resource_claim_statuses: Parts<PodClaim>,
+    }
 }
 
 impl Container {
@@ -151,39 +126,11 @@ impl Container {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "a port of a container")]
-struct Port {
-    /// Zero for none.
-    #[serde(deserialize_with = "or_default")]
-    host_port: i64,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "resources with `requests` and `limits`")]
-pub(super) struct Requests {
-    #[serde(deserialize_with = "or_default")]
-    pub requests: Amounts,
-    #[serde(deserialize_with = "or_default")]
-    pub limits: Amounts,
-}
-
 impl Requests {
     /// What is requested; a limit alone is a request as well.
     pub(super) fn get(&self, resource: &str) -> Option<Quantity> {
-        let requested = self.requests.get(resource);
-        requested.or_else(|| self.limits.get(resource)).copied()
+        self.requests.get(resource).or_else(|| self.limits.get(resource)).copied()
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "the status of a pod")]
-pub(super) struct PodStatus {
-    #[serde(deserialize_with = "or_default")]
-    pub phase: String,
-    pub start_time: Option<Time>,
-    #[serde(deserialize_with = "or_default")]
-    pub resource_claim_statuses: Parts<PodClaim>,
 }
 
 /// An object with what it should be and what it is.
@@ -211,6 +158,9 @@ pub(super) enum Object {
     Other,
 }
 
+/// The text of a part of an object.
+type Part = Option<Box<RawValue>>;
+
 /// An object whose kind may stand behind what its form depends on.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object of Kubernetes")]
@@ -220,8 +170,8 @@ struct ObjectWire {
     kind: String,
     #[serde(default)]
     metadata: Metadata,
-    spec: Option<Box<RawValue>>,
-    status: Option<Box<RawValue>>,
+    spec: Part,
+    status: Part,
 }
 
 /// An object of a list that states the kind of all of them.
@@ -231,8 +181,8 @@ struct ObjectWire {
 pub(super) struct Item {
     #[serde(default)]
     metadata: Metadata,
-    spec: Option<Box<RawValue>>,
-    status: Option<Box<RawValue>>,
+    spec: Part,
+    status: Part,
 }
 
 #[cfg(feature = "kubernetes")]
@@ -240,14 +190,7 @@ impl Item {
     /// # Errors
     /// Why it is not an object of its kind.
     pub(super) fn object(self, group: &str, kind: &str) -> Result<Object, String> {
-        let object = ObjectWire {
-            api_version: format!("{group}/"),
-            kind: kind.to_owned(),
-            metadata: self.metadata,
-            spec: self.spec,
-            status: self.status,
-        };
-        object.object()
+        object((group, kind), self.metadata, (self.spec, self.status))
     }
 }
 
@@ -260,50 +203,54 @@ struct DocumentWire {
     kind: String,
     #[serde(default)]
     metadata: Metadata,
-    spec: Option<Box<RawValue>>,
-    status: Option<Box<RawValue>>,
+    spec: Part,
+    status: Part,
     items: Option<AtMost<Object, MOST_OBJECTS>>,
 }
 
-impl ObjectWire {
-    fn object(self) -> Result<Object, String> {
-        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
-        let metadata = self.metadata;
-        Ok(match (group, self.kind.as_str()) {
-            ("", "Node") => Object::Node(Box::new(Body {
-                metadata,
-                spec: part("spec", self.spec)?,
-                status: part("status", self.status)?,
-            })),
-            ("", "Pod") => Object::Pod(Box::new(Body {
-                metadata,
-                spec: part("spec", self.spec)?,
-                status: part("status", self.status)?,
-            })),
-            ("", "Namespace") => Object::Namespace(metadata),
-            ("", kind) if kind.ends_with("List") => {
-                return Err(format!("a {kind} in a list cannot be read"));
-            }
-            ("apps", "ReplicaSet") => Object::Maker("ReplicaSet", metadata),
-            ("batch", "Job") => Object::Maker("Job", metadata),
-            ("resource.k8s.io", "ResourceSlice") => {
-                Object::Slice(Body { metadata, spec: part("spec", self.spec)?, status: () })
-            }
-            ("resource.k8s.io", "ResourceClaim") => Object::DeviceClaim(Body {
-                metadata,
-                spec: part("spec", self.spec)?,
-                status: part("status", self.status)?,
-            }),
-            _ => Object::Other,
-        })
-    }
+/// An object by the group and the kind of it.
+fn object(
+    (group, kind): (&str, &str),
+    metadata: Metadata,
+    (spec, status): (Part, Part),
+) -> Result<Object, String> {
+    Ok(match (group, kind) {
+        ("", "Node") => Object::Node(Box::new(Body {
+            metadata,
+            spec: part("spec", spec)?,
+            status: part("status", status)?,
+        })),
+        ("", "Pod") => Object::Pod(Box::new(Body {
+            metadata,
+            spec: part("spec", spec)?,
+            status: part("status", status)?,
+        })),
+        ("", "Namespace") => Object::Namespace(metadata),
+        ("", kind) if kind.ends_with("List") => {
+            return Err(format!("a {kind} in a list cannot be read"));
+        }
+        ("apps", "ReplicaSet") => Object::Maker("ReplicaSet", metadata),
+        ("batch", "Job") => Object::Maker("Job", metadata),
+        ("resource.k8s.io", "ResourceSlice") => {
+            Object::Slice(Body { metadata, spec: part("spec", spec)?, status: () })
+        }
+        ("resource.k8s.io", "ResourceClaim") => Object::DeviceClaim(Body {
+            metadata,
+            spec: part("spec", spec)?,
+            status: part("status", status)?,
+        }),
+        _ => Object::Other,
+    })
+}
+
+/// The group before the version of an API; empty of the core API.
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// A part of an object, whose form depends on its kind.
-fn part<T: Default + DeserializeOwned>(key: &str, raw: Option<Box<RawValue>>) -> Result<T, String> {
-    let Some(raw) = raw else {
-        return Ok(T::default());
-    };
+fn part<T: Default + DeserializeOwned>(key: &str, raw: Part) -> Result<T, String> {
+    let Some(raw) = raw else { return Ok(T::default()) };
     let text = raw.get();
     read_json(text.as_bytes(), text.len(), PhantomData::<T>).map_err(|error| {
         let place =
@@ -320,7 +267,8 @@ fn part<T: Default + DeserializeOwned>(key: &str, raw: Option<Box<RawValue>>) ->
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire = ObjectWire::deserialize(deserializer)?;
-        wire.object().map_err(D::Error::custom)
+        let kind = (group_of(&wire.api_version), wire.kind.as_str());
+        object(kind, wire.metadata, (wire.spec, wire.status)).map_err(D::Error::custom)
     }
 }
 
@@ -338,14 +286,9 @@ impl<'de> Deserialize<'de> for Document {
             }
             return Ok(Self(items.0));
         }
-        let one = ObjectWire {
-            api_version: wire.api_version,
-            kind: wire.kind,
-            metadata: wire.metadata,
-            spec: wire.spec,
-            status: wire.status,
-        };
-        one.object().map(|object| Self(vec![object])).map_err(D::Error::custom)
+        let kind = (group_of(&wire.api_version), wire.kind.as_str());
+        let object = object(kind, wire.metadata, (wire.spec, wire.status));
+        object.map(|object| Self(vec![object])).map_err(D::Error::custom)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a pod may be placed: what it asks of a node, what a node asks of it, and what of
 //! it stays behind when it goes.
 
-use super::values::{Parts, or_default};
+use super::values::{Parts, wire};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
@@ -13,14 +13,65 @@ const NAME: &str = "metadata.name";
 /// Where keys of taints begin that say how a node is now, such as cordoned or not ready.
 const CONDITIONS: &str = "node.kubernetes.io/";
 
-/// What a node asks of pods.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a taint with `key` and `effect`")]
-pub(super) struct Taint {
-    pub key: String,
-    #[serde(deserialize_with = "or_default")]
-    pub value: String,
-    pub effect: String,
+wire! {
+    /// What a node asks of pods.
+    struct Taint = "a taint with `key` and `effect`" {
+        [key: String, effect: String]
+        value: String,
+    }
+
+    struct Toleration = "a toleration" {
+        key: String,
+        operator: String,
+        value: String,
+        effect: String,
+    }
+
+    /// What a pod asks of its node, and of the pods beside it, before it is placed.
+    struct Affinity = "an affinity" {
+        node_affinity: NodeAffinity,
+        pod_affinity: PodAffinity,
+        pod_anti_affinity: PodAffinity,
+    }
+
+    struct NodeAffinity = "an affinity for nodes" {
+        #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+        required: NodeTerms,
+    }
+
+    struct NodeTerms = "terms with `nodeSelectorTerms`" {
+        #[serde(rename = "nodeSelectorTerms")]
+        any: Parts<NodeTerm>,
+    }
+
+    struct NodeTerm = "a term with `matchExpressions`" {
+        match_expressions: Parts<Requirement>,
+        match_fields: Parts<Requirement>,
+    }
+
+    struct Requirement = "an expression with `key` and `operator`" {
+        [key: String, operator: String]
+        values: Parts<String>,
+    }
+
+    struct PodAffinity = "an affinity for pods" {
+        #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+        required: Parts<IgnoredAny>,
+    }
+
+    /// How evenly pods are spread.
+    struct SpreadConstraint = "a spread constraint" {
+        [when_unsatisfiable: String]
+    }
+
+    struct Volume = "a volume" {
+        empty_dir: Option<EmptyDir>,
+        host_path: Option<IgnoredAny>,
+    }
+
+    struct EmptyDir = "an empty folder" {
+        medium: String,
+    }
 }
 
 impl Taint {
@@ -28,19 +79,6 @@ impl Taint {
     pub(super) fn is_lasting(&self) -> bool {
         self.effect != "PreferNoSchedule" && !self.key.starts_with(CONDITIONS)
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a toleration")]
-pub(super) struct Toleration {
-    #[serde(deserialize_with = "or_default")]
-    key: String,
-    #[serde(deserialize_with = "or_default")]
-    operator: String,
-    #[serde(deserialize_with = "or_default")]
-    value: String,
-    #[serde(deserialize_with = "or_default")]
-    effect: String,
 }
 
 impl Toleration {
@@ -53,63 +91,6 @@ impl Toleration {
                 _ => false,
             }
     }
-}
-
-/// What a pod asks of its node, and of the pods beside it, before it is placed.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "an affinity")]
-pub(super) struct Affinity {
-    #[serde(deserialize_with = "or_default")]
-    node_affinity: NodeAffinity,
-    #[serde(deserialize_with = "or_default")]
-    pod_affinity: PodAffinity,
-    #[serde(deserialize_with = "or_default")]
-    pod_anti_affinity: PodAffinity,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an affinity for nodes")]
-struct NodeAffinity {
-    #[serde(
-        rename = "requiredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "or_default"
-    )]
-    required: NodeTerms,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "terms with `nodeSelectorTerms`")]
-struct NodeTerms {
-    #[serde(rename = "nodeSelectorTerms", deserialize_with = "or_default")]
-    any: Parts<NodeTerm>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", expecting = "a term with `matchExpressions`")]
-struct NodeTerm {
-    #[serde(deserialize_with = "or_default")]
-    match_expressions: Parts<Requirement>,
-    #[serde(deserialize_with = "or_default")]
-    match_fields: Parts<Requirement>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an expression with `key` and `operator`")]
-struct Requirement {
-    key: String,
-    operator: String,
-    #[serde(deserialize_with = "or_default")]
-    values: Parts<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an affinity for pods")]
-struct PodAffinity {
-    #[serde(
-        rename = "requiredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "or_default"
-    )]
-    required: Parts<IgnoredAny>,
 }
 
 impl Affinity {
@@ -145,8 +126,7 @@ impl Requirement {
     fn is_met(&self, value: Option<&str>) -> bool {
         let is_listed = value.is_some_and(|value| self.values.0.iter().any(|known| known == value));
         let numbers = || -> Option<(i64, i64)> {
-            let bound = self.values.0.first()?;
-            Some((value?.parse().ok()?, bound.parse().ok()?))
+            Some((value?.parse().ok()?, self.values.0.first()?.parse().ok()?))
         };
         match self.operator.as_str() {
             "In" => is_listed,
@@ -160,31 +140,10 @@ impl Requirement {
     }
 }
 
-/// How evenly pods are spread.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "a spread constraint")]
-pub(super) struct SpreadConstraint {
-    when_unsatisfiable: String,
-}
-
 impl SpreadConstraint {
     pub(super) fn is_required(&self) -> bool {
         self.when_unsatisfiable == "DoNotSchedule"
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "a volume")]
-pub(super) struct Volume {
-    empty_dir: Option<EmptyDir>,
-    host_path: Option<IgnoredAny>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an empty folder")]
-struct EmptyDir {
-    #[serde(deserialize_with = "or_default")]
-    medium: String,
 }
 
 impl Volume {

@@ -23,7 +23,8 @@ impl Taken {
     pub(super) fn add(&mut self, pod: &PodObject, is_tied: bool) {
         let (cpu, memory) = host_requests(&pod.spec);
         self.pods = self.pods.saturating_add(1);
-        let is_cpu_only = !is_tied && devices(pod).is_empty() && !uses_device_claims(pod);
+        let is_cpu_only =
+            !is_tied && devices(pod).is_empty() && pod.spec.resource_claims.0.is_empty();
         self.cpu_only_pods = self.cpu_only_pods.saturating_add(u32::from(is_cpu_only));
         self.cpu_millicores = self.cpu_millicores.saturating_add(cpu);
         self.memory_bytes = self.memory_bytes.saturating_add(memory);
@@ -54,13 +55,7 @@ pub(super) fn waits(pod: &PodObject) -> bool {
 pub(super) fn is_tied(pod: &PodObject, makers: &Makers) -> bool {
     let of_node = |kind: &str| ["DaemonSet", "Node"].contains(&kind);
     let owner = makers.owner_of(&pod.metadata);
-    let is_mirror = pod.metadata.annotations.static_pod.is_some();
-    is_mirror || owner.is_some_and(|owner| of_node(&owner.kind))
-}
-
-/// Whether a pod asks for devices that are allocated one by one.
-fn uses_device_claims(pod: &PodObject) -> bool {
-    !pod.spec.resource_claims.0.is_empty()
+    pod.metadata.annotations.static_pod.is_some() || owner.is_some_and(|owner| of_node(&owner.kind))
 }
 
 /// Devices that a pod asks for, by resource; none of which is zero.
@@ -76,15 +71,16 @@ pub(super) fn foreign(pod: &PodObject) -> Vec<&str> {
 
 /// How much a pod asks for of some resources, by their names; none of which is zero.
 fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str, u64> {
-    let containers = pod.spec.containers.0.iter();
-    let all_containers = containers.chain(&pod.spec.init_containers.0);
+    let all_containers = pod.spec.containers.0.iter().chain(&pod.spec.init_containers.0);
     let names = all_containers.flat_map(|container| {
         let Requests { requests, limits } = &container.resources;
         requests.keys().chain(limits.keys())
     });
-    let names: BTreeSet<&str> = names.map(String::as_str).collect();
-    let asked = names.into_iter().filter(|name| is_asked(name));
-    asked
+    names
+        .map(String::as_str)
+        .collect::<BTreeSet<&str>>()
+        .into_iter()
+        .filter(|name| is_asked(name))
         .filter_map(|name| {
             let count = effective(&pod.spec, |requests| {
                 requests.get(name).map_or(0, |quantity| quantity.in_units(1))
@@ -117,14 +113,12 @@ fn effective(spec: &PodSpec, amount: impl Fn(&Requests) -> u64) -> u64 {
         amount: of(container),
         is_sidecar: container.restart_policy == "Always",
     });
-    let init: Vec<InitRequest> = init.collect();
-    effective_request(&containers, &init)
+    effective_request(&containers, &init.collect::<Vec<_>>())
 }
 
 /// Since when a pod holds what it asked for, or waits for it.
 pub(super) fn since(pod: &PodObject) -> Option<Timestamp> {
-    let started = pod.status.start_time;
-    let since = started.filter(|_| !pod.spec.node_name.is_empty());
+    let since = pod.status.start_time.filter(|_| !pod.spec.node_name.is_empty());
     since.or(pod.metadata.creation_timestamp).map(|time| time.0)
 }
 

@@ -17,8 +17,7 @@ static NEURON: [&str; 3] =
 
 /// What kind of accelerator a resource stands for; `None` for anything else.
 pub(super) fn kind_of(resource: &str) -> Option<AcceleratorKind> {
-    let plain = resource.strip_suffix(SHARED).unwrap_or(resource);
-    match plain {
+    match resource.strip_suffix(SHARED).unwrap_or(resource) {
         NVIDIA_GPU | "amd.com/gpu" | "gpu.intel.com/i915" | "gpu.intel.com/xe" => {
             Some(AcceleratorKind::Gpu)
         }
@@ -199,8 +198,7 @@ impl Labelled {
 fn parts(offered: u64, physical: Decimal) -> Option<DeviceUnit> {
     let factor = Decimal::from(offered).checked_div(physical)?;
     let is_multiple = factor > Decimal::ONE && factor.fract().is_zero();
-    let per_device = u32::try_from(factor).ok().filter(|_| is_multiple)?;
-    Some(DeviceUnit::Replica { per_device })
+    Some(DeviceUnit::Replica { per_device: u32::try_from(factor).ok().filter(|_| is_multiple)? })
 }
 
 /// Whether a node offers the devices of a resource under another name as well.
@@ -240,8 +238,7 @@ pub(super) fn model_of_product(product: &str) -> GpuModel {
 /// A model as clouds write it in labels: `nvidia-tesla-t4`, `a10g`.
 fn model_of_label(name: &str) -> GpuModel {
     let name = name.strip_prefix("nvidia-").unwrap_or(name);
-    let name = name.strip_prefix("tesla-").unwrap_or(name);
-    model_of_product(&name.to_ascii_uppercase())
+    model_of_product(&name.strip_prefix("tesla-").unwrap_or(name).to_ascii_uppercase())
 }
 
 /// Compute slices of a card that can be divided.

@@ -33,16 +33,14 @@ impl<'a> Unclear<'a> {
         let mut unclear = Self::default();
         if !unlisted.is_empty() {
             let count = unlisted.len().to_string();
-            let cause = Cause::of(CauseKind::DevicesNotListed, [count.as_str()]);
-            unclear.causes.push(cause);
+            unclear.causes.push(Cause::of(CauseKind::DevicesNotListed, [count.as_str()]));
         }
         for device in unlisted {
             unclear.nodes.extend(nodes_of(device, nodes, pods));
         }
         let unread = unread(pods, claims);
         if !unread.is_empty() {
-            let count = unread.len().to_string();
-            let cause = Cause::of(CauseKind::ClaimsNotRead, [count.as_str()]);
+            let cause = Cause::of(CauseKind::ClaimsNotRead, [unread.len().to_string().as_str()]);
             unclear.causes.push(cause);
         }
         unclear.nodes.extend(unread);
@@ -51,8 +49,7 @@ impl<'a> Unclear<'a> {
             let count = foreign.len().to_string();
             let names: BTreeSet<&str> = foreign.values().flatten().copied().collect();
             let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
-            let names = names.join(", ");
-            let cause = Cause::of(CauseKind::ResourcesForeign, [&count, &names]);
+            let cause = Cause::of(CauseKind::ResourcesForeign, [&count, &names.join(", ")]);
             unclear.causes.push(cause);
         }
         unclear.nodes.extend(foreign.into_keys());
@@ -74,8 +71,7 @@ fn foreign<'a>(nodes: &'a Nodes, pods: &'a Pods) -> BTreeMap<&'a str, BTreeSet<&
     }
     for pod in pods.values().filter(|pod| is_running(pod)) {
         for resource in pods::foreign(pod) {
-            let node = by_node.entry(&pod.spec.node_name).or_default();
-            node.insert(resource);
+            by_node.entry(&pod.spec.node_name).or_default().insert(resource);
         }
     }
     by_node
@@ -92,10 +88,8 @@ fn nodes_of<'a>(unlisted: &Unlisted<'_>, nodes: &'a Nodes, pods: &'a Pods) -> BT
     let using = dra::consumers(unlisted.claim)
         .filter_map(|pod| pods.get(&(namespace.clone(), pod.to_owned())))
         .map(|pod| pod.spec.node_name.as_str());
-    let of_pool = nodes.get_key_value(unlisted.pool);
-    let of_pool = of_pool.map(|(name, _)| name.as_str());
-    let names = using.chain(of_pool).filter(|name| !name.is_empty());
-    let names: BTreeSet<&str> = names.collect();
+    let of_pool = nodes.get_key_value(unlisted.pool).map(|(name, _)| name.as_str());
+    let names: BTreeSet<&str> = using.chain(of_pool).filter(|name| !name.is_empty()).collect();
     if names.is_empty() {
         return nodes.keys().map(String::as_str).collect();
     }
@@ -110,16 +104,14 @@ fn unread<'a>(pods: &'a Pods, claims: &[DeviceClaimObject]) -> BTreeSet<&'a str>
         |claim: &&DeviceClaimObject| !claim.status.allocation.devices.results.0.is_empty();
     for claim in claims.iter().filter(is_allocated) {
         for pod in dra::consumers(claim) {
-            let name = (claim.metadata.namespace.as_str(), pod);
-            *read.entry(name).or_default() += 1;
+            *read.entry((claim.metadata.namespace.as_str(), pod)).or_default() += 1;
         }
     }
     let is_unread = |namespace: &str, name: &str, pod: &PodObject| {
-        let known = read.get(&(namespace, name)).copied().unwrap_or_default();
-        pod.spec.resource_claims.0.len() > known
+        pod.spec.resource_claims.0.len() > read.get(&(namespace, name)).copied().unwrap_or_default()
     };
-    let running = pods.iter().filter(|(_, pod)| is_running(pod));
-    running
+    pods.iter()
+        .filter(|(_, pod)| is_running(pod))
         .filter(|((namespace, name), pod)| is_unread(namespace, name, pod))
         .map(|(_, pod)| pod.spec.node_name.as_str())
         .collect()

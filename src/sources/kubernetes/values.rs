@@ -13,6 +13,28 @@ const MOST_PARTS: usize = 10_000;
 pub(super) type Parts<T> = AtMost<T, MOST_PARTS>;
 pub(super) type Amounts = BTreeMap<String, Quantity>;
 
+/// Parts of objects, with what is said of anything else in their place. Every field may be
+/// absent, and those that are not in brackets may be `null`.
+macro_rules! wire {
+    ($($(#[$outer:meta])* struct $name:ident = $expecting:literal {
+        $([$($(#[$with:meta])* $field:ident: $type:ty),+ $(,)?])?
+        $($(#[$attribute:meta])* $null:ident: $null_type:ty,)*
+    })*) => {$(
+        $(#[$outer])*
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default, expecting = $expecting)]
+        pub(super) struct $name {
+            $($($(#[$with])* pub $field: $type,)+)?
+            $(
+                $(#[$attribute])*
+                #[serde(deserialize_with = "crate::sources::kubernetes::values::or_default")]
+                pub $null: $null_type,
+            )*
+        }
+    )*};
+}
+pub(super) use wire;
+
 /// What may be absent or `null`.
 pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where

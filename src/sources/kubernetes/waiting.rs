@@ -49,8 +49,7 @@ impl<'a> Waiting<'a> {
                     is_unclear = true;
                     continue;
                 };
-                let is_allocated = !claim.status.allocation.devices.results.0.is_empty();
-                if is_allocated || !seen.insert(key) {
+                if !claim.status.allocation.devices.results.0.is_empty() || !seen.insert(key) {
                     continue;
                 }
                 for request in &claim.spec.devices.requests.0 {
@@ -77,8 +76,7 @@ impl<'a> Waiting<'a> {
         if unclear > 0 {
             let classes: Vec<String> = classes.into_iter().take(MOST_NAMES).collect();
             let (count, classes) = (unclear.to_string(), classes.join(", "));
-            let cause = Cause::of(CauseKind::ClaimsUnclear, [&count, &classes]);
-            waiting.cause = Some(cause);
+            waiting.cause = Some(Cause::of(CauseKind::ClaimsUnclear, [&count, &classes]));
         }
         waiting
     }
@@ -110,8 +108,7 @@ fn asked(request: &DeviceRequest) -> RequestedDevices {
         return RequestedDevices::Nothing;
     }
     let known = alternatives.iter().filter_map(|alternative| {
-        let driver = driver_of_class(&alternative.device_class_name)?;
-        Some((alternative.count()?, driver))
+        Some((alternative.count()?, driver_of_class(&alternative.device_class_name)?))
     });
     match known.min() {
         Some((count, driver)) => RequestedDevices::Devices(driver, count),

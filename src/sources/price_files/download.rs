@@ -2,10 +2,10 @@
 //! of a region is larger than what is held in memory.
 
 use crate::domain::FailureKind;
-use crate::sources::SourceError;
-use crate::sources::again::{RetryPolicy, seconds_of};
+use crate::sources::again::{Failed, RetryPolicy, seconds_of, tried};
 use crate::sources::error::chain;
 use crate::sources::tls::aws_connector;
+use crate::sources::{Outcome, SourceError};
 use aws_smithy_http_client::Connector;
 use aws_smithy_runtime_api::client::http::HttpConnector;
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
@@ -59,12 +59,6 @@ pub(super) struct Downloads {
     folder: PathBuf,
 }
 
-/// A try that failed, and what may help.
-struct Failed {
-    error: SourceError,
-    again: RetryPolicy,
-}
-
 impl Downloads {
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { connector: aws_connector(CONNECT_WITHIN), folder }
@@ -79,20 +73,9 @@ impl Downloads {
         asked: DownloadTarget<'_>,
         most_bytes: u64,
         count: &dyn Fn(u64),
-    ) -> Result<Download, SourceError> {
-        let mut tries = 1;
-        loop {
-            let Failed { error, again } = match self.tried(asked, most_bytes, count).await {
-                Ok(file) => return Ok(file),
-                Err(failed) => failed,
-            };
-            let Some(pause) = again.pause(tries, FIRST_PAUSE) else {
-                return Err(error);
-            };
-            tracing::debug!("{error}; again in {} ms", pause.as_millis());
-            tokio::time::sleep(pause).await;
-            tries += 1;
-        }
+    ) -> Outcome<Download> {
+        let attempt = async || self.tried(asked, most_bytes, count).await;
+        tried(FIRST_PAUSE, attempt).await.map(|(file, _)| file)
     }
 
     async fn tried(
@@ -100,7 +83,7 @@ impl Downloads {
         (action, url): DownloadTarget<'_>,
         most_bytes: u64,
         count: &dyn Fn(u64),
-    ) -> Result<Download, Failed> {
+    ) -> Result<Download, Failed<SourceError>> {
         let request = request(url).map_err(|_| {
             let kind = FailureKind::InvalidSettings;
             failed((action, kind), INVALID_URL, url.to_owned(), RetryPolicy::Never)
@@ -132,9 +115,7 @@ impl Downloads {
         {
             let frame = frame.map_err(|error| unreachable(INCOMPLETE, chain(&*error)))?;
             // The other kind of frame is a trailer.
-            let Ok(data) = frame.into_data() else {
-                continue;
-            };
+            let Ok(data) = frame.into_data() else { continue };
             bytes += data.len() as u64;
             if bytes > most_bytes {
                 let kind = FailureKind::Unsupported;
@@ -162,7 +143,11 @@ fn request(url: &str) -> Result<HttpRequest, HttpError> {
 }
 
 /// What an answer without the file says. Its body is not read: it is a page for browsers.
-fn refusal(action: &'static str, url: &str, response: &HttpResponse) -> Option<Failed> {
+fn refusal(
+    action: &'static str,
+    url: &str,
+    response: &HttpResponse,
+) -> Option<Failed<SourceError>> {
     let status = response.status().as_u16();
     let wait = response.headers().get("retry-after").and_then(seconds_of);
     let (kind, again) = match status {
@@ -171,8 +156,7 @@ fn refusal(action: &'static str, url: &str, response: &HttpResponse) -> Option<F
         500.. => (FailureKind::Unreachable, RetryPolicy::Soon),
         _ => (FailureKind::WrongAddress, RetryPolicy::Never),
     };
-    let code = format!("HTTP {status}");
-    Some(failed((action, kind), &code, url.to_owned(), again))
+    Some(failed((action, kind), &format!("HTTP {status}"), url.to_owned(), again))
 }
 
 fn failed(
@@ -180,7 +164,7 @@ fn failed(
     words: &str,
     said: String,
     again: RetryPolicy,
-) -> Failed {
+) -> Failed<SourceError> {
     Failed { error: SourceError::own(action, kind, words, said), again }
 }
 

@@ -7,8 +7,8 @@ mod index;
 mod offers;
 mod spot_feed;
 
-use crate::domain::{FailureKind, PriceKey, PriceQuote, partition};
-use crate::sources::SourceError;
+use crate::domain::{FailureKind, partition};
+use crate::sources::{Outcome, Quoted, SourceError};
 use download::Downloads;
 use index::RegionIndex;
 use jiff::civil::Date;
@@ -27,9 +27,6 @@ const NO_FILES: &str = "the region has no public price files";
 const MOST_SMALL_BYTES: u64 = 64 << 20;
 /// Bytes of a price list, packed; 300 MB unpacked in 2026.
 const MOST_LIST_BYTES: u64 = 8 << 30;
-
-/// A price of a key.
-pub type Quoted = (PriceKey, PriceQuote);
 
 /// The edition of a region's price list that holds now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +76,7 @@ impl PriceFiles {
     ///
     /// # Errors
     /// When the list of regions cannot be read, or names no such region.
-    pub async fn edition(&mut self, region: &str) -> Result<Edition, SourceError> {
+    pub async fn edition(&mut self, region: &str) -> Outcome<Edition> {
         let (host, folder) = match partition(region) {
             "aws" | "aws-us-gov" => ("https://pricing.us-east-1.amazonaws.com", "aws"),
             "aws-cn" => ("https://pricing.cn-north-1.amazonaws.com.cn", "cn"),
@@ -103,11 +100,7 @@ impl PriceFiles {
     /// # Errors
     /// When it cannot be read to its end, has other columns or another currency, or an invalid
     /// price.
-    pub async fn offers(
-        &self,
-        edition: &Edition,
-        count: &dyn Fn(u64),
-    ) -> Result<Vec<Quoted>, SourceError> {
+    pub async fn offers(&self, edition: &Edition, count: &dyn Fn(u64)) -> Outcome<Vec<Quoted>> {
         let asked = (OFFERS, edition.url.as_str());
         let file = self.downloads.get(asked, MOST_LIST_BYTES, count).await?;
         let list = offers::PriceList {
@@ -124,7 +117,7 @@ impl PriceFiles {
     ///
     /// # Errors
     /// When the feed cannot be read.
-    pub async fn spot(&self) -> Result<BTreeMap<String, Vec<Quoted>>, SourceError> {
+    pub async fn spot(&self) -> Outcome<BTreeMap<String, Vec<Quoted>>> {
         let host = self.endpoint.as_deref().unwrap_or(SPOT_HOST);
         let url = format!("{host}/spot.json");
         let file = self.downloads.get((SPOT, url.as_str()), MOST_SMALL_BYTES, &|_| {}).await?;
@@ -138,6 +131,5 @@ fn unread(action: &'static str, why: String) -> SourceError {
 }
 
 fn unlisted(region: &str) -> SourceError {
-    let region = region.to_owned();
-    SourceError::own(INDEX, FailureKind::WrongAddress, NO_FILES, region)
+    SourceError::own(INDEX, FailureKind::WrongAddress, NO_FILES, region.to_owned())
 }

@@ -3,10 +3,12 @@
 //! held than the prices that are wanted.
 
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, Instalments, OperatingSystem, PaymentOption, PriceBasis,
-    PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    CommitmentTerm, Currency, HourlyRate, Instalments, OperatingSystem, PaymentOption, PriceKey,
+    PriceOption, PriceQuote,
 };
+use crate::sources::Quoted;
 use crate::sources::files::{Bounded, ShortRows};
+use crate::sources::quoted::{commitment_term, observed};
 use csv::ByteRecord;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -96,7 +98,7 @@ impl Row<'_> {
 impl PriceList<'_> {
     /// # Errors
     /// What is wrong with it, and in which row.
-    pub(super) fn read(&self, text: impl Read) -> Result<Vec<(PriceKey, PriceQuote)>, String> {
+    pub(super) fn read(&self, text: impl Read) -> Result<Vec<Quoted>, String> {
         let (text, row_end) = ShortRows::new(Bounded::new(text, MOST_BYTES));
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -157,9 +159,7 @@ impl PriceList<'_> {
 
     /// Takes over the price of a row, where it is one that is wanted.
     fn add(&self, row: &Row<'_>, seen_on: Date, offers: &mut Found) -> Result<(), String> {
-        let Some(key) = self.key(row) else {
-            return Ok(());
-        };
+        let Some(key) = self.key(row) else { return Ok(()) };
         let expected = Currency::of_region(self.region);
         let currency = row.get("Currency");
         if currency != expected.code() {
@@ -179,8 +179,7 @@ impl PriceList<'_> {
                 if !amount.is_zero() {
                     let rate = HourlyRate::new(amount, expected)
                         .ok_or_else(|| format!("`{amount}` is not a price of an hour"))?;
-                    let quote = self.quote((rate, None), effective_date, seen_on);
-                    offers.insert(key, quote);
+                    offers.insert(key, self.quote((rate, None), effective_date, seen_on));
                 }
                 Ok(())
             }
@@ -214,11 +213,7 @@ impl PriceList<'_> {
     }
 
     /// Every price, with both parts of what is sold ahead.
-    fn finished(
-        &self,
-        mut offers: Found,
-        seen_on: Date,
-    ) -> Result<Vec<(PriceKey, PriceQuote)>, String> {
+    fn finished(&self, mut offers: Found, seen_on: Date) -> Result<Vec<Quoted>, String> {
         let currency = Currency::of_region(self.region);
         for ((sku, _), sold) in std::mem::take(&mut offers.sold) {
             let parts = match (sold.term.payment, sold.upfront, sold.hourly) {
@@ -240,8 +235,7 @@ impl PriceList<'_> {
             let quote = self.quote((rate, Some(instalments)), sold.effective_date, seen_on);
             offers.insert(sold.key, quote);
         }
-        let prices = offers.prices.into_iter();
-        Ok(prices.filter_map(|(key, quote)| Some((key, quote?))).collect())
+        Ok(offers.prices.into_iter().filter_map(|(key, quote)| Some((key, quote?))).collect())
     }
 
     fn quote(
@@ -250,15 +244,7 @@ impl PriceList<'_> {
         effective_date: Date,
         seen_on: Date,
     ) -> PriceQuote {
-        PriceQuote {
-            rate,
-            instalments,
-            origin: PriceOrigin::Api,
-            basis: PriceBasis::Observed,
-            effective_date,
-            seen_on,
-            source: self.source.to_owned(),
-        }
+        observed(rate, instalments, (effective_date, seen_on), self.source)
     }
 }
 
@@ -281,21 +267,11 @@ fn reserved(
     (key, amount, effective_date): (PriceKey, Decimal, Date),
     offers: &mut Found,
 ) -> Result<(), String> {
-    let years = match row.get("LeaseContractLength") {
-        "1yr" => 1,
-        "3yr" => 3,
-        _ => return Ok(()),
-    };
-    let payment = match row.get("PurchaseOption") {
-        "No Upfront" => PaymentOption::NoUpfront,
-        "Partial Upfront" => PaymentOption::PartialUpfront,
-        "All Upfront" => PaymentOption::AllUpfront,
-        _ => return Ok(()),
-    };
+    let length = row.get("LeaseContractLength");
+    let Some(term) = commitment_term(length, row.get("PurchaseOption")) else { return Ok(()) };
     if row.get("OfferingClass") != "standard" {
         return Ok(());
     }
-    let term = CommitmentTerm { years, payment };
     let offer = (row.get("SKU").to_owned(), row.get("OfferTermCode").to_owned());
     let sold = offers.sold.entry(offer).or_insert_with(|| Sold {
         key: key.with_option(PriceOption::Reserved(term)),

@@ -1,10 +1,9 @@
 //! The feed of the page of spot prices: one price of each type, region and system, in dollars.
 
-use crate::domain::{
-    Currency, HourlyRate, OperatingSystem, PriceBasis, PriceKey, PriceOption, PriceOrigin,
-    PriceQuote,
-};
+use crate::domain::{Currency, HourlyRate, OperatingSystem, PriceKey, PriceOption};
+use crate::sources::Quoted;
 use crate::sources::files::Bounded;
+use crate::sources::quoted::observed;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use serde::Deserialize;
@@ -70,7 +69,7 @@ pub(super) fn read(
     text: impl Read,
     types: &BTreeSet<String>,
     seen_on: Date,
-) -> Result<BTreeMap<String, Vec<(PriceKey, PriceQuote)>>, String> {
+) -> Result<BTreeMap<String, Vec<Quoted>>, String> {
     let text = BufReader::new(Bounded::new(text, MOST_BYTES));
     let feed: Feed = serde_json::from_reader(text).map_err(|error| error.to_string())?;
     if feed.config.rate != "perhr" {
@@ -81,23 +80,16 @@ pub(super) fn read(
         let old = OLD_NAMES.iter().find(|(old, _)| *old == listed.region);
         let region = old.map_or(listed.region.as_str(), |(_, name)| name);
         let sizes = listed.instance_types.iter().flat_map(|group| &group.sizes);
-        let wanted = sizes.filter(|size| types.contains(&size.size));
-        let prices = wanted.flat_map(|size| {
+        let prices = sizes.filter(|size| types.contains(&size.size)).flat_map(|size| {
             let values = size.value_columns.iter();
             values.filter_map(move |value| price(region, &size.size, value, seen_on))
         });
-        let prices: Vec<_> = prices.collect();
-        by_region.entry(region.to_owned()).or_default().extend(prices);
+        by_region.entry(region.to_owned()).or_default().extend(prices.collect::<Vec<_>>());
     }
     Ok(by_region)
 }
 
-fn price(
-    region: &str,
-    instance_type: &str,
-    value: &Value,
-    seen_on: Date,
-) -> Option<(PriceKey, PriceQuote)> {
+fn price(region: &str, instance_type: &str, value: &Value, seen_on: Date) -> Option<Quoted> {
     let operating_system = match value.name.as_str() {
         "linux" => OperatingSystem::Linux,
         "mswin" => OperatingSystem::Windows,
@@ -112,16 +104,8 @@ fn price(
         option: PriceOption::Spot,
         ..PriceKey::linux_on_demand(region, instance_type)
     };
-    let quote = PriceQuote {
-        rate: HourlyRate::new(amount.normalize(), currency)?,
-        instalments: None,
-        origin: PriceOrigin::Api,
-        basis: PriceBasis::Observed,
-        effective_date: seen_on,
-        seen_on,
-        source: SOURCE.to_owned(),
-    };
-    Some((key, quote))
+    let rate = HourlyRate::new(amount.normalize(), currency)?;
+    Some((key, observed(rate, None, (seen_on, seen_on), SOURCE)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The address of a server: what is accepted, and what of it is shown.
 
+use crate::sources::tls::is_loopback;
+
 /// The API below a base URL, for those who name both.
 const API: &str = "/api/v1";
 
@@ -19,9 +21,8 @@ impl Address {
     /// # Errors
     /// Why it is none; the words do not repeat it.
     pub fn of(url: &str) -> Result<Self, &'static str> {
-        let url = url.trim();
         let (scheme, rest) =
-            url.split_once("://").ok_or("it does not begin with http:// or https://")?;
+            url.trim().split_once("://").ok_or("it does not begin with http:// or https://")?;
         let is_https = scheme.eq_ignore_ascii_case("https");
         if !is_https && !scheme.eq_ignore_ascii_case("http") {
             return Err("it does not begin with http:// or https://");
@@ -37,10 +38,8 @@ impl Address {
             return Err("it has a space or another character that a URL cannot have");
         }
         let rest = rest.trim_end_matches('/');
-        let rest = rest.strip_suffix(API).unwrap_or(rest);
-        let rest = rest.trim_end_matches('/');
-        let authority = rest.split('/').next().unwrap_or_default();
-        let host = host_of(authority);
+        let rest = rest.strip_suffix(API).unwrap_or(rest).trim_end_matches('/');
+        let host = host_of(rest.split('/').next().unwrap_or_default());
         if host.is_empty() {
             return Err("it has no host");
         }
@@ -53,10 +52,7 @@ impl Address {
 
     /// Whether the server is on this host, where no proxy is between.
     pub fn is_loopback(&self) -> bool {
-        let address = self.host.parse::<std::net::Ipv4Addr>();
-        self.host == "localhost"
-            || self.host == "[::1]"
-            || address.is_ok_and(|address| address.is_loopback())
+        is_loopback(&self.host)
     }
 
     /// Whether the service may refuse parameters that it does not know, because it is
@@ -97,17 +93,12 @@ const HIDDEN: &str = "(not shown)";
 
 /// A URL without what may be secret: a user, a password, a query.
 pub(super) fn shown(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return HIDDEN.to_owned();
-    };
+    let Some((scheme, rest)) = url.split_once("://") else { return HIDDEN.to_owned() };
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return HIDDEN.to_owned();
     }
     // A password may have any character, a slash and a second `@` too.
-    let (user, rest) = match rest.rsplit_once('@') {
-        Some((_, rest)) => ("(not shown)@", rest),
-        None => ("", rest),
-    };
+    let (user, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("(not shown)@", rest));
     let plain = rest.split(['?', '#']).next().unwrap_or_default();
     format!("{scheme}://{user}{plain}")
 }

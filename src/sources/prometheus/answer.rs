@@ -138,8 +138,7 @@ struct MatrixRow {
 impl MatrixData {
     pub fn rows(self) -> Vec<Row> {
         let rows = self.result.map_or_else(Vec::new, |Many(rows)| rows);
-        let rows = rows.into_iter().map(|row| Row { labels: row.metric.0, points: row.values.0 });
-        rows.collect()
+        rows.into_iter().map(|row| Row { labels: row.metric.0, points: row.values.0 }).collect()
     }
 }
 
@@ -168,11 +167,8 @@ struct VectorRow {
 
 impl VectorData {
     pub fn values(self) -> Vec<(Labels, f64)> {
-        let rows = self.result.map_or_else(Vec::new, |Many(rows)| rows);
-        let values = rows
-            .into_iter()
-            .filter_map(|row| row.value.map(|Point(_, value)| (row.metric.0, value)));
-        values.collect()
+        let rows = self.result.into_iter().flat_map(|Many(rows)| rows);
+        rows.filter_map(|row| row.value.map(|Point(_, value)| (row.metric.0, value))).collect()
     }
 }
 
@@ -185,8 +181,7 @@ impl<'de> Deserialize<'de> for Point {
         // Servers write milliseconds at most. What is out of range saturates, and is
         // out of range.
         let instant = Timestamp::from_millisecond((seconds * 1e3).round() as i64);
-        let instant = instant.map_err(|_| de::Error::custom("a time stamp is out of range"))?;
-        Ok(Self(instant, value))
+        Ok(Self(instant.map_err(|_| de::Error::custom("a time stamp is out of range"))?, value))
     }
 }
 

@@ -1,19 +1,17 @@
 //! Asking a server in pieces that it answers.
 
 use super::answer::{Labels, Row};
-use super::client::Client;
 use super::error::is_too_large;
 use super::queries::{Span, selector};
 use crate::domain::{Cause, CauseKind, DAY_SECONDS, FailureKind, Gap, GapSubject, Window};
-use crate::sources::SourceError;
+use crate::sources::{Outcome, SourceError};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
 
 /// What is asked of a server.
 pub(super) trait Ask {
     /// The series that match any of some selectors and have samples in a window.
-    async fn series(&self, matchers: &[String], window: Window)
-    -> Result<Vec<Labels>, SourceError>;
+    async fn series(&self, matchers: &[String], window: Window) -> Outcome<Vec<Labels>>;
 
     /// The values of a query at every step from the start to the end, both included.
     async fn query_range(
@@ -22,41 +20,13 @@ pub(super) trait Ask {
         start: Timestamp,
         end: Timestamp,
         step_seconds: u32,
-    ) -> Result<Vec<Row>, SourceError>;
+    ) -> Outcome<Vec<Row>>;
 
     /// The values of a query at an instant.
-    async fn query(&self, query: &str, at: Timestamp) -> Result<Vec<(Labels, f64)>, SourceError>;
+    async fn query(&self, query: &str, at: Timestamp) -> Outcome<Vec<(Labels, f64)>>;
 
     /// What the server warned of so far.
     fn warnings(&self) -> Vec<String>;
-}
-
-impl Ask for Client {
-    async fn series(
-        &self,
-        matchers: &[String],
-        window: Window,
-    ) -> Result<Vec<Labels>, SourceError> {
-        Self::series(self, matchers, window).await
-    }
-
-    async fn query_range(
-        &self,
-        query: &str,
-        start: Timestamp,
-        end: Timestamp,
-        step_seconds: u32,
-    ) -> Result<Vec<Row>, SourceError> {
-        Self::query_range(self, query, start, end, step_seconds).await
-    }
-
-    async fn query(&self, query: &str, at: Timestamp) -> Result<Vec<(Labels, f64)>, SourceError> {
-        Self::query(self, query, at).await
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        Self::warnings(self)
-    }
 }
 
 /// How much a query may ask for, as far as refusals have shown.
@@ -78,8 +48,7 @@ impl Sizes {
         if hosts > 1 {
             return Some(Self { hosts: hosts.div_ceil(2), ..self });
         }
-        let seconds = span.half_seconds()?;
-        Some(Self { seconds, ..self })
+        Some(Self { seconds: span.half_seconds()?, ..self })
     }
 }
 
@@ -104,9 +73,7 @@ pub(super) async fn in_pieces<A: Ask>(
     let mut open = pieces(hosts, span, *sizes);
     while let Some((hosts, span)) = open.pop() {
         let (start, end) = span.instants();
-        let text = query(&hosts);
-        let answer = asker.query_range(&text, start, end, span.period_seconds);
-        let error = match answer.await {
+        let error = match asker.query_range(&query(&hosts), start, end, span.period_seconds).await {
             Ok(rows) => {
                 take(rows);
                 continue;
@@ -169,8 +136,7 @@ pub(super) async fn at_instant<A: Ask>(
 /// A gap for each warning of a server so far.
 pub(super) fn warned<A: Ask>(asker: &A, server: &str) -> Vec<Gap> {
     let gap = |warning: &String| {
-        let cause = Cause::of(CauseKind::ServerWarned, [warning.as_str()]);
-        Gap::of(GapSubject::Metrics, server, cause)
+        Gap::of(GapSubject::Metrics, server, Cause::of(CauseKind::ServerWarned, [warning.as_str()]))
     };
     asker.warnings().iter().map(gap).collect()
 }
@@ -178,8 +144,7 @@ pub(super) fn warned<A: Ask>(asker: &A, server: &str) -> Vec<Gap> {
 /// Whether the next call would fail in the same way. A server that throttles has been
 /// waited for by then.
 pub(super) fn ends_all(error: &SourceError) -> bool {
-    let may_pass = matches!(error.kind, FailureKind::Unsupported | FailureKind::Other);
-    !may_pass && !is_too_large(error)
+    !matches!(error.kind, FailureKind::Unsupported | FailureKind::Other) && !is_too_large(error)
 }
 
 fn pieces<'h>(hosts: &[&'h str], span: Span, sizes: Sizes) -> Vec<(Vec<&'h str>, Span)> {
@@ -191,10 +156,15 @@ fn pieces<'h>(hosts: &[&'h str], span: Span, sizes: Sizes) -> Vec<(Vec<&'h str>,
 }
 
 fn note(failures: &mut Vec<Failure>, error: &SourceError, hosts: &[&str]) {
-    let hosts = hosts.iter().map(|host| (*host).to_owned());
-    match failures.iter_mut().find(|known| known.error == *error) {
+    let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+    add(failures, Failure { error: error.clone(), hosts });
+}
+
+/// Adds a failure to others, with its hosts to those of the same one.
+pub(super) fn add(failures: &mut Vec<Failure>, Failure { error, hosts }: Failure) {
+    match failures.iter_mut().find(|known| known.error == error) {
         Some(known) => known.hosts.extend(hosts),
-        None => failures.push(Failure { error: error.clone(), hosts: hosts.collect() }),
+        None => failures.push(Failure { error, hosts }),
     }
 }
 
@@ -208,7 +178,7 @@ pub(super) async fn each_series<A: Ask>(
     name: &str,
     window: Window,
     mut take: impl FnMut(&Labels),
-) -> Result<(), SourceError> {
+) -> Outcome<()> {
     let matchers = [selector(name, &[])];
     let mut open = vec![window];
     while let Some(window) = open.pop() {

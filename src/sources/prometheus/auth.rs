@@ -5,15 +5,15 @@ use super::address::shown;
 use super::request::FORM;
 use crate::domain::FailureKind;
 use crate::sources::aws::Credentials;
+use crate::sources::command::output;
 use crate::sources::secrets::Secrets;
 use crate::sources::sigv4::{Header, Post};
-use crate::sources::{SourceError, aws};
+use crate::sources::{Outcome, SourceError, aws};
 use aws_smithy_types::base64;
 use std::fmt;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
-use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
 /// A command that gives a token may ask somebody for a code.
@@ -174,23 +174,18 @@ impl Prover {
         action: &'static str,
         url: &str,
         form: &str,
-    ) -> Result<Vec<Header>, SourceError> {
+    ) -> Outcome<Vec<Header>> {
         match &self.auth {
             Auth::None => Ok(Vec::new()),
             Auth::Basic { user, password } => {
-                let value = format!("Basic {}", pair(user, password));
-                Ok(vec![("authorization", value)])
+                Ok(vec![("authorization", format!("Basic {}", pair(user, password)))])
             }
             Auth::Bearer(token) => Ok(vec![bearer(token)]),
-            Auth::TokenCommand(command) => {
-                let token = self.token(action, command).await?;
-                Ok(vec![bearer(&token)])
-            }
+            Auth::TokenCommand(command) => Ok(vec![bearer(&self.token(action, command).await?)]),
             Auth::SigV4 { service, region } => {
                 let credentials = self.credentials().await?;
                 let post = Post { service, region, url, headers: &[FORM], body: form };
-                let signed = post.signature(&credentials, SystemTime::now());
-                signed.map_err(|error| {
+                post.signature(&credentials, SystemTime::now()).map_err(|error| {
                     let why = self.clean(&error.to_string());
                     SourceError::own(action, FailureKind::InvalidSettings, NOT_SIGNED, why)
                 })
@@ -215,15 +210,14 @@ impl Prover {
     pub fn clean(&self, text: &str) -> String {
         let text = self.secrets().blank(text);
         let is_gap = |c: char| c.is_whitespace() || c.is_control();
-        let words = text.split(is_gap).filter(|word| !word.is_empty());
-        words.collect::<Vec<_>>().join(" ")
+        text.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     fn secrets(&self) -> MutexGuard<'_, Secrets> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn token(&self, action: &'static str, command: &str) -> Result<String, SourceError> {
+    async fn token(&self, action: &'static str, command: &str) -> Outcome<String> {
         // Held while the command runs, so that it runs once for calls side by side.
         let mut held = self.token.lock().await;
         if let Some(token) = held.as_ref() {
@@ -237,7 +231,7 @@ impl Prover {
         Ok(token)
     }
 
-    async fn credentials(&self) -> Result<Credentials, SourceError> {
+    async fn credentials(&self) -> Outcome<Credentials> {
         let mut held = self.credentials.lock().await;
         let until = SystemTime::now() + EXPIRY_MARGIN;
         let is_valid =
@@ -267,8 +261,7 @@ fn pair(user: &str, password: &str) -> String {
 /// Keeps a value out of messages, also as a part of a form.
 fn hide(secrets: &mut Secrets, value: &str) {
     secrets.add(value);
-    let encoded: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
-    secrets.add(&encoded);
+    secrets.add(&form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>());
 }
 
 /// The token that a command prints. What it says on stderr goes where this program's goes.
@@ -277,7 +270,10 @@ fn hide(secrets: &mut Secrets, value: &str) {
 /// In this program's words, with those of the system. Neither has the command or what it
 /// printed.
 async fn printed_by(command: &str) -> Result<String, (&'static str, String)> {
-    let (text, status) = tokio::time::timeout(TOKEN_WITHIN, output_of(command))
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).stdin(Stdio::null());
+    let printed = output(&mut shell, LONGEST_TOKEN as u64 + 1);
+    let (text, status) = tokio::time::timeout(TOKEN_WITHIN, printed)
         .await
         .map_err(|_| (COMMAND_LATE, String::new()))?
         .map_err(|error| (COMMAND_NOT_RUN, error.to_string()))?;
@@ -294,24 +290,6 @@ async fn printed_by(command: &str) -> Result<String, (&'static str, String)> {
         return Err((NO_TOKEN, String::new()));
     }
     Ok(token.to_owned())
-}
-
-/// How the output of a command begins, and how the command ends.
-async fn output_of(command: &str) -> std::io::Result<(Vec<u8>, ExitStatus)> {
-    let mut child = Command::new("sh")
-        .arg("-c")
-        .arg(command)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
-    let mut text = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        let most = LONGEST_TOKEN as u64 + 1;
-        stdout.take(most).read_to_end(&mut text).await?;
-    }
-    let status = child.wait().await?;
-    Ok((text, status))
 }
 
 #[cfg(test)]

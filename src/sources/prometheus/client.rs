@@ -4,6 +4,7 @@ use super::address::Address;
 use super::answer::{
     Answer, Labels, MatrixData, Row, SeriesData, TOO_MANY_POINTS, VectorData, read,
 };
+use super::ask::Ask;
 use super::auth::{Prover, Server};
 use super::error::{
     Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_CLIENT_CERTIFICATE, INVALID_HEADER, INVALID_URL,
@@ -13,9 +14,9 @@ use super::mutual_tls::ClientCertificate;
 use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
 use super::transport::{InvalidFile, Reply, Transport};
 use crate::domain::{ApiUsage, Window};
-use crate::sources::SourceError;
 use crate::sources::again::RetryPolicy;
 use crate::sources::sigv4::Header;
+use crate::sources::{Outcome, count_call};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::HttpError;
 use aws_smithy_types::body::SdkBody;
@@ -99,7 +100,7 @@ impl Client {
     /// # Errors
     /// When the URL, a header or the credentials cannot be part of a request, or a file of
     /// certificates cannot be used.
-    pub fn new(server: Server, options: ClientOptions) -> Result<Self, SourceError> {
+    pub fn new(server: Server, options: ClientOptions) -> Outcome<Self> {
         let Server { url, auth, headers } = server;
         let address = Address::of(&url).map_err(|why| invalid(INVALID_URL, why))?;
         check_headers(&headers)?;
@@ -132,71 +133,9 @@ impl Client {
         Ok(client)
     }
 
-    /// The series that match any of some selectors and have points in a window.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or refuses.
-    pub async fn series(
-        &self,
-        matchers: &[String],
-        window: Window,
-    ) -> Result<Vec<Labels>, SourceError> {
-        let form = matchers
-            .iter()
-            .fold(Form::new(self.is_open), |form, matcher| form.with("match[]", matcher));
-        let data: SeriesData = self.asked(SERIES, form.within(window)).await?;
-        Ok(data.labels())
-    }
-
-    /// The values of a query at every step from the start to the end, both included.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or refuses; [`is_too_large`](super::is_too_large)
-    /// tells whether with less it may succeed.
-    pub async fn query_range(
-        &self,
-        query: &str,
-        start: Timestamp,
-        end: Timestamp,
-        step_seconds: u32,
-    ) -> Result<Vec<Row>, SourceError> {
-        let form = self
-            .evaluated(query)
-            .within(Window { start, end })
-            .with("step", &step_seconds.to_string());
-        let data: MatrixData = self.asked(QUERY_RANGE, form).await?;
-        let rows = data.rows();
-        let steps = (end.as_second() - start.as_second()) / i64::from(step_seconds.max(1));
-        // A server that moves the instants may answer one more.
-        let most = usize::try_from(steps).map_or(2, |steps| steps + 2);
-        if rows.iter().any(|row| row.points.len() > most) {
-            return Err(malformed(QUERY_RANGE.action, TOO_MANY_POINTS));
-        }
-        Ok(rows)
-    }
-
-    /// The values of a query at an instant.
-    ///
-    /// # Errors
-    /// As [`query_range`](Self::query_range), and when the query gives no vector.
-    pub async fn query(
-        &self,
-        query: &str,
-        at: Timestamp,
-    ) -> Result<Vec<(Labels, f64)>, SourceError> {
-        let form = self.evaluated(query).with("time", &seconds(at));
-        let data: VectorData = self.asked(QUERY, form).await?;
-        Ok(data.values())
-    }
-
     /// Calls and further tries so far.
     pub fn usage(&self) -> ApiUsage {
         self.noted().usage.clone()
-    }
-
-    /// What the server warned of so far: each once, at most 20, in order.
-    pub fn warnings(&self) -> Vec<String> {
-        self.noted().warnings.iter().cloned().collect()
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
@@ -213,23 +152,15 @@ impl Client {
     }
 
     /// Asks until there is an answer, no further try can help, or the deadline passes.
-    async fn asked<T: DeserializeOwned>(
-        &self,
-        operation: Operation,
-        form: Form,
-    ) -> Result<T, SourceError> {
+    async fn asked<T: DeserializeOwned>(&self, operation: Operation, form: Form) -> Outcome<T> {
         let until = self.until.get_or_init(|| Instant::now() + self.deadline);
         let answer = tokio::time::timeout_at(*until, self.answered(operation, form)).await;
         answer.unwrap_or_else(|_| Err(past_deadline(operation.action)))
     }
 
-    async fn answered<T: DeserializeOwned>(
-        &self,
-        operation: Operation,
-        form: Form,
-    ) -> Result<T, SourceError> {
+    async fn answered<T: DeserializeOwned>(&self, operation: Operation, form: Form) -> Outcome<T> {
         let form = form.text();
-        self.count(operation);
+        count_call(&mut self.noted().usage, operation.action);
         let (mut tries, mut is_renewed) = (1, false);
         loop {
             let Failed { error, again } = match self.tried(operation, &form).await {
@@ -242,22 +173,13 @@ impl Client {
             if again == RetryPolicy::Renewed && !is_renewed {
                 is_renewed = true;
             } else {
-                let Some(pause) = again.pause(tries, self.first_pause) else {
-                    return Err(error);
-                };
+                let Some(pause) = again.pause(tries, self.first_pause) else { return Err(error) };
                 tracing::debug!("{error}; again in {} ms", pause.as_millis());
                 tokio::time::sleep(pause).await;
                 tries += 1;
             }
             self.noted().usage.retries += 1;
         }
-    }
-
-    fn count(&self, operation: Operation) {
-        let mut noted = self.noted();
-        noted.usage.calls += 1;
-        let action = operation.action.to_owned();
-        *noted.usage.by_operation.entry(action).or_default() += 1;
     }
 
     fn note(&self, warnings: Vec<String>) {
@@ -276,8 +198,7 @@ impl Client {
         form: &str,
     ) -> Result<Answer<T>, Failed> {
         let (action, url) = (operation.action, self.url(operation));
-        let proof = self.prover.headers(action, &url, form).await;
-        let proof = proof.map_err(Failed::for_good)?;
+        let proof = self.prover.headers(action, &url, form).await.map_err(Failed::for_good)?;
         let request = self
             .request(&url, form, &proof)
             .map_err(|_| Failed::for_good(invalid(INVALID_AUTH, "they cannot be sent")))?;
@@ -325,14 +246,56 @@ impl Client {
     }
 }
 
+impl Ask for Client {
+    async fn series(&self, matchers: &[String], window: Window) -> Outcome<Vec<Labels>> {
+        let form = matchers
+            .iter()
+            .fold(Form::new(self.is_open), |form, matcher| form.with("match[]", matcher));
+        let data: SeriesData = self.asked(SERIES, form.within(window)).await?;
+        Ok(data.labels())
+    }
+
+    async fn query_range(
+        &self,
+        query: &str,
+        start: Timestamp,
+        end: Timestamp,
+        step_seconds: u32,
+    ) -> Outcome<Vec<Row>> {
+        let form = self
+            .evaluated(query)
+            .within(Window { start, end })
+            .with("step", &step_seconds.to_string());
+        let data: MatrixData = self.asked(QUERY_RANGE, form).await?;
+        let rows = data.rows();
+        let steps = (end.as_second() - start.as_second()) / i64::from(step_seconds.max(1));
+        // A server that moves the instants may answer one more.
+        let most = usize::try_from(steps).map_or(2, |steps| steps + 2);
+        if rows.iter().any(|row| row.points.len() > most) {
+            return Err(malformed(QUERY_RANGE.action, TOO_MANY_POINTS));
+        }
+        Ok(rows)
+    }
+
+    async fn query(&self, query: &str, at: Timestamp) -> Outcome<Vec<(Labels, f64)>> {
+        let form = self.evaluated(query).with("time", &seconds(at));
+        let data: VectorData = self.asked(QUERY, form).await?;
+        Ok(data.values())
+    }
+
+    /// Each once, at most 20, in order.
+    fn warnings(&self) -> Vec<String> {
+        self.noted().warnings.iter().cloned().collect()
+    }
+}
+
 /// # Errors
 /// With the number of the header: its name may be a value that is in the wrong place.
-fn check_headers(headers: &[(String, String)]) -> Result<(), SourceError> {
+fn check_headers(headers: &[(String, String)]) -> Outcome<()> {
     for (place, (name, value)) in headers.iter().enumerate() {
         let why = |why: &str| invalid(INVALID_HEADER, &format!("number {}: {why}", place + 1));
         let mut request = HttpRequest::empty();
-        let added = request.headers_mut().try_insert(name.clone(), value.clone());
-        if added.is_err() {
+        if request.headers_mut().try_insert(name.clone(), value.clone()).is_err() {
             return Err(why("its name or its value has a character that it cannot have"));
         }
         if OWN_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name)) {

@@ -1,5 +1,6 @@
 //! The client against a server on this host that answers what each test says.
 
+use super::ask::Ask;
 use super::loopback::{ok, reply, serve};
 use super::{Auth, Client, ClientOptions, Labels, Server, is_known_code, is_too_large};
 use crate::domain::{FailureKind, Window};

@@ -5,7 +5,7 @@
 
 use super::answer::Labels;
 use super::hosts::{Hosts, cluster_of, host_name};
-use super::labels::{PodLabels, PodOf, find, find_all, is_of_kubernetes, pod_of};
+use super::labels::{Label, PodLabels, PodOf, find, find_all, is_of_kubernetes, pod_of};
 use super::metric_map::{Exporter, MappedMetric};
 use crate::catalog::mig_compute_slices;
 use crate::domain::{
@@ -152,8 +152,7 @@ impl Unusable {
     }
 
     fn named(&self) -> String {
-        let named = self.hosts.iter().take(HOSTS_NAMED).map(String::as_str);
-        named.collect::<Vec<_>>().join(", ")
+        self.hosts.iter().take(HOSTS_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -189,8 +188,7 @@ impl<'a> Discovery<'a> {
 
     /// The smallest index counts where a GPU got another one.
     fn note_index(&mut self, machine: &'a ResourceId, uuid: &str, index: u16) {
-        let key = (machine, uuid.to_owned());
-        let known = self.indices.entry(key).or_insert(index);
+        let known = self.indices.entry((machine, uuid.to_owned())).or_insert(index);
         *known = index.min(*known);
     }
 
@@ -298,8 +296,7 @@ impl<'a> Discovery<'a> {
                 CauseKind::HostsNotJoined
             };
             let (series, count) = (series.to_string(), hosts.len().to_string());
-            let named = self.unjoined.named();
-            let cause = Cause::of(kind, [series.as_str(), &count, &named]);
+            let cause = Cause::of(kind, [series.as_str(), &count, &self.unjoined.named()]);
             gaps.push(Gap::of(GapSubject::Metrics, server, cause));
         }
         if self.unassigned.series > 0 {
@@ -313,7 +310,7 @@ impl<'a> Discovery<'a> {
 }
 
 /// The GPU that labels name, with the labels by which they do, as (name, value).
-fn device_of<'l>(metric: &MappedMetric, labels: &'l Labels) -> (DeviceId, Vec<(&'l str, &'l str)>) {
+fn device_of<'l>(metric: &MappedMetric, labels: &'l Labels) -> (DeviceId, Vec<Label<'l>>) {
     let names = metric.exporter.labels();
     let (index, by_index) = index_of(labels, &own_first(&metric.index_label, names.index));
     let uuid = find(labels, &own_first(&metric.uuid_label, names.uuid));
@@ -323,22 +320,19 @@ fn device_of<'l>(metric: &MappedMetric, labels: &'l Labels) -> (DeviceId, Vec<(&
         uuid: uuid.map(|(_, value)| value.to_owned()),
         core: core.and_then(|(_, value)| value.parse().ok()),
     };
-    let labels = [by_index, core, uuid].into_iter().flatten().collect();
-    (id, labels)
+    (id, [by_index, core, uuid].into_iter().flatten().collect())
 }
 
 /// The names of labels with the user's own before them.
 fn own_first<'n>(own: &'n Option<String>, names: &[&'n str]) -> Vec<&'n str> {
-    let own = own.as_deref().into_iter();
-    own.chain(names.iter().copied()).collect()
+    own.as_deref().into_iter().chain(names.iter().copied()).collect()
 }
 
 /// The index that the first label with a number gives, and that label. dcgm-exporter's
 /// `device` is `nvidia0`.
-fn index_of<'l>(labels: &'l Labels, names: &[&str]) -> (Index, Option<(&'l str, &'l str)>) {
+fn index_of<'l>(labels: &'l Labels, names: &[&str]) -> (Index, Option<Label<'l>>) {
     for (name, value) in find_all(labels, names) {
-        let digits = value.strip_prefix("nvidia").unwrap_or(value);
-        let Ok(index) = digits.parse::<u64>() else {
+        let Ok(index) = value.strip_prefix("nvidia").unwrap_or(value).parse::<u64>() else {
             continue;
         };
         let index = match u16::try_from(index) {
@@ -352,14 +346,10 @@ fn index_of<'l>(labels: &'l Labels, names: &[&str]) -> (Index, Option<(&'l str, 
 
 /// The labels that tell the MIG slice of a series. Metrics that slices have no value of
 /// their own for are of the GPU.
-fn slice_labels<'l>(
-    metric: &MappedMetric,
-    labels: &'l Labels,
-) -> impl Iterator<Item = (&'l str, &'l str)> {
+fn slice_labels<'l>(metric: &MappedMetric, labels: &'l Labels) -> impl Iterator<Item = Label<'l>> {
     let names = metric.exporter.labels();
     let number = find(labels, names.slice).filter(|_| metric.quantity.is_of_slices());
-    let profile = find(labels, names.profile).filter(|_| number.is_some());
-    number.into_iter().chain(profile)
+    number.into_iter().chain(find(labels, names.profile).filter(|_| number.is_some()))
 }
 
 /// The MIG slice that a series, or a row of an answer, is of.

@@ -6,59 +6,36 @@ use super::auth::{COMMAND_FAILED, COMMAND_LATE, COMMAND_NOT_RUN, NO_TOKEN, NOT_S
 use super::request::CONNECT;
 use super::transport::{NotReceived, Reply};
 use crate::domain::FailureKind;
-use crate::sources::again::{RetryPolicy, seconds_of};
-use crate::sources::error::{SourceError, chain};
+use crate::sources::again::{self, RetryPolicy, seconds_of};
+use crate::sources::error::{STATUS, SourceError, chain, is_status, own_words};
 use serde_json::Value;
 use std::error::Error;
 
 /// A try that failed.
-pub(super) struct Failed {
-    pub error: SourceError,
-    pub again: RetryPolicy,
-}
+pub(super) type Failed = again::Failed<SourceError>;
 
-/// Own words for failures, which name nobody.
-pub(super) const INVALID_URL: &str = "the URL of the Prometheus server is invalid";
-pub(super) const INVALID_AUTH: &str = "the credentials for the Prometheus server are invalid";
-pub(super) const INVALID_HEADER: &str = "a header for the Prometheus server is invalid";
-pub(super) const INVALID_CA_FILE: &str = "the CA file cannot be used";
-pub(super) const INVALID_CLIENT_CERTIFICATE: &str = "the client certificate cannot be used";
-const CERTIFICATE_WANTED: &str = "the server requires a client certificate that it accepts \
+// Own words for failures, which name nobody.
+own_words! {
+    pub(super) INVALID_URL = "the URL of the Prometheus server is invalid";
+    pub(super) INVALID_AUTH = "the credentials for the Prometheus server are invalid";
+    pub(super) INVALID_HEADER = "a header for the Prometheus server is invalid";
+    pub(super) INVALID_CA_FILE = "the CA file cannot be used";
+    pub(super) INVALID_CLIENT_CERTIFICATE = "the client certificate cannot be used";
+    CERTIFICATE_WANTED = "the server requires a client certificate that it accepts \
                                   (`--prometheus-client-cert`)";
-const TIMED_OUT: &str = "no response within the time limit";
-const PAST_DEADLINE: &str = "all queries together took longer than their time limit";
-const NOT_CONNECTED: &str = "the connection failed";
-const INCOMPLETE: &str = "the response is incomplete";
-const TOO_LARGE: &str = "the response is larger than what is read at once";
-const FOREIGN: &str = "the response is not from a Prometheus API";
-const MALFORMED: &str = "the response is not in the format of the Prometheus API";
-/// Before the number of a status.
-const STATUS: &str = "HTTP ";
+    TIMED_OUT = "no response within the time limit";
+    PAST_DEADLINE = "all queries together took longer than their time limit";
+    NOT_CONNECTED = "the connection failed";
+    INCOMPLETE = "the response is incomplete";
+    TOO_LARGE = "the response is larger than what is read at once";
+    FOREIGN = "the response is not from a Prometheus API";
+    MALFORMED = "the response is not in the format of the Prometheus API";
+}
 
 /// Whether a code names nobody: a status, or this program's own words.
 pub fn is_known_code(code: &str) -> bool {
-    const OWN: &[&str] = &[
-        INVALID_URL,
-        INVALID_AUTH,
-        INVALID_HEADER,
-        INVALID_CA_FILE,
-        INVALID_CLIENT_CERTIFICATE,
-        CERTIFICATE_WANTED,
-        TIMED_OUT,
-        PAST_DEADLINE,
-        NOT_CONNECTED,
-        INCOMPLETE,
-        TOO_LARGE,
-        FOREIGN,
-        MALFORMED,
-        COMMAND_NOT_RUN,
-        COMMAND_FAILED,
-        COMMAND_LATE,
-        NO_TOKEN,
-        NOT_SIGNED,
-    ];
-    let status = code.strip_prefix(STATUS);
-    OWN.contains(&code) || status.is_some_and(|number| number.parse::<u16>().is_ok())
+    let of_tokens = [COMMAND_NOT_RUN, COMMAND_FAILED, COMMAND_LATE, NO_TOKEN, NOT_SIGNED];
+    OWN.contains(&code) || of_tokens.contains(&code) || is_status(code)
 }
 
 /// Whether a query failed because it asks for more than the server, or this program,
@@ -74,8 +51,7 @@ pub(super) fn invalid(words: &str, why: &str) -> SourceError {
 
 /// An answer that is not what was asked for.
 pub(super) fn malformed(action: &'static str, why: &str) -> SourceError {
-    let kind = FailureKind::Unsupported;
-    SourceError::own(action, kind, MALFORMED, why.to_owned())
+    SourceError::own(action, FailureKind::Unsupported, MALFORMED, why.to_owned())
 }
 
 /// No answer before the deadline of all calls: the server has too much to do.
@@ -85,12 +61,12 @@ pub(super) fn past_deadline(action: &'static str) -> SourceError {
 
 impl Failed {
     /// A failure that another try would repeat.
-    pub fn for_good(error: SourceError) -> Self {
+    pub(super) fn for_good(error: SourceError) -> Self {
         Self { error, again: RetryPolicy::Never }
     }
 
     /// No answer, and why.
-    pub fn without_reply(action: &'static str, why: &NotReceived, prover: &Prover) -> Self {
+    pub(super) fn without_reply(action: &'static str, why: &NotReceived, prover: &Prover) -> Self {
         let (words, again, said) = match why {
             NotReceived::Late => (TIMED_OUT, RetryPolicy::Never, String::new()),
             NotReceived::Connection(error) if error.is_timeout() => {
@@ -99,8 +75,7 @@ impl Failed {
             NotReceived::Connection(error) => {
                 let cause = error.source().map_or_else(String::new, chain);
                 if CERTIFICATE_ALERTS.iter().any(|alert| cause.contains(alert)) {
-                    let kind = FailureKind::RejectedCredentials;
-                    let said = prover.clean(&cause);
+                    let (kind, said) = (FailureKind::RejectedCredentials, prover.clean(&cause));
                     let error = SourceError::own(action, kind, CERTIFICATE_WANTED, said);
                     return Self::for_good(error);
                 }
@@ -113,7 +88,7 @@ impl Failed {
     }
 
     /// An answer that says that the call failed.
-    pub fn refused(action: &'static str, reply: &Reply, prover: &Prover) -> Self {
+    pub(super) fn refused(action: &'static str, reply: &Reply, prover: &Prover) -> Self {
         let refusal = Refusal::of(&reply.body);
         let (kind, again) = refusal.sorted(reply);
         let said = match &reply.location {
@@ -127,7 +102,12 @@ impl Failed {
     }
 
     /// An answer that cannot be read, or that says in its body that the call failed.
-    pub fn unread(action: &'static str, why: Unread, reply: &Reply, prover: &Prover) -> Self {
+    pub(super) fn unread(
+        action: &'static str,
+        why: Unread,
+        reply: &Reply,
+        prover: &Prover,
+    ) -> Self {
         let (kind, words, said) = match why {
             Unread::Refused => return Self::refused(action, reply, prover),
             Unread::TooManySeries => return Self::cut(action),
@@ -144,9 +124,8 @@ impl Failed {
     }
 
     /// An answer with more bytes or series than are read.
-    pub fn cut(action: &'static str) -> Self {
-        let kind = FailureKind::TooLarge;
-        Self::for_good(SourceError::own(action, kind, TOO_LARGE, String::new()))
+    pub(super) fn cut(action: &'static str) -> Self {
+        Self::for_good(SourceError::own(action, FailureKind::TooLarge, TOO_LARGE, String::new()))
     }
 }
 

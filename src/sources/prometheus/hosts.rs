@@ -46,8 +46,7 @@ pub(super) fn cluster_of(labels: &Labels) -> Option<(&str, &str)> {
 /// What a series calls its host, for people.
 pub(super) fn host_name(labels: &Labels) -> &str {
     let names: [&[&str]; 4] = [&INSTANCE_LABELS, &NODE_LABELS, &HOST_LABELS, &ADDRESS_LABELS];
-    let label = names.into_iter().find_map(|names| find(labels, names));
-    label.map_or("(no host)", |(_, value)| value)
+    names.into_iter().find_map(|names| find(labels, names)).map_or("(no host)", |(_, value)| value)
 }
 
 impl<'a> Hosts<'a> {
@@ -55,18 +54,14 @@ impl<'a> Hosts<'a> {
     pub(super) fn of(instances: impl IntoIterator<Item = &'a Instance>, nodes: &[Labels]) -> Self {
         let mut hosts = Self { directory: Directory::of(instances), nodes: BTreeMap::new() };
         for labels in nodes {
-            let Some((_, provider_id)) = find(labels, &["provider_id"]) else {
-                continue;
-            };
+            let Some((_, provider_id)) = find(labels, &["provider_id"]) else { continue };
             let cluster = cluster_of(labels).map(|(_, value)| value.to_owned());
             // The pod of kube-state-metrics runs on a node too, and where it was scraped
             // with that as the label `node`, its own label was renamed.
             let name = find(labels, &["exported_node", "node"]);
-            let address = find(labels, &["internal_ip"]);
-            for (_, name) in [name, address].into_iter().flatten() {
+            for (_, name) in [name, find(labels, &["internal_ip"])].into_iter().flatten() {
                 let key = (cluster.clone(), name.to_ascii_lowercase());
-                let ids = hosts.nodes.entry(key).or_default();
-                ids.insert(provider_id.to_owned());
+                hosts.nodes.entry(key).or_default().insert(provider_id.to_owned());
             }
         }
         hosts
@@ -117,14 +112,10 @@ impl<'a> Hosts<'a> {
     /// and its machine is not audited.
     fn by_node(&self, cluster: Option<&str>, name: &str) -> HostMatch<'a> {
         let name = name.to_ascii_lowercase();
-        let of = |cluster: Option<&str>| {
-            let key = (cluster.map(str::to_owned), name.clone());
-            self.nodes.get(&key)
-        };
+        let of =
+            |cluster: Option<&str>| self.nodes.get(&(cluster.map(str::to_owned), name.clone()));
         // An exporter's own label of the cluster is none that kube-state-metrics has.
-        let Some(ids) = of(cluster).or_else(|| of(None)) else {
-            return HostMatch::None;
-        };
+        let Some(ids) = of(cluster).or_else(|| of(None)) else { return HostMatch::None };
         let mut machines = ids.iter().filter_map(|id| self.by_provider_id(id));
         // Ids in other forms name machines that are known by their host names.
         let is_exact = |id: &String| id.starts_with("aws://") || id.starts_with("gce://");

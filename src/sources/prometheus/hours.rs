@@ -10,17 +10,16 @@ use super::metric_map::MappedMetric;
 use super::plan::{Chunk, DeviceKey, Request};
 use super::queries::{Form, Span, query};
 use super::readings::{
-    Cell, Grids, Part, WANTED, forms, seconds_of_others, series_of, take, values_of,
+    Cell, Grids, Part, WANTED, devices_of, forms, seconds_of_others, series_of, take, values_of,
 };
 use crate::domain::{Gathered, Metric, ResourceId, Statistic, Window};
-use crate::sources::Readings;
 use crate::sources::whole_hours::are_whole;
+use crate::sources::{HOUR_SECONDS, Readings};
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
 
-const HOUR_SECONDS: u32 = 3_600;
-
 /// What reading a chunk has led to so far.
+#[derive(Default)]
 struct Reading {
     /// Machines of which hours do not show what the grid would, or were not answered.
     partial: BTreeSet<ResourceId>,
@@ -37,22 +36,17 @@ pub(super) async fn read_hours<A: Ask>(
     chunk: &Chunk<'_>,
     window: Window,
 ) -> Gathered<Readings> {
-    let mut reading =
-        Reading { partial: made_of_parts(chunk), sizes: Sizes::default(), has_ended: false };
+    let mut reading = Reading { partial: made_of_parts(chunk), ..Reading::default() };
     let chunk = without(chunk, &reading.partial);
     let mut series = Vec::new();
     for (metric, statistic, at_least) in WANTED {
         let span = Span::of(window, HOUR_SECONDS.max(at_least));
         let mut grids = Grids::new();
-        let of_metric = || {
-            let requests = chunk.requests.iter();
-            requests.filter(move |request| request.metric == metric)
-        };
+        let of_metric = || chunk.requests.iter().filter(move |request| request.metric == metric);
         for request in of_metric() {
             for (form, hosts) in forms(request, statistic) {
                 let asked = (form, hosts.as_slice());
-                let what = (statistic, span);
-                reading.ask(asker, request, asked, what, &mut grids).await;
+                reading.ask(asker, request, asked, (statistic, span), &mut grids).await;
             }
         }
         let decides = metric.is_on_grid() || metric == Metric::GpuMemoryUsed;
@@ -62,11 +56,9 @@ pub(super) async fn read_hours<A: Ask>(
                 let request = unscaled(request);
                 let hosts: Vec<&str> = request.hosts.keys().map(String::as_str).collect();
                 let asked = (Form::Count, hosts.as_slice());
-                let what = (statistic, span);
-                reading.ask(asker, &request, asked, what, &mut counts).await;
+                reading.ask(asker, &request, asked, (statistic, span), &mut counts).await;
             }
-            let open = not_whole(&chunk, (&grids, &counts), window);
-            reading.partial.extend(open);
+            reading.partial.extend(not_whole(&chunk, (&grids, &counts), window));
         }
         let what = (metric, statistic);
         series.extend(grids.iter().filter_map(|(device, parts)| {
@@ -89,8 +81,7 @@ impl Reading {
         grids: &mut Grids<'a>,
     ) {
         if self.has_ended {
-            let unasked = machines(request, hosts.iter().copied());
-            self.partial.extend(unasked);
+            self.partial.extend(machines(request, hosts));
             return;
         }
         let failures = in_pieces(
@@ -103,31 +94,27 @@ impl Reading {
         .await;
         for failure in failures {
             self.has_ended |= ends_all(&failure.error);
-            let hosts = failure.hosts.iter().map(String::as_str);
-            self.partial.extend(machines(request, hosts));
+            self.partial.extend(machines(request, failure.hosts));
         }
     }
 }
 
 /// The machines of some hosts of a request.
-fn machines<'h>(
+fn machines(
     request: &Request<'_>,
-    hosts: impl Iterator<Item = &'h str>,
-) -> BTreeSet<ResourceId> {
-    let targets = hosts.filter_map(|host| request.hosts.get(host));
-    let targets = targets.flat_map(|host| host.devices.values());
-    targets.map(|target| target.device.0.clone()).collect()
+    hosts: impl IntoIterator<Item = impl AsRef<str>>,
+) -> impl Iterator<Item = ResourceId> {
+    devices_of(request, hosts).into_iter().map(|(id, _)| id.clone())
 }
 
 /// The machines with a GPU that is divided, is made up of cores, or has rows of the pods that
 /// share it.
 fn made_of_parts(chunk: &Chunk<'_>) -> BTreeSet<ResourceId> {
-    let hosts = chunk.requests.iter();
-    let hosts = hosts.flat_map(|request| request.hosts.values());
-    let targets = hosts.flat_map(|host| {
-        let targets = host.devices.values();
-        targets.map(move |target| (host.has_parts, target))
-    });
+    let targets = chunk
+        .requests
+        .iter()
+        .flat_map(|request| request.hosts.values())
+        .flat_map(|host| host.devices.values().map(move |target| (host.has_parts, target)));
     let divided =
         targets.filter(|(has_parts, target)| *has_parts || target.slices || target.core.is_some());
     divided.map(|(_, target)| target.device.0.clone()).collect()
@@ -172,8 +159,7 @@ fn not_whole<'a>(
 }
 
 fn of_gpu<'g, 'a>(grids: &'g Grids<'a>, device: DeviceKey<'a>) -> Option<&'g [Cell]> {
-    let cells = grids.get(&device)?.get(&Part::Gpu)?;
-    Some(cells.as_slice())
+    Some(grids.get(&device)?.get(&Part::Gpu)?.as_slice())
 }
 
 /// Whether each hour with samples has one value and some samples in each of its periods.
@@ -184,8 +170,7 @@ fn is_whole(values: &[Cell], counts: &[Cell], window: Window) -> bool {
             (0, 0) => {}
             (1, 1) => {
                 let after = SignedDuration::from_hours(hour);
-                let start = window.start.checked_add(after).unwrap_or(window.end);
-                hours.push((start, count.sum));
+                hours.push((window.start.checked_add(after).unwrap_or(window.end), count.sum));
             }
             _ => return false,
         }

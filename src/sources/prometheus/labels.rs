@@ -2,12 +2,12 @@
 
 use super::answer::Labels;
 
+/// A label as (name, value).
+pub(super) type Label<'l> = (&'l str, &'l str);
+
 /// The labels with one of some names, in any case of letters and in the order of the
 /// names, as (name, value). An empty value is none: that is what it means to a server.
-pub(super) fn find_all<'l>(
-    labels: &'l Labels,
-    names: &[&str],
-) -> impl Iterator<Item = (&'l str, &'l str)> {
+pub(super) fn find_all<'l>(labels: &'l Labels, names: &[&str]) -> impl Iterator<Item = Label<'l>> {
     let of_name = |name: &&str| {
         labels
             .iter()
@@ -19,7 +19,7 @@ pub(super) fn find_all<'l>(
 }
 
 /// The first of them.
-pub(super) fn find<'l>(labels: &'l Labels, names: &[&str]) -> Option<(&'l str, &'l str)> {
+pub(super) fn find<'l>(labels: &'l Labels, names: &[&str]) -> Option<Label<'l>> {
     find_all(labels, names).next()
 }
 
@@ -65,12 +65,10 @@ pub(super) enum PodOf {
 
 /// Whose a series is. A pod without its namespace may be any of several.
 pub(super) fn pod_of(labels: &Labels) -> Option<PodOf> {
-    let names = POD_LABELS.iter().enumerate();
-    let mut pods = names.filter_map(|(place, (namespace, pod))| {
+    let mut pods = POD_LABELS.iter().enumerate().filter_map(|(place, (namespace, pod))| {
         let (namespace, _) = find(labels, &[*namespace])?;
         let (pod, name) = find(labels, &[*pod])?;
-        let labels = PodLabels { place, namespace: namespace.to_owned(), pod: pod.to_owned() };
-        Some((labels, name))
+        Some((PodLabels { place, namespace: namespace.to_owned(), pod: pod.to_owned() }, name))
     });
     let (of, name) = pods.next()?;
     let container = find(labels, &["container"]).map_or(name, |(_, container)| container);

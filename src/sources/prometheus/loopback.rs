@@ -42,13 +42,9 @@ pub(super) fn serve_over<S: Read + Write, const N: usize>(
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for answer in answers {
-            let Ok((stream, _)) = listener.accept() else {
-                return;
-            };
+            let Ok((stream, _)) = listener.accept() else { return };
             let mut stream = over(stream);
-            let Some(request) = received(&mut stream) else {
-                return;
-            };
+            let Some(request) = received(&mut stream) else { return };
             if sender.send(request).is_err() {
                 return;
             }

@@ -65,17 +65,14 @@ impl MutualTls {
         let builder = Client::builder(TokioExecutor::new());
         let proxy = Matcher::from_env().intercept(&url);
         let Some(proxy) = proxy.filter(|_| !address.is_loopback()) else {
-            let connector = HttpsConnector::from((http, config));
-            return Ok(Self::Direct(Box::new(builder.build(connector))));
+            return Ok(Self::Direct(Box::new(builder.build(HttpsConnector::from((http, config))))));
         };
-        let to_proxy = verifying(authorities)?.with_no_client_auth();
-        let to_proxy = HttpsConnector::from((http, to_proxy));
+        let to_proxy = HttpsConnector::from((http, verifying(authorities)?.with_no_client_auth()));
         let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
         if let Some(auth) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(auth.clone());
         }
-        let connector = HttpsConnector::from((tunnel, config));
-        Ok(Self::Tunnel(Box::new(builder.build(connector))))
+        Ok(Self::Tunnel(Box::new(builder.build(HttpsConnector::from((tunnel, config))))))
     }
 
     /// Sends a request, and answers as soon as there is a status.

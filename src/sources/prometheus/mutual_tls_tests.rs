@@ -1,5 +1,6 @@
 //! A server on this host that knows its clients by a certificate, over real TLS.
 
+use super::super::ask::Ask;
 use super::{ClientCertificate, certificates, private_key, read};
 use crate::domain::FailureKind;
 use crate::sources::SourceError;

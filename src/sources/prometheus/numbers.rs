@@ -22,10 +22,7 @@ pub(super) fn numbers<'a, 'o>(
     let mut numbered: BTreeSet<&ResourceId> = BTreeSet::new();
     for host in found.groups.values().flat_map(|group| group.hosts.values()) {
         for DeviceId { index, uuid, .. } in host.devices.values().map(|seen| &seen.id) {
-            let known = |uuid: &String| {
-                let key = (host.machine, uuid.clone());
-                found.indices.contains_key(&key)
-            };
+            let known = |uuid: &String| found.indices.contains_key(&(host.machine, uuid.clone()));
             match (index, uuid) {
                 (Index::Known(_), _) => {
                     numbered.insert(host.machine);
@@ -52,8 +49,7 @@ pub(super) fn numbers<'a, 'o>(
         // Beside GPUs that have an index, or with more than there are because a machine
         // that was stopped came back with others, their order tells nothing.
         if !numbered.contains(id) && fits(own.clone().count()) {
-            let ascending = own.map(|uuid| (*uuid).to_owned());
-            by_uuid.extend(ascending.zip(0..MOST_GPUS));
+            by_uuid.extend(own.map(|uuid| (*uuid).to_owned()).zip(0..MOST_GPUS));
         }
         let numbers = Numbers {
             visible,
@@ -85,8 +81,7 @@ impl Numbers {
             (Index::Absent, Some(core), _) => {
                 // Without a type there is nothing that devices are compared with.
                 let own = self.visible.is_none().then_some(core);
-                let of_device = self.cores_per_device.map(|cores| core / cores);
-                let number = of_device.or(only).or(own)?;
+                let number = self.cores_per_device.map(|cores| core / cores).or(only).or(own)?;
                 (number < MOST_GPUS).then_some(number)
             }
             (Index::Absent, None, Some(uuid)) => self.by_uuid.get(uuid).copied().or(only),

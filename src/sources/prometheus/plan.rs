@@ -104,13 +104,8 @@ struct Device {
     division: Division,
 }
 
-/// Which rows stand for a metric of a GPU.
-#[derive(Debug, Default)]
-struct Choice {
-    whole: Option<usize>,
-    /// Of its slices, or of its cores.
-    parts: Vec<usize>,
-}
+/// Which rows stand for a metric of a GPU: one of the whole, and those of its slices or cores.
+type Choice = (Metric, Option<usize>, Vec<usize>);
 
 /// What states the memory of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,12 +118,9 @@ enum Total {
 
 #[derive(Debug)]
 struct Choices {
-    utilization: Choice,
-    used: Choice,
+    /// Of the metrics that any row stands for, without the total of the memory.
+    by_metric: Vec<Choice>,
     total: Total,
-    power: Option<usize>,
-    sm: Option<usize>,
-    temperature: Option<usize>,
 }
 
 /// Plans what to ask for the machines of which series were found.
@@ -204,9 +196,7 @@ fn requests<'a>(
             for (values, seen) in &series.devices {
                 let key = numbers.of(&seen.id).map(|number| (series.machine, number));
                 let chosen = key.and_then(|key| Some((key, choices.get(&key)?)));
-                let Some((key, chosen)) = chosen else {
-                    continue;
-                };
+                let Some((key, chosen)) = chosen else { continue };
                 for (is_sum, target) in chosen.targets(*row, map, key, seen) {
                     let request = of_group.entry((*chunk, is_sum)).or_insert_with(|| {
                         let labels = group.slice_labels.iter().cloned().collect();
@@ -249,8 +239,7 @@ impl Discovery<'_> {
     fn compute_of(&self, machine: &ResourceId, seen: &Seen, slice: &Slice) -> Option<u8> {
         compute_slices(&slice.profile).or_else(|| {
             let DeviceId { uuid, .. } = &seen.id;
-            let key = (machine, uuid.clone()?, slice.number.clone());
-            let known = self.profiles.get(&key)?;
+            let known = self.profiles.get(&(machine, uuid.clone()?, slice.number.clone()))?;
             // A number that was given to slices of two sizes tells neither.
             known.first().copied().filter(|_| known.len() == 1)
         })
@@ -325,17 +314,15 @@ fn choices(map: &MetricMap, device: &Device) -> Choices {
         let stated = first(Quantity::MemoryTotal, whole).map(Total::Stated);
         stated.or_else(|| sum_of_memory(map, whole, used?)).unwrap_or(Total::Unknown)
     };
-    Choices {
-        utilization: Choice {
-            whole: of_gpu.filter(|_| is_measurable),
-            parts: parts.into_iter().collect(),
-        },
-        used: Choice { whole: used, parts: used_parts },
-        total,
-        power: first(Quantity::Power, whole),
-        sm: first(Quantity::SmActive, whole),
-        temperature: first(Quantity::Temperature, whole),
-    }
+    let mut by_metric = vec![
+        (Metric::GpuUtilization, of_gpu.filter(|_| is_measurable), parts.into_iter().collect()),
+        (Metric::GpuMemoryUsed, used, used_parts),
+        (Metric::GpuPowerDraw, first(Quantity::Power, whole), Vec::new()),
+        (Metric::GpuSmActivity, first(Quantity::SmActive, whole), Vec::new()),
+        (Metric::GpuTemperature, first(Quantity::Temperature, whole), Vec::new()),
+    ];
+    by_metric.retain(|(_, whole, parts)| whole.is_some() || !parts.is_empty());
+    Choices { by_metric, total }
 }
 
 /// The memory of a GPU as a sum, where the exporter of its memory in use has the rest.
@@ -356,13 +343,12 @@ fn rest_of_memory(map: &MetricMap, exporter: Exporter) -> Option<[usize; 2]> {
 impl Choices {
     /// Averages and maxima of utilization and memory, and one series of each of the rest.
     fn series(&self) -> usize {
-        let both = |choice: &Choice| 2 * usize::from(choice.is_some());
-        both(&self.utilization)
-            + both(&self.used)
-            + usize::from(self.total != Total::Unknown)
-            + usize::from(self.power.is_some())
-            + usize::from(self.sm.is_some())
-            + usize::from(self.temperature.is_some())
+        let of_metric = |(metric, ..): &Choice| match metric {
+            Metric::GpuUtilization | Metric::GpuMemoryUsed => 2,
+            _ => 1,
+        };
+        let total = usize::from(self.total != Total::Unknown);
+        self.by_metric.iter().map(of_metric).sum::<usize>() + total
     }
 
     /// What the rows of a metric are, if they are asked for: each with whether they are a
@@ -380,27 +366,14 @@ impl Choices {
             whole: whole && seen.id.core.is_none(),
             slices: parts && seen.id.core.is_none(),
         };
-        let one = |of: Option<usize>| (of == Some(row), false);
-        let choice = |of: &Choice| (of.whole == Some(row), of.parts.contains(&row));
-        let (whole, parts) = match map.rows[row].quantity {
-            Quantity::Utilization | Quantity::EngineActive => choice(&self.utilization),
-            Quantity::MemoryUsed | Quantity::MemoryUsedPart => choice(&self.used),
-            Quantity::MemoryTotal => (self.total == Total::Stated(row), false),
-            Quantity::Power => one(self.power),
-            Quantity::SmActive => one(self.sm),
-            Quantity::Temperature => one(self.temperature),
-            Quantity::MemoryFree | Quantity::MemoryReserved => (false, false),
-        };
+        let metric = map.rows[row].quantity.metric();
+        let choice = self.by_metric.iter().find(|(chosen, ..)| *chosen == metric);
+        let whole = self.total == Total::Stated(row)
+            || choice.is_some_and(|(_, whole, _)| *whole == Some(row));
+        let parts = choice.is_some_and(|(_, _, parts)| parts.contains(&row));
         let is_sum = self.total == Total::Sum(row);
         let own = (whole || parts).then(|| (false, of(whole, parts)));
-        let sum = is_sum.then(|| (true, of(true, false)));
-        own.into_iter().chain(sum).collect()
-    }
-}
-
-impl Choice {
-    fn is_some(&self) -> bool {
-        self.whole.is_some() || !self.parts.is_empty()
+        own.into_iter().chain(is_sum.then(|| (true, of(true, false)))).collect()
     }
 }
 
@@ -413,8 +386,7 @@ fn request<'a>(
     slice_labels: Vec<String>,
 ) -> Request<'a> {
     let mapped = &map.rows[row];
-    let rest = rest_of_memory(map, mapped.exporter).filter(|_| is_sum);
-    let rest = rest.into_iter().flatten();
+    let rest = rest_of_memory(map, mapped.exporter).filter(|_| is_sum).into_iter().flatten();
     Request {
         metric: if is_sum { Metric::GpuMemoryTotal } else { mapped.quantity.metric() },
         mapped: mapped.clone(),
@@ -468,9 +440,7 @@ fn chunks<'a>(
     }
     let mut left = 0;
     for (id, weight) in weights {
-        let Some(machine) = discovery.machines.get(id) else {
-            continue;
-        };
+        let Some(machine) = discovery.machines.get(id) else { continue };
         if chunks.is_empty() || weight > left {
             chunks.push(Chunk::default());
             left = rows;

@@ -4,19 +4,19 @@
 //! pod of a minute as for one of a week.
 
 use super::answer::{Labels, Row};
-use super::ask::{Ask, Failure, Sizes, at_instant, ends_all, in_pieces, warned};
+use super::ask::{Ask, Failure, Sizes, add, at_instant, ends_all, in_pieces, warned};
 use super::devices::Machine;
 use super::labels::PodLabels;
 use super::plan::{Chunk, DeviceKey, Division, Request};
 use super::queries::{Form, Span, pod_query, query};
-use super::readings::{PART_OF_A_PERCENT, Part, part_of};
+use super::readings::{Part, part_of, rounded};
 use crate::domain::{
     Cause, CauseKind, DAY_SECONDS, DeviceUse, Gap, GapSubject, Gathered, HOUR_SECONDS, JoinedBy,
     Metric, Window,
 };
-use crate::sources::{Readings, SourceError};
+use crate::sources::Readings;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Hours with fewer samples than this share of the most are not whole.
 const WHOLE_HOUR: f64 = 0.9;
@@ -58,8 +58,7 @@ struct Reading<'a> {
     held: BTreeMap<(DeviceKey<'a>, Pod), OfParts>,
     /// Samples of each part of a GPU in an hour.
     hourly: BTreeMap<DeviceKey<'a>, Vec<f64>>,
-    /// Failed calls, with the hosts that they were about.
-    failed: Vec<(SourceError, BTreeSet<String>)>,
+    failed: Vec<Failure>,
     sizes: Sizes,
 }
 
@@ -85,14 +84,13 @@ pub(super) async fn uses<A: Ask>(
     }
     let (uses, invalid) = reading.uses(chunk, window);
     let gap = |cause| Gap::of(GapSubject::Metrics, server, cause);
-    let failed = reading.failed.iter().map(|(error, hosts)| {
+    let failed = reading.failed.iter().map(|Failure { error, hosts }| {
         gap(error.cause_of(CauseKind::UsesNotRead, &hosts.len().to_string()))
     });
     let mut gaps: Vec<Gap> = failed.collect();
     gaps.extend(warned(asker, server));
     if invalid > 0 {
-        let count = invalid.to_string();
-        gaps.push(gap(Cause::of(CauseKind::UsesNotValid, [&count])));
+        gaps.push(gap(Cause::of(CauseKind::UsesNotValid, [&invalid.to_string()])));
     }
     Gathered { value: Readings::Uses(uses), gaps }
 }
@@ -113,12 +111,8 @@ fn groups<'r>(
     for (host, targets) in &request.hosts {
         let device = targets.devices.values().next();
         let machine = device.and_then(|target| chunk.machines.get(target.device.0));
-        let (Some(pods), Some(machine)) = (&targets.pods, machine) else {
-            continue;
-        };
-        let Some(seconds) = seconds_of(machine, window) else {
-            continue;
-        };
+        let (Some(pods), Some(machine)) = (&targets.pods, machine) else { continue };
+        let Some(seconds) = seconds_of(machine, window) else { continue };
         let together = Together { pods, has_parts: targets.has_parts, seconds };
         groups.entry(together).or_default().push(host.as_str());
     }
@@ -166,9 +160,8 @@ impl<'a> Reading<'a> {
         window: Window,
     ) {
         let Together { pods, has_parts, seconds } = together;
-        let ended = self.failed.iter_mut().find(|(error, _)| ends_all(error));
-        if let Some((_, missing)) = ended {
-            missing.extend(hosts.iter().map(|host| (*host).to_owned()));
+        if let Some(ended) = self.failed.iter_mut().find(|known| ends_all(&known.error)) {
+            ended.hosts.extend(hosts.iter().map(|host| (*host).to_owned()));
             return;
         }
         let range = u32::try_from(seconds).unwrap_or(u32::MAX);
@@ -185,8 +178,7 @@ impl<'a> Reading<'a> {
                 return;
             }
         }
-        let hour = HOUR_SECONDS.min(window.seconds().max(1));
-        let hour = u32::try_from(hour).unwrap_or(u32::MAX);
+        let hour = u32::try_from(HOUR_SECONDS.min(window.seconds().max(1))).unwrap_or(u32::MAX);
         let form = Figure::Samples.form(has_parts);
         let mut sizes = self.sizes;
         let failures = in_pieces(
@@ -210,9 +202,7 @@ impl<'a> Reading<'a> {
         rows: Vec<(Labels, f64)>,
     ) {
         for (labels, value) in rows {
-            let Some((host, target)) = request.target_of(&labels) else {
-                continue;
-            };
+            let Some((host, target)) = request.target_of(&labels) else { continue };
             let text = |label: &String| labels.get(label).filter(|text| !text.is_empty());
             let (Some(namespace), Some(pod), Some(part)) =
                 (text(&pods.namespace), text(&pods.pod), part_of(request, target, &labels))
@@ -223,8 +213,7 @@ impl<'a> Reading<'a> {
                 continue;
             }
             let key = (target.device, (namespace.clone(), pod.clone()));
-            let parts = self.held.entry(key).or_default();
-            let figures = parts.entry((part, place)).or_default();
+            let figures = self.held.entry(key).or_default().entry((part, place)).or_default();
             let percent = value * request.mapped.scale;
             match figure {
                 Figure::Samples => figures.samples = Some(value),
@@ -237,9 +226,7 @@ impl<'a> Reading<'a> {
     /// Takes rows with the number of samples in each hour.
     fn take_hours(&mut self, request: &Request<'a>, rows: Vec<Row>) {
         for row in rows {
-            let Some((_, target)) = request.target_of(&row.labels) else {
-                continue;
-            };
+            let Some((_, target)) = request.target_of(&row.labels) else { continue };
             if part_of(request, target, &row.labels).is_some() {
                 let counts = row.points.iter().map(|(_, count)| *count);
                 let hours = self.hourly.entry(target.device).or_default();
@@ -251,12 +238,7 @@ impl<'a> Reading<'a> {
     /// Keeps failures. Whether there are any.
     fn has_failed(&mut self, failures: Vec<Failure>) -> bool {
         let any = !failures.is_empty();
-        for Failure { error, hosts } in failures {
-            match self.failed.iter_mut().find(|(known, _)| *known == error) {
-                Some((_, all)) => all.extend(hosts),
-                None => self.failed.push((error, hosts)),
-            }
-        }
+        failures.into_iter().for_each(|failure| add(&mut self.failed, failure));
         any
     }
 
@@ -272,9 +254,7 @@ impl<'a> Reading<'a> {
             else {
                 continue;
             };
-            let Some((n_samples, mean, largest)) = combined(parts, division) else {
-                continue;
-            };
+            let Some((n_samples, mean, largest)) = combined(parts, division) else { continue };
             let (mean, largest) = (rounded(mean), rounded(largest));
             let is_percent = |value: f64| (0.0..=100.0).contains(&value);
             if !is_percent(mean) || !is_percent(largest) {
@@ -300,8 +280,7 @@ impl<'a> Reading<'a> {
 /// The millisecond before the end: a range up to it has the samples of the window, on
 /// servers that count those at its beginning and on others.
 fn last_instant(window: Window) -> Timestamp {
-    let last = window.end.checked_sub(SignedDuration::from_millis(1));
-    last.unwrap_or(window.end)
+    window.end.checked_sub(SignedDuration::from_millis(1)).unwrap_or(window.end)
 }
 
 /// Seconds between two samples, by their numbers in the hours that are whole.
@@ -310,8 +289,7 @@ fn spacing(counts: &[f64], hour_seconds: f64) -> Option<u32> {
     let is_whole = |count: &f64| *count >= most * WHOLE_HOUR;
     let mut whole: Vec<f64> = counts.iter().copied().filter(is_whole).collect();
     whole.sort_by(f64::total_cmp);
-    let typical = whole.get(whole.len() / 2)?;
-    Some((hour_seconds / typical).round().max(1.0) as u32)
+    Some((hour_seconds / whole.get(whole.len() / 2)?).round().max(1.0) as u32)
 }
 
 /// Samples, mean and maximum over the parts of a GPU that a pod held. Parts that it held
@@ -344,11 +322,6 @@ fn share(part: &Part, division: &Division) -> f64 {
         Part::Core(..) => 1,
     };
     f64::from(slices)
-}
-
-/// Without what is left of a ratio of 1, such as 100.00000000000001.
-fn rounded(percent: f64) -> f64 {
-    (percent * PART_OF_A_PERCENT).round() / PART_OF_A_PERCENT
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@
 use super::labels::PodLabels;
 use super::plan::Request;
 use crate::domain::{DAY_SECONDS, Window};
+use crate::sources::HOUR_SECONDS;
 use jiff::{SignedDuration, Timestamp};
 use std::fmt::Write;
 
-const HOUR_SECONDS: u32 = 3_600;
 /// Points of a series that Prometheus answers at most.
 const POINTS_PER_SERIES: i64 = 11_000;
 
@@ -74,8 +74,7 @@ impl Span {
         let period = i64::from(self.period_seconds) * 1_000;
         let first = self.start.as_millisecond() + period - 1;
         let place = (instant.as_millisecond() - first + period / 2).div_euclid(period);
-        let is_inside = (0..self.periods).contains(&place);
-        usize::try_from(place).ok().filter(|_| is_inside)
+        usize::try_from(place).ok().filter(|_| (0..self.periods).contains(&place))
     }
 
     /// Pieces that have so many seconds, and so many points as a server answers, at most.
@@ -103,9 +102,7 @@ impl Span {
 
 /// A query for some hosts of a request.
 pub(super) fn query(request: &Request<'_>, form: Form, hosts: &[&str], period: u32) -> String {
-    let by = grouping(request);
-    let matchers = matchers(request, hosts);
-    text(request, form, (by.as_str(), matchers.as_slice()), period)
+    text(request, form, (grouping(request).as_str(), matchers(request, hosts).as_slice()), period)
 }
 
 /// The same for each pod that these labels name.
@@ -156,8 +153,7 @@ fn grouping(request: &Request<'_>) -> String {
     let cluster = scope.cluster.as_ref().map(|(name, _)| name);
     let labels =
         cluster.into_iter().chain([&scope.host]).chain(&scope.device).chain(&request.slice_labels);
-    let labels = labels.map(|label| label_name(label));
-    labels.collect::<Vec<_>>().join(", ")
+    labels.map(|label| label_name(label)).collect::<Vec<_>>().join(", ")
 }
 
 fn matchers(request: &Request<'_>, hosts: &[&str]) -> Vec<String> {
@@ -228,8 +224,7 @@ fn quoted(text: &str) -> String {
 /// A duration of PromQL in its largest whole unit, such as `5m`.
 fn duration(seconds: u32) -> String {
     let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
-    let whole = units.into_iter().find(|(unit, _)| seconds > 0 && seconds.is_multiple_of(*unit));
-    match whole {
+    match units.into_iter().find(|(unit, _)| seconds > 0 && seconds.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{}{name}", seconds / unit),
         None => format!("{seconds}s"),
     }

@@ -9,12 +9,9 @@ use super::queries::{Form, Span, query};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, JoinedBy, Metric, SeriesSource, Statistic, Window,
 };
-use crate::sources::{Detail, Readings, SourceError};
+use crate::sources::{DAY_SECONDS, Detail, HOUR_SECONDS, Readings, SourceError};
 use crate::usage::{Points, Series};
 use std::collections::{BTreeMap, BTreeSet};
-
-const HOUR_SECONDS: u32 = 3_600;
-const DAY_SECONDS: u32 = 86_400;
 
 /// What is wanted, and by which period at least: verdict metrics on the full grid, the
 /// rest by the hour or day, which costs a fraction of the points.
@@ -35,9 +32,8 @@ const BLANK_FROM: f64 = 500_000.0;
 /// Values from here on are errors of an exporter: three blanks of 64 bits together, as a
 /// percentage, are below 6e21.
 const BLANK_BELOW: f64 = 1e22;
-/// Percentages are rounded to this part of one: a ratio of 1 may have become
-/// 100.00000000000001.
-pub(super) const PART_OF_A_PERCENT: f64 = 1e6;
+/// Percentages are rounded to this part of one.
+const PART_OF_A_PERCENT: f64 = 1e6;
 /// Values that tell how far apart samples are.
 const FEWEST_VALUES: usize = 12;
 
@@ -77,6 +73,7 @@ impl Cell {
 }
 
 /// What reading a chunk has led to so far.
+#[derive(Default)]
 struct Reading {
     series: Vec<Series>,
     /// Failed calls, with the series that are missing for each.
@@ -97,27 +94,18 @@ pub(super) async fn read<A: Ask>(
     (window, period_seconds): (Window, u32),
     detail: Detail,
 ) -> Gathered<Readings> {
-    let mut reading = Reading {
-        series: Vec::new(),
-        failed: Vec::new(),
-        sparse: Vec::new(),
-        unmeasured: (0, 0),
-        sizes: Sizes::default(),
-    };
-    let is_asked = |metric: Metric| detail != Detail::Grid || metric.is_on_grid();
-    for (metric, statistic, at_least) in WANTED {
-        if !is_asked(metric) {
-            continue;
-        }
+    let mut reading = Reading::default();
+    let wanted = WANTED.into_iter();
+    for (metric, statistic, at_least) in
+        wanted.filter(|(metric, ..)| detail != Detail::Grid || metric.is_on_grid())
+    {
         let span = Span::of(window, period_seconds.max(at_least));
         let mut grids = Grids::new();
-        let of_metric = chunk.requests.iter().filter(|request| request.metric == metric);
-        for request in of_metric {
+        for request in chunk.requests.iter().filter(|request| request.metric == metric) {
             reading.ask(asker, request, statistic, span, &mut grids).await;
         }
         for (device, parts) in grids {
-            let what = (metric, statistic);
-            reading.add(chunk, device, &parts, what, (window, span));
+            reading.add(chunk, device, &parts, (metric, statistic), (window, span));
         }
     }
     let gaps = reading.gaps(server, warned(asker, server));
@@ -134,10 +122,8 @@ impl Reading {
         span: Span,
         grids: &mut Grids<'a>,
     ) {
-        let ended = self.failed.iter().find(|(error, _)| ends_all(error));
-        if let Some((error, _)) = ended.cloned() {
-            let hosts = request.hosts.keys().map(String::as_str);
-            self.failed.push((error, missing(request, hosts)));
+        if let Some((error, _)) = self.failed.iter().find(|(error, _)| ends_all(error)).cloned() {
+            self.failed.push((error, devices_of(request, request.hosts.keys()).len()));
             return;
         }
         for (form, hosts) in forms(request, statistic) {
@@ -149,11 +135,10 @@ impl Reading {
                 |rows| take(grids, request, rows, (statistic, span)),
             )
             .await;
-            for failure in failures {
-                let hosts = failure.hosts.iter().map(String::as_str);
-                let count = missing(request, hosts);
-                self.failed.push((failure.error, count));
-            }
+            self.failed.extend(failures.into_iter().map(|failure| {
+                let count = devices_of(request, failure.hosts).len();
+                (failure.error, count)
+            }));
         }
     }
 
@@ -173,14 +158,11 @@ impl Reading {
             self.unmeasured.0 += missing;
             self.unmeasured.1 += all;
         }
-        let Some(values) = values_of(chunk, device, parts, what, (window, span)) else {
-            return;
-        };
+        let Some(values) = values_of(chunk, device, parts, what, (window, span)) else { return };
         if what == (Metric::GpuUtilization, Statistic::Average) {
             self.sparse.extend(spacing(&values, span.period_seconds));
         }
-        let series = series_of(chunk, device, values, what, (window, span));
-        self.series.extend(series);
+        self.series.extend(series_of(chunk, device, values, what, (window, span)));
     }
 
     fn gaps(&mut self, server: &str, warned: Vec<Gap>) -> Vec<Gap> {
@@ -198,15 +180,13 @@ impl Reading {
         let mut gaps: Vec<Gap> = failed.chain(warned).collect();
         if let (missing @ 1.., all) = self.unmeasured {
             let [missing, total] = [missing, all].map(|count| count.to_string());
-            let cause = Cause::of(CauseKind::SlicesUnmeasured, [&missing, &total]);
-            gaps.push(gap(cause));
+            gaps.push(gap(Cause::of(CauseKind::SlicesUnmeasured, [&missing, &total])));
         }
         self.sparse.sort_unstable();
         if let Some(typical) = self.sparse.get(self.sparse.len() / 2) {
             let count = self.sparse.len().to_string();
             let apart = time_span(*typical);
-            let details = [count.as_str(), &apart];
-            gaps.push(gap(Cause::of(CauseKind::SamplesSparse, details)));
+            gaps.push(gap(Cause::of(CauseKind::SamplesSparse, [count.as_str(), &apart])));
         }
         gaps
     }
@@ -295,11 +275,13 @@ pub(super) fn series_of(
     })
 }
 
-/// Series that answers about some hosts make up.
-fn missing<'h>(request: &Request<'_>, hosts: impl Iterator<Item = &'h str>) -> usize {
-    let targets = hosts.filter_map(|host| request.hosts.get(host));
-    let devices = targets.flat_map(|host| host.devices.values().map(|target| target.device));
-    devices.collect::<BTreeSet<_>>().len()
+/// The GPUs that answers about some hosts are of.
+pub(super) fn devices_of<'a>(
+    request: &Request<'a>,
+    hosts: impl IntoIterator<Item = impl AsRef<str>>,
+) -> BTreeSet<DeviceKey<'a>> {
+    let targets = hosts.into_iter().filter_map(|host| request.hosts.get(host.as_ref()));
+    targets.flat_map(|host| host.devices.values().map(|target| target.device)).collect()
 }
 
 /// Takes the rows of an answer into the grids of the GPUs that they are of.
@@ -310,12 +292,8 @@ pub(super) fn take<'a>(
     (statistic, span): (Statistic, Span),
 ) {
     for row in rows {
-        let Some((_, target)) = request.target_of(&row.labels) else {
-            continue;
-        };
-        let Some(part) = part_of(request, target, &row.labels) else {
-            continue;
-        };
+        let Some((_, target)) = request.target_of(&row.labels) else { continue };
+        let Some(part) = part_of(request, target, &row.labels) else { continue };
         let periods = usize::try_from(span.periods).unwrap_or(0);
         let parts = grids.entry(target.device).or_default();
         let cells = parts.entry(part).or_insert_with(|| vec![Cell::default(); periods]);
@@ -379,14 +357,13 @@ fn combined(
             whole?.get(place)?.value()
         }
     };
-    let rounded = |value: f64| {
-        if metric.is_percent() {
-            (value * PART_OF_A_PERCENT).round() / PART_OF_A_PERCENT
-        } else {
-            value
-        }
-    };
+    let rounded = |value: f64| if metric.is_percent() { rounded(value) } else { value };
     (0..periods).map(|place| value(place).map(rounded)).collect()
+}
+
+/// Without what is left of a ratio of 1, such as 100.00000000000001.
+pub(super) fn rounded(percent: f64) -> f64 {
+    (percent * PART_OF_A_PERCENT).round() / PART_OF_A_PERCENT
 }
 
 /// The slices with a value, with the places of their first and their last.
@@ -394,8 +371,7 @@ fn spans<'c>(parts: &[(&Part, &'c Vec<Cell>)]) -> Vec<(&'c Vec<Cell>, (usize, us
     let slices = parts.iter().filter(|(part, _)| matches!(part, Part::Slice(_)));
     let spanned = slices.filter_map(|(_, cells)| {
         let first = cells.iter().position(|cell| cell.rows > 0)?;
-        let last = cells.iter().rposition(|cell| cell.rows > 0)?;
-        Some((*cells, (first, last)))
+        Some((*cells, (first, cells.iter().rposition(|cell| cell.rows > 0)?)))
     });
     spanned.collect()
 }
@@ -433,8 +409,7 @@ fn of_slices_or_cores(
         Part::Slice(slice) => division.slices.get(slice).copied().flatten(),
         Part::Gpu | Part::Core(..) => None,
     };
-    let sizes = values.iter().filter_map(|(part, _)| compute(part));
-    let sum: u32 = sizes.map(u32::from).sum();
+    let sum: u32 = values.iter().filter_map(|(part, _)| compute(part)).map(u32::from).sum();
     if sum > u32::from(division.card_slices) {
         // The card was divided in another way within the period: more slices than it has
         // are of two times.

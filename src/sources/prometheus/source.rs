@@ -16,7 +16,8 @@ use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, Instance, Metric, ResourceId, Window,
 };
 use crate::sources::{
-    Answer, ByTheHour, Detail, MetricCalls, MetricRequest, MetricServer, MetricSource, SourceError,
+    Answer, ByTheHour, Detail, HOUR_SECONDS, MetricCalls, MetricRequest, MetricServer,
+    MetricSource, Outcome, SourceError,
 };
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
@@ -28,7 +29,6 @@ use tokio::sync::Mutex;
 
 /// As fine as CloudWatch's grid, so that rules see the same periods from any source.
 const PERIOD_SECONDS: u32 = 300;
-const HOUR_SECONDS: u32 = 3_600;
 /// GPUs of a fleet whose grid is asked for at once. The engine of Prometheus holds two
 /// samples for each of the 4,032 periods of 14 days, and its default of 50 million samples
 /// is the grid of 6,200 GPUs. Larger fleets are asked for by the hour first, which is a
@@ -39,11 +39,7 @@ const MOST_GPUS_ON_GRID: u64 = 6_000;
 ///
 /// # Errors
 /// When the URL, a header or the file of authorities is invalid.
-pub fn connect(
-    server: Server,
-    options: ClientOptions,
-    map: MetricMap,
-) -> Result<MetricServer, SourceError> {
+pub fn connect(server: Server, options: ClientOptions, map: MetricMap) -> Outcome<MetricServer> {
     let url = shown(&server.url);
     let name = url.split_once("://").map_or(url.as_str(), |(_, name)| name);
     let name = name.trim_end_matches('/').to_owned();
@@ -67,10 +63,9 @@ pub async fn gpu_series(
     options: ClientOptions,
     map: &MetricMap,
     at: Timestamp,
-) -> Result<BTreeMap<Exporter, u64>, SourceError> {
+) -> Outcome<BTreeMap<Exporter, u64>> {
     let client = Client::new(server, options)?;
-    let rows = map.rows.iter();
-    let rows = rows.filter(|row| row.quantity.metric() == Metric::GpuUtilization);
+    let rows = map.rows.iter().filter(|row| row.quantity.metric() == Metric::GpuUtilization);
     let exporters: BTreeMap<&str, Exporter> = rows
         .map(|row| (row.name.as_str(), row.exporter))
         .filter(|(name, _)| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
@@ -180,16 +175,14 @@ async fn discover<'a, A: Ask>(
     if let Err(error) = answer {
         gaps.push(failed(&error));
         if ends_all(&error) {
-            let value = Plan::default();
-            return Gathered { value, gaps };
+            return Gathered { value: Plan::default(), gaps };
         }
     }
     // Who stopped before the window has no series in it, and must not share a name with
     // one that has.
     let may_have_run =
         |instance: &&Instance| instance.stopped_at().is_none_or(|at| at > window.start);
-    let hosts = Hosts::of(fleet.iter().filter(may_have_run), &nodes);
-    let mut discovery = Discovery::of(hosts);
+    let mut discovery = Discovery::of(Hosts::of(fleet.iter().filter(may_have_run), &nodes));
     discovery.mig_instances = Some(ask.mig_instances);
     if let Err(error) = take_all(asker, map, &mut discovery, window).await {
         gaps.push(failed(&error));
@@ -223,15 +216,14 @@ async fn take_all<A: Ask>(
     map: &MetricMap,
     discovery: &mut Discovery<'_>,
     window: Window,
-) -> Result<(), SourceError> {
+) -> Outcome<()> {
     let mut answers = Vec::new();
     let gpus = |labels: &Labels| discovery.take_gpu_info(labels);
     answers.push(each_series(asker, GPU_INFO, window, gpus).await);
     let slices = |labels: &Labels| discovery.take_mig_info(labels);
     answers.push(each_series(asker, MIG_INFO, window, slices).await);
     for (row, metric) in map.rows.iter().enumerate() {
-        let has_ended = answers.iter().any(|answer| answer.as_ref().is_err_and(ends_all));
-        if has_ended {
+        if answers.iter().any(|answer| answer.as_ref().is_err_and(ends_all)) {
             break;
         }
         let series = |labels: &Labels| discovery.take(row, metric, labels);

@@ -4,11 +4,11 @@ use super::address::Address;
 use super::mutual_tls::{
     ClientCertificate, INVALID_CERTIFICATE, MutualTls, certificates, named, read,
 };
-use crate::sources::tls::PROVIDER;
+use crate::sources::tls;
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::{TlsContext, TrustStore};
-use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorSettings};
+use aws_smithy_runtime_api::client::http::HttpConnector;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
@@ -82,8 +82,7 @@ impl Transport {
         timeout: Duration,
         most_bytes: usize,
     ) -> Result<Self, InvalidFile> {
-        let authorities = ca_file.map(authorities).transpose();
-        let authorities = authorities.map_err(InvalidFile::Authorities)?;
+        let authorities = ca_file.map(authorities).transpose().map_err(InvalidFile::Authorities)?;
         let wire = match own {
             Some(own) => {
                 let roots = authorities.map(|(roots, _)| roots);
@@ -149,14 +148,7 @@ fn connector(address: &Address, authorities: Option<String>) -> Result<Connector
         .map_err(|error| error.to_string())?;
     let proxy =
         if address.is_loopback() { ProxyConfig::disabled() } else { ProxyConfig::from_env() };
-    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_WITHIN).build();
-    // It follows no redirect, so that nothing secret goes to another server.
-    Ok(Connector::builder()
-        .connector_settings(settings)
-        .proxy_config(proxy)
-        .tls_provider(PROVIDER)
-        .tls_context(context)
-        .build())
+    Ok(tls::connector(CONNECT_WITHIN, proxy, context))
 }
 
 /// The authorities of a file of PEM certificates, with its text. The connector of the SDK
@@ -165,8 +157,7 @@ fn authorities(file: &Path) -> Result<(RootCertStore, String), String> {
     let pem = read(file)?;
     let mut store = RootCertStore::empty();
     for certificate in certificates((file, &pem))? {
-        let added = store.add(certificate);
-        added.map_err(|_| named(file, INVALID_CERTIFICATE))?;
+        store.add(certificate).map_err(|_| named(file, INVALID_CERTIFICATE))?;
     }
     Ok((store, pem))
 }
@@ -180,9 +171,7 @@ async fn received(
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         // The other kind of frame is a trailer.
-        let Ok(data) = frame?.into_data() else {
-            continue;
-        };
+        let Ok(data) = frame?.into_data() else { continue };
         let room = most - bytes.len();
         if data.len() > room {
             bytes.extend_from_slice(&data[..room]);

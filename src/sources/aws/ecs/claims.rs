@@ -142,8 +142,7 @@ fn owner(task: &Task) -> Option<Owner> {
 /// is one node: the one whose agent is connected.
 pub(super) fn joined(mut hosts: Vec<Host>) -> Clusters {
     let order = |host: &Host| {
-        let is_lost = host.node.is_ready != Some(true);
-        (host.node.machine.clone(), is_lost, host.arn.clone())
+        (host.node.machine.clone(), host.node.is_ready != Some(true), host.arn.clone())
     };
     hosts.sort_by_cached_key(order);
     hosts.dedup_by(|later, first| later.node.machine == first.node.machine);

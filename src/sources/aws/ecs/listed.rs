@@ -1,5 +1,6 @@
 //! What ECS answers, as far as it is read.
 
+use crate::sources::aws::signed::answers;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -7,39 +8,64 @@ use std::collections::BTreeSet;
 /// What resources of the kind are called.
 pub(super) const GPU: &str = "GPU";
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ContainerInstances {
-    #[serde(default)]
-    pub container_instances: Vec<ContainerInstance>,
-    #[serde(default)]
-    pub failures: Vec<Failure>,
-}
+answers! {
+    pub(super) struct ContainerInstances {
+        #[serde(default)]
+        pub container_instances: Vec<ContainerInstance>,
+        #[serde(default)]
+        pub failures: Vec<Failure>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ContainerInstance {
-    pub container_instance_arn: String,
-    /// Of Systems Manager where it is a machine outside of AWS.
-    pub ec2_instance_id: Option<String>,
-    pub capacity_provider_name: Option<String>,
-    pub status: Option<String>,
-    pub agent_connected: Option<bool>,
-    #[serde(default)]
-    pub registered_resources: Vec<Resource>,
-    /// Those among them that no task holds.
-    #[serde(default)]
-    pub remaining_resources: Vec<Resource>,
-}
+    pub(super) struct ContainerInstance {
+        pub container_instance_arn: String,
+        /// Of Systems Manager where it is a machine outside of AWS.
+        pub ec2_instance_id: Option<String>,
+        pub capacity_provider_name: Option<String>,
+        pub status: Option<String>,
+        pub agent_connected: Option<bool>,
+        #[serde(default)]
+        pub registered_resources: Vec<Resource>,
+        /// Those among them that no task holds.
+        #[serde(default)]
+        pub remaining_resources: Vec<Resource>,
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Resource {
-    name: Option<String>,
-    integer_value: Option<i64>,
-    /// IDs of devices.
-    #[serde(default)]
-    string_set_value: Vec<String>,
+    pub(super) struct Resource {
+        name: Option<String>,
+        integer_value: Option<i64>,
+        /// IDs of devices.
+        #[serde(default)]
+        string_set_value: Vec<String>,
+    }
+
+    pub(super) struct Tasks {
+        #[serde(default)]
+        pub tasks: Vec<Task>,
+        #[serde(default)]
+        pub failures: Vec<Failure>,
+    }
+
+    pub(super) struct Task {
+        pub task_arn: String,
+        /// `service:NAME` of a service, else `family:NAME` unless it was started with another.
+        pub group: Option<String>,
+        pub task_definition_arn: Option<String>,
+        pub last_status: Option<String>,
+        pub created_at: Option<f64>,
+        pub started_at: Option<f64>,
+        #[serde(default)]
+        pub containers: Vec<Container>,
+    }
+
+    pub(super) struct Failure {
+        arn: Option<String>,
+        reason: Option<String>,
+    }
+
+    pub(super) struct Container {
+        #[serde(default)]
+        gpu_ids: Vec<String>,
+    }
 }
 
 /// The IDs of the GPUs among resources.
@@ -55,49 +81,13 @@ pub(super) fn amount(resources: &[Resource], name: &str) -> Option<u64> {
     u64::try_from(resource.integer_value?).ok()
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct Tasks {
-    #[serde(default)]
-    pub tasks: Vec<Task>,
-    #[serde(default)]
-    pub failures: Vec<Failure>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Task {
-    pub task_arn: String,
-    /// `service:NAME` of a service, else `family:NAME` unless it was started with another.
-    pub group: Option<String>,
-    pub task_definition_arn: Option<String>,
-    pub last_status: Option<String>,
-    pub created_at: Option<f64>,
-    pub started_at: Option<f64>,
-    #[serde(default)]
-    pub containers: Vec<Container>,
-}
-
 impl Task {
     /// The IDs of the GPUs that its containers hold, each once.
     pub fn gpus(&self) -> BTreeSet<&str> {
         let has_ended = self.last_status.as_deref() == Some("STOPPED");
         let containers = self.containers.iter().filter(|_| !has_ended);
-        let ids = containers.flat_map(|container| &container.gpu_ids);
-        ids.map(String::as_str).collect()
+        containers.flat_map(|container| &container.gpu_ids).map(String::as_str).collect()
     }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Container {
-    #[serde(default)]
-    gpu_ids: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Failure {
-    arn: Option<String>,
-    reason: Option<String>,
 }
 
 /// What ends an ARN, which is the name or the ID alone.

@@ -7,10 +7,8 @@ mod listed;
 use super::pages::Pages;
 use super::session::RegionClients;
 use super::signed::{Protocol, Service};
-use crate::domain::{
-    CauseKind, Clusters, Gap, GapSubject, Gathered, Instance, Provider, ResourceId,
-};
-use crate::sources::SourceError;
+use crate::domain::{Clusters, GapSubject, Gathered, Instance, Provider, ResourceId};
+use crate::sources::{Outcome, SourceError};
 use claims::{Host, joined};
 use listed::{ContainerInstance, ContainerInstances, Page, Task, Tasks, described};
 use serde_json::{Value, json};
@@ -23,11 +21,8 @@ pub(super) const ECS: Service = Service {
     id: "ecs",
 };
 
-const CLUSTERS: &str = "ecs:ListClusters";
 const INSTANCES: &str = "ecs:ListContainerInstances";
-const DESCRIBED: &str = "ecs:DescribeContainerInstances";
 const TASKS: &str = "ecs:ListTasks";
-const DESCRIBED_TASKS: &str = "ecs:DescribeTasks";
 
 /// Results on a page, and what one call describes, at most.
 const AT_ONCE: usize = 100;
@@ -48,20 +43,18 @@ pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> 
     }
     let mut gaps = Vec::new();
     let mut miss = |error: SourceError, instead: &str| {
-        let cause = error.cause_of(CauseKind::CallFailed, instead);
-        gaps.push(Gap::of(GapSubject::Tasks, &clients.region, cause));
+        gaps.push(error.gap(GapSubject::Tasks, &clients.region, instead));
     };
     let mut hosts = Vec::new();
-    match clusters(clients).await {
-        Ok(names) => {
-            for cluster in &names {
-                match hosts_of(clients, cluster, &running).await {
-                    Ok(found) => hosts.extend(found),
-                    Err(error) => miss(error, "they are omitted"),
-                }
-            }
+    let names = clusters(clients).await.unwrap_or_else(|error| {
+        miss(error, "they are omitted");
+        Vec::new()
+    });
+    for cluster in &names {
+        match hosts_of(clients, cluster, &running).await {
+            Ok(found) => hosts.extend(found),
+            Err(error) => miss(error, "they are omitted"),
         }
-        Err(error) => miss(error, "they are omitted"),
     }
     for host in &mut hosts {
         match tasks_of(clients, host).await {
@@ -73,9 +66,9 @@ pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> 
 }
 
 /// The ARNs of the clusters.
-async fn clusters(clients: &RegionClients) -> Result<Vec<String>, SourceError> {
+async fn clusters(clients: &RegionClients) -> Outcome<Vec<String>> {
     let RegionClients { session, region, .. } = clients;
-    names(clients, CLUSTERS, "clusterArns", json!({}), async |body: Value| {
+    names(clients, "ecs:ListClusters", "clusterArns", json!({}), async |body: Value| {
         session.ask(&ECS, region, "ListClusters", &body).await
     })
     .await
@@ -86,7 +79,7 @@ async fn hosts_of(
     clients: &RegionClients,
     cluster: &str,
     running: &Running<'_>,
-) -> Result<Vec<Host>, SourceError> {
+) -> Outcome<Vec<Host>> {
     let RegionClients { session, region, .. } = clients;
     let wanted = json!({ "cluster": cluster });
     let listed = names(clients, INSTANCES, "containerInstanceArns", wanted, async |body: Value| {
@@ -101,7 +94,7 @@ async fn hosts_of(
         let arns = answer.container_instances.iter();
         let arns = arns.map(|instance| instance.container_instance_arn.as_str());
         described(some, arns, &answer.failures)
-            .map_err(|why| session.unreadable(DESCRIBED, &why))?;
+            .map_err(|why| session.unreadable("ecs:DescribeContainerInstances", &why))?;
         let instances = answer.container_instances.into_iter();
         hosts.extend(instances.filter_map(|instance: ContainerInstance| {
             let machine = running.get(instance.ec2_instance_id.as_deref()?)?;
@@ -112,7 +105,7 @@ async fn hosts_of(
 }
 
 /// The tasks of a container instance that are to run.
-async fn tasks_of(clients: &RegionClients, host: &Host) -> Result<Vec<Task>, SourceError> {
+async fn tasks_of(clients: &RegionClients, host: &Host) -> Outcome<Vec<Task>> {
     let RegionClients { session, region, .. } = clients;
     let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
     let listed = names(clients, TASKS, "taskArns", wanted, async |body: Value| {
@@ -123,9 +116,8 @@ async fn tasks_of(clients: &RegionClients, host: &Host) -> Result<Vec<Task>, Sou
     for some in listed.chunks(AT_ONCE) {
         let body = json!({ "cluster": host.cluster, "tasks": some });
         let answer: Tasks = session.ask(&ECS, region, "DescribeTasks", &body).await?;
-        let arns = answer.tasks.iter().map(|task| task.task_arn.as_str());
-        described(some, arns, &answer.failures)
-            .map_err(|why| session.unreadable(DESCRIBED_TASKS, &why))?;
+        described(some, answer.tasks.iter().map(|task| task.task_arn.as_str()), &answer.failures)
+            .map_err(|why| session.unreadable("ecs:DescribeTasks", &why))?;
         tasks.extend(answer.tasks);
     }
     Ok(tasks)
@@ -140,8 +132,8 @@ async fn names(
     action: &'static str,
     key: &str,
     wanted: Value,
-    ask: impl AsyncFn(Value) -> Result<Value, SourceError>,
-) -> Result<Vec<String>, SourceError> {
+    ask: impl AsyncFn(Value) -> Outcome<Value>,
+) -> Outcome<Vec<String>> {
     let mut names = Vec::new();
     let mut pages = Pages::of(action);
     loop {

@@ -1,13 +1,13 @@
 //! Inference components: what each copy reserves, and of which endpoint. The service says on
 //! how many instances of a type copies are, and not on which.
 
-use super::listed::{SAGEMAKER, listed};
+use super::listed::{SAGEMAKER, answers, listed};
 use super::machine::{group_of, too_many};
 use crate::domain::{
-    CauseKind, Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
+    Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
 };
-use crate::sources::SourceError;
 use crate::sources::aws::session::RegionClients;
+use crate::sources::{Outcome, SourceError};
 use futures_util::{StreamExt, stream};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
@@ -27,12 +27,43 @@ const MOST_GPUS: f64 = 1_000.0;
 /// Groups of instances that have no model of their own, by name, each with its types.
 pub(super) type OpenGroups = BTreeMap<String, BTreeSet<String>>;
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Summary {
-    inference_component_name: String,
-    endpoint_name: String,
-    variant_name: String,
+answers! {
+    struct Summary {
+        inference_component_name: String,
+        endpoint_name: String,
+        variant_name: String,
+    }
+
+    struct Described {
+        specification: Option<Specification>,
+        /// One for each type, in place of a single one.
+        specifications: Option<Vec<Specification>>,
+        runtime_config: Option<RuntimeConfig>,
+    }
+
+    struct Specification {
+        instance_type: Option<String>,
+        compute_resource_requirements: Option<Requirements>,
+        /// It shares what its base reserves.
+        base_inference_component_name: Option<String>,
+    }
+
+    struct Requirements {
+        number_of_accelerator_devices_required: Option<f64>,
+        /// A MIG profile: the number counts instances of it, which are parts of GPUs.
+        accelerator_partition_type: Option<Value>,
+    }
+
+    struct RuntimeConfig {
+        desired_copy_count: Option<u32>,
+        current_copy_count: Option<u32>,
+        placement_status: Option<Vec<Placement>>,
+    }
+
+    struct Placement {
+        instance_type: String,
+        current_copy_count: u32,
+    }
 }
 
 impl Summary {
@@ -42,50 +73,8 @@ impl Summary {
 
     /// Names are unique in an account and a region.
     fn key(&self) -> (&str, &str, &str) {
-        let name = &self.inference_component_name;
-        (name, &self.endpoint_name, &self.variant_name)
+        (&self.inference_component_name, &self.endpoint_name, &self.variant_name)
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Described {
-    specification: Option<Specification>,
-    /// One for each type, in place of a single one.
-    specifications: Option<Vec<Specification>>,
-    runtime_config: Option<RuntimeConfig>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Specification {
-    instance_type: Option<String>,
-    compute_resource_requirements: Option<Requirements>,
-    /// It shares what its base reserves.
-    base_inference_component_name: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Requirements {
-    number_of_accelerator_devices_required: Option<f64>,
-    /// A MIG profile: the number counts instances of it, which are parts of GPUs.
-    accelerator_partition_type: Option<Value>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct RuntimeConfig {
-    desired_copy_count: Option<u32>,
-    current_copy_count: Option<u32>,
-    placement_status: Option<Vec<Placement>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Placement {
-    instance_type: String,
-    current_copy_count: u32,
 }
 
 /// What components reserve of groups. A group of which one cannot be read is left out: what
@@ -99,8 +88,7 @@ pub(super) async fn hosts(
         return Gathered::default();
     }
     let gap = |error: &SourceError| {
-        let cause = error.cause_of(CauseKind::CallFailed, "they are omitted");
-        Gap::of(GapSubject::InferenceComponents, &clients.region, cause)
+        error.gap(GapSubject::InferenceComponents, &clients.region, "they are omitted")
     };
     let mut summaries = match summaries(clients).await {
         Ok(summaries) => summaries,
@@ -121,9 +109,7 @@ pub(super) async fn hosts(
     let mut gaps = Vec::new();
     for (summary, answer) in answers {
         let group = summary.group();
-        let Some(types) = groups.get(&group) else {
-            continue;
-        };
+        let Some(types) = groups.get(&group) else { continue };
         match answer {
             Ok(described) => {
                 if let Some(Some(components)) = by_group.get_mut(&group) {
@@ -166,16 +152,15 @@ fn once(mut summaries: Vec<Summary>) -> Vec<Summary> {
     summaries
 }
 
-async fn summaries(clients: &RegionClients) -> Result<Vec<Summary>, SourceError> {
+async fn summaries(clients: &RegionClients) -> Outcome<Vec<Summary>> {
     let RegionClients { session, region, .. } = clients;
-    let action = "sagemaker:ListInferenceComponents";
-    listed(action, "InferenceComponents", async |body: Value| {
+    listed("sagemaker:ListInferenceComponents", "InferenceComponents", async |body: Value| {
         session.ask(&SAGEMAKER, region, "ListInferenceComponents", &body).await
     })
     .await
 }
 
-async fn described(clients: &RegionClients, summary: &Summary) -> Result<Described, SourceError> {
+async fn described(clients: &RegionClients, summary: &Summary) -> Outcome<Described> {
     let body = json!({ "InferenceComponentName": summary.inference_component_name });
     clients.session.ask(&SAGEMAKER, &clients.region, "DescribeInferenceComponent", &body).await
 }
@@ -212,12 +197,11 @@ impl Described {
         let only = types.next().filter(|_| types.next().is_none());
         let inside = only.and_then(|name| Component::of_type(name));
         let inside = inside.map(|(inside, _)| format!("ml.{inside}"));
-        let gpus = inside.and_then(|name| self.gpus_on(&name));
         vec![Copies {
             instance_type: None,
             // An unknown number of copies reserves an unknown number of GPUs.
             count: count.unwrap_or(1),
-            gpus_each: count.and(gpus),
+            gpus_each: count.and(inside.and_then(|name| self.gpus_on(&name))),
         }]
     }
 
@@ -247,8 +231,7 @@ impl Described {
 
 /// A type as the price list names it.
 fn hosting(name: &str) -> String {
-    let inside = name.strip_prefix("ml.").unwrap_or(name);
-    Component::Hosting.type_name(inside)
+    Component::Hosting.type_name(name.strip_prefix("ml.").unwrap_or(name))
 }
 
 #[cfg(test)]

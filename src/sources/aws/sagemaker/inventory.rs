@@ -15,7 +15,8 @@ use crate::domain::{
 };
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::{Answer, Found, Inventory, SourceError};
+use crate::sources::error::or_gap;
+use crate::sources::{Answer, Found, Inventory, Outcome, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -33,7 +34,7 @@ pub(super) struct Machines {
 }
 
 impl Inventory for Machines {
-    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
+    fn resources(&self) -> Answer<'_, Outcome<Gathered<Found>>> {
         self.found().boxed_local()
     }
 }
@@ -62,7 +63,7 @@ impl Machines {
 
     /// # Errors
     /// When endpoints cannot be listed.
-    async fn found(&self) -> Result<Gathered<Found>, SourceError> {
+    async fn found(&self) -> Outcome<Gathered<Found>> {
         let (endpoints, plans) = tokio::join!(self.of_endpoints(), self.plans());
         let OfEndpoints { found: mut gathered, open } = endpoints?;
         let open = open_groups(open, &gathered.value);
@@ -105,8 +106,7 @@ impl Machines {
     fn add(&self, gathered: &mut Gathered<Vec<Instance>>, more: Gathered<Vec<Instance>>) {
         let room = MOST_OF_REGION.saturating_sub(gathered.value.len());
         if more.value.len() > room {
-            let cause = too_many(MOST_OF_REGION);
-            let gap = Gap::of(GapSubject::Region, &self.place.region, cause);
+            let gap = Gap::of(GapSubject::Region, &self.place.region, too_many(MOST_OF_REGION));
             if !gathered.gaps.contains(&gap) {
                 gathered.gaps.push(gap);
             }
@@ -116,28 +116,21 @@ impl Machines {
     }
 
     fn gap(&self, what: GapSubject, error: &SourceError) -> Gap {
-        let cause = error.cause_of(CauseKind::CallFailed, "");
-        Gap::of(what, &self.place.region, cause)
+        error.gap(what, &self.place.region, "")
     }
 
     async fn plans(&self) -> Gathered<Vec<TrainingPlan>> {
-        match plans(&self.clients, &self.place.account).await {
-            Ok(found) => Gathered::whole(found),
-            Err(error) => Gathered {
-                value: Vec::new(),
-                gaps: vec![self.gap(GapSubject::TrainingPlans, &error)],
-            },
-        }
+        let plans = plans(&self.clients, &self.place.account).await;
+        or_gap(plans, GapSubject::TrainingPlans, &self.place.region, "")
     }
 
     /// The instances of every endpoint; one that cannot be described is a gap.
     ///
     /// # Errors
     /// When endpoints cannot be listed.
-    async fn of_endpoints(&self) -> Result<OfEndpoints, SourceError> {
+    async fn of_endpoints(&self) -> Outcome<OfEndpoints> {
         let endpoints = once(self.endpoints().await?);
-        let running = endpoints.iter().filter(|endpoint| endpoint.is_running());
-        let mut answers = stream::iter(running)
+        let mut answers = stream::iter(endpoints.iter().filter(|endpoint| endpoint.is_running()))
             .map(|endpoint| async move { (endpoint, self.instances_of(endpoint).await) })
             .buffered(AT_ONCE);
         let mut gathered = OfEndpoints::default();
@@ -157,7 +150,7 @@ impl Machines {
         Ok(gathered)
     }
 
-    async fn endpoints(&self) -> Result<Vec<EndpointSummary>, SourceError> {
+    async fn endpoints(&self) -> Outcome<Vec<EndpointSummary>> {
         let RegionClients { session, region, .. } = &self.clients;
         listed("sagemaker:ListEndpoints", "Endpoints", async |body: Value| {
             session.ask(&SAGEMAKER, region, "ListEndpoints", &body).await
@@ -166,15 +159,14 @@ impl Machines {
     }
 
     /// The instances of every variant of an endpoint.
-    async fn instances_of(&self, summary: &EndpointSummary) -> Result<OfEndpoints, SourceError> {
+    async fn instances_of(&self, summary: &EndpointSummary) -> Outcome<OfEndpoints> {
         let RegionClients { session, region, .. } = &self.clients;
         let body = json!({ "EndpointName": summary.endpoint_name });
         let endpoint: Endpoint = session.ask(&SAGEMAKER, region, "DescribeEndpoint", &body).await?;
         let Some(name) = &endpoint.endpoint_config_name else {
             let native = format!("endpoint/{}", summary.endpoint_name);
             let mut none = OfEndpoints::default();
-            let cause = unreadable("endpoint configuration");
-            none.found.gaps.push(self.place.gap(&native, cause));
+            none.found.gaps.push(self.place.gap(&native, unreadable("endpoint configuration")));
             return Ok(none);
         };
         let body = json!({ "EndpointConfigName": name });
@@ -189,18 +181,17 @@ impl Machines {
         })
     }
 
-    async fn notebooks(&self) -> Result<Gathered<Vec<Instance>>, SourceError> {
+    async fn notebooks(&self) -> Outcome<Gathered<Vec<Instance>>> {
         let RegionClients { session, region, .. } = &self.clients;
-        let action = "sagemaker:ListNotebookInstances";
         let notebooks: Vec<NotebookInstance> =
-            listed(action, "NotebookInstances", async |body: Value| {
+            listed("sagemaker:ListNotebookInstances", "NotebookInstances", async |body: Value| {
                 session.ask(&SAGEMAKER, region, "ListNotebookInstances", &body).await
             })
             .await?;
         Ok(self.place.of_notebooks(&notebooks))
     }
 
-    async fn apps(&self) -> Result<Gathered<Vec<Instance>>, SourceError> {
+    async fn apps(&self) -> Outcome<Gathered<Vec<Instance>>> {
         let RegionClients { session, region, .. } = &self.clients;
         let apps: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body: Value| {
             session.ask(&SAGEMAKER, region, "ListApps", &body).await
@@ -210,7 +201,7 @@ impl Machines {
     }
 
     /// The nodes of every HyperPod cluster.
-    async fn cluster_nodes(&self) -> Result<OfClusters, SourceError> {
+    async fn cluster_nodes(&self) -> Outcome<OfClusters> {
         let RegionClients { session, region, .. } = &self.clients;
         let action = "sagemaker:ListClusters";
         let mut clusters: Vec<ClusterSummary> =
@@ -233,8 +224,7 @@ impl Machines {
                     session.ask(&SAGEMAKER, region, "ListClusterNodes", &body).await
                 })
                 .await?;
-            let nodes = self.place.of_nodes(cluster_name, &cluster, &nodes);
-            self.add(&mut gathered.found, nodes);
+            self.add(&mut gathered.found, self.place.of_nodes(cluster_name, &cluster, &nodes));
             let end = end_of(&summary.cluster_arn).ok_or_else(|| {
                 let what = "the ARN of a cluster".to_owned();
                 SourceError::own(action, FailureKind::Unsupported, UNREADABLE, what)
@@ -250,8 +240,7 @@ fn once(mut endpoints: Vec<EndpointSummary>) -> Vec<EndpointSummary> {
     endpoints.sort_by(|left, right| {
         let by_name = left.endpoint_name.cmp(&right.endpoint_name);
         let by_state = right.is_running().cmp(&left.is_running());
-        let newest = right.creation_time.total_cmp(&left.creation_time);
-        by_name.then(by_state).then(newest)
+        by_name.then(by_state).then(right.creation_time.total_cmp(&left.creation_time))
     });
     endpoints.dedup_by(|later, first| later.endpoint_name == first.endpoint_name);
     endpoints
@@ -262,21 +251,18 @@ fn open_groups(names: Vec<String>, instances: &[Instance]) -> OpenGroups {
     let mut types: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for instance in instances {
         if let Some(group) = &instance.auto_scaling_group {
-            let own = types.entry(group).or_default();
-            own.insert(instance.instance_type.clone());
+            types.entry(group).or_default().insert(instance.instance_type.clone());
         }
     }
-    let open = names.into_iter().filter_map(|name| {
-        let own = types.remove(name.as_str())?;
-        Some((name, own))
-    });
-    open.collect()
+    names
+        .into_iter()
+        .filter_map(|name| types.remove(name.as_str()).map(|own| (name, own)))
+        .collect()
 }
 
 /// What each type offers: as the type of EC2 inside.
 fn shapes(instances: &[Instance]) -> BTreeMap<String, InstanceShape> {
-    let types = instances.iter().map(|instance| &instance.instance_type);
-    let known = types.filter_map(|name| {
+    let known = instances.iter().map(|instance| &instance.instance_type).filter_map(|name| {
         let (inside, _) = Component::of_type(name)?;
         let shape = InstanceShape { instance_type: name.clone(), ..shape(inside)?.clone() };
         Some((name.clone(), shape))

@@ -1,14 +1,15 @@
 //! Training jobs: what each was billed for is known to the second once it has ended. A search
 //! gives a hundred of them in one call; what it does not give is described one by one.
 
-use super::listed::{SAGEMAKER, instant, listed, rows};
+use super::listed::{SAGEMAKER, answers, instant, listed, rows};
 use super::machine::is_accelerated;
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
 };
 use crate::sources::aws::pages::Pages;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::{Answer, JobSource, SourceError};
+use crate::sources::error::or_gap;
+use crate::sources::{Answer, JobSource, Outcome};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -39,59 +40,49 @@ impl JobSource for TrainingJobs {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct JobSummary {
-    training_job_name: String,
-    training_job_status: Option<String>,
-    warm_pool_status: Option<WarmPool>,
-}
+answers! {
+    struct JobSummary {
+        training_job_name: String,
+        training_job_status: Option<String>,
+        warm_pool_status: Option<WarmPool>,
+    }
 
-/// A result of the search.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct SearchResult {
-    training_job: Option<Described>,
-}
+    /// A result of the search.
+    struct SearchResult {
+        training_job: Option<Described>,
+    }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Described {
-    training_job_name: String,
-    training_job_status: Option<String>,
-    resource_config: Option<ResourceConfig>,
-    training_start_time: Option<f64>,
-    training_end_time: Option<f64>,
-    billable_time_in_seconds: Option<u32>,
-    training_time_in_seconds: Option<u32>,
-    warm_pool_status: Option<WarmPool>,
-    enable_managed_spot_training: Option<bool>,
-    checkpoint_config: Option<Value>,
-}
+    struct Described {
+        training_job_name: String,
+        training_job_status: Option<String>,
+        resource_config: Option<ResourceConfig>,
+        training_start_time: Option<f64>,
+        training_end_time: Option<f64>,
+        billable_time_in_seconds: Option<u32>,
+        training_time_in_seconds: Option<u32>,
+        warm_pool_status: Option<WarmPool>,
+        enable_managed_spot_training: Option<bool>,
+        checkpoint_config: Option<Value>,
+    }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct ResourceConfig {
-    instance_type: Option<String>,
-    /// The one that was taken, where several were allowed.
-    selected_instance_type: Option<String>,
-    instance_count: Option<u32>,
-    /// In place of one type, in a heterogeneous cluster.
-    instance_groups: Option<Vec<Group>>,
-    training_plan_arn: Option<String>,
-}
+    struct ResourceConfig {
+        instance_type: Option<String>,
+        /// The one that was taken, where several were allowed.
+        selected_instance_type: Option<String>,
+        instance_count: Option<u32>,
+        /// In place of one type, in a heterogeneous cluster.
+        instance_groups: Option<Vec<Group>>,
+        training_plan_arn: Option<String>,
+    }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Group {
-    instance_type: Option<String>,
-    instance_count: Option<u32>,
-}
+    struct Group {
+        instance_type: Option<String>,
+        instance_count: Option<u32>,
+    }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct WarmPool {
-    resource_retained_billable_time_in_seconds: Option<u32>,
+    struct WarmPool {
+        resource_retained_billable_time_in_seconds: Option<u32>,
+    }
 }
 
 /// A job of which types or numbers of instances cannot be read.
@@ -100,13 +91,9 @@ struct Unreadable;
 
 impl TrainingJobs {
     async fn read(&self, window: Window) -> Gathered<Vec<TrainingJob>> {
-        let names = match self.changed_in(window).await {
-            Ok(names) => once(names),
-            Err(error) => {
-                let cause = error.cause_of(CauseKind::CallFailed, "");
-                return Gathered { value: Vec::new(), gaps: vec![self.gap(cause)] };
-            }
-        };
+        let names = self.changed_in(window).await.map(once);
+        let Gathered { value: names, mut gaps } =
+            or_gap(names, GapSubject::TrainingJobs, &self.clients.region, "");
         let mut described = if names.is_empty() {
             BTreeMap::new()
         } else {
@@ -132,7 +119,6 @@ impl TrainingJobs {
                 None => unfound.push(summary.training_job_name.as_str()),
             }
         }
-        let mut gaps = Vec::new();
         let older = unfound.len().saturating_sub(MOST_DESCRIBED);
         if older > 0 {
             let counts = [names.len() - older, older].map(|count| count.to_string());
@@ -152,23 +138,17 @@ impl TrainingJobs {
             }
         }
         if let Some(first) = failed.first() {
-            let count = failed.len().to_string();
-            gaps.push(self.gap(first.cause_of(CauseKind::JobsNotRead, &count)));
+            gaps.push(self.gap(first.cause_of(CauseKind::JobsNotRead, &failed.len().to_string())));
         }
         if unreadable > 0 {
-            let count = unreadable.to_string();
-            gaps.push(self.gap(Cause::of(CauseKind::JobsNotReadable, [&count])));
+            gaps.push(self.gap(Cause::of(CauseKind::JobsNotReadable, [&unreadable.to_string()])));
         }
         Gathered { value: jobs, gaps }
     }
 
     /// Jobs that last changed in the window as the search has them, by name: the newest, until
     /// there are so many. A job without what it is billed for is left out.
-    async fn searched(
-        &self,
-        window: Window,
-        wanted: usize,
-    ) -> Result<BTreeMap<String, Described>, SourceError> {
+    async fn searched(&self, window: Window, most: usize) -> Outcome<BTreeMap<String, Described>> {
         let RegionClients { session, region, .. } = &self.clients;
         let action = "sagemaker:Search";
         let bound = |operator: &str, time: Timestamp| {
@@ -200,17 +180,16 @@ impl TrainingJobs {
             let whole = jobs.filter(Described::is_whole);
             described.extend(whole.map(|job| (job.training_job_name.clone(), job)));
             let next = page.get("NextToken").and_then(Value::as_str);
-            if !pages.follow(next)? || seen >= wanted.min(MOST_FOUND) {
+            if !pages.follow(next)? || seen >= most.min(MOST_FOUND) {
                 return Ok(described);
             }
         }
     }
 
     /// Jobs that last changed in the window, newest first: a job that ended in it did.
-    async fn changed_in(&self, window: Window) -> Result<Vec<JobSummary>, SourceError> {
+    async fn changed_in(&self, window: Window) -> Outcome<Vec<JobSummary>> {
         let RegionClients { session, region, .. } = &self.clients;
-        let action = "sagemaker:ListTrainingJobs";
-        listed(action, "TrainingJobSummaries", async |mut body: Value| {
+        listed("sagemaker:ListTrainingJobs", "TrainingJobSummaries", async |mut body: Value| {
             body["LastModifiedTimeAfter"] = window.start.as_second().into();
             body["LastModifiedTimeBefore"] = window.end.as_second().into();
             body["SortBy"] = "CreationTime".into();
@@ -220,7 +199,7 @@ impl TrainingJobs {
         .await
     }
 
-    async fn described(&self, name: &str) -> Result<Described, SourceError> {
+    async fn described(&self, name: &str) -> Outcome<Described> {
         let RegionClients { session, region, .. } = &self.clients;
         let body = json!({ "TrainingJobName": name });
         session.ask(&SAGEMAKER, region, "DescribeTrainingJob", &body).await
@@ -245,16 +224,12 @@ impl Described {
     /// # Errors
     /// When what it ran on cannot be read.
     fn job(self, account: &str, region: &str) -> Result<Option<TrainingJob>, Unreadable> {
-        let Some(config) = self.resource_config else {
-            return Ok(None);
-        };
+        let Some(config) = self.resource_config else { return Ok(None) };
         let groups = config.instance_groups.unwrap_or_default();
         let named: Vec<(Option<String>, Option<u32>)> = if groups.is_empty() {
-            let one = config.selected_instance_type.or(config.instance_type);
-            vec![(one, config.instance_count)]
+            vec![(config.selected_instance_type.or(config.instance_type), config.instance_count)]
         } else {
-            let groups = groups.into_iter();
-            groups.map(|group| (group.instance_type, group.instance_count)).collect()
+            groups.into_iter().map(|group| (group.instance_type, group.instance_count)).collect()
         };
         let mut instances = Vec::new();
         let mut has_accelerators = false;

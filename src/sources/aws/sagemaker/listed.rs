@@ -1,14 +1,24 @@
 //! What SageMaker answers, as far as it is read.
 
 use crate::domain::{Component, FailureKind, Lifecycle};
-use crate::sources::SourceError;
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::pages::Pages;
 use crate::sources::aws::signed::{Protocol, Service};
+use crate::sources::{Outcome, SourceError};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+/// Parts of what SageMaker answers, under its names of fields.
+macro_rules! answers {
+    ($($item:item)*) => {$(
+        #[derive(Debug, Clone, PartialEq, Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        $item
+    )*};
+}
+pub(super) use answers;
 
 pub(in crate::sources::aws) const SAGEMAKER: Service = Service {
     signing_name: "sagemaker",
@@ -23,12 +33,115 @@ const ON_A_PAGE: u32 = 100;
 /// Results of a list that are read.
 const MOST_LISTED: usize = 100_000;
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct EndpointSummary {
-    pub endpoint_name: String,
-    pub endpoint_status: String,
-    pub creation_time: f64,
+answers! {
+    pub(super) struct EndpointSummary {
+        pub endpoint_name: String,
+        pub endpoint_status: String,
+        pub creation_time: f64,
+    }
+
+    pub(super) struct Endpoint {
+        pub endpoint_config_name: Option<String>,
+        /// When its configuration, its size or its weights last changed.
+        pub last_modified_time: Option<f64>,
+        pub production_variants: Option<Vec<Variant>>,
+        /// Copies whose answers are discarded; billed like the others.
+        pub shadow_production_variants: Option<Vec<Variant>>,
+    }
+
+    pub(super) struct Variant {
+        pub variant_name: String,
+        pub current_instance_count: Option<u16>,
+        /// Of several types, in place of the one of the configuration.
+        pub instance_pools: Option<Vec<Pool>>,
+        /// Without an instance, and without a GPU.
+        pub current_serverless_config: Option<Value>,
+        pub capacity_reservation_config: Option<CapacityReservationConfig>,
+    }
+
+    pub(super) struct Pool {
+        pub instance_type: String,
+        pub current_instance_count: Option<u16>,
+    }
+
+    pub(super) struct CapacityReservationConfig {
+        /// Of a training plan, which is paid for ahead.
+        pub ml_reservation_arn: Option<String>,
+    }
+
+    /// What an endpoint was set up with. It never changes: an update takes another one.
+    pub(super) struct EndpointConfig {
+        pub creation_time: Option<f64>,
+        pub production_variants: Option<Vec<ConfigVariant>>,
+        pub shadow_production_variants: Option<Vec<ConfigVariant>>,
+    }
+
+    pub(super) struct ConfigVariant {
+        pub variant_name: String,
+        pub instance_type: Option<String>,
+        /// Absent where inference components are placed on its instances.
+        pub model_name: Option<String>,
+    }
+
+    pub(super) struct NotebookInstance {
+        pub notebook_instance_name: String,
+        pub notebook_instance_status: Option<String>,
+        pub instance_type: Option<String>,
+        pub creation_time: Option<f64>,
+        /// Its last start, while it runs.
+        pub last_modified_time: Option<f64>,
+    }
+
+    pub(super) struct App {
+        pub app_name: String,
+        pub app_type: String,
+        pub status: Option<String>,
+        pub domain_id: String,
+        pub user_profile_name: Option<String>,
+        pub space_name: Option<String>,
+        pub creation_time: Option<f64>,
+        pub resource_spec: Option<ResourceSpec>,
+    }
+
+    pub(super) struct ResourceSpec {
+        pub instance_type: Option<String>,
+        /// Paid for ahead.
+        pub training_plan_arn: Option<String>,
+    }
+
+    pub(super) struct ClusterSummary {
+        pub cluster_name: String,
+        /// It ends with an id in place of the name.
+        pub cluster_arn: String,
+    }
+
+    pub(super) struct Cluster {
+        pub instance_groups: Option<Vec<InstanceGroup>>,
+    }
+
+    pub(super) struct InstanceGroup {
+        pub instance_group_name: String,
+        /// Paid for ahead.
+        pub training_plan_arn: Option<String>,
+        pub capacity_requirements: Option<CapacityRequirements>,
+    }
+
+    pub(super) struct CapacityRequirements {
+        pub spot: Option<Value>,
+    }
+
+    pub(super) struct ClusterNode {
+        pub instance_group_name: String,
+        pub instance_id: String,
+        pub instance_type: String,
+        pub launch_time: f64,
+        pub instance_status: Option<NodeStatus>,
+        pub private_dns_hostname: Option<String>,
+    }
+
+    pub(super) struct NodeStatus {
+        pub status: String,
+    }
 }
 
 impl EndpointSummary {
@@ -41,66 +154,11 @@ impl EndpointSummary {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Endpoint {
-    pub endpoint_config_name: Option<String>,
-    /// When its configuration, its size or its weights last changed.
-    pub last_modified_time: Option<f64>,
-    pub production_variants: Option<Vec<Variant>>,
-    /// Copies whose answers are discarded; billed like the others.
-    pub shadow_production_variants: Option<Vec<Variant>>,
-}
-
 impl Endpoint {
     pub fn variants(&self) -> impl Iterator<Item = &Variant> {
         let variants = self.production_variants.iter().flatten();
         variants.chain(self.shadow_production_variants.iter().flatten())
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Variant {
-    pub variant_name: String,
-    pub current_instance_count: Option<u16>,
-    /// Of several types, in place of the one of the configuration.
-    pub instance_pools: Option<Vec<Pool>>,
-    /// Without an instance, and without a GPU.
-    pub current_serverless_config: Option<Value>,
-    pub capacity_reservation_config: Option<CapacityReservationConfig>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Pool {
-    pub instance_type: String,
-    pub current_instance_count: Option<u16>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct CapacityReservationConfig {
-    /// Of a training plan, which is paid for ahead.
-    pub ml_reservation_arn: Option<String>,
-}
-
-/// What an endpoint was set up with. It never changes: an update takes another one.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct EndpointConfig {
-    pub creation_time: Option<f64>,
-    pub production_variants: Option<Vec<ConfigVariant>>,
-    pub shadow_production_variants: Option<Vec<ConfigVariant>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct ConfigVariant {
-    pub variant_name: String,
-    pub instance_type: Option<String>,
-    /// Absent where inference components are placed on its instances.
-    pub model_name: Option<String>,
 }
 
 impl EndpointConfig {
@@ -115,38 +173,6 @@ impl EndpointConfig {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct NotebookInstance {
-    pub notebook_instance_name: String,
-    pub notebook_instance_status: Option<String>,
-    pub instance_type: Option<String>,
-    pub creation_time: Option<f64>,
-    /// Its last start, while it runs.
-    pub last_modified_time: Option<f64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct App {
-    pub app_name: String,
-    pub app_type: String,
-    pub status: Option<String>,
-    pub domain_id: String,
-    pub user_profile_name: Option<String>,
-    pub space_name: Option<String>,
-    pub creation_time: Option<f64>,
-    pub resource_spec: Option<ResourceSpec>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct ResourceSpec {
-    pub instance_type: Option<String>,
-    /// Paid for ahead.
-    pub training_plan_arn: Option<String>,
-}
-
 impl App {
     /// What its machine is rented as; absent for an app that has no price of its own.
     pub fn component(&self) -> Option<Component> {
@@ -157,35 +183,6 @@ impl App {
             _ => None,
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct ClusterSummary {
-    pub cluster_name: String,
-    /// It ends with an id in place of the name.
-    pub cluster_arn: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Cluster {
-    pub instance_groups: Option<Vec<InstanceGroup>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct InstanceGroup {
-    pub instance_group_name: String,
-    /// Paid for ahead.
-    pub training_plan_arn: Option<String>,
-    pub capacity_requirements: Option<CapacityRequirements>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct CapacityRequirements {
-    pub spot: Option<Value>,
 }
 
 impl Cluster {
@@ -206,28 +203,10 @@ impl Cluster {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct ClusterNode {
-    pub instance_group_name: String,
-    pub instance_id: String,
-    pub instance_type: String,
-    pub launch_time: f64,
-    pub instance_status: Option<NodeStatus>,
-    pub private_dns_hostname: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct NodeStatus {
-    pub status: String,
-}
-
 impl ClusterNode {
     /// Whether it is there, and billed; absent where that is not stated.
     pub fn is_running(&self) -> Option<bool> {
-        let status = self.instance_status.as_ref()?;
-        Some(matches!(status.status.as_str(), "Running" | "SystemUpdating"))
+        Some(matches!(self.instance_status.as_ref()?.status.as_str(), "Running" | "SystemUpdating"))
     }
 }
 
@@ -243,8 +222,8 @@ pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
 pub(super) async fn listed<T: DeserializeOwned>(
     action: &'static str,
     key: &str,
-    ask: impl AsyncFn(Value) -> Result<Value, SourceError>,
-) -> Result<Vec<T>, SourceError> {
+    ask: impl AsyncFn(Value) -> Outcome<Value>,
+) -> Outcome<Vec<T>> {
     let mut items = Vec::new();
     let mut pages = Pages::of(action).with_room(MOST_LISTED);
     loop {
@@ -256,8 +235,7 @@ pub(super) async fn listed<T: DeserializeOwned>(
         let own: Vec<T> = rows(action, &mut page, key)?;
         pages.take(own.len())?;
         items.extend(own);
-        let next = page.get("NextToken").and_then(Value::as_str);
-        if !pages.follow(next)? {
+        if !pages.follow(page.get("NextToken").and_then(Value::as_str))? {
             return Ok(items);
         }
     }
@@ -271,9 +249,8 @@ pub(super) fn rows<T: DeserializeOwned>(
     action: &'static str,
     page: &mut Value,
     key: &str,
-) -> Result<Vec<T>, SourceError> {
-    let rows = page.get_mut(key).map_or(Value::Null, Value::take);
-    serde_json::from_value(rows).map_err(|error| {
+) -> Outcome<Vec<T>> {
+    serde_json::from_value(page.get_mut(key).map_or(Value::Null, Value::take)).map_err(|error| {
         SourceError::own(action, FailureKind::Unsupported, UNREADABLE, format!("{key}: {error}"))
     })
 }

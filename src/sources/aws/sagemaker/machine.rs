@@ -34,20 +34,6 @@ pub(super) struct Place {
     pub as_of: Timestamp,
 }
 
-/// What one machine is, beside where it is.
-struct Machine<'a> {
-    /// The provider's own id.
-    native: String,
-    /// The type of EC2 inside.
-    inside: &'a str,
-    component: Component,
-    group: Option<&'a str>,
-    lifecycle: Lifecycle,
-    host: Option<String>,
-    launched: Timestamp,
-    created: Option<Timestamp>,
-}
-
 /// A machine; `None` for one that does not run or has no accelerator.
 type Read = Result<Option<Instance>, Cause>;
 
@@ -55,7 +41,7 @@ impl Place {
     pub fn of_notebooks(&self, all: &[NotebookInstance]) -> Gathered<Vec<Instance>> {
         self.each(all.iter().map(|notebook| {
             let native = format!("notebook/{}", notebook.notebook_instance_name);
-            (self.notebook(native.clone(), notebook), native)
+            (self.notebook(&native, notebook), native)
         }))
     }
 
@@ -65,7 +51,7 @@ impl Place {
             let owner = owner.map_or("", String::as_str);
             let (domain, kind, name) = (&app.domain_id, &app.app_type, &app.app_name);
             let native = format!("app/{domain}/{owner}/{kind}/{name}");
-            (self.app(native.clone(), app), native)
+            (self.app(&native, app), native)
         }))
     }
 
@@ -78,7 +64,7 @@ impl Place {
     ) -> Gathered<Vec<Instance>> {
         self.each(nodes.iter().map(|node| {
             let native = format!("cluster/{name}/{}", node.instance_id);
-            (self.node(native.clone(), (name, cluster), node), native)
+            (self.node(&native, (name, cluster), node), native)
         }))
     }
 
@@ -96,19 +82,16 @@ impl Place {
         // change may be of another type.
         let changed = instant(endpoint.last_modified_time).map(|time| time.min(self.as_of));
         let Some(launched) = created.max(changed) else {
-            let native = format!("endpoint/{name}");
-            gathered.gaps.push(self.gap(&native, unreadable("launch time")));
+            gathered.gaps.push(self.gap(&format!("endpoint/{name}"), unreadable("launch time")));
             return gathered;
         };
         if endpoint.variants().next().is_none() {
-            let native = format!("endpoint/{name}");
-            gathered.gaps.push(self.gap(&native, unreadable("variants")));
+            gathered.gaps.push(self.gap(&format!("endpoint/{name}"), unreadable("variants")));
         }
         for variant in endpoint.variants() {
             let group = group_of(name, &variant.variant_name);
             let names = (group.as_str(), variant);
-            let whole = self.variant(names, config, launched, &mut gathered.value);
-            if let Err(cause) = whole {
+            if let Err(cause) = self.variant(names, config, launched, &mut gathered.value) {
                 gathered.gaps.push(self.gap(&group, cause));
             }
         }
@@ -136,7 +119,7 @@ impl Place {
         gathered
     }
 
-    fn notebook(&self, native: String, notebook: &NotebookInstance) -> Read {
+    fn notebook(&self, native: &str, notebook: &NotebookInstance) -> Read {
         if stated(notebook.notebook_instance_status.as_deref(), "state")? != IN_SERVICE {
             return Ok(None);
         }
@@ -145,19 +128,12 @@ impl Place {
         };
         let created = instant(notebook.creation_time);
         let launched = instant(notebook.last_modified_time).or(created);
-        Ok(Some(self.instance(Machine {
-            native,
-            inside,
-            component: Component::Notebook,
-            group: None,
-            lifecycle: Lifecycle::OnDemand,
-            host: None,
-            launched: stated(launched, "launch time")?,
-            created,
-        })))
+        let name = Component::Notebook.type_name(inside);
+        let machine = self.instance(native, name, stated(launched, "launch time")?);
+        Ok(Some(Instance { attached_time: created, ..machine }))
     }
 
-    fn app(&self, native: String, app: &App) -> Read {
+    fn app(&self, native: &str, app: &App) -> Read {
         if stated(app.status.as_deref(), "state")? != IN_SERVICE {
             return Ok(None);
         }
@@ -167,42 +143,30 @@ impl Place {
             None if WITHOUT_MACHINE.contains(&app.app_type.as_str()) => return Ok(None),
             other => stated(other, "type")?,
         };
-        let Some(inside) = accelerated(named_type)? else {
-            return Ok(None);
-        };
+        let Some(inside) = accelerated(named_type)? else { return Ok(None) };
         let unknown = || Cause::of(CauseKind::AppTypeUnknown, [&app.app_type]);
         let is_planned = spec.is_some_and(|spec| spec.training_plan_arn.is_some());
-        Ok(Some(self.instance(Machine {
-            native,
-            inside,
-            component: app.component().ok_or_else(unknown)?,
-            group: None,
-            lifecycle: if is_planned { Lifecycle::CapacityBlock } else { Lifecycle::OnDemand },
-            host: None,
-            launched: stated(instant(app.creation_time), "launch time")?,
-            created: None,
-        })))
+        let lifecycle = if is_planned { Lifecycle::CapacityBlock } else { Lifecycle::OnDemand };
+        let name = app.component().ok_or_else(unknown)?.type_name(inside);
+        let launched = stated(instant(app.creation_time), "launch time")?;
+        Ok(Some(Instance { lifecycle, ..self.instance(native, name, launched) }))
     }
 
-    fn node(&self, native: String, (name, cluster): (&str, &Cluster), node: &ClusterNode) -> Read {
+    fn node(&self, native: &str, (owner, cluster): (&str, &Cluster), node: &ClusterNode) -> Read {
         if !stated(node.is_running(), "state")? {
             return Ok(None);
         }
-        let Some(inside) = accelerated(&node.instance_type)? else {
-            return Ok(None);
-        };
-        let group = format!("cluster/{name}/{}", node.instance_group_name);
+        let Some(inside) = accelerated(&node.instance_type)? else { return Ok(None) };
+        let group = format!("cluster/{owner}/{}", node.instance_group_name);
         let host = node.private_dns_hostname.clone();
-        Ok(Some(self.instance(Machine {
-            native,
-            inside,
-            component: Component::Cluster,
-            group: Some(&group),
+        let name = Component::Cluster.type_name(inside);
+        let launched = stated(instant(Some(node.launch_time)), "launch time")?;
+        Ok(Some(Instance {
+            auto_scaling_group: Some(group),
             lifecycle: cluster.lifecycle_of(&node.instance_group_name),
-            host: host.filter(|name| !name.is_empty()),
-            launched: stated(instant(Some(node.launch_time)), "launch time")?,
-            created: None,
-        })))
+            private_dns_name: host.filter(|name| !name.is_empty()),
+            ..self.instance(native, name, launched)
+        }))
     }
 
     /// Adds the instances of a variant to those of its endpoint.
@@ -237,43 +201,39 @@ impl Place {
                 if instances.len() >= MOST_OF_ENDPOINT {
                     return Err(too_many(MOST_OF_ENDPOINT));
                 }
-                instances.push(self.instance(Machine {
-                    native: format!("{group}/{index}"),
-                    inside,
-                    component: Component::Hosting,
-                    group: Some(group),
+                let name = Component::Hosting.type_name(inside);
+                instances.push(Instance {
+                    // A variant scales as such a group does.
+                    auto_scaling_group: Some(group.to_owned()),
                     lifecycle,
-                    host: None,
-                    launched,
-                    created: None,
-                }));
+                    ..self.instance(&format!("{group}/{index}"), name, launched)
+                });
                 index = index.saturating_add(1);
             }
         }
         Ok(())
     }
 
-    /// A running machine.
-    fn instance(&self, machine: Machine<'_>) -> Instance {
+    /// A running machine by its native id, on demand.
+    fn instance(&self, native: &str, instance_type: String, launch_time: Timestamp) -> Instance {
         Instance {
-            id: self.id(&machine.native),
+            id: self.id(native),
             account: self.account.clone(),
             region: self.region.clone(),
             zone: None,
-            instance_type: machine.component.type_name(machine.inside),
+            instance_type,
             state: InstanceState::Running,
-            lifecycle: machine.lifecycle,
+            lifecycle: Lifecycle::OnDemand,
             capacity_reservation_id: None,
             capacity_block_id: None,
             operating_system: OperatingSystem::Linux,
             tenancy: Tenancy::Shared,
-            launch_time: machine.launched,
-            attached_time: machine.created,
+            launch_time,
+            attached_time: None,
             state_transition_reason: None,
             tags: BTreeMap::new(),
-            // A variant scales as such a group does.
-            auto_scaling_group: machine.group.map(str::to_owned),
-            private_dns_name: machine.host,
+            auto_scaling_group: None,
+            private_dns_name: None,
             volumes: Vec::new(),
             addresses: Vec::new(),
         }
@@ -322,12 +282,10 @@ fn types<'a>(
     }
     let pools = variant.instance_pools.as_deref().unwrap_or_default();
     if pools.is_empty() {
-        let named_type = config.type_of(&variant.variant_name);
-        return vec![(named_type, variant.current_instance_count)];
+        return vec![(config.type_of(&variant.variant_name), variant.current_instance_count)];
     }
     let pools = pools.iter();
-    let types = pools.map(|pool| (Some(pool.instance_type.as_str()), pool.current_instance_count));
-    types.collect()
+    pools.map(|pool| (Some(pool.instance_type.as_str()), pool.current_instance_count)).collect()
 }
 
 /// Whether a type of EC2 has an accelerator: by the catalog, else by its name, as EC2's own

@@ -57,25 +57,12 @@ impl VariantMetrics {
     async fn read(&self, some: Vec<Variant>, window: Window, period: u32) -> Gathered<Readings> {
         let queries: Vec<MetricQuery> =
             some.iter().flat_map(|variant| variant.queries(period)).collect();
-        match fetch(&self.0, &queries, window).await {
-            Ok(found) => {
-                let gaps = found.gaps(&self.0.region);
-                let mut values = found.values.into_iter();
-                let series = some.iter().flat_map(|variant| {
-                    let own: Vec<MetricValues> = values.by_ref().take(ASKED.len()).collect();
-                    variant.series(own, window, period)
-                });
-                Gathered { value: Readings::Series(series.collect()), gaps }
-            }
-            Err(error) => {
-                let asked = queries.len().to_string();
-                let cause = error.cause_of(CauseKind::SeriesNotRead, &asked);
-                Gathered {
-                    value: Readings::Series(Vec::new()),
-                    gaps: vec![Gap::of(GapSubject::Metrics, &self.0.region, cause)],
-                }
-            }
-        }
+        let Gathered { value: found, gaps } = fetch(&self.0, &queries, window).await;
+        let mut values = found.values.into_iter();
+        let series = some.iter().flat_map(|variant| {
+            variant.series(values.by_ref().take(ASKED.len()).collect::<Vec<_>>(), window, period)
+        });
+        Gathered { value: Readings::Series(series.collect()), gaps }
     }
 }
 
@@ -102,8 +89,7 @@ fn variants(
     for instance in instances {
         let is_measured = known_shape(shapes, &instance.instance_type)
             .is_none_or(|shape| shape.accelerator == AcceleratorKind::Gpu);
-        let parts: Vec<&str> = instance.id.native().split('/').collect();
-        match parts.as_slice() {
+        match instance.id.native().split('/').collect::<Vec<_>>().as_slice() {
             ["endpoint", endpoint, name, _] if is_measured => {
                 members.entry((*endpoint, *name)).or_default().push(instance);
             }
@@ -120,8 +106,7 @@ fn variants(
         let Some(first) = all.first() else { continue };
         let place = first.id.as_str();
         if all.iter().any(|member| member.instance_type != first.instance_type) {
-            let cause = Cause::of(CauseKind::SumOfTypes, []);
-            gaps.push(Gap::of(Metric::GpuUtilization, place, cause));
+            gaps.push(Gap::of(Metric::GpuUtilization, place, Cause::of(CauseKind::SumOfTypes, [])));
             continue;
         }
         // That a type is not known is a gap already.
@@ -151,9 +136,7 @@ fn variants(
 
 impl Variant {
     fn queries(&self, period_seconds: u32) -> Vec<MetricQuery> {
-        let Some(first) = self.members.first() else {
-            return Vec::new();
-        };
+        let Some(first) = self.members.first() else { return Vec::new() };
         let dimensions = Arc::new(BTreeMap::from([
             ("EndpointName".to_owned(), self.endpoint.clone()),
             ("VariantName".to_owned(), self.name.clone()),

@@ -1,8 +1,8 @@
 //! Training plans: capacity that is paid for ahead, with what of it is in use.
 
-use super::listed::{SAGEMAKER, instant, listed};
+use super::listed::{SAGEMAKER, answers, instant, listed};
 use crate::domain::{Currency, Money, PlanStatus, TrainingPlan};
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 use crate::sources::aws::session::RegionClients;
 use rust_decimal::Decimal;
 use serde::Deserialize;
@@ -12,37 +12,32 @@ use std::collections::BTreeMap;
 /// Plans that hold nothing any more.
 const OVER: [&str; 2] = ["Expired", "Failed"];
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Summary {
-    training_plan_arn: String,
-    status: String,
-    duration_hours: Option<u64>,
-    duration_minutes: Option<u64>,
-    start_time: Option<f64>,
-    end_time: Option<f64>,
-    upfront_fee: Option<String>,
-    currency_code: Option<String>,
-    total_instance_count: Option<u32>,
-    in_use_instance_count: Option<u32>,
-    reserved_capacity_summaries: Option<Vec<Capacity>>,
-}
+answers! {
+    struct Summary {
+        training_plan_arn: String,
+        status: String,
+        duration_hours: Option<u64>,
+        duration_minutes: Option<u64>,
+        start_time: Option<f64>,
+        end_time: Option<f64>,
+        upfront_fee: Option<String>,
+        currency_code: Option<String>,
+        total_instance_count: Option<u32>,
+        in_use_instance_count: Option<u32>,
+        reserved_capacity_summaries: Option<Vec<Capacity>>,
+    }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Capacity {
-    instance_type: String,
-    total_instance_count: u32,
+    struct Capacity {
+        instance_type: String,
+        total_instance_count: u32,
+    }
 }
 
 /// Plans that have not ended.
 ///
 /// # Errors
 /// When they cannot be listed.
-pub(super) async fn plans(
-    clients: &RegionClients,
-    account: &str,
-) -> Result<Vec<TrainingPlan>, SourceError> {
+pub(super) async fn plans(clients: &RegionClients, account: &str) -> Outcome<Vec<TrainingPlan>> {
     let RegionClients { session, region, .. } = clients;
     let action = "sagemaker:ListTrainingPlans";
     let summaries: Vec<Summary> = listed(action, "TrainingPlanSummaries", async |body: Value| {

@@ -8,7 +8,8 @@ use crate::domain::{
 use crate::sources::aws::prices::{TYPES_AT_ONCE, filter, products, term};
 use crate::sources::aws::products::quotes;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::{Answer, PriceQuery, PriceSource, SourceError};
+use crate::sources::error::or_gap;
+use crate::sources::{Answer, Outcome, PriceQuery, PriceSource};
 use aws_sdk_pricing::types::FilterType;
 use futures_util::FutureExt;
 use jiff::civil::Date;
@@ -31,32 +32,22 @@ impl ComponentPrices {
         let wanted = ask.on_demand.iter().flat_map(|query| &query.instance_types);
         let wanted: BTreeSet<&str> = wanted.map(String::as_str).collect();
         let mut book = PriceBook::default();
-        let documents = match self.documents(&wanted).await {
-            Ok(documents) => documents,
-            Err(error) => {
-                let cause = error.cause_of(CauseKind::CallFailed, "");
-                return Gathered {
-                    value: book,
-                    gaps: vec![Gap::of(GapSubject::LivePrices, place, cause)],
-                };
-            }
-        };
+        let documents = self.documents(&wanted).await;
+        let Gathered { value: documents, mut gaps } =
+            or_gap(documents, GapSubject::LivePrices, place, "");
         let prices = single_prices(&documents, &wanted, place, ask.read_on);
         let is_missing = |name: &&&str| prices.keys().all(|key| key.instance_type != **name);
         let missing: Vec<&str> = wanted.iter().filter(is_missing).copied().collect();
-        let mut gaps = Vec::new();
-        if !missing.is_empty() {
+        if gaps.is_empty() && !missing.is_empty() {
             let cause = Cause::of(CauseKind::NoSinglePriceListed, [&missing.join(", ")]);
             gaps.push(Gap::of(GapSubject::LivePrice, place, cause));
         }
-        for (key, quote) in prices {
-            book.insert(key, quote);
-        }
+        prices.into_iter().for_each(|(key, quote)| book.insert(key, quote));
         Gathered { value: book, gaps }
     }
 
     /// The products of every type, whatever they are rented for.
-    async fn documents(&self, wanted: &BTreeSet<&str>) -> Result<Vec<Value>, SourceError> {
+    async fn documents(&self, wanted: &BTreeSet<&str>) -> Outcome<Vec<Value>> {
         let RegionClients { session, region, .. } = &self.0;
         let inside = wanted.iter().filter_map(|name| Component::of_type(name));
         let names: BTreeSet<String> = inside.map(|(inside, _)| format!("ml.{inside}")).collect();
@@ -86,9 +77,7 @@ fn single_prices(
         let name = document["product"]["attributes"]["instanceType"].as_str();
         // The list writes what a type is rented for in several cases.
         let same = |wanted: &&&str| name.is_some_and(|name| name.eq_ignore_ascii_case(wanted));
-        let Some(name) = wanted.iter().find(same) else {
-            continue;
-        };
+        let Some(name) = wanted.iter().find(same) else { continue };
         let key =
             PriceKey { provider: Provider::SageMaker, ..PriceKey::linux_on_demand(region, name) };
         for (key, quote) in quotes(document, &key, read_on) {

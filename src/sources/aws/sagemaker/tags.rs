@@ -2,7 +2,7 @@
 
 use super::listed::rows;
 use crate::domain::Instance;
-use crate::sources::SourceError;
+use crate::sources::Outcome;
 use crate::sources::aws::pages::Pages;
 use crate::sources::aws::session::RegionClients;
 use crate::sources::aws::signed::{Protocol, Service};
@@ -48,7 +48,7 @@ struct Tag {
 ///
 /// # Errors
 /// When they cannot be listed.
-pub(super) async fn tags(clients: &RegionClients) -> Result<TagsByArn, SourceError> {
+pub(super) async fn tags(clients: &RegionClients) -> Outcome<TagsByArn> {
     let RegionClients { session, region, .. } = clients;
     let action = "tag:GetResources";
     let mut by_arn = TagsByArn::new();
@@ -62,14 +62,12 @@ pub(super) async fn tags(clients: &RegionClients) -> Result<TagsByArn, SourceErr
         let found_here: Vec<Mapping> = rows(action, &mut page, "ResourceTagMappingList")?;
         pages.take(found_here.len())?;
         for Mapping { arn, tags } in found_here {
-            let tags = tags.into_iter().flatten();
-            let tags = tags.map(|tag| (tag.key, tag.value)).collect();
+            let tags = tags.into_iter().flatten().map(|tag| (tag.key, tag.value)).collect();
             if let Some(end) = end_of(&arn) {
                 by_arn.insert(end, tags);
             }
         }
-        let next = page.get("PaginationToken").and_then(Value::as_str);
-        if !pages.follow(next)? {
+        if !pages.follow(page.get("PaginationToken").and_then(Value::as_str))? {
             return Ok(by_arn);
         }
     }
@@ -88,8 +86,7 @@ pub(super) fn apply(
     clusters: &BTreeMap<String, String>,
 ) {
     for instance in instances {
-        let parts: Vec<&str> = instance.id.native().split('/').collect();
-        let end = match parts.as_slice() {
+        let end = match instance.id.native().split('/').collect::<Vec<_>>().as_slice() {
             ["endpoint", name, ..] => format!("endpoint/{name}").to_lowercase(),
             ["notebook", name] => format!("notebook-instance/{name}").to_lowercase(),
             ["app", rest @ ..] => format!("app/{}", rest.join("/")).to_lowercase(),

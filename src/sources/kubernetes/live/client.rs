@@ -7,9 +7,9 @@ use super::config::Target;
 use super::plugin;
 use super::refusal::{Refusal, not_made};
 use crate::domain::ApiUsage;
-use crate::sources::SourceError;
 use crate::sources::again::seconds_of;
 use crate::sources::secrets::Secrets;
+use crate::sources::{Outcome, count_call};
 use http::header::{ACCEPT, RETRY_AFTER, USER_AGENT};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
@@ -44,10 +44,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// When there are no credentials, or they cannot be used.
-    pub(super) async fn connect(
-        target: Target,
-        options: &KubernetesOptions,
-    ) -> Result<Self, SourceError> {
+    pub(super) async fn connect(target: Target, options: &KubernetesOptions) -> Outcome<Self> {
         let until = Instant::now() + options.deadline;
         let Target { mut config, secrets } = target;
         plugin::run(&mut config.auth_info, until).await?;
@@ -85,7 +82,7 @@ impl ApiServer {
         path: &str,
         accept: &str,
     ) -> Result<Vec<u8>, Refusal> {
-        self.count(action);
+        count_call(&mut self.usage.borrow_mut(), action);
         let mut tries = 1;
         loop {
             let refusal = match self.tried(action, path, accept).await {
@@ -102,12 +99,6 @@ impl ApiServer {
             tries += 1;
             self.usage.borrow_mut().retries += 1;
         }
-    }
-
-    fn count(&self, action: &'static str) {
-        let mut usage = self.usage.borrow_mut();
-        usage.calls += 1;
-        *usage.by_operation.entry(action.to_owned()).or_default() += 1;
     }
 
     fn left(&self) -> Duration {
@@ -148,15 +139,14 @@ impl ApiServer {
         let most = if status.is_success() { most_bytes(received) } else { MOST_WORDS };
         let body = Limited::new(response.into_body(), most).collect().await;
         if status.is_success() {
-            let body = body.map_err(|error| Refusal::cut(action, &*error))?;
-            let body = Vec::from(body.to_bytes());
+            let body =
+                Vec::from(body.map_err(|error| Refusal::cut_off(action, &*error))?.to_bytes());
             self.received.set(received.saturating_add(body.len()));
             return Ok(body);
         }
         // What an answer that is too long or cut says is not needed.
         let words = body.map(|body| body.to_bytes()).unwrap_or_default();
-        let status = status.as_u16();
-        Err(Refusal::of(action, status, wait, &words))
+        Err(Refusal::of(action, status.as_u16(), wait, &words))
     }
 }
 

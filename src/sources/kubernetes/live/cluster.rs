@@ -13,8 +13,8 @@ use super::client::ApiServer;
 use super::config::{Target, address_of_credentials};
 use super::lists::{JSON, list};
 use super::refusal::Refusal;
-use crate::domain::{CauseKind, Gap, GapSubject};
-use crate::sources::SourceError;
+use crate::domain::GapSubject;
+use crate::sources::Outcome;
 
 /// The version of every group that has one only.
 const V1: &str = "v1";
@@ -33,8 +33,7 @@ impl LiveCluster {
     /// # Errors
     /// When the kubeconfig cannot be used.
     pub fn open(options: KubernetesOptions) -> Result<Self, OpenError> {
-        let target = Target::of(&options)?;
-        Ok(Self { target, options })
+        Ok(Self { target: Target::of(&options)?, options })
     }
 
     /// The URL to which a token or a password goes with every call; `None` where none is
@@ -47,25 +46,21 @@ impl LiveCluster {
     ///
     /// # Errors
     /// When the server cannot be reached, or its nodes cannot be listed.
-    pub async fn read(self, progress: &dyn Fn(&str)) -> Result<Reading, SourceError> {
+    pub async fn read(self, progress: &dyn Fn(&str)) -> Outcome<Reading> {
         progress("credentials of the Kubernetes cluster");
         let server = ApiServer::connect(self.target, &self.options).await?;
         progress("Kubernetes nodes");
         let nodes = list(&server, &NODES, V1).await;
         let mut objects = nodes.map_err(|refusal| refusal.error)?;
         let mut gaps = Vec::new();
-        progress("Kubernetes pods");
-        let pods = match list(&server, &PODS, V1).await {
-            Ok(pods) => {
-                objects.extend(pods);
-                PodList::Whole
-            }
-            Err(refusal) => {
-                let fallback = "what is requested of each node is unknown";
-                gaps.push(gap(GapSubject::Pods, &refusal, fallback));
-                PodList::Absent
-            }
+        let mut add = |listed: Result<Vec<Object>, Refusal>, subject, fallback| match listed {
+            Ok(listed) => objects.extend(listed),
+            Err(refusal) => gaps.push(refusal.error.gap(subject, PLACE, fallback)),
         };
+        progress("Kubernetes pods");
+        let listed = list(&server, &PODS, V1).await;
+        let pods = if listed.is_ok() { PodList::Whole } else { PodList::Absent };
+        add(listed, GapSubject::Pods, "what is requested of each node is unknown");
         progress("owners of Kubernetes pods");
         let unknown = "owners beyond these are unknown";
         for (resource, fallback) in [
@@ -73,35 +68,21 @@ impl LiveCluster {
             (REPLICA_SETS, unknown),
             (JOBS, unknown),
         ] {
-            match list(&server, &resource, V1).await {
-                Ok(owners) => objects.extend(owners),
-                Err(refusal) => {
-                    gaps.push(gap(GapSubject::Owners, &refusal, fallback));
-                }
-            }
+            add(list(&server, &resource, V1).await, GapSubject::Owners, fallback);
         }
         progress("devices of the Kubernetes cluster");
-        match devices(&server).await {
-            Ok(devices) => objects.extend(devices),
-            Err(refusal) => {
-                let fallback = "what is requested of nodes with resource claims is unknown";
-                gaps.push(gap(GapSubject::Devices, &refusal, fallback));
-            }
-        }
+        let fallback = "what is requested of nodes with resource claims is unknown";
+        add(devices(&server).await, GapSubject::Devices, fallback);
         let mut cluster = found(objects, pods);
         cluster.gaps.extend(gaps);
         Ok(Reading { found: cluster, usage: server.usage() })
     }
-}
 
-impl LiveCluster {
     /// Asks for one object of each list: what came of it, by action, in order.
     ///
     /// # Errors
     /// When the server cannot be asked at all.
-    pub async fn permissions(
-        self,
-    ) -> Result<Vec<(&'static str, Result<(), SourceError>)>, SourceError> {
+    pub async fn permissions(self) -> Outcome<Vec<(&'static str, Outcome<()>)>> {
         let server = ApiServer::connect(self.target, &self.options).await?;
         let mut answers = Vec::with_capacity(RESOURCES.len());
         for resource in RESOURCES {
@@ -112,7 +93,7 @@ impl LiveCluster {
 }
 
 /// Whether a resource may be listed. A server that has no version of it has none to list.
-async fn may_list(server: &ApiServer, resource: &Resource) -> Result<(), SourceError> {
+async fn may_list(server: &ApiServer, resource: &Resource) -> Outcome<()> {
     for version in resource.versions {
         let path = format!("{}?limit=1", resource.path(version));
         match server.get(resource.action, &path, JSON).await {
@@ -135,9 +116,4 @@ async fn devices(server: &ApiServer) -> Result<Vec<Object>, Refusal> {
         return Ok(objects);
     }
     Ok(Vec::new())
-}
-
-fn gap(subject: GapSubject, refusal: &Refusal, fallback: &str) -> Gap {
-    let cause = refusal.error.cause_of(CauseKind::CallFailed, fallback);
-    Gap::of(subject, PLACE, cause)
 }

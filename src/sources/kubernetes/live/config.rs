@@ -104,16 +104,14 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
         names.sort();
         names
     };
-    let current = kubeconfig.current_context.as_deref();
-    let name = wanted.or(current).filter(|name| !name.is_empty());
+    let name = wanted.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty());
     let Some(name) = name.map(str::to_owned) else {
         return Err(OpenError::NoContext { known: known() });
     };
     let mut contexts = kubeconfig.contexts.iter();
     let context = contexts.find(|named| named.name == name);
     let Some(context) = context.and_then(|named| named.context.as_ref()) else {
-        let known = known();
-        return Err(OpenError::UnknownContext { name, known });
+        return Err(OpenError::UnknownContext { name, known: known() });
     };
     let mut clusters = kubeconfig.clusters.iter();
     let cluster = clusters.find(|named| named.name == context.cluster);

@@ -55,13 +55,11 @@ async fn list_once(
     let accept = if resource.is_metadata_only { METADATA } else { JSON };
     let (mut objects, mut next) = (Vec::new(), String::new());
     for _ in 0..MOST_PAGES {
-        let path = path_of(resource, version, &next);
-        let body = server.get(action, &path, accept).await?;
+        let body = server.get(action, &path_of(resource, version, &next), accept).await?;
         let page = read_page(&body, resource).map_err(|why| match why {
             NotRead::Foreign => Refusal::foreign(action),
             NotRead::Malformed(why) => {
-                let kind = FailureKind::Unsupported;
-                Refusal::own(action, kind, MALFORMED, why, RetryPolicy::Never)
+                Refusal::own(action, FailureKind::Unsupported, MALFORMED, why, RetryPolicy::Never)
             }
         })?;
         objects.extend(page.objects);
@@ -73,8 +71,7 @@ async fn list_once(
         }
         next = page.next;
     }
-    let kind = FailureKind::Unsupported;
-    Err(Refusal::own(action, kind, ENDLESS, String::new(), RetryPolicy::Never))
+    Err(Refusal::own(action, FailureKind::Unsupported, ENDLESS, String::new(), RetryPolicy::Never))
 }
 
 fn path_of(resource: &Resource, version: &str, next: &str) -> String {

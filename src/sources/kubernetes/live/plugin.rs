@@ -4,7 +4,8 @@
 use super::super::failure::{PLUGIN_FAILED, PLUGIN_LATE, PLUGIN_NOT_RUN, PLUGIN_UNREADABLE};
 use super::super::rbac::CONNECT;
 use crate::domain::FailureKind;
-use crate::sources::SourceError;
+use crate::sources::command::output;
+use crate::sources::{Outcome, SourceError};
 use aws_smithy_types::base64;
 use http::HeaderValue;
 use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
@@ -12,7 +13,6 @@ use serde::Deserialize;
 use serde_json::json;
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::Instant;
 
@@ -42,18 +42,15 @@ pub(super) fn is_sendable(token: &str) -> bool {
 ///
 /// # Errors
 /// When it cannot be started, does not end in time, fails, or prints no credentials.
-pub(super) async fn run(user: &mut AuthInfo, until: Instant) -> Result<(), SourceError> {
+pub(super) async fn run(user: &mut AuthInfo, until: Instant) -> Outcome<()> {
     let has_other = user.auth_provider.is_some()
         || user.token.is_some()
         || user.token_file.is_some()
         || user.username.is_some() && user.password.is_some();
-    let Some(plugin) = user.exec.take().filter(|_| !has_other) else {
-        return Ok(());
-    };
+    let Some(plugin) = user.exec.take().filter(|_| !has_other) else { return Ok(()) };
     let failed = |words: &str, said: String| {
         let name = plugin.command.as_deref().unwrap_or_default();
-        let kind = FailureKind::NoCredentials;
-        SourceError::own(CONNECT, kind, words, format!("{name}{said}"))
+        SourceError::own(CONNECT, FailureKind::NoCredentials, words, format!("{name}{said}"))
     };
     let (text, status) = tokio::time::timeout_at(until, output_of(&plugin))
         .await
@@ -93,29 +90,16 @@ async fn output_of(plugin: &ExecConfig) -> io::Result<(Vec<u8>, ExitStatus)> {
         "kind": "ExecCredential",
         "spec": spec,
     });
-    let (stdin, stderr) = if is_interactive {
-        (Stdio::inherit(), Stdio::inherit())
-    } else {
-        (Stdio::null(), Stdio::null())
-    };
+    let stdio = || if is_interactive { Stdio::inherit() } else { Stdio::null() };
     let named = plugin.env.iter().flatten();
-    let variables = named.filter_map(|entry| Some((entry.get("name")?, entry.get("value")?)));
-    let mut child = Command::new(plugin.command.as_deref().unwrap_or_default())
+    let mut program = Command::new(plugin.command.as_deref().unwrap_or_default());
+    program
         .args(plugin.args.iter().flatten())
-        .envs(variables)
+        .envs(named.filter_map(|entry| Some((entry.get("name")?, entry.get("value")?))))
         .env("KUBERNETES_EXEC_INFO", asked.to_string())
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(stderr)
-        .kill_on_drop(true)
-        .spawn()?;
-    let mut text = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        let most = MOST_BYTES + 1;
-        stdout.take(most).read_to_end(&mut text).await?;
-    }
-    let status = child.wait().await?;
-    Ok((text, status))
+        .stdin(stdio())
+        .stderr(stdio());
+    output(&mut program, MOST_BYTES + 1).await
 }
 
 #[cfg(all(test, unix))]

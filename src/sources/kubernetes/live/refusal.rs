@@ -2,14 +2,14 @@
 //! a plugin printed, and what a file with credentials says, is in no message.
 
 use super::super::failure::{
-    FOREIGN, INCOMPLETE, INVALID_CLUSTER, INVALID_USER, NO_TOKEN, NOT_CONNECTED, STATUS, TIMED_OUT,
+    FOREIGN, INCOMPLETE, INVALID_CLUSTER, INVALID_USER, NO_TOKEN, NOT_CONNECTED, TIMED_OUT,
     TOO_LARGE,
 };
 use super::super::rbac::CONNECT;
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
-use crate::sources::again::RetryPolicy;
-use crate::sources::error::chain;
+use crate::sources::again::{Failed, RetryPolicy};
+use crate::sources::error::{STATUS, chain};
 use crate::sources::secrets::Secrets;
 use http_body_util::LengthLimitError;
 use kube::client::AuthError;
@@ -38,11 +38,7 @@ const REASONS: [&str; 14] = [
 ];
 
 /// A call that failed.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub error: SourceError,
-    pub again: RetryPolicy,
-}
+pub(super) type Refusal = Failed<SourceError>;
 
 impl Refusal {
     /// A failure without an answer that says so.
@@ -62,8 +58,7 @@ impl Refusal {
     }
 
     pub(super) fn late(action: &'static str) -> Self {
-        let kind = FailureKind::Unreachable;
-        Self::own(action, kind, TIMED_OUT, String::new(), RetryPolicy::Never)
+        Self::own(action, FailureKind::Unreachable, TIMED_OUT, String::new(), RetryPolicy::Never)
     }
 
     /// No answer, and why.
@@ -80,18 +75,16 @@ impl Refusal {
         let outer = error.source();
         let cause = outer.and_then(|wrapped| wrapped.source()).or(outer);
         let said = secrets.blank(&cause.map_or_else(String::new, chain));
-        let kind = FailureKind::Unreachable;
-        Self::own(action, kind, NOT_CONNECTED, said, RetryPolicy::Soon)
+        Self::own(action, FailureKind::Unreachable, NOT_CONNECTED, said, RetryPolicy::Soon)
     }
 
     /// An answer whose body could not be read to its end.
-    pub(super) fn cut(action: &'static str, error: &(dyn Error + 'static)) -> Self {
+    pub(super) fn cut_off(action: &'static str, error: &(dyn Error + 'static)) -> Self {
         if error.is::<LengthLimitError>() {
             let kind = FailureKind::TooLarge;
             return Self::own(action, kind, TOO_LARGE, String::new(), RetryPolicy::Never);
         }
-        let kind = FailureKind::Unreachable;
-        Self::own(action, kind, INCOMPLETE, String::new(), RetryPolicy::Soon)
+        Self::own(action, FailureKind::Unreachable, INCOMPLETE, String::new(), RetryPolicy::Soon)
     }
 
     /// An answer that says that the call failed.
@@ -102,8 +95,7 @@ impl Refusal {
         body: &[u8],
     ) -> Self {
         let document: Value = serde_json::from_slice(body).unwrap_or_default();
-        let reason = document["reason"].as_str();
-        let known = REASONS.into_iter().find(|known| Some(*known) == reason);
+        let known = REASONS.into_iter().find(|known| Some(*known) == document["reason"].as_str());
         let (kind, again) = match status {
             401 => (FailureKind::RejectedCredentials, RetryPolicy::Never),
             403 => (FailureKind::Denied, RetryPolicy::Never),
@@ -113,14 +105,12 @@ impl Refusal {
             500.. => (FailureKind::Other, RetryPolicy::Soon),
             _ => (FailureKind::Other, RetryPolicy::Never),
         };
-        let said = known.unwrap_or_default().to_owned();
-        Self::own(action, kind, &code_of(status), said, again)
+        Self::own(action, kind, &code_of(status), known.unwrap_or_default().to_owned(), again)
     }
 
     /// An answer of something else than an API server.
     pub(super) fn foreign(action: &'static str) -> Self {
-        let kind = FailureKind::WrongAddress;
-        Self::own(action, kind, FOREIGN, String::new(), RetryPolicy::Never)
+        Self::own(action, FailureKind::WrongAddress, FOREIGN, String::new(), RetryPolicy::Never)
     }
 }
 
