@@ -192,10 +192,10 @@ fn artifact(file: &str) -> Value {
 
 /// A path of a URI: everything but unreserved characters and slashes is encoded.
 fn percent_encoded(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let encoded = path.bytes().map(|byte| match byte {
-        b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
-        _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
+        plain if is_plain(plain) => char::from(plain).to_string(),
+        other => format!("%{other:02X}"),
     });
     encoded.collect()
 }
