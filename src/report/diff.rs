@@ -1,6 +1,8 @@
 //! `gpucost diff` of two audits: money first, then workloads, then findings.
 
-use super::doc::{CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, heads, tables};
+use super::doc::{
+    CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, doc_schema, heads, tables,
+};
 use super::reserved::CURRENCIES;
 use super::run_diff::run_diff_form;
 use super::shared::kpis::{per, title};

@@ -1,6 +1,6 @@
 //! `gpucost doctor`: what works, what does not, and what to do about it.
 
-use super::doc::{Doc, Record, Table, columns};
+use super::doc::{Doc, Record, Table, columns, doc_schema};
 use super::shared::text::{counted, joined};
 use crate::domain::named_enum;
 

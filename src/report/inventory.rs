@@ -1,7 +1,7 @@
 //! `gpucost inventory`: the instances with their shape, state, purchase option and price, and
 //! what clusters and SageMaker know beside them.
 
-use super::doc::{Doc, Record, Table, columns, rows};
+use super::doc::{Doc, Record, Table, columns, doc_schema, rows};
 use super::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
 use super::shared::text::{ABSENT, counted, currency_code, joined, json_account, money_or_absent};
 use super::shared::view::{RowFacts, team_of};

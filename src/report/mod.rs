@@ -9,7 +9,7 @@ macro_rules! schema {
         /// # Errors
         /// When a value cannot be written as JSON.
         pub fn $function() -> Result<String, serde_json::Error> {
-            $crate::report::doc::doc_schema($name, $about, &$forms)
+            doc_schema($name, $about, &$forms)
         }
     };
 }

@@ -1,6 +1,6 @@
 //! `gpucost pricing status`: what prices there are, and how old they are.
 
-use super::doc::{Doc, Record, Table, columns};
+use super::doc::{Doc, Record, Table, columns, doc_schema};
 use super::shared::gaps::tally;
 use super::shared::text::{counted, minute};
 use crate::catalog::bundled_origins;

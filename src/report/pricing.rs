@@ -1,6 +1,6 @@
 //! `gpucost pricing`: offers side by side.
 
-use super::doc::{Column, Doc, Level, Record, Table, columns, rows};
+use super::doc::{Column, Doc, Level, Record, Table, columns, doc_schema, rows};
 use super::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, TERMS};
 use super::shared::text::{count, counted, joined, price_with};
 use crate::analysis::{AWS, Offer, SortBy};

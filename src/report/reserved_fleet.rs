@@ -1,7 +1,7 @@
 //! `gpucost reserved` of a fleet: every pool with what is sold to it, then the existing
 //! commitments.
 
-use super::doc::{CsvRows, Doc, Record, Table, columns, rows};
+use super::doc::{CsvRows, Doc, Record, Table, columns, doc_schema, rows};
 use super::promises::{promise_words, purchase, purchase_row};
 use super::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form};
 use super::shared::text::{count, joined, money, rounded, unit_price};

@@ -1,6 +1,6 @@
 //! `gpucost rightsize`: every type that workloads could move to, beside what the plan does.
 
-use super::doc::{Doc, Record, Table, columns, rows};
+use super::doc::{Doc, Record, Table, columns, doc_schema, rows};
 use super::promises::RISKS;
 use super::reserved::CURRENCIES;
 use super::shared::gaps::tally;

@@ -1,6 +1,6 @@
 //! `gpucost spot`: of one type, with its arithmetic, and of every workload of a fleet.
 
-use super::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, rows};
+use super::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, doc_schema, rows};
 use super::promises::RISKS;
 use super::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
 use super::shared::gaps::groups_of;

@@ -5,7 +5,7 @@ use super::record::{document, extras};
 use super::screen::headline;
 use super::workloads::{unused_table, workloads_table};
 use crate::analysis::{Audit, Grouping};
-use crate::report::doc::{CsvRows, Doc, Record, Table};
+use crate::report::doc::{CsvRows, Doc, Record, Table, doc_schema};
 use crate::report::promises::purchases_table;
 
 /// An audit for programs: everything, with its groups where they were asked for.

@@ -23,7 +23,7 @@ use self::plan::{Planned, actions, alternatives, balance, planned};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, Evidence, Finding, GpuUsage, Money, Observation, Risk, Workload};
 use crate::report::audit::findings::evidence;
-use crate::report::doc::{CsvRows, Doc, Record, columns, rows, tables};
+use crate::report::doc::{CsvRows, Doc, Record, columns, doc_schema, rows, tables};
 use crate::report::shared::text::money;
 use crate::savings::LEVERS;
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@ use super::planned::{FixItem, FixPlan};
 use super::procedure::Line;
 use crate::analysis::FixTarget;
 use crate::domain::{ActionKind, counted};
-use crate::report::doc::{Doc, Printed, Record, Table, columns, rows, tables};
+use crate::report::doc::{Doc, Printed, Record, Table, columns, doc_schema, rows, tables};
 use crate::report::promises::RISKS;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::next::Invocation;

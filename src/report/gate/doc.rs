@@ -9,7 +9,7 @@ use crate::analysis::gate::{
 };
 use crate::domain::Severity;
 use crate::report::doc::{
-    CsvRows, Doc, Given, Record, Table, Value, columns, doc_markdown, doc_slack, tables,
+    CsvRows, Doc, Given, Record, Table, Value, columns, doc_markdown, doc_schema, doc_slack, tables,
 };
 use crate::report::promises::promises_words;
 use crate::report::reserved::CURRENCIES;

@@ -9,7 +9,7 @@ use crate::analysis::Audit;
 use crate::domain::{
     GpuUsage, InstanceUsage, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
 };
-use crate::report::doc::{Doc, Record, Table, columns};
+use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
 use crate::report::shared::next::{Invocation, setup_command};
 use crate::report::shared::text::counted;
 use jiff::Timestamp;

@@ -1,6 +1,6 @@
 //! Words of planners: each fills an answer.
 
-use super::doc::Doc;
+use super::doc::{Doc, doc_schema};
 
 mod autoscale;
 mod batching;
