@@ -35,9 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for part in 0..parts {
             let is_own = |instance: &str| number(instance) % parts == part;
             let points = points(&archive.join(&file), is_own)?;
-            let Some(first) = points.first() else {
-                continue;
-            };
+            let Some(first) = points.first() else { continue };
             let date = brute::date(first.time.div_euclid(generated::DAY));
             let expected = brute::tables(&points);
             let found = of_day(history, &date, is_own);
@@ -94,9 +92,7 @@ fn points(path: &Path, is_own: impl Fn(&str) -> bool) -> Result<Vec<Point>, Box<
         let values = batch.column(4).as_any().downcast_ref::<Float64Array>();
         let (Some(instances), Some(gpus), Some(metrics), Some(times), Some(values)) =
             (texts(0), wholes(1), texts(2), wholes(3), values)
-        else {
-            return Err("not an archive of `generate`".into());
-        };
+        else { return Err("not an archive of `generate`".into()) };
         for row in 0..batch.num_rows() {
             let mut known = METRICS.into_iter();
             let known = known.find(|name| *name == metrics.value(row));

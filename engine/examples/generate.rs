@@ -51,9 +51,7 @@ impl Rows {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, instances, gpus, days] = arguments.as_slice() else {
-        return Err("usage: generate DIR INSTANCES GPUS DAYS".into());
-    };
+    let [folder, instances, gpus, days] = arguments.as_slice() else { return Err("usage: generate DIR INSTANCES GPUS DAYS".into()) };
     let (instances, gpus, days): (u64, i64, i64) =
         (instances.parse()?, gpus.parse()?, days.parse()?);
     let mut all = 0;

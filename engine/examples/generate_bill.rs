@@ -288,9 +288,7 @@ fn line(
     columns.list.push(list.map(dollars));
     columns.plan_cost.push(plan.map(dollars));
     columns.reserved_cost.push(reserved.map(dollars));
-    let Some((kind, option)) = sort.counted else {
-        return;
-    };
+    let Some((kind, option)) = sort.counted else { return };
     // As docs/bill.md defines them.
     let contracted = (is("Usage") || is("SavingsPlanCoveredUsage")).then_some(billed);
     let effective = match sort.line_type {

@@ -188,9 +188,7 @@ pub fn check_gpus(table: Table, rows: &RecordBatch) -> Result<()> {
 
 /// A count of the only row; absent is none.
 pub fn first(batches: &[RecordBatch], name: &str) -> Result<u64> {
-    let Some(batch) = batches.iter().find(|batch| batch.num_rows() > 0) else {
-        return Ok(0);
-    };
+    let Some(batch) = batches.iter().find(|batch| batch.num_rows() > 0) else { return Ok(0) };
     Ok(count(&wholes(batch, name)?, 0))
 }
 

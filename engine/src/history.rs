@@ -114,9 +114,7 @@ impl Runs {
     /// # Errors
     /// When rows of it did not come side by side, or cannot be written.
     pub fn close(&mut self, table: Table) -> Result<()> {
-        let Some((place, writer)) = self.open.take() else {
-            return Ok(());
-        };
+        let Some((place, writer)) = self.open.take() else { return Ok(()) };
         let (_, tables) = self.places.entry(place).or_default();
         match tables.insert(table, writer.finish()?) {
             None => Ok(()),

@@ -198,9 +198,7 @@ pub fn plain(kind: &DataType) -> DataType {
 /// The days that are added up at once: one, so that what is grouped stays small. Where times
 /// are no numbers, a scan of a day would read all of them, and all days are added up at once.
 fn chunks(seen: &Seen, points: &Points) -> Vec<Range<i64>> {
-    let Some(days) = seen.days(points.days.as_ref()) else {
-        return Vec::new();
-    };
+    let Some(days) = seen.days(points.days.as_ref()) else { return Vec::new() };
     match points.time_unit {
         TimeUnit::Timestamp => vec![days],
         _ => days.map(|day| day..day + 1).collect(),

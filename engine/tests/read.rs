@@ -11,9 +11,7 @@ pub fn files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(next) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(&next) else {
-            continue;
-        };
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
         for entry in entries {
             let path = entry.expect("an entry").path();
             if path.is_dir() {

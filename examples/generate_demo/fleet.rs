@@ -92,12 +92,7 @@ pub fn fleet(jobs: &[Job], seed: u64, window: Window) -> (Vec<Instance>, Vec<Ser
                 let usage = behaviour(&mut chance);
                 let longest_outage_periods = job.setting.longest_outage_periods;
                 let series = record(
-                    &instance.id,
-                    &usage,
-                    job.card,
-                    longest_outage_periods,
-                    window,
-                    &mut chance,
+                    &instance.id, &usage, job.card, longest_outage_periods, window, &mut chance,
                 );
                 metrics.extend(series);
             }

@@ -90,9 +90,7 @@ pub(super) fn with_cents_of_the_plan(
         }
     }
     for workload in audited {
-        let Some(places) = by_workload.get(&workload.workload.id()) else {
-            continue;
-        };
+        let Some(places) = by_workload.get(&workload.workload.id()) else { continue };
         for action in &workload.actions {
             let answers = |place: &&usize| {
                 let finding = &findings[**place];

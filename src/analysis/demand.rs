@@ -154,9 +154,7 @@ fn of_workload(
     let mut joint = Timeline::new(estate.window, estate.period_seconds);
     let mut is_measured = false;
     for usage in &workload.usage {
-        let Some(instance) = instances.get(&usage.instance) else {
-            continue;
-        };
+        let Some(instance) = instances.get(&usage.instance) else { continue };
         let (timeline, _) = measured.of(&instance.id).timeline(instance, Some(offer), grid);
         if usage.signal.is_some_and(|(signal, _)| signal == Signal::GpuUtilization) {
             is_measured = true;

@@ -52,9 +52,7 @@ pub fn rentals(question: &Question, gpu: &GpuOffer, prices: &Prices<'_>) -> Rent
 
 impl Rentals {
     fn add(&mut self, offer: &Offer, is_asked: bool) {
-        let Some(gpus) = offer.gpus.as_ref().filter(|gpus| !gpus.count.is_zero()) else {
-            return;
-        };
+        let Some(gpus) = offer.gpus.as_ref().filter(|gpus| !gpus.count.is_zero()) else { return };
         let ways = [
             (Paying::OnDemand, &offer.on_demand),
             (Paying::Reserved1yr, &offer.commitment_1yr),
@@ -128,9 +126,7 @@ pub fn select_types(
     let mut offered: Vec<OfferedType> =
         unsold.into_iter().map(|shape| unpriced(shape, filter)).collect();
     for offer in offers {
-        let Some(shape) = shape(&offer.instance_type) else {
-            continue;
-        };
+        let Some(shape) = shape(&offer.instance_type) else { continue };
         let spot_suits = wanted.restartable && suits(&offer, question, &wanted, prices, policy);
         offered.push(OfferedType {
             region: offer.region,
@@ -180,9 +176,7 @@ fn suits(
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> bool {
-    let Some(region) = &offer.region else {
-        return false;
-    };
+    let Some(region) = &offer.region else { return false };
     let key = PriceKey {
         operating_system: question.operating_system,
         ..PriceKey::linux_on_demand(region, &offer.instance_type)

@@ -114,8 +114,7 @@ impl ByHours<'_> {
     fn is_clear(&self, mean: f64) -> bool {
         let policy = self.policy;
         [
-            policy.overprovisioned_below_percent,
-            policy.underutilized_below_percent,
+            policy.overprovisioned_below_percent, policy.underutilized_below_percent,
             policy.saturated_above_percent,
         ]
         .into_iter()

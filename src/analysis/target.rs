@@ -25,9 +25,7 @@ impl Audit {
         rejected: &RejectedKinds,
         most: Risk,
     ) {
-        let Some(mut plan) = choices.plan(rejected, most) else {
-            return;
-        };
+        let Some(mut plan) = choices.plan(rejected, most) else { return };
         for audited in &mut self.workloads {
             if let Some(chosen) = plan.chosen.remove(&audited.workload.id()) {
                 (audited.actions, audited.left_out) = chosen;
@@ -89,9 +87,7 @@ impl Audit {
     /// out, until the plan of the taken ones saves enough; a lower level of risk that reaches it
     /// comes before a higher one. Without any priced workload nothing changes.
     pub fn aim(&mut self, choices: &Choices, percent: Decimal) {
-        let Some(cost) = self.totals.monthly_cost else {
-            return;
-        };
+        let Some(cost) = self.totals.monthly_cost else { return };
         let workloads = self.workloads.iter();
         let whole = workloads
             .map(|audited| Whole { kinds: kinds(audited), left_out: audited.left_out.clone() });

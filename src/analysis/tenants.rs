@@ -86,9 +86,7 @@ fn pods<'a>(
 ) -> BTreeMap<(&'a ResourceId, u32), BTreeSet<Pod<'a>>> {
     let mut held: BTreeMap<Pod<'a>, (u32, bool)> = BTreeMap::new();
     for claim in claims {
-        let (Some(pod), ClaimState::Running) = (&claim.holder.pod, claim.state) else {
-            continue;
-        };
+        let (Some(pod), ClaimState::Running) = (&claim.holder.pod, claim.state) else { continue };
         let pod = (claim.holder.namespace.as_str(), pod.as_str());
         let (count, are_whole) = held.entry(pod).or_insert((0, true));
         *count = count.saturating_add(claim.devices.count);
@@ -223,9 +221,7 @@ impl Search<'_> {
         let instance = instances.find(|instance| instance.id == usage.instance);
         let is_utilization =
             usage.signal.is_some_and(|(signal, _)| signal == Signal::GpuUtilization);
-        let Some(instance) = instance.filter(|_| is_utilization) else {
-            return Vec::new();
-        };
+        let Some(instance) = instance.filter(|_| is_utilization) else { return Vec::new() };
         let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
         let grid = (self.estate.window, self.estate.period_seconds);
         let measured = self.usage.of(&instance.id);

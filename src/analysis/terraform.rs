@@ -220,9 +220,7 @@ pub fn price_plan(
 }
 
 fn add(row: &PlannedRow, totals: &mut BTreeMap<Currency, PlannedTotals>) {
-    let Some(currency) = row.currency() else {
-        return;
-    };
+    let Some(currency) = row.currency() else { return };
     // Half a row would read as though the other half were free.
     let (Some(before), Some(after), Some(delta)) =
         (row.monthly_before(currency), row.monthly_after(currency), row.monthly_delta())

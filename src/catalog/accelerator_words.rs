@@ -109,40 +109,16 @@ mod tests {
     #[test]
     fn accelerators_of_any_cloud_are_recognized_by_their_words() {
         for value in [
-            "H100-1-80G",
-            "L4-1-24G",
-            "NC24-A100",
-            "a10g",
-            "Classic_Nvidia_Small",
-            "GPU_NV_S",
-            "gpua5000.small",
-            "Consumption-GPU-NC8as-T4",
-            "ecs.gn7i-c8g1.2xlarge",
-            "GPU_LARGE",
-            "gpu-standard-v3",
-            "HardwareAcceleratedGPU",
-            "NVASv4-Type1",
-            "g1-gpu-rtx6000-1",
-            "gpu_nvidia_xl_1_0",
-            "gx3-16x80x1l4",
-            "nvidia-tesla-t4",
-            "V100",
-            "VM.GPU3.1",
+            "H100-1-80G", "L4-1-24G", "NC24-A100", "a10g", "Classic_Nvidia_Small", "GPU_NV_S",
+            "gpua5000.small", "Consumption-GPU-NC8as-T4", "ecs.gn7i-c8g1.2xlarge", "GPU_LARGE",
+            "gpu-standard-v3", "HardwareAcceleratedGPU", "NVASv4-Type1", "g1-gpu-rtx6000-1",
+            "gpu_nvidia_xl_1_0", "gx3-16x80x1l4", "nvidia-tesla-t4", "V100", "VM.GPU3.1",
         ] {
             assert!(names_accelerator(value), "{value}");
         }
         for value in [
-            "",
-            "L4",
-            "gpu",
-            "gpu_utilization",
-            "Standard_A10",
-            "D4",
-            "cx21",
-            "t2.micro",
-            "ecs.g7.large",
-            "s-1vcpu-1gb",
-            "gü",
+            "", "L4", "gpu", "gpu_utilization", "Standard_A10", "D4", "cx21", "t2.micro",
+            "ecs.g7.large", "s-1vcpu-1gb", "gü",
         ] {
             assert!(!names_accelerator(value), "{value}");
         }

@@ -100,31 +100,15 @@ mod tests {
     #[test]
     fn types_are_accelerated_by_the_catalog_or_by_their_name() {
         for name in [
-            "g5.xlarge",
-            "p4d.24xlarge",
-            "trn1.2xlarge",
-            "p9.metal",
-            "g7e.48xlarge",
-            "p3",
-            "ml.g5.xlarge",
-            "ml.p9.48xlarge-hosting",
-            "stream.graphics.g4dn.xlarge",
+            "g5.xlarge", "p4d.24xlarge", "trn1.2xlarge", "p9.metal", "g7e.48xlarge", "p3",
+            "ml.g5.xlarge", "ml.p9.48xlarge-hosting", "stream.graphics.g4dn.xlarge",
             "GRAPHICSPRO_G4DN",
         ] {
             assert!(is_accelerated(name), "{name}");
         }
         for name in [
-            "m5.large",
-            "t3.nano",
-            "c7g.xlarge",
-            "",
-            "p",
-            "gold.large",
-            "x1e.32xlarge",
-            "ml.m5.xlarge",
-            "stream.standard.large",
-            "POWERPRO",
-            "optimal",
+            "m5.large", "t3.nano", "c7g.xlarge", "", "p", "gold.large", "x1e.32xlarge",
+            "ml.m5.xlarge", "stream.standard.large", "POWERPRO", "optimal",
         ] {
             assert!(!is_accelerated(name), "{name}");
         }
@@ -133,34 +117,16 @@ mod tests {
     #[test]
     fn whole_names_of_three_clouds_are_recognized() {
         for name in [
-            "p4d.24xlarge",
-            "p7.48xlarge",
-            "ml.p4d.24xlarge",
-            "stream.graphics.g4dn.xlarge",
-            "LINUX_GPU_CONTAINER",
-            "Standard_NC6s_v3",
-            "standard_nd96isr_h100_v5",
-            "a2-highgpu-1g",
-            "g2-standard-4",
-            "zones/us-central1-a/machineTypes/a3-megagpu-8g",
-            "ct5lp-hightpu-4t",
-            "g2-node-96-384",
-            "a2-highgpu-node-96-680",
+            "p4d.24xlarge", "p7.48xlarge", "ml.p4d.24xlarge", "stream.graphics.g4dn.xlarge",
+            "LINUX_GPU_CONTAINER", "Standard_NC6s_v3", "standard_nd96isr_h100_v5", "a2-highgpu-1g",
+            "g2-standard-4", "zones/us-central1-a/machineTypes/a3-megagpu-8g", "ct5lp-hightpu-4t",
+            "g2-node-96-384", "a2-highgpu-node-96-680",
         ] {
             assert!(names_accelerated_type(name), "{name}");
         }
         for name in [
-            "",
-            "p3",
-            "m5.large",
-            "the p4d.24xlarge",
-            "Standard_D4s_v5",
-            "Standard_N",
-            "standard_né",
-            "e2-standard-4",
-            "g2-node-1",
-            "a2-cluster",
-            "n1-standard-8",
+            "", "p3", "m5.large", "the p4d.24xlarge", "Standard_D4s_v5", "Standard_N",
+            "standard_né", "e2-standard-4", "g2-node-1", "a2-cluster", "n1-standard-8",
         ] {
             assert!(!names_accelerated_type(name), "{name}");
         }

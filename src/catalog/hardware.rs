@@ -287,9 +287,7 @@ pub fn known_shape<'a>(
 /// order of name.
 pub fn smaller_types(today: &InstanceShape) -> impl Iterator<Item = &'static InstanceShape> {
     shapes().filter(|candidate| {
-        let (Some(offer), Some(other)) = (&today.gpu, &candidate.gpu) else {
-            return false;
-        };
+        let (Some(offer), Some(other)) = (&today.gpu, &candidate.gpu) else { return false };
         let no_larger = other.share == offer.share
             && candidate.vcpu <= today.vcpu
             && candidate.memory_mib <= today.memory_mib;

@@ -4,9 +4,7 @@
 /// Whether a name has the form of an instance type's, such as `p9.48xlarge`.
 pub fn has_form_of_type(name: &str) -> bool {
     const SIZES: &[&str] = &["nano", "micro", "small", "medium", "large"];
-    let Some((family, size)) = name.split_once('.') else {
-        return false;
-    };
+    let Some((family, size)) = name.split_once('.') else { return false };
     let multiple = size.strip_suffix("xlarge");
     let of_metal = size.strip_prefix("metal");
     let is_size = SIZES.contains(&size)
@@ -19,14 +17,7 @@ pub fn has_form_of_type(name: &str) -> bool {
 /// the local zone `us-east-1-atl-1`.
 pub fn leading_region(name: &str) -> Option<&str> {
     const DIRECTIONS: &[&str] = &[
-        "central",
-        "east",
-        "north",
-        "northeast",
-        "northwest",
-        "south",
-        "southeast",
-        "southwest",
+        "central", "east", "north", "northeast", "northwest", "south", "southeast", "southwest",
         "west",
     ];
     let parts: Vec<&str> = name.split('-').collect();

@@ -216,9 +216,7 @@ impl<'a> Prices<'a> {
     fn discounted(&self, key: &PriceKey, list: PriceQuote) -> PriceQuote {
         let percent = self.discount_percent.get(key.family());
         let percent = percent.filter(|_| key.provider == Provider::Aws);
-        let (PriceOption::OnDemand, Some(percent)) = (key.option, percent) else {
-            return list;
-        };
+        let (PriceOption::OnDemand, Some(percent)) = (key.option, percent) else { return list };
         let net = list.rate.amount() * (Decimal::ONE_HUNDRED - percent) / Decimal::ONE_HUNDRED;
         match HourlyRate::new(net.round_dp(6).normalize(), list.rate.currency()) {
             Some(rate) if list.origin != PriceOrigin::User => PriceQuote {

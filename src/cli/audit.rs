@@ -251,9 +251,7 @@ pub(super) fn rejected_actions(
     args: &AuditArgs,
     settings: &SettingsFile,
 ) -> Outcome<Vec<RejectedAction>> {
-    let Some(path) = &args.policy else {
-        return Ok(Vec::new());
-    };
+    let Some(path) = &args.policy else { return Ok(Vec::new()) };
     // An interactive audit may take the place of the policy that it began with.
     let output = args.estate.out.output.as_ref();
     let named = [

@@ -111,9 +111,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Outcome {
         output::complain("rows of the bill were left out", hint, io);
         code = ExitCode::Incomplete;
     }
-    let Some(path) = &args.write_prices else {
-        return Ok(code);
-    };
+    let Some(path) = &args.write_prices else { return Ok(code) };
     let written = write_prices(path, &bill, args, io)?;
     Ok(if code == ExitCode::Done { written } else { code })
 }

@@ -103,9 +103,7 @@ async fn read(
 /// The first of the days, and the one after the last, where flags say so.
 fn days(args: &EstateArgs, io: &Io<'_>) -> Outcome<(Option<Date>, Option<Date>)> {
     let end = args.as_of.map(date_of);
-    let Some(lookback) = &args.lookback else {
-        return Ok((None, end));
-    };
+    let Some(lookback) = &args.lookback else { return Ok((None, end)) };
     let lookback = parse_duration(lookback).map_err(Failure::input)?;
     let first = args.as_of.unwrap_or(io.now).checked_sub(lookback).unwrap_or(Timestamp::MIN);
     Ok((Some(date_of(first)), end))
@@ -141,9 +139,7 @@ const SHOWN_COLUMNS: usize = 60;
 /// Refuses files of several formats with lines of one payer: a month that is in two of them would
 /// be kept with twice its cost.
 pub(super) fn check_once(in_two_forms: &BTreeSet<String>) -> Outcome<()> {
-    let Some(payer) = in_two_forms.first() else {
-        return Ok(());
-    };
+    let Some(payer) = in_two_forms.first() else { return Ok(()) };
     let payer = fit(payer, SHOWN_COLUMNS);
     Err(refusal!(
         "files of several formats have lines of the payer {payer}, and a bill is recorded from \

@@ -340,9 +340,7 @@ fn one_with(
                 && filter.is_some_and(|wanted| wanted.matches(offer.model.name(), offer.vram_mib))
         });
         let quote = prices.get(&key).ok();
-        let (Some(offer), Some(quote)) = (offer, quote) else {
-            continue;
-        };
+        let (Some(offer), Some(quote)) = (offer, quote) else { continue };
         let kind = (offer.model.name().to_owned(), offer.vram_mib);
         let rate = quote.rate.amount();
         let cheapest = cheapest_shapes.entry(kind).or_insert((rate, shape));

@@ -211,9 +211,7 @@ fn spend_history(
     io: &mut Io<'_>,
 ) -> Outcome<Option<SpendHistory>> {
     let place = args.recorded_audits.as_ref().or(args.estate.history.as_ref());
-    let Some(place) = place.filter(|_| policy.has_forecasts()) else {
-        return Ok(None);
-    };
+    let Some(place) = place.filter(|_| policy.has_forecasts()) else { return Ok(None) };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
     let recorded = read_recorded(Some(place), &aws, &args.estate.out, io)?;
     Ok(Some(SpendHistory {

@@ -86,9 +86,7 @@ pub(super) fn list() -> String {
 /// Elsewhere it is left for the parser to refuse, which lists the names.
 pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
     let command = arguments.get(1).and_then(|name| program.find_subcommand(name));
-    let Some(command) = command else {
-        return arguments;
-    };
+    let Some(command) = command else { return arguments };
     let is_own = |word: &OsString| {
         let is_name = DemoChoice::value_variants().iter().any(|choice| word == choice.name());
         let takes_words = command.get_positionals().next().is_some();

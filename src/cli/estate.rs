@@ -217,9 +217,7 @@ fn rolled_up(
     metrics: bool,
     io: &Io<'_>,
 ) -> Outcome<Estate> {
-    let Some(place) = usage_history::rollups(args, metrics)? else {
-        return Ok(estate);
-    };
+    let Some(place) = usage_history::rollups(args, metrics)? else { return Ok(estate) };
     let aws = aws_options(&args.aws, settings, io);
     let access = usage_history::bucket_access(&aws, io);
     live::wait_for(&args.out, &aws.notice, io, async |progress| {
@@ -271,9 +269,7 @@ pub(super) fn add_own_prices(
     settings: &SettingsFile,
     redact: bool,
 ) -> Outcome<()> {
-    let Some(path) = &settings.prices.file else {
-        return Ok(());
-    };
+    let Some(path) = &settings.prices.file else { return Ok(()) };
     let own =
         read_own_prices(path).map_err(Failure::hinted("see docs/pricing.md for the columns"))?;
     for (key, mut quote) in own {

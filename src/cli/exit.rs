@@ -141,9 +141,7 @@ impl Failure {
 
     /// `error:`, `caused by:` and `hint:`; empty where nothing failed.
     pub(super) fn text(&self) -> String {
-        let Some(error) = &self.error else {
-            return String::new();
-        };
+        let Some(error) = &self.error else { return String::new() };
         let mut text = format!("error: {}\n", lines(&error.to_string()));
         for cause in error.chain().skip(1) {
             text.push_str(&format!("  caused by: {}\n", lines(&cause.to_string())));

@@ -168,9 +168,7 @@ fn typed(args: &FixArgs) -> Invocation {
 
 /// Every action that is selected by a name must be in the plan.
 fn check_actions(choice: &FixChoice, plan: &[Fix<'_>]) -> Outcome<()> {
-    let Some(action) = choice.unknown_action(plan) else {
-        return Ok(());
-    };
+    let Some(action) = choice.unknown_action(plan) else { return Ok(()) };
     let name = |fix: &Fix<'_>| format!("{}:{}", fix.kind, fix.name());
     let known: Vec<String> = plan.iter().map(name).collect();
     let failure = Failure::input(format!("the plan has no action `{action}`"));
@@ -180,9 +178,7 @@ fn check_actions(choice: &FixChoice, plan: &[Fix<'_>]) -> Outcome<()> {
 /// Every name must be that of something in the audit.
 fn check_names(choice: &FixChoice, audited: &Audit) -> Outcome<()> {
     let unknown = choice.unknown(audited);
-    let Some(name) = unknown.first() else {
-        return Ok(());
-    };
+    let Some(name) = unknown.first() else { return Ok(()) };
     let known: Vec<String> = FixChoice::known(audited).collect();
     let failure = Failure::input(format!("workload `{name}` not found"));
     let otherwise = "`gpucost audit --format json` lists every workload with its ID and name";

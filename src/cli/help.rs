@@ -5,13 +5,7 @@ use clap::Command;
 
 /// Headings of flags that many commands share; `-h` shows those of [`FIRST`] alone.
 const SHARED: [&str; 7] = [
-    "AWS",
-    "AWS organization",
-    "Prometheus",
-    "Kubernetes",
-    "Estate",
-    "Output",
-    "Rows of the tables",
+    "AWS", "AWS organization", "Prometheus", "Kubernetes", "Estate", "Output", "Rows of the tables",
 ];
 
 /// Flags of these headings that `-h` shows.

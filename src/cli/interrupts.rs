@@ -22,9 +22,7 @@ pub(super) fn end_at_once() {
     // A file that may not grow further is an error of writing, not the end.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     // Where no signal can be heard, each does what it does by default.
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
-        return;
-    };
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             remove_temporary_files();

@@ -38,9 +38,7 @@ impl<'a> Io<'a> {
         let mut env = BTreeMap::new();
         let mut unreadable = Vec::new();
         for (name, value) in std::env::vars_os() {
-            let Ok(name) = name.into_string() else {
-                continue;
-            };
+            let Ok(name) = name.into_string() else { continue };
             match value.into_string() {
                 Ok(value) => {
                     env.insert(name, value);

@@ -96,9 +96,7 @@ pub(super) fn operating_system(name: &str) -> Outcome<OperatingSystem> {
 
 /// Refuses names that neither the catalog nor what was gathered knows.
 pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Outcome<()> {
-    let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
-        return Ok(());
-    };
+    let Some(unknown) = unknown_names(question, prices).into_iter().next() else { return Ok(()) };
     Err(not_in_the_catalog(unknown.what, &unknown.name, &unknown.nearest))
 }
 

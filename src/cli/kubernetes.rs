@@ -46,9 +46,7 @@ impl Cluster {
 
     /// What to be careful with: who else gets to see the credentials.
     pub(super) fn warning(&self) -> Option<String> {
-        let Self::Live(cluster) = self else {
-            return None;
-        };
+        let Self::Live(cluster) = self else { return None };
         let way = Destination::of(&cluster.credentials_url()?)?;
         way.is_readable.then(|| {
             format!(

@@ -36,9 +36,7 @@ pub(super) fn keep(
     args: &EstateArgs,
     io: &mut Io<'_>,
 ) {
-    let Some(path) = path(io).filter(|_| !args.no_cache) else {
-        return;
-    };
+    let Some(path) = path(io).filter(|_| !args.no_cache) else { return };
     let warn = |why: String, setting: &str, io: &mut Io<'_>| {
         let line = format!(
             "warning: the estate was not saved for `gpucost explain`: {why}\nhint: pass \

@@ -32,9 +32,7 @@ flags! {
 impl PlanArgs {
     /// The audit whose plan saves the target, where one is given; the rest as it comes.
     pub(super) fn aimed(&self, estate: &Estate, by: (&Policy, Risk)) -> Outcome<Option<Audit>> {
-        let Some(target) = self.target else {
-            return Ok(None);
-        };
+        let Some(target) = self.target else { return Ok(None) };
         let (mut audit, choices) = audit_to_choose(estate, by.0, by.1);
         audit.aim(&choices, target);
         if audit.target.is_none() && !audit.workloads.is_empty() {

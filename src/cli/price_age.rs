@@ -45,9 +45,7 @@ impl PriceAge {
     /// # Errors
     /// When it is older than accepted.
     pub(super) fn check(&self, oldest: Option<Date>, as_of: Timestamp) -> Outcome<Option<String>> {
-        let Some(oldest) = oldest else {
-            return Ok(None);
-        };
+        let Some(oldest) = oldest else { return Ok(None) };
         let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
         let days = counted(age.as_hours() / 24, "day", "days");
         if let Some(limit) = self.refused.filter(|limit| age > *limit) {

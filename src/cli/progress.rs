@@ -45,9 +45,7 @@ impl Line {
 
     fn draw(&mut self) {
         let Some(bar) = &self.bar else { return };
-        let Some((piece, done)) = WORK.seen() else {
-            return;
-        };
+        let Some((piece, done)) = WORK.seen() else { return };
         if self.number != Some(piece.number) {
             self.number = Some(piece.number);
             if let Ok(style) = ProgressStyle::with_template(template(&piece)) {

@@ -214,9 +214,7 @@ fn with_own_price(
     gpus: u16,
     mut known: Vec<Rental>,
 ) -> Vec<Rental> {
-    let Some(paid) = paid else {
-        return known;
-    };
+    let Some(paid) = paid else { return known };
     known.retain(|rental| !(rental.is_asked && rental.paying == Paying::OnDemand));
     let of_machine = machine.map_or(gpus, |(_, _, gpus)| gpus);
     let name = machine.map_or("rented machine", |(shape, _, _)| shape.instance_type.as_str());

@@ -189,9 +189,7 @@ fn listed_commitments(
     used: &SteadyUse,
     offer: Option<&Offer>,
 ) -> BTreeMap<PriceOption, PricedCommitment> {
-    let Some(offer) = offer else {
-        return BTreeMap::new();
-    };
+    let Some(offer) = offer else { return BTreeMap::new() };
     let reserved =
         offer.reserved.iter().map(|(term, quote)| (PriceOption::Reserved(*term), *term, quote));
     let plans = offer.savings_plans.iter().filter_map(|(option, quote)| match option {
@@ -221,9 +219,7 @@ fn own_commitments(
     used: &SteadyUse,
 ) -> Outcome<[Option<PricedCommitment>; 2]> {
     let own = |years: u8, hourly: Option<Decimal>, upfront: Option<Decimal>| {
-        let Some(hourly) = hourly else {
-            return Ok(None);
-        };
+        let Some(hourly) = hourly else { return Ok(None) };
         let paid = Instalments { upfront: upfront.unwrap_or_default(), hourly };
         let payment = match (paid.upfront.is_zero(), paid.hourly.is_zero()) {
             (true, true) => {

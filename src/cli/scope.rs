@@ -141,9 +141,7 @@ fn anonymous(instance: &Instance) -> Instance {
 /// names the place where it was met, which can be a region or a thing in it.
 pub(super) fn is_region(place: &str) -> bool {
     let parts: Vec<&str> = place.split('-').collect();
-    let [area, middle @ .., number] = parts.as_slice() else {
-        return false;
-    };
+    let [area, middle @ .., number] = parts.as_slice() else { return false };
     let is_word = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase());
     let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
     (area.len() == 2 || *area == "eusc")
@@ -159,9 +157,7 @@ fn one_of_several<'a>(
     known: BTreeSet<&'a String>,
 ) -> Outcome<()> {
     let (matched, missing): (Vec<_>, Vec<_>) = asked.partition(|name| known.contains(name));
-    let Some(name) = missing.first().filter(|_| !matched.is_empty()) else {
-        return Ok(());
-    };
+    let Some(name) = missing.first().filter(|_| !matched.is_empty()) else { return Ok(()) };
     let nearest = nearest_names(name, known.into_iter().map(String::as_str));
     let instead = nearest.first().map_or_else(
         || format!("leave it out of `{flag}`, or pass `--allow-empty`"),

@@ -527,18 +527,9 @@ mod tests {
         assert_eq!(class_alone.peak_percent, None);
         assert_eq!(class_alone.class, Some(Isolation::Development));
         for bad in [
-            "",
-            "chat",
-            ":10GiB",
-            "chat:0GiB",
-            "chat:-1GiB",
-            "chat:nanGiB",
-            "chat:10",
-            "chat:10GiB:NaN",
-            "chat:10GiB:101%",
-            "chat:10GiB:-5",
-            "chat:10GiB:5:search:best-effort",
-            "chat:10GiB:5:search:trusted:more",
+            "", "chat", ":10GiB", "chat:0GiB", "chat:-1GiB", "chat:nanGiB", "chat:10",
+            "chat:10GiB:NaN", "chat:10GiB:101%", "chat:10GiB:-5",
+            "chat:10GiB:5:search:best-effort", "chat:10GiB:5:search:trusted:more",
         ] {
             assert!(tenant(bad).is_err(), "{bad}");
         }

@@ -76,10 +76,8 @@ fn aws(start: &mut Start, io: &Io<'_>) {
     const DOCTOR: &str = "whether the account can be read, with each fix";
     let chosen = ["GPUCOST_PROFILE", "AWS_PROFILE"].iter().find_map(|name| io.variable(name));
     let variables = [
-        "AWS_ACCESS_KEY_ID",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     ];
     let variable = variables.iter().find(|name| io.variable(name).is_some());
     let profiles = profiles(io);
@@ -217,9 +215,7 @@ fn newest_estate(folder: &Path) -> Option<String> {
 
 /// Whether a file begins as an estate does, which names its version first.
 fn is_estate(path: &Path) -> bool {
-    let Some(mut text) = beginning(path, START_OF_ESTATE) else {
-        return false;
-    };
+    let Some(mut text) = beginning(path, START_OF_ESTATE) else { return false };
     if path.extension() == Some(OsStr::new("gz")) {
         let packed = std::mem::take(&mut text);
         let decoder = flate2::read::GzDecoder::new(packed.as_slice());

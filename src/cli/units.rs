@@ -10,9 +10,7 @@ use std::path::Path;
 
 /// The units of a file, which is not replaced; none without one.
 pub(super) fn counted(path: Option<&Path>, out: &OutputArgs) -> Outcome<Vec<WorkUnits>> {
-    let Some(path) = path else {
-        return Ok(Vec::new());
-    };
+    let Some(path) = path else { return Ok(Vec::new()) };
     let output = out.output.as_deref();
     output::check_distinct([("--units", Some(path)), ("--output", output)])?;
     read_units(path).map_err(Failure::hinted("see docs/kpis.md for the columns"))

@@ -27,9 +27,7 @@ pub(super) fn wanted<'a>(
     options: &GatherOptions,
     servers: usize,
 ) -> Outcome<Option<(&'a Place, (Date, Date))>> {
-    let Some(place) = args.history.as_ref().filter(|_| options.metrics) else {
-        return Ok(None);
-    };
+    let Some(place) = args.history.as_ref().filter(|_| options.metrics) else { return Ok(None) };
     if args.resolution == Resolution::Auto {
         return Err(refusal!(
             "`--history` keeps every period, which `--resolution auto` does not read";
@@ -50,9 +48,7 @@ pub(super) fn wanted<'a>(
 /// # Errors
 /// When it cannot be one, and when other flags ask for what roll-ups do not have.
 pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Outcome<Option<&Place>> {
-    let Some(place) = args.rollups.as_ref().filter(|_| metrics) else {
-        return Ok(None);
-    };
+    let Some(place) = args.rollups.as_ref().filter(|_| metrics) else { return Ok(None) };
     if args.resolution == Resolution::Auto {
         return Err(
             refusal!("`--rollups` has every period, which `--resolution auto` does not read";

@@ -124,9 +124,7 @@ fn refuse(flags: &[(&str, bool)], format: &str) -> Outcome<()> {
 
 /// Fails where a pattern fits nothing.
 pub(super) fn check_known(view: &View, rows: &[RowFacts]) -> Outcome<()> {
-    let Some(unknown) = view.unknown(rows) else {
-        return Ok(());
-    };
+    let Some(unknown) = view.unknown(rows) else { return Ok(()) };
     let what = match unknown.flag {
         "--type" => "no instance type",
         "--team" => "no team",

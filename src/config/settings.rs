@@ -104,20 +104,8 @@ fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
 
 /// Formats that commands know; a command refuses those that it does not have.
 const FORMATS: &[&str] = &[
-    "table",
-    "wide",
-    "json",
-    "csv",
-    "xlsx",
-    "focus",
-    "markdown",
-    "html",
-    "github",
-    "sarif",
-    "junit",
-    "slack",
-    "script",
-    "openmetrics",
+    "table", "wide", "json", "csv", "xlsx", "focus", "markdown", "html", "github", "sarif",
+    "junit", "slack", "script", "openmetrics",
 ];
 
 keys! {
@@ -202,9 +190,7 @@ impl Reader<'_> {
                 let message = format!("`{family}` is not a GPU family in the price catalog{meant}");
                 self.problem(key.span(), message);
             }
-            let Some(text) = self.text_of_number(value) else {
-                continue;
-            };
+            let Some(text) = self.text_of_number(value) else { continue };
             let percent: Option<Decimal> = text.parse().ok();
             match percent
                 .filter(|percent| !percent.is_sign_negative() && *percent < Decimal::ONE_HUNDRED)

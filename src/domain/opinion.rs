@@ -89,9 +89,7 @@ impl AwsOpinion {
         let mut known: BTreeSet<ResourceId> = BTreeSet::new();
         let mut kept: Vec<Self> = Vec::new();
         for opinion in opinions {
-            let Some(opinion) = opinion.keeping(|id| !known.contains(id)) else {
-                continue;
-            };
+            let Some(opinion) = opinion.keeping(|id| !known.contains(id)) else { continue };
             known.extend(opinion.instances.iter().cloned());
             kept.push(opinion);
         }

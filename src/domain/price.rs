@@ -485,12 +485,8 @@ mod tests {
     #[test]
     fn option_names_round_trip() {
         for name in [
-            "on-demand",
-            "spot",
-            "reserved-1yr-no-upfront",
-            "reserved-3yr-all-upfront",
-            "ec2-instance-savings-plan-1yr-partial-upfront",
-            "compute-savings-plan-3yr-no-upfront",
+            "on-demand", "spot", "reserved-1yr-no-upfront", "reserved-3yr-all-upfront",
+            "ec2-instance-savings-plan-1yr-partial-upfront", "compute-savings-plan-3yr-no-upfront",
             "capacity-block",
         ] {
             let option = PriceOption::from_name(name).expect("known");

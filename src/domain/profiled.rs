@@ -109,9 +109,7 @@ pub enum ProfileBasis {
 impl ProfileBasis {
     /// The runs that a verdict rests on, such as `one run of 2.4 h`.
     pub fn in_words(&self) -> Option<String> {
-        let Self::Judged { runs, hours } = self else {
-            return None;
-        };
+        let Self::Judged { runs, hours } = self else { return None };
         let length = if *hours >= 1.0 {
             format!("{hours:.1} h")
         } else if *hours * 60.0 >= 1.0 {

@@ -58,9 +58,7 @@ impl ResourceId {
     /// The id of a machine that is a node of HyperPod. SageMaker puts its cluster before it,
     /// of which Kubernetes does not know the name.
     pub fn hyperpod_node(&self) -> Option<&str> {
-        let (Provider::SageMaker, ..) = self.place()? else {
-            return None;
-        };
+        let (Provider::SageMaker, ..) = self.place()? else { return None };
         let native = self.native();
         let node = match native.strip_prefix("cluster/") {
             Some(rest) => rest.split_once('/')?.1,

@@ -28,9 +28,7 @@ pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Ve
 pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
-        return false;
-    };
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
     let mut last = None;
     for part in parts {
         if let Some(before) = last.replace(part) {

@@ -148,15 +148,6 @@ pub struct TerraformPlan {
 
 /// Providers that run nothing anywhere: they make names, keys, files and waits.
 pub const RUNS_NOTHING: [&str; 11] = [
-    "archive",
-    "cloudinit",
-    "external",
-    "http",
-    "local",
-    "null",
-    "random",
-    "template",
-    "terraform",
-    "time",
-    "tls",
+    "archive", "cloudinit", "external", "http", "local", "null", "random", "template", "terraform",
+    "time", "tls",
 ];

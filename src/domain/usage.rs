@@ -187,9 +187,7 @@ impl GpuUsage {
     /// Whether it is known never to have worked: its maximum stayed below 1% in every
     /// period, over as many days as idleness takes, with hardly a sample missing.
     pub fn is_never_used(&self, policy: &Policy) -> bool {
-        let Some(maxima) = self.maxima.filter(|_| !self.encodes()) else {
-            return false;
-        };
+        let Some(maxima) = self.maxima.filter(|_| !self.encodes()) else { return false };
         maxima.largest < ACTIVE_PERCENT
             && maxima.samples.coverage() >= policy.measured_coverage
             && !maxima.samples.outage.forbids(policy)

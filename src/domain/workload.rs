@@ -362,9 +362,7 @@ impl Workload {
         if let Some(link) = self.declared_link() {
             return link == Some(false);
         }
-        let Some(visible) = self.measured().visible_gpus() else {
-            return false;
-        };
+        let Some(visible) = self.measured().visible_gpus() else { return false };
         let is_quiet =
             |network: NetworkUse| network.received_gbps.max(network.sent_gbps) < JOINT_WORK_GBPS;
         let is_alone = self.instances.len() < 2;

@@ -101,9 +101,7 @@ impl WorkloadCost {
         let mut commitments = BTreeMap::new();
         let mut monthly = Decimal::ZERO;
         for instance in &self.instances {
-            let Some(paid) = &instance.committed else {
-                continue;
-            };
+            let Some(paid) = &instance.committed else { continue };
             monthly += instance.committed_monthly().amount();
             let parts = paid.parts.iter();
             commitments.extend(parts.map(|part| (part.commitment.clone(), part.end)));

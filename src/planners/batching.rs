@@ -122,9 +122,7 @@ pub fn batching(request: BatchingRequest) -> Result<Batching, BatchingError> {
         let by_load = || left.load.total_cmp(&right.load);
         size(left).cmp(&size(right)).then_with(by_load)
     });
-    let Some((best, _)) = best else {
-        return Err(missed(&choices, objective));
-    };
+    let Some((best, _)) = best else { return Err(missed(&choices, objective)) };
     Ok(Batching { request, choices, best })
 }
 

@@ -197,8 +197,7 @@ fn advice(bottleneck: Bottleneck, signals: &Signals, is_divisible: bool) -> Vec<
         Bottleneck::Idle => &["assign work to it, or use a type with fewer or no GPUs"],
         Bottleneck::Parked => &[
             "end the process that holds its memory if it is not needed",
-            "load the model on demand instead of keeping it resident",
-            share,
+            "load the model on demand instead of keeping it resident", share,
         ],
         Bottleneck::Compute => &[
             "use a lower-precision data type: BF16 or FP16 instead of FP32, FP8 if the card \

@@ -193,9 +193,7 @@ fn state(case: Case<'_>) -> Option<UsageState> {
 /// Whether one instance computes nothing; `None` when only maxima could tell and
 /// there are none. Of several nothing is said: each is evaluated by itself.
 fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) -> Option<bool> {
-    let [only] = workload.usage else {
-        return Some(false);
-    };
+    let [only] = workload.usage else { return Some(false) };
     // A maximum is at least its average, so that averages alone can rule it out.
     let measures_every_gpu =
         workload.visible_gpus().is_some_and(|visible| only.measures_every_gpu(visible));
@@ -260,9 +258,7 @@ pub(super) fn standstill(
 /// Whether the GPUs of one instance are busy by their utilization and do no work. Of several
 /// instances nothing is said: each is evaluated by itself.
 fn is_stalled(workload: Measured<'_>, utilization: &UtilizationSummary, policy: &Policy) -> bool {
-    let [only] = workload.usage else {
-        return false;
-    };
+    let [only] = workload.usage else { return false };
     utilization.distribution.mean >= STALLED_FROM_PERCENT
         && workload.visible_gpus() == Some(workload.gpus().count())
         && standstill(&only.gpus, workload.shape, policy).is_some()

@@ -31,23 +31,9 @@ macro_rules! rules {
 
 /// Every rule, in order of id.
 pub const RULES: &[Rule] = &rules![
-    growing_vram,
-    hot_gpu,
-    idle_gpu,
-    idle_held_gpu,
-    idle_so_far,
-    off_hours,
-    overprovisioned_gpu,
-    power_near_limit,
-    saturated_gpu,
-    shareable_gpu,
-    stalled_gpu,
-    steady_on_demand,
-    stopped_with_storage,
-    underutilized_gpu,
-    unreserved_gpus,
-    unused_gpus,
-    vram_nearly_full
+    growing_vram, hot_gpu, idle_gpu, idle_held_gpu, idle_so_far, off_hours, overprovisioned_gpu,
+    power_near_limit, saturated_gpu, shareable_gpu, stalled_gpu, steady_on_demand,
+    stopped_with_storage, underutilized_gpu, unreserved_gpus, unused_gpus, vram_nearly_full
 ];
 
 /// Rules that could not speak about a workload.
@@ -63,9 +49,7 @@ impl Silence {
     /// What they lacked, with their names.
     pub fn gap(&self) -> Gap {
         let missing = &self.missing_data;
-        let Some(cause) = missing.cause.as_deref() else {
-            return missing.clone();
-        };
+        let Some(cause) = missing.cause.as_deref() else { return missing.clone() };
         let cause = cause.map(|detail, text| match detail {
             Detail::Rules => self.rules.join(", "),
             _ => text.to_owned(),

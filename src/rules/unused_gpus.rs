@@ -78,9 +78,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Option<Finding> {
 /// GPUs that work for less than an hour in a hundred, such as `, 1 more is rarely used
 /// (3.0 h)`.
 fn rarely_used(hours: &[f64]) -> String {
-    let Some(most) = hours.iter().copied().reduce(f64::max) else {
-        return String::new();
-    };
+    let Some(most) = hours.iter().copied().reduce(f64::max) else { return String::new() };
     match hours.len() {
         1 => format!(", 1 more is rarely used ({most:.1} h)"),
         many => format!(", {many} more are rarely used (at most {most:.1} h)"),

@@ -33,9 +33,7 @@ impl<'a> Unread<'a> {
     /// The environment that a workload is in, by the tag of its instances, else by the name of
     /// their group; absent where it is in none, and where it was read.
     pub fn of(workload: &'a Workload) -> Option<Self> {
-        let Group::AutoScaling(group) = &workload.key.group else {
-            return None;
-        };
+        let Group::AutoScaling(group) = &workload.key.group else { return None };
         let group = group.as_str();
         let read = workload.scaling_group.as_deref();
         let is_read = read.is_some_and(|group| group.batch.is_some());

@@ -43,9 +43,7 @@ pub fn one_year_no_upfront(
             continue;
         }
         let key = member.price_key.with_option(ONE_YEAR_NO_UPFRONT);
-        let Some(quote) = prices.get(&key).ok() else {
-            continue;
-        };
+        let Some(quote) = prices.get(&key).ok() else { continue };
         let fee = quote.rate.times_hours(policy.hours_per_month);
         let saving = instance.monthly_exact().amount() - fee.amount();
         let at_work = instance.monthly_exact().amount() * member.activity.share_at_work();

@@ -329,9 +329,7 @@ impl Draft<'_> {
                 self.fleet.remove(today);
                 for choice in single {
                     let path = Path::of(workload, &everything, Some(choice));
-                    let Some(action) = path.actions.first() else {
-                        continue;
-                    };
+                    let Some(action) = path.actions.first() else { continue };
                     self.fleet.add(&path.stages.last);
                     let lost = before - credit(&self.fleet);
                     self.fleet.remove(&path.stages.last);

@@ -105,9 +105,7 @@ pub fn whole_sizes(part: &Workload, ended: &[&Member]) -> Option<GroupSizes> {
 /// How members of a group run only in some hours, once others of their workload have ended;
 /// absent for members of none.
 pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvice> {
-    let Group::AutoScaling(name) = &part.key.group else {
-        return None;
-    };
+    let Group::AutoScaling(name) = &part.key.group else { return None };
     let group = part.scaling_group.as_deref();
     let mut advice = GroupAdvice::default();
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
@@ -172,9 +170,7 @@ pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupA
         advice.steps = unread.steps(change);
         return advice;
     }
-    let Some(group) = part.scaling_group.as_deref() else {
-        return advice;
-    };
+    let Some(group) = part.scaling_group.as_deref() else { return advice };
     let fewer = running(&part.members).saturating_sub(to.count);
     if let Some(batch) = &group.batch {
         advice.steps = batch_share(batch, part, ended).resize_steps(to, fewer);

@@ -98,9 +98,7 @@ impl ResizeOffer {
 
     /// Where it leads under a schedule, or without one.
     pub fn stage(&self, schedule: Option<&ScheduledHours>) -> Stage {
-        let Some(schedule) = schedule else {
-            return self.to.clone();
-        };
+        let Some(schedule) = schedule else { return self.to.clone() };
         let hours = self.scheduled.as_ref().unwrap_or(schedule);
         let total = self.to.monthly();
         let share = (self.monthly_at_todays_hours * hours.on_share).checked_div(total);

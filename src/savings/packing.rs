@@ -97,9 +97,7 @@ pub fn place_together(profiles: &[&MigProfile], total_slices: u8) -> Option<Vec<
         placed: &mut Vec<(usize, u8)>,
         total_slices: u8,
     ) -> bool {
-        let Some(next) = order.get(placed.len()) else {
-            return true;
-        };
+        let Some(next) = order.get(placed.len()) else { return true };
         let used: Vec<(&MigProfile, u8)> =
             placed.iter().map(|(place, start)| (profiles[*place], *start)).collect();
         let starts: Vec<u8> = free_starts(&used, profiles[*next], total_slices).collect();

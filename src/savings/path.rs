@@ -415,9 +415,7 @@ impl Path {
                 step.risk,
             )
         });
-        let Some(action) = action else {
-            return false;
-        };
+        let Some(action) = action else { return false };
         self.actions.push(action.with_caveats(step.caveats.to_vec()));
         self.left = after;
         true

@@ -251,9 +251,7 @@ impl<'a> Draft<'a> {
 
     /// Whether another variant of a workload makes the whole cheaper.
     fn improve_one(&mut self, place: usize) -> bool {
-        let Some((path, _)) = self.best_variant(place) else {
-            return false;
-        };
+        let Some((path, _)) = self.best_variant(place) else { return false };
         let is_new = path.choice != self.paths[place].choice;
         if is_new {
             self.take(place, path);
@@ -332,9 +330,7 @@ impl<'a> Draft<'a> {
                 continue;
             }
             let usage = ConcurrentUsage::of(&open.hours);
-            let Some((_, _, saving)) = best_purchase(&open, &usage, self.terms) else {
-                continue;
-            };
+            let Some((_, _, saving)) = best_purchase(&open, &usage, self.terms) else { continue };
             let known = best.get(&open.pool);
             if known.is_none_or(|(_, most)| saving > *most) {
                 best.insert(open.pool.clone(), (open, saving));
@@ -414,9 +410,7 @@ impl<'a> Draft<'a> {
             }
             let mut rows: Vec<PoolRow<'_>> = rows.into_values().collect();
             self.weigh_by_cover(component, &mut rows);
-            let Some(purchase) = purchase(&open, &rows, self.terms) else {
-                continue;
-            };
+            let Some(purchase) = purchase(&open, &rows, self.terms) else { continue };
             for share in &purchase.shares {
                 parts[share.workload].push(CommitPart {
                     saving: share.monthly_savings,

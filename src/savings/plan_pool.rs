@@ -53,9 +53,7 @@ impl PlanPool {
     /// # Errors
     /// When two rates are in different currencies.
     pub fn new(types: &[TypeUsage]) -> Result<Option<Self>, CurrencyMismatch> {
-        let Some(first) = types.first() else {
-            return Ok(None);
-        };
+        let Some(first) = types.first() else { return Ok(None) };
         let currency = first.plan.currency();
         let rates = types.iter().flat_map(|used| [used.plan, used.on_demand]);
         for right in rates.map(HourlyRate::currency) {

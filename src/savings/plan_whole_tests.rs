@@ -18,9 +18,7 @@ fn outcomes(workload: &Alternatives, accepted: Risk) -> Vec<Outcome> {
     if workload.end.as_ref().is_some_and(|end| end.risk() <= accepted) {
         return vec![nothing(0)];
     }
-    let Some(today) = &workload.today else {
-        return vec![nothing(cost)];
-    };
+    let Some(today) = &workload.today else { return vec![nothing(cost)] };
     let taken = workload.schedule.as_ref().filter(|offer| {
         offer.risk <= accepted && cents(today.monthly() * offer.hours.on_share) < cost
     });

@@ -81,9 +81,7 @@ impl Draft<'_> {
         }
         loop {
             let changes = self.changes_of(&zonal, paths);
-            let Some(last) = changes.last() else {
-                return changes;
-            };
+            let Some(last) = changes.last() else { return changes };
             let most = cents(credit(&last.fleet));
             let is_needless = |change: &&Change| {
                 let others = changes.iter().map(|other| &other.reservation.id);
@@ -93,9 +91,7 @@ impl Draft<'_> {
                 cents(credit(&self.fleet_of(&existing, paths))) == most
             };
             let needless = changes.iter().find(is_needless).map(|change| &change.reservation.id);
-            let Some(needless) = needless.filter(|_| changes.len() > 1) else {
-                return changes;
-            };
+            let Some(needless) = needless.filter(|_| changes.len() > 1) else { return changes };
             zonal.retain(|reservation| reservation.id != *needless);
         }
     }

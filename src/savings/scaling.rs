@@ -51,9 +51,7 @@ impl<'a> Left<'a> {
         let Some(group) = group.filter(|group| group.counts_instances()) else {
             return Self::Unknown;
         };
-        let Some(in_service) = group.in_service.as_deref() else {
-            return Self::Unlisted(group);
-        };
+        let Some(in_service) = group.in_service.as_deref() else { return Self::Unlisted(group) };
         let ids = running_ids(ended.iter().copied());
         let is_outside = |id: &&&ResourceId| in_service.binary_search(id).is_err();
         let outside = ids.iter().filter(is_outside).count();
@@ -189,9 +187,7 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
     let mut steps: Vec<String> = first.into_iter().collect();
     steps.extend(suspending(name, workload, left));
     steps.extend(left.steps(place));
-    let Some(group) = group else {
-        return steps;
-    };
+    let Some(group) = group else { return steps };
     let protected = protected(group, ended.iter().copied());
     if protected > 0 && left.is_ended() {
         steps.push(format!(
@@ -303,9 +299,7 @@ pub(super) fn spot_caveats(workload: &Workload) -> Vec<String> {
     if let Some(unread) = batch::Unread::of(workload) {
         return vec![unread.spot_caveat()];
     }
-    let Some(group) = workload.scaling_group.as_deref() else {
-        return Vec::new();
-    };
+    let Some(group) = workload.scaling_group.as_deref() else { return Vec::new() };
     if let Some(batch) = &group.batch {
         return batch::spot_caveat(batch).into_iter().collect();
     }

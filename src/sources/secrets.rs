@@ -12,18 +12,9 @@ const LONGEST_WORD: usize = 39;
 const LONGEST_MESSAGE: usize = 500;
 /// Where a message begins to repeat the request, in lower case.
 const REQUEST_PARTS: [&str; 12] = [
-    "accesskeyid",
-    "authorization",
-    "bearer ",
-    "canonical string",
-    "credential=",
-    "secretaccesskey",
-    "securitytoken",
-    "security-token",
-    "sessiontoken",
-    "signature=",
-    "string-to-sign",
-    "x-amz-",
+    "accesskeyid", "authorization", "bearer ", "canonical string", "credential=",
+    "secretaccesskey", "securitytoken", "security-token", "sessiontoken", "signature=",
+    "string-to-sign", "x-amz-",
 ];
 
 /// Values of fewer bytes are part of many words.

@@ -250,10 +250,7 @@ fn is_possible(row: &WorkloadDay) -> bool {
     let amounts = [row.list, row.contracted, row.effective];
     let amounts = amounts.into_iter().flatten().map(Money::amount);
     let hours = [
-        row.gpu_hours,
-        row.gpus_per_instance,
-        row.useful_gpu_hours,
-        row.idle_gpu_hours,
+        row.gpu_hours, row.gpus_per_instance, row.useful_gpu_hours, row.idle_gpu_hours,
         row.unmeasured_gpu_hours,
     ];
     let mut hours = hours.into_iter().flatten().chain([row.hours]);

@@ -37,9 +37,7 @@ pub(super) fn outage(
     for (place, (is_sampled, ran)) in (0_i64..).zip(periods) {
         let begin = start + place * period;
         let place = (begin.div_euclid(HOUR_SECONDS) - first_hour) as usize;
-        let Some(hour) = hours.get_mut(place) else {
-            break;
-        };
+        let Some(hour) = hours.get_mut(place) else { break };
         hour.0 += if ran { period } else { 0 };
         if is_sampled {
             hour.1 = true;
@@ -50,9 +48,7 @@ pub(super) fn outage(
             unseen_seconds += period;
         }
     }
-    let (Some(first), Some((last, end))) = (first, last) else {
-        return Outage::default();
-    };
+    let (Some(first), Some((last, end))) = (first, last) else { return Outage::default() };
     // Days on which it ran in an hour of the day, and those of them without a sample.
     let mut days = [(0_u32, 0_u32); 24];
     for (place, (ran_seconds, is_sampled)) in hours.iter().enumerate().take(last + 1).skip(first) {

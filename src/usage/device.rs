@@ -108,9 +108,7 @@ pub(super) fn counts(points: &Points, scale: Scale, scratch: &mut Vec<u32>) -> H
             (lowest, highest) = (lowest.min(bin), highest.max(bin));
         }
     }
-    let Some(seen) = scratch.get_mut(lowest..=highest) else {
-        return Histogram::default();
-    };
+    let Some(seen) = scratch.get_mut(lowest..=highest) else { return Histogram::default() };
     let filled = seen.iter_mut().zip(lowest..).filter(|(count, _)| **count > 0);
     Histogram::of(filled.map(|(count, bin)| (bin as u16, std::mem::take(count))))
 }

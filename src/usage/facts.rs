@@ -106,9 +106,7 @@ impl Usage {
     ) -> impl FnMut(&SeriesKey) -> Cadence + 'a {
         let mut known: Vec<(&Column, Cadence)> = Vec::new();
         move |key| {
-            let Some(places) = self.places.get(key) else {
-                return Cadence::EVERY_PERIOD;
-            };
+            let Some(places) = self.places.get(key) else { return Cadence::EVERY_PERIOD };
             if let Some((_, cadence)) = known.iter().find(|(other, _)| *other == places) {
                 return *cadence;
             }

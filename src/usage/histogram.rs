@@ -167,9 +167,7 @@ pub(super) fn quantiles<const N: usize>(
     // The value at a rank from 0; ranks ascend.
     let mut ranked = |rank: u64| {
         while seen <= rank {
-            let Some((next, count)) = counts.next() else {
-                break;
-            };
+            let Some((next, count)) = counts.next() else { break };
             (bin, seen) = (next, seen + u64::from(count));
         }
         value(bin)

@@ -62,9 +62,7 @@ impl HourSums {
 
     pub(super) fn merge(&mut self, other: &Self) {
         let both = || self.hours().chain(other.hours()).map(|(hour, _)| hour);
-        let (Some(first), Some(last)) = (both().min(), both().max()) else {
-            return;
-        };
+        let (Some(first), Some(last)) = (both().min(), both().max()) else { return };
         let mut sums = vec![(0_u32, 0_u32); (last - first + 1) as usize];
         for (hour, (seconds, weighted)) in self.hours().chain(other.hours()) {
             let sum = &mut sums[(hour - first) as usize];
@@ -85,9 +83,7 @@ impl HourSums {
         let mut means = vec![None; length];
         for (hour, (seconds, weighted)) in self.hours() {
             let place = usize::try_from(hour - from).ok();
-            let Some(mean) = place.and_then(|place| means.get_mut(place)) else {
-                continue;
-            };
+            let Some(mean) = place.and_then(|place| means.get_mut(place)) else { continue };
             let is_known = seconds * step >= LEAST_SECONDS;
             *mean = is_known.then(|| f64::from(weighted) / f64::from(seconds) / 100.0);
         }

@@ -88,13 +88,9 @@ impl Usage {
         let flags =
             [(Metric::CpuUtilization, cpu), (Metric::GpuEncoderSessions, Some(&self.encodes))];
         for (metric, flags) in flags {
-            let Some(flags) = flags else {
-                continue;
-            };
+            let Some(flags) = flags else { continue };
             let mut of_metric = self.added.iter().filter(|((measured, ..), _)| *measured == metric);
-            let Some((_, added)) = of_metric.next() else {
-                continue;
-            };
+            let Some((_, added)) = of_metric.next() else { continue };
             let marked = (0..).zip(flags.values()).filter(|(_, flag)| *flag == 1);
             kept.extend(marked.map(|(index, _)| StoredPeriod {
                 metric,
@@ -227,9 +223,7 @@ impl Usage {
     fn empty_grids(&self, periods: usize) -> Vec<((Signal, SeriesSource), OpenGrid)> {
         let mut grids: Vec<((Signal, SeriesSource), OpenGrid)> = Vec::new();
         for ((metric, gpu, _), added) in self.added.iter().filter(|(_, added)| !added.is_empty) {
-            let Some(signal) = Signal::of(*metric) else {
-                continue;
-            };
+            let Some(signal) = Signal::of(*metric) else { continue };
             let key = (signal, added.source);
             let place = match grids.iter().position(|(known, _)| *known == key) {
                 Some(place) => place,

@@ -17,9 +17,7 @@ impl Column {
             }
         };
         let mut values = values.into_iter();
-        let Some(mut last) = values.next() else {
-            return Self::default();
-        };
+        let Some(mut last) = values.next() else { return Self::default() };
         let (mut step, mut times) = (i64::from(last), 1);
         for value in values {
             if value == last {

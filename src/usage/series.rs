@@ -196,9 +196,7 @@ impl Points {
         for (value, times) in values {
             let (first, last) = (next, next + i64::from(times));
             next = last;
-            let Some(value) = value else {
-                continue;
-            };
+            let Some(value) = value else { continue };
             rejected.future += (last - first.max(ends)).max(0) as u64;
             let (first, last) = (first.max(begins), last.min(ends));
             let inside = (last - first).max(0);

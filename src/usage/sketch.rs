@@ -38,9 +38,7 @@ impl Sketch {
     /// Adds a value, when there is one. What the scale does not hold is passed
     /// over: a percentage below 0 or above 100, and what is not a number.
     pub fn add(&mut self, value: Option<f64>) {
-        let Some(value) = value.filter(|value| self.scale.holds(*value)) else {
-            return;
-        };
+        let Some(value) = value.filter(|value| self.scale.holds(*value)) else { return };
         let step = self.scale.bin(value);
         match self.steps.binary_search_by_key(&step, |(known, _)| *known) {
             Ok(place) => self.steps[place].1 = self.steps[place].1.saturating_add(1),

@@ -45,9 +45,7 @@ pub struct Tally {
 impl Tally {
     /// Adds a value, when there is one.
     pub fn add(&mut self, value: Option<f64>) {
-        let Some(value) = value.filter(|value| value.is_finite()) else {
-            return;
-        };
+        let Some(value) = value.filter(|value| value.is_finite()) else { return };
         (self.min, self.max) = if self.count == 0 {
             (value, value)
         } else {

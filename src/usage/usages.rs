@@ -248,9 +248,7 @@ impl OpenUsage {
     fn reduce(&mut self, frame: Frame, scratch: &mut Vec<u32>) {
         for records in std::mem::take(&mut self.records).into_each() {
             let signal = records.first().and_then(|first| Signal::of(first.metric));
-            let (Some(series), other_grids, outranked) = Records::joined(records) else {
-                continue;
-            };
+            let (Some(series), other_grids, outranked) = Records::joined(records) else { continue };
             if let Some(signal) = signal {
                 let outranked = outranked.into_iter().map(|source| (signal, source));
                 self.usage.outranked.extend(outranked);

@@ -54,9 +54,7 @@ impl WeekUsage {
     /// which at least half of the running GPUs reported, as means count them.
     pub fn add(&mut self, timeline: &Timeline) {
         for (period, slot) in timeline.counted() {
-            let Some(hour) = self.hour_of_period.get(period) else {
-                continue;
-            };
+            let Some(hour) = self.hour_of_period.get(period) else { continue };
             let hour = &mut self.hours[usize::from(*hour)];
             hour.sum += slot.sum;
             hour.n_samples += u64::from(slot.reported);

@@ -335,25 +335,8 @@ pub fn markdown_is_words(texts: &[String]) {
         }
         let html = String::from_utf8(output.stdout).expect("UTF-8");
         let known = [
-            "h1",
-            "h2",
-            "h3",
-            "pre",
-            "ol",
-            "p",
-            "strong",
-            "code",
-            "details",
-            "summary",
-            "table",
-            "thead",
-            "tbody",
-            "tr",
-            "th",
-            "td",
-            "ul",
-            "li",
-            "blockquote",
+            "h1", "h2", "h3", "pre", "ol", "p", "strong", "code", "details", "summary", "table",
+            "thead", "tbody", "tr", "th", "td", "ul", "li", "blockquote",
         ];
         for tag in html.split('<').skip(1) {
             let name = tag.trim_start_matches('/');

@@ -61,24 +61,11 @@ fn examples_in_the_page_print_statements() {
 #[test]
 fn flags_choose_what_is_printed() {
     let text = printed(&[
-        "--dialect",
-        "trino",
-        "--table",
-        "lake.points",
-        "--columns",
-        "instance=Host Name,gpu=,ts=time",
-        "--metric-map",
-        "gpu_utilization=DCGM_FI_PROF_GR_ENGINE_ACTIVE*100",
-        "--account",
-        "o'1",
-        "--days",
-        "2026-11-01..2026-11-02",
-        "--time-unit",
-        "milliseconds",
-        "--measured-by",
-        "cloudwatch-agent",
-        "--only",
-        "usage_grid,usage_hist",
+        "--dialect", "trino", "--table", "lake.points", "--columns",
+        "instance=Host Name,gpu=,ts=time", "--metric-map",
+        "gpu_utilization=DCGM_FI_PROF_GR_ENGINE_ACTIVE*100", "--account", "o'1", "--days",
+        "2026-11-01..2026-11-02", "--time-unit", "milliseconds", "--measured-by",
+        "cloudwatch-agent", "--only", "usage_grid,usage_hist",
     ]);
     assert_eq!(text.matches(";\n\n").count(), 2 + 4, "{text}");
     for part in [

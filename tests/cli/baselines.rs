@@ -369,8 +369,7 @@ fn more_of_what_is_denied_is_worse_than_the_baseline() {
     let old = world.audit(&grouped(1, 1));
     let old = world.file("old.json", old.to_string());
     for policy in [
-        "[deny]\ntypes = [\"g5*\", \"p5*\"]\n",
-        "[deny]\nregions = [\"us-*\"]\n",
+        "[deny]\ntypes = [\"g5*\", \"p5*\"]\n", "[deny]\nregions = [\"us-*\"]\n",
         "[tags]\nrequired = [\"team\"]\n",
     ] {
         for (count, room, code) in [(1, 1, 0), (2, 1, 100), (1, 2, 100)] {

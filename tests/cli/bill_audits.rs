@@ -103,17 +103,8 @@ fn each_instance_has_its_own_differences() {
     let of = |id: &str| row(&json, "compared", "instance", &json!(id));
     let figures = |row: &Value| -> Vec<Value> {
         let keys = [
-            "billed_hours",
-            "seen_hours",
-            "bill_cost",
-            "audit_cost",
-            "hours_cost",
-            "price_cost",
-            "commitment_cost",
-            "scope_cost",
-            "late_cost",
-            "unstated_cost",
-            "difference_cost",
+            "billed_hours", "seen_hours", "bill_cost", "audit_cost", "hours_cost", "price_cost",
+            "commitment_cost", "scope_cost", "late_cost", "unstated_cost", "difference_cost",
             "idle_cost",
         ];
         keys.iter().map(|key| row[*key].clone()).collect()
@@ -290,9 +281,7 @@ fn what_is_expected_is_what_an_audit_charges() {
         let of_id: BTreeMap<&str, _> =
             bill.instances.iter().map(|instance| (instance.id.as_str(), instance)).collect();
         for audited in &audit(&estate, &policy, Risk::Low).workloads {
-            let Some(cost) = &audited.workload.cost else {
-                continue;
-            };
+            let Some(cost) = &audited.workload.cost else { continue };
             for (cost, usage) in cost.instances.iter().zip(&audited.workload.usage) {
                 let expected = of_id[usage.instance.native()];
                 let rate = expected.rates[0].rate.expect("a price");

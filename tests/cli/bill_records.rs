@@ -179,9 +179,7 @@ fn a_later_reading_takes_the_place_of_the_earlier() {
     assert_eq!(files(&world, "bill").len(), 2);
     let statements = blocks(&page("bill.md"), "sql");
     assert_eq!(statements.len(), 2, "a view and a query of it");
-    let Some(python) = installed("python") else {
-        return skip("target/test-venv is missing");
-    };
+    let Some(python) = installed("python") else { return skip("target/test-venv is missing") };
     let output = Command::new(python)
         .args(["-c", STATEMENTS])
         .args(&statements)

@@ -244,11 +244,8 @@ fn focus_gives_the_answer_of_the_report() {
         );
     }
     for name in [
-        "effective savings rate",
-        "coverage of GPU instances",
-        "utilization of commitments",
-        "unallocated GPU cost",
-        "unallocated cost",
+        "effective savings rate", "coverage of GPU instances", "utilization of commitments",
+        "unallocated GPU cost", "unallocated cost",
     ] {
         assert_eq!(step(&focus, name), step(&cur, name), "{name}");
     }

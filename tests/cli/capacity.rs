@@ -141,16 +141,8 @@ fn other_types_are_derived_and_refused_with_a_reason() {
 #[test]
 fn every_key_is_in_the_page() {
     let answer = json(&[
-        "--rate",
-        "500",
-        "--per-gpu",
-        "200",
-        "--objective",
-        "1s",
-        "--type",
-        "g5.xlarge",
-        "--vram-peak",
-        "16GiB",
+        "--rate", "500", "--per-gpu", "200", "--objective", "1s", "--type", "g5.xlarge",
+        "--vram-peak", "16GiB",
     ]);
     assert_explains("planners/capacity.md", &answer["fleets"]);
     assert_explains("planners/capacity.md", &answer["refused"]);
@@ -318,9 +310,7 @@ fn names_from_outside_are_harmless() {
 #[test]
 fn a_real_trace_needs_more_than_its_mean_rate() {
     let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
-    let Some(path) = shared("capacity", name) else {
-        return;
-    };
+    let Some(path) = shared("capacity", name) else { return };
     let path = path.to_str().expect("UTF-8");
     let fleet = |arguments: &[&str]| {
         let answer = json(&[&["--arrivals", path][..], arguments].concat());
@@ -364,17 +354,8 @@ fn a_real_trace_needs_more_than_its_mean_rate() {
 fn a_gpu_alone_is_the_one_that_was_measured() {
     let mut world = World::new();
     world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
-    let outcome = world.run(&[
-        "capacity",
-        "--rate",
-        "500",
-        "--per-gpu",
-        "200",
-        "--gpu",
-        "L4",
-        "--format",
-        "json",
-    ]);
+    let outcome = world
+        .run(&["capacity", "--rate", "500", "--per-gpu", "200", "--gpu", "L4", "--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let answer = outcome.json();
     let headline = answer["headline"].as_str().expect("text");

@@ -97,19 +97,8 @@ fn a_model_has_the_throughput_that_select_computes() {
     let first = curve[0]["items_per_second"].as_f64().expect("a number");
     assert!((first - 0.2657).abs() < 1e-9, "{first}");
     let arguments = [
-        "select",
-        "--model",
-        "llama-3.1-8b",
-        "--type",
-        "g6e.xlarge",
-        "--context",
-        "1152",
-        "--output-tokens",
-        "128",
-        "--concurrency",
-        "16",
-        "--format",
-        "json",
+        "select", "--model", "llama-3.1-8b", "--type", "g6e.xlarge", "--context", "1152",
+        "--output-tokens", "128", "--concurrency", "16", "--format", "json",
     ];
     let selected = World::new().run(&arguments).json();
     let tokens = selected["types"][0]["output_tokens_per_second"].as_f64();
@@ -234,15 +223,7 @@ fn runs_at_several_batches_are_a_curve() {
     let eight = world.file("eight.jsonl", large);
     let (one, eight) = (format!("1:{one}"), format!("8:{eight}"));
     let runs = [
-        "capacity",
-        "--rate",
-        "1",
-        "--max-wait",
-        "1m",
-        "--curve-data",
-        &eight,
-        "--curve-data",
-        &one,
+        "capacity", "--rate", "1", "--max-wait", "1m", "--curve-data", &eight, "--curve-data", &one,
     ];
     let outcome = world.run(&[&runs[..], &["--unit", "steps", "--format", "json"]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

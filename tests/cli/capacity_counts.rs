@@ -163,14 +163,8 @@ fn counts_of_a_run_show_what_its_gpus_serve() {
     }
     let counts = world.file("counts.csv", rows);
     let outcome = world.run(&[
-        "capacity",
-        "--offline",
-        "--profile-data",
-        &samples,
-        "--request-counts",
-        &counts,
-        "--format",
-        "json",
+        "capacity", "--offline", "--profile-data", &samples, "--request-counts", &counts,
+        "--format", "json",
     ]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let answer = outcome.json();
@@ -221,8 +215,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
         ("time,requests\n", "PATH:1: it has no counts below its header", commands),
         (
             "\u{feff}time,requests\r\n1,5\r\n\r\n2,inf\r\n",
-            "PATH:4: `inf` is not a number of requests from 0 to 10^15",
-            commands,
+            "PATH:4: `inf` is not a number of requests from 0 to 10^15", commands,
         ),
         (&long, &cut, commands),
         (
@@ -231,8 +224,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
             commands,
         ),
         (
-            "time,requests\n5,1\n5,1\n",
-            "PATH:3: the time `5` is not after the one above it",
+            "time,requests\n5,1\n5,1\n", "PATH:3: the time `5` is not after the one above it",
             commands,
         ),
         (&hostile, "PATH: the status of the metric is `\\u{1b}[2J\\u{202e}Forbidden`", commands),
@@ -248,8 +240,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
             period,
         ),
         (
-            "time,requests\n0,0\n60,0\n",
-            "PATH: p99 of its counts is 0",
+            "time,requests\n0,0\n60,0\n", "PATH: p99 of its counts is 0",
             "pass `--request-peak max`, or counts of a busier time",
         ),
     ];
@@ -340,9 +331,7 @@ fn the_command_of_the_page_has_the_shape_of_the_api() {
 #[test]
 fn a_real_trace_in_counts_takes_what_its_peak_takes() {
     let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
-    let Some(path) = shared("counted requests", name) else {
-        return;
-    };
+    let Some(path) = shared("counted requests", name) else { return };
     let requests = read_arrivals(&path).expect("a recording");
     // When the first came, Unix seconds.
     let first = 1_700_158_623.979_96;

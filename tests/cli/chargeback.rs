@@ -117,17 +117,8 @@ fn the_columns_are_those_of_the_specification() {
 /// What holds for every row by the specification.
 fn check_row(row: &Row) {
     for column in [
-        "BilledCost",
-        "BillingAccountId",
-        "BillingCurrency",
-        "ContractedCost",
-        "EffectiveCost",
-        "InvoiceIssuerName",
-        "ListCost",
-        "ProviderName",
-        "PublisherName",
-        "ServiceName",
-        "SkuId",
+        "BilledCost", "BillingAccountId", "BillingCurrency", "ContractedCost", "EffectiveCost",
+        "InvoiceIssuerName", "ListCost", "ProviderName", "PublisherName", "ServiceName", "SkuId",
         "SkuPriceId",
     ] {
         assert!(!row[column].is_empty(), "{column}: {row:?}");
@@ -151,9 +142,7 @@ fn check_row(row: &Row) {
     assert!(times.is_sorted(), "{times:?}");
     let committed = row["PricingCategory"] == "Committed";
     for column in [
-        "CommitmentDiscountCategory",
-        "CommitmentDiscountId",
-        "CommitmentDiscountStatus",
+        "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountStatus",
         "CommitmentDiscountType",
     ] {
         assert_eq!(row[column].is_empty(), !committed, "{column}");
@@ -238,19 +227,11 @@ fn what_is_paid_for_and_does_not_run_has_rows_so_that_sums_agree() {
     let unused: Vec<_> = rows[1..].iter().map(cells).collect();
     let expected = [
         [
-            "cr-1",
-            "capacity-reservation",
-            "2 of 2 × g5.xlarge in us-east-1a",
-            "734.38",
-            "release",
-            "",
+            "cr-1", "capacity-reservation", "2 of 2 × g5.xlarge in us-east-1a", "734.38",
+            "release", "",
         ],
         [
-            "ri-1",
-            "regional-reserved-instances",
-            "2 × g5.xlarge in us-east-1",
-            "462.66",
-            "",
+            "ri-1", "regional-reserved-instances", "2 × g5.xlarge in us-east-1", "462.66", "",
             "2026-12-01",
         ],
     ];
@@ -266,14 +247,8 @@ fn what_is_paid_for_and_does_not_run_has_rows_so_that_sums_agree() {
     };
     let cells = |row: &Row| {
         let columns = [
-            "BilledCost",
-            "ListCost",
-            "PricingCategory",
-            "PricingQuantity",
-            "CommitmentDiscountId",
-            "CommitmentDiscountStatus",
-            "ResourceId",
-            "RegionId",
+            "BilledCost", "ListCost", "PricingCategory", "PricingQuantity", "CommitmentDiscountId",
+            "CommitmentDiscountStatus", "ResourceId", "RegionId",
         ];
         columns.map(|column| row[column].clone())
     };

@@ -26,8 +26,7 @@ fn settings_that_change_money_are_in_the_first_lines_of_every_format() {
         let text = text.replace("<h2>Settings", "<h2>settings");
         for said in [
             "settings of gpucost.toml that change amounts or findings:",
-            "hours_per_month = 1 (730 by default)",
-            "discount_percent.g5 = 99 (0 by default)",
+            "hours_per_month = 1 (730 by default)", "discount_percent.g5 = 99 (0 by default)",
         ] {
             assert!(text.contains(said), "{format}: {text}");
         }
@@ -44,8 +43,7 @@ fn settings_that_change_money_are_in_the_first_lines_of_every_format() {
         lines[first..first + 4],
         [
             "settings of gpucost.toml that change amounts or findings:",
-            "  hours_per_month = 1 (730 by default)",
-            "  discount_percent.g5 = 99 (0 by default)",
+            "  hours_per_month = 1 (730 by default)", "  discount_percent.g5 = 99 (0 by default)",
             "",
         ]
     );

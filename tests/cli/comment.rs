@@ -79,9 +79,7 @@ fn answer(comments: &mut Comments, method: &Method, uri: &str, body: &[u8]) -> (
         body["body"].as_str().expect("a text").to_owned()
     };
     let base = "/repos/owner/project/issues/";
-    let Some(rest) = uri.strip_prefix(base) else {
-        return (404, Value::Null);
-    };
+    let Some(rest) = uri.strip_prefix(base) else { return (404, Value::Null) };
     if *method == Method::GET {
         let Some(page) = rest.strip_prefix("7/comments?per_page=100&page=") else {
             return (404, Value::Null);

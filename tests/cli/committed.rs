@@ -77,13 +77,8 @@ fn the_documents_say_what_is_paid_until_when_and_to_what() {
     let figures = |index: usize| {
         let one = &report["workloads"][index];
         let keys = [
-            "id",
-            "purchase_option",
-            "monthly_cost",
-            "hourly_cost",
-            "committed_monthly_cost",
-            "committed_until",
-            "committed_by",
+            "id", "purchase_option", "monthly_cost", "hourly_cost", "committed_monthly_cost",
+            "committed_until", "committed_by",
         ];
         Value::from_iter(keys.map(|key| one[key].clone()))
     };

@@ -38,14 +38,7 @@ const BOUGHT: [&str; 2] = ["cr-1", "ri-1"];
 const CLASSES: &[&str] =
     &["overprovisioned", "underutilized", "well-utilized", "insufficient-data"];
 const STATES: &[&str] = &[
-    "idle",
-    "idle-so-far",
-    "idle-held",
-    "mostly-idle",
-    "stalled",
-    "saturated",
-    "bursty",
-    "steady",
+    "idle", "idle-so-far", "idle-held", "mostly-idle", "stalled", "saturated", "bursty", "steady",
 ];
 const KINDS: &[&str] = &["training", "serving", "batch", "evaluation", "development", "unknown"];
 const OPTIONS: &[&str] =
@@ -526,9 +519,7 @@ fn findings_name_their_rule_and_workload_and_carry_evidence() {
 fn percentiles_do_not_cross() {
     for (name, audit) in audits() {
         for workload in all(&audit, "workloads") {
-            let Some(figures) = workload["utilization"].as_object() else {
-                continue;
-            };
+            let Some(figures) = workload["utilization"].as_object() else { continue };
             let of = |key: &str| figures[key].as_f64().expect("a figure");
             assert!(of("p50") <= of("p95") && of("p95") <= of("p99"), "{name}");
             assert!(of("p99") <= of("max"), "{name}");

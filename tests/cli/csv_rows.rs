@@ -22,28 +22,12 @@ fn table(text: &str) -> (Vec<String>, Vec<BTreeMap<String, String>>) {
 }
 
 const NUMBERS: &[&str] = &[
-    "gpu_count",
-    "gpu_vram_mib",
-    "monthly_cost",
-    "hourly_cost",
-    "running_share",
-    "cost_per_useful_gpu_hour",
-    "utilization_mean",
-    "utilization_p50",
-    "utilization_p95",
-    "utilization_p99",
-    "utilization_max",
-    "utilization_idle_share",
-    "utilization_vram_peak_mib",
-    "utilization_vram_p95_mib",
-    "utilization_n_samples",
-    "utilization_expected_samples",
-    "utilization_joined_by_hostname",
-    "utilization_coverage",
-    "utilization_resolution_seconds",
-    "plan_to_count",
-    "plan_monthly_savings",
-    "plan_planned_monthly_cost",
+    "gpu_count", "gpu_vram_mib", "monthly_cost", "hourly_cost", "running_share",
+    "cost_per_useful_gpu_hour", "utilization_mean", "utilization_p50", "utilization_p95",
+    "utilization_p99", "utilization_max", "utilization_idle_share", "utilization_vram_peak_mib",
+    "utilization_vram_p95_mib", "utilization_n_samples", "utilization_expected_samples",
+    "utilization_joined_by_hostname", "utilization_coverage", "utilization_resolution_seconds",
+    "plan_to_count", "plan_monthly_savings", "plan_planned_monthly_cost",
 ];
 
 #[test]

@@ -136,9 +136,7 @@ fn promtool_finds_nothing_to_say_about_metrics() {
 
 /// Has promtool read metrics with the parser of the node exporter, and judge their names.
 fn lint(text: &str) {
-    let Some(programs) = Programs::find() else {
-        return;
-    };
+    let Some(programs) = Programs::find() else { return };
     let world = World::new();
     let path = world.file("metrics.prom", text);
     let output = programs
@@ -183,9 +181,7 @@ fn groups_are_made_in_queries() {
 
 #[test]
 fn the_alerts_pass_their_tests() {
-    let Some(programs) = Programs::find() else {
-        return;
-    };
+    let Some(programs) = Programs::find() else { return };
     for arguments in [["check", "rules", "rules.yml"], ["test", "rules", "rules.test.yml"]] {
         let output = programs
             .promtool()
@@ -253,9 +249,7 @@ fn serving(text: String) -> Server {
 
 #[test]
 fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
-    let Some(programs) = Programs::find() else {
-        return;
-    };
+    let Some(programs) = Programs::find() else { return };
     let world = World::new();
     let owned = world.estate("owned.json", &owned());
     // A fleet with gaps, one with commitments, and reservations that end.

@@ -135,11 +135,8 @@ pub fn every_key() -> Value {
     instance["volumes"] = json!([{"id": "vol-1", "volume_type": "gp3", "size_gib": 1}]);
     instance["addresses"] = json!([{"id": "eipalloc-1"}]);
     for key in [
-        "capacity_reservation_id",
-        "attached_time",
-        "state_transition_reason",
-        "auto_scaling_group",
-        "private_dns_name",
+        "capacity_reservation_id", "attached_time", "state_transition_reason",
+        "auto_scaling_group", "private_dns_name",
     ] {
         instance[key] = json!("2026-09-01T00:00:00Z");
     }

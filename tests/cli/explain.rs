@@ -50,9 +50,7 @@ fn multiplied(line: &str) -> Option<Decimal> {
     let (factors, product) = line.trim().split_once(" h = ")?;
     let product = amount(product.strip_suffix(" per month")?);
     let factors: Vec<&str> = factors.split(" × ").collect();
-    let [count, rate, hours] = factors[..] else {
-        return None;
-    };
+    let [count, rate, hours] = factors[..] else { return None };
     let rate = rate.strip_suffix("/h")?;
     let each = amount(rate) * amount(hours);
     let exact = amount(count) * each;
@@ -340,13 +338,9 @@ fn levers_of_what_is_stopped_or_idle_or_excluded() {
     assert_eq!(
         demo_levers("speech-prototype", "medium"),
         [
-            "stop not evaluated stopped",
-            "release planned",
-            "schedule not evaluated stopped",
-            "rightsize not evaluated stopped",
-            "share not evaluated stopped",
-            "spot not evaluated stopped",
-            "commit not evaluated stopped",
+            "stop not evaluated stopped", "release planned", "schedule not evaluated stopped",
+            "rightsize not evaluated stopped", "share not evaluated stopped",
+            "spot not evaluated stopped", "commit not evaluated stopped",
         ]
     );
     let levers = demo_levers("llm-poc-old", "medium");

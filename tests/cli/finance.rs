@@ -216,13 +216,8 @@ fn days_of_an_instance_are_as_by_hand() {
 fn charge(row: &Row) -> [String; 7] {
     let of = if row["x_Classification"] == "unused" { "ResourceId" } else { "x_WorkloadId" };
     [
-        of,
-        "ServiceCategory",
-        "PricingCategory",
-        "CommitmentDiscountId",
-        "CommitmentDiscountStatus",
-        "AvailabilityZone",
-        "ListUnitPrice",
+        of, "ServiceCategory", "PricingCategory", "CommitmentDiscountId",
+        "CommitmentDiscountStatus", "AvailabilityZone", "ListUnitPrice",
     ]
     .map(|column| row[column].clone())
 }
@@ -328,13 +323,8 @@ fn the_way_from_list_prices_to_the_cost_is_as_by_hand() {
     let of = ["--from".to_owned(), world.estate("owned.json", &owned())];
     let cells = |row: &Row| {
         [
-            "id",
-            "list_monthly_cost",
-            "discount_monthly",
-            "spot_monthly",
-            "commitment_monthly",
-            "unused_monthly_cost",
-            "monthly_cost",
+            "id", "list_monthly_cost", "discount_monthly", "spot_monthly", "commitment_monthly",
+            "unused_monthly_cost", "monthly_cost",
         ]
         .map(|column| row[column].clone())
     };
@@ -475,24 +465,14 @@ fn totals(sheet: &Value, name: &str) -> Vec<Decimal> {
 fn a_second_program_computes_the_totals_of_a_workbook() {
     let (world, audits) = worlds();
     for (place, of) in audits.iter().enumerate() {
-        let Some(workbook) = workbook_of(&world, of, &format!("{place}.xlsx")) else {
-            return;
-        };
+        let Some(workbook) = workbook_of(&world, of, &format!("{place}.xlsx")) else { return };
         let names: Vec<&Value> =
             list(&workbook, "sheets").iter().map(|sheet| &sheet["name"]).collect();
         assert_eq!(
             names,
             [
-                "document",
-                "workloads",
-                "unused_commitments",
-                "purchases",
-                "findings",
-                "actions",
-                "gaps",
-                "prices",
-                "storage_prices",
-                "reconciliation"
+                "document", "workloads", "unused_commitments", "purchases", "findings", "actions",
+                "gaps", "prices", "storage_prices", "reconciliation"
             ]
         );
         let audit = document(&world, of);
@@ -519,12 +499,8 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
             }
         }
         for name in [
-            "monthly_cost",
-            "monthly_savings",
-            "monthly_waste",
-            "monthly_optimization",
-            "planned_monthly_cost",
-            "annual_savings",
+            "monthly_cost", "monthly_savings", "monthly_waste", "monthly_optimization",
+            "planned_monthly_cost", "annual_savings",
         ] {
             assert_eq!(
                 stated(&workbook, &format!("summary_{name}")),
@@ -596,9 +572,7 @@ fn names_in_a_workbook_are_text() {
         estate["instances"].as_array_mut().expect("a list").push(instance);
     }
     let of = ["--from".to_owned(), world.estate("fleet.json", &estate)];
-    let Some(workbook) = workbook_of(&world, &of, "hostile.xlsx") else {
-        return;
-    };
+    let Some(workbook) = workbook_of(&world, &of, "hostile.xlsx") else { return };
     for sheet in list(&workbook, "sheets") {
         for formula in list(sheet, "formulas") {
             let text = formula["formula"].as_str().expect("text");
@@ -610,10 +584,7 @@ fn names_in_a_workbook_are_text() {
         .filter_map(|cell| cell["value"].as_str())
         .collect();
     for expected in [
-        "=cmd|' /C calc'!A0",
-        "<script>alert(1)</script>",
-        " <r><t>x</t></r>",
-        "</t></si><si><t>",
+        "=cmd|' /C calc'!A0", "<script>alert(1)</script>", " <r><t>x</t></r>", "</t></si><si><t>",
         "_x0041_",
     ] {
         assert!(names.contains(&expected), "{expected}: {names:?}");
@@ -627,9 +598,7 @@ fn a_workbook_of_nothing_has_its_sheets() {
     let world = World::new();
     let of =
         ["--from".to_owned(), world.estate("empty.json", &empty()), "--allow-empty".to_owned()];
-    let Some(workbook) = workbook_of(&world, &of, "empty.xlsx") else {
-        return;
-    };
+    let Some(workbook) = workbook_of(&world, &of, "empty.xlsx") else { return };
     assert_eq!(list(&workbook, "sheets").len(), 10);
     assert_eq!(stated(&workbook, "summary_monthly_cost"), Some(Decimal::ZERO));
     assert!(list(page(&workbook, "workloads"), "formulas").is_empty());
@@ -655,9 +624,7 @@ fn each_currency_has_a_total_of_its_own() {
         "origin": "api", "effective_date": "2026-10-01", "source": "made by hand",
     }]);
     let of = ["--from".to_owned(), world.estate("two.json", &estate)];
-    let Some(workbook) = workbook_of(&world, &of, "two.xlsx") else {
-        return;
-    };
+    let Some(workbook) = workbook_of(&world, &of, "two.xlsx") else { return };
     // 1.006 × 730 and 10 × 730.
     assert_eq!(
         totals(page(&workbook, "workloads"), "monthly_cost"),

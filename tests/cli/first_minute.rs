@@ -178,8 +178,7 @@ fn alone_it_says_what_is_there_and_what_to_type() {
         [
             "gpucost audit --from './-fleet of 1.json'",
             "gpucost doctor --profile $'\\033[31mred\\'; rm -rf'",
-            "gpucost audit --profile $'\\033[31mred\\'; rm -rf'",
-            "gpucost audit --kubernetes",
+            "gpucost audit --profile $'\\033[31mred\\'; rm -rf'", "gpucost audit --kubernetes",
             "gpucost audit --demo",
         ]
     );

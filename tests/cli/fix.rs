@@ -479,13 +479,9 @@ fn a_spot_instance_takes_the_place_of_one_with_its_data() {
     let arguments = ["fix", "--demo", "--action", "spot", "--format", "markdown"];
     let text = World::new().run(&arguments).stdout;
     for said in [
-        "carry out rightsize of this workload first",
-        "Name=instance-type,Values=g6e.2xlarge",
-        "Spot Instance Requests",
-        "aws ec2 create-image ",
-        "--image-id \"$IMAGE_ID\"",
-        "--key-name \"$KEY_NAME\"",
-        "--iam-instance-profile Arn=\"$PROFILE_ARN\"",
+        "carry out rightsize of this workload first", "Name=instance-type,Values=g6e.2xlarge",
+        "Spot Instance Requests", "aws ec2 create-image ", "--image-id \"$IMAGE_ID\"",
+        "--key-name \"$KEY_NAME\"", "--iam-instance-profile Arn=\"$PROFILE_ARN\"",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -703,9 +699,7 @@ fn a_page_has_steps_only_where_they_are_selected() {
         let document: Value = serde_json::from_str(&of_demo(demo, "json")).expect("JSON");
         for action in document["actions"].as_array().expect("a list") {
             for step in action["steps"].as_array().expect("a list") {
-                let Some(command) = step["command"].as_str() else {
-                    continue;
-                };
+                let Some(command) = step["command"].as_str() else { continue };
                 let line = match step["keeps"].as_str() {
                     Some(name) => format!("{name}=$({command})"),
                     None => command.to_owned(),
@@ -839,9 +833,7 @@ fn what_terraform_manages_is_changed_in_its_configuration() {
 fn recorded_plans_name_the_machines_that_they_manage() {
     let world = World::new();
     let folder = "samples/terraform";
-    let Some(folder) = shared("recorded plans", folder) else {
-        return;
-    };
+    let Some(folder) = shared("recorded plans", folder) else { return };
     let of = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
     let (small, large) =
         (of("infracost_example_plan.json"), of("infracost_terraform_v0.14_plan.json.gz"));
@@ -1035,9 +1027,7 @@ fn shellcheck() -> Option<PathBuf> {
 
 #[test]
 fn shellcheck_finds_nothing_in_scripts() {
-    let Some(program) = shellcheck() else {
-        return skip("shellcheck is missing");
-    };
+    let Some(program) = shellcheck() else { return skip("shellcheck is missing") };
     let mut scripts: Vec<String> = DEMOS.iter().map(|demo| of_demo(demo, "script")).collect();
     scripts.push(script(&trainers()));
     for text in scripts {
@@ -1085,15 +1075,8 @@ fn storage_is_released_net_of_its_snapshots_which_are_read_first() {
     assert_eq!(
         typed[..9],
         [
-            "aws",
-            "ec2",
-            "describe-snapshots",
-            "--region",
-            "us-east-1",
-            "--owner-ids",
-            "self",
-            "--filters",
-            "Name=volume-id,Values=vol-data,vol-root"
+            "aws", "ec2", "describe-snapshots", "--region", "us-east-1", "--owner-ids", "self",
+            "--filters", "Name=volume-id,Values=vol-data,vol-root"
         ]
     );
     let at = |what: &str| text.find(what).expect("a step");

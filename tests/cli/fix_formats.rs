@@ -95,9 +95,7 @@ fn every_command_is_that_of_the_runbook_and_says_who_types_it() {
             for step in list(action, "steps") {
                 let why = &step["why_by_hand"];
                 assert_eq!(step["by_hand"], json!(why.is_string()), "{step}");
-                let Some(command) = step["command"].as_str() else {
-                    continue;
-                };
+                let Some(command) = step["command"].as_str() else { continue };
                 assert!(runbook.contains(command), "{demo}: {command}");
                 // What the script runs is what is not by hand.
                 let runs = ["run", "expect", "keep"].iter().any(|what| {

@@ -21,11 +21,7 @@ fn shown(amount: &Value) -> String {
 }
 
 const FIGURES: [&str; 6] = [
-    "monthly_cost",
-    "useful_cost",
-    "idle_cost",
-    "unmeasured_cost",
-    "stopped_cost",
+    "monthly_cost", "useful_cost", "idle_cost", "unmeasured_cost", "stopped_cost",
     "monthly_savings",
 ];
 

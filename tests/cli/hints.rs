@@ -49,9 +49,7 @@ fn commands(text: &str) -> BTreeSet<String> {
 }
 
 fn is_typed(command: &str, text: &str, folder: &Path) {
-    let Some(words) = shlex::split(command) else {
-        return;
-    };
+    let Some(words) = shlex::split(command) else { return };
     let has = |name: &str| words.iter().any(|word| word == name);
     // A run of the sampler lasts until it is ended, and a server as long as its client.
     let lasts = has("profile") && !has("--read") || has("mcp");

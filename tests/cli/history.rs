@@ -298,9 +298,7 @@ fn the_statements_of_the_page_give_the_sums_of_the_commands() {
         .filter(|text| !text.contains("usage_") && !text.contains("external table"))
         .collect();
     assert_eq!(statements.len(), 4);
-    let Some(answers) = rows(folder.path(), &statements) else {
-        return;
-    };
+    let Some(answers) = rows(folder.path(), &statements) else { return };
     let trend: Value =
         serde_json::from_slice(&run(&["history", "--format", "json"])).expect("a document in JSON");
     let periods = trend["periods"].as_array().expect("a list").iter();
@@ -325,9 +323,7 @@ fn a_later_run_of_a_tag_does_not_replace_one_of_everything_in_sql() {
     assert!(output.status.success());
     let view = blocks(&page("history.md"), "sql").remove(0);
     let sum = "select sum(effective_cost) from cost where day = '2026-10-20'";
-    let Some(before) = rows(folder.path(), &[view.clone(), sum.to_owned()]) else {
-        return;
-    };
+    let Some(before) = rows(folder.path(), &[view.clone(), sum.to_owned()]) else { return };
     // The same jobs of a day at half of their cost, by a run that is newer and limited by a tag.
     let id = "20261109T000000Z-00000000000000aa";
     let run = json!({

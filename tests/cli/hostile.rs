@@ -125,9 +125,7 @@ fn messages_quote_without_driving_the_terminal() {
 
 /// Names that are commands to a code host.
 const COMMANDS: [&str; 4] = [
-    "::stop-commands::x",
-    "  ::error::forged",
-    "a ##[error]forged",
+    "::stop-commands::x", "  ::error::forged", "a ##[error]forged",
     "##vso[task.setvariable variable=a]b",
 ];
 

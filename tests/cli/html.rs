@@ -194,28 +194,9 @@ const ELEMENTS: &[&str] = &[
     "title", "tr", "ul",
 ];
 const ATTRIBUTES: &[&str] = &[
-    "aria-hidden",
-    "aria-label",
-    "charset",
-    "class",
-    "content",
-    "d",
-    "fill",
-    "height",
-    "http-equiv",
-    "id",
-    "lang",
-    "name",
-    "patternUnits",
-    "preserveAspectRatio",
-    "role",
-    "scope",
-    "tabindex",
-    "title",
-    "viewBox",
-    "width",
-    "x",
-    "y",
+    "aria-hidden", "aria-label", "charset", "class", "content", "d", "fill", "height",
+    "http-equiv", "id", "lang", "name", "patternUnits", "preserveAspectRatio", "role", "scope",
+    "tabindex", "title", "viewBox", "width", "x", "y",
 ];
 
 /// Checks that a page is well formed, holds nothing but what it is made of, and

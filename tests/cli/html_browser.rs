@@ -63,11 +63,8 @@ fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
     let scheme = if dark { 0 } else { 1 };
     let output = browser
         .args([
-            "--allow-file-access-from-files",
-            "--enable-logging=stderr",
-            "--window-size=1500,1000",
-            "--virtual-time-budget=20000",
-            "--dump-dom",
+            "--allow-file-access-from-files", "--enable-logging=stderr", "--window-size=1500,1000",
+            "--virtual-time-budget=20000", "--dump-dom",
         ])
         .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
         .arg(format!("file://{reader}"))
@@ -122,9 +119,7 @@ fn names_that_never_end_fit_as_well() {
 
 #[test]
 fn the_page_fits_a_phone() {
-    let Some(result) = read(None, false) else {
-        return;
-    };
+    let Some(result) = read(None, false) else { return };
     assert_readable(&result);
     for kind in ["days", "hatch"] {
         assert!(result["pictures"][kind]["all"].as_u64() > Some(0), "{kind}");
@@ -159,9 +154,7 @@ fn pages(pdf: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn no_printed_page_is_blank() {
     let world = World::new();
-    let Some(mut browser) = opened(&world) else {
-        return;
-    };
+    let Some(mut browser) = opened(&world) else { return };
     let report = write_report(&world, None);
     let printed = world.path("report.pdf");
     let status = browser

@@ -105,11 +105,8 @@ fn what_was_not_measured_is_absent_and_not_zero() {
     let figures = kpis(&silent);
     assert_eq!(figures["unmeasured_gpu_hours_monthly"], 3_650.0);
     for key in [
-        "useful_gpu_hours_monthly",
-        "idle_gpu_hours_monthly",
-        "utilization_percent",
-        "utilization_by_cost_percent",
-        "cost_per_useful_gpu_hour",
+        "useful_gpu_hours_monthly", "idle_gpu_hours_monthly", "utilization_percent",
+        "utilization_by_cost_percent", "cost_per_useful_gpu_hour",
     ] {
         assert_eq!(figures[key], Value::Null, "{key}");
     }
@@ -275,22 +272,9 @@ fn a_run_costs_its_hours_and_its_log_counts_epochs() {
         "start\nepoch 1 val_loss 0.9\nstep\nepoch 2 val_loss 0.7 val_loss\nend\n",
     );
     let arguments = [
-        "kpi",
-        "--type",
-        "g5.xlarge",
-        "--hours",
-        "2.5",
-        "--count",
-        "4",
-        "--unit",
-        "inferences=20000",
-        "--log",
-        &log,
-        "--log-unit",
-        "epochs=val_loss",
-        "--offline",
-        "--format",
-        "json",
+        "kpi", "--type", "g5.xlarge", "--hours", "2.5", "--count", "4", "--unit",
+        "inferences=20000", "--log", &log, "--log-unit", "epochs=val_loss", "--offline",
+        "--format", "json",
     ];
     let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -407,9 +391,7 @@ fn two_audits_are_compared_by_key_figures() {
 #[test]
 fn real_requests_and_tokens_have_the_prices_of_the_page() {
     let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
-    let Some(path) = shared("requests", name) else {
-        return;
-    };
+    let Some(path) = shared("requests", name) else { return };
     let path = path.to_str().expect("UTF-8");
     let mut reader = csv::Reader::from_path(path).expect("the requests are there");
     let rows = reader.deserialize::<(String, u64, u64)>();

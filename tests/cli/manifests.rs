@@ -354,9 +354,7 @@ fn slices_are_divided_as_mig_parted_and_the_operator_read_them() {
         let answer = answer(&arguments);
         let parted = text(&answer, "mig-parted.yaml");
         let operator = text(&answer, "gpu-operator-mig.yaml");
-        let Some(parsed) = documents(&[parted, operator]) else {
-            return;
-        };
+        let Some(parsed) = documents(&[parted, operator]) else { return };
         let [parted, operator] = parsed.as_slice() else {
             panic!("two texts");
         };
@@ -377,35 +375,15 @@ fn slices_are_divided_as_mig_parted_and_the_operator_read_them() {
 #[test]
 fn replicas_are_shared_as_the_device_plugin_reads_them() {
     let classes = [
-        "share",
-        "--type",
-        "g5.12xlarge",
-        "--tenant",
-        "prod:10GiB:33%",
-        "--tenant",
-        "mps-1:4GiB:20%:search:trusted",
-        "--tenant",
-        "mps-2:4GiB:20%:search:trusted",
-        "--tenant",
-        "note-1:3GiB:5%:research:development",
-        "--tenant",
-        "note-2:3GiB:5%:research:development",
-        "--tenant",
-        "note-3:3GiB:5%:research:development",
+        "share", "--type", "g5.12xlarge", "--tenant", "prod:10GiB:33%", "--tenant",
+        "mps-1:4GiB:20%:search:trusted", "--tenant", "mps-2:4GiB:20%:search:trusted", "--tenant",
+        "note-1:3GiB:5%:research:development", "--tenant", "note-2:3GiB:5%:research:development",
+        "--tenant", "note-3:3GiB:5%:research:development",
     ];
     // 40 + 40 of 80% are on a card, and the third has one, and an instance, of its own.
     let uneven = [
-        "share",
-        "--type",
-        "g5.xlarge",
-        "--class",
-        "development",
-        "--tenant",
-        "a:2GiB:40%",
-        "--tenant",
-        "b:2GiB:40%",
-        "--tenant",
-        "c:2GiB:40%",
+        "share", "--type", "g5.xlarge", "--class", "development", "--tenant", "a:2GiB:40%",
+        "--tenant", "b:2GiB:40%", "--tenant", "c:2GiB:40%",
     ];
     let cases = [
         (&classes[..], vec![("mps-2", "mps", 2), ("time-slicing-3", "timeSlicing", 3)]),
@@ -413,9 +391,7 @@ fn replicas_are_shared_as_the_device_plugin_reads_them() {
     ];
     for (arguments, setups) in cases {
         let answer = answer(arguments);
-        let Some(parsed) = documents(&[text(&answer, "gpu-operator-sharing.yaml")]) else {
-            return;
-        };
+        let Some(parsed) = documents(&[text(&answer, "gpu-operator-sharing.yaml")]) else { return };
         let [map] = parsed[0].as_slice() else {
             panic!("one document");
         };
@@ -482,14 +458,8 @@ fn policies() -> Vec<Vec<&'static str>> {
         with(&["--scale-to-zero", "--queue-length", "0.5", "--request-seconds", "1"]),
         with(&["--scale-to-zero", "--spot-share", "100%"]),
         with(&[
-            "--spot-share",
-            "50%",
-            "--on-demand-base",
-            "2",
-            "--schedule",
-            "mon-fri@08:00-20:00=4",
-            "--schedule",
-            "sat,sun@00:00-24:00=2",
+            "--spot-share", "50%", "--on-demand-base", "2", "--schedule", "mon-fri@08:00-20:00=4",
+            "--schedule", "sat,sun@00:00-24:00=2",
         ]),
         vec!["autoscale", "--demo", "mixed-fleet", "--workload", "speech-online"],
     ]
@@ -500,9 +470,7 @@ fn policies_have_the_shapes_of_keda_and_karpenter() {
     for arguments in policies() {
         let answer = answer(&arguments);
         let texts = ["scaledobject.yaml", "nodepool.yaml"].map(|name| text(&answer, name));
-        let Some(parsed) = documents(&texts) else {
-            return;
-        };
+        let Some(parsed) = documents(&texts) else { return };
         let [scaled, pools] = parsed.as_slice() else {
             panic!("two texts");
         };
@@ -534,9 +502,7 @@ fn policies_are_inputs_of_auto_scaling() {
         let answer = answer(&arguments);
         let mut questions = Vec::new();
         for name in ["auto-scaling-group.json", "scaling-policy.json", "scheduled-actions.json"] {
-            let Some(file) = file(&answer, name) else {
-                continue;
-            };
+            let Some(file) = file(&answer, name) else { continue };
             // The operation is the one that the text beside the file says to call.
             let purpose = file["purpose"].as_str().expect("text");
             let (_, command) = purpose.split_once("aws autoscaling ").expect("a command");
@@ -547,9 +513,7 @@ fn policies_are_inputs_of_auto_scaling() {
             questions.push(json!({"operation": operation, "input": input}));
         }
         assert!(questions.len() >= 2, "{answer}");
-        let Some(answers) = answers(&questions) else {
-            return;
-        };
+        let Some(answers) = answers(&questions) else { return };
         assert!(answers.iter().all(|problems| *problems == json!([])), "{answers:?}");
     }
 }
@@ -609,9 +573,7 @@ fn workloads_of_any_name_have_names_of_kubernetes() {
         assert_eq!(outcome.code, 0, "{name:?}: {}", outcome.stderr);
         let answer = outcome.json();
         let texts = ["scaledobject.yaml", "nodepool.yaml"].map(|file| text(&answer, file));
-        let Some(parsed) = documents(&texts) else {
-            return;
-        };
+        let Some(parsed) = documents(&texts) else { return };
         assert_valid(&scaled_object(), &parsed[0][0]);
         assert_valid(&node_pool(), &parsed[1][0]);
     }

@@ -104,9 +104,7 @@ fn answers_are_those_of_the_commands() {
         json_of(&["select", "--vram", "20GiB", "--nvlink", "--gpus", "8"]),
         json_of(&["select", "--params", "7b", "--dtype", "fp16,int4", "--type", "g5.xlarge"]),
     ];
-    let Some(session) = driven(folder.path(), &[], &calls, true) else {
-        return;
-    };
+    let Some(session) = driven(folder.path(), &[], &calls, true) else { return };
     let answers = session["answers"].as_array().expect("a list");
     assert_eq!(answers.len(), calls.len());
     for ((answer, expected), call) in answers.iter().zip(&expected).zip(&calls) {
@@ -185,9 +183,7 @@ fn the_configurations_of_the_page_start_the_server() {
 fn lists_are_shortened_and_that_is_said() {
     let folder = scratch();
     let calls = [call("audit", &json!({"demo": "starter", "limit": 2}))];
-    let Some(session) = driven(folder.path(), &[], &calls, false) else {
-        return;
-    };
+    let Some(session) = driven(folder.path(), &[], &calls, false) else { return };
     let answer = &session["answers"][0];
     let document = &answer["result"]["structuredContent"];
     for list in ["workloads", "findings"] {
@@ -250,9 +246,7 @@ fn mistakes_are_explained_and_files_elsewhere_stay_unread() {
     calls.push(call("fix", &json!({})));
     calls.push(call("pricing", &json!({"types": ["g5.xlarge"]})));
     let arguments = ["--root", root.to_str().expect("UTF-8")];
-    let Some(session) = driven(folder.path(), &arguments, &calls, false) else {
-        return;
-    };
+    let Some(session) = driven(folder.path(), &arguments, &calls, false) else { return };
     let answers = session["answers"].as_array().expect("a list");
     assert!(!Value::Array(answers.clone()).to_string().contains(SECRET));
     for (answer, call) in answers.iter().zip(&calls).take(problems) {
@@ -284,9 +278,7 @@ fn names_drive_no_terminal() {
         call("explain", &json!({"from": "estate.json", "id": name})),
         call("explain", &json!({"from": "estate.json", "id": format!("{name}y")})),
     ];
-    let Some(session) = driven(folder.path(), &[], &calls, false) else {
-        return;
-    };
+    let Some(session) = driven(folder.path(), &[], &calls, false) else { return };
     for answer in session["answers"].as_array().expect("a list") {
         assert!(texts(answer).chars().all(is_harmless), "{answer}");
     }

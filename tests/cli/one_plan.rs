@@ -369,9 +369,7 @@ fn every_view_of_every_estate_names_the_actions_of_the_audit() {
     let (next, planned) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let check = || {
         while let Some(flags) = estates.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Some(views) = Views::of(flags) else {
-                continue;
-            };
+            let Some(views) = Views::of(flags) else { continue };
             planned.fetch_add(1, Ordering::Relaxed);
             views.check_tables();
             views.check_fix();

@@ -64,11 +64,8 @@ fn a_static_program_is_packed_twice_into_the_same_bytes() {
     let name = format!("gpucost-{VERSION}-{target}");
     let files = members(&out.join(format!("{name}.tar.gz")));
     for file in [
-        "gpucost",
-        "LICENSE-MIT",
-        "share/man/man1/gpucost.1",
-        "share/man/man1/gpucost-history-record.1",
-        "share/bash-completion/completions/gpucost",
+        "gpucost", "LICENSE-MIT", "share/man/man1/gpucost.1",
+        "share/man/man1/gpucost-history-record.1", "share/bash-completion/completions/gpucost",
     ] {
         assert!(files.contains(&format!("{name}/{file}")), "{files:?}");
     }

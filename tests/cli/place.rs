@@ -205,10 +205,8 @@ fn training_jobs_of_an_estate_are_placed_when_they_ran() {
     let missing: Vec<&str> =
         missing.iter().map(|gap| gap["what"].as_str().expect("text")).collect();
     let expected = [
-        "1 training job: not completed",
-        "1 training job: several instance types in one job",
-        "1 training job: GPUs unknown",
-        "1 training job: duration unknown",
+        "1 training job: not completed", "1 training job: several instance types in one job",
+        "1 training job: GPUs unknown", "1 training job: duration unknown",
     ];
     assert_eq!(missing, expected);
     let strict = of_trainings(&trainings(), &["--strict"]);

@@ -65,8 +65,7 @@ fn demand_that_is_no_demand_is_refused_with_its_line() {
             (columns.as_bytes(), 1, "no column `time`"),
             (b"time,gpus\n", 1, "it has no samples below its header"),
             (
-                b"Time,GPUs,busy_gpus\n1,1,1\n",
-                1,
+                b"Time,GPUs,busy_gpus\n1,1,1\n", 1,
                 "the columns `GPUs` and `busy_gpus` mean the same",
             ),
             (b"time,time,gpus\n1,1,1\n", 1, "the columns `time` and `time` mean the same"),
@@ -199,8 +198,7 @@ fn jobs_that_are_no_jobs_are_refused_with_their_line() {
             (b"name,gpu,gpus,hours\r\n", 1, "it has no jobs below its header"),
             (b"name,gpu,gpus,hours,hours\na,A10G,1,1,2\n", 1, "the column `hours` is a duplicate"),
             (
-                b"name,gpu,gpus,hours,dedline\n",
-                1,
+                b"name,gpu,gpus,hours,dedline\n", 1,
                 "unknown column `dedline`; did you mean deadline?",
             ),
             (long.as_bytes(), 1, &cut),

@@ -250,12 +250,7 @@ fn a_limit_holds_for_the_figure_that_is_sorted_by() {
     // 0.1197, 0.131575, 0.218925, 0.228025, 0.23498; the next one is 0.253.
     let cheap = prices(&["--sort", "spot", "--max-price", "0.25"]);
     let expected = [
-        "g6f.large",
-        "g6f.xlarge",
-        "g4ad.xlarge",
-        "g5g.xlarge",
-        "g6f.2xlarge",
-        "g5g.2xlarge",
+        "g6f.large", "g6f.xlarge", "g4ad.xlarge", "g5g.xlarge", "g6f.2xlarge", "g5g.2xlarge",
         "g4dn.xlarge",
     ];
     assert_eq!(names(&cheap), expected);

@@ -113,14 +113,7 @@ fn scope_recording_and_masking_take_runs_along() {
 
     let emptied = world.path("emptied.json");
     let arguments = [
-        "audit",
-        "--from",
-        &path,
-        "--exclude-tag",
-        "Name=one",
-        "--allow-empty",
-        "--save",
-        &emptied,
+        "audit", "--from", &path, "--exclude-tag", "Name=one", "--allow-empty", "--save", &emptied,
     ];
     let emptied_run = world.run(&arguments);
     assert_eq!(emptied_run.code, 0, "{}", emptied_run.stderr);

@@ -91,12 +91,8 @@ fn figures_and_declared_kinds_stay() {
             .iter()
             .map(|workload| {
                 json!([
-                    workload["kind"],
-                    workload["kind_basis"],
-                    workload["classification"],
-                    workload["state"],
-                    workload["monthly_cost"],
-                    workload["plan"],
+                    workload["kind"], workload["kind_basis"], workload["classification"],
+                    workload["state"], workload["monthly_cost"], workload["plan"],
                     workload["utilization"],
                 ])
             })
@@ -201,16 +197,8 @@ fn addresses_groups_and_messages_are_masked_too() {
     twin["private_dns_name"] = json!("hobbes.ec2.internal");
     estate["instances"].as_array_mut().expect("a list").push(twin);
     let secrets: BTreeSet<String> = [
-        "444455556666",
-        "hobbes",
-        "ip-10-1-2-3",
-        "falcon",
-        "203.0.113.7",
-        "mallory",
-        "example.com",
-        "arn:aws",
-        "198.51.100.4",
-        "2001:db8",
+        "444455556666", "hobbes", "ip-10-1-2-3", "falcon", "203.0.113.7", "mallory", "example.com",
+        "arn:aws", "198.51.100.4", "2001:db8",
     ]
     .map(str::to_owned)
     .into();

@@ -6,22 +6,8 @@ use serde_json::Value;
 
 /// The server of the page.
 const SERVER: [&str; 16] = [
-    "--purchase",
-    "270000",
-    "--watts",
-    "8000",
-    "--rack-monthly",
-    "1500",
-    "--staff-hours",
-    "8",
-    "--spares-percent",
-    "5",
-    "--residual-percent",
-    "10",
-    "--years",
-    "4",
-    "--utilization",
-    "80",
+    "--purchase", "270000", "--watts", "8000", "--rack-monthly", "1500", "--staff-hours", "8",
+    "--spares-percent", "5", "--residual-percent", "10", "--years", "4", "--utilization", "80",
 ];
 
 fn world() -> World {

@@ -8,14 +8,8 @@ use std::collections::BTreeMap;
 
 /// A box with the prices of 2019, of which the catalog has only the first.
 const P3: [&str; 8] = [
-    "--type",
-    "p3.2xlarge",
-    "--on-demand-hourly",
-    "3.06",
-    "--reserved-1yr-hourly",
-    "1.82",
-    "--reserved-3yr-hourly",
-    "1.31",
+    "--type", "p3.2xlarge", "--on-demand-hourly", "3.06", "--reserved-1yr-hourly", "1.82",
+    "--reserved-3yr-hourly", "1.31",
 ];
 
 fn reserved(arguments: &[&str]) -> Outcome {
@@ -88,12 +82,7 @@ fn upfront_is_spread_and_paid_at_once() {
     let never = p3(&["--reserved-1yr-upfront", "12000"]);
     assert_eq!(never["break_even_month_1yr"], Value::Null);
     let all_upfront = figures(&[
-        "--type",
-        "p3.2xlarge",
-        "--reserved-3yr-hourly",
-        "0",
-        "--reserved-3yr-upfront",
-        "27000",
+        "--type", "p3.2xlarge", "--reserved-3yr-hourly", "0", "--reserved-3yr-upfront", "27000",
     ]);
     assert_eq!(all_upfront["reserved_3yr_total_annualized"], 9_000.0);
     assert_eq!(all_upfront["reserved_3yr_payment"], "all-upfront");
@@ -162,15 +151,8 @@ fn own_prices_of_the_settings_count() {
          p3.2xlarge,us-east-1,reserved-1yr-all-upfront,1.5,2026-08-01\n",
     );
     world.file("gpucost.toml", "[prices]\nfile = \"own.csv\"\n");
-    let outcome = world.run(&[
-        "reserved",
-        "--type",
-        "p3.2xlarge",
-        "--payment",
-        "all-upfront",
-        "--format",
-        "json",
-    ]);
+    let outcome = world
+        .run(&["reserved", "--type", "p3.2xlarge", "--payment", "all-upfront", "--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let answer = outcome.json();
     // All upfront: 1.5 × 8 760 at once.
@@ -306,18 +288,9 @@ fn slips_are_refused_with_what_was_meant() {
 #[test]
 fn the_largest_figures_do_not_overflow() {
     let answer = figures(&[
-        "--type",
-        "p3.2xlarge",
-        "--count",
-        "1000000",
-        "--hours-per-month",
-        "744",
-        "--on-demand-hourly",
-        "1000000",
-        "--reserved-3yr-hourly",
-        "999999.9999999999999999999",
-        "--reserved-3yr-upfront",
-        "999999999.99",
+        "--type", "p3.2xlarge", "--count", "1000000", "--hours-per-month", "744",
+        "--on-demand-hourly", "1000000", "--reserved-3yr-hourly", "999999.9999999999999999999",
+        "--reserved-3yr-upfront", "999999999.99",
     ]);
     // 10^6 × 744 × 10^6 instances.
     assert_eq!(answer["on_demand_monthly"], 7.44e14);

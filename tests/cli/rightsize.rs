@@ -84,20 +84,8 @@ fn the_risk_that_is_accepted_decides() {
 #[test]
 fn a_group_of_replicas_may_shrink() {
     let arguments = [
-        "--type",
-        "g6e.xlarge",
-        "--kind",
-        "serving",
-        "--count",
-        "10",
-        "--util-p95",
-        "30",
-        "--vram-peak",
-        "20GB",
-        "--cpu-p95",
-        "10",
-        "--format",
-        "json",
+        "--type", "g6e.xlarge", "--kind", "serving", "--count", "10", "--util-p95", "30",
+        "--vram-peak", "20GB", "--cpu-p95", "10", "--format", "json",
     ];
     let document = rightsize(&arguments).json();
     let same = candidate(&document["workloads"][0], "g6e.xlarge");

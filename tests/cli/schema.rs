@@ -160,10 +160,8 @@ fn a_slip_is_found_with_its_place() {
     assert_eq!(
         problems(&shape, &value),
         [
-            "$.sums[1]: \"2\" is not money with cents",
-            "$.sums[2]: 0.001 is not money with cents",
-            "$.share: 80 is not a share from 0 to 1",
-            "$.kind: \"c\" is not one of a, b",
+            "$.sums[1]: \"2\" is not money with cents", "$.sums[2]: 0.001 is not money with cents",
+            "$.share: 80 is not a share from 0 to 1", "$.kind: \"c\" is not one of a, b",
             "$.gone is missing",
         ]
     );

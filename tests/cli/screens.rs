@@ -67,9 +67,7 @@ fn printed(folder: &Path, columns: &str, arguments: &[&str]) -> String {
 /// Whether a word is not a piece of a name of the fleet, such as `team-3-service-017` or `team-3`.
 fn is_whole(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let Some(rest) = word.strip_prefix("team-") else {
-        return true;
-    };
+    let Some(rest) = word.strip_prefix("team-") else { return true };
     let whole = rest.len() == "3-service-017".len() && rest[1..].starts_with("-service-");
     whole || rest.len() == 1
 }

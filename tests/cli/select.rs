@@ -42,13 +42,7 @@ fn every_key_of_the_json_is_in_the_page() {
 #[test]
 fn the_worked_example_of_the_page() {
     let json = found(&[
-        "--kind",
-        "training",
-        "--restartable",
-        "--vram",
-        "40GiB",
-        "--budget-monthly",
-        "1000",
+        "--kind", "training", "--restartable", "--vram", "40GiB", "--budget-monthly", "1000",
     ]);
     let types = json["types"].as_array().expect("a list");
     let fits: Vec<(&str, &str, f64)> = types

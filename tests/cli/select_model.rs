@@ -49,16 +49,8 @@ fn one_card_costs_what_the_page_works_out() {
 #[test]
 fn a_long_prompt_is_mostly_attention() {
     let long = [
-        "--params",
-        "7b",
-        "--context",
-        "128k",
-        "--input-tokens",
-        "130000",
-        "--output-tokens",
-        "100",
-        "--type",
-        "p5.4xlarge",
+        "--params", "7b", "--context", "128k", "--input-tokens", "130000", "--output-tokens",
+        "100", "--type", "p5.4xlarge",
     ];
     let answer = json(&long);
     near(&answer["types"][0]["first_tokens_seconds"], 9.7227);
@@ -124,9 +116,7 @@ fn the_efficiency_headroom_and_use_are_the_users() {
 #[test]
 fn real_requests_have_long_prompts_and_short_answers() {
     let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
-    let Some(path) = shared("requests", name) else {
-        return;
-    };
+    let Some(path) = shared("requests", name) else { return };
     let mut reader = csv::Reader::from_path(path).expect("the requests are there");
     let rows: Vec<HashMap<String, String>> =
         reader.deserialize().map(|row| row.expect("a whole row")).collect();
@@ -203,11 +193,7 @@ fn a_large_model_in_fp8_fits_on_linked_gpus() {
     assert_eq!(
         names,
         [
-            "p4d.24xlarge",
-            "p4de.24xlarge",
-            "p5.48xlarge",
-            "p5en.48xlarge",
-            "p6-b200.48xlarge",
+            "p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge",
             "p6-b300.48xlarge"
         ]
     );

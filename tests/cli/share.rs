@@ -192,16 +192,8 @@ fn what_is_not_known_or_launched_is_said() {
     let sources: Vec<&Value> = given.take(2).map(|line| &line["source"]).collect();
     assert_eq!(sources, ["--type", "home region"]);
     let retired = [
-        "--type",
-        "p3.8xlarge",
-        "--region",
-        "us-east-1",
-        "--class",
-        "trusted",
-        "--tenant",
-        "a:4GiB:20%",
-        "--tenant",
-        "b:4GiB:20%",
+        "--type", "p3.8xlarge", "--region", "us-east-1", "--class", "trusted", "--tenant",
+        "a:4GiB:20%", "--tenant", "b:4GiB:20%",
     ];
     let retired = as_json(&retired);
     assert_eq!(retired["given"][1]["source"], "--region");
@@ -355,12 +347,8 @@ fn what_cannot_be_asked_is_refused_with_the_nearest_possibility() {
 #[test]
 fn hostile_names_stand_in_comments_alone() {
     let names = [
-        "evil\n$(reboot)",
-        "evil'; reboot #",
-        "evil`reboot`\u{1b}[31m",
-        "evil\": {a: b}\r\n- x",
-        "=evil()",
-        "evil\u{202e}",
+        "evil\n$(reboot)", "evil'; reboot #", "evil`reboot`\u{1b}[31m", "evil\": {a: b}\r\n- x",
+        "=evil()", "evil\u{202e}",
     ];
     let mut arguments = vec!["--type", "g5.12xlarge"];
     let tenants: Vec<String> = names
@@ -426,19 +414,14 @@ fn scripts_do_what_they_print() {
         ["nvidia-smi -i 0 -mig 1", "nvidia-smi mig -i 0 -cgi 3g.20gb:0,3g.20gb:4 -C",]
     );
     let answer = as_json(&[
-        "--type",
-        "g5.xlarge",
-        "--tenant",
-        "a'; reboot:4GiB:20%:search:trusted",
-        "--tenant",
+        "--type", "g5.xlarge", "--tenant", "a'; reboot:4GiB:20%:search:trusted", "--tenant",
         "b:4GiB:20%:search:trusted",
     ]);
     assert_eq!(
         calls_of(file(&answer, "mps.sh"), "instance-1"),
         [
             "nvidia-smi -i 0 -c EXCLUSIVE_PROCESS",
-            "mkdir -p /tmp/gpucost-mps-0 /var/log/gpucost-mps-0",
-            "nvidia-cuda-mps-control -d",
+            "mkdir -p /tmp/gpucost-mps-0 /var/log/gpucost-mps-0", "nvidia-cuda-mps-control -d",
         ]
     );
 }

@@ -125,19 +125,8 @@ fn at_the_break_even_interruptions_nothing_is_saved() {
         let policy = format!("[policy]\nspot_interruptions_per_day = {per_day:.6}\n");
         world.file("gpucost.toml", policy);
         let arguments = [
-            "spot",
-            "--type",
-            "g5.xlarge",
-            "--kind",
-            "training",
-            "--restartable",
-            "--nodes",
-            "4",
-            "--checkpoint-interval",
-            "1610s",
-            "--offline",
-            "--format",
-            "json",
+            "spot", "--type", "g5.xlarge", "--kind", "training", "--restartable", "--nodes", "4",
+            "--checkpoint-interval", "1610s", "--offline", "--format", "json",
         ];
         let estimate = world.run(&arguments).json()["spot"].clone();
         (estimate["effective_hourly"].as_f64().expect("a rate"), estimate["eligible"].clone())
@@ -404,9 +393,7 @@ fn the_report_moves_what_the_audit_moves_and_nothing_else() {
             let actions = workload["plan"]["actions"].as_array().expect("a list");
             let spot = actions.iter().find(|action| action["action"] == "spot");
             assert_eq!(row["eligible"], spot.is_some(), "{row}");
-            let Some(spot) = spot else {
-                continue;
-            };
+            let Some(spot) = spot else { continue };
             moved += 1;
             assert_eq!(row["effective_monthly_savings"], spot["monthly_savings"]);
             assert_eq!(row["risk"], spot["risk"]);

@@ -65,17 +65,8 @@ fn next_names_commands_for_the_same_scope() {
     estate["metrics"] = json!([]);
     let path = world.estate("the team's estate.json", &estate);
     let typed = [
-        "audit",
-        "--from",
-        &path,
-        "--region",
-        "us-east-1",
-        "--tag",
-        "team=R&D; it's\u{1b}[2J",
-        "--exclude-tag=-x=1",
-        "--risk",
-        "high",
-        "--all",
+        "audit", "--from", &path, "--region", "us-east-1", "--tag", "team=R&D; it's\u{1b}[2J",
+        "--exclude-tag=-x=1", "--risk", "high", "--all",
     ];
     let outcome = world.run(&typed);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

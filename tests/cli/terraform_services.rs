@@ -434,9 +434,7 @@ fn a_plan_that_is_not_whole_leaves_every_rule_incomplete() {
         check(&world, policy, &path, &[]).code
     };
     for policy in [
-        ROOM,
-        "[deny]\ntypes = [\"p4d.*\"]\n",
-        "[allow]\nregions = [\"us-*\"]\n",
+        ROOM, "[deny]\ntypes = [\"p4d.*\"]\n", "[allow]\nregions = [\"us-*\"]\n",
         "[prices]\nmax_age = \"400d\"\n",
     ] {
         assert_eq!(code(policy, "errored", json!(true)), 3, "{policy}");

@@ -131,8 +131,7 @@ fn a_plan_without_its_configuration_keeps_its_types_and_its_cost() {
     assert_eq!(
         assumed,
         [
-            "aws_autoscaling_group.node",
-            "aws_instance.instance_2",
+            "aws_autoscaling_group.node", "aws_instance.instance_2",
             "aws_instance.instance_named[\"test.2\"]",
             "module.instances.aws_instance.module_instance_counted[1]",
         ],

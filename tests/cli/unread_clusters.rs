@@ -270,13 +270,8 @@ fn no_rule_about_clusters_passes_without_their_lists() {
         gap("devices", &json!(null)),
     ];
     let rules = [
-        "cpu-only-pods-on-gpu-node",
-        "fragmented-gpus",
-        "idle-claim",
-        "oversized-claim",
-        "pending-gpu-pods",
-        "stranded-host",
-        "unallocated-gpus",
+        "cpu-only-pods-on-gpu-node", "fragmented-gpus", "idle-claim", "oversized-claim",
+        "pending-gpu-pods", "stranded-host", "unallocated-gpus",
     ];
     for gap in &gaps {
         for rule in rules {

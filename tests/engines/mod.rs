@@ -58,16 +58,8 @@ fn compare_archive(engine: &str, dialect: &str, archive: &Archive, comes_twice: 
         _ => points.clone(),
     };
     let mut arguments = vec![
-        "history",
-        "sql",
-        "--dialect",
-        dialect,
-        "--source",
-        &source,
-        "--account",
-        ACCOUNT,
-        "--region",
-        REGION,
+        "history", "sql", "--dialect", dialect, "--source", &source, "--account", ACCOUNT,
+        "--region", REGION,
     ];
     arguments.extend(comes_twice.then_some("--distinct"));
     let outcome = world.run(&arguments);
@@ -93,9 +85,7 @@ fn sail_gives_the_rows_that_gpucost_keeps() {
 #[test]
 fn engines_give_the_rows_that_gpucost_keeps_of_real_containers() {
     let test = "engines::engines_give_the_rows_that_gpucost_keeps_of_real_containers";
-    let Some(folder) = shared(test, "samples/gpu-containers") else {
-        return;
-    };
+    let Some(folder) = shared(test, "samples/gpu-containers") else { return };
     let (utilization, memory) = containers::both(&folder);
     let archive = Archive::of_containers(&utilization, &memory);
     for (engine, dialect) in [("duckdb", "duckdb"), ("sail", "spark")] {
@@ -106,22 +96,12 @@ fn engines_give_the_rows_that_gpucost_keeps_of_real_containers() {
 #[test]
 fn bills_add_up_to_the_last_digit() {
     let test = "engines::bills_add_up_to_the_last_digit";
-    let Some(bill) = shared(test, "samples/billing/focus_1.0_sample_1000.csv") else {
-        return;
-    };
+    let Some(bill) = shared(test, "samples/billing/focus_1.0_sample_1000.csv") else { return };
     for (engine, dialect) in [("duckdb", "duckdb"), ("sail", "spark")] {
         let world = World::new();
         let source = world.path("bill.parquet");
-        let outcome = world.run(&[
-            "history",
-            "sql",
-            "--dialect",
-            dialect,
-            "--source",
-            &source,
-            "--bill",
-            "focus",
-        ]);
+        let outcome = world
+            .run(&["history", "sql", "--dialect", dialect, "--source", &source, "--bill", "focus"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let script = world.file("script.sql", &outcome.stdout);
         compared(engine, &["bill", &script, &bill.display().to_string()]);

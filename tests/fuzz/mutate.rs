@@ -6,31 +6,11 @@ use serde_json::{Map, Value, json};
 
 /// Words that mean something somewhere, or are hard to print.
 const DICTIONARY: &[&str] = &[
-    "",
-    "0",
-    "-1",
-    "1e999",
-    "NaN",
-    "null",
-    "us-east-1",
-    "p5.48xlarge",
-    "g5.xlarge",
-    "2026-11-01T00:00:00Z",
-    "9999-12-31T23:59:59Z",
-    "-009999-01-01T00:00:00Z",
-    "79228162514264337593543950335",
-    "0.0000000000000000000000000001",
-    "=cmd|' /C calc'!A0",
-    "::stop-commands::x",
-    "##[error]",
-    "<script>alert(1)</script>",
-    "\u{1b}[2J",
-    "\u{202e}",
-    "../../etc/passwd",
-    "a\nb",
-    "production",
-    "training",
-    "gpucost:workload",
+    "", "0", "-1", "1e999", "NaN", "null", "us-east-1", "p5.48xlarge", "g5.xlarge",
+    "2026-11-01T00:00:00Z", "9999-12-31T23:59:59Z", "-009999-01-01T00:00:00Z",
+    "79228162514264337593543950335", "0.0000000000000000000000000001", "=cmd|' /C calc'!A0",
+    "::stop-commands::x", "##[error]", "<script>alert(1)</script>", "\u{1b}[2J", "\u{202e}",
+    "../../etc/passwd", "a\nb", "production", "training", "gpucost:workload",
 ];
 
 /// One case in so many is broken without regard to its format.
@@ -107,9 +87,7 @@ pub fn numbers(start: &[u8], random: &mut Rng) -> Vec<u8> {
 fn other_number(line: &str, random: &mut Rng) -> String {
     let digits: Vec<(usize, char)> =
         line.char_indices().filter(|(_, c)| c.is_ascii_digit()).collect();
-    let Some((at, _)) = random.choice(&digits) else {
-        return line.to_owned();
-    };
+    let Some((at, _)) = random.choice(&digits) else { return line.to_owned() };
     let mut changed = line.to_owned();
     changed.replace_range(*at..at + 1, &random.u32(..10).to_string());
     changed
@@ -223,9 +201,7 @@ fn list(all: &mut Vec<Value>, random: &mut Rng) {
 
 fn object(map: &mut Map<String, Value>, random: &mut Rng) {
     let keys: Vec<String> = map.keys().cloned().collect();
-    let Some(key) = random.choice(&keys) else {
-        return;
-    };
+    let Some(key) = random.choice(&keys) else { return };
     // A key that is missing or unknown is refused, as a rule: seldom.
     match random.u32(..12) {
         0 => {

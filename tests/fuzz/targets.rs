@@ -44,9 +44,7 @@ pub fn estate() -> Target {
             text.replace(from, &to).into_bytes()
         },
         read: |path| {
-            let Ok(estate) = read_estate(path, Keep::Points) else {
-                return false;
-            };
+            let Ok(estate) = read_estate(path, Keep::Points) else { return false };
             survives_a_round_trip(&estate);
             let name = path.to_str().expect("UTF-8");
             let arguments = ["audit", "--from", name, "--allow-empty", "--format", "json"];
@@ -145,9 +143,7 @@ pub fn kubectl() -> Target {
 }
 
 fn samples_of(path: &Path) -> bool {
-    let Ok(mut reader) = open_samples(path, &ReadOptions::default()) else {
-        return false;
-    };
+    let Ok(mut reader) = open_samples(path, &ReadOptions::default()) else { return false };
     let is_read = reader.by_ref().all(|sample| sample.is_ok());
     let _ = (reader.gaps(), reader.end());
     is_read

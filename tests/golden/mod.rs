@@ -122,9 +122,7 @@ fn values(argument: Option<&clap::Arg>) -> Vec<String> {
 fn command_of(words: &str) -> clap::Command {
     let mut command = cli::command();
     for word in words.split(' ').filter(|word| !word.contains('=')) {
-        let Some(subcommand) = command.find_subcommand(word) else {
-            break;
-        };
+        let Some(subcommand) = command.find_subcommand(word) else { break };
         command = subcommand.clone();
     }
     command

@@ -160,17 +160,8 @@ fn skeletons_are_formatted() {
 fn what_is_no_name_is_refused() {
     let scratch = scratch();
     for name in [
-        "",
-        "Cold",
-        "cold_gpu",
-        "-cold",
-        "cold-",
-        "cold--gpu",
-        "2-gpus",
-        "../cold",
-        "cold gpu",
-        "match",
-        "abcdefghijklmnopqrstuvwxyz-1234",
+        "", "Cold", "cold_gpu", "-cold", "cold-", "cold--gpu", "2-gpus", "../cold", "cold gpu",
+        "match", "abcdefghijklmnopqrstuvwxyz-1234",
     ] {
         for asked in [&["rule", name][..], &["format", "audit", name]] {
             assert_eq!(new(scratch.path(), asked).status.code(), Some(2), "{name}");
@@ -192,15 +183,7 @@ fn what_is_no_name_is_refused() {
 /// Words that begin like a path of the repository.
 fn paths_in(text: &str) -> BTreeSet<&str> {
     const FOLDERS: [&str; 9] = [
-        ".ci/",
-        "ci/",
-        "docs/",
-        "examples/",
-        "fixtures/",
-        "scripts/",
-        "src/",
-        "tests/",
-        "benches/",
+        ".ci/", "ci/", "docs/", "examples/", "fixtures/", "scripts/", "src/", "tests/", "benches/",
     ];
     text.split(|c: char| c.is_whitespace() || ['`', '(', ')', ',', '#'].contains(&c))
         .map(|word| word.trim_end_matches(['.', ':', ';']))

@@ -154,15 +154,11 @@ fn a_right_that_is_missing_is_a_gap_that_names_it() {
         ("replicasets", "replicasets.apps", "owners of pods", "owners beyond these are unknown"),
         ("jobs", "jobs.batch", "owners of pods", "owners beyond these are unknown"),
         (
-            "resourceslices",
-            "resourceslices.resource.k8s.io",
-            "devices",
+            "resourceslices", "resourceslices.resource.k8s.io", "devices",
             "what is requested of nodes with resource claims is unknown",
         ),
         (
-            "resourceclaims",
-            "resourceclaims.resource.k8s.io",
-            "devices",
+            "resourceclaims", "resourceclaims.resource.k8s.io", "devices",
             "what is requested of nodes with resource claims is unknown",
         ),
     ] {

@@ -67,9 +67,7 @@ fn kubectl_lists_the_same_objects_page_by_page() {
     let fleet = objects();
     let server = ApiServer::open(&fleet, 1_000);
     let lab = Lab::of(&server);
-    let Some(kubectl) = Kubectl::find(&lab) else {
-        return;
-    };
+    let Some(kubectl) = Kubectl::find(&lab) else { return };
     let printed = kubectl.printed(&["get", "nodes", "--chunk-size=50", "-o", "json"]);
     let list: Value = serde_json::from_str(&printed).expect("JSON");
     let items = list["items"].as_array().expect("a list");
@@ -95,9 +93,7 @@ fn kubectl_lists_the_same_objects_page_by_page() {
 fn what_kubectl_records_is_the_cluster_that_is_asked() {
     let server = ApiServer::open(&objects(), 500);
     let lab = Lab::of(&server);
-    let Some(kubectl) = Kubectl::find(&lab) else {
-        return;
-    };
+    let Some(kubectl) = Kubectl::find(&lab) else { return };
     // The commands of docs/kubernetes.md.
     let kinds = "nodes,pods,namespaces,replicasets.apps,jobs.batch";
     kubectl.record("cluster.json", &["get", kinds, "--all-namespaces", "-o", "json"]);

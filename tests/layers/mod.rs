@@ -10,17 +10,8 @@ use crate::support::source::{
 
 /// Layers without I/O, clock and environment.
 const PURE: [&str; 11] = [
-    "domain",
-    "catalog",
-    "usage",
-    "savings",
-    "profiling",
-    "rules",
-    "planners",
-    "trend",
-    "billing",
-    "analysis",
-    "report",
+    "domain", "catalog", "usage", "savings", "profiling", "rules", "planners", "trend", "billing",
+    "analysis", "report",
 ];
 
 /// Lines that a source file may have.
@@ -101,9 +92,7 @@ fn inline_modules(code: &str) -> usize {
 /// The imports of a file from layers below its own, in words.
 fn upward(layers: &[String], path: &str, code: &str) -> Vec<String> {
     let position = |name: &str| layers.iter().position(|layer| layer == name);
-    let Some(own) = layer_of(path) else {
-        return Vec::new();
-    };
+    let Some(own) = layer_of(path) else { return Vec::new() };
     let own_position = position(own).unwrap_or_else(|| panic!("{path} is in no known layer"));
     layers_named(path, code)
         .into_iter()

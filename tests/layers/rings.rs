@@ -252,9 +252,7 @@ fn a_ring_is_found_however_it_is_written() {
     let root = ("src/a/mod.rs", "mod b;\nmod c;\npub use b::{self, B as Same};");
     let other = ("src/a/c.rs", "pub struct C;\nimpl C { fn b() -> super::Same { todo() } }");
     for code in [
-        "use super::c::C;",
-        "use crate::{a::c::{C}};",
-        "use super::c;\nfn f() { c::C }",
+        "use super::c::C;", "use crate::{a::c::{C}};", "use super::c;\nfn f() { c::C }",
         "fn f(of: crate::a::c::C) {}",
     ] {
         let found = rings(&[root, ("src/a/b.rs", code), other]);

@@ -22,13 +22,9 @@ macro_rules! number {
 }
 
 number!(
-    nvmlDeviceGetGpuInstanceId,
-    nvmlDeviceGetComputeInstanceId,
-    nvmlDeviceGetEnforcedPowerLimit,
-    nvmlDeviceGetPowerManagementDefaultLimit,
-    nvmlDeviceGetMaxPcieLinkGeneration,
-    nvmlDeviceGetMaxPcieLinkWidth,
-    nvmlDeviceGetPowerUsage
+    nvmlDeviceGetGpuInstanceId, nvmlDeviceGetComputeInstanceId, nvmlDeviceGetEnforcedPowerLimit,
+    nvmlDeviceGetPowerManagementDefaultLimit, nvmlDeviceGetMaxPcieLinkGeneration,
+    nvmlDeviceGetMaxPcieLinkWidth, nvmlDeviceGetPowerUsage
 );
 
 /// Exports a call that answers a text.

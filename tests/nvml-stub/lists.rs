@@ -64,10 +64,8 @@ macro_rules! processes {
 }
 
 processes!(
-    nvmlDeviceGetComputeRunningProcesses_v3,
-    nvmlDeviceGetComputeRunningProcesses_v2,
-    nvmlDeviceGetGraphicsRunningProcesses_v3,
-    nvmlDeviceGetMPSComputeRunningProcesses_v3
+    nvmlDeviceGetComputeRunningProcesses_v3, nvmlDeviceGetComputeRunningProcesses_v2,
+    nvmlDeviceGetGraphicsRunningProcesses_v3, nvmlDeviceGetMPSComputeRunningProcesses_v3
 );
 
 /// `[pid, microseconds, percent]`.

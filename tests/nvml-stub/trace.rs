@@ -21,8 +21,7 @@ pub const UNKNOWN: u32 = 999;
 pub const SAMPLES: &str = "nvmlDeviceGetSamples.gpu";
 pub const EVENTS: &str = "nvmlEventSetWait_v2";
 const COUNTERS: [&str; 3] = [
-    "nvmlDeviceGetTotalEnergyConsumption",
-    "nvmlDeviceGetFieldValues.197",
+    "nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetFieldValues.197",
     "nvmlDeviceGetFieldValues.198",
 ];
 /// The driver's own samples that its buffer holds.

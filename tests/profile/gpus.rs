@@ -136,10 +136,8 @@ fn mig_instances_are_rows_after_their_gpu() {
     assert_eq!(
         missing,
         [
-            "decoder utilization",
-            "encoder utilization",
-            "multiprocessor, tensor and memory bandwidth activity (GPM)",
-            "utilization",
+            "decoder utilization", "encoder utilization",
+            "multiprocessor, tensor and memory bandwidth activity (GPM)", "utilization",
             "utilization between two samples (from the driver's buffer)",
         ],
         "power is told by the GPU, so that its absence on an instance is no gap"

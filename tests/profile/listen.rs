@@ -167,9 +167,7 @@ fn a_lost_gpu_and_what_is_not_measured_have_no_figures() {
 
 #[test]
 fn a_prometheus_scrapes_a_run() {
-    let Some(programs) = Programs::find() else {
-        return;
-    };
+    let Some(programs) = Programs::find() else { return };
     let mut command = listening("eight-gpus");
     command.args(["--type", "g5.48xlarge", "--region", "us-east-1"]);
     let running = Run::start(&mut command);

@@ -97,15 +97,8 @@ fn a_gpu_that_answers_nothing_but_an_unknown_error_is_lost() {
 #[test]
 fn a_recorded_run_plays_as_it_was() {
     for fixture in [
-        "eight-gpus",
-        "fraction",
-        "hopper",
-        "hopper-mig",
-        "lost-gpu",
-        "mig",
-        "old-driver",
-        "vanishing-driver",
-        "xid",
+        "eight-gpus", "fraction", "hopper", "hopper-mig", "lost-gpu", "mig", "old-driver",
+        "vanishing-driver", "xid",
     ] {
         let stage = Stage::of(fixture);
         let record = stage.file("recorded.jsonl");

@@ -35,17 +35,14 @@ fn what_the_driver_says_at_the_start_becomes_an_error_with_a_hint() {
         (r#""nvmlInit_v2":{"error":9}"#, "the NVIDIA driver is not loaded", "modprobe"),
         (
             r#""nvmlInit_v2":{"error":18}"#,
-            "the NVIDIA driver and its library have different versions",
-            "reboot",
+            "the NVIDIA driver and its library have different versions", "reboot",
         ),
         (
-            r#""nvmlInit_v2":{"error":4}"#,
-            "no permission to access the NVIDIA driver",
+            r#""nvmlInit_v2":{"error":4}"#, "no permission to access the NVIDIA driver",
             "/dev/nvidiactl",
         ),
         (
-            r#""nvmlInit_v2":{"error":999}"#,
-            "the NVIDIA management library failed to initialize",
+            r#""nvmlInit_v2":{"error":999}"#, "the NVIDIA management library failed to initialize",
             "nvidia-smi",
         ),
         (r#""nvmlDeviceGetCount_v2":0"#, "the NVIDIA driver finds no GPU on this host", "lspci"),

@@ -130,18 +130,8 @@ impl Machine {
         });
         let url = format!("http://{}", server.address());
         let outcome = world.run(&[
-            "audit",
-            "--from-kubectl",
-            &cluster,
-            "--prometheus-url",
-            &url,
-            "--metrics-source",
-            "prometheus",
-            "--offline",
-            "--as-of",
-            "2026-11-01T00:00:00Z",
-            "--format",
-            "json",
+            "audit", "--from-kubectl", &cluster, "--prometheus-url", &url, "--metrics-source",
+            "prometheus", "--offline", "--as-of", "2026-11-01T00:00:00Z", "--format", "json",
         ]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         outcome.json()

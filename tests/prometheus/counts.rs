@@ -26,9 +26,7 @@ fn get(address: &str, target: &str) -> String {
 /// / 100 / 60 = 20.35.
 #[test]
 fn an_answer_of_a_real_prometheus_is_a_file_of_counts() {
-    let Some(programs) = Programs::find() else {
-        return;
-    };
+    let Some(programs) = Programs::find() else { return };
     let mut text = String::from("# TYPE requests_by_minute gauge\n");
     for (pod, busiest) in [("a", 1_500), ("b", 1_800)] {
         for minute in 0..100 {
@@ -54,16 +52,8 @@ fn an_answer_of_a_real_prometheus_is_a_file_of_counts() {
             let output = run_in(
                 folder.path(),
                 &[
-                    "capacity",
-                    "--offline",
-                    "--request-counts",
-                    "counts.json",
-                    "--request-peak",
-                    peak,
-                    "--per-gpu",
-                    "10",
-                    "--format",
-                    "json",
+                    "capacity", "--offline", "--request-counts", "counts.json", "--request-peak",
+                    peak, "--per-gpu", "10", "--format", "json",
                 ],
             );
             let stderr = String::from_utf8_lossy(&output.stderr);

@@ -109,9 +109,7 @@ pub fn estate(account: &str, launched: &BTreeMap<&str, Launched>, cards: &[Card]
     let mut metrics = Vec::new();
     for card in cards {
         // One is of no machine.
-        let Some(machine) = launched.get(card.host) else {
-            continue;
-        };
+        let Some(machine) = launched.get(card.host) else { continue };
         let figures =
             [("gpu_utilization", card.periods(PERCENTS)), ("gpu_memory_used", card.periods(MIB))];
         for (metric, periods) in figures {

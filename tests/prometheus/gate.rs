@@ -122,9 +122,7 @@ impl Request {
         loop {
             let mut header = String::new();
             reader.read_line(&mut header)?;
-            let Some((name, value)) = header.trim_end().split_once(':') else {
-                break;
-            };
+            let Some((name, value)) = header.trim_end().split_once(':') else { break };
             headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
         let length = match headers.get("content-length") {

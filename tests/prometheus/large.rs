@@ -106,9 +106,7 @@ fn answer(mut stream: TcpStream, asked: &Mutex<AskedSeries>) -> io::Result<()> {
     loop {
         let mut header = String::new();
         reader.read_line(&mut header)?;
-        let Some((name, text)) = header.trim_end().split_once(':') else {
-            break;
-        };
+        let Some((name, text)) = header.trim_end().split_once(':') else { break };
         if name.eq_ignore_ascii_case("content-length") {
             length = text.trim().parse().map_err(io::Error::other)?;
         }

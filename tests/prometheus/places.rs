@@ -108,9 +108,7 @@ fn with_places() -> Option<(&'static Places, Value, Figures)> {
 
 #[test]
 fn a_machine_that_three_places_show_is_paid_for_once() {
-    let Some((places, expected_report, expected)) = with_places() else {
-        return;
-    };
+    let Some((places, expected_report, expected)) = with_places() else { return };
     let (report, actual) = whole(&places.all);
     assert_eq!(actual, expected);
     for field in ["instances", "gpus", "monthly_cost", "by_classification"] {
@@ -124,9 +122,7 @@ fn a_machine_that_three_places_show_is_paid_for_once() {
 
 #[test]
 fn without_ec2_a_cluster_and_a_server_say_the_same_of_what_they_know() {
-    let Some((places, _, expected)) = with_places() else {
-        return;
-    };
+    let Some((places, _, expected)) = with_places() else { return };
     let (report, actual) = whole(&places.without_ec2);
     assert_eq!(actual, expected);
     let region = ["region", "us-east-1", "call-failed"];
@@ -135,9 +131,7 @@ fn without_ec2_a_cluster_and_a_server_say_the_same_of_what_they_know() {
 
 #[test]
 fn without_a_server_costs_stay_and_nothing_is_measured() {
-    let Some((places, _, expected)) = with_places() else {
-        return;
-    };
+    let Some((places, _, expected)) = with_places() else { return };
     let (report, actual) = whole(&places.without_server);
     assert!(actual.keys().eq(expected.keys()));
     for (id, [class, _, cost, mean]) in &actual {
@@ -153,9 +147,7 @@ fn without_a_server_costs_stay_and_nothing_is_measured() {
 
 #[test]
 fn without_pods_machines_stay_what_they_are() {
-    let Some((places, _, expected)) = with_places() else {
-        return;
-    };
+    let Some((places, _, expected)) = with_places() else { return };
     let (report, actual) = whole(&places.without_pods);
     assert_eq!(actual, expected);
     let pods = ["pods", "cluster", "pods-not-recorded"];

@@ -103,9 +103,7 @@ fn assert_same_uses(proof: &Proof, uses: &[DeviceUse]) {
     let mut compared = 0;
     for card in &proof.cards {
         // One is of no machine.
-        let Some(id) = proof.ids.get(card.host) else {
-            continue;
-        };
+        let Some(id) = proof.ids.get(card.host) else { continue };
         let of_card = |device_use: &&DeviceUse| {
             device_use.machine.as_str() == id.as_str() && device_use.gpu == u32::from(card.index)
         };

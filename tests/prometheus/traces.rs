@@ -107,9 +107,7 @@ fn made_up() -> Vec<Trace> {
 
 #[test]
 fn real_traces_are_read_as_they_were_measured() {
-    let Some(folder) = shared("container traces as DCGM series", FOLDER) else {
-        return;
-    };
+    let Some(folder) = shared("container traces as DCGM series", FOLDER) else { return };
     let traces = recorded(&folder);
     let text = std::fs::read_to_string(folder.join("per_container_expected.csv"));
     let text = text.expect("it is beside the traces");

@@ -23,11 +23,9 @@ const FIRES: [(&str, &str, &str, Option<&str>); 7] = [
         Some("16029.08"),
     ),
     (
-        "idle-claim",
-        "search/notebook-0",
+        "idle-claim", "search/notebook-0",
         // Two GPUs, 20 160 samples of a minute.
-        "has been idle for 14.0 days: USD 4007.27 per month",
-        None,
+        "has been idle for 14.0 days: USD 4007.27 per month", None,
     ),
     (
         "oversized-claim",

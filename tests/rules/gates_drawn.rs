@@ -403,9 +403,7 @@ fn planned() -> impl Strategy<Value = TerraformPlan> {
 fn plan_without(plan: &TerraformPlan, part: usize, place: &Index) -> TerraformPlan {
     let mut less = plan.clone();
     let number = place.index(plan.instances.len());
-    let Some(after) = &mut less.instances[number].after else {
-        return less;
-    };
+    let Some(after) = &mut less.instances[number].after else { return less };
     let unknown = || Missing::AfterApply;
     match part {
         0 => {

@@ -264,9 +264,7 @@ fn days_of_the_demos_are_the_hours_of_their_members() {
             let workload = &audited.workload;
             let was_there = |first| first <= estate.window.start;
             let is_old = workload.members.iter().all(|member| was_there(member.first_seen));
-            let Some(cost) = workload.cost.as_ref().filter(|_| is_old) else {
-                continue;
-            };
+            let Some(cost) = workload.cost.as_ref().filter(|_| is_old) else { continue };
             for day in &kept.run.days {
                 let (mut hours, mut dollars) = (Decimal::ZERO, Decimal::ZERO);
                 for (member, cost) in workload.members.iter().zip(&cost.instances) {

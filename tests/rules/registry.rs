@@ -6,15 +6,8 @@ use std::collections::BTreeSet;
 
 /// Files and folders in `src/rules/` that hold no rule about workloads.
 const SHARED_FILES: [&str; 9] = [
-    "classification",
-    "clusters",
-    "commitments",
-    "compute_optimizer",
-    "device_alert",
-    "managed",
-    "mod",
-    "registry",
-    "subject",
+    "classification", "clusters", "commitments", "compute_optimizer", "device_alert", "managed",
+    "mod", "registry", "subject",
 ];
 
 fn ids() -> BTreeSet<String> {

@@ -257,9 +257,7 @@ fn in_offset(fleet: &Estate, minutes: i32) -> Estate {
 fn shift(value: &mut Value, zone: &TimeZone) -> usize {
     match value {
         Value::String(text) => {
-            let Ok(time) = text.parse::<Timestamp>() else {
-                return 0;
-            };
+            let Ok(time) = text.parse::<Timestamp>() else { return 0 };
             let there = time.to_zoned(zone.clone());
             *text = there.strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string();
             1
@@ -301,19 +299,13 @@ impl Facts {
         let members = audit.workloads.iter().flat_map(|workload| &workload.workload.members);
         Self {
             amounts: [
-                totals.monthly_cost,
-                totals.planned_monthly_cost,
-                totals.monthly_waste,
-                totals.monthly_optimization,
-                totals.committed_monthly_cost,
+                totals.monthly_cost, totals.planned_monthly_cost, totals.monthly_waste,
+                totals.monthly_optimization, totals.committed_monthly_cost,
                 totals.unused_monthly_cost,
             ],
             by_action: totals.by_action.clone(),
             counts: [
-                totals.instances,
-                totals.stopped_instances,
-                totals.gpus,
-                totals.unpriced_instances,
+                totals.instances, totals.stopped_instances, totals.gpus, totals.unpriced_instances,
                 totals.ignored_workloads,
             ],
             plan_risk: audit.plan_risk,

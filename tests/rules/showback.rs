@@ -261,11 +261,9 @@ fn what_is_not_known_has_a_row_of_its_own() {
     // $1.006 an hour are $734.38; $0.6086 on the spot market are $444.28, of which a
     // quarter is held and $333.21 are not: with the bare node, $1,067.59.
     let expected = [
-        "unallocated -: 0 - - $1,067.59 - - -",
-        "unknown -: 0 - - $734.38 - - -",
+        "unallocated -: 0 - - $1,067.59 - - -", "unknown -: 0 - - $734.38 - - -",
         "not-in-cluster -: 0 - - $734.38 - - -",
-        "requested c: 1 0.25 - $111.07 $0.00 $0.00 $111.07",
-        "requested b: 2 2 - - - - -",
+        "requested c: 1 0.25 - $111.07 $0.00 $0.00 $111.07", "requested b: 2 2 - - - - -",
     ];
     assert_eq!(lines(&answer), expected);
     assert_eq!(answer.rows[4].sums.unpriced_nodes, 2);
@@ -312,8 +310,7 @@ fn a_pod_that_has_the_whole_node_has_its_mean() {
     };
     let answer = showback(alike(), &two, &["namespace"]);
     let expected = [
-        "unallocated -: 0 - - $1,468.76 - - -",
-        "requested a: 1 0.5 - $367.19 $0.00 $0.00 $367.19",
+        "unallocated -: 0 - - $1,468.76 - - -", "requested a: 1 0.5 - $367.19 $0.00 $0.00 $367.19",
         "requested b: 1 0.5 - $367.19 $0.00 $0.00 $367.19",
     ];
     assert_eq!(lines(&answer), expected);
@@ -345,10 +342,8 @@ fn owners_labels_and_pools_are_keys() {
         })
         .collect();
     let expected = [
-        "requested: -, -, gpu",
-        "requested: search/Deployment a, blue, gpu",
-        "requested: search/Pod alone, -, gpu",
-        "unallocated: -, -, gpu",
+        "requested: -, -, gpu", "requested: search/Deployment a, blue, gpu",
+        "requested: search/Pod alone, -, gpu", "unallocated: -, -, gpu",
     ];
     assert_eq!(values, expected);
 }

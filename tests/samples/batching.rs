@@ -22,9 +22,7 @@ fn series(folder: &Path) -> Series {
     for line in reader.deserialize::<HashMap<String, String>>() {
         let line = line.expect("a whole line");
         // Some runs left no log.
-        let Ok(seconds) = line["median_step_s"].parse::<f64>() else {
-            continue;
-        };
+        let Ok(seconds) = line["median_step_s"].parse::<f64>() else { continue };
         let batch = line["batch"].parse().expect("a number");
         let of = (line["model"].clone(), line["mig_profile"].clone());
         measured.entry(of).or_default().insert(batch, seconds);
@@ -43,9 +41,7 @@ fn curve(steps: &BTreeMap<u32, f64>) -> Result<ThroughputCurve, CurveError> {
 /// Each measured batch between two others is left out and computed from the rest.
 #[test]
 fn a_batch_between_two_measured_ones_takes_about_what_the_curve_says() {
-    let Some(folder) = shared("batches of a curve", "samples/mig-throughput") else {
-        return;
-    };
+    let Some(folder) = shared("batches of a curve", "samples/mig-throughput") else { return };
     let mut falling = Vec::new();
     let mut errors = Vec::new();
     let measured = series(&folder);
@@ -90,9 +86,7 @@ fn a_batch_between_two_measured_ones_takes_about_what_the_curve_says() {
 /// so 200 × 0.1207 / 8 / 0.8 = 3.77. A p4d.24xlarge has 8 of them.
 #[test]
 fn measured_batches_of_bert_halve_its_instances() {
-    let Some(folder) = shared("batches of BERT", "samples/mig-throughput") else {
-        return;
-    };
+    let Some(folder) = shared("batches of BERT", "samples/mig-throughput") else { return };
     let measured = series(&folder);
     let steps = &measured[&("bert".to_owned(), "7g.40gb".to_owned())];
     assert_eq!(*steps, BTreeMap::from([(2, 0.0472), (4, 0.0704), (6, 0.0967), (8, 0.1207)]));
@@ -197,9 +191,7 @@ fn replayed(arrivals: &[f64], ask: &BatchingRequest, servers: u32, limit: u32) -
 /// The figures of docs/planners/capacity.md; a program in another language found the same.
 #[test]
 fn a_plan_for_the_mean_rate_of_real_requests_is_late() {
-    let Some(arrivals) = arrivals() else {
-        return;
-    };
+    let Some(arrivals) = arrivals() else { return };
     let span = arrivals[arrivals.len() - 1] - arrivals[0];
     let mean = arrivals.len() as f64 / span;
     let mut minutes: BTreeMap<u32, u32> = BTreeMap::new();

@@ -32,9 +32,7 @@ fn usd(bill: &Bill) -> &CurrencyBill {
 #[test]
 fn the_gpus_of_a_real_bill_cost_what_it_says() {
     let name = "samples/billing/focus_1.0_sample_1000.csv";
-    let Some(path) = shared("the_gpus_of_a_real_bill_cost_what_it_says", name) else {
-        return;
-    };
+    let Some(path) = shared("the_gpus_of_a_real_bill_cost_what_it_says", name) else { return };
     let (bill, read) = bill(path);
     assert_eq!(read.files[0].form, BillForm::Focus10);
     assert_eq!((bill.lines, read.untimed), (1_000, 0));
@@ -109,9 +107,7 @@ const SCENARIOS: [(&str, &str, &str, Option<&str>); 11] = [
 fn the_examples_of_the_specification_add_up() {
     for (name, effective, billed, utilization) in SCENARIOS {
         let name = format!("samples/billing/spec_{name}.csv");
-        let Some(path) = shared("the_examples_of_the_specification_add_up", &name) else {
-            return;
-        };
+        let Some(path) = shared("the_examples_of_the_specification_add_up", &name) else { return };
         let (bill, read) = bill(path);
         let total = usd(&bill).total();
         assert_eq!(total.effective.whole(), some(effective), "{name}");

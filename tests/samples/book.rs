@@ -82,9 +82,7 @@ fn every_accelerated_price_of_china_is_the_listed_one() {
 #[test]
 fn every_system_has_the_listed_prices_or_none() {
     let list = "aws_prices_accel_all_os_2026-05.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let place = |line: &Line| (line.get("instance_type").to_owned(), line.get("region").to_owned());
     let linux: BTreeMap<_, _> = listed
         .iter()
@@ -128,9 +126,7 @@ fn every_system_has_the_listed_prices_or_none() {
 #[test]
 fn spot_averages_of_linux_are_the_listed_ones() {
     let list = "aws_prices_linux_all_2026-05.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let mut tally = Tally::of(&format!("{list}, spot"));
     let in_book: BTreeSet<(String, String)> = book("prices.csv")
         .iter()
@@ -163,9 +159,7 @@ fn spot_averages_of_linux_are_the_listed_ones() {
 #[test]
 fn interruption_bands_are_those_of_the_spot_advisor() {
     let list = "aws_spot_advisor_2025-06-28.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let mut tally = Tally::of(list);
     for line in &listed {
         let system = OperatingSystem::from_name(&line.get("os").to_lowercase()).expect("a system");
@@ -187,9 +181,7 @@ fn interruption_bands_are_those_of_the_spot_advisor() {
 #[test]
 fn zones_are_those_of_the_list_of_offerings() {
     let list = "aws_accel_offerings_by_az.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let mut tally = Tally::of(list);
     let mut offered: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for line in &listed {

@@ -49,9 +49,7 @@ fn linux_rows_of_the_book() -> usize {
 #[test]
 fn every_reserved_price_of_an_accelerated_type_is_the_listed_one() {
     let list = "aws_reserved_standard_linux.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let mut tally = Tally::of(list);
     for line in &listed {
         let accelerated = family(line.get("instance_type").split('.').next().unwrap_or_default());
@@ -83,9 +81,7 @@ fn every_reserved_price_of_an_accelerated_type_is_the_listed_one() {
 #[test]
 fn reserved_prices_agree_with_the_joined_list() {
     let list = "aws_accel_prices_joined.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let mut tally = Tally::of(&format!("{list}, reserved"));
     for line in &listed {
         for term in CommitmentTerm::ALL {
@@ -107,9 +103,7 @@ fn reserved_prices_agree_with_the_joined_list() {
 #[test]
 fn capacity_blocks_have_the_prices_of_the_newest_date() {
     let list = "aws_capacity_blocks_prices.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let newest = listed.iter().map(|line| line.get("snapshot_date")).max().expect("not empty");
     let mut tally = Tally::of(&format!("{list}, {newest}"));
     let place = |line: &Line| format!("{} {}", line.get("instance_type"), line.get("region"));
@@ -134,9 +128,7 @@ fn capacity_blocks_have_the_prices_of_the_newest_date() {
 #[test]
 fn the_full_list_of_terms_of_one_type_has_the_ratios_that_are_used() {
     let list = "aws_ri_terms_sample_x2iedn.csv";
-    let Some(listed) = lines(list) else {
-        return;
-    };
+    let Some(listed) = lines(list) else { return };
     let mut compared = 0;
     for line in &listed {
         for term in CommitmentTerm::ALL {

@@ -252,9 +252,7 @@ fn sized(estate: &Estate) -> (Audit, Vec<Sizing>) {
 
 #[test]
 fn real_containers_keep_what_they_need_on_every_grid() {
-    let Some(folder) = shared("right-sized containers", "samples/gpu-containers") else {
-        return;
-    };
+    let Some(folder) = shared("right-sized containers", "samples/gpu-containers") else { return };
     let (utilization, memory) = both(&folder);
     assert_eq!(utilization.len(), 80);
     let today = shape(GpuModel::A100).gpu.expect("a GPU type");
@@ -298,9 +296,7 @@ fn real_containers_keep_what_they_need_on_every_grid() {
 
 #[test]
 fn peaks_and_classes_are_those_of_the_readings_on_every_grid() {
-    let Some(folder) = shared("containers on grids", "samples/gpu-containers") else {
-        return;
-    };
+    let Some(folder) = shared("containers on grids", "samples/gpu-containers") else { return };
     let (utilization, memory) = both(&folder);
     // Of 80 containers so many lose their memory peak where the last reading of a
     // period stands for all. So many are in another class than the mean of their
@@ -427,9 +423,7 @@ fn is_mostly_read(values: &[(i64, f64)], end: i64) -> bool {
 /// All that were there for long enough as one service, up without a pause, on H100 cards, because nobody
 /// has seen the memory of the slices of an A100 of 80 GB.
 fn no_card_is_too_full(risk: Risk) {
-    let Some(folder) = shared("shared cards on grids", "samples/gpu-containers") else {
-        return;
-    };
+    let Some(folder) = shared("shared cards on grids", "samples/gpu-containers") else { return };
     let (mut utilization, memory) = both(&folder);
     let end = utilization.values().flatten().map(|(second, _)| *second).max().expect("readings");
     utilization.retain(|_, values| values.len() * 57 >= 4 * 3_600 && is_mostly_read(values, end));

@@ -57,9 +57,7 @@ pub(super) fn rate(instance_type: &str) -> f64 {
 /// action has checks, changes, a way back and what to watch, in this order.
 #[test]
 fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
-    let Some(folder) = shared("fixes of containers", "samples/gpu-containers") else {
-        return;
-    };
+    let Some(folder) = shared("fixes of containers", "samples/gpu-containers") else { return };
     let (utilization, memory) = both(&folder);
     let (utilization, memory) = (of_instances(utilization), of_instances(memory));
     assert_eq!(utilization.len(), 80);

@@ -45,9 +45,7 @@ fn counted_error(
 
 #[test]
 fn the_forecast_is_no_worse_than_the_last_day_repeated() {
-    let Some(series) = applications() else {
-        return;
-    };
+    let Some(series) = applications() else { return };
     let total: f64 = series["dlrm/ALL"].iter().sum();
     assert!((total - 2_296_984.19).abs() < 0.01, "{total}");
     for (days, published_last, published_mean, number) in
@@ -84,9 +82,7 @@ const HELD: [(usize, usize, usize); 3] = [(1, 543, 620), (2, 415, 482), (3, 283,
 
 #[test]
 fn bands_hold_at_least_as_often_as_they_say() {
-    let Some(series) = applications() else {
-        return;
-    };
+    let Some(series) = applications() else { return };
     for (days, expected_inside, expected_checked) in HELD {
         let (mut inside, mut checked) = (0, 0);
         for values in series.values() {

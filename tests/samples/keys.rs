@@ -222,9 +222,7 @@ fn without_anything_gathered_prices_are_those_of_the_book() {
 fn a_derived_plan_costs_what_its_reserved_instance_does() {
     let mut compared = 0;
     for (name, region, system, tenancy, option) in prices_of_the_files().keys() {
-        let Some(term) = option.strip_prefix("ec2-instance-savings-plan-") else {
-            continue;
-        };
+        let Some(term) = option.strip_prefix("ec2-instance-savings-plan-") else { continue };
         let term = CommitmentTerm::from_name(term).expect("a term");
         let key = PriceKey::linux_on_demand(region, name);
         assert_eq!((system.as_str(), tenancy.as_str()), ("linux", "shared"));

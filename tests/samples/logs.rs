@@ -29,9 +29,7 @@ fn figures(samples: &[Sample], get: fn(&GpuReading) -> Option<f64>) -> Distribut
 
 #[test]
 fn the_logs_have_the_figures_that_were_computed_elsewhere() {
-    let Some(folder) = shared("logs of nvidia-smi", "samples/nvidia-smi") else {
-        return;
-    };
+    let Some(folder) = shared("logs of nvidia-smi", "samples/nvidia-smi") else { return };
     for (file, taken, mean, p95, max, peak_mib, seconds) in [
         ("rtx4090_vlm_1s_2619rows.csv", 2_619, "82.987", 97.0, 99.0, 18_141.0, 2_880.454),
         ("v100s_1s_107rows.csv", 107, "3.673", 11.0, 19.0, 1_094.0, 106.053),
@@ -78,9 +76,7 @@ fn expected(metrics: &BTreeMap<String, f64>, name: &str, scale: f64) -> Option<f
 
 #[test]
 fn transcripts_say_what_another_exporter_read_from_them() {
-    let Some(folder) = shared("transcripts of nvidia-smi", "samples/nvidia-smi") else {
-        return;
-    };
+    let Some(folder) = shared("transcripts of nvidia-smi", "samples/nvidia-smi") else { return };
     let scratch = tempfile::tempdir().expect("a folder");
     let mut compared = 0;
     for host in
@@ -149,9 +145,7 @@ fn xml(folder: &Path, file: &str) -> (SampleReader, Vec<Sample>) {
 /// Figures read off the files by eye.
 #[test]
 fn documents_of_several_drivers_are_read() {
-    let Some(folder) = shared("documents of nvidia-smi", "samples/nvidia-smi") else {
-        return;
-    };
+    let Some(folder) = shared("documents of nvidia-smi", "samples/nvidia-smi") else { return };
     let (reader, samples) = xml(&folder, "telegraf_a10g.xml");
     let gpu = &reader.facts().gpus[0];
     assert_eq!(reader.facts().started.to_string(), "2023-04-24T16:11:51Z");

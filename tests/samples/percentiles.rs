@@ -47,9 +47,7 @@ const GIB: f64 = 1_073_741_824.0;
 
 #[test]
 fn containers_have_the_figures_that_were_computed_elsewhere() {
-    let Some(folder) = shared("containers", "samples/gpu-containers") else {
-        return;
-    };
+    let Some(folder) = shared("containers", "samples/gpu-containers") else { return };
     let utilization = by_container(&folder.join("pod_gpu_duty_cycle_anon.csv.gz"));
     let memory = by_container(&folder.join("pod_gpu_memory_used_bytes_anon.csv.gz"));
     let expected = rows(&folder.join("per_container_expected.csv"));
@@ -78,9 +76,7 @@ fn containers_have_the_figures_that_were_computed_elsewhere() {
 
 #[test]
 fn the_fleet_of_containers_has_the_published_figures() {
-    let Some(folder) = shared("fleet of containers", "samples/gpu-containers") else {
-        return;
-    };
+    let Some(folder) = shared("fleet of containers", "samples/gpu-containers") else { return };
     let utilization = by_container(&folder.join("pod_gpu_duty_cycle_anon.csv.gz"));
     let memory = by_container(&folder.join("pod_gpu_memory_used_bytes_anon.csv.gz"));
     let readings: Vec<f64> = utilization.values().flatten().copied().collect();
@@ -121,9 +117,7 @@ fn series(table: &[f64]) -> Distribution {
 
 #[test]
 fn fleets_given_by_their_quantiles_have_the_published_figures() {
-    let Some(folder) = shared("fleet quantiles", "samples/fleet-quantiles") else {
-        return;
-    };
+    let Some(folder) = shared("fleet quantiles", "samples/fleet-quantiles") else { return };
     let seren = column(&folder.join("seren_quantiles.csv"), "gpu_util_pct");
     let philly = column(&folder.join("philly_gpu_util_quantiles.csv"), "gpu_util_pct");
     assert_eq!((seren.len(), philly.len()), (1_000, 1_000));

@@ -234,9 +234,7 @@ fn every_selection_is_that_of_a_filter_over_the_files() {
 
 #[test]
 fn selected_types_cost_what_the_public_list_says() {
-    let Some(listed) = lines("aws_accel_prices_joined.csv") else {
-        return;
-    };
+    let Some(listed) = lines("aws_accel_prices_joined.csv") else { return };
     let listed: BTreeMap<(&str, &str), &Line> =
         listed.iter().map(|line| ((line.get("instance_type"), line.get("region")), line)).collect();
     let mut compared = 0;
@@ -263,9 +261,7 @@ fn selected_types_cost_what_the_public_list_says() {
 
 #[test]
 fn rented_h100_cost_what_the_list_of_providers_says() {
-    let Some(listed) = lines("neoclouds_offerings_2026-05-24.csv") else {
-        return;
-    };
+    let Some(listed) = lines("neoclouds_offerings_2026-05-24.csv") else { return };
     let (gathered, terms) = (PriceBook::default(), BTreeMap::new());
     let prices = Prices::new(&gathered, &terms);
     let providers = gpucost::analysis::providers();

@@ -91,9 +91,7 @@ fn near(actual: f64, expected: f64) {
 /// minute by minute.
 #[test]
 fn containers_that_scale_need_less_than_a_sixth_of_what_ran() {
-    let Some(demand) = containers() else {
-        return;
-    };
+    let Some(demand) = containers() else { return };
     assert_eq!((demand.periods(), demand.saturated_periods), (275, Some(0)));
     near(demand.gpu_hours(), 113.569_967_047_719);
     near(demand.peak_gpus(), 16.053_819_193_729);
@@ -154,9 +152,7 @@ fn pods() -> Option<Vec<Job>> {
 /// of running pods and not of free GPUs.
 #[test]
 fn pods_wait_less_where_they_may_overtake() {
-    let Some(jobs) = pods() else {
-        return;
-    };
+    let Some(jobs) = pods() else { return };
     let gpus: u32 = jobs.iter().map(|job| job.gpus).sum();
     assert_eq!((jobs.len(), gpus), (7_063, 7_432));
     let ask = |most_gpus: u32| ScheduleRequest {

@@ -11,9 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 #[test]
 fn few_slices_are_slower_than_their_share_and_none_that_holds_its_memory() {
-    let Some(folder) = shared("slices", "samples/mig-throughput") else {
-        return;
-    };
+    let Some(folder) = shared("slices", "samples/mig-throughput") else { return };
     let offer = shape("p4d.24xlarge").and_then(|shape| shape.gpu.clone());
     let profiles = mig_profiles(&offer.expect("an A100"));
     let mut reader = csv::Reader::from_path(folder.join("mig_step_time_a100_40gb.csv"))
@@ -25,9 +23,7 @@ fn few_slices_are_slower_than_their_share_and_none_that_holds_its_memory() {
     let (mut allowed, mut allowed_slower) = (0, 0);
     for line in lines.iter().filter(|line| line["mig_profile"] != "7g.40gb") {
         slices += 1;
-        let Some(seconds) = step(line) else {
-            continue;
-        };
+        let Some(seconds) = step(line) else { continue };
         let whole = lines.iter().find(|other| {
             ["model", "batch"].iter().all(|key| other[*key] == line[*key])
                 && other["mig_profile"] == "7g.40gb"
@@ -87,9 +83,7 @@ fn worst_and_median(mut ratios: Vec<f64>) -> (f64, f64) {
 
 #[test]
 fn models_that_share_cards_keep_the_pace_that_slices_promise() {
-    let Some(folder) = shared("slices of tenants", "samples/mig-throughput") else {
-        return;
-    };
+    let Some(folder) = shared("slices of tenants", "samples/mig-throughput") else { return };
     let mut reader = csv::Reader::from_path(folder.join("mig_step_time_a100_40gb.csv"))
         .expect("the steps are there");
     let lines: Vec<HashMap<String, String>> =

@@ -36,9 +36,7 @@ fn window() -> Window {
 
 #[test]
 fn means_of_p3_2xlarge_by_zone() {
-    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else {
-        return;
-    };
+    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else { return };
     // Worked out apart from this program by whoever published the samples' index.
     for (zone, expected) in [
         ("us-east-1b", "1.019785"),
@@ -81,9 +79,7 @@ fn metered(changes: &[(Timestamp, Decimal)]) -> (BTreeMap<Decimal, u64>, Option<
 
 #[test]
 fn figures_are_those_of_a_reading_every_second() {
-    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else {
-        return;
-    };
+    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else { return };
     assert!(zones.len() >= 4, "{} zones", zones.len());
     for (zone, changes) in zones {
         let (readings, now) = metered(&changes);
@@ -115,9 +111,7 @@ fn figures_are_those_of_a_reading_every_second() {
 
 #[test]
 fn a_region_without_the_type_has_no_history() {
-    let Some(zones) = zones_of("eu-north-1.p3.2xlarge.EMPTY.json") else {
-        return;
-    };
+    let Some(zones) = zones_of("eu-north-1.p3.2xlarge.EMPTY.json") else { return };
     assert!(zones.is_empty());
 }
 
@@ -163,9 +157,7 @@ fn metered_loss(end: i64, every: i64, cost: i64) -> i64 {
 /// the interval that is advised for one interruption a day. Another program found the same.
 #[test]
 fn interruptions_by_recorded_prices_lose_half_an_interval_each() {
-    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else {
-        return;
-    };
+    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else { return };
     let (every, cost) = (3_220, 60);
     let (mut losses, mut running) = (Vec::new(), 0);
     for (zone, bid, expected) in [

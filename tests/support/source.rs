@@ -179,9 +179,7 @@ pub fn named_under(code: &str, root: &str) -> BTreeSet<(usize, String)> {
 
 /// The names that follow `::`, one or the group's.
 pub fn heads(rest: &str) -> Vec<String> {
-    let Some(rest) = rest.trim_start().strip_prefix("::") else {
-        return Vec::new();
-    };
+    let Some(rest) = rest.trim_start().strip_prefix("::") else { return Vec::new() };
     let rest = rest.trim_start();
     let Some(group) = rest.strip_prefix('{') else {
         let name: String = rest.chars().take_while(|c| is_word(*c)).collect();

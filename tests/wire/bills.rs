@@ -55,9 +55,7 @@ fn calls(account: &Account) -> [usize; 4] {
 
 #[test]
 fn an_export_is_read_below_a_prefix_as_in_a_directory() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     for (key, text) in export() {
         bucket.put(key, text.as_bytes());
@@ -99,9 +97,7 @@ fn an_export_is_read_below_a_prefix_as_in_a_directory() {
 
 #[test]
 fn what_was_fetched_goes() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     bucket.put("e/a.csv", fixture("legacy.csv").as_bytes());
     let scratch = tempfile::tempdir().expect("a scratch folder");
@@ -117,9 +113,7 @@ fn what_was_fetched_goes() {
 
 #[test]
 fn a_bucket_that_cannot_be_read_is_named_with_what_it_takes() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     bucket.put("e/a.csv", fixture("cur2.csv").as_bytes());
     let gone = run(&account, "s3://gpucost-is-not-there/e", &[]);

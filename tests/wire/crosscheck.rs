@@ -74,9 +74,7 @@ fn dimension((name, value): (&str, &str)) -> Dimension {
 
 #[tokio::test]
 async fn statistics_agree_with_ministack() {
-    let Some((_server, url)) = ministack() else {
-        return;
-    };
+    let Some((_server, url)) = ministack() else { return };
     // Two hours of minutes with a gap, beginning within a period, recent
     // enough for any implementation to accept.
     let now = DateTime::from(std::time::SystemTime::now()).secs();

@@ -100,12 +100,8 @@ fn everything_that_an_audit_needs_is_asked_for_once_and_fine() {
     assert_eq!(run.stderr, "");
     assert_eq!(report["ok"], true);
     for name in [
-        "us-east-1",
-        "eu-west-1",
-        "ec2:DescribeVolumes",
-        "cloudwatch:GetMetricData",
-        "pricing:GetProducts",
-        "savingsplans:DescribeSavingsPlansOfferingRates",
+        "us-east-1", "eu-west-1", "ec2:DescribeVolumes", "cloudwatch:GetMetricData",
+        "pricing:GetProducts", "savingsplans:DescribeSavingsPlansOfferingRates",
     ] {
         let row = check(&report, name);
         assert_eq!((&row["status"], &row["fix"]), (&"ok".into(), &Value::Null));

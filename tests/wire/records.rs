@@ -84,9 +84,7 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn an_audit_is_kept_once_and_as_in_a_directory() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     let url = bucket.url("gpu/nights");
     let said = record(&account, &url);
@@ -119,9 +117,7 @@ fn an_audit_is_kept_once_and_as_in_a_directory() {
 
 #[test]
 fn writers_at_once_keep_what_one_keeps() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     let url = bucket.url("nights");
     let mut commands = [0; 3].map(|_| command(&account, "record", &url, &["--demo"]));
@@ -142,9 +138,7 @@ fn writers_at_once_keep_what_one_keeps() {
 
 #[test]
 fn tables_that_are_there_are_the_run_s_own_or_an_error() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     let url = bucket.url("nights");
     record(&account, &url);
@@ -174,9 +168,7 @@ fn tables_that_are_there_are_the_run_s_own_or_an_error() {
 
 #[test]
 fn a_writer_that_is_killed_leaves_nothing_that_counts() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     let url = bucket.url("nights");
     let put = Target::operation("s3", "PutObject");
@@ -205,9 +197,7 @@ fn a_writer_that_is_killed_leaves_nothing_that_counts() {
 
 #[test]
 fn a_thousand_nights_are_listed_to_the_end() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     let url = bucket.url("nights");
     record(&account, &url);
@@ -223,9 +213,7 @@ fn a_thousand_nights_are_listed_to_the_end() {
 
 #[test]
 fn what_is_wrong_with_an_object_is_named() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     let url = bucket.url("nights");
     record(&account, &url);
@@ -275,9 +263,7 @@ fn what_is_wrong_with_an_object_is_named() {
 
 #[test]
 fn a_bucket_that_takes_nothing_keeps_nothing() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let bucket = Bucket::of(&account);
     let url = bucket.url("nights");
     let loopback = &account.loopback;

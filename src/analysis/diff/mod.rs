@@ -403,9 +403,7 @@ impl PlanOutcome {
         };
         for before in &old.workloads {
             let sides = (before.monthly_cost, before.planned_monthly_cost);
-            let Some((_, planned)) = promised(sides, old.totals.currency) else {
-                continue;
-            };
+            let Some((_, planned)) = promised(sides, old.totals.currency) else { continue };
             let now = now_of.get(before.id.as_str()).copied();
             outcome.planned = outcome.planned.checked_add(planned).ok()?;
             let less = saved(before, now)?;
@@ -426,9 +424,7 @@ impl PlanOutcome {
         }
         for before in &old.unused {
             let sides = (before.monthly_cost, before.planned_monthly_cost);
-            let Some((cost, planned)) = promised(sides, old.totals.currency) else {
-                continue;
-            };
+            let Some((cost, planned)) = promised(sides, old.totals.currency) else { continue };
             let now = new.unused.iter().find(|row| row.id == before.id);
             let left = now.map_or(Some(zero), |row| row.monthly_cost)?;
             outcome.planned = outcome.planned.checked_add(planned).ok()?;

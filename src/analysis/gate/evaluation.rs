@@ -234,11 +234,7 @@ const IDLE_RULES: &[&str] = &["idle-gpu", "idle-held-gpu"];
 
 /// Rules that apply only to what was measured, so that they are not silent about the rest.
 const RULES_OF_MEASURED: &[&str] = &[
-    "growing-vram",
-    "hot-gpu",
-    "power-near-limit",
-    "shareable-gpu",
-    "stalled-gpu",
+    "growing-vram", "hot-gpu", "power-near-limit", "shareable-gpu", "stalled-gpu",
     "vram-nearly-full",
 ];
 

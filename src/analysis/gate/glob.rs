@@ -38,9 +38,7 @@ impl Glob {
                     seen += 1;
                 }
                 _ => {
-                    let Some((after, taken)) = star else {
-                        return false;
-                    };
+                    let Some((after, taken)) = star else { return false };
                     star = Some((after, taken + 1));
                     at = after + 1;
                     seen = taken + 1;

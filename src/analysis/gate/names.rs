@@ -151,9 +151,7 @@ fn judge_names(gate: Gate<'_>, asked: &NameRule<'_>) -> Option<RuleEvaluation> {
         RuleEvaluation::new(policy, asked.rule, "everything", asked.allowance.limit(), line);
     for audited in &audit.workloads {
         let name = (asked.name)(audited);
-        let Some(refusal) = asked.allowance.refusal(name) else {
-            continue;
-        };
+        let Some(refusal) = asked.allowance.refusal(name) else { continue };
         let title = format!("{} uses the {} {name}", called(audited), asked.noun);
         let monthly = audited.workload.monthly_cost();
         let words = refused(refusal, name, title, monthly, (asked.step)(audited));
@@ -169,9 +167,7 @@ fn judge_names(gate: Gate<'_>, asked: &NameRule<'_>) -> Option<RuleEvaluation> {
     let unused = audit.unused.iter();
     let unused = unused.filter_map(|row| Some((row, (asked.of_unused)(row)?)));
     for (row, name) in unused.clone() {
-        let Some(refusal) = asked.allowance.refusal(name) else {
-            continue;
-        };
+        let Some(refusal) = asked.allowance.refusal(name) else { continue };
         let called = called_unused(row);
         let title = format!("{called} pays for unused capacity of the {} {name}", asked.noun);
         let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&row.id));

@@ -283,9 +283,7 @@ impl PlanGate<'_> {
             }
             let mut is_refused = false;
             for name in names {
-                let Some(refusal) = asked.allowance.refusal(name) else {
-                    continue;
-                };
+                let Some(refusal) = asked.allowance.refusal(name) else { continue };
                 is_refused = true;
                 let had = |side: &PlannedSide| (asked.names)(&side.instances).0.contains(name);
                 let known = row.accelerated_before().is_some_and(had);

@@ -29,13 +29,5 @@ pub const IGNORED_WORKLOAD: &str = "policy/ignored-workload";
 
 /// Those that a suppression may name.
 pub const SUPPRESSIBLE: [&str; 9] = [
-    BUDGET,
-    BUDGET_FORECAST,
-    WASTE,
-    UTILIZATION,
-    REQUIRED_TAGS,
-    TYPES,
-    REGIONS,
-    PRICE_AGE,
-    COVERAGE,
+    BUDGET, BUDGET_FORECAST, WASTE, UTILIZATION, REQUIRED_TAGS, TYPES, REGIONS, PRICE_AGE, COVERAGE,
 ];

@@ -141,9 +141,7 @@ fn of_sort(
     let denied = allowance.denied.iter().filter(|(glob, _)| unused(glob));
     let notice = |(glob, line): &(Glob, usize)| {
         let name = glob.to_string();
-        let Spelling::Unlisted(nearest) = spelled(&name) else {
-            return None;
-        };
+        let Spelling::Unlisted(nearest) = spelled(&name) else { return None };
         let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
         let words = Words {
             title: format!("{name} is denied, but no {noun} with that name is known{meant}"),

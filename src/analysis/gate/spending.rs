@@ -142,9 +142,7 @@ fn unpriced(audited: &AuditedWorkload) -> Vec<Gap> {
 
 /// The limits of waste.
 pub(super) fn waste(gate: Gate<'_>) -> Vec<RuleEvaluation> {
-    let Some(limits) = &gate.policy.waste else {
-        return Vec::new();
-    };
+    let Some(limits) = &gate.policy.waste else { return Vec::new() };
     let amount = limits.monthly.map(|(limit, line)| waste_amount(gate, limit, line));
     let percent = limits.percent.map(|(limit, line)| waste_percent(gate, limit, line));
     amount.into_iter().chain(percent).collect()

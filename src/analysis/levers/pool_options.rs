@@ -92,9 +92,7 @@ impl ReservedPool {
     /// Takes what the plan buys, if it is for this pool: its option has the number and the
     /// cents of the plan.
     pub(super) fn take(&mut self, purchase: &Purchase, policy: &Policy) {
-        let PriceOption::Reserved(term) = purchase.term.option else {
-            return;
-        };
+        let PriceOption::Reserved(term) = purchase.term.option else { return };
         if purchase.key != self.key || purchase.account != self.account {
             return;
         }

@@ -72,9 +72,7 @@ impl GroupProposals {
                 _ => *saved,
             };
             let list = self.whole.action(*kind).map(|action| action.monthly_savings().amount());
-            let Some(list) = list.filter(|list| *list != saved) else {
-                continue;
-            };
+            let Some(list) = list.filter(|list| *list != saved) else { continue };
             let most = group.monthly_cost().map_or(saved, |cost| saved.min(cost.amount()));
             for proposals in self.by_part.iter_mut().chain([&mut self.whole]) {
                 proposals.scale(*kind, most.max(Decimal::ZERO), list);
@@ -143,9 +141,7 @@ impl Offers {
             },
         );
         for (doubt, actions) in self.doubts.iter().zip(&mut composed.actions) {
-            let Some(caveat) = doubt else {
-                continue;
-            };
+            let Some(caveat) = doubt else { continue };
             for action in actions {
                 let caveats = [std::slice::from_ref(caveat), action.caveats()].concat();
                 *action = action.clone().with_caveats(caveats);
@@ -240,9 +236,7 @@ impl RunsOn {
 /// moves to another GPU model.
 fn is_reshaped(alternatives: &Alternatives, actions: &[Action]) -> bool {
     let model = |name: &str| Some(&catalog::shape(name)?.gpu.as_ref()?.model);
-    let Some(today) = &alternatives.today else {
-        return false;
-    };
+    let Some(today) = &alternatives.today else { return false };
     actions.iter().any(|action| match action.kind() {
         ActionKind::Share => true,
         ActionKind::Rightsize => action.target().is_some_and(|to| {

@@ -103,9 +103,7 @@ impl GpuFilter {
         if self.at_least_gb.is_none() && self.at_most_gb.is_none() {
             return true;
         }
-        let Some(mib) = vram_mib.map(|mib| mib as f64) else {
-            return false;
-        };
+        let Some(mib) = vram_mib.map(|mib| mib as f64) else { return false };
         let decimal_mib = |gb: f64| gb * 1e9 / f64::from(1 << 20);
         let binary_mib = |gb: f64| gb * 1024.0;
         let least = self.at_least_gb.map(decimal_mib);
@@ -186,9 +184,7 @@ impl Question {
     /// Whether a region is wanted. A provider that quotes one price for all
     /// regions is always in scope.
     pub fn asks_region(&self, provider: &str, region: Option<&str>) -> bool {
-        let Some(region) = region else {
-            return true;
-        };
+        let Some(region) = region else { return true };
         if self.regions.is_empty() {
             return match provider {
                 AWS => region == self.home_region,
@@ -320,18 +316,8 @@ mod tests {
     #[test]
     fn what_is_no_gpu_is_refused() {
         for bad in [
-            "",
-            ":80GB",
-            "A100:",
-            "A100:80",
-            "A100:..",
-            "..",
-            "0GB",
-            "-1GB..",
-            "A100:big",
-            "24GB..12GB",
-            "nanGB",
-            "infGB..",
+            "", ":80GB", "A100:", "A100:80", "A100:..", "..", "0GB", "-1GB..", "A100:big",
+            "24GB..12GB", "nanGB", "infGB..",
         ] {
             assert!(GpuFilter::parse(bad).is_err(), "{bad}");
         }

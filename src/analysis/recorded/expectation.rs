@@ -92,9 +92,7 @@ impl<'a> RecordedExpectation<'a> {
     pub fn add(&mut self, run: usize, hour: InstanceHour) -> Result<(), TooManyHours> {
         let since = hour.hour.as_second() - self.hours.start.as_second();
         let place = usize::try_from(since.div_euclid(HOUR_SECONDS)).ok();
-        let Some(place) = place.filter(|place| *place < self.length) else {
-            return Ok(());
-        };
+        let Some(place) = place.filter(|place| *place < self.length) else { return Ok(()) };
         let day = hour.hour.to_zoned(TimeZone::UTC).date();
         if self.best(&hour.account, &hour.region, day) != Some(run) {
             return Ok(());

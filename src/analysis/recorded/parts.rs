@@ -76,9 +76,7 @@ pub(super) fn of_day(
     let costs = workload.cost.as_ref().map(|cost| cost.instances.as_slice());
     let mut parts: BTreeMap<Payer, Sum> = BTreeMap::new();
     for (place, member) in workload.members.iter().enumerate() {
-        let Some(own) = facts.of_instance(&member.id) else {
-            continue;
-        };
+        let Some(own) = facts.of_instance(&member.id) else { continue };
         let Some(load) = own.days.get(&day).filter(|load| load.instance_seconds > 0) else {
             continue;
         };
@@ -119,9 +117,7 @@ fn paid(cost: Option<&InstanceCost>, own: &InstanceDays) -> Vec<Paid> {
         _ => PurchaseOption::OnDemand,
     };
     let rate = Some(cost.quote.rate.amount());
-    let Some(committed) = &cost.committed else {
-        return vec![open(option, Decimal::ONE, rate)];
-    };
+    let Some(committed) = &cost.committed else { return vec![open(option, Decimal::ONE, rate)] };
     let covered = committed.parts.iter().map(|part| Paid {
         payer: payer_of(part),
         share: part.share,

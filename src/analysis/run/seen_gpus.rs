@@ -18,9 +18,7 @@ const MOST_OF_A_NAME: usize = 60;
 /// What speaks against a run having been taken on a type, each with both figures;
 /// empty when nothing does. A run that names fewer GPUs may still be of it.
 pub fn contradictions(gpus: &[GpuIdentity], shape: &InstanceShape) -> Vec<String> {
-    let Some(offer) = &shape.gpu else {
-        return Vec::new();
-    };
+    let Some(offer) = &shape.gpu else { return Vec::new() };
     let name = &shape.instance_type;
     let mut reasons = Vec::new();
     if let Some(seen) = another_model(gpus, offer) {
@@ -163,9 +161,7 @@ mod tests {
             ),
             // A card of no cloud, with and without its name.
             (
-                "NVIDIA GeForce RTX 4090",
-                23_028.0,
-                "g5.xlarge",
+                "NVIDIA GeForce RTX 4090", 23_028.0, "g5.xlarge",
                 "GeForce RTX 4090 was detected, but g5.xlarge has A10G",
             ),
             (

@@ -184,9 +184,7 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> 
         let amounts = Amounts { hours: hours * share, effective: rate * hours * share };
         (part(open, None), amounts)
     };
-    let Some(paid) = &instance.committed else {
-        return vec![at_price(Decimal::ONE)];
-    };
+    let Some(paid) = &instance.committed else { return vec![at_price(Decimal::ONE)] };
     let covered = paid.parts.iter().map(|covered_part| {
         let kind = match covered_part.option {
             PurchaseOption::SavingsPlan => ChargeKind::SavingsPlan,

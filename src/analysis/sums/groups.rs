@@ -293,14 +293,7 @@ mod tests {
     #[test]
     fn keys_are_read_as_they_are_written() {
         for name in [
-            "account",
-            "region",
-            "type",
-            "kind",
-            "class",
-            "purchase-option",
-            "gpu",
-            "tag:team",
+            "account", "region", "type", "kind", "class", "purchase-option", "gpu", "tag:team",
             "tag:aws:autoscaling:groupName",
         ] {
             let key = GroupKey::from_name(name).expect("a key");

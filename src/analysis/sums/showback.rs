@@ -149,9 +149,7 @@ fn on_nodes(clusters: &Clusters) -> Nodes<'_> {
         nodes.entry(&node.machine).or_insert_with(new);
     }
     for claim in &clusters.claims {
-        let Some(machine) = &claim.machine else {
-            continue;
-        };
+        let Some(machine) = &claim.machine else { continue };
         let is_held = claim.state == ClaimState::Running;
         if let Some((_, on_node)) = nodes.get_mut(machine).filter(|_| is_held) {
             on_node.claims.push(claim);
@@ -298,9 +296,7 @@ impl<'a> Tally<'a> {
         if let Some(mean) = share.mean {
             sums.gpus_used = Some(sums.gpus_used.unwrap_or_default() + share.gpus * mean);
         }
-        let Some(cost) = share.cost else {
-            return;
-        };
+        let Some(cost) = share.cost else { return };
         let zero = Money::zero(cost.currency());
         let (used, idle, unmeasured) = match share.mean {
             None => (zero, zero, cost),
@@ -338,12 +334,7 @@ mod tests {
     #[test]
     fn keys_are_read_as_they_are_written() {
         for name in [
-            "namespace",
-            "owner",
-            "cluster",
-            "pool",
-            "node",
-            "label:team",
+            "namespace", "owner", "cluster", "pool", "node", "label:team",
             "label:app.kubernetes.io/name",
         ] {
             let key = ClaimKey::from_name(name).expect("a key");

@@ -181,9 +181,7 @@ impl Totals {
         let cost = workload.monthly_cost();
         let cost = cost.filter(|cost| self.is_in_currency(&workload.id(), *cost, gaps));
         self.count(audited, cost);
-        let Some(cost) = cost else {
-            return;
-        };
+        let Some(cost) = cost else { return };
         let committed_cost = workload.committed_cost().map(|cost| cost.monthly);
         self.committed_monthly_cost = plus(self.committed_monthly_cost, committed_cost);
         self.add_money(cost, audited.planned_monthly_cost(), &audited.actions);

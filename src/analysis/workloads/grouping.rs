@@ -455,9 +455,7 @@ fn without(
 }
 
 fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
-    let Some((first, rest)) = instances.split_first() else {
-        return BTreeMap::new();
-    };
+    let Some((first, rest)) = instances.split_first() else { return BTreeMap::new() };
     let mut common = first.tags.clone();
     common.retain(|key, value| rest.iter().all(|other| other.tags.get(key) == Some(&*value)));
     // What forbids holds for all where one member says it.

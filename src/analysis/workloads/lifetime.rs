@@ -14,9 +14,7 @@ pub(in crate::analysis) fn has_ended(
     as_of: Timestamp,
     policy: &Policy,
 ) -> bool {
-    let Some(stopped_at) = stopped_at.or_else(|| timeline.last_ran()) else {
-        return true;
-    };
+    let Some(stopped_at) = stopped_at.or_else(|| timeline.last_ran()) else { return true };
     let stopped = as_of.duration_since(stopped_at);
     let grace = SignedDuration::from_secs((policy.ended_after_hours * 3_600.0) as i64);
     let earlier = SignedDuration::from_secs(timeline.longest_stop_seconds());

@@ -245,9 +245,7 @@ impl<'a> Profiles<'a> {
         summary.idle_share = None;
         let weighed: Option<Vec<(f64, f64)>> =
             runs.iter().map(|run| Some((run.gpu_mean_percent?, run.seconds()))).collect();
-        let Some(weighed) = weighed else {
-            return;
-        };
+        let Some(weighed) = weighed else { return };
         let seconds: f64 = weighed.iter().map(|(_, seconds)| seconds).sum();
         if seconds > 0.0 {
             let sum: f64 = weighed.iter().map(|(mean, seconds)| mean * seconds).sum();

@@ -62,10 +62,7 @@ pub(super) fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>)
     let rejected = usage.iter().fold(Rejected::default(), |sum, usage| sum.plus(usage.rejected));
     if rejected.total() > 0 {
         let counts = [
-            rejected.not_a_number,
-            rejected.negative,
-            rejected.over_100,
-            rejected.duplicate,
+            rejected.not_a_number, rejected.negative, rejected.over_100, rejected.duplicate,
             rejected.future,
         ];
         let parts = counts.iter().zip(POINT_REJECTIONS).filter(|(count, _)| **count > 0);

@@ -220,11 +220,7 @@ impl AccountProbe {
         let area = CheckArea::Accounts;
         let regions = self.regions.as_deref();
         let connected = aws::connect_organization(
-            &self.options,
-            organization,
-            regions,
-            &self.namespace,
-            progress,
+            &self.options, organization, regions, &self.namespace, progress,
         );
         let Ok(connected) = tokio::time::timeout(ACCOUNTS_WITHIN, connected).await else {
             let words = format!("no answer within {} s", ACCOUNTS_WITHIN.as_secs());

@@ -67,9 +67,7 @@ pub(in crate::cli) enum HistoryAction {
 }
 
 pub(super) fn run(args: &HistoryArgs, io: &mut Io<'_>) -> Outcome {
-    let Some(action) = &args.action else {
-        return trend::run(&args.trend, io);
-    };
+    let Some(action) = &args.action else { return trend::run(&args.trend, io) };
     match action {
         HistoryAction::Record(args) => record::run(args, io),
         HistoryAction::Verify(args) => verify::run(args, io),

@@ -118,9 +118,7 @@ pub(super) fn run(args: &SqlArgs, io: &mut Io<'_>) -> Outcome {
 
 /// The directory that results are copied to.
 fn copies(args: &SqlArgs) -> Outcome<Option<&str>> {
-    let Some(folder) = args.copy_to.as_deref() else {
-        return Ok(None);
-    };
+    let Some(folder) = args.copy_to.as_deref() else { return Ok(None) };
     if args.dialect != Dialect::DuckDb {
         return Err(
             refusal!("`--copy-to` is for DuckDB: other engines write files by other means";
@@ -165,9 +163,7 @@ fn relation(args: &SqlArgs, name: &str) -> Outcome<(String, String)> {
         return Err(refusal!("`--table` has a part without a name";
             "for example: `--table lake.points`"));
     }
-    let Some(path) = &args.source else {
-        return Ok((String::new(), dialect.table(table)));
-    };
+    let Some(path) = &args.source else { return Ok((String::new(), dialect.table(table))) };
     dialect.files(table, path).ok_or_else(|| {
         let what = match dialect {
             Dialect::Spark => "Spark reads CSV only as a table",

@@ -106,9 +106,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Outcome {
 }
 
 fn units(args: &TrendArgs) -> Outcome<Vec<DatedUnits>> {
-    let Some(path) = &args.units else {
-        return Ok(Vec::new());
-    };
+    let Some(path) = &args.units else { return Ok(Vec::new()) };
     let output = args.out.output.as_ref();
     output::check_distinct([("--units", Some(path)), ("--output", output)])?;
     read_dated_units(path).map_err(Failure::hinted("see docs/money-over-time.md for the columns"))

@@ -47,9 +47,7 @@ impl Server {
         let listed = rmcp::model::Tool::new(tool.name, tool.about, Arc::new(tool.input_schema()))
             .with_title(tool.title)
             .with_annotations(annotations);
-        let Output::Json(schema) = tool.output else {
-            return Ok(listed);
-        };
+        let Output::Json(schema) = tool.output else { return Ok(listed) };
         let mut schema =
             schema.text().and_then(|text| serde_json::from_str(&text)).map_err(internal)?;
         of_any_length(&mut schema);

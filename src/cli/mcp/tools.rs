@@ -207,9 +207,7 @@ impl Tool {
         let mut positional = Vec::new();
         for argument in self.arguments() {
             let name = argument.name;
-            let Some(value) = stated(given, name) else {
-                continue;
-            };
+            let Some(value) = stated(given, name) else { continue };
             let values = values(name, argument.kind, value, roots)?;
             if argument.arg.is_positional() {
                 positional.extend(values);
@@ -256,9 +254,7 @@ impl Tool {
 /// # Errors
 /// When `limit` is not such a number.
 pub(super) fn limit(given: &Map<String, Value>) -> Result<usize, String> {
-    let Some(limit) = stated(given, "limit") else {
-        return Ok(USUAL_LIMIT);
-    };
+    let Some(limit) = stated(given, "limit") else { return Ok(USUAL_LIMIT) };
     let limit = limit.as_u64().and_then(|limit| usize::try_from(limit).ok());
     limit.filter(|limit| (1..=MOST_LIMIT).contains(limit)).ok_or_else(|| {
         format!("error: invalid `limit`\nhint: pass a whole number from 1 to {MOST_LIMIT}")

@@ -48,14 +48,8 @@ fn values_stay_values() {
         "demo": "starter", "region": "--output=/tmp/x", "tag": ["--save", "a=b"], "redact": true,
     });
     let expected = [
-        "gpucost",
-        "audit",
-        "--format=json",
-        "--demo=starter",
-        "--region=--output=/tmp/x",
-        "--tag=--save",
-        "--tag=a=b",
-        "--redact",
+        "gpucost", "audit", "--format=json", "--demo=starter", "--region=--output=/tmp/x",
+        "--tag=--save", "--tag=a=b", "--redact",
     ];
     assert_eq!(words("audit", &given, false).expect("valid"), expected);
     let given = json!({"types": ["refresh", "--help", "status"], "redact": null});

@@ -113,9 +113,7 @@ impl<'a> Display<'a> {
 
     /// What the user asks for.
     pub(super) fn asked(&mut self) -> Option<ScreenRequest> {
-        let Place::Screen(screen) = &mut self.place else {
-            return None;
-        };
+        let Place::Screen(screen) = &mut self.place else { return None };
         let asked = screen.asked();
         self.draw();
         asked

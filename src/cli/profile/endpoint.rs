@@ -72,9 +72,7 @@ impl Endpoint {
         out: &OutputArgs,
         io: &mut Io<'_>,
     ) -> Outcome<Option<Self>> {
-        let Some(wanted) = wanted else {
-            return Ok(None);
-        };
+        let Some(wanted) = wanted else { return Ok(None) };
         let refused = |error: std::io::Error| {
             let what = format!("cannot listen on {wanted}");
             Failure::new(ExitCode::Unexpected, anyhow::Error::new(error).context(what)).with_hint(
@@ -148,9 +146,7 @@ async fn closed(mut pages: watch::Receiver<Bytes>) {
 
 async fn accept(listener: TcpListener, pages: watch::Receiver<Bytes>) {
     // It is in non-blocking mode, which is all that is asked of it.
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
-        return;
-    };
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let mut open: VecDeque<tokio::task::JoinHandle<()>> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {

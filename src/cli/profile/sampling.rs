@@ -56,9 +56,7 @@ impl Processes {
     fn name(&mut self, gpus: &mut [GpuSample], host: &HostSource) {
         let mut seen = BTreeMap::new();
         for gpu in gpus {
-            let GpuSample::Read(reading) = gpu else {
-                continue;
-            };
+            let GpuSample::Read(reading) = gpu else { continue };
             for process in reading.processes.iter_mut().flatten() {
                 let (name, is_of_command) = seen.entry(process.pid).or_insert_with(|| {
                     match self.known.remove(&process.pid) {

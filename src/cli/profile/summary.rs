@@ -93,9 +93,7 @@ impl Pricing {
         gpus: &[GpuIdentity],
         gaps: &mut Vec<Gap>,
     ) {
-        let Some(name) = &place.instance_type else {
-            return;
-        };
+        let Some(name) = &place.instance_type else { return };
         let mut absent = |what: GapSubject, cause| gaps.push(Gap::of(what, name, cause));
         let machine = known(name);
         if let Ok((shape, _)) = &machine {

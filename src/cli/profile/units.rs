@@ -23,9 +23,7 @@ impl UnitLog {
     /// # Errors
     /// When the log is a pipe or a folder, or the samples could not hold the count.
     pub(super) fn of(args: &ProfileArgs) -> Outcome<Option<Self>> {
-        let Some(path) = args.log.clone() else {
-            return Ok(None);
-        };
+        let Some(path) = args.log.clone() else { return Ok(None) };
         if args.samples.as_deref().and_then(SampleFormat::of) == Some(SampleFormat::Csv) {
             return Err(refusal!(
                 "`--log-unit` is recorded at the end of samples in JSON lines, and CSV has no end";

@@ -13,11 +13,8 @@ fn the_same_name_gets_the_same_mask() {
 fn a_gap_keeps_its_words_and_loses_what_they_name() {
     let mut masks = Masks::default();
     let details = [
-        "ec2:DescribeVolumes",
-        "denied",
-        "UnauthorizedOperation",
-        "User: arn:aws:iam::444455556666:user/mallory",
-        "",
+        "ec2:DescribeVolumes", "denied", "UnauthorizedOperation",
+        "User: arn:aws:iam::444455556666:user/mallory", "",
     ];
     let denied = Cause::of(CauseKind::CallFailed, details);
     let gap = masks.gap(&Gap::of(GapSubject::Volumes, "eu-west-1", denied));

@@ -195,22 +195,14 @@ mod tests {
     #[test]
     fn what_accelerators_are_asked_for_by_contains_no_name() {
         for name in [
-            "nvidia.com/gpu",
-            "nvidia.com/gpu.shared",
-            "nvidia.com/mig-1g.5gb",
-            "nvidia.com/mig-3g.20gb.shared",
-            "nvidia.com/mig-1g.10gb.me",
-            "gpu.nvidia.com",
+            "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb",
+            "nvidia.com/mig-3g.20gb.shared", "nvidia.com/mig-1g.10gb.me", "gpu.nvidia.com",
         ] {
             assert!(is_device_resource(name), "{name}");
         }
         for name in [
-            "falcon.io/gpu",
-            "nvidia.com/falcon",
-            "nvidia.com/mig-falcon",
-            "nvidia.com/mig-1g.5gb.falcon",
-            "nvidia.com/mig-1g.",
-            "",
+            "falcon.io/gpu", "nvidia.com/falcon", "nvidia.com/mig-falcon",
+            "nvidia.com/mig-1g.5gb.falcon", "nvidia.com/mig-1g.", "",
         ] {
             assert!(!is_device_resource(name), "{name}");
         }

@@ -12,9 +12,7 @@ const HEADER: &str = "[[reject]]";
 ///
 /// `None` where the other tables cannot be kept, as with rejected actions in an unusual form.
 pub fn with_choice(text: &str, choice: &str, title: &str) -> Option<String> {
-    let Ok(mut others) = toml::from_str::<Table>(text) else {
-        return Some(choice.to_owned());
-    };
+    let Ok(mut others) = toml::from_str::<Table>(text) else { return Some(choice.to_owned()) };
     others.remove(REJECT);
     if others.is_empty() {
         return Some(choice.to_owned());

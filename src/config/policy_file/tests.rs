@@ -128,13 +128,11 @@ fn names_that_nothing_can_have_are_refused_with_what_was_meant() {
             "`g6e.12xlarg` matches no instance type; did you mean g6e.12xlarge?",
         ),
         (
-            "[deny]\nregions = [\"us-esat-1\"]\n",
-            2,
+            "[deny]\nregions = [\"us-esat-1\"]\n", 2,
             "`us-esat-1` matches no region; did you mean us-east-1?",
         ),
         (
-            "[[budget]]\nmonthly_limit = 1\nregion = \"us-esat-1\"\n",
-            3,
+            "[[budget]]\nmonthly_limit = 1\nregion = \"us-esat-1\"\n", 3,
             "`us-esat-1` matches no region; did you mean us-east-1?",
         ),
         (
@@ -143,8 +141,7 @@ fn names_that_nothing_can_have_are_refused_with_what_was_meant() {
             "`us-east-*` is a pattern, but a budget covers one region; add a [[budget]] for each",
         ),
         (
-            "[[budget]]\nmonthly_limit = 1\naccount = \"12345\"\n",
-            3,
+            "[[budget]]\nmonthly_limit = 1\naccount = \"12345\"\n", 3,
             "`12345` is not an account ID: account IDs have 12 digits",
         ),
     ] {

@@ -51,26 +51,9 @@ pub enum Detail {
 
 /// Fields of answers that can be unreadable.
 pub const ANSWER_FIELDS: &[&str] = &[
-    "available count",
-    "class",
-    "commitment",
-    "currency",
-    "end",
-    "endpoint configuration",
-    "fixed price",
-    "hourly price",
-    "launch time",
-    "lifecycle",
-    "number of instances",
-    "platform",
-    "start",
-    "state",
-    "term",
-    "total",
-    "type",
-    "payment option",
-    "variants",
-    "zone",
+    "available count", "class", "commitment", "currency", "end", "endpoint configuration",
+    "fixed price", "hourly price", "launch time", "lifecycle", "number of instances", "platform",
+    "start", "state", "term", "total", "type", "payment option", "variants", "zone",
     // Of earlier recordings.
     "way of payment",
 ];
@@ -99,22 +82,9 @@ pub const FALLBACKS: &[&str] = &[
 
 /// Figures of a GPU that a file of samples may lack.
 pub const FIGURES: &[&str] = &[
-    "utilization",
-    "memory utilization",
-    "memory in use",
-    "memory",
-    "power",
-    "power limit",
-    "energy",
-    "temperature",
-    "SM clock",
-    "memory clock",
-    "throttle reasons",
-    "PCIe throughput",
-    "video encoder",
-    "video decoder",
-    "processes",
-    "multiprocessor counters (GPM)",
+    "utilization", "memory utilization", "memory in use", "memory", "power", "power limit",
+    "energy", "temperature", "SM clock", "memory clock", "throttle reasons", "PCIe throughput",
+    "video encoder", "video decoder", "processes", "multiprocessor counters (GPM)",
 ];
 
 /// Why points of a series are dropped.

@@ -15,9 +15,7 @@ pub(super) fn filled(text: &str, details: &[String]) -> String {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, from)) = rest.split_once('{') {
-        let Some((form, after)) = from.split_once('}') else {
-            break;
-        };
+        let Some((form, after)) = from.split_once('}') else { break };
         filled.push_str(before);
         if let Ok(place) = form.parse::<usize>() {
             filled.push_str(details.get(place).map_or("", String::as_str));

@@ -127,9 +127,7 @@ pub(super) fn fewest(
     let mut growing = Growing::new(arrivals_per_second, gpu.service_seconds);
     for servers in 1..=*within.end() {
         let queue = growing.one_more().filter(|_| within.contains(&servers));
-        let Some(queue) = queue else {
-            continue;
-        };
+        let Some(queue) = queue else { continue };
         let is_whole = servers.is_multiple_of(batch);
         if is_whole && queue.sojourn_tail(objective.seconds, times) <= objective.late_share() {
             return Some((servers / batch, queue));

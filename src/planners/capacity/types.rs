@@ -148,9 +148,7 @@ impl Types<'_> {
     }
 
     fn holds_memory(&self, today: &GpuOffer, offer: &GpuOffer) -> Result<(), Refusal> {
-        let Some(peak_mib) = self.vram_peak_mib else {
-            return Ok(());
-        };
+        let Some(peak_mib) = self.vram_peak_mib else { return Ok(()) };
         let usable_mib = usable_vram_mib(today, offer).map_err(Refusal::Unknown)?;
         let needed_mib = peak_mib * self.vram_headroom;
         if needed_mib <= usable_mib as f64 {

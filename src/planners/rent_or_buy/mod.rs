@@ -128,9 +128,7 @@ fn check(own: &Own) -> Result<(), BadOwn> {
         return Err(BadOwn::Years(own.years));
     }
     for input in Input::ALL.iter().copied() {
-        let Some(value) = own.get(input) else {
-            continue;
-        };
+        let Some(value) = own.get(input) else { continue };
         let (least, most) = input.range();
         if value < least || value > most {
             return Err(BadOwn::OutOfRange { input, value, least, most });

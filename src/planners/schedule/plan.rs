@@ -242,9 +242,7 @@ pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPl
         let cheapest = in_time.min_by_key(|way| (way.total(), way.end()));
         let first = || ways.iter().min_by_key(|way| (way.end(), way.total()));
         // Each job has machines on demand, and these find a start.
-        let Some(chosen) = cheapest.or_else(first) else {
-            continue;
-        };
+        let Some(chosen) = cheapest.or_else(first) else { continue };
         left.take(chosen);
         placements.push(chosen.clone());
     }

@@ -34,13 +34,9 @@ pub struct ComputedMemory {
 /// whether it fits or not. Empty for a type without NVIDIA GPUs.
 pub fn computed_memory(models: &[ServedModel], instance_type: &str) -> Vec<ComputedMemory> {
     let mut computed = Vec::new();
-    let Some(instance) = shape(instance_type) else {
-        return computed;
-    };
+    let Some(instance) = shape(instance_type) else { return computed };
     for served in models {
-        let Ok(card) = Card::of(instance, served.dtype) else {
-            continue;
-        };
+        let Ok(card) = Card::of(instance, served.dtype) else { continue };
         let layouts = Layouts { served, card: &card };
         for gpus_each in layouts.groups() {
             if layouts.obstacle(gpus_each).is_none() {

@@ -110,9 +110,7 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
     ] {
         let asked = served(published(model), dtype, sequences);
         for machine in shapes() {
-            let Ok(held) = asked.on(machine) else {
-                continue;
-            };
+            let Ok(held) = asked.on(machine) else { continue };
             let groups = [1, 2, 4, 8].into_iter().filter(|gpus| {
                 *gpus <= held.card.gpus
                     && (*gpus == 1 || held.card.has_nvlink)

@@ -30,9 +30,7 @@ fn sum_at_worst(tenants: &[&ShareTenant]) -> f64 {
 }
 
 fn on_slices(tenants: &[&ShareTenant], taken: u32, compute: u32, used: [usize; 5]) -> bool {
-    let Some((first, rest)) = tenants.split_first() else {
-        return true;
-    };
+    let Some((first, rest)) = tenants.split_first() else { return true };
     PROFILES.iter().enumerate().any(|(kind, profile)| {
         let (slices, size, mib, most, starts) = *profile;
         let too_slow = |peak: f64| peak * 7.0 > 80.0 * f64::from(slices);
@@ -73,9 +71,7 @@ fn fewest_of(
     cards: &BTreeSet<Vec<usize>>,
     known: &mut BTreeMap<Vec<usize>, usize>,
 ) -> usize {
-    let Some(first) = left.iter().position(|count| *count > 0) else {
-        return 0;
-    };
+    let Some(first) = left.iter().position(|count| *count > 0) else { return 0 };
     if let Some(number) = known.get(left) {
         return *number;
     }

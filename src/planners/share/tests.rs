@@ -292,9 +292,7 @@ fn what_cannot_be_asked_is_refused() {
         ("g6f.large", "has no whole GPU to share"),
         ("m5.large", "has no whole GPU to share"),
     ] {
-        let Some(shape) = shape(name) else {
-            continue;
-        };
+        let Some(shape) = shape(name) else { continue };
         let error = SharedOn::of(shape).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }

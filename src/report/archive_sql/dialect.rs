@@ -69,8 +69,7 @@ const WORDS: [(&str, [&str; 4]); 7] = [
         "seconds",
         [
             "cast(cast({column} as timestamp) as bigint) / 1e9",
-            "epoch(cast({column} as timestamp))",
-            "cast(cast({column} as timestamp) as double)",
+            "epoch(cast({column} as timestamp))", "cast(cast({column} as timestamp) as double)",
             "to_unixtime(cast({column} as timestamp))",
         ],
     ),

@@ -131,12 +131,8 @@ mod tests {
             parsed.iter().map(|measure| (measure.name.as_str(), measure.scale)).collect();
         assert_eq!(parsed, [("ratio", 100.0), ("a/b", 1.0), ("m", 1.0 / 1_048_576.0)]);
         for text in [
-            "utilization=x",
-            "gpu_utilization=x*0",
-            "gpu_utilization=x*-1",
-            "gpu_utilization=x*inf",
-            "gpu_utilization=",
-            "gpu_utilization=x,gpu_memory_used=x",
+            "utilization=x", "gpu_utilization=x*0", "gpu_utilization=x*-1",
+            "gpu_utilization=x*inf", "gpu_utilization=", "gpu_utilization=x,gpu_memory_used=x",
         ] {
             assert!(of(text).is_err(), "{text}");
         }

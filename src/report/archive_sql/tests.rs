@@ -101,28 +101,9 @@ fn columns(text: &str) -> Vec<String> {
 
 /// The columns of the hours of a bill.
 const BILL: [&str; 22] = [
-    "period",
-    "account",
-    "region",
-    "resource",
-    "instance_type",
-    "hour",
-    "seconds",
-    "kind",
-    "purchase_option",
-    "unit",
-    "currency",
-    "n",
-    "quantity",
-    "n_quantity",
-    "list_cost",
-    "n_list",
-    "contracted_cost",
-    "n_contracted",
-    "effective_cost",
-    "n_effective",
-    "billed_cost",
-    "n_billed",
+    "period", "account", "region", "resource", "instance_type", "hour", "seconds", "kind",
+    "purchase_option", "unit", "currency", "n", "quantity", "n_quantity", "list_cost", "n_list",
+    "contracted_cost", "n_contracted", "effective_cost", "n_effective", "billed_cost", "n_billed",
 ];
 
 #[test]

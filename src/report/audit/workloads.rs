@@ -182,10 +182,7 @@ impl<'a> Row<'a> {
 
 /// What adds up to the totals of an audit.
 const SUMMED: &[&str] = &[
-    "monthly_cost",
-    "committed_monthly_cost",
-    "plan_monthly_savings",
-    "plan_planned_monthly_cost",
+    "monthly_cost", "committed_monthly_cost", "plan_monthly_savings", "plan_planned_monthly_cost",
 ];
 
 /// Workloads as a table.

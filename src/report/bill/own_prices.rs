@@ -5,15 +5,8 @@ use crate::report::shared::csv::{document, rate};
 
 /// The columns, which the reader of the file knows.
 const COLUMNS: [&str; 9] = [
-    "provider",
-    "region",
-    "instance_type",
-    "operating_system",
-    "tenancy",
-    "option",
-    "hourly",
-    "currency",
-    "effective_date",
+    "provider", "region", "instance_type", "operating_system", "tenancy", "option", "hourly",
+    "currency", "effective_date",
 ];
 
 /// Prices of a bill that are negotiated and hold in every hour, with the currency of each.

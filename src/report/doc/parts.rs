@@ -6,17 +6,8 @@ use std::borrow::Cow;
 
 /// The commands whose documents are answers.
 const ANSWERS: &[&str] = &[
-    "autoscale",
-    "bill",
-    "capacity",
-    "history",
-    "history digest",
-    "kpi",
-    "place",
-    "rent-or-buy",
-    "reserved",
-    "select",
-    "share",
+    "autoscale", "bill", "capacity", "history", "history digest", "kpi", "place", "rent-or-buy",
+    "reserved", "select", "share",
 ];
 
 columns! {

@@ -82,10 +82,7 @@ fn a_page_has_a_bar_for_each_month() {
     assert!(csv.starts_with("first_day,last_day,recorded_days,"), "{csv}");
     let page = doc_html(&answer);
     for part in [
-        "$1,794.00",
-        "$192.00",
-        "<svg ",
-        "role=\"img\"><title>Spend and waste by month</title>",
+        "$1,794.00", "$192.00", "<svg ", "role=\"img\"><title>Spend and waste by month</title>",
         "By workload",
     ] {
         assert!(page.contains(part), "{part}");

@@ -70,10 +70,7 @@ mod tests {
     #[test]
     fn what_is_quoted_is_read_back() {
         for text in [
-            "i-1",
-            "a \"b\" \\ c",
-            "\u{1b}[2J\n\t\u{202e}x",
-            "模型\u{7f}",
+            "i-1", "a \"b\" \\ c", "\u{1b}[2J\n\t\u{202e}x", "模型\u{7f}",
             "[[x]]\nworkload = \"*\"",
         ] {
             let line = format!("key = {}", quoted(text));

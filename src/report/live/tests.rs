@@ -141,11 +141,8 @@ fn eight_gpus() -> LiveView {
     });
     view.gpus[7].mean_percent = None;
     view.alerts = [
-        "GPU 5: XID 79",
-        "GPU 0: 91% of its power limit",
-        "GPU 1: 84 °C is above 83 °C",
-        "GPU 2: memory 86% full for 10 min",
-        "GPU 3: mean of 38% over 30 min",
+        "GPU 5: XID 79", "GPU 0: 91% of its power limit", "GPU 1: 84 °C is above 83 °C",
+        "GPU 2: memory 86% full for 10 min", "GPU 3: mean of 38% over 30 min",
         "GPU 4: SM occupancy of 31%",
     ]
     .map(str::to_owned)

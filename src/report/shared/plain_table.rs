@@ -315,11 +315,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "NAME                   COST",
-                "a-name-of-twent…      $1.00",
-                "    YEAR: $12,000.00",
-                "short             $1,000.00",
-                "    YEAR: $12,000.00",
+                "NAME                   COST", "a-name-of-twent…      $1.00",
+                "    YEAR: $12,000.00", "short             $1,000.00", "    YEAR: $12,000.00",
             ]
         );
     }
@@ -333,11 +330,8 @@ mod tests {
         assert_eq!(
             whole.lines_in(style(42), 0),
             [
-                "NAME                       COST",
-                "a-name-of-twenty-chr      $1.00",
-                "    YEAR: $12,000.00",
-                "short                 $1,000.00",
-                "    YEAR: $12,000.00",
+                "NAME                       COST", "a-name-of-twenty-chr      $1.00",
+                "    YEAR: $12,000.00", "short                 $1,000.00", "    YEAR: $12,000.00",
             ]
         );
     }

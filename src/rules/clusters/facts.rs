@@ -157,9 +157,7 @@ impl Holding<'_> {
     /// Whether samples are of a pod of the same name before it: more time was measured than
     /// it has had its devices, and one sample.
     pub fn has_predecessor(&self) -> bool {
-        let Some(held) = self.held_hours else {
-            return false;
-        };
+        let Some(held) = self.held_hours else { return false };
         let mut uses = self.uses.values();
         uses.any(|gpu_use| gpu_use.hours() > held + f64::from(gpu_use.sample_seconds) / 3_600.0)
     }
@@ -245,9 +243,7 @@ fn holdings<'a>(
     let mut holdings = Vec::with_capacity(grouped.len());
     for (key, (host, claims)) in grouped {
         let (namespace, pod, _) = key;
-        let Some(first) = claims.first() else {
-            continue;
-        };
+        let Some(first) = claims.first() else { continue };
         let mut subject = format!("{namespace}/{pod}");
         if named.get(&(namespace, pod)).is_some_and(|count| *count > 1) {
             subject = format!("{subject}@{}", hosts[host].node.name);

@@ -72,9 +72,7 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
     }
     for (host, own) in view.hosts.iter().zip(&by_host) {
         // What the inventory does not show cannot be removed, and may be gone.
-        let Some((machine, spot)) = host.machine.zip(spot(host, own)) else {
-            continue;
-        };
+        let Some((machine, spot)) = host.machine.zip(spot(host, own)) else { continue };
         let node = host.node;
         let key = GroupKey {
             cluster: node.cluster.as_deref(),

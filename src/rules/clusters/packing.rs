@@ -269,9 +269,7 @@ mod tests {
 
     /// The fewest bins of a capacity that sizes fit into, by trying all.
     fn fewest(sizes: &[u64], free: &mut Vec<u64>, capacity: u64) -> usize {
-        let Some((size, rest)) = sizes.split_first() else {
-            return free.len();
-        };
+        let Some((size, rest)) = sizes.split_first() else { return free.len() };
         let mut best = usize::MAX;
         for place in 0..free.len() {
             if free[place] >= *size {

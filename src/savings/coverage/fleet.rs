@@ -255,9 +255,7 @@ impl Sums {
             (left.1.place_key(), key(left)).cmp(&(right.1.place_key(), key(right)))
         });
         for (class, member) in young {
-            let Some(pool) = pools.get_mut(&classes[*class].pool) else {
-                continue;
-            };
+            let Some(pool) = pools.get_mut(&classes[*class].pool) else { continue };
             let unseen = pool.len().saturating_sub(member.seen.len());
             let placed = place_unseen(member, pool);
             add_to(&mut whole[*class][..unseen], &placed[..unseen]);
@@ -321,9 +319,7 @@ impl Component {
         let mut work = work.into_iter().flatten().map(|(hours, _)| hours);
         for ((class, (hours, share)), (monthly, hourly)) in rows.zip(costs) {
             let working = work.next();
-            let Some(hourly) = hourly.filter(|_| !monthly.is_zero()) else {
-                continue;
-            };
+            let Some(hourly) = hourly.filter(|_| !monthly.is_zero()) else { continue };
             let monthly = monthly * share;
             match open.last_mut().filter(|last| last.pool == class.pool) {
                 Some(last) => {
@@ -448,14 +444,10 @@ impl Fleet {
         number: isize,
     ) {
         for slot in slots {
-            let Some((component, class)) = self.places.get(&slot.class) else {
-                continue;
-            };
+            let Some((component, class)) = self.places.get(&slot.class) else { continue };
             let component = &mut self.components[*component];
             change(&mut component.all, *class, slot, &slot.hours);
-            let Some(sized) = &slot.sized else {
-                continue;
-            };
+            let Some(sized) = &slot.sized else { continue };
             let resting = isize::from(slot.working.is_some()) * number;
             component.resting = component.resting.saturating_add_signed(resting);
             let working = slot.working.as_ref().unwrap_or(sized);

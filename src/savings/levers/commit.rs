@@ -74,9 +74,7 @@ fn committing(
 fn may_be_contradicted(workload: &Workload) -> bool {
     let shape = workload.shape.as_ref();
     let spec = shape.and_then(|shape| gpu_spec(shape.gpu.as_ref()?));
-    let Some(rest) = spec.and_then(|spec| spec.rests_up_to_watts()) else {
-        return false;
-    };
+    let Some(rest) = spec.and_then(|spec| spec.rests_up_to_watts()) else { return false };
     workload.usage.iter().any(|usage| {
         let watts = || usage.gpus.iter().filter_map(|gpu| gpu.power?.p95_w);
         let known = watts().count();

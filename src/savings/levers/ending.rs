@@ -19,9 +19,7 @@ impl Ending {
     /// That of the member of a workload at a place.
     pub fn of(workload: &Workload, place: usize, bought: &ExistingCommitments<'_>) -> Self {
         let mut ending = Self::default();
-        let Some(member) = workload.members.get(place) else {
-            return ending;
-        };
+        let Some(member) = workload.members.get(place) else { return ending };
         // Own hardware costs the same whether it is used or not.
         if workload.key.provider == Provider::OnPremises {
             return ending;
@@ -39,9 +37,7 @@ impl Ending {
             ending.caveats.push(UNLESS_LOWERED.to_owned());
         }
         let costs = workload.cost.as_ref().map(|cost| &cost.instances);
-        let Some(cost) = costs.and_then(|costs| costs.get(place)) else {
-            return ending;
-        };
+        let Some(cost) = costs.and_then(|costs| costs.get(place)) else { return ending };
         ending.caveats.extend(bought.doubt(workload, member));
         let alone = WorkloadCost::of(vec![cost.clone()]);
         if let Some(committed) = alone.and_then(|alone| alone.committed_cost()) {

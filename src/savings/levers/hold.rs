@@ -23,12 +23,8 @@ impl Hold {
     pub(super) fn of(workload: &Workload, bought: &ExistingCommitments<'_>) -> Self {
         let mut lowered: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
         for member in &workload.members {
-            let Some(id) = &member.capacity_reservation else {
-                continue;
-            };
-            let Some(reservation) = bought.lowerable(id) else {
-                return Self::Fixed;
-            };
+            let Some(id) = &member.capacity_reservation else { continue };
+            let Some(reservation) = bought.lowerable(id) else { return Self::Fixed };
             lowered.entry(id).or_insert((reservation.total, 0)).1 += 1;
         }
         if lowered.is_empty() {
@@ -43,9 +39,7 @@ impl Hold {
 
     /// A move out of the reservations: one action that says both.
     pub(super) fn with_lowering(&self, action: Action) -> Action {
-        let Self::Lowerable(words) = self else {
-            return action;
-        };
+        let Self::Lowerable(words) = self else { return action };
         let mut caveats = action.caveats().to_vec();
         caveats.push(UNLESS_LOWERED.to_owned());
         action.and_also(words).with_caveats(caveats)

@@ -411,12 +411,8 @@ impl Proposals {
 
     /// Makes the move that a plan takes the first of those that were tried.
     pub fn lead_to(&mut self, target: &Target) {
-        let Some(answer) = self.answers.get_mut(&ActionKind::Rightsize) else {
-            return;
-        };
-        let Some(Proposal::Rightsize(rightsizing)) = answer.offered.as_deref() else {
-            return;
-        };
+        let Some(answer) = self.answers.get_mut(&ActionKind::Rightsize) else { return };
+        let Some(Proposal::Rightsize(rightsizing)) = answer.offered.as_deref() else { return };
         let mut runner_ups = rightsizing.runner_ups.iter();
         if runner_ups.any(|runner_up| runner_up.action.target() == Some(target)) {
             let chosen = rightsizing.clone().leading_to(target);
@@ -428,16 +424,12 @@ impl Proposals {
     /// Lets an action save its part of `saved`, of which `list` is the whole at list price; where
     /// nothing is left of it, commitments have paid for what it would end.
     pub fn scale(&mut self, kind: ActionKind, saved: Decimal, list: Decimal) {
-        let Some(action) = self.action(kind) else {
-            return;
-        };
+        let Some(action) = self.action(kind) else { return };
         let own = action.monthly_savings();
         let part = (own.amount() * saved).checked_div(list).unwrap_or_default();
         let part = Money::new(part, own.currency()).rounded();
         let scaled = action.clone().saving_instead(part);
-        let Some(answer) = self.answers.get_mut(&kind) else {
-            return;
-        };
+        let Some(answer) = self.answers.get_mut(&kind) else { return };
         let answer = Arc::make_mut(answer);
         let offered = answer.offered.take();
         if part.amount().is_zero() {

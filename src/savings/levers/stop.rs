@@ -56,9 +56,7 @@ impl Lever for StopIdle {
             }
             other => other,
         };
-        let Some(stop) = stop else {
-            return Refusal::Unpriced.into();
-        };
+        let Some(stop) = stop else { return Refusal::Unpriced.into() };
         let mut own_members = members.part.workload.members.iter();
         let are_taken = own_members.all(|member| members.held.is_taken_lately(&member.id));
         let refused = match &stop.action {

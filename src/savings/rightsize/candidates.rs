@@ -75,9 +75,7 @@ pub fn candidates(
     policy: &Policy,
     accepted: Risk,
 ) -> Vec<Considered> {
-    let Some(offer) = &today.shape.gpu else {
-        return Vec::new();
-    };
+    let Some(offer) = &today.shape.gpu else { return Vec::new() };
     let asked = CandidateQuery { today, offer, demand, prices, policy, accepted };
     let mut considered: Vec<Considered> = shapes()
         .filter(|shape| demand.gpus_unused || shape.accelerator != AcceleratorKind::Cpu)
@@ -249,9 +247,7 @@ impl CandidateQuery<'_> {
         if shape.accelerator == AcceleratorKind::Cpu {
             return Ok(());
         }
-        let Some(other) = &shape.gpu else {
-            return Err(Rejection::Accelerator);
-        };
+        let Some(other) = &shape.gpu else { return Err(Rejection::Accelerator) };
         let same_model = other.model == self.offer.model;
         let same_maker =
             other.model.vendor().is_some() && other.model.vendor() == self.offer.model.vendor();

@@ -78,9 +78,7 @@ impl Rightsizing {
     #[must_use]
     pub fn leading_to(mut self, target: &Target) -> Self {
         let leads = |rightsizing: &Self| rightsizing.action.target() == Some(target);
-        let Some(place) = self.runner_ups.iter().position(leads) else {
-            return self;
-        };
+        let Some(place) = self.runner_ups.iter().position(leads) else { return self };
         let mut chosen = self.runner_ups.remove(place);
         chosen.runner_ups = take(&mut self.runner_ups);
         chosen.suitable = take(&mut self.suitable);

@@ -180,9 +180,7 @@ impl Demand {
     pub fn of(workload: &Workload, policy: &Policy) -> Result<Self, MissingData> {
         let shape = workload.shape.as_ref().ok_or(MissingData::Shape)?;
         let offer = shape.gpu.as_ref().ok_or(MissingData::Shape)?;
-        let GpuShare::Whole(devices) = offer.share else {
-            return Err(MissingData::Fraction);
-        };
+        let GpuShare::Whole(devices) = offer.share else { return Err(MissingData::Fraction) };
         if !workload.is_fully_measured() {
             return Err(MissingData::Signal);
         }

@@ -375,14 +375,8 @@ fn what_was_not_seen_working_moves_within_its_model_only() {
 }
 
 const TYPES: [&str; 8] = [
-    "p3.8xlarge",
-    "p3.16xlarge",
-    "p4d.24xlarge",
-    "g5.12xlarge",
-    "g4dn.12xlarge",
-    "g6e.8xlarge",
-    "g6.8xlarge",
-    "g4dn.xlarge",
+    "p3.8xlarge", "p3.16xlarge", "p4d.24xlarge", "g5.12xlarge", "g4dn.12xlarge", "g6e.8xlarge",
+    "g6.8xlarge", "g4dn.xlarge",
 ];
 
 fn drawn() -> impl Strategy<Value = (&'static str, Demand, Risk)> {

@@ -48,12 +48,7 @@ impl CloudWatch {
                 .map(|offer| offer.share.visible_devices())
         };
         let MetricsPlan { queries, gaps: unusable } = plan_metrics(
-            instances,
-            window,
-            visible,
-            &discovered,
-            &self.agent_namespace,
-            period_seconds,
+            instances, window, visible, &discovered, &self.agent_namespace, period_seconds,
         );
         gaps.extend(unusable);
         let queries = in_detail(queries, detail);

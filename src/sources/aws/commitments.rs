@@ -314,11 +314,7 @@ mod tests {
     #[test]
     fn partitions_without_savings_plans_are_known() {
         for region in [
-            "cn-north-1",
-            "us-gov-west-1",
-            "us-iso-east-1",
-            "us-isob-east-1",
-            "eu-isoe-west-1",
+            "cn-north-1", "us-gov-west-1", "us-iso-east-1", "us-isob-east-1", "eu-isoe-west-1",
             "eusc-de-east-1",
         ] {
             assert!(!has_savings_plans(region), "{region}");

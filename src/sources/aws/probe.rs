@@ -32,14 +32,8 @@ const HOUR_SECONDS: i32 = 3_600;
 
 /// Codes of services that allowed a question and have no answer to it.
 const BEYOND_PERMISSION: &[&str] = &[
-    "ClientException",
-    "ClusterNotFoundException",
-    "DryRunOperation",
-    "InvalidParameterException",
-    "InvalidParameterValue",
-    "ResourceNotFound",
-    "ResourceNotFoundException",
-    "ValidationError",
+    "ClientException", "ClusterNotFoundException", "DryRunOperation", "InvalidParameterException",
+    "InvalidParameterValue", "ResourceNotFound", "ResourceNotFoundException", "ValidationError",
     "ValidationException",
 ];
 

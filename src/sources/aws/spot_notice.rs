@@ -82,15 +82,9 @@ mod tests {
     #[test]
     fn whatever_else_answers_is_no_notice() {
         for answer in [
-            "",
-            "<html>sign in</html>",
-            "null",
-            "[]",
-            "{}",
-            r#"{"action": "terminate"}"#,
+            "", "<html>sign in</html>", "null", "[]", "{}", r#"{"action": "terminate"}"#,
             r#"{"action": "terminate", "time": "soon"}"#,
-            r#"{"action": "terminate", "time": "2017-09-18T08:22:00Z""#,
-            r#"{"noticeTime": 7}"#,
+            r#"{"action": "terminate", "time": "2017-09-18T08:22:00Z""#, r#"{"noticeTime": 7}"#,
         ] {
             assert!(notice(answer).is_err(), "{answer}");
         }

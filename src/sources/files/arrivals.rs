@@ -61,9 +61,7 @@ impl Columns {
             }
             return Ok(RecordedWork::Seconds(seconds));
         }
-        let Some((prompt, generated)) = self.tokens else {
-            return Ok(RecordedWork::Unstated);
-        };
+        let Some((prompt, generated)) = self.tokens else { return Ok(RecordedWork::Unstated) };
         let (prompt, generated) = (number(prompt)?, number(generated)?);
         if prompt + generated == 0.0 {
             return Err("a request without tokens".to_owned());

@@ -24,15 +24,7 @@ const TIME: [&str; 3] = ["time", "timestamp", "at"];
 const GPUS: [&str; 3] = ["gpus", "gpu", "busygpus"];
 /// Columns of jobs, those that must be there first.
 const JOB_COLUMNS: [&str; 9] = [
-    "name",
-    "gpu",
-    "gpus",
-    "hours",
-    "release",
-    "deadline",
-    "restartable",
-    "data_region",
-    "data_gb",
+    "name", "gpu", "gpus", "hours", "release", "deadline", "restartable", "data_region", "data_gb",
 ];
 const REQUIRED: usize = 4;
 
@@ -153,9 +145,7 @@ impl Job<'_> {
     }
 
     fn data_gb(&self) -> Result<Decimal, String> {
-        let Some(cell) = self.0.get("data_gb") else {
-            return Ok(Decimal::ZERO);
-        };
+        let Some(cell) = self.0.get("data_gb") else { return Ok(Decimal::ZERO) };
         let most = Decimal::from(MOST_GB);
         let gb = cell.parse::<Decimal>().ok();
         gb.filter(|gb| *gb >= Decimal::ZERO && *gb <= most)
@@ -172,9 +162,7 @@ impl Job<'_> {
 
     /// An instant, or hours such as `36h` after the beginning of the plan.
     fn moment(&self, column: &str) -> Result<Option<Moment>, String> {
-        let Some(cell) = self.0.get(column) else {
-            return Ok(None);
-        };
+        let Some(cell) = self.0.get(column) else { return Ok(None) };
         let expected = || {
             let cell = quoted(cell);
             format!("{cell} in `{column}` is not a time such as 2026-11-01T08:00:00Z or 36h")

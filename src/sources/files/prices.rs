@@ -281,13 +281,7 @@ mod tests {
             assert_eq!(check_region(name), Ok(()));
         }
         for invalid in [
-            "us-esat-1",
-            "us-east",
-            "us-east-1a",
-            "US-EAST-1",
-            "east-1",
-            "eastus",
-            "us-central1",
+            "us-esat-1", "us-east", "us-east-1a", "US-EAST-1", "east-1", "eastus", "us-central1",
             "us--east-1",
         ] {
             assert!(check_region(invalid).is_err(), "{invalid}");

@@ -285,9 +285,7 @@ impl Amounts {
 
     /// A JSON number as the decimal that it was written from.
     fn price(&self, number: Option<Number>, key: &str) -> Result<Option<Money>, Invalid> {
-        let Some(number) = number else {
-            return Ok(None);
-        };
+        let Some(number) = number else { return Ok(None) };
         let text = number.to_string();
         text.parse()
             .ok()
@@ -308,9 +306,7 @@ fn kpis(
     let amounts = Amounts { place: "kpis".to_owned(), currency };
     let mut known = BTreeMap::new();
     for (name, number) in numbers {
-        let Some(kpi) = Kpi::from_name(&name) else {
-            continue;
-        };
+        let Some(kpi) = Kpi::from_name(&name) else { continue };
         let value = if kpi.is_money() {
             amounts.price(number, &name)?.map(KpiValue::Money)
         } else {

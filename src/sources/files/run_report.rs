@@ -25,9 +25,7 @@ pub fn read_run_report(path: &Path) -> Result<Option<PastRun>, ReportError> {
     if text.trim_ascii_start().starts_with(b"{\"samples_version\"") {
         return Err(ReportError::Samples { path: path.to_owned() });
     }
-    let Ok(report) = serde_json::from_slice::<Report>(&text) else {
-        return Ok(None);
-    };
+    let Ok(report) = serde_json::from_slice::<Report>(&text) else { return Ok(None) };
     report.past().map(Some).map_err(|(place, found)| ReportError::Wrong {
         path: path.to_owned(),
         place: place.to_owned(),
@@ -118,9 +116,7 @@ impl Report {
 
 impl Cost {
     fn rate(&self) -> Result<Option<HourlyRate>, Wrong> {
-        let Some(amount) = self.hourly_cost else {
-            return Ok(None);
-        };
+        let Some(amount) = self.hourly_cost else { return Ok(None) };
         let wrong = |expected: &str| ("cost", format!("expected {expected}"));
         let currency = Currency::from_code(&self.currency)
             .ok_or_else(|| wrong("`currency` to be a known code"))?;

@@ -214,8 +214,7 @@ mod tests {
             ("name,unit,count\na,epoch,0x10\n", 2, "the count `0x10`"),
             ("name,unit,count,window\na,epoch,1,-3d\n", 2, "`-3d` is not"),
             (
-                "name,unit,count,window\na,epoch,1,366d\nb,epoch,1,367d\n",
-                3,
+                "name,unit,count,window\na,epoch,1,366d\nb,epoch,1,367d\n", 3,
                 "the window `367d` is longer than a year",
             ),
         ] {

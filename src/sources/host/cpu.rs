@@ -34,9 +34,7 @@ pub(super) fn cores(stat: &str, allowed: Option<&[(u32, u32)]>) -> Cores {
         // The line of all CPUs together has no number.
         let number: u32 = fields.next().filter(|_| !line.starts_with("cpu "))?.parse().ok()?;
         let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-        let [user, nice, system, idle, rest @ ..] = ticks.as_slice() else {
-            return None;
-        };
+        let [user, nice, system, idle, rest @ ..] = ticks.as_slice() else { return None };
         let later = |index: usize| rest.get(index).copied().unwrap_or(0);
         let (io_wait, interrupts, soft_interrupts, steal) =
             (later(0), later(1), later(2), later(3));
@@ -62,12 +60,8 @@ pub(super) fn shares(before: &Cores, now: &Cores) -> Shares {
     let (mut work, mut io_wait, mut total) = (0, 0, 0);
     let mut busiest: Option<f64> = None;
     for (number, later) in now {
-        let Some(earlier) = before.get(number) else {
-            continue;
-        };
-        let Some(worked) = later.work.checked_sub(earlier.work) else {
-            continue;
-        };
+        let Some(earlier) = before.get(number) else { continue };
+        let Some(worked) = later.work.checked_sub(earlier.work) else { continue };
         let waited = later.io_wait.saturating_sub(earlier.io_wait);
         let passed = worked + waited + later.idle.saturating_sub(earlier.idle);
         if passed == 0 {

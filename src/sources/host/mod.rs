@@ -127,11 +127,8 @@ impl HostSource {
         reading.memory_pressure_percent =
             percent(before.memory_stalled_microseconds, now.memory_stalled_microseconds);
         if let Some(limit) = &self.limits.cpu {
-            reading.cpu_percent = limit.used_percent(
-                before.cgroup_cpu_microseconds,
-                now.cgroup_cpu_microseconds,
-                elapsed,
-            );
+            reading.cpu_percent = limit
+                .used_percent(before.cgroup_cpu_microseconds, now.cgroup_cpu_microseconds, elapsed);
         }
         let network = traffic::rates(&before.network, &now.network, elapsed);
         reading.network_received_bytes_per_second = network.map(|rates| rates.inward);

@@ -20,16 +20,12 @@ impl HostSource {
     /// is not in it. Reads every process of the host: to ask about a few, see
     /// [`HostSource::is_descendant`].
     pub fn descendants(&self, pid: u32) -> BTreeSet<u32> {
-        let Ok(entries) = fs::read_dir(&self.proc) else {
-            return BTreeSet::new();
-        };
+        let Ok(entries) = fs::read_dir(&self.proc) else { return BTreeSet::new() };
         let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut is_there = false;
         for entry in entries.flatten() {
             let name = entry.file_name();
-            let Some(child) = name.to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
+            let Some(child) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
             is_there |= child == pid;
             if let Some(parent) = self.parent(child) {
                 children.entry(parent).or_default().push(child);

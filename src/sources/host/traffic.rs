@@ -83,9 +83,7 @@ pub(super) fn disks(proc: &Path) -> Traffic {
 /// Whether a name is that of a partition: `sda1` of `sda`, `nvme0n1p1` of
 /// `nvme0n1`.
 fn is_partition_of(name: &str, disk: &str) -> bool {
-    let Some(rest) = name.strip_prefix(disk) else {
-        return false;
-    };
+    let Some(rest) = name.strip_prefix(disk) else { return false };
     let number = if disk.ends_with(|c: char| c.is_ascii_digit()) {
         rest.strip_prefix('p').unwrap_or("")
     } else {
@@ -100,9 +98,7 @@ pub(super) fn rates(before: &Traffic, now: &Traffic, elapsed: Duration) -> Optio
     let mut counted = 0;
     let (mut inward, mut outward) = (0_u64, 0_u64);
     for (name, later) in now {
-        let Some(earlier) = before.get(name) else {
-            continue;
-        };
+        let Some(earlier) = before.get(name) else { continue };
         let read = later.inward.checked_sub(earlier.inward);
         let written = later.outward.checked_sub(earlier.outward);
         if let Some((read, written)) = read.zip(written) {

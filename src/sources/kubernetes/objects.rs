@@ -328,8 +328,7 @@ mod tests {
             assert!(read(&text).is_ok(), "{last}");
         }
         for more in [
-            r#"{"continue": "abc", "remainingItemCount": 3}"#,
-            r#"{"continue": "abc"}"#,
+            r#"{"continue": "abc", "remainingItemCount": 3}"#, r#"{"continue": "abc"}"#,
             r#"{"remainingItemCount": 3}"#,
         ] {
             let text = format!(r#"{{"kind": "NodeList", "metadata": {more}, "items": []}}"#);

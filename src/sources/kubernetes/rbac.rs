@@ -91,14 +91,8 @@ pub(super) const CONNECT: &str = "kubernetes:connect";
 
 /// Every action that a failure or a count of calls names.
 pub const ACTIONS: &[&str] = &[
-    CONNECT,
-    NODES.action,
-    PODS.action,
-    NAMESPACES.action,
-    REPLICA_SETS.action,
-    JOBS.action,
-    SLICES.action,
-    DEVICE_CLAIMS.action,
+    CONNECT, NODES.action, PODS.action, NAMESPACES.action, REPLICA_SETS.action, JOBS.action,
+    SLICES.action, DEVICE_CLAIMS.action,
 ];
 
 impl Resource {

@@ -29,11 +29,7 @@ pub(super) fn kind_of(resource: &str) -> Option<AcceleratorKind> {
 
 /// Where names of resources begin that stand for accelerators.
 const OF_VENDORS: [&str; 6] = [
-    "nvidia.com/",
-    "amd.com/",
-    "gpu.intel.com/",
-    "habana.ai/",
-    "aws.amazon.com/neuron",
+    "nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "aws.amazon.com/neuron",
     "google.com/tpu",
 ];
 /// Names among them of network interfaces, and of the right to read counters: they take
@@ -109,10 +105,8 @@ impl Labelled {
             let other = label(
                 labels,
                 &[
-                    "cloud.google.com/gke-accelerator",
-                    "karpenter.k8s.aws/instance-gpu-name",
-                    "eks.amazonaws.com/instance-gpu-name",
-                    "amd.com/gpu.product-name",
+                    "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name",
+                    "eks.amazonaws.com/instance-gpu-name", "amd.com/gpu.product-name",
                 ],
             );
             other.map(model_of_label)
@@ -121,8 +115,7 @@ impl Labelled {
         // Under the strategy for a single profile these labels are of its instances.
         let is_of_slices = profile.is_some() && is_single;
         let memory = [
-            "nvidia.com/gpu.memory",
-            "karpenter.k8s.aws/instance-gpu-memory",
+            "nvidia.com/gpu.memory", "karpenter.k8s.aws/instance-gpu-memory",
             "eks.amazonaws.com/instance-gpu-memory",
         ];
         let counted = number(labels, &["nvidia.com/gpu.count"])
@@ -130,8 +123,7 @@ impl Labelled {
         let stated = number(
             labels,
             &[
-                "karpenter.k8s.aws/instance-gpu-count",
-                "eks.amazonaws.com/instance-gpu-count",
+                "karpenter.k8s.aws/instance-gpu-count", "eks.amazonaws.com/instance-gpu-count",
                 "cloud.google.com/gke-accelerator-count",
             ],
         );

@@ -51,23 +51,9 @@ struct Found {
 
 /// The columns that are read.
 const COLUMNS: [&str; 17] = [
-    "SKU",
-    "OfferTermCode",
-    "TermType",
-    "EffectiveDate",
-    "Unit",
-    "PricePerUnit",
-    "Currency",
-    "LeaseContractLength",
-    "PurchaseOption",
-    "OfferingClass",
-    "Instance Type",
-    "Tenancy",
-    "Operating System",
-    "License Model",
-    "CapacityStatus",
-    "MarketOption",
-    "Pre Installed S/W",
+    "SKU", "OfferTermCode", "TermType", "EffectiveDate", "Unit", "PricePerUnit", "Currency",
+    "LeaseContractLength", "PurchaseOption", "OfferingClass", "Instance Type", "Tenancy",
+    "Operating System", "License Model", "CapacityStatus", "MarketOption", "Pre Installed S/W",
 ];
 /// The column that is read beside them: the file of a region has rows of no other.
 const REGION: &str = "Region Code";

@@ -4,28 +4,10 @@ use jiff::civil::date;
 /// The names of the columns, as the list of September 2025 has them; those that are not read
 /// are left out but for some between.
 const HEADER: &[&str] = &[
-    "SKU",
-    "OfferTermCode",
-    "RateCode",
-    "TermType",
-    "PriceDescription",
-    "EffectiveDate",
-    "Unit",
-    "PricePerUnit",
-    "Currency",
-    "LeaseContractLength",
-    "PurchaseOption",
-    "OfferingClass",
-    "Product Family",
-    "Instance Type",
-    "Tenancy",
-    "Operating System",
-    "License Model",
-    "CapacityStatus",
-    "MarketOption",
-    "Pre Installed S/W",
-    "Region Code",
-    "serviceName",
+    "SKU", "OfferTermCode", "RateCode", "TermType", "PriceDescription", "EffectiveDate", "Unit",
+    "PricePerUnit", "Currency", "LeaseContractLength", "PurchaseOption", "OfferingClass",
+    "Product Family", "Instance Type", "Tenancy", "Operating System", "License Model",
+    "CapacityStatus", "MarketOption", "Pre Installed S/W", "Region Code", "serviceName",
 ];
 
 /// A row of Linux on demand, with some cells changed.

@@ -114,8 +114,7 @@ mod tests {
             ("HTTPS://prom/prometheus/", "https://prom/prometheus", "prom"),
             (" http://prom/api/v1/ ", "http://prom", "prom"),
             (
-                "http://vm:8481/select/0/prometheus/api/v1",
-                "http://vm:8481/select/0/prometheus",
+                "http://vm:8481/select/0/prometheus/api/v1", "http://vm:8481/select/0/prometheus",
                 "vm",
             ),
             ("http://[::1]:9090", "http://[::1]:9090", "[::1]"),
@@ -130,17 +129,9 @@ mod tests {
     #[test]
     fn what_is_no_base_url_is_refused_without_being_repeated() {
         for url in [
-            "",
-            "prom:9090",
-            "ftp://prom",
-            "http://",
-            "http://:9090",
-            "http:///path",
-            "http://jane:hunter2@prom",
-            "http://prom?token=hunter2",
-            "http://prom#hunter2",
-            "http://prom/a b",
-            "http://prom/\u{202e}",
+            "", "prom:9090", "ftp://prom", "http://", "http://:9090", "http:///path",
+            "http://jane:hunter2@prom", "http://prom?token=hunter2", "http://prom#hunter2",
+            "http://prom/a b", "http://prom/\u{202e}",
         ] {
             let why = Address::of(url).expect_err("it is none");
             assert!(!why.contains("hunter2"), "{url}: {why}");

@@ -63,14 +63,8 @@ fn points_are_ascending_whatever_their_order_was() {
 #[test]
 fn what_is_no_point_is_refused() {
     for values in [
-        r#"[[1,"one"]]"#,
-        r#"[[1,""]]"#,
-        r#"[[1]]"#,
-        r#"[[1,"1","1"]]"#,
-        r#"[["1","1"]]"#,
-        r#"[[1e300,"1"]]"#,
-        r#"[[1,null]]"#,
-        r#"{"1":"1"}"#,
+        r#"[[1,"one"]]"#, r#"[[1,""]]"#, r#"[[1]]"#, r#"[[1,"1","1"]]"#, r#"[["1","1"]]"#,
+        r#"[[1e300,"1"]]"#, r#"[[1,null]]"#, r#"{"1":"1"}"#,
     ] {
         assert!(matches!(points(values), Err(Unread::Malformed(_))), "{values}");
     }

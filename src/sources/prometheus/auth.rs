@@ -343,8 +343,7 @@ mod tests {
         );
         assert!(!prover.renew(&[]).await);
         for said in [
-            "bad password open sesame",
-            "bad password open+sesame",
+            "bad password open sesame", "bad password open+sesame",
             "bad header QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
         ] {
             let clean = prover.clean(said);

@@ -188,40 +188,24 @@ impl Refusal {
 /// How servers say that they have too much to do, in lower case.
 const BUSY: &[&str] = &[
     // VictoriaMetrics.
-    "concurrent",
-    // Mimir and Cortex.
-    "too many outstanding requests",
-    // AWS.
-    "rate exceeded",
-    "throttl",
+    "concurrent",                    // Mimir and Cortex.
+    "too many outstanding requests", // AWS.
+    "rate exceeded", "throttl",
 ];
 
 /// How servers say that a query is too large for a limit of theirs, in lower case.
 const LARGE: &[&str] = &[
     // Prometheus, Thanos.
-    "too many samples",
-    "maximum resolution of",
-    "timed out",
-    "deadline exceeded",
-    "exceeded series limit",
-    "exceeded chunks limit",
-    "exceeded samples limit",
-    "exceeded bytes limit",
-    // VictoriaMetrics names the flag.
-    "-search.max",
-    "too many points",
-    "timeout exceeded",
+    "too many samples", "maximum resolution of", "timed out", "deadline exceeded",
+    "exceeded series limit", "exceeded chunks limit", "exceeded samples limit",
+    "exceeded bytes limit", // VictoriaMetrics names the flag.
+    "-search.max", "too many points", "timeout exceeded",
     // Mimir and Cortex, and so Amazon's service.
-    "err-mimir-max-",
-    "max number of",
-    "maximum number of",
-    "chunks size limit",
-    "data size limit",
+    "err-mimir-max-", "max number of", "maximum number of", "chunks size limit", "data size limit",
     "time range exceeds the limit",
     // Amazon's limit of the cost of a query, by the name of what is counted and of the
     // parameter; how the message continues is not documented.
-    "samples processed",
-    "max_samples_processed",
+    "samples processed", "max_samples_processed",
 ];
 
 /// How a text begins that is not in a known format; empty where it is empty.

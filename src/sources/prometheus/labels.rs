@@ -26,11 +26,7 @@ pub(super) fn find<'l>(labels: &'l Labels, names: &[&str]) -> Option<Label<'l>> 
 /// Whether a pod was scraped, or a series is of one.
 pub(super) fn is_of_kubernetes(labels: &Labels) -> bool {
     const NAMES: [&str; 6] = [
-        "pod",
-        "namespace",
-        "exported_pod",
-        "exported_namespace",
-        "pod_name",
+        "pod", "namespace", "exported_pod", "exported_namespace", "pod_name",
         "@resource.k8s.pod.name",
     ];
     find(labels, &NAMES).is_some()

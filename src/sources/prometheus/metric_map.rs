@@ -201,9 +201,7 @@ const BUILTIN: &[(Exporter, &str, Quantity, f64)] = {
         (Dcgm, "DCGM_FI_DEV_GPU_TEMP", Temperature, 1.0),
         (NvidiaGpuExporter, "nvidia_smi_utilization_gpu_ratio", Utilization, PERCENT_OF_RATIO),
         (
-            NvidiaGpuExporter,
-            "nvidia_smi_mig_graphics_activity_ratio",
-            EngineActive,
+            NvidiaGpuExporter, "nvidia_smi_mig_graphics_activity_ratio", EngineActive,
             PERCENT_OF_RATIO,
         ),
         (NvidiaGpuExporter, "nvidia_smi_memory_used_bytes", MemoryUsed, MIB_OF_BYTES),

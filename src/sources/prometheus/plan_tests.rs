@@ -38,15 +38,9 @@ fn asked<'p>(plan: &'p Plan<'_>) -> Vec<(&'p str, Metric)> {
 fn what_says_the_same_is_asked_once() {
     let instances = machines(1, "g5.xlarge");
     let series = [
-        "DCGM_FI_DEV_GPU_UTIL",
-        "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
-        "DCGM_FI_DEV_FB_USED",
-        "DCGM_FI_DEV_FB_FREE",
-        "DCGM_FI_DEV_FB_RESERVED",
-        "DCGM_FI_DEV_FB_TOTAL",
-        "DCGM_FI_DEV_POWER_USAGE",
-        "DCGM_FI_PROF_SM_ACTIVE",
-        "DCGM_FI_DEV_GPU_TEMP",
+        "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_FB_USED",
+        "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED", "DCGM_FI_DEV_FB_TOTAL",
+        "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_DEV_GPU_TEMP",
     ]
     .map(|name| (name, gpu(0, 0, "")));
     let plan = planned(&instances, &series, ten_minutes());

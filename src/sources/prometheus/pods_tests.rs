@@ -183,9 +183,7 @@ fn what_names_no_holder_and_what_is_no_percentage_is_left_out() {
             ),
             (r#"hostname="ip-10-0-0-1",gpu="0",namespace="ml",pod="p1""#, 20.0, 40.0, 80.0),
             (
-                r#"hostname="ip-10-0-0-1",gpu="0",namespace="ml",pod="p2""#,
-                20.0,
-                53_000.0,
+                r#"hostname="ip-10-0-0-1",gpu="0",namespace="ml",pod="p2""#, 20.0, 53_000.0,
                 2_147_483_632.0,
             ),
             // Of a GPU that was not listed.

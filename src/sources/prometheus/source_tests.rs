@@ -155,11 +155,8 @@ fn slices_make_up_the_card() {
         r#"hostname="ip-10-0-0-1",gpu="3",UUID="GPU-a",GPU_I_ID="9",GPU_I_PROFILE="1g.5gb""#;
     let mut series = Vec::new();
     for name in [
-        "DCGM_FI_DEV_GPU_UTIL",
-        "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
-        "DCGM_FI_DEV_FB_USED",
-        "DCGM_FI_DEV_FB_FREE",
-        "DCGM_FI_DEV_FB_RESERVED",
+        "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_FB_USED",
+        "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED",
     ] {
         series.extend([(name, LARGE), (name, SMALL)]);
     }
@@ -247,8 +244,7 @@ fn cores_of_neuron_make_up_devices() {
     ];
     let mut series = Vec::new();
     for name in [
-        "neuroncore_utilization_ratio",
-        "neuroncore_memory_usage_constants",
+        "neuroncore_utilization_ratio", "neuroncore_memory_usage_constants",
         "neuroncore_memory_usage_tensors",
     ] {
         series.extend(CORES.map(|core| (name, core)));
@@ -282,11 +278,8 @@ fn memory_is_summed_and_power_and_temperature_are_by_the_hour() {
     let instances = [machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal")];
     let gpu = r#"hostname="ip-10-0-0-1",gpu="0""#;
     let names = [
-        "DCGM_FI_DEV_FB_USED",
-        "DCGM_FI_DEV_FB_FREE",
-        "DCGM_FI_DEV_FB_RESERVED",
-        "DCGM_FI_DEV_POWER_USAGE",
-        "DCGM_FI_DEV_GPU_TEMP",
+        "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED",
+        "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_GPU_TEMP",
     ];
     let server = answering(&names.map(|name| (name, gpu)), |_| Vec::new());
     let (series, _) = gathered(&server, &instances, days(2));

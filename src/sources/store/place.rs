@@ -153,20 +153,10 @@ mod tests {
     #[test]
     fn what_cannot_be_part_of_an_address_is_refused() {
         for url in [
-            "gs://bucket/a",
-            "https://bucket.s3.amazonaws.com/a",
-            "s3://",
-            "s3://ab",
-            "s3://Bucket",
-            "s3://-bucket",
-            "s3://bucket.",
-            "s3://a..b",
-            "s3://bucket@evil.example/a",
-            "s3://bucket/a//b",
-            "s3://bucket/../a",
-            "s3://bucket/a b",
-            "s3://bucket/a?x=1",
-            "s3://bucket/\u{1b}[2J",
+            "gs://bucket/a", "https://bucket.s3.amazonaws.com/a", "s3://", "s3://ab",
+            "s3://Bucket", "s3://-bucket", "s3://bucket.", "s3://a..b",
+            "s3://bucket@evil.example/a", "s3://bucket/a//b", "s3://bucket/../a",
+            "s3://bucket/a b", "s3://bucket/a?x=1", "s3://bucket/\u{1b}[2J",
         ] {
             assert!(of(url).is_err(), "{url}");
         }

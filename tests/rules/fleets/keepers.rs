@@ -116,10 +116,7 @@ fn unread(machines: Vec<Machine>, desired: u32, name: &str) -> Estate {
 const BATCH_GROUP: &str = "AWSBatch-night-asg-ly-asg-0a1b2c";
 /// What Batch does not support for its group.
 const OF_GROUP: [&str; 5] = [
-    "terminate-instance",
-    "minimum size",
-    "instance refresh",
-    "launch template",
+    "terminate-instance", "minimum size", "instance refresh", "launch template",
     "scheduled actions",
 ];
 

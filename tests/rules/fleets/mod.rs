@@ -172,9 +172,7 @@ fn committed(total: u32, available: u32) -> CapacityReservation {
 fn assert_totals(audit: &Audit, expected: [&str; 4]) {
     let totals = &audit.totals;
     let sums = [
-        totals.monthly_cost,
-        totals.planned_monthly_cost,
-        totals.monthly_waste,
+        totals.monthly_cost, totals.planned_monthly_cost, totals.monthly_waste,
         totals.monthly_optimization,
     ]
     .map(|money| money.map(Money::amount).expect("priced"));

@@ -49,9 +49,7 @@ impl Twice {
         let mut sum = Decimal::ZERO;
         let mut is_paid_ahead = false;
         for left in &self.after.workloads {
-            let Some(cost) = &left.workload.cost else {
-                continue;
-            };
+            let Some(cost) = &left.workload.cost else { continue };
             for (id, cost) in left.workload.instances.iter().zip(&cost.instances) {
                 if was.contains(&origin(id)) {
                     sum += cost.quote.rate.amount() * cost.monthly_hours;
@@ -92,9 +90,7 @@ impl Twice {
     }
 
     fn check_row(&self, workload: &AuditedWorkload) {
-        let Some(cost) = &workload.workload.cost else {
-            return;
-        };
+        let Some(cost) = &workload.workload.cost else { return };
         if cost.instances.iter().any(|instance| instance.committed.is_some()) {
             return;
         }

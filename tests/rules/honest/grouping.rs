@@ -44,9 +44,7 @@ proptest! {
     fn a_stop_takes_idle_members_by_name_and_no_other((boxes, bought) in fleet()) {
         let audit = audited(&estate_of(&boxes, &bought));
         for workload in &audit.workloads {
-            let Some(stop) = workload.proposals.stop() else {
-                continue;
-            };
+            let Some(stop) = workload.proposals.stop() else { continue };
             for id in &stop.members {
                 let member = workload.workload.members.iter().find(|member| member.id == *id);
                 prop_assert!(member.is_some_and(|member| member.is_idle() && member.ignored.is_none()));

@@ -35,9 +35,7 @@ proptest! {
         let audit = audit(&estate_of(&boxes, &bought), &Policy::default(), risk);
         for workload in &audit.workloads {
             for action in &workload.actions {
-                let Some(to) = action.target() else {
-                    continue;
-                };
+                let Some(to) = action.target() else { continue };
                 let part = &workload.working().expect("what moves works").workload;
                 let mut is_whole = true;
                 let (name, count) = (to.instance_type.as_str(), to.count as usize);

@@ -75,9 +75,7 @@ impl Load {
             return;
         }
         let cpu = (None, Metric::CpuUtilization, Statistic::Average);
-        let Some(curve) = self.0.get(&cpu) else {
-            return;
-        };
+        let Some(curve) = self.0.get(&cpu) else { return };
         let per_hour = (3_600 / curve.period_seconds).max(1);
         let ran: Vec<u32> = curve.values.keys().copied().collect();
         let mut added: BTreeMap<u32, u32> = BTreeMap::new();
@@ -253,12 +251,8 @@ impl Machine {
     /// Is up now where it ran to the end of the window, and stopped since then where not.
     pub fn settle(&mut self, window: Window) {
         let cpu = (None, Metric::CpuUtilization, Statistic::Average);
-        let Some(curve) = self.load.get(&cpu) else {
-            return;
-        };
-        let Some(newest) = curve.values.keys().next_back() else {
-            return;
-        };
+        let Some(curve) = self.load.get(&cpu) else { return };
+        let Some(newest) = curve.values.keys().next_back() else { return };
         let ran_until = i64::from(newest + 1) * i64::from(curve.period_seconds);
         let until = window.start + SignedDuration::from_secs(ran_until);
         if until < window.end {

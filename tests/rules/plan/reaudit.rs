@@ -59,9 +59,7 @@ impl Twice {
         let was: BTreeSet<&ResourceId> = workload.workload.instances.iter().collect();
         let mut sum = Decimal::ZERO;
         for left in self.left_of(workload) {
-            let Some(cost) = &left.workload.cost else {
-                continue;
-            };
+            let Some(cost) = &left.workload.cost else { continue };
             sum += left
                 .workload
                 .instances

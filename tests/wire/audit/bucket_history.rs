@@ -24,9 +24,7 @@ fn lists(bucket: &Bucket<'_>) -> Vec<String> {
 
 #[test]
 fn a_second_audit_reads_the_bucket_and_says_the_same() {
-    let Some(fleet) = Fleet::open(4) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(4) else { return };
     let bucket = Bucket::of(&fleet.account);
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let plain = fleet.audit(&today, None);
@@ -53,9 +51,7 @@ fn a_second_audit_reads_the_bucket_and_says_the_same() {
 
 #[test]
 fn two_audits_at_once_keep_what_one_keeps() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let bucket = Bucket::of(&fleet.account);
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let plain = fleet.audit(&today, None);
@@ -73,9 +69,7 @@ fn two_audits_at_once_keep_what_one_keeps() {
 
 #[test]
 fn a_run_without_its_list_does_not_count() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let bucket = Bucket::of(&fleet.account);
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let first = fleet.audit(&today, Some(&url));
@@ -94,9 +88,7 @@ fn a_run_without_its_list_does_not_count() {
 
 #[test]
 fn a_damaged_object_is_named_and_its_day_asked_again() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let bucket = Bucket::of(&fleet.account);
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let first = fleet.audit(&today, Some(&url));
@@ -128,9 +120,7 @@ fn a_damaged_object_is_named_and_its_day_asked_again() {
 
 #[test]
 fn objects_of_other_people_change_nothing_and_stay() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let bucket = Bucket::of(&fleet.account);
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let first = fleet.audit(&today, Some(&url));
@@ -162,9 +152,7 @@ fn objects_of_other_people_change_nothing_and_stay() {
 
 #[test]
 fn a_bucket_that_cannot_be_listed_ends_an_audit_before_it_costs() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let bucket = Bucket::of(&fleet.account);
     let today = fleet.days.as_of();
     let gone = fleet.run(&today, Some("s3://gpucost-is-not-there/nights"));
@@ -197,9 +185,7 @@ fn a_bucket_that_cannot_be_listed_ends_an_audit_before_it_costs() {
 
 #[test]
 fn what_cannot_be_written_or_read_is_a_warning() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let bucket = Bucket::of(&fleet.account);
     let (today, url) = (fleet.days.as_of(), bucket.url("nights"));
     let plain = fleet.audit(&today, None);

@@ -51,13 +51,9 @@ const QUEUED: (&str, &str) = ("2030-01-01T00:00:00.000Z", "2030-12-31T23:59:59.0
 
 /// An audit of two regions without instances; what it says and what it records.
 fn audited(account: &Account, regions: &str) -> (Run, Value) {
-    let mut command = Gpucost::audit(Days::ahead()).of(account).args(&[
-        "--region",
-        regions,
-        "--allow-empty",
-        "--save",
-        "est.json",
-    ]);
+    let mut command = Gpucost::audit(Days::ahead())
+        .of(account)
+        .args(&["--region", regions, "--allow-empty", "--save", "est.json"]);
     let run = command.run();
     assert_eq!(run.code, 0, "{}", run.stderr);
     let text = fs::read_to_string(command.folder().join("est.json")).expect("it was recorded");
@@ -140,9 +136,7 @@ fn buy(account: &Account) {
 
 #[test]
 fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     buy(&account);
     let (run, recorded) = audited(&account, BOTH);
     // What was paid for a Capacity Block is in no answer.
@@ -152,15 +146,8 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
     assert_eq!(
         ids(&recorded),
         [
-            "ri-queued",
-            "ri-regional",
-            "ri-zonal",
-            "sp-compute",
-            "sp-family",
-            "sp-models",
-            "sp-queued",
-            "cr-1",
-            "cr-block"
+            "ri-queued", "ri-regional", "ri-zonal", "sp-compute", "sp-family", "sp-models",
+            "sp-queued", "cr-1", "cr-block"
         ]
     );
     assert_eq!(recorded[0], queued(&recorded[1], "ri-queued"));
@@ -209,9 +196,7 @@ fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
 
 #[test]
 fn every_page_is_read() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let loopback = &account.loopback;
     for id in ["cr-1", "cr-2", "cr-3", "cr-4", "cr-5"] {
         loopback.put_capacity_reservation(OwnedCapacity { id, ..CAPACITY });
@@ -233,9 +218,7 @@ fn every_page_is_read() {
 
 #[test]
 fn each_denial_is_a_gap_that_names_the_action_and_hides_nothing_else() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let loopback = &account.loopback;
     loopback.put_reserved_instances(RESERVED);
     loopback.put_capacity_reservation(CAPACITY);
@@ -277,9 +260,7 @@ fn each_denial_is_a_gap_that_names_the_action_and_hides_nothing_else() {
 
 #[test]
 fn a_partition_without_savings_plans_is_not_asked_and_is_no_gap() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     account.loopback.reset_calls();
     let (run, recorded) = audited(&account, "cn-north-1");
     assert_eq!(recorded, json!([]));
@@ -290,9 +271,7 @@ fn a_partition_without_savings_plans_is_not_asked_and_is_no_gap() {
 
 #[test]
 fn one_that_cannot_be_read_is_a_gap_and_the_others_stay() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let loopback = &account.loopback;
     loopback.put_reserved_instances(RESERVED);
     loopback.put_reserved_instances(OwnedReserved {

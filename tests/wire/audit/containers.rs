@@ -100,9 +100,7 @@ fn calls(loopback: &Loopback, service: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn gpus_that_no_task_requests_are_found_where_ecs_is_read() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let launched = serving(&account);
     let plain = audit(&account, "ec2").json(0);
     assert_eq!(rows(&plain, "unallocated-gpus"), []);
@@ -153,9 +151,7 @@ fn gpus_that_no_task_requests_are_found_where_ecs_is_read() {
 
 #[test]
 fn what_ecs_denies_is_a_gap_and_never_unallocated() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     serving(&account);
     for (operation, causes) in [
         ("ListClusters", vec!["call-failed"]),
@@ -184,9 +180,7 @@ fn what_ecs_denies_is_a_gap_and_never_unallocated() {
 
 #[test]
 fn what_ecs_answers_in_part_is_a_gap_and_no_check_passes() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     serving(&account);
     let loopback = &account.loopback;
     for (operation, body, causes, why) in [
@@ -286,14 +280,9 @@ fn training(account: &Account) {
 
 /// The estate that an audit saves.
 fn estate(account: &Account, services: &str) -> Value {
-    let mut command = Gpucost::audit(Days::ahead()).of(account).args(&[
-        "--region",
-        REGION,
-        "--services",
-        services,
-        "--save",
-        "estate.json",
-    ]);
+    let mut command = Gpucost::audit(Days::ahead())
+        .of(account)
+        .args(&["--region", REGION, "--services", services, "--save", "estate.json"]);
     let run = command.run();
     assert_eq!(run.code, 0, "{}", run.stderr);
     let estate = std::fs::read(command.folder().join("estate.json")).expect("it was saved");
@@ -302,9 +291,7 @@ fn estate(account: &Account, services: &str) -> Value {
 
 #[test]
 fn groups_of_batch_have_the_settings_of_their_environment() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     training(&account);
     let plain = estate(&account, "ec2");
     assert_eq!(plain["scaling_groups"][0].get("batch"), None);
@@ -324,9 +311,7 @@ fn groups_of_batch_have_the_settings_of_their_environment() {
 
 #[test]
 fn what_batch_denies_is_a_gap() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     training(&account);
     for (operation, is_known) in
         [("DescribeJobQueues", true), ("DescribeComputeEnvironments", false)]

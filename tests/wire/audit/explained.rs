@@ -64,9 +64,7 @@ fn explain(cache: &Path, arguments: &[&str]) -> Run {
 
 #[test]
 fn the_kept_estate_gives_the_figures_of_the_audit() {
-    let Some(audited) = Audited::open() else {
-        return;
-    };
+    let Some(audited) = Audited::open() else { return };
     let mut audit = audited.audit().args(&["--save", "est.json"]);
     let report = audit.run().json(0);
     let saved = audit.folder().join("est.json");
@@ -96,9 +94,7 @@ fn the_kept_estate_gives_the_figures_of_the_audit() {
 
 #[test]
 fn only_the_user_may_read_it() {
-    let Some(audited) = Audited::open() else {
-        return;
-    };
+    let Some(audited) = Audited::open() else { return };
     audited.audit().run().json(0);
     let metadata = fs::metadata(audited.kept()).expect("it was kept");
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
@@ -111,9 +107,7 @@ fn only_the_user_may_read_it() {
 
 #[test]
 fn none_is_kept_where_it_is_unwanted() {
-    let Some(audited) = Audited::open() else {
-        return;
-    };
+    let Some(audited) = Audited::open() else { return };
     audited.audit().args(&["--no-cache"]).run().json(0);
     assert!(!audited.kept().exists());
     let said = explain(audited.cache.path(), &["g5"]);
@@ -126,9 +120,7 @@ fn none_is_kept_where_it_is_unwanted() {
 
 #[test]
 fn a_failed_audit_leaves_the_one_before() {
-    let Some(audited) = Audited::open() else {
-        return;
-    };
+    let Some(audited) = Audited::open() else { return };
     let loopback = &audited.account.loopback;
     loopback.inject(Target::service("sts"), Fault::AuthFailure, Times::Count(1));
     audited.audit().run().error(1);
@@ -142,9 +134,7 @@ fn a_failed_audit_leaves_the_one_before() {
 
 #[test]
 fn that_it_could_not_be_kept_is_a_warning() {
-    let Some(audited) = Audited::open() else {
-        return;
-    };
+    let Some(audited) = Audited::open() else { return };
     let folder = audited.kept();
     fs::create_dir_all(folder.join("mine")).expect("our own folder");
     let run = audited.audit().run();
@@ -158,9 +148,7 @@ fn that_it_could_not_be_kept_is_a_warning() {
 
 #[test]
 fn a_temporary_folder_that_takes_no_metrics_is_named() {
-    let Some(audited) = Audited::open() else {
-        return;
-    };
+    let Some(audited) = Audited::open() else { return };
     let folder = audited.cache.path().join("missing");
     let run = audited.audit().temporary_files_in(&folder).run();
     run.json(0);

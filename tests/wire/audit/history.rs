@@ -126,9 +126,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(folder) else {
-            continue;
-        };
+        let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for entry in entries {
             let path = entry.expect("readable").path();
             if path.is_dir() {
@@ -146,9 +144,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// are six pages of 100,800 points. A day and a half of them is less than one.
 #[test]
 fn a_second_audit_asks_for_what_is_new_and_says_the_same() {
-    let Some(fleet) = Fleet::open(4) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(4) else { return };
     let (today, yesterday) = (fleet.days.as_of(), fleet.days.the_day_before());
     let plain = fleet.audit(&today, None);
     assert_eq!((plain.lists, plain.reads), (3, 6));
@@ -177,9 +173,7 @@ fn a_second_audit_asks_for_what_is_new_and_says_the_same() {
 
 #[test]
 fn a_machine_that_is_new_to_the_history_is_asked_for_all_days() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let as_of = fleet.days.as_of();
     fleet.audit(&as_of, Some("history"));
     fleet.add(1);
@@ -195,9 +189,7 @@ fn a_machine_that_is_new_to_the_history_is_asked_for_all_days() {
 
 #[test]
 fn a_day_that_could_not_be_read_is_not_kept() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let as_of = fleet.days.as_of();
     let plain = fleet.audit(&as_of, None);
     let target = Target::operation("cloudwatch", "GetMetricData");
@@ -216,9 +208,7 @@ fn a_day_that_could_not_be_read_is_not_kept() {
 fn a_day_that_was_answered_in_part_is_not_kept() {
     // A last page that promises another, and one that failed: neither has the values.
     for status in ["PartialData", "InternalError"] {
-        let Some(fleet) = Fleet::open(1) else {
-            return;
-        };
+        let Some(fleet) = Fleet::open(1) else { return };
         let as_of = fleet.days.as_of();
         let plain = fleet.audit(&as_of, None);
         let loopback = &fleet.account.loopback;
@@ -238,9 +228,7 @@ fn a_day_that_was_answered_in_part_is_not_kept() {
 
 #[test]
 fn a_damaged_day_is_asked_again_with_a_warning() {
-    let Some(fleet) = Fleet::open(1) else {
-        return;
-    };
+    let Some(fleet) = Fleet::open(1) else { return };
     let as_of = fleet.days.as_of();
     let first = fleet.audit(&as_of, Some("history"));
     let tables = files(&fleet.folder("history").join("v1/usage_grid"));

@@ -81,9 +81,7 @@ impl Hostile {
 
 #[test]
 fn tags_neither_drive_a_terminal_nor_run_in_a_spreadsheet() {
-    let Some(hostile) = Hostile::open() else {
-        return;
-    };
+    let Some(hostile) = Hostile::open() else { return };
     for command in ["audit", "inventory", "metrics"] {
         for format in ["table", "wide"] {
             let table = hostile.document(command, format);
@@ -103,9 +101,7 @@ fn tags_neither_drive_a_terminal_nor_run_in_a_spreadsheet() {
 
 #[test]
 fn messages_of_services_do_not_drive_a_terminal() {
-    let Some(hostile) = Hostile::open() else {
-        return;
-    };
+    let Some(hostile) = Hostile::open() else { return };
     let words = "no\u{1b}[2J\u{9b}2J\u{202e}\r\nerror: your account was deleted";
     for service in ["cloudwatch", "pricing"] {
         let fault = Fault::AccessDeniedSaying(words);

@@ -42,9 +42,7 @@ fn listed(account: &Account, nodes: &[Value]) -> Run {
 
 #[test]
 fn a_machine_that_ec2_and_a_cluster_show_is_paid_for_once() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let plan = [Launch::on_demand("us-east-1a", "g5.xlarge")];
     let launched = launch(&account.loopback, &plan);
     let price = Price::linux("g5.xlarge", "us-east-1", "1.10");
@@ -101,9 +99,7 @@ fn listed_live(account: &Account, server: &ApiServer) -> Run {
 #[cfg(feature = "kubernetes")]
 #[test]
 fn a_cluster_that_is_asked_adds_its_labels_and_never_hides_the_account() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let plan = [Launch::on_demand("us-east-1a", "g5.xlarge")];
     let launched = launch(&account.loopback, &plan);
     let id = launched[0].instance_id.as_str();

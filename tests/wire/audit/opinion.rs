@@ -44,9 +44,7 @@ fn audit(account: &Account, arguments: &[&str]) -> Value {
 
 #[test]
 fn what_aws_advises_is_beside_the_plan_where_it_is_asked_for() {
-    let Some((account, id)) = open() else {
-        return;
-    };
+    let Some((account, id)) = open() else { return };
     let own = audit(&account, &[]);
     assert_eq!(own["workloads"][0]["aws_opinion"], Value::Null);
     assert_eq!(account.loopback.calls(CALL.0, CALL.1), 0);
@@ -62,9 +60,7 @@ fn what_aws_advises_is_beside_the_plan_where_it_is_asked_for() {
 
 #[test]
 fn a_hub_that_refuses_is_a_gap() {
-    let Some((account, _)) = open() else {
-        return;
-    };
+    let Some((account, _)) = open() else { return };
     let target = Target::operation(CALL.0, CALL.1);
     let loopback = &account.loopback;
     loopback.inject(target, Fault::AccessDenied, Times::Always);
@@ -81,9 +77,7 @@ fn a_hub_that_refuses_is_a_gap() {
 
 #[test]
 fn advice_about_a_group_is_one_opinion_about_its_members() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let loopback = &account.loopback;
     let tags = [("aws:autoscaling:groupName", "trainers")];
     let member = Launch { tags: &tags, ..Launch::on_demand("us-east-1a", "g5.xlarge") };

@@ -80,9 +80,7 @@ fn gaps_of_accounts(report: &Value) -> Vec<&Value> {
 
 #[test]
 fn every_active_account_is_read_and_list_prices_once() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let loopback = &company.own.loopback;
     let alone = company.audit(&[]).run().json(0);
     assert_eq!(alone["summary"]["instances"], 1);
@@ -102,9 +100,7 @@ fn every_active_account_is_read_and_list_prices_once() {
 
 #[test]
 fn named_accounts_need_no_list() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let loopback = &company.own.loopback;
     let [first, _] = &company.others;
     let report = company.audit(&["--account", first]).run().json(0);
@@ -124,9 +120,7 @@ fn named_accounts_need_no_list() {
 /// A gate must not pass because the organization listed no account.
 #[test]
 fn an_organization_without_accounts_is_a_gap() {
-    let Some(own) = Account::open() else {
-        return;
-    };
+    let Some(own) = Account::open() else { return };
     let days = Days::ahead();
     let report = Gpucost::audit(days)
         .of(&own)
@@ -149,9 +143,7 @@ fn an_organization_without_accounts_is_a_gap() {
 
 #[test]
 fn an_account_in_another_state_is_a_gap_and_one_without_an_id_an_error() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let loopback = &company.own.loopback;
     let limited = another_number();
     loopback.put_account(&limited, "ACTIVE_LIMITED");
@@ -174,9 +166,7 @@ fn an_account_in_another_state_is_a_gap_and_one_without_an_id_an_error() {
 
 #[test]
 fn an_account_that_refuses_the_role_is_a_gap() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let [denied, left] = &company.others;
     company.deny(denied);
     let report = company.audit(&["--org"]).run().json(0);
@@ -208,9 +198,7 @@ fn an_account_that_refuses_the_role_is_a_gap() {
 
 #[test]
 fn the_external_id_is_handed_over_and_not_printed() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     company.own.loopback.require_external_id("a-word");
     let report = company.audit(&["--org"]).run().json(0);
     assert_eq!(cost(&report), 730.0, "the own account needs no role");
@@ -235,9 +223,7 @@ fn the_external_id_is_handed_over_and_not_printed() {
 
 #[test]
 fn who_may_not_list_accounts_can_name_them() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let target = Target::operation("organizations", "ListAccounts");
     let loopback = &company.own.loopback;
     loopback.inject(target.clone(), Fault::AccessDenied, Times::Always);
@@ -257,9 +243,7 @@ fn who_may_not_list_accounts_can_name_them() {
 
 #[test]
 fn what_one_account_bought_covers_another_unless_nothing_is_shared() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let [first, _] = &company.others;
     let loopback = &company.own.loopback;
     loopback.put_reserved_instances_of(&company.own.number, RESERVED);
@@ -277,9 +261,7 @@ fn what_one_account_bought_covers_another_unless_nothing_is_shared() {
 /// other: longer than its sessions are used.
 #[test]
 fn sessions_are_renewed_before_they_end() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let loopback = &company.own.loopback;
     loopback.set_latency(Duration::from_millis(800));
     let hold = SignedDuration::from_secs(3);
@@ -294,9 +276,7 @@ fn sessions_are_renewed_before_they_end() {
 /// As after a clock was set back, or a session was ended by somebody.
 #[test]
 fn a_session_that_ends_earlier_than_it_said_is_renewed() {
-    let Some(company) = Company::open() else {
-        return;
-    };
+    let Some(company) = Company::open() else { return };
     let loopback = &company.own.loopback;
     loopback.set_latency(Duration::from_millis(800));
     loopback.end_sessions(Sessions {

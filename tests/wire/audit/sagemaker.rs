@@ -109,9 +109,7 @@ fn figure(value: &Value) -> f64 {
 
 #[test]
 fn endpoints_and_notebooks_cost_what_their_own_prices_say() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     endpoint(&account, "chat", "ml.g4dn.xlarge", 2);
@@ -200,9 +198,7 @@ fn component(account: &Account, name: &str, endpoint: &str, [copies, gpus]: [u32
 
 #[test]
 fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     endpoint(&account, "chat", "ml.g4dn.12xlarge", 2);
@@ -271,9 +267,7 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
 
 #[test]
 fn tags_of_endpoints_select_and_group_them() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     endpoint(&account, "Chat", "ml.g4dn.xlarge", 1);
@@ -315,9 +309,7 @@ fn tags_of_endpoints_select_and_group_them() {
 
 #[test]
 fn a_savings_plan_of_sagemaker_is_read_without_ec2_and_may_pay_for_an_endpoint() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     endpoint(&account, "old", "ml.p3.2xlarge", 1);
@@ -353,9 +345,7 @@ fn a_savings_plan_of_sagemaker_is_read_without_ec2_and_may_pay_for_an_endpoint()
 
 #[test]
 fn what_the_price_list_does_not_have_is_unpriced_and_never_costs_what_ec2_does() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     endpoint(&account, "chat", "ml.g4dn.xlarge", 1);
     let training = ("ml.g4dn.xlarge", "Training", "0.70");
@@ -372,9 +362,7 @@ fn what_the_price_list_does_not_have_is_unpriced_and_never_costs_what_ec2_does()
 
 #[test]
 fn a_denial_is_one_gap_of_the_region_and_without_the_flag_nothing_is_asked() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     endpoint(&account, "chat", "ml.g4dn.xlarge", 1);
     account.loopback.reset_calls();

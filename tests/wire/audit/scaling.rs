@@ -59,12 +59,9 @@ pub fn group(account: &Account, name: &str) {
 
 /// An audit, with the estate that it saved.
 fn audit(account: &Account) -> (Run, Value) {
-    let mut command = Gpucost::audit(Days::ahead()).of(account).args(&[
-        "--region",
-        REGION,
-        "--save",
-        "estate.json",
-    ]);
+    let mut command = Gpucost::audit(Days::ahead())
+        .of(account)
+        .args(&["--region", REGION, "--save", "estate.json"]);
     let run = command.run();
     let estate = std::fs::read(command.folder().join("estate.json")).expect("it was saved");
     let estate = serde_json::from_slice(&estate).expect("JSON");
@@ -73,9 +70,7 @@ fn audit(account: &Account) -> (Run, Value) {
 
 #[test]
 fn groups_of_instances_are_read_with_their_settings() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     fleet(&account);
     group(&account, "trainers");
     account.loopback.reset_calls();
@@ -97,9 +92,7 @@ fn groups_of_instances_are_read_with_their_settings() {
 
 #[test]
 fn a_denied_call_is_a_gap_and_nothing_else_changes() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     fleet(&account);
     group(&account, "trainers");
     let target = Target::operation(CALL.0, CALL.1);
@@ -122,9 +115,7 @@ fn a_denied_call_is_a_gap_and_nothing_else_changes() {
 
 #[test]
 fn without_a_group_nothing_is_asked() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let loopback = &account.loopback;
     launch(loopback, &[Launch::on_demand("us-east-1a", "g5.xlarge")]);
     loopback.put_price(Price::linux("g5.xlarge", REGION, "1.00"));

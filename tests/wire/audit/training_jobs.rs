@@ -107,9 +107,7 @@ fn put_jobs(account: &Account, days: Days) {
 
 #[test]
 fn each_job_costs_the_seconds_that_are_billed() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     put_jobs(&account, days);
@@ -178,9 +176,7 @@ fn each_job_costs_the_seconds_that_are_billed() {
 
 #[test]
 fn recorded_jobs_cost_the_same_and_no_total_of_an_audit_has_them() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     put_jobs(&account, days);
@@ -215,9 +211,7 @@ fn recorded_jobs_cost_the_same_and_no_total_of_an_audit_has_them() {
 
 #[test]
 fn a_search_gives_a_hundred_jobs_a_call_and_without_it_the_newest_are_described() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     for index in 0..203 {
@@ -254,9 +248,7 @@ fn a_search_gives_a_hundred_jobs_a_call_and_without_it_the_newest_are_described(
 
 #[test]
 fn a_job_that_is_listed_twice_is_paid_for_once_and_one_without_a_count_is_a_gap() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     let at = days.at(288);
@@ -293,9 +285,7 @@ fn a_job_that_is_listed_twice_is_paid_for_once_and_one_without_a_count_is_a_gap(
 
 #[test]
 fn denied_jobs_are_one_gap_of_the_region() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     put_prices(&account);
     put_jobs(&account, days);
@@ -322,9 +312,7 @@ fn denied_jobs_are_one_gap_of_the_region() {
 
 #[test]
 fn a_training_plan_is_listed_with_what_was_paid_ahead() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+    let Some(account) = Account::open() else { return };
     let days = Days::ahead();
     let plan = |name: &str, status: &str| {
         json!({

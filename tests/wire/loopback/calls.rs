@@ -36,9 +36,7 @@ impl Call {
         let (mut protocol, mut operation) = operation(parts, body);
         let Some(scope) = Scope::read(&parts.headers) else {
             let missing = ApiError::new(
-                403,
-                "MissingAuthenticationToken",
-                "the request has no SigV4 credential scope",
+                403, "MissingAuthenticationToken", "the request has no SigV4 credential scope",
             );
             return Err((protocol, missing));
         };

@@ -122,9 +122,7 @@ fn spot_item((market, time, price): &(&Market, i64, &str)) -> String {
 }
 
 fn time(form: &Form, key: &str) -> Result<Option<i64>, ApiError> {
-    let Some(text) = form.get(key) else {
-        return Ok(None);
-    };
+    let Some(text) = form.get(key) else { return Ok(None) };
     let time: Timestamp = text
         .parse()
         .map_err(|_| ApiError::new(400, "InvalidParameterValue", format!("{key}: {text}")))?;

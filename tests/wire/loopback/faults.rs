@@ -82,8 +82,7 @@ impl Fault {
                 (401, "AuthFailure", "AWS was not able to validate the provided access credentials")
             }
             (Self::AuthFailure, Query | Cbor) => (
-                403,
-                "InvalidClientTokenId",
+                403, "InvalidClientTokenId",
                 "The security token included in the request is invalid.",
             ),
             (Self::AuthFailure, RestXml) => (
@@ -92,13 +91,11 @@ impl Fault {
                 "The AWS Access Key Id you provided does not exist in our records.",
             ),
             (Self::AuthFailure, Json) => (
-                400,
-                "UnrecognizedClientException",
+                400, "UnrecognizedClientException",
                 "The security token included in the request is invalid.",
             ),
             (Self::AuthFailure, RestJson) => (
-                403,
-                "UnrecognizedClientException",
+                403, "UnrecognizedClientException",
                 "The security token included in the request is invalid.",
             ),
             (Self::ExpiredToken, Ec2) => (400, "RequestExpired", "Request has expired."),

@@ -93,11 +93,7 @@ fn searched(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, Api
 fn listed(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiError> {
     let keys = request.as_object().ok_or_else(|| refuse("not an object"))?;
     let known = [
-        "LastModifiedTimeAfter",
-        "LastModifiedTimeBefore",
-        "MaxResults",
-        "NextToken",
-        "SortBy",
+        "LastModifiedTimeAfter", "LastModifiedTimeBefore", "MaxResults", "NextToken", "SortBy",
         "SortOrder",
     ];
     let is_ordered = request["SortBy"] == "CreationTime" && request["SortOrder"] == "Descending";

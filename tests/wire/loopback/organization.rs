@@ -43,9 +43,7 @@ const UNTIL: &str = "-until-";
 
 /// Whether a token has ended.
 pub fn is_expired(token: &str) -> bool {
-    let Some((_, until)) = token.rsplit_once(UNTIL) else {
-        return false;
-    };
+    let Some((_, until)) = token.rsplit_once(UNTIL) else { return false };
     let until: i64 = until.parse().expect("a millisecond");
     until <= Timestamp::now().as_millisecond()
 }

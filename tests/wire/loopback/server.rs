@@ -116,9 +116,7 @@ async fn spoilt(answer: Reply, protocol: Protocol, id: &str) -> Reply {
     let body = body.expect("a body in memory can be read").to_bytes();
     let text = String::from_utf8_lossy(&body);
     let own = format!("<instanceId>{id}</instanceId>");
-    let Some((before, after)) = text.split_once(&own) else {
-        return protocol.ok(body.to_vec());
-    };
+    let Some((before, after)) = text.split_once(&own) else { return protocol.ok(body.to_vec()) };
     let (start, rest) = after.split_once("<launchTime>").expect("each has one");
     let (_, end) = rest.split_once("</launchTime>").expect("it ends");
     let text = format!("{before}{own}{start}<launchTime>yesterday</launchTime>{end}");
@@ -230,9 +228,7 @@ async fn forward(
     body: Bytes,
 ) -> Result<Reply, ApiError> {
     let name = format!("{}:{}", call.operation.service, call.operation.operation);
-    let Some(upstream) = &state.upstream else {
-        return Err(ApiError::invalid_action(&name));
-    };
+    let Some(upstream) = &state.upstream else { return Err(ApiError::invalid_action(&name)) };
     parts.headers.insert(CONTENT_LENGTH, body.len().into());
     let account = organization::account_of(&call.access_key).or(state.account.as_deref());
     if let Some(account) = account {

@@ -111,10 +111,7 @@ fn a_look_up_shows_what_is_paid_when() {
             assert_eq!(term["basis"], "observed");
             assert_eq!(term["origin"], "cache");
             json!([
-                term["term_years"],
-                term["payment"],
-                term["upfront"],
-                term["hourly"],
+                term["term_years"], term["payment"], term["upfront"], term["hourly"],
                 term["effective_hourly"]
             ])
         })

@@ -303,12 +303,9 @@ fn a_region_that_was_read_stays_when_the_next_one_is_interrupted() {
         sent.pause = Duration::from_secs(60);
     });
     let cache = Cache::none();
-    let mut command = cache.command(&["pricing", "refresh", "--public"]).args(&[
-        "--region",
-        "us-east-1,eu-west-1",
-        "--endpoint-url",
-        &files.url,
-    ]);
+    let mut command = cache
+        .command(&["pricing", "refresh", "--public"])
+        .args(&["--region", "us-east-1,eu-west-1", "--endpoint-url", &files.url]);
     let mut child = command.start();
     let begin = Instant::now();
     while files.asked(&path_of(IRELAND)) == 0 {

@@ -30,32 +30,23 @@ async fn each_protocol_words_its_errors() {
         (
             Fault::AccessDenied,
             [
-                "UnauthorizedOperation",
-                "AccessDenied",
-                "AccessDeniedException",
-                "AccessDeniedException",
-                "AccessDeniedException",
+                "UnauthorizedOperation", "AccessDenied", "AccessDeniedException",
+                "AccessDeniedException", "AccessDeniedException",
             ],
             1,
         ),
         (
             Fault::AuthFailure,
             [
-                "AuthFailure",
-                "InvalidClientTokenId",
-                "InvalidClientTokenId",
-                "UnrecognizedClientException",
-                "UnrecognizedClientException",
+                "AuthFailure", "InvalidClientTokenId", "InvalidClientTokenId",
+                "UnrecognizedClientException", "UnrecognizedClientException",
             ],
             1,
         ),
         (
             Fault::ExpiredToken,
             [
-                "RequestExpired",
-                "ExpiredToken",
-                "ExpiredToken",
-                "ExpiredTokenException",
+                "RequestExpired", "ExpiredToken", "ExpiredToken", "ExpiredTokenException",
                 "ExpiredTokenException",
             ],
             1,
@@ -63,10 +54,7 @@ async fn each_protocol_words_its_errors() {
         (
             Fault::Throttle,
             [
-                "RequestLimitExceeded",
-                "Throttling",
-                "ThrottlingException",
-                "ThrottlingException",
+                "RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottlingException",
                 "ThrottlingException",
             ],
             3,
@@ -74,10 +62,7 @@ async fn each_protocol_words_its_errors() {
         (
             Fault::ServerError,
             [
-                "InternalError",
-                "InternalFailure",
-                "InternalServiceFault",
-                "InternalFailure",
+                "InternalError", "InternalFailure", "InternalServiceFault", "InternalFailure",
                 "InternalServerException",
             ],
             3,

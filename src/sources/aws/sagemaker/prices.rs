@@ -132,9 +132,7 @@ mod tests {
             product("ml.g5.xlarge-studio-codeeditor", "0.0000000000"),
         ];
         let wanted = [
-            "ml.g5.xlarge-hosting",
-            "ml.g5.xlarge-notebook",
-            "ml.g5.xlarge-studio-codeeditor",
+            "ml.g5.xlarge-hosting", "ml.g5.xlarge-notebook", "ml.g5.xlarge-studio-codeeditor",
             "ml.g5.xlarge-studio-jupyterlab",
         ];
         let wanted = BTreeSet::from(wanted);

@@ -202,9 +202,7 @@ pub(super) struct TagPlaces {
 impl TagPlaces {
     /// Of a tag that was asked for; nothing is searched without one.
     pub(super) fn new(header: &[String], asked: Option<&str>) -> Self {
-        let Some(asked) = asked.map(plain_tag) else {
-            return Self::default();
-        };
+        let Some(asked) = asked.map(plain_tag) else { return Self::default() };
         let is_own = |name: &str| {
             let key = ["resourceTags/", "resource_tags_"];
             let key = key.iter().find_map(|head| name.strip_prefix(head));

@@ -221,11 +221,7 @@ fn machine(row: &Fields<'_>, provider: Option<Provider>) -> Result<Machine, Stri
 /// Whether hours of a service are hours of machines.
 fn rents_out(service: &str) -> bool {
     let known = [
-        "EC2",
-        "Elastic Compute Cloud",
-        "SageMaker",
-        "Virtual Machines",
-        "Compute Engine",
+        "EC2", "Elastic Compute Cloud", "SageMaker", "Virtual Machines", "Compute Engine",
         "On-premises",
     ];
     known.iter().any(|name| service.contains(name))

@@ -151,9 +151,7 @@ fn walk(folder: &Path, names: &mut Names, into: &mut Vec<Names>) -> Result<(), B
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         // Names that are no text are of no bill.
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
+        let Ok(name) = entry.file_name().into_string() else { continue };
         if is_passed(&name) {
             continue;
         }
@@ -275,9 +273,7 @@ fn add_manifest(
     read: &dyn Fn(&[String]) -> io::Result<Vec<u8>>,
     listed: &mut BTreeMap<String, Vec<Listed>>,
 ) -> Result<(), BillError> {
-    let Some(place) = place_of_period(names) else {
-        return Ok(());
-    };
+    let Some(place) = place_of_period(names) else { return Ok(()) };
     let path = path_of(folder, names);
     let bytes = read(names).map_err(|source| BillError::Io { path: path.clone(), source })?;
     let document: Value = serde_json::from_slice(&bytes)

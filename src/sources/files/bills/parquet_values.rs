@@ -269,9 +269,7 @@ pub(super) fn pairs(
             maps.push(Vec::new());
         }
         let text = |bytes: &ByteArray| std::str::from_utf8(bytes.data()).map(str::to_owned);
-        let (Some(key), Some(value), Some(map)) = (key, value, maps.last_mut()) else {
-            continue;
-        };
+        let (Some(key), Some(value), Some(map)) = (key, value, maps.last_mut()) else { continue };
         if let (Ok(key), Ok(value)) = (text(&key), text(&value))
             && is_wanted(&key)
         {

@@ -267,8 +267,7 @@ fn the_manifest_of_a_period_names_its_latest_reading() {
         ("r/create-table.sql", ""),
     ]);
     let latest = [
-        "r/20260901-20261001/b2/r-1.csv.gz",
-        "r/20261001-20261101/a1/r-1.csv.gz",
+        "r/20260901-20261001/b2/r-1.csv.gz", "r/20261001-20261101/a1/r-1.csv.gz",
         "r/20261001-20261101/a1/r-2.csv.gz",
     ];
     let read = |below: &str| read_of(folder.path(), below).expect("a bill");
@@ -328,8 +327,7 @@ fn an_earlier_reading_never_passes_for_the_one_of_the_manifest() {
     for (manifest, text, file) in [
         ("metadata/BILLING_PERIOD=2026-10/e-Manifest.json", second, earlier),
         (
-            "20261001-20261101/r-Manifest.json",
-            first,
+            "20261001-20261101/r-Manifest.json", first,
             "20261001-20261101/20261002T050000Z/r-1.csv.gz",
         ),
     ] {

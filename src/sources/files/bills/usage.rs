@@ -7,15 +7,8 @@ use crate::domain::{LineKind, OperatingSystem, Tenancy};
 const INSTANCE_HOURS: [&str; 3] = ["BoxUsage", "DedicatedUsage", "HostBoxUsage"];
 /// Hours of machines of SageMaker, such as `USE1-Host:ml.g5.xlarge`.
 const SAGEMAKER_HOURS: [&str; 9] = [
-    "Host:",
-    "Train:",
-    "Notebk:",
-    "Studio:",
-    "Processing:",
-    "Tsform:",
-    "BatchTransform:",
-    "Cluster:",
-    "SpotTrain:",
+    "Host:", "Train:", "Notebk:", "Studio:", "Processing:", "Tsform:", "BatchTransform:",
+    "Cluster:", "SpotTrain:",
 ];
 
 /// What a usage type is for. `Other` where it is none of what an audit knows.

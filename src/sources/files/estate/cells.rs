@@ -121,9 +121,7 @@ mod tests {
     #[test]
     fn what_is_not_plain_is_read_as_well() {
         for text in [
-            "[]",
-            " [ 1 , null,\n[2.5, 3] ] ",
-            "[1e3, -1, 0.1, 123456789012345678]",
+            "[]", " [ 1 , null,\n[2.5, 3] ] ", "[1e3, -1, 0.1, 123456789012345678]",
             "[\"NaN\", [null, 7]]",
         ] {
             let cells = cells(text.trim()).expect("a list of values");

@@ -77,8 +77,7 @@ impl Wire for Commitment {
                 let is_bound = plan.region.is_some() && plan.family.is_some();
                 if plan.kind == SavingsPlanKind::Ec2Instance && !is_bound {
                     refuse!(
-                        "savings plan {} of kind {} needs `region` and `family`",
-                        plan.id,
+                        "savings plan {} of kind {} needs `region` and `family`", plan.id,
                         plan.kind
                     );
                 }
@@ -87,10 +86,8 @@ impl Wire for Commitment {
                 counted("total", &reservation.id, reservation.total, 0)?;
                 if reservation.available > reservation.total {
                     refuse!(
-                        "`available` of {} is {}, more than its total of {}",
-                        reservation.id,
-                        reservation.available,
-                        reservation.total
+                        "`available` of {} is {}, more than its total of {}", reservation.id,
+                        reservation.available, reservation.total
                     );
                 }
             }

@@ -181,8 +181,7 @@ impl Wire for StoragePriceWire {
     fn value<E: de::Error>(self) -> Result<Self::Value, E> {
         if HourlyRate::new(self.unit_price, self.currency).is_none() {
             refuse!(
-                "the price of {} is not between 0 and {MOST_PER_HOUR}: {}",
-                self.resource,
+                "the price of {} is not between 0 and {MOST_PER_HOUR}: {}", self.resource,
                 self.unit_price
             );
         }

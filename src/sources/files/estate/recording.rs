@@ -157,9 +157,7 @@ impl Recording {
         file.seek(SeekFrom::Start(0))?;
         Ok(BufReader::new(GzDecoder::new(BufReader::new(file))).lines().filter_map(move |line| {
             let series = line.and_then(|line| {
-                let Some(line) = Line::of(&line) else {
-                    return Ok(None);
-                };
+                let Some(line) = Line::of(&line) else { return Ok(None) };
                 let recorded = serde_json::from_str::<String>(line.instance)?;
                 let recorded = ResourceId::named(recorded);
                 if !self.counts(&line, &recorded) {

@@ -213,9 +213,7 @@ impl Cell {
     pub(super) fn decimal(number: impl Into<Option<Decimal>>) -> Result<Self, TableError> {
         /// The first number with a digit too many.
         const LIMIT: i64 = 1_000_000_000_000_000_000;
-        let Some(number) = number.into() else {
-            return Ok(Self::Decimal(None));
-        };
+        let Some(number) = number.into() else { return Ok(Self::Decimal(None)) };
         let scaled = number.round_dp(SCALE).checked_mul(Decimal::from(1_000_000));
         let scaled = scaled.and_then(|scaled| scaled.to_i64());
         match scaled.filter(|scaled| (-LIMIT + 1..LIMIT).contains(scaled)) {

@@ -80,9 +80,7 @@ async fn files(store: &dyn Store, place: &Place) -> Result<BTreeMap<Date, Files>
             let is_table = file.ends_with(".parquet") && !file.starts_with(['.', '_']);
             let day = part.and_then(|part| part.strip_prefix("dt="));
             let day = day.and_then(|day| day.parse::<Date>().ok());
-            let Some(day) = day.filter(|_| is_table && parts.next().is_none()) else {
-                continue;
-            };
+            let Some(day) = day.filter(|_| is_table && parts.next().is_none()) else { continue };
             days.entry(day).or_default().entry(schema.name).or_default().push(object.name.clone());
         }
     }

@@ -106,9 +106,7 @@ pub(super) struct RunName {
 impl RunName {
     pub(super) fn of(id: &str) -> Option<Self> {
         let parts: Vec<&str> = id.split('-').collect();
-        let [time, place, scope] = parts[..] else {
-            return None;
-        };
+        let [time, place, scope] = parts[..] else { return None };
         let is_plain = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric());
         let is_run = time.starts_with(|c: char| c.is_ascii_digit())
             && [time, place, scope].into_iter().all(is_plain);
@@ -150,21 +148,13 @@ mod tests {
             assert_eq!(Named::of(&name), Some(parts));
         }
         for other in [
-            "",
-            "v1/usage_run/dt=2026-11-02",
-            "v1/usage_run/dt=2026-11-02/",
-            "v1/usage_run/dt=2026-11-02/.json",
-            "v1/usage_run/dt=2026-11-02/a",
-            "v1/usage_run/dt=2026-11-02/a.parquet",
-            "v1/usage_grid/dt=2026-11-02/a.json",
-            "v1/usage_run/dt=2026-11-02/a.json/b",
-            "v1/usage_run/dt=2026-11-2/a.json",
-            "v1/usage_run/dt=2026-13-02/a.json",
-            "v1/usage_run/2026-11-02/a.json",
-            "v1/usage_run/dt=2026-11-02/.a.json.12.0.tmp",
-            "v1/usage_run/dt=2026-11-02/../a.json",
-            "v1/usage_run/dt=2026-11-02/a\u{1b}.json",
-            "v2/usage_run/dt=2026-11-02/a.json",
+            "", "v1/usage_run/dt=2026-11-02", "v1/usage_run/dt=2026-11-02/",
+            "v1/usage_run/dt=2026-11-02/.json", "v1/usage_run/dt=2026-11-02/a",
+            "v1/usage_run/dt=2026-11-02/a.parquet", "v1/usage_grid/dt=2026-11-02/a.json",
+            "v1/usage_run/dt=2026-11-02/a.json/b", "v1/usage_run/dt=2026-11-2/a.json",
+            "v1/usage_run/dt=2026-13-02/a.json", "v1/usage_run/2026-11-02/a.json",
+            "v1/usage_run/dt=2026-11-02/.a.json.12.0.tmp", "v1/usage_run/dt=2026-11-02/../a.json",
+            "v1/usage_run/dt=2026-11-02/a\u{1b}.json", "v2/usage_run/dt=2026-11-02/a.json",
             "/v1/usage_run/dt=2026-11-02/a.json",
         ] {
             assert_eq!(Named::of(other), None, "{other}");
@@ -185,14 +175,8 @@ mod tests {
             assert!(is_own(id), "{id}");
         }
         for id in [
-            "report",
-            "2026-11",
-            "202611",
-            "202611-0123456789abcdef",
-            "20261106-0123456789abcdef",
-            "20261106T-0123456789abcdef",
-            "20261106T120000Z",
-            "part-00000-0123456789abcdef",
+            "report", "2026-11", "202611", "202611-0123456789abcdef", "20261106-0123456789abcdef",
+            "20261106T-0123456789abcdef", "20261106T120000Z", "part-00000-0123456789abcdef",
             "export-202611",
         ] {
             assert!(!is_own(id), "{id}");

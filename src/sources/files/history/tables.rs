@@ -244,12 +244,8 @@ impl DayReader {
             let is_wanted = self.kept.contains_key(&id);
             self.last = Some((id, is_wanted));
         }
-        let Some((id, true)) = &self.last else {
-            return Ok(());
-        };
-        let Some((period_seconds, kept)) = self.kept.get_mut(id) else {
-            return Ok(());
-        };
+        let Some((id, true)) = &self.last else { return Ok(()) };
+        let Some((period_seconds, kept)) = self.kept.get_mut(id) else { return Ok(()) };
         match schema.name {
             name if name == SERIES.name => take_series(kept, row),
             name if name == GRID.name => take_period(kept, row, self.midnight, *period_seconds),

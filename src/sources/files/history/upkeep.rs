@@ -121,9 +121,7 @@ impl Claims {
 /// The tables that a list names.
 async fn list(records: &Records, kind: Kind, name: &str) -> io::Result<Vec<(String, Seal)>> {
     let store = records.store();
-    let Some(Named { day, id, .. }) = Named::of(name) else {
-        return Ok(Vec::new());
-    };
+    let Some(Named { day, id, .. }) = Named::of(name) else { return Ok(Vec::new()) };
     if kind == Kind::Run {
         let file = store.open(name, MOST_RUN_BYTES).await?;
         return Ok(RunFile::read(file, id)?.files.into_iter().collect());

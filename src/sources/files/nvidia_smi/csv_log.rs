@@ -182,9 +182,7 @@ impl CsvLog {
 
     fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
         loop {
-            let Some(pending) = self.next_pending()? else {
-                return self.ended();
-            };
+            let Some(pending) = self.next_pending()? else { return self.ended() };
             if pending.surplus > 0 {
                 let rows = pending.rows as u64 + pending.surplus;
                 self.clock.at(pending.time);

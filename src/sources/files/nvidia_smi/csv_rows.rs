@@ -57,9 +57,7 @@ impl Layout {
         let mut refused = None;
         let mut first = None;
         for _ in 0..MOST_BEFORE_HEADER {
-            let Some(line) = lines.next_line()? else {
-                break;
-            };
+            let Some(line) = lines.next_line()? else { break };
             if line.text.trim().is_empty() {
                 continue;
             }
@@ -102,9 +100,7 @@ impl Layout {
         let mut lines = input.lines()?;
         let (mut fitting, mut others, mut first) = (0_usize, 0_usize, None);
         for _ in 0..MOST_BEFORE_HEADER {
-            let Some(line) = lines.next_line()? else {
-                break;
-            };
+            let Some(line) = lines.next_line()? else { break };
             let cells = cells(&line.text);
             // What stands between the rows has as many cells as it likes.
             if !has_value(&cells) && header(&cells).is_none() {
@@ -149,9 +145,7 @@ impl Layout {
 
 /// Whether a column tells what a GPU does rather than what it is.
 fn is_reading(column: &Column) -> bool {
-    let Field::Figure(figure) = column.field else {
-        return false;
-    };
+    let Field::Figure(figure) = column.field else { return false };
     !matches!(
         figure,
         Figure::VramTotal

@@ -193,9 +193,7 @@ fn processes(node: Node<'_, '_>) -> Option<Vec<(Option<u32>, GpuProcess)>> {
     }
     let mut processes: Vec<(Option<u32>, GpuProcess)> = Vec::new();
     for info in infos {
-        let Some(pid) = number(info, "pid") else {
-            continue;
-        };
+        let Some(pid) = number(info, "pid") else { continue };
         let slice = number(info, "gpu_instance_id");
         // One that computes and draws is a duplicate.
         if processes.iter().any(|(on, process)| process.pid == pid && *on == slice) {

@@ -185,9 +185,7 @@ impl Documents {
     /// Adds to a document up to its end; the rest is for the next one. The list
     /// of clocks that a GPU could run at is most of a document, and not needed.
     fn grow(&mut self, open: &mut Option<Document>, text: &str) -> Result<(), SamplesError> {
-        let Some(document) = open else {
-            return Ok(());
-        };
+        let Some(document) = open else { return Ok(()) };
         let own = match text.find(END) {
             Some(at) => {
                 let (own, rest) = text.split_at(at + END.len());

@@ -158,9 +158,7 @@ fn kind(input: &Input) -> Result<Kind, SamplesError> {
     let mut lines = input.lines()?;
     let mut first = None;
     for _ in 0..MOST_SNIFFED {
-        let Some(line) = lines.next_line()? else {
-            break;
-        };
+        let Some(line) = lines.next_line()? else { break };
         let text = line.text.trim();
         if text.is_empty() {
             continue;

@@ -111,9 +111,7 @@ proptest! {
 fn read_anything(bytes: &[u8]) {
     for interval in [None, Some(std::time::Duration::from_secs(1))] {
         let options = ReadOptions { interval, ..ReadOptions::default() };
-        let Ok(mut reader) = open_input(Input::of_bytes("any", bytes), &options) else {
-            continue;
-        };
+        let Ok(mut reader) = open_input(Input::of_bytes("any", bytes), &options) else { continue };
         let gpus = reader.facts().gpus.len();
         let mut last = 0.0;
         for sample in reader.by_ref().flatten() {

@@ -69,9 +69,7 @@ impl Unread {
     pub(super) fn add(&mut self, sample: &Sample) {
         self.rows.resize(self.rows.len().max(sample.gpus.len()), None);
         for (row, gpu) in self.rows.iter_mut().zip(&sample.gpus) {
-            let Some(reading) = GpuSample::reading(gpu) else {
-                continue;
-            };
+            let Some(reading) = GpuSample::reading(gpu) else { continue };
             let reported = row.get_or_insert_default();
             for (reported, (_, _, is_in)) in reported.iter_mut().zip(TOLD) {
                 *reported |= is_in(reading);
@@ -88,9 +86,7 @@ impl Unread {
     ) -> Vec<Gap> {
         let mut groups: Vec<(Vec<&str>, Vec<GpuLabel>)> = Vec::new();
         for (row, gpu) in self.rows.iter().zip(gpus) {
-            let Some(reported) = row else {
-                continue;
-            };
+            let Some(reported) = row else { continue };
             let missing: Vec<&str> = TOLD
                 .into_iter()
                 .zip(reported)

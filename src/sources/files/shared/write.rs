@@ -114,9 +114,7 @@ fn is_stream(path: &Path) -> bool {
 /// Somebody else may have put a link there, and who writes through it may not know where
 /// it leads.
 fn refuse_link(path: &Path) -> io::Result<()> {
-    let Ok(to) = fs::read_link(path) else {
-        return Ok(());
-    };
+    let Ok(to) = fs::read_link(path) else { return Ok(()) };
     let to = path.parent().map_or(to.clone(), |folder| folder.join(&to));
     Err(io::Error::other(format!("it is a symbolic link; specify its target, {}", shown(&to))))
 }

@@ -18,9 +18,7 @@ impl Address {
         let mut module_path = Vec::new();
         let mut rest = parts(text).into_iter().peekable();
         while rest.next_if_eq(&"module").is_some() {
-            let Some(name) = rest.next() else {
-                break;
-            };
+            let Some(name) = rest.next() else { break };
             modules.push(without_index(name).0.to_owned());
             module_path.push(format!("module.{name}"));
         }

@@ -11,12 +11,8 @@ use std::fmt;
 
 /// Resource types that run instances.
 pub(super) const RUNNING: [&str; 6] = [
-    "aws_instance",
-    "aws_spot_instance_request",
-    "aws_autoscaling_group",
-    "aws_eks_node_group",
-    "aws_spot_fleet_request",
-    "aws_ec2_fleet",
+    "aws_instance", "aws_spot_instance_request", "aws_autoscaling_group", "aws_eks_node_group",
+    "aws_spot_fleet_request", "aws_ec2_fleet",
 ];
 pub(super) const LAUNCH_TEMPLATE: &str = "aws_launch_template";
 pub(super) const LAUNCH_CONFIGURATION: &str = "aws_launch_configuration";
@@ -297,9 +293,7 @@ impl Document {
             ]
         };
         let matters = is_read || !open.is_empty() || names.iter().any(Option::is_some);
-        let Some(address) = element.get("address").text().filter(|_| matters) else {
-            return;
-        };
+        let Some(address) = element.get("address").text().filter(|_| matters) else { return };
         // What replaces it is another change of the same address.
         let deposed = element.get("deposed").text();
         self.changes.push(Change {

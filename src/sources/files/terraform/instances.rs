@@ -107,9 +107,7 @@ fn most(view: &View<'_>) -> Option<u64> {
 /// prepares for, which is that of the group without one, and its minimum at least (PutWarmPool in
 /// the API reference of EC2 Auto Scaling). Others are stopped.
 fn warm(view: &View<'_>, size: u64) -> Planned<u64> {
-    let Some(pool) = view.block("warm_pool")? else {
-        return Ok(0);
-    };
+    let Some(pool) = view.block("warm_pool")? else { return Ok(0) };
     if pool.text("pool_state")? != Some("Running") {
         return Ok(0);
     }

@@ -108,9 +108,7 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
     let (today, then) = (templates(Side::Before), templates(Side::After));
     let mut resources: Vec<PlannedResource> = Vec::new();
     for change in &document.changes {
-        let Some(action) = action(&change.change) else {
-            continue;
-        };
+        let Some(action) = action(&change.change) else { continue };
         let is_running = RUNNING.contains(&change.resource_type.as_str());
         let place = |view: &View<'_>| region(change, view, &configuration, fallback);
         let parts = Part::all_of(change, is_running).into_iter();

@@ -151,9 +151,7 @@ pub(super) fn unsupported(change: &Change, templates: &Templates<'_>) -> Option<
 /// Whether somebody may have written an attribute that is known only after apply. What the
 /// provider computes is as good as always the usual value.
 fn may_be_written(attribute: &str, expressions: Option<&Node>) -> bool {
-    let Some(expressions) = expressions else {
-        return true;
-    };
+    let Some(expressions) = expressions else { return true };
     let written = expressions.get(WRITTEN).elements();
     let is_written = |key: &str| written.iter().any(|name| name.text() == Some(key));
     let (block, key) = attribute.split_once('.').unwrap_or(("", attribute));

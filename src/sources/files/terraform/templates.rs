@@ -106,9 +106,7 @@ impl<'a> Templates<'a> {
         block: &str,
     ) -> Option<Launched> {
         let read = || {
-            let Some(block) = view.block(block)? else {
-                return Ok(None);
-            };
+            let Some(block) = view.block(block)? else { return Ok(None) };
             let template = self.template(owner, &block)?;
             check_version(&block, &template)?;
             Ok(Some(launched(&template)))
@@ -231,9 +229,7 @@ impl<'a> Templates<'a> {
 
 /// A plan shows the latest version of a template only.
 fn check_version(block: &View<'_>, template: &View<'_>) -> Planned<()> {
-    let Ok(Some(version)) = block.get("version") else {
-        return Ok(());
-    };
+    let Ok(Some(version)) = block.get("version") else { return Ok(()) };
     let (Some(wanted), Some(latest)) =
         (version.whole(), template.values.get("latest_version").whole())
     else {

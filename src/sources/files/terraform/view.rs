@@ -14,9 +14,7 @@ fn computed(of: &str) -> &'static [&'static str] {
         "aws_instance" | "aws_spot_instance_request" => &["instance_market_options", "tenancy"],
         "aws_eks_node_group" => &["ami_type", "capacity_type"],
         "aws_emr_cluster" => &[
-            "core_instance_fleet",
-            "core_instance_group",
-            "master_instance_fleet",
+            "core_instance_fleet", "core_instance_group", "master_instance_fleet",
             "master_instance_group",
         ],
         "aws_sagemaker_app" => &["resource_spec"],

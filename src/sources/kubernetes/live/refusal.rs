@@ -21,19 +21,8 @@ use std::time::Duration;
 /// Reasons of the API that are repeated. What else a server says is not: it may echo the
 /// request, whose token can be one that a plugin or a file gave.
 const REASONS: [&str; 14] = [
-    "AlreadyExists",
-    "BadRequest",
-    "Conflict",
-    "Expired",
-    "Forbidden",
-    "Gone",
-    "InternalError",
-    "Invalid",
-    "MethodNotAllowed",
-    "NotAcceptable",
-    "NotFound",
-    "ServiceUnavailable",
-    "Timeout",
+    "AlreadyExists", "BadRequest", "Conflict", "Expired", "Forbidden", "Gone", "InternalError",
+    "Invalid", "MethodNotAllowed", "NotAcceptable", "NotFound", "ServiceUnavailable", "Timeout",
     "TooManyRequests",
 ];
 

@@ -18,9 +18,7 @@ fn has_signature(text: &str) -> bool {
 
 #[test]
 fn nothing_that_signs_a_request_is_repeated() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let loopback = &office.account.loopback;
     for (service, operation) in [
         ("sts", "GetCallerIdentity"),
@@ -52,9 +50,7 @@ fn nothing_that_signs_a_request_is_repeated() {
 
 #[test]
 fn a_page_of_something_else_says_the_call_the_status_and_how_it_begins() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let loopback = &office.account.loopback;
     for (service, operation, what, status) in [
         ("ec2", "DescribeCapacityReservations", "capacity reservations", 200),
@@ -83,9 +79,7 @@ fn a_page_of_something_else_says_the_call_the_status_and_how_it_begins() {
 
 #[test]
 fn a_body_without_an_end_is_given_up() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let target = Target::operation("savingsplans", "DescribeSavingsPlans");
     let loopback = &office.account.loopback;
     loopback.inject(target, Fault::Endless, Times::Always);
@@ -97,9 +91,7 @@ fn a_body_without_an_end_is_given_up() {
 
 #[test]
 fn a_listing_that_is_cut_hides_what_follows() {
-    let Some(office) = Office::open(&[VIRGINIA, VIRGINIA, IRELAND]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA, VIRGINIA, IRELAND]) else { return };
     let loopback = &office.account.loopback;
     for (operation, words, what, instances) in [
         // The first instance is whole, and the second is missing.
@@ -124,9 +116,7 @@ fn a_listing_that_is_cut_hides_what_follows() {
 #[test]
 fn one_instance_that_cannot_be_read_is_a_gap_and_the_others_stay() {
     let plan = [VIRGINIA; 5].map(|zone| Launch::on_demand(zone, "g5.xlarge"));
-    let Some(office) = Office::with(&plan) else {
-        return;
-    };
+    let Some(office) = Office::with(&plan) else { return };
     let loopback = &office.account.loopback;
     let bad: &'static str = office.ids[3].clone().leak();
     let target = Target::operation("ec2", "DescribeInstances");
@@ -150,9 +140,7 @@ fn one_instance_that_cannot_be_read_is_a_gap_and_the_others_stay() {
 
 #[test]
 fn throttling_is_waited_out_until_the_deadline() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let loopback = &office.account.loopback;
     let target = || Target::operation("ec2", "DescribeReservedInstances");
     // More often than the client's own five attempts.

@@ -46,9 +46,7 @@ fn profiles(account: &str) -> String {
 
 #[test]
 fn a_profile_asked_for_outranks_the_environment() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     // Whoever comes with the keys of the environment is turned away.
     let loopback = &office.account.loopback;
     for service in ["sts", "ec2", "cloudwatch", "pricing"] {
@@ -84,9 +82,7 @@ fn expired_before_the_first_call() {
 
 #[test]
 fn expired_after_the_first_call() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let loopback = &office.account.loopback;
     loopback.inject(Target::service("ec2"), Fault::ExpiredToken, Times::Always);
     let run = office.audit().run();

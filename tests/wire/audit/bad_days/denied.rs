@@ -26,9 +26,7 @@ fn names(action: &str, (_, reason, hint): (&str, &str, &str)) {
 
 #[test]
 fn one_region_is_a_gap_and_incomplete_under_strict() {
-    let Some(office) = Office::open(&[VIRGINIA, IRELAND]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA, IRELAND]) else { return };
     let target = Target::operation("ec2", "DescribeInstances").in_region("eu-west-1");
     let loopback = &office.account.loopback;
     loopback.inject(target, Fault::AccessDenied, Times::Always);
@@ -50,9 +48,7 @@ fn one_region_is_a_gap_and_incomplete_under_strict() {
 
 #[test]
 fn every_region_is_an_error() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     office.deny("ec2", "DescribeInstances");
     let run = office.audit().run();
     assert_eq!(
@@ -66,9 +62,7 @@ fn every_region_is_an_error() {
 
 #[test]
 fn without_the_list_of_metrics_running_time_is_still_known() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     office.deny("cloudwatch", "ListMetrics");
     let report = office.audit().run().json(0);
     assert_eq!(gaps(&report), ["GPU utilization", "metrics"]);
@@ -81,9 +75,7 @@ fn without_the_list_of_metrics_running_time_is_still_known() {
 
 #[test]
 fn without_values_nothing_is_judged_and_it_ran_since_launch() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     office.deny("cloudwatch", "GetMetricData");
     let report = office.audit().run().json(0);
     assert_eq!(gaps(&report), ["GPU utilization", "metrics", "running time"]);
@@ -104,9 +96,7 @@ fn series_that_cloudwatch_cannot_read_are_not_series_that_do_not_exist() {
         ("PartialData", "run again with -v for details"),
         ("Forbidden", "allow cloudwatch:GetMetricData; "),
     ] {
-        let Some(office) = Office::open(&[VIRGINIA]) else {
-            return;
-        };
+        let Some(office) = Office::open(&[VIRGINIA]) else { return };
         let loopback = &office.account.loopback;
         loopback.refuse_metric("nvidia_smi_utilization_gpu", status);
         let report = office.audit().run().json(0);
@@ -123,9 +113,7 @@ fn series_that_cloudwatch_cannot_read_are_not_series_that_do_not_exist() {
 
 #[test]
 fn without_the_price_list_the_bundled_book_speaks() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     office.deny("pricing", "GetProducts");
     let report = office.audit().run().json(0);
     assert_eq!(gaps(&report), ["live prices"]);
@@ -140,9 +128,7 @@ fn without_the_price_list_the_bundled_book_speaks() {
 #[test]
 fn without_the_spot_history_the_bundled_average_speaks() {
     let spot = Launch { spot: true, ..Launch::on_demand(IRELAND, "g5.xlarge") };
-    let Some(office) = Office::with(&[spot]) else {
-        return;
-    };
+    let Some(office) = Office::with(&[spot]) else { return };
     office.deny("ec2", "DescribeSpotPriceHistory");
     let report = office.audit().run().json(0);
     assert_eq!(gaps(&report), ["spot prices"]);
@@ -156,9 +142,7 @@ fn without_the_spot_history_the_bundled_average_speaks() {
 
 #[test]
 fn without_instance_types_the_bundled_catalog_speaks() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let whole = office.audit().run().json(0);
     office.deny("ec2", "DescribeInstanceTypes");
     let report = office.audit().run().json(0);
@@ -178,9 +162,7 @@ fn without_volumes_what_a_stopped_instance_keeps_is_unpriced() {
         volumes: &[Volume { volume_type: "gp3", gib: 500 }],
         ..Launch::on_demand(VIRGINIA, "g5.xlarge")
     };
-    let Some(office) = Office::with(&[stopped]) else {
-        return;
-    };
+    let Some(office) = Office::with(&[stopped]) else { return };
     let before = office.audit().run().json(0);
     // 500 × 0.08 of the bundled catalog: nothing is published here.
     assert_eq!(workload(&before, &office.ids[0])["monthly_cost"], 40.0);
@@ -199,9 +181,7 @@ fn without_volumes_what_a_stopped_instance_keeps_is_unpriced() {
 
 #[test]
 fn without_the_list_of_regions_the_home_region_is_audited() {
-    let Some(office) = Office::open(&[VIRGINIA, IRELAND]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA, IRELAND]) else { return };
     office.deny("ec2", "DescribeRegions");
     let report = office.audit_everywhere().run().json(0);
     assert_eq!(gaps(&report), ["regions"]);
@@ -215,9 +195,7 @@ fn without_the_list_of_regions_the_home_region_is_audited() {
 
 #[test]
 fn a_region_that_is_not_enabled_is_a_gap() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let target = Target::service("ec2").in_region("eu-west-1");
     let loopback = &office.account.loopback;
     loopback.inject(target, Fault::AuthFailure, Times::Always);

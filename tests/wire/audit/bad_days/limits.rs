@@ -14,9 +14,7 @@ use crate::wire::loopback::{Fault, Target, Times};
 
 #[test]
 fn metrics_that_cost_too_much_are_not_asked_for() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let run = office.audit().args(&["--max-api-cost", "0"]).run();
     // 3 of instance and 8 of its GPU, at 0.01 a thousand.
     assert_eq!(
@@ -33,9 +31,7 @@ fn metrics_that_cost_too_much_are_not_asked_for() {
 
 #[test]
 fn a_page_that_leads_to_itself_ends_its_call() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let loopback = &office.account.loopback;
     for (service, operation, place) in [
         ("ec2", "DescribeCapacityReservations", "commitments"),
@@ -60,9 +56,7 @@ fn a_page_that_leads_to_itself_ends_its_call() {
 
 #[test]
 fn nothing_to_audit_is_said_and_still_a_document() {
-    let Some(office) = Office::open(&[]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[]) else { return };
     let run = office.audit().run();
     let report = run.json(4);
     assert_eq!(report["summary"]["instances"], 0);
@@ -98,9 +92,7 @@ fn nobody_listens() {
 
 #[test]
 fn interrupted_while_a_call_is_under_way() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let loopback = &office.account.loopback;
     let target = Target::operation("ec2", "DescribeInstances");
     loopback.inject(target, Fault::Delay(Duration::from_secs(30)), Times::Always);
@@ -124,9 +116,7 @@ fn interrupted_while_a_call_is_under_way() {
 
 #[test]
 fn a_recording_is_not_written_when_the_audit_fails() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let target = Target::operation("ec2", "DescribeInstances");
     let loopback = &office.account.loopback;
     loopback.inject(target, Fault::AccessDenied, Times::Always);

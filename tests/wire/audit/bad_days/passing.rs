@@ -47,9 +47,7 @@ fn throttling_of_every_service() {
         ("cloudwatch", "GetMetricData", Fault::Throttle, 2),
         ("pricing", "GetProducts", Fault::Throttle, 1),
     ];
-    let Some(report) = the_same_after_retries(&faults) else {
-        return;
-    };
+    let Some(report) = the_same_after_retries(&faults) else { return };
     assert_eq!(report["api"]["retries"], 7);
 }
 
@@ -60,9 +58,7 @@ fn server_errors() {
         ("cloudwatch", "GetMetricData", Fault::ServerError, 2),
         ("pricing", "GetProducts", Fault::ServerError, 1),
     ];
-    let Some(report) = the_same_after_retries(&faults) else {
-        return;
-    };
+    let Some(report) = the_same_after_retries(&faults) else { return };
     assert_eq!(report["api"]["retries"], 4);
 }
 
@@ -73,8 +69,6 @@ fn dropped_connections() {
         ("cloudwatch", "GetMetricData", Fault::DropConnection, 1),
         ("pricing", "GetProducts", Fault::DropConnection, 1),
     ];
-    let Some(report) = the_same_after_retries(&faults) else {
-        return;
-    };
+    let Some(report) = the_same_after_retries(&faults) else { return };
     assert_eq!(report["api"]["retries"], 3);
 }

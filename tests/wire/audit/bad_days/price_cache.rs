@@ -36,9 +36,7 @@ fn rests_on(report: &Value, office: &Office) -> (f64, String) {
 
 #[test]
 fn each_price_is_of_the_freshest_that_knows_it() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let cache = cache();
     let audit = || office.audit().cache_in(cache.folder()).run().json(0);
     assert_eq!(rests_on(&audit(), &office), (1.10, "api".to_owned()));
@@ -58,9 +56,7 @@ fn each_price_is_of_the_freshest_that_knows_it() {
 
 #[test]
 fn a_cache_older_than_the_bundled_book_is_not_used() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let cache = cache();
     let mut document = cache.document();
     for price in document["prices"].as_array_mut().expect("a list") {
@@ -75,9 +71,7 @@ fn a_cache_older_than_the_bundled_book_is_not_used() {
 
 #[test]
 fn offline_it_is_not_asked_either() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let cache = cache();
     let audit = office.audit().args(&["--offline"]);
     let report = audit.cache_in(cache.folder()).run().json(0);
@@ -86,9 +80,7 @@ fn offline_it_is_not_asked_either() {
 
 #[test]
 fn one_that_cannot_be_read_is_a_gap() {
-    let Some(office) = Office::open(&[VIRGINIA]) else {
-        return;
-    };
+    let Some(office) = Office::open(&[VIRGINIA]) else { return };
     let cache = cache();
     let whole = std::fs::read(cache.file()).expect("it is there");
     std::fs::write(cache.file(), &whole[..whole.len() / 2]).expect("our own folder");

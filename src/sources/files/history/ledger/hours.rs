@@ -53,9 +53,7 @@ impl Records {
         run: &HourRun,
         each: &mut dyn FnMut(InstanceHour),
     ) -> Result<(), HistoryError> {
-        let Some((name, seal)) = &run.table else {
-            return Ok(());
-        };
+        let Some((name, seal)) = &run.table else { return Ok(()) };
         let mut take = |row: &Row<'_>| -> Result<(), TableError> {
             each(hour_of(row)?);
             Ok(())

@@ -105,9 +105,7 @@ impl Records {
         let ahead = ahead(names.filter(|name| id_of(name).is_some_and(|id| kept.has(id))));
         kept.runs.retain(|id| !ahead.contains(id));
         for table in tables {
-            let Some(named) = Named::of(&table.name) else {
-                continue;
-            };
+            let Some(named) = Named::of(&table.name) else { continue };
             if let Some((_, scope)) = named.id.rsplit_once('-').filter(|_| kept.has(named.id)) {
                 kept.days.entry(scope.to_owned()).or_default().insert(named.day);
             }

@@ -178,9 +178,7 @@ fn newest(files: &[&RunFile], since: Option<Date>) -> Wanted {
     let mut newest: BTreeMap<(Date, &str), (&RunFile, String, Seal)> = BTreeMap::new();
     for file in files.iter().copied() {
         for (name, seal) in of_table(file, COST.name) {
-            let Some(day) = Named::of(&name).map(|named| named.day) else {
-                continue;
-            };
+            let Some(day) = Named::of(&name).map(|named| named.day) else { continue };
             if since.is_some_and(|since| day < since) {
                 continue;
             }

@@ -19,8 +19,7 @@ fn given_names_outrank_a_header() {
     for header in [
         // Most names are known, half of them, and none.
         "timestamp, index, my.load, memory.used [MiB]",
-        "time, gpu, utilization.gpu [%], memory.used [MiB]",
-        "time, gpu, load, memory",
+        "time, gpu, utilization.gpu [%], memory.used [MiB]", "time, gpu, load, memory",
         // Names in another order, and one that lists of processes have.
         "timestamp, index, memory.used [MiB], utilization.gpu [%]",
         "timestamp, pid, load, memory.used [MiB]",

@@ -26,8 +26,7 @@ fn gpus_of_two_hosts_are_told_apart_by_whatever_tells() {
         ("hostname", "falcon", "eagle"),
         // Hosts of one type have the same bus ids.
         (
-            "pci.bus_id, gpu_uuid",
-            "00000000:00:1E.0, GPU-6f0e2c1a",
+            "pci.bus_id, gpu_uuid", "00000000:00:1E.0, GPU-6f0e2c1a",
             "00000000:00:1E.0, GPU-7a1b9d02",
         ),
     ] {

@@ -83,9 +83,7 @@ impl CsvLog {
 
     /// The next row, as a sample of one GPU.
     fn next_row(&mut self) -> Result<Option<MeterReading>, SamplesError> {
-        let Some(line) = next_line(&mut self.lines)? else {
-            return Ok(None);
-        };
+        let Some(line) = next_line(&mut self.lines)? else { return Ok(None) };
         // The sampler was killed while it wrote this line; whether its last figure
         // is whole cannot be seen.
         if !line.is_whole {
@@ -98,9 +96,7 @@ impl CsvLog {
     }
 
     fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
-        let Some(mut sample) = self.next.take() else {
-            return Ok(None);
-        };
+        let Some(mut sample) = self.next.take() else { return Ok(None) };
         while let Some(row) = self.next_row()? {
             if row.sample.at_seconds != sample.sample.at_seconds {
                 self.next = Some(row);

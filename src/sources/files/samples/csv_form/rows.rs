@@ -112,9 +112,7 @@ impl<'a> Row<'a> {
     }
 
     fn value<T: FromStr>(&self, column: &str) -> Result<Option<T>, String> {
-        let Some(cell) = self.get(column) else {
-            return Ok(None);
-        };
+        let Some(cell) = self.get(column) else { return Ok(None) };
         let value = cell.trim().parse();
         value.map(Some).map_err(|_| format!("`{column}` has an invalid value"))
     }
@@ -252,9 +250,7 @@ impl<'a> Row<'a> {
 /// Text as a cell. An apostrophe that is there already is doubled, so that the
 /// one that disarms a formula can be distinguished from it.
 fn text(value: Option<&str>) -> String {
-    let Some(value) = value else {
-        return String::new();
-    };
+    let Some(value) = value else { return String::new() };
     let safe = spreadsheet_safe(value);
     let cell = if value.starts_with('\'') { format!("'{safe}") } else { safe };
     quoted(&cell)
