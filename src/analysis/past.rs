@@ -57,6 +57,7 @@ fn workload(audited: &AuditedWorkload) -> PastWorkload {
         running: key.running,
         purchase_option: key.purchase_option.name().to_owned(),
         tags: workload.tags.clone(),
+        tagged_instances: workload.tagged_instances(),
         monthly_cost: workload.monthly_cost(),
         planned_monthly_cost: audited.planned_monthly_cost(),
         lost_work: audited.actions.iter().find_map(Action::lost_work),

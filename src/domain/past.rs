@@ -102,6 +102,9 @@ pub struct PastWorkload {
     pub purchase_option: String,
     /// Tags that all of its instances shared.
     pub tags: BTreeMap<String, String>,
+    /// How many of them had a value of each tag that not all shared; empty in reports that do not
+    /// have it yet.
+    pub tagged_instances: BTreeMap<String, u64>,
     /// Cost per month; absent when it was unpriced.
     pub monthly_cost: Option<Money>,
     /// Cost per month after the plan; absent when it was unpriced.

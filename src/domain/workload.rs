@@ -175,6 +175,16 @@ impl Workload {
         members.filter(|member| !member.is_running).count() as u64
     }
 
+    /// How many of its instances have a value of each tag that not all share.
+    pub fn tagged_instances(&self) -> BTreeMap<String, u64> {
+        let mut tagged = BTreeMap::new();
+        let own = self.members.iter().flat_map(|member| &member.own_tags);
+        for (key, _) in own.filter(|(_, value)| !value.trim().is_empty()) {
+            *tagged.entry(key.clone()).or_default() += 1;
+        }
+        tagged
+    }
+
     /// What a verdict on it rests on.
     pub fn measured(&self) -> Measured<'_> {
         Measured {

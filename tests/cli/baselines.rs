@@ -404,6 +404,32 @@ fn more_without_a_price_is_news() {
     }
 }
 
+/// Of two instances one lacked a tag: that both lack it is worse.
+#[test]
+fn more_without_a_required_tag_are_worse_than_the_baseline() {
+    let world = World::new();
+    let tagged = |teams: [Option<&str>; 2]| {
+        let mut estate = two();
+        let instances = estate["instances"].as_array_mut().expect("a list");
+        for (instance, team) in instances.iter_mut().zip(teams) {
+            instance["tags"] = json!({"gpucost:workload": "w"});
+            if let Some(team) = team {
+                instance["tags"]["team"] = json!(team);
+            }
+        }
+        estate
+    };
+    let policy = "[tags]\nrequired = [\"team\"]\n";
+    let old = world.audit(&tagged([Some("a"), None]));
+    assert_eq!(old["workloads"][0]["tagged_instances"], json!({"team": 1}));
+    let old = world.file("old.json", old.to_string());
+    for (teams, code) in [([None, Some("a")], 0), ([Some("a"), Some(" ")], 0), ([None, None], 100)]
+    {
+        let outcome = gate(&world, policy, &tagged(teams), &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{teams:?}: {}", outcome.stdout);
+    }
+}
+
 /// A stopped instance may get another type: that the old one was denied too excuses nothing.
 #[test]
 fn another_denied_type_is_worse_than_the_baseline() {

@@ -51,8 +51,12 @@ pub fn check(world: &World, policy: &str, plan: &str, more: &[&str]) -> Outcome 
     world.run(&arguments)
 }
 
-/// Writes a plan into the folder.
+/// Writes a plan into the folder, with a configuration that says nothing unless it has one.
 pub fn document(world: &World, plan: &Value) -> String {
+    let mut plan = plan.clone();
+    if plan.get("configuration").is_none() {
+        plan["configuration"] = json!({});
+    }
     world.file("plan.json", plan.to_string())
 }
 

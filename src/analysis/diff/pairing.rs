@@ -130,6 +130,7 @@ mod tests {
             running: !id.ends_with("/stopped"),
             purchase_option: String::new(),
             tags: BTreeMap::new(),
+            tagged_instances: BTreeMap::new(),
             monthly_cost: None,
             planned_monthly_cost: None,
             lost_work: None,

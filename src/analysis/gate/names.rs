@@ -47,7 +47,10 @@ fn judge_tag(Gate { audit, policy, baseline }: Gate<'_>, required: &RequiredTag)
             value.is_some_and(|value| !value.trim().is_empty())
         };
         let known = baseline.and_then(|baseline| baseline.workloads.get(&workload.id()));
-        let past = past(known.filter(|past| !had_value(past)), lacks);
+        let past = past(known.filter(|past| !had_value(past)), lacks, |past| {
+            let tagged = past.tagged_instances.get(key).copied().unwrap_or_default();
+            past.instances.len().saturating_sub(tagged as usize)
+        });
         let words = tag_words(key, title, observed, sum(lacking()));
         judge.violated_by(audited, Severity::Warning, words, past);
     }
@@ -160,7 +163,7 @@ fn judge_names(gate: Gate<'_>, asked: &NameRule<'_>) -> Option<RuleEvaluation> {
         let known = baseline.and_then(|baseline| baseline.workloads.get(&id));
         let past = match baseline.filter(|baseline| baseline.growth.contains(&id)) {
             Some(_) => BaselineState::Worse,
-            None => past(known, audited.workload.instances.len()),
+            None => past(known, audited.workload.instances.len(), |past| past.instances.len()),
         };
         judge.violated_by(audited, Severity::Warning, words, past);
     }
@@ -204,10 +207,14 @@ pub(super) fn refused(
 
 /// How so many instances stand to a workload that violated the same before: whoever moves the
 /// baseline on every night accepts no more of them.
-fn past(known: Option<&PastWorkload>, instances: usize) -> BaselineState {
+fn past(
+    known: Option<&PastWorkload>,
+    instances: usize,
+    then: impl FnOnce(&PastWorkload) -> usize,
+) -> BaselineState {
     match known {
         None => BaselineState::New,
-        Some(past) if instances > past.instances.len() => BaselineState::Worse,
+        Some(past) if instances > then(past) => BaselineState::Worse,
         Some(_) => BaselineState::Known,
     }
 }

@@ -404,6 +404,10 @@ causes! {
     PlanDeferred = "plan-deferred" []
         "some changes are deferred to another run and are not in the plan",
         "also check the plan of that run";
+    /// A plan does not say what its resources refer to.
+    PlanWithoutConfiguration = "plan-without-configuration" []
+        "it has no `configuration`; what resources leave to others is not known",
+        "check a plan that `terraform show -json` wrote, as a whole";
     /// An instance is among the planned values of a plan, and not among its changes.
     PlanCut = "plan-cut" []
         "it is in `planned_values` and not in `resource_changes`; other changes may be missing",

@@ -197,6 +197,8 @@ struct Workload {
     purchase_option: String,
     #[serde(default)]
     tags: BTreeMap<String, String>,
+    #[serde(default)]
+    tagged_instances: BTreeMap<String, u64>,
     currency: Option<String>,
     monthly_cost: Option<Number>,
     classification: String,
@@ -416,7 +418,7 @@ impl Workload {
             self.utilization.map(|measured| (measured.signal, measured.mean)).unzip();
         Ok(same_fields!(self => PastWorkload {
             id, name, region, kind, instances, instance_type, running, purchase_option, tags,
-            classification;
+            tagged_instances, classification;
             monthly_cost: amounts.money(self.monthly_cost, "monthly_cost")?,
             planned_monthly_cost: amounts.money(planned, "plan.planned_monthly_cost")?,
             lost_work: amounts.money(lost_work, "plan.actions.lost_work_monthly_cost")?,

@@ -25,6 +25,7 @@ use crate::domain::{
 use crate::sources::files::shared::bounded::json_text;
 use crate::sources::files::shared::plain_text::plain_text;
 use serde::Deserialize;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What machines of a group are launched from, which may be in another plan.
@@ -104,7 +105,9 @@ fn other_file(start: &[u8]) -> Option<&'static str> {
 
 fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
     let configuration = Configuration::of(document);
-    let templates = |side| Templates { changes: &document.changes, configuration, side };
+    let used = RefCell::default();
+    let templates =
+        |side| Templates { changes: &document.changes, configuration, side, used: &used };
     let (today, then) = (templates(Side::Before), templates(Side::After));
     let mut resources: Vec<PlannedResource> = Vec::new();
     for change in &document.changes {
@@ -144,7 +147,7 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
     }
     settle_reservations(&mut resources);
     resources.sort_by(|left, right| left.address.cmp(&right.address));
-    let unused_templates = unused_templates(document, &resources);
+    let unused_templates = unused_templates(document, &used.borrow());
     TerraformPlan {
         terraform_version: document.terraform_version.clone(),
         resources: document.resources,
@@ -279,6 +282,10 @@ fn gaps(document: &Document) -> Vec<Gap> {
     if document.deferred {
         gaps.push(Gap::of(GapSubject::Plan, "everything", Cause::of(CauseKind::PlanDeferred, [])));
     }
+    if matches!(document.configuration, Node::Null) && !document.changes.is_empty() {
+        let cause = Cause::of(CauseKind::PlanWithoutConfiguration, []);
+        gaps.push(Gap::of(GapSubject::Plan, "everything", cause));
+    }
     gaps.extend(document.unchanged.iter().map(|address| {
         Gap::of(GapSubject::Plan, address.as_str(), Cause::of(CauseKind::PlanCut, []))
     }));
@@ -286,21 +293,7 @@ fn gaps(document: &Document) -> Vec<Gap> {
 }
 
 /// Launch templates that get another type, which nothing in the plan runs.
-fn unused_templates(
-    document: &Document,
-    resources: &[PlannedResource],
-) -> BTreeMap<String, String> {
-    // What only reserves a type or names it launches from no template.
-    let launching =
-        |resource: &&PlannedResource| RUNNING.contains(&resource.resource_type.as_str());
-    let used: BTreeSet<&str> = resources
-        .iter()
-        .filter(launching)
-        .flat_map(|resource| [&resource.before, &resource.after])
-        .flatten()
-        .flat_map(|side| &side.types)
-        .map(String::as_str)
-        .collect();
+fn unused_templates(document: &Document, used: &BTreeSet<String>) -> BTreeMap<String, String> {
     let templates =
         document.changes.iter().filter(|change| LAUNCHES.contains(&change.resource_type.as_str()));
     templates
@@ -308,7 +301,8 @@ fn unused_templates(
             let of = |side| change.change.get(side).get("instance_type").text();
             let name = of("after")?;
             let is_new = of("before") != Some(name);
-            (is_new && !used.contains(name)).then(|| (change.address.clone(), name.to_owned()))
+            (is_new && !used.contains(&change.address))
+                .then(|| (change.address.clone(), name.to_owned()))
         })
         .collect()
 }

@@ -8,7 +8,8 @@ use super::sieve::Node;
 use super::view::View;
 use crate::catalog::{has_form_of_type, is_accelerated};
 use crate::domain::{Missing, Planned, PlannedCount, Tenancy};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which end of a plan is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(super) struct Templates<'a> {
     pub(super) changes: &'a [Change],
     pub(super) configuration: Configuration<'a>,
     pub(super) side: Side,
+    /// Addresses of what something launches from.
+    pub(super) used: &'a RefCell<BTreeSet<String>>,
 }
 
 /// What a template or a resource says about each instance.
@@ -95,6 +98,12 @@ impl<'a> Templates<'a> {
             Side::Before => View::before(change, expressions),
             Side::After => View::after(change, expressions),
         }
+    }
+
+    /// The same of what something launches from.
+    fn template_view(&self, change: &'a Change) -> Option<View<'a>> {
+        self.used.borrow_mut().insert(change.address.clone());
+        self.view(change)
     }
 
     /// What the template in a block of a resource says; absent without such a
@@ -188,7 +197,7 @@ impl<'a> Templates<'a> {
                     .iter()
                     .any(|side| change.change.get(side).get(attribute).text() == Some(wanted))
             })
-            .find_map(|change| self.view(change))
+            .find_map(|change| self.template_view(change))
     }
 
     /// The template that an expression refers to; with count or for_each the one
@@ -218,7 +227,7 @@ impl<'a> Templates<'a> {
                 [change] => Some(*change),
                 _ => of_index(&index).or_else(|| of_index(&owner.parts.index)),
             };
-            if let Some(view) = chosen.and_then(|change| self.view(change)) {
+            if let Some(view) = chosen.and_then(|change| self.template_view(change)) {
                 return Ok(Some(view));
             }
             return Err(Missing::unspecified(format_args!("which {base} it launches from")));
