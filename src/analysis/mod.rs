@@ -20,6 +20,7 @@ mod remedy;
 mod rentals;
 mod resolution;
 mod run;
+mod selection;
 mod served;
 mod sums;
 mod target;
@@ -59,12 +60,13 @@ pub use prices::{
     sold_elsewhere, types_with_gpu, unknown_names,
 };
 pub use recorded::{DayCost, DayFacts, RecordedExpectation, StoredAudit, TooManyHours, day_costs};
-pub use rentals::{Rentals, rentals, select_types};
+pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
 pub use run::{
     Mfu, PricedHost, RunCost, RunDiff, RunFigure, RunFigureKind, RunValue, RunVerdict, RunWork,
     STEPS, StepFacts, USUAL_NOISE_PERCENT, UnitWork, contradictions, instance_cost, unnamed_gpus,
 };
+pub use selection::select_types;
 pub use served::{
     MeasuredService, NotMeasured, RunningWorkload, measured_service, running_workload,
 };

@@ -27,8 +27,7 @@ macro_rules! subjects {
 
         impl GapSubject {
             /// Every name that stands for itself.
-            #[cfg(test)]
-            const NAMES: &[&str] = &[$($name,)+];
+            pub const NAMES: &[&str] = &[$($name,)+];
 
             /// The name used in files and reports.
             pub fn name(&self) -> Cow<'_, str> {

@@ -3,13 +3,12 @@
 use super::prices::accelerated_types;
 use super::run::GatherError;
 use crate::domain::{
-    ApiUsage, Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject, Gathered,
-    HourlyRate, Managed, OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy,
-    Window,
+    Cause, CauseKind, EstateSource, Gap, GapSubject, Gathered, HourlyRate, OperatingSystem,
+    PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsOptions, RegionClients, Session, region_names};
 use crate::sources::{Outcome, Quoted, WantedPrices};
-use crate::usage::{Estate, Usages};
+use crate::usage::Estate;
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::tz::TimeZone;
@@ -113,25 +112,11 @@ pub(super) fn estate_of(
         as_of,
         window,
         source: EstateSource::Aws,
-        accounts: Vec::new(),
         regions,
         period_seconds: PERIOD_SECONDS,
-        instances: Vec::new(),
-        tag_filters: Vec::new(),
-        out_of_scope: Vec::new(),
-        scaling_groups: Vec::new(),
-        opinions: Vec::new(),
-        shapes: BTreeMap::new(),
-        usage: Usages::default(),
-        metrics: Vec::new(),
-        profiles: Vec::new(),
-        clusters: Clusters::default(),
-        managed: Managed::default(),
-        jobs: Vec::new(),
         prices,
-        commitments: Commitments::default(),
         gaps,
-        api: ApiUsage::default(),
+        ..Estate::default()
     }
 }
 

@@ -10,7 +10,6 @@ use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{QuoteQuery, quotes};
-use super::refresh::estate_of;
 use super::rolled_up::{OtherPeriods, RolledUp, check};
 use crate::catalog::known_shape;
 use crate::domain::{
@@ -257,7 +256,12 @@ pub async fn gather(
         managed,
         jobs,
         commitments: committed.value,
-        ..estate_of((options.as_of, window), region_names(&places), book, gaps)
+        as_of: options.as_of,
+        window,
+        regions: region_names(&places),
+        prices: book,
+        gaps,
+        ..Estate::default()
     };
     if let Some(refine) = refine {
         let asked = (homes.as_slice(), servers);

@@ -44,6 +44,7 @@ mod first_minute;
 mod fix;
 mod fix_formats;
 mod fleet_tables;
+mod gaps;
 mod group_by;
 mod hints;
 mod history;
