@@ -20,14 +20,14 @@ monthly_limit = 1_000_000
 unknown = 1
 
 [coverage]
-percent = 1
+minimum_percent = 1
 
 [tags]
 required = ["Name"]
 
 [deny]
 types = ["p9*"]
-regions = ["mars-*"]
+regions = ["cn-*"]
 
 [prices]
 max_age = "3650d"

@@ -197,7 +197,7 @@ fn a_large_plan_is_read_as_a_stream() {
         write!(file, "{one},{policy},").expect("room");
         written += one.len() + policy.len();
     }
-    write!(file, "{}]}}", gpu(boxes)).expect("room");
+    write!(file, "{}],\"configuration\":{{}}}}", gpu(boxes)).expect("room");
     boxes += 1;
     drop(file);
 

@@ -299,3 +299,36 @@ fn a_planned_instance_without_a_change_leaves_every_rule_incomplete() {
         }
     }
 }
+
+/// What resources leave to their templates stands in the configuration alone.
+#[test]
+fn a_plan_without_its_configuration_leaves_every_rule_incomplete() {
+    let world = World::new();
+    let here = json!({"instance_type": "m5.large", "availability_zone": "us-east-1a"});
+    let mut plan = json!({"format_version": "1.2",
+        "resource_changes": [of_aws("aws_instance.a", here)]});
+    for code in [3, 0] {
+        let path = world.file("plan.json", plan.to_string());
+        let outcome = check(&world, ROOM, &path, &[]);
+        assert_eq!(outcome.code, code, "{}", outcome.stdout);
+        plan["configuration"] = json!({});
+    }
+}
+
+/// That another resource runs the type does not mean that it launches from the template.
+#[test]
+fn a_template_that_nothing_launches_from_is_a_gap_beside_others_of_its_type() {
+    let world = World::new();
+    let here = json!({"instance_type": "p4d.24xlarge", "availability_zone": "us-east-1a"});
+    let template = json!({"instance_type": "p4d.24xlarge", "name": "gpus"});
+    let group = json!({"desired_capacity": 1, "launch_template": [{"name": "gpus"}],
+        "availability_zones": ["us-east-1a"]});
+    let box_and_template =
+        [of_aws("aws_instance.a", here), of_aws("aws_launch_template.t", template)];
+    for (more, code) in [(None, 3), (Some(of_aws("aws_autoscaling_group.g", group)), 0)] {
+        let changes: Vec<_> = box_and_template.iter().cloned().chain(more).collect();
+        let plan = json!({"format_version": "1.2", "resource_changes": changes});
+        let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
+        assert_eq!(outcome.code, code, "{}", outcome.stdout);
+    }
+}
