@@ -51,7 +51,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Outcome {
     let mut estate = estate::estate_to_group(&args.estate, &settings, keys.as_ref(), io)?;
     // Once, for every reader of it below.
     estate.reduce();
-    let clusters = keys.is_some().then(|| estate.clusters.clone()).unwrap_or_default();
+    let clusters = if keys.is_some() { estate.clusters.clone() } else { Clusters::default() };
     let keeping = args.record.as_ref();
     let keeping =
         keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));

@@ -25,8 +25,11 @@ pub(in crate::sources::files) enum Told {
     Activity,
 }
 
+/// Whether a reading has a figure.
+type IsTold = fn(&GpuReading) -> bool;
+
 /// Each figure, the words for it, and whether a reading has it.
-const TOLD: [(Told, &str, fn(&GpuReading) -> bool); 16] = [
+const TOLD: [(Told, &str, IsTold); 16] = [
     (Told::Utilization, "utilization", |gpu| {
         gpu.utilization_percent.is_some() || !gpu.fine.is_empty()
     }),
