@@ -92,7 +92,9 @@ fn points(path: &Path, is_own: impl Fn(&str) -> bool) -> Result<Vec<Point>, Box<
         let values = batch.column(4).as_any().downcast_ref::<Float64Array>();
         let (Some(instances), Some(gpus), Some(metrics), Some(times), Some(values)) =
             (texts(0), wholes(1), texts(2), wholes(3), values)
-        else { return Err("not an archive of `generate`".into()) };
+        else {
+            return Err("not an archive of `generate`".into());
+        };
         for row in 0..batch.num_rows() {
             let mut known = METRICS.into_iter();
             let known = known.find(|name| *name == metrics.value(row));

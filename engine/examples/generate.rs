@@ -17,10 +17,7 @@ const DAY: i64 = 86_400;
 /// 2026-11-01.
 const FIRST_DAY: i64 = 20_758;
 const METRICS: [&str; 5] = [
-    "gpu_memory_used",
-    "gpu_power_draw",
-    "gpu_power_utilization",
-    "gpu_temperature",
+    "gpu_memory_used", "gpu_power_draw", "gpu_power_utilization", "gpu_temperature",
     "gpu_utilization",
 ];
 /// Points of a hundred that are missing.
@@ -51,7 +48,9 @@ impl Rows {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, instances, gpus, days] = arguments.as_slice() else { return Err("usage: generate DIR INSTANCES GPUS DAYS".into()) };
+    let [folder, instances, gpus, days] = arguments.as_slice() else {
+        return Err("usage: generate DIR INSTANCES GPUS DAYS".into());
+    };
     let (instances, gpus, days): (u64, i64, i64) =
         (instances.parse()?, gpus.parse()?, days.parse()?);
     let mut all = 0;

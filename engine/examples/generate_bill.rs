@@ -155,18 +155,10 @@ struct Columns {
 
 /// The names of the texts, in order.
 const TEXTS: [&str; 12] = [
-    "bill_payer_account_id",
-    "line_item_usage_account_id",
-    "product_region_code",
-    "line_item_resource_id",
-    "product_instance_type",
-    "line_item_line_item_type",
-    "line_item_product_code",
-    "line_item_usage_type",
-    "line_item_operation",
-    "pricing_unit",
-    "line_item_currency_code",
-    "savings_plan_savings_plan_a_r_n",
+    "bill_payer_account_id", "line_item_usage_account_id", "product_region_code",
+    "line_item_resource_id", "product_instance_type", "line_item_line_item_type",
+    "line_item_product_code", "line_item_usage_type", "line_item_operation", "pricing_unit",
+    "line_item_currency_code", "savings_plan_savings_plan_a_r_n",
 ];
 
 impl Columns {
@@ -248,18 +240,8 @@ fn line(
         _ => format!("i-{resource:017x}"),
     };
     let texts = [
-        "111122223333",
-        &account,
-        "us-east-1",
-        &id,
-        sort.instance_type,
-        sort.line_type,
-        "AmazonEC2",
-        sort.usage_type,
-        sort.operation,
-        sort.unit,
-        "USD",
-        sort.plan,
+        "111122223333", &account, "us-east-1", &id, sort.instance_type, sort.line_type,
+        "AmazonEC2", sort.usage_type, sort.operation, sort.unit, "USD", sort.plan,
     ];
     for (column, text) in columns.texts.iter_mut().zip(texts) {
         column.append_value(text);

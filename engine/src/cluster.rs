@@ -105,13 +105,8 @@ mod tests {
         assert_eq!(host("ballista://127.0.0.1:50050").ok(), Some("127.0.0.1:50050"));
         assert_eq!(host("ballista://[::1]:50050/").ok(), Some("[::1]:50050"));
         for address in [
-            "ballista",
-            "ballista://",
-            "ballista://host",
-            "ballista://:50050",
-            "ballista://host:port",
-            "ballista://user@host:1",
-            "df://host:1",
+            "ballista", "ballista://", "ballista://host", "ballista://:50050",
+            "ballista://host:port", "ballista://user@host:1", "df://host:1",
         ] {
             assert!(host(address).is_err(), "{address}");
         }

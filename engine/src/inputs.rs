@@ -314,7 +314,9 @@ async fn in_bucket(name: &str) -> Result<Vec<(Format, InputFile)>> {
         let hidden = |part: &str| part.starts_with(['_', '.']);
         let key = object.location.as_ref();
         let inside = key.strip_prefix(prefix.as_ref()).unwrap_or(key);
-        let Some(format) = Format::of(key).filter(|_| !inside.split('/').any(hidden)) else { continue };
+        let Some(format) = Format::of(key).filter(|_| !inside.split('/').any(hidden)) else {
+            continue;
+        };
         let mut url = Url::parse(&format!("s3://{bucket}/"))
             .map_err(|error| Failure::input(format!("cannot name {name}")).caused_by(&error))?;
         if let Ok(mut parts) = url.path_segments_mut() {

@@ -39,33 +39,20 @@ pub fn bill() -> String {
         &line("Usage", "BoxUsage:g5.xlarge", "i-1", 3, &format!("0.5,0.2,0.2,Hrs{none},g5.xlarge"));
     // An hour under a savings plan, its negation, and the unused part of the plan.
     text += &line(
-        "SavingsPlanCoveredUsage",
-        "BoxUsage:p5.48xlarge",
-        "i-2",
-        4,
+        "SavingsPlanCoveredUsage", "BoxUsage:p5.48xlarge", "i-2", 4,
         "1,98.32,98.32,Hrs,arn:plan,43.16,,,,,p5.48xlarge",
     );
     text += &line(
-        "SavingsPlanNegation",
-        "BoxUsage:p5.48xlarge",
-        "",
-        4,
+        "SavingsPlanNegation", "BoxUsage:p5.48xlarge", "", 4,
         "1,-98.32,,Hrs,arn:plan,,,,,,p5.48xlarge",
     );
     text += &line(
-        "SavingsPlanRecurringFee",
-        "ComputeSP:1yrNoUpfront",
-        "",
-        4,
+        "SavingsPlanRecurringFee", "ComputeSP:1yrNoUpfront", "", 4,
         "1,50,,Hrs,arn:plan,,50,43.16,,,",
     );
     // A reserved hour without its effective cost, which is absent and not zero.
     text += &line(
-        "DiscountedUsage",
-        "BoxUsage:g6.xlarge",
-        "i-3",
-        4,
-        "1,0,0.8048,Hrs,,,,,arn:ri,,g6.xlarge",
+        "DiscountedUsage", "BoxUsage:g6.xlarge", "i-3", 4, "1,0,0.8048,Hrs,,,,,arn:ri,,g6.xlarge",
     );
     text += &line(
         "Usage",

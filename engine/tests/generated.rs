@@ -15,15 +15,8 @@ pub const DAY: i64 = 86_400;
 pub const FIRST_DAY: i64 = 20_758;
 
 pub const METRICS: [&str; 10] = [
-    "gpu_utilization",
-    "gpu_memory_used",
-    "gpu_memory_total",
-    "gpu_power_draw",
-    "gpu_temperature",
-    "gpu_encoder_sessions",
-    "gpu_power_utilization",
-    "cpu_utilization",
-    "network_in",
+    "gpu_utilization", "gpu_memory_used", "gpu_memory_total", "gpu_power_draw", "gpu_temperature",
+    "gpu_encoder_sessions", "gpu_power_utilization", "cpu_utilization", "network_in",
     "network_out",
 ];
 
