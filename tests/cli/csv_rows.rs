@@ -64,10 +64,10 @@ fn one_header_and_one_row_a_workload_with_the_figures_of_the_json() {
 }
 
 /// Every key of a value joined by underscores, and what it holds; lists are
-/// leaves, and so are tags.
+/// leaves, and so are tags and their counts.
 fn flattened(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     match value {
-        Value::Object(all) if prefix != "tags" => {
+        Value::Object(all) if !["tags", "tagged_instances"].contains(&prefix) => {
             for (key, member) in all {
                 let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}_{key}") };
                 flattened(&name, member, into);
@@ -132,8 +132,9 @@ fn every_key_of_a_workload_is_a_column_with_its_value() {
                     assert_eq!(cell, &words.join(" "), "{key}");
                 }
                 Value::Object(all) => {
-                    let tag = |(key, value): (&String, &Value)| {
-                        format!("{key}={}", value.as_str().expect("text"))
+                    let tag = |(key, value): (&String, &Value)| match value {
+                        Value::String(text) => format!("{key}={text}"),
+                        other => format!("{key}={other}"),
                     };
                     let tags: Vec<String> = all.iter().map(tag).collect();
                     assert_eq!(cell, &tags.join(";"), "{key}");

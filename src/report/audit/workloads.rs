@@ -91,7 +91,7 @@ columns! {
         opt money "saves_yearly", "saves/year", Spare(4), row.audited.planned_monthly_savings().map(a_year), "";
         opt text "risk", "risk", Spare(2), row.audited.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
         map[Kind::Text] "tags", "", Data, row.workload.tags.iter().map(|(key, value)| (key.clone(), Value::text(value))), "Tags that all its instances share.";
-        map[Kind::Count] "tagged_instances", "", Json, row.workload.tagged_instances().into_iter().map(|(key, number)| (key, Value::Count(number))), "How many of its instances have a value of each tag that not all share.";
+        map[Kind::Count] "tagged_instances", "", Data, row.workload.tagged_instances().into_iter().map(|(key, number)| (key, Value::Count(number))), "How many of its instances have a value of each tag that not all share.";
         opt cost "committed_monthly_cost", "committed", Wide, row.committed.as_ref().map(|cost| cost.monthly), "Paid whether it runs or not.";
         opt date "committed_until", "", Data, row.committed.as_ref().and_then(CommittedCost::until), "";
         texts "committed_by", "", Json, row.commitments(), "IDs of commitments.";
