@@ -50,8 +50,8 @@ pub use kpis::{
 pub use levers::{
     AssessedWorkload, Candidate, CapacityUse, FamilyPool, GrownPool, PoolOption, ReservedFleet,
     ReservedPool, Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice,
-    assess_commitments, assess_fleet, assess_type, grown_pools, planned_commitments,
-    planned_option, planned_spot,
+    assess_commitments, assess_fleet, assess_type, grown_pools, is_planned, planned_commitments,
+    planned_spot,
 };
 pub use past::CommonScope;
 pub use plan::Choices;

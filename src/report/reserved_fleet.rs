@@ -6,7 +6,7 @@ use super::promises::{promise_words, purchase, purchase_row};
 use super::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form};
 use super::shared::text::{count, joined, money, rounded, unit_price};
 use crate::analysis::{
-    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, planned_option,
+    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, is_planned,
 };
 use crate::domain::{Money, PriceBasis, PriceQuote, Tenancy};
 use crate::savings::{CommitmentKind, CommitmentUse, ConcurrentUsage, Purchase, ScopeChange};
@@ -44,9 +44,9 @@ columns! {
         count "hours", "", Data, pool.usage.hours(), "Full hours that were evaluated.";
         count "peak", "concurrent at most", Narrow(0), pool.usage.peak(), "Highest number of concurrent instances that no commitment covers.";
         rows[concurrent] "concurrency", "", Data, concurrency(&pool.usage), "";
-        rows[options] "options", "options", Narrow(0), offered(&pool.options, pool.purchase.as_ref(), true), "Every term and payment option that is sold, shortest term first.";
+        rows[options] "options", "options", Narrow(0), offered(&pool.options, &pool.purchases, true), "Every term and payment option that is sold, shortest term first.";
         texts "notes", "", Screen, pool_notes(pool), "";
-        opt record[purchase] "purchase", "", Data, pool.purchase.as_ref().map(purchase_row), "What the plan buys for this pool; null where it buys nothing, and for today's usage.";
+        rows[purchase] "purchases", "", Data, pool.purchases.iter().map(purchase_row), "What the plan buys for this pool; empty where it buys nothing, and for today's usage.";
         opt price "capacity_block_hourly", "", Data, pool.capacity_block.as_ref().map(PriceQuote::an_hour), "";
         opt date "capacity_block_date", "", Data, pool.capacity_block.as_ref().map(|quote| quote.seen_on), "";
         opt word[ORIGINS] "capacity_block_origin", "", Data, pool.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
@@ -62,9 +62,9 @@ columns! {
         count "hours", "", Data, pool.hours, "Full hours that were evaluated.";
         price "on_demand_mean_hourly", "per hour on-demand on average", Narrow(0), pool.on_demand_mean, "";
         price "on_demand_peak_hourly", "at most", Narrow(0), pool.on_demand_peak, "";
-        rows[options] "options", "options", Narrow(0), offered(&pool.options, pool.purchase.as_ref(), false), "Every term and payment option that is sold, shortest term first.";
+        rows[options] "options", "options", Narrow(0), offered(&pool.options, &pool.purchases, false), "Every term and payment option that is sold, shortest term first.";
         texts "notes", "", Screen, family_notes(pool), "";
-        opt record[purchase] "purchase", "", Data, pool.purchase.as_ref().map(purchase_row), "What the plan buys for this pool; null where it buys nothing, and for today's usage.";
+        rows[purchase] "purchases", "", Data, pool.purchases.iter().map(purchase_row), "What the plan buys for this pool; empty where it buys nothing, and for today's usage.";
     }
 
     /// So many instances, from the first number to the last, ran in the same hours.
@@ -175,9 +175,9 @@ fn headline(fleet: &ReservedFleet) -> String {
     if fleet.is_today {
         return "Commitments for today's on-demand usage; nothing is advised here".to_owned();
     }
-    let pools = fleet.reserved.iter().map(|pool| &pool.purchase);
-    let families = fleet.families.iter().map(|pool| &pool.purchase);
-    let said = pools.chain(families).flatten().filter_map(|purchase| {
+    let pools = fleet.reserved.iter().flat_map(|pool| &pool.purchases);
+    let families = fleet.families.iter().flat_map(|pool| &pool.purchases);
+    let said = pools.chain(families).filter_map(|purchase| {
         let (what, total) = (purchase.what(), purchase.promise()?.term_total);
         let Purchase { count, monthly_savings: saved, .. } = purchase;
         let name = &purchase.key.instance_type;
@@ -207,13 +207,12 @@ impl OptionRow<'_> {
 
 fn offered<'a>(
     options: &'a [PoolOption],
-    purchase: Option<&Purchase>,
+    purchases: &'a [Purchase],
     is_counted: bool,
 ) -> impl Iterator<Item = OptionRow<'a>> {
-    let planned = planned_option(options, purchase);
-    options.iter().enumerate().map(move |(index, option)| OptionRow {
+    options.iter().map(move |option| OptionRow {
         option,
-        is_planned: planned == Some(index),
+        is_planned: is_planned(option, purchases),
         is_counted,
     })
 }
@@ -242,7 +241,7 @@ fn pool_notes(pool: &ReservedPool) -> Vec<String> {
         if pool.covers_other_sizes => "Regional reserved instances also apply to other sizes of the family.".to_owned();
         for block in &pool.capacity_block => format!("A Capacity Block costs {}/h ({}), paid upfront for days or weeks; it is not compared.", unit_price(block.an_hour()), block.seen_on);
         if pool.options.is_empty() => "No price of reserved instances is available.".to_owned();
-        ..bought(pool.purchase.as_ref());
+        ..pool.purchases.iter().flat_map(bought);
     }
 }
 
@@ -250,7 +249,7 @@ fn family_notes(pool: &FamilyPool) -> Vec<String> {
     rows! {
         ..pool.account.as_deref().map(buyer);
         format!("Types: {}.", pool.instance_types.join(", "));
-        ..bought(pool.purchase.as_ref());
+        ..pool.purchases.iter().flat_map(bought);
     }
 }
 
@@ -260,8 +259,7 @@ fn buyer(account: &str) -> String {
 }
 
 /// What the plan buys, as the promise that it is.
-fn bought(purchase: Option<&Purchase>) -> Vec<String> {
-    let Some(purchase) = purchase else { return Vec::new() };
+fn bought(purchase: &Purchase) -> Vec<String> {
     let Some(promise) = purchase.promise() else { return Vec::new() };
     let said = purchase.steps.iter().chain(&purchase.caveats);
     rows! {

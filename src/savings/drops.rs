@@ -189,11 +189,11 @@ impl Draft<'_> {
             return;
         }
         let covered = self.covered_classes(members);
-        let (stays, moved): (Vec<usize>, Vec<usize>) = members.iter().partition(|member| {
-            let path = &self.paths[**member];
-            let mut last = path.stages.last.iter();
-            path.actions.is_empty() || last.any(|slot| covered.contains(&slot.class))
+        let (stays, mut moved): (Vec<usize>, Vec<usize>) = members.iter().partition(|member| {
+            let mut last = self.paths[**member].stages.last.iter();
+            last.any(|slot| covered.contains(&slot.class))
         });
+        moved.retain(|member| !self.paths[*member].actions.is_empty());
         let actions = members.iter().flat_map(|member| {
             let own = self.paths[*member].actions.iter().map(Action::risk);
             own.chain(parts[*member].iter().map(|part| part.risk))
@@ -239,7 +239,10 @@ impl Draft<'_> {
         };
         let together = Money::new(given, self.workloads[*first].cost.currency());
         for (member, saving) in members.iter().zip(within(together, rooms)) {
-            match risk.filter(|_| !saving.amount().is_zero()) {
+            if saving.amount().is_zero() {
+                continue;
+            }
+            match risk {
                 Some(risk) => parts[*member].push(CommitPart {
                     saving,
                     detail: "existing commitments cover it that other actions of the plan free"
@@ -247,7 +250,6 @@ impl Draft<'_> {
                     risk,
                     caveat: None,
                 }),
-                None if risk.is_some() => {}
                 None => {
                     let path = &mut self.paths[*member];
                     let weights: Vec<Decimal> = path.savings().collect();

@@ -316,27 +316,43 @@ impl<'a> Draft<'a> {
 
     /// What commitments pay of a component, those that are there and those that would be bought.
     pub(super) fn paid(&self, fleet: &Fleet, component: usize) -> Decimal {
-        let bought = self.best_of(fleet.open_pools(component));
+        let bought = self.best_of(fleet.open_pools(component)).into_iter();
         let bought = bought.map(|(_, saving)| saving);
         fleet.credit(component) + bought.sum::<Decimal>()
     }
 
-    /// The pools that a purchase pays for, each once, with what it saves: of the terms that its
-    /// members run for, the shorter of equals.
-    fn best_of(&self, open: Vec<OpenPool>) -> impl Iterator<Item = (OpenPool, Decimal)> {
-        let mut best: BTreeMap<CommitmentPool, (OpenPool, Decimal)> = BTreeMap::new();
-        for open in open {
-            if self.terms.sold(&open.pool).next().is_none() {
-                continue;
-            }
+    /// The pools that a purchase pays for, with what it saves. Where not all members run for every
+    /// term, that is one term for those that run for it, or the longer for these and the shorter
+    /// for what it leaves: what saves most, and the shorter of equals.
+    fn best_of(&self, open: Vec<OpenPool>) -> Vec<(OpenPool, Decimal)> {
+        let bought = |open: &OpenPool| {
             let usage = ConcurrentUsage::of(&open.hours);
-            let Some((_, _, saving)) = best_purchase(&open, &usage, self.terms) else { continue };
-            let known = best.get(&open.pool);
-            if known.is_none_or(|(_, most)| saving > *most) {
-                best.insert(open.pool.clone(), (open, saving));
-            }
+            best_purchase(open, &usage, self.terms).map(|(_, count, saving)| (count, saving))
+        };
+        let mut pools: BTreeMap<CommitmentPool, Vec<OpenPool>> = BTreeMap::new();
+        for open in open.into_iter().filter(|open| self.terms.sold(&open.pool).next().is_some()) {
+            pools.entry(open.pool.clone()).or_default().push(open);
         }
-        best.into_values()
+        let of_pool = |terms: Vec<OpenPool>| {
+            let mut best: Vec<(OpenPool, Decimal)> = Vec::new();
+            let mut known: Option<OpenPool> = None;
+            let mut most = Decimal::ZERO;
+            for open in terms {
+                if let Some((count, saving)) = bought(&open) {
+                    let rest = known.as_ref().map(|shorter| shorter.beyond(count));
+                    let rest =
+                        rest.and_then(|rest| bought(&rest).map(|(_, saving)| (rest, saving)));
+                    let whole = saving + rest.as_ref().map_or(Decimal::ZERO, |(_, more)| *more);
+                    if whole > most {
+                        most = whole;
+                        best = std::iter::once((open.clone(), saving)).chain(rest).collect();
+                    }
+                }
+                known = Some(open);
+            }
+            best
+        };
+        pools.into_values().flat_map(of_pool).collect()
     }
 
     fn finish(mut self) -> Plan {
@@ -389,10 +405,13 @@ impl<'a> Draft<'a> {
             // Hours in which GPUs rest justify no purchase.
             let working = |open: &OpenPool| open.working.clone().unwrap_or(open.hours.clone());
             left_open.extend(lasting.map(|open| (open.pool.clone(), working(open))));
-            pools.extend(self.best_of(open).map(|(open, _)| (component, open)));
+            pools.extend(self.best_of(open).into_iter().map(|(open, _)| (component, open)));
         }
         pools.sort_by(|left, right| left.1.pool.cmp(&right.1.pool));
+        // What the longer term leaves of the members of a pool that run for both.
+        let mut longer: Option<(OpenPool, Decimal)> = None;
         for (component, open) in pools {
+            longer = longer.filter(|(longer, _)| longer.pool == open.pool);
             let shares = self.fleet.open_shares(component, open.layer());
             let mut rows: BTreeMap<usize, PoolRow<'_>> = BTreeMap::new();
             let own = members.get(&open.pool).into_iter().flatten();
@@ -405,12 +424,18 @@ impl<'a> Draft<'a> {
                     monthly: Decimal::ZERO,
                 });
                 let share = shares.get(&slot.class).copied().unwrap_or(Decimal::ONE);
-                row.monthly += slot.monthly * share;
+                let left = longer.as_ref().filter(|(longer, _)| longer.holds(slot));
+                row.monthly += slot.monthly * share * left.map_or(Decimal::ONE, |(_, left)| *left);
                 row.slots.push(slot);
             }
             let mut rows: Vec<PoolRow<'_>> = rows.into_values().collect();
-            self.weigh_by_cover(component, &mut rows);
+            if longer.is_none() {
+                self.weigh_by_cover(component, &mut rows);
+            }
             let Some(purchase) = purchase(&open, &rows, self.terms) else { continue };
+            let covered = purchase.usage.covered_hours(purchase.count);
+            let covered = covered.checked_div(purchase.usage.total_hours()).unwrap_or_default();
+            longer = Some((open.clone(), Decimal::ONE - covered));
             for share in &purchase.shares {
                 parts[share.workload].push(CommitPart {
                     saving: share.monthly_savings,

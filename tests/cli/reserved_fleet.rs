@@ -369,7 +369,7 @@ fn the_demo_of_today_by_hand() {
     assert_eq!(p4d["capacity_block_hourly"], 11.8);
     // It is about hours that the plan stops, resizes and schedules: nothing is advised.
     for pool in pools {
-        assert_eq!(pool["purchase"], Value::Null);
+        assert_eq!(pool["purchases"], json!([]));
         let options = pool["options"].as_array().expect("a list");
         assert!(options.iter().all(|option| option["planned"] == false));
     }
@@ -393,17 +393,20 @@ fn the_report_marks_what_the_audit_buys_and_nothing_else() {
             let options = pool["options"].as_array().expect("a list");
             let planned = options.iter().filter(|option| option["planned"] == true);
             let planned: Vec<&Value> = planned.collect();
-            if pool["purchase"].is_null() {
-                assert!(planned.is_empty(), "{pool}");
-                continue;
+            let purchases = pool["purchases"].as_array().expect("a list");
+            assert_eq!(planned.len(), purchases.len(), "{pool}");
+            for purchase in purchases {
+                // Term, number and cents of the option are those of the purchase.
+                let is_own = |option: &&&Value| {
+                    ["term_years", "payment"].iter().all(|key| option[key] == purchase[key])
+                };
+                let option = planned.iter().find(is_own).expect("the option");
+                for key in ["count", "monthly_savings"] {
+                    assert_eq!(option[key], purchase[key], "{risk} {key}");
+                }
+                assert_eq!(option["committed_total"], purchase["term_total"]);
+                marked.push(purchase.clone());
             }
-            let [option] = planned.as_slice() else { panic!("{pool}") };
-            // Term, number and cents of the option are those of the purchase.
-            for key in ["term_years", "payment", "count", "monthly_savings"] {
-                assert_eq!(option[key], pool["purchase"][key], "{risk} {key}");
-            }
-            assert_eq!(option["committed_total"], pool["purchase"]["term_total"]);
-            marked.push(pool["purchase"].clone());
         }
         let order = |purchase: &Value| purchase.to_string();
         let mut bought = audit["purchases"].as_array().expect("a list").clone();

@@ -6,7 +6,7 @@ mod reserved;
 mod sizing;
 mod spot;
 
-pub use self::pool_options::{FamilyPool, PoolOption, ReservedPool, planned_option};
+pub use self::pool_options::{FamilyPool, PoolOption, ReservedPool, is_planned};
 pub use self::reserved::{
     CapacityUse, GrownPool, ReservedFleet, assess_commitments, grown_pools, planned_commitments,
 };

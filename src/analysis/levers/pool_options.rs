@@ -59,8 +59,9 @@ pub struct ReservedPool {
     pub covers_other_sizes: bool,
     /// Every term and payment that is sold, shortest first, least upfront first.
     pub options: Vec<PoolOption>,
-    /// What the plan buys for it; absent where it buys nothing, and for today's usage.
-    pub purchase: Option<Purchase>,
+    /// What the plan buys for it; none where it buys nothing, and for today's usage. Two where not
+    /// all of its instances run for the longer term.
+    pub purchases: Vec<Purchase>,
     /// An hour in a Capacity Block, for comparison.
     pub capacity_block: Option<PriceQuote>,
 }
@@ -85,7 +86,7 @@ pub struct FamilyPool {
     /// first.
     pub options: Vec<PoolOption>,
     /// As of a [`ReservedPool`].
-    pub purchase: Option<Purchase>,
+    pub purchases: Vec<Purchase>,
 }
 
 impl ReservedPool {
@@ -108,7 +109,7 @@ impl ReservedPool {
                 option.committed = promise.term_total;
             }
         }
-        self.purchase = Some(purchase.clone());
+        self.purchases.push(purchase.clone());
     }
 }
 
@@ -121,14 +122,14 @@ impl FamilyPool {
         if !is_own || !matches!(purchase.term.option, PriceOption::Ec2InstanceSavingsPlan(_)) {
             return;
         }
-        self.purchase = Some(purchase.clone());
+        self.purchases.push(purchase.clone());
     }
 }
 
-/// Which of some options the plan takes; absent where it buys none of them.
-pub fn planned_option(options: &[PoolOption], purchase: Option<&Purchase>) -> Option<usize> {
-    let term = purchase?.promise()?.term;
-    options.iter().position(|option| option.term == term)
+/// Whether the plan takes an option.
+pub fn is_planned(option: &PoolOption, purchases: &[Purchase]) -> bool {
+    let mut promises = purchases.iter().filter_map(Purchase::promise);
+    promises.any(|promise| promise.term == option.term)
 }
 
 /// The option that saves the most a month; of equals the shorter one, then the
@@ -169,7 +170,7 @@ pub(super) fn reserved_pool(
         on_demand,
         usage,
         options,
-        purchase: None,
+        purchases: Vec::new(),
     })
 }
 
@@ -298,7 +299,7 @@ fn family_pool(
         on_demand_peak: Money::new(costs.iter().copied().max()?, currency),
         on_demand_mean: Money::new(mean?, currency),
         options,
-        purchase: None,
+        purchases: Vec::new(),
     })
 }
 

@@ -9,7 +9,7 @@ use crate::domain::{
     CommitmentPool, Commitments, HourlyRate, OfferingClass, PriceKey, PriceOption, ResourceId,
 };
 use crate::savings::pool_members::place_unseen;
-use crate::savings::{MemberHours, instances};
+use crate::savings::{INSTANCE, MemberHours, instances};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,6 +190,24 @@ impl OpenPool {
     pub fn holds(&self, slot: &Slot) -> bool {
         let (most, years) = (slot.most_years, self.years.unwrap_or(TERMS[0]));
         most.is_none_or(|most| most >= years)
+    }
+
+    /// What so many commitments of a longer term leave of it.
+    pub fn beyond(&self, count: u32) -> Self {
+        let covered = u64::from(count) * INSTANCE;
+        let left = |hours: &[u64]| -> Vec<u64> {
+            hours.iter().map(|running| running.saturating_sub(covered)).collect()
+        };
+        let hours = left(&self.hours);
+        let sum = |hours: &[u64]| Decimal::from(hours.iter().sum::<u64>());
+        let share = sum(&hours).checked_div(sum(&self.hours)).unwrap_or_default();
+        Self {
+            pool: self.pool.clone(),
+            hours,
+            working: self.working.as_deref().map(left),
+            monthly: self.monthly * share,
+            ..*self
+        }
     }
 }
 

@@ -149,17 +149,25 @@ fn a_last_day_allows_the_terms_that_end_before() {
     let free = at_high(vec![steady("i-1"), steady("i-2")]);
     let saved = free.purchases[0].monthly_savings.amount();
     assert_eq!(saved, decimal("916.48"));
-    // One ends after two years. Both for a year all upfront save
-    // 2 × (1.006 − 0.591553) × 730 = 605.09262, and the other alone for three years
-    // 0.627728 × 730 = 458.24144.
+    // One ends after two years. Both for a year all upfront would save 605.09, and the other alone for
+    // three years 458.24; together that is (1.006 − 0.378272) × 730 = 458.24144 for the other and
+    // (1.006 − 0.591553) × 730 = 302.54631 for a year.
     let ends = steady("i-1").tag("gpucost:until", &in_days(2 * 366));
     let report = at_high(vec![ends, steady("i-2")]);
-    let [bought] = report.purchases.as_slice() else { panic!("{:?}", report.purchases) };
-    let promise = bought.promise().expect("a term");
-    assert_eq!((bought.count, promise.term.years), (2, 1));
-    assert_eq!(bought.monthly_savings.amount(), decimal("605.09"));
-    // 2 × 5 182 at once.
-    assert_eq!(promise.upfront.amount(), decimal("10364"));
+    let terms = report.purchases.iter().map(|bought| {
+        let promise = bought.promise().expect("a term");
+        let saved = bought.monthly_savings.amount();
+        let [share] = bought.shares.as_slice() else { panic!("{:?}", bought.shares) };
+        (share.id.as_str(), bought.count, promise.term.years, promise.upfront.amount(), saved)
+    });
+    let expected = [
+        ("i-2", 1, 3, decimal("9940.99"), decimal("458.24")),
+        ("i-1", 1, 1, decimal("5182"), decimal("302.55")),
+    ];
+    assert_eq!(terms.collect::<Vec<_>>(), expected);
+    // 2 × 734.38 − 458.24 − 302.55.
+    let planned = report.totals.planned_monthly_cost.expect("priced").amount();
+    assert_eq!(planned, decimal("707.97"));
 }
 
 #[test]
