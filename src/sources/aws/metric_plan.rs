@@ -192,9 +192,11 @@ struct QuerySource<'a> {
 type Wanted = &'static [(Metric, Statistic, u32)];
 
 /// CPU proves that the instance ran and bounds a smaller type; both feed the
-/// second oracle of idleness. Neither stands in for the GPU.
+/// second oracle of idleness, which asks for the largest reading of CPU that an average hides.
+/// Neither stands in for the GPU.
 const OF_INSTANCE: Wanted = &[
     (Metric::CpuUtilization, Statistic::Average, 0),
+    (Metric::CpuUtilization, Statistic::Maximum, HOUR_SECONDS),
     (Metric::NetworkIn, Statistic::Sum, HOUR_SECONDS),
     (Metric::NetworkOut, Statistic::Sum, HOUR_SECONDS),
 ];
@@ -246,19 +248,12 @@ pub fn in_detail(queries: Vec<MetricQuery>, detail: Detail) -> Vec<MetricQuery> 
     }
 }
 
-/// A query beside what tells whether its hours are whole, and beside the largest reading of
-/// CPU, which the average of an hour hides.
-fn with_counts(query: MetricQuery) -> Vec<MetricQuery> {
-    let mut queries = Vec::with_capacity(3);
+/// A query beside what tells whether its hours are whole.
+fn with_counts(query: MetricQuery) -> impl Iterator<Item = MetricQuery> {
     let decides = query.metric.is_on_grid() || query.metric == Metric::GpuMemoryUsed;
-    if decides && query.statistic == Statistic::Average {
-        queries.push(MetricQuery { counts_readings: true, ..query.clone() });
-        if query.metric == Metric::CpuUtilization {
-            queries.push(MetricQuery { statistic: Statistic::Maximum, ..query.clone() });
-        }
-    }
-    queries.push(query);
-    queries
+    let is_counted = decides && query.statistic == Statistic::Average;
+    let counts = is_counted.then(|| MetricQuery { counts_readings: true, ..query.clone() });
+    counts.into_iter().chain([query])
 }
 
 /// Splits queries so that each call fits one page: at most 500 queries and
