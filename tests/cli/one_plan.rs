@@ -4,6 +4,7 @@
 use crate::cli::estates::series;
 use crate::cli::world::{Outcome, World};
 use crate::golden::{DEMOS, by_the_hour, inputs};
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +28,10 @@ fn text(value: &Value) -> String {
 
 fn cents(value: &Value) -> String {
     format!("{:.2}", value.as_f64().expect("money"))
+}
+
+fn decimal(amount: &str) -> Decimal {
+    amount.parse().expect("money")
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -266,13 +271,12 @@ impl<'a> Views<'a> {
         let reserved = self.json("reserved");
         let pools = ["reserved_pools", "savings_plan_pools"].into_iter();
         let pools = pools.flat_map(|key| list(&reserved[key]));
-        let bought = pools.map(|pool| &pool["purchase"]);
+        let bought = pools.flat_map(|pool| list(&pool["purchases"])).collect();
         let sorted = |purchases: Vec<&Value>| {
             let mut texts: Vec<String> = purchases.into_iter().map(Value::to_string).collect();
             texts.sort();
             texts
         };
-        let bought = bought.filter(|purchase| !purchase.is_null()).collect();
         assert_eq!(sorted(bought), sorted(self.purchases().iter().collect()));
         let mut shares = self.actions.iter().filter(|said| said.action == "share");
         if let Some(said) = shares.next() {
@@ -352,6 +356,24 @@ impl<'a> Views<'a> {
             let said = (row["x_Classification"].clone(), row["x_State"].clone());
             let class = text(&one["classification"]);
             assert_eq!(said, (class, text(&one["state"])), "{one}");
+            let actions = list(&one["plan"]["actions"]);
+            let joined = |part: fn(&Value) -> String| {
+                let words: Vec<String> = actions.iter().map(part).collect();
+                words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ")
+            };
+            assert_eq!(row["x_PlanAction"], joined(|action| text(&action["action"])), "{one}");
+            assert_eq!(row["x_PlanCaveats"], joined(|action| self::joined(&action["caveats"])));
+            let targets = actions.iter().rev().map(|action| target(&action["to"]));
+            let last = targets.into_iter().find(|to| !to.is_empty()).unwrap_or_default();
+            assert_eq!(row["x_PlanTarget"], last, "{one}");
+            let ranks = ["low", "medium", "high"].into_iter().rev();
+            let highest = |risk: &&str| actions.iter().any(|action| action["risk"] == **risk);
+            assert_eq!(row["x_PlanRisk"], { ranks }.find(highest).unwrap_or_default(), "{one}");
+            let saved: Decimal =
+                actions.iter().map(|action| decimal(&cents(&action["monthly_savings"]))).sum();
+            let stated = Some(&row["x_PlanMonthlySavings"]).filter(|cell| !cell.is_empty());
+            let stated = stated.map(|cell| decimal(cell));
+            assert_eq!(stated, (!actions.is_empty()).then_some(saved), "{one}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `audit --format focus`: the columns of FOCUS 1.0 in their order, then columns of
 //! our own. An estimate of what the hours of the window cost, and no bill.
 
+use super::workloads::{caveats, of_plan, saved, target};
 use crate::analysis::{Charge, ChargeKind, UnusedCharge};
-use crate::domain::{Provider, Window};
+use crate::domain::{Action, Provider, Window};
 use crate::report::doc::{CsvRows, Doc, Table, columns, doc_csv};
 use crate::report::shared::text::{json_account, json_escaped, rounded};
 use crate::savings::CommitmentKind;
@@ -74,6 +75,11 @@ columns! {
         opt money "x_IdleCost", "", Flat, is_measured(charge).then_some(charge.split.idle), "";
         money "x_UnmeasuredCost", "", Flat, charge.split.unmeasured, "";
         opt text "x_IdleCostShare", "", Flat, charge.split.idle.amount().checked_div(measured(charge)).map(|share| rounded(share, 4)), "";
+        opt text "x_PlanAction", "", Flat, of_plan(&charge.one.actions, |action| action.kind().to_string()), "";
+        opt text "x_PlanTarget", "", Flat, target(&charge.one.actions).map(|to| format!("{} × {}", to.count, to.instance_type)), "";
+        opt text "x_PlanRisk", "", Flat, charge.one.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
+        opt text "x_PlanCaveats", "", Flat, caveats(&charge.one.actions), "";
+        opt money "x_PlanMonthlySavings", "", Flat, saved(&charge.one.actions), "Of the workload, in each of its rows.";
     }
 
     /// What is paid for and does not run. Room of a capacity reservation is paid by the hour; the

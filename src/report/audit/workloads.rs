@@ -81,8 +81,8 @@ columns! {
         rows[gpus] "gpus", "", Json, row.workload.gpus(), "";
         rows[actions] "plan.actions", "", Json, Step::of(row.audited), "";
         opt text "plan.action", "", Flat, of_plan(&row.audited.actions, |action| action.kind().to_string()), "";
-        opt text "plan.to_instance_type", "", Flat, row.target().map(|to| to.instance_type.clone()), "";
-        opt count "plan.to_count", "", Flat, row.target().map(|to| to.count), "";
+        opt text "plan.to_instance_type", "", Flat, target(&row.audited.actions).map(|to| to.instance_type.clone()), "";
+        opt count "plan.to_count", "", Flat, target(&row.audited.actions).map(|to| to.count), "";
         opt text "plan.detail", "", Flat, of_plan(&row.audited.actions, |action| action.detail().to_owned()), "";
         opt money "plan.monthly_savings", "", Flat, saved(&row.audited.actions), "";
         opt word[Risk::NAMES] "plan.risk", "", Flat, row.audited.actions.iter().map(Action::risk).max().map(Risk::name), "";
@@ -164,11 +164,6 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Where the plan leads in the end.
-    fn target(&self) -> Option<&'a Target> {
-        self.audited.actions.iter().rev().find_map(Action::target)
-    }
-
     fn commitments(&self) -> Vec<String> {
         self.committed.iter().flat_map(|cost| cost.commitments.keys().cloned()).collect()
     }
@@ -208,16 +203,21 @@ fn last_day(commitment: &UnusedCommitment) -> Option<Date> {
     Some(commitment.committed_until?.to_zoned(TimeZone::UTC).date())
 }
 
-fn of_plan(actions: &[Action], part: impl Fn(&Action) -> String) -> Option<String> {
+/// Where the plan leads in the end.
+pub(super) fn target(actions: &[Action]) -> Option<&Target> {
+    actions.iter().rev().find_map(Action::target)
+}
+
+pub(super) fn of_plan(actions: &[Action], part: impl Fn(&Action) -> String) -> Option<String> {
     (!actions.is_empty()).then(|| joined(actions.iter().map(part), "; "))
 }
 
-fn caveats(actions: &[Action]) -> Option<String> {
+pub(super) fn caveats(actions: &[Action]) -> Option<String> {
     let caveats = joined(actions.iter().flat_map(Action::caveats).cloned(), "; ");
     (!caveats.is_empty()).then_some(caveats)
 }
 
-fn saved(actions: &[Action]) -> Option<Money> {
+pub(super) fn saved(actions: &[Action]) -> Option<Money> {
     let savings = actions.iter().map(Action::monthly_savings);
     savings.reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()))
 }
