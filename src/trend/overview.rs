@@ -43,7 +43,7 @@ pub struct Overview {
     pub shares: Vec<Share>,
     /// Over all shown days.
     pub sums: Sums,
-    /// The last days beside earlier ones; absent with fewer than two.
+    /// The shown days beside as many before them, or their two ends; absent with fewer than two.
     pub compared: Option<Compared>,
     pub realised: RealisedReport,
     pub forecast: Option<Forecast>,
@@ -52,9 +52,6 @@ pub struct Overview {
     pub last_day: Option<DayReport>,
     pub units: Vec<UnitMonth>,
 }
-
-/// Days that are compared, the longest for which there are as many before them.
-const COMPARED: [u32; 4] = [90, 30, 7, 1];
 
 impl Overview {
     /// `None` of a history without a day that is asked for.
@@ -117,24 +114,16 @@ impl Compared {
     }
 }
 
-/// The days since the asked one beside as many before them, or, where there are fewer, the
-/// two ends of what is shown; without a day that was asked for the last days.
+/// The days since the requested one beside as many before them, or, where there are fewer, the two
+/// ends of what is shown.
 fn compared(ledger: &Ledger, ask: &TrendRequest) -> Option<Compared> {
     let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
-    let spans = |days: u32| {
-        let after = Span::ending(last, days);
-        (after.before(), after)
-    };
-    let asked = ask.since.map(|first| Span { first, last }.days());
-    let of_lengths = |lengths: &[u32]| {
-        let lengths = lengths.iter().copied().filter(|days| *days > 0);
-        let mut fitting = lengths.map(spans).filter(|(before, _)| before.first >= first);
-        fitting.find_map(|(before, after)| Compared::of(ledger, before, after))
-    };
-    let Some(days) = asked else { return of_lengths(&COMPARED) };
-    of_lengths(&[days]).or_else(|| {
-        let shown = ask.since.map_or(first, |since| since.max(first));
-        let at_an_end = MOST_AT_AN_END.min(Span { first: shown, last }.days() / 2);
+    let shown = ask.since.map_or(first, |since| since.max(first));
+    let days = Span { first: shown, last }.days();
+    let after = Span::ending(last, days);
+    let before = Some(after.before()).filter(|before| days > 0 && before.first >= first);
+    before.and_then(|before| Compared::of(ledger, before, after)).or_else(|| {
+        let at_an_end = MOST_AT_AN_END.min(days / 2);
         Compared::ends(ledger, plus_days(shown, i64::from(at_an_end) - 1))
     })
 }
