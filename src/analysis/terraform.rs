@@ -199,9 +199,13 @@ pub fn price_plan(
     gaps.extend(rows.iter().flat_map(|row| row.gaps().cloned()));
     gaps.extend(rows.iter().flat_map(PlannedRow::assumptions));
     let templates = plan.unused_templates.iter();
-    gaps.extend(templates.filter(|(_, name)| is_accelerated(name)).map(|(address, name)| {
-        let cause = Cause::of(CauseKind::TemplateUnused, [name]);
-        Gap::of(GapSubject::LaunchTemplate, address.as_str(), cause)
+    gaps.extend(templates.filter_map(|(address, name)| {
+        let name = match name {
+            Ok(name) => is_accelerated(name).then(|| name.clone())?,
+            Err(missing) => format!("instances of an unknown type ({missing})"),
+        };
+        let cause = Cause::of(CauseKind::TemplateUnused, [&name]);
+        Some(Gap::of(GapSubject::LaunchTemplate, address.as_str(), cause))
     }));
     gaps.sort();
     gaps.dedup();

@@ -109,6 +109,19 @@ pub struct PlannedInstances {
     pub more_tags: bool,
 }
 
+impl PlannedInstances {
+    /// So many times as many.
+    pub(crate) fn repeat(&mut self, times: u64) {
+        let of = |number: u64| number.saturating_mul(times);
+        self.count = self.count.clone().map(of);
+        self.payment = self.payment.clone().map(|paid| PlannedCount {
+            on_demand: of(paid.on_demand),
+            spot: of(paid.spot),
+            capacity_block: of(paid.capacity_block),
+        });
+    }
+}
+
 /// What a plan does to one resource that runs instances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedResource {
@@ -141,7 +154,7 @@ pub struct TerraformPlan {
     pub instances: Vec<PlannedResource>,
     /// Launch templates whose type changes and from which nothing in the plan launches, with
     /// the type afterwards, by address.
-    pub unused_templates: BTreeMap<String, String>,
+    pub unused_templates: BTreeMap<String, Planned<String>>,
     /// What could not be read of it.
     pub gaps: Vec<Gap>,
 }

@@ -372,6 +372,48 @@ fn an_endpoint_costs_what_a_price_of_its_component_says() {
     assert!(gaps(&report).is_empty());
 }
 
+/// Two endpoints of one configuration are twice its machines, and one more endpoint adds them
+/// though the configuration stays: 2 × 1.408 × 730 for each.
+#[test]
+fn each_endpoint_runs_what_its_configuration_states() {
+    let variant = json!({"instance_type": "ml.g5.xlarge", "initial_instance_count": 2});
+    let values = json!({"name": "c", "production_variants": [variant]});
+    let configuration = json!({"address": "aws_sagemaker_endpoint_configuration.c",
+        "mode": "managed", "type": "aws_sagemaker_endpoint_configuration",
+        "provider_name": "registry.terraform.io/hashicorp/aws",
+        "change": {"actions": ["no-op"], "before": values, "after": values}});
+    let endpoint = |name: &str, is_there: bool| {
+        let values = json!({"name": name, "endpoint_config_name": "c"});
+        let before = if is_there { values.clone() } else { Value::Null };
+        json!({"address": format!("aws_sagemaker_endpoint.{name}"), "mode": "managed",
+            "type": "aws_sagemaker_endpoint",
+            "provider_name": "registry.terraform.io/hashicorp/aws",
+            "change": {"actions": [if is_there { "no-op" } else { "create" }],
+                "before": before, "after": values}})
+    };
+    for (endpoints, costs) in [
+        (vec![endpoint("e", true)], [Some(2_055.68), Some(2_055.68)]),
+        (vec![endpoint("e", true), endpoint("f", false)], [Some(2_055.68), Some(4_111.36)]),
+        (vec![endpoint("e", true), endpoint("f", true)], [Some(4_111.36), Some(4_111.36)]),
+    ] {
+        let world = World::new();
+        world.file("gpucost.toml", "[prices]\nfile = \"own.csv\"\n");
+        world.file(
+            "own.csv",
+            "instance_type,region,hourly,effective_date,provider\n\
+             ml.g5.xlarge-hosting,us-east-1,1.408,2026-11-01,sagemaker\n",
+        );
+        let changes: Vec<Value> = [configuration.clone()].into_iter().chain(endpoints).collect();
+        let plan = json!({"format_version": "1.2", "configuration": {},
+            "resource_changes": changes});
+        let path = document(&world, &plan);
+        let more = ["--region", "us-east-1", "--format", "json"];
+        let report = check(&world, ROOM, &path, &more).json();
+        let stated = figures(&report, "aws_sagemaker_endpoint_configuration.c");
+        assert_eq!(stated[..2], costs, "{report}");
+    }
+}
+
 /// The types of a gap are still those of the rule about types.
 #[test]
 fn a_denied_type_is_denied_though_it_has_no_price() {

@@ -161,18 +161,26 @@ fn what_could_not_be_judged_is_not_counted_as_allowed() {
 #[test]
 fn a_template_with_another_type_leaves_rules_open_without_its_group() {
     let policy = format!("{DENIED}[[budget]]\nmonthly_limit = 1\n");
-    for (before, after, code) in [
-        (json!("g5.xlarge"), "p4d.24xlarge", 3),
-        (Value::Null, "p4d.24xlarge", 3),
-        (json!("p4d.24xlarge"), "p4d.24xlarge", 0),
-        (json!("m5.large"), "m5.xlarge", 0),
+    let typed = |name: &str| json!({"id": "lt-1", "instance_type": name});
+    let chosen = json!({"id": "lt-1", "instance_requirements": [{"vcpu_count": [{"min": 4}]}]});
+    let open = json!({"instance_type": true});
+    for (before, after, unknown, code) in [
+        (typed("g5.xlarge"), typed("p4d.24xlarge"), Value::Null, 3),
+        (Value::Null, typed("p4d.24xlarge"), Value::Null, 3),
+        (typed("p4d.24xlarge"), typed("p4d.24xlarge"), Value::Null, 0),
+        (typed("m5.large"), typed("m5.xlarge"), Value::Null, 0),
+        // What chooses the type at launch, and a type that is known only after apply.
+        (typed("m5.large"), chosen.clone(), Value::Null, 3),
+        (chosen.clone(), chosen, Value::Null, 0),
+        (typed("m5.large"), json!({"id": "lt-1"}), open, 3),
+        // A template without a type: what launches from it has one.
+        (Value::Null, json!({"id": "lt-1"}), Value::Null, 0),
     ] {
         for kind in ["aws_launch_template", "aws_launch_configuration"] {
             let world = World::new();
             let change = json!({"address": format!("{kind}.t"), "mode": "managed",
             "type": kind, "change": {"actions": ["update"],
-                "before": {"id": "lt-1", "instance_type": before},
-                "after": {"id": "lt-1", "instance_type": after}}});
+                "before": before, "after": after, "after_unknown": unknown}});
             let plan = json!({"format_version": "1.2", "resource_changes": [change]});
             let path = document(&world, &plan);
             let outcome = check(&world, &policy, &path, &["--format", "json"]);

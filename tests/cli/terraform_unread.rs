@@ -101,6 +101,33 @@ fn an_accelerated_type_in_an_attribute_that_nobody_knows_is_a_gap() {
             "gpu_1x_a100_sxm4",
         ),
         (
+            "awscc",
+            "awscc_deadline_fleet.a",
+            json!({"configuration": {"service_managed_ec_2": {"instance_capabilities": {
+                "accelerator_capabilities": {"selections": [{"name": "l4"}]}}}}}),
+            "l4",
+        ),
+        (
+            "nomad",
+            "nomad_job.a",
+            json!({"jobspec": "task \"t\" { resources { device \"nvidia/gpu\" { count = 2 } } }"}),
+            "nvidia/gpu",
+        ),
+        (
+            "exoscale",
+            "exoscale_sks_nodepool.a",
+            json!({"instance_type": "gpua5000.small"}),
+            "gpua5000.small",
+        ),
+        ("oci", "oci_core_instance.a", json!({"shape": "VM.GPU.A10.1"}), "VM.GPU.A10.1"),
+        ("civo", "civo_instance.a", json!({"size": "an.g1.l40s.x1"}), "an.g1.l40s.x1"),
+        (
+            "castai",
+            "castai_node_template.a",
+            json!({"constraints": [{"gpu": [{"include_names": ["A100"], "min_count": 1}]}]}),
+            "A100",
+        ),
+        (
             "kubernetes",
             "kubernetes_manifest.a",
             json!({"manifest": {"spec": {"requirements": [{

@@ -70,6 +70,9 @@ impl Wire for Commitment {
                 counted("count", &reservation.id, reservation.count, 1)?;
                 at_most("upfront", reservation.upfront, MOST_UPFRONT)?;
                 at_most("recurring_hourly", reservation.recurring_hourly, MOST_PER_HOUR)?;
+                if reservation.upfront.is_zero() && reservation.recurring_hourly.is_zero() {
+                    refuse!("{} needs `upfront` or `recurring_hourly`", reservation.id);
+                }
             }
             Self::SavingsPlan(plan) => {
                 ends_after(plan.start, plan.end, &plan.id)?;

@@ -192,6 +192,9 @@ pub(super) const COUNTS: [&str; 7] = [
     "google.com/tpu", "nvidia.com/gpu",
 ];
 
+/// What a job of Nomad requests devices by; one where it states no number.
+const NOMAD_DEVICES: [&str; 2] = ["\"amd/gpu", "\"nvidia/gpu"];
+
 /// The key of requirements of Karpenter that name categories of types.
 pub(super) const CATEGORY: &str = "/instance-category";
 
@@ -220,6 +223,8 @@ pub(super) fn requested(manifest: &str) -> Option<&str> {
         .or_else(|| listed(FAMILY, is_family))
         .or_else(|| gpus.next())
         .or_else(|| COUNTS.iter().copied().find(is_count))
+        .or_else(|| NOMAD_DEVICES.into_iter().find(|device| manifest.contains(device)))
+        .map(|name| name.trim_start_matches('"'))
 }
 
 /// Whether an attribute of a resource that nobody reads may name an accelerated type.

@@ -13,10 +13,10 @@ mod view;
 use self::configuration::Configuration;
 use self::document::{Change, Document, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE, RUNNING};
 use self::instances::instances;
-use self::kinds::{Bill, KINDS};
+use self::kinds::{Bill, ENDPOINT_CONFIGURATION as CONFIGURATION, KINDS};
 use self::parts::Part;
 use self::sieve::Node;
-use self::templates::{Side, Templates};
+use self::templates::{Side, Templates, instance_type};
 use self::view::View;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedInstances,
@@ -105,10 +105,11 @@ fn other_file(start: &[u8]) -> Option<&'static str> {
 
 fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
     let configuration = Configuration::of(document);
-    let used = RefCell::default();
-    let templates =
-        |side| Templates { changes: &document.changes, configuration, side, used: &used };
-    let (today, then) = (templates(Side::Before), templates(Side::After));
+    let used = [RefCell::default(), RefCell::default()];
+    let [today, then] = [Side::Before, Side::After].map(|side| {
+        let used = &used[usize::from(side == Side::After)];
+        Templates { changes: &document.changes, configuration, side, used }
+    });
     let mut resources: Vec<PlannedResource> = Vec::new();
     for change in &document.changes {
         let Some(action) = action(&change.change) else { continue };
@@ -145,9 +146,11 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
             });
         }
     }
+    let used = used.each_ref().map(RefCell::take);
+    settle_endpoints(&mut resources, &used);
     settle_reservations(&mut resources);
     resources.sort_by(|left, right| left.address.cmp(&right.address));
-    let unused_templates = unused_templates(document, &used.borrow());
+    let unused_templates = unused_templates(document, &used, [&today, &then]);
     TerraformPlan {
         terraform_version: document.terraform_version.clone(),
         resources: document.resources,
@@ -155,6 +158,26 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
         instances: resources,
         unused_templates,
         gaps: gaps(document),
+    }
+}
+
+/// What a configuration of endpoints states runs once for each of them.
+fn settle_endpoints(resources: &mut [PlannedResource], used: &[BTreeMap<String, u64>; 2]) {
+    let configurations = resources.iter_mut();
+    for resource in configurations.filter(|resource| resource.resource_type == CONFIGURATION) {
+        let (before, after) = (&mut resource.before, &mut resource.after);
+        for (instances, used) in [before, after].into_iter().zip(used) {
+            let mut links = used.iter().filter(|(address, _)| {
+                let rest = resource.address.strip_prefix(address.as_str());
+                rest.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('.'))
+            });
+            if let (Some(instances), Some((_, endpoints))) = (instances, links.next()) {
+                instances.repeat(*endpoints);
+            }
+        }
+        if resource.action == PlanAction::NoOp && resource.before != resource.after {
+            resource.action = PlanAction::Update;
+        }
     }
 }
 
@@ -292,17 +315,24 @@ fn gaps(document: &Document) -> Vec<Gap> {
     gaps
 }
 
-/// Launch templates that get another type, which nothing in the plan runs.
-fn unused_templates(document: &Document, used: &BTreeSet<String>) -> BTreeMap<String, String> {
+/// Launch templates that get another type, or one that the plan does not show, which nothing in the
+/// plan runs.
+fn unused_templates(
+    document: &Document,
+    used: &[BTreeMap<String, u64>; 2],
+    sides: [&Templates<'_>; 2],
+) -> BTreeMap<String, Planned<String>> {
     let templates =
         document.changes.iter().filter(|change| LAUNCHES.contains(&change.resource_type.as_str()));
-    templates
+    let unused =
+        templates.filter(|change| !used.iter().any(|used| used.contains_key(&change.address)));
+    unused
         .filter_map(|change| {
-            let of = |side| change.change.get(side).get("instance_type").text();
-            let name = of("after")?;
-            let is_new = of("before") != Some(name);
-            (is_new && !used.contains(&change.address))
-                .then(|| (change.address.clone(), name.to_owned()))
+            let [before, after] =
+                sides.map(|templates| instance_type(&templates.view(change)?).transpose());
+            after
+                .filter(|name| Some(name) != before.as_ref())
+                .map(|name| (change.address.clone(), name))
         })
         .collect()
 }

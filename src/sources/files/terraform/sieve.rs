@@ -183,7 +183,7 @@ impl<'a> Sieve<'a> {
                 (None, "after_unknown") if self.key == "change" => Some(Place::AfterUnknown),
                 (None, "expressions") => Some(Place::Expressions),
                 (Some(Place::Expressions), "constant_value" | "references") => None,
-                (place, "name") if self.key == "sku" => place,
+                (place, "name") if ["sku", "selections"].contains(&self.key) => place,
                 _ if WITHOUT_TYPES.contains(&key) => None,
                 (place, _) => place,
             },
@@ -215,7 +215,9 @@ impl<'a> Sieve<'a> {
         match self.key {
             "accelerator_type" | "accelerator_types" | "gpu_type" | "gpu_type_ids" => true,
             "type" => self.parent.contains("accelerator"),
-            "sku" => self.parent == "gpu",
+            "include_names" | "sku" => self.parent == "gpu",
+            // Of the accelerators of a fleet of Deadline Cloud.
+            "name" => self.parent == "selections",
             _ => false,
         }
     }

@@ -9,7 +9,7 @@ use super::view::View;
 use crate::catalog::{has_form_of_type, is_accelerated};
 use crate::domain::{Missing, Planned, PlannedCount, Tenancy};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Which end of a plan is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub(super) struct Templates<'a> {
     pub(super) changes: &'a [Change],
     pub(super) configuration: Configuration<'a>,
     pub(super) side: Side,
-    /// Addresses of what something launches from.
-    pub(super) used: &'a RefCell<BTreeSet<String>>,
+    /// Addresses of what something launches from, each with how often on this side.
+    pub(super) used: &'a RefCell<BTreeMap<String, u64>>,
 }
 
 /// What a template or a resource says about each instance.
@@ -102,7 +102,7 @@ impl<'a> Templates<'a> {
 
     /// The same of what something launches from.
     fn template_view(&self, change: &'a Change) -> Option<View<'a>> {
-        self.used.borrow_mut().insert(change.address.clone());
+        *self.used.borrow_mut().entry(change.address.clone()).or_default() += 1;
         self.view(change)
     }
 
