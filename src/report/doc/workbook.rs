@@ -10,7 +10,9 @@ use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use rust_xlsxwriter::utility::{column_number_to_name, row_col_to_cell};
-use rust_xlsxwriter::{DocProperties, Format, FormatBorder, Formula, Worksheet, XlsxError};
+use rust_xlsxwriter::{
+    DocProperties, Format, FormatBorder, Formula, Workbook, Worksheet, XlsxError,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most UTF-16 units that a cell holds.
@@ -23,6 +25,10 @@ const NARROWEST_COLUMN: usize = 12;
 /// The column that names the currency of the amounts of a row.
 const CURRENCY: &str = "currency";
 
+/// Formats of amounts, and of numbers with decimals.
+const CENTS: &str = "#,##0.00";
+const DECIMALS: &str = "0.00##";
+
 /// The sheet of what a document says of itself.
 const FIRST: &str = "document";
 
@@ -32,7 +38,9 @@ const FIRST: &str = "document";
 /// # Errors
 /// When a table has more rows than the format holds.
 pub fn doc_xlsx(doc: &Doc, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
-    let mut workbook = Workbook { sheets: Vec::new(), formats: Formats::new() };
+    let mut workbook = Workbook::new();
+    let created = created.to_zoned(TimeZone::UTC).datetime();
+    workbook.set_properties(&DocProperties::new().set_creation_datetime(&created));
     let (heads, mut rows) = flattened(&doc.record.heads, std::slice::from_ref(&doc.record.values));
     let record = heads.iter().zip(rows.pop().unwrap_or_default());
     let record = record.map(|(head, value)| (head.path.to_string(), value, head.meaning));
@@ -42,200 +50,146 @@ pub fn doc_xlsx(doc: &Doc, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
     let headline = ("headline".to_owned(), Value::text(&doc.headline), "");
     let lines: Vec<(String, Value, &str)> =
         std::iter::once(headline).chain(record).chain(given).collect();
-    workbook.add_first(&lines)?;
+    workbook.push_worksheet(first_sheet(&lines)?);
     for table in doc.data_tables() {
         let (columns, rows) = flattened(&table.columns, &table.rows);
-        workbook.add(&Table { columns, rows, ..table.clone() })?;
+        workbook.push_worksheet(sheet(&Table { columns, rows, ..table.clone() })?);
     }
-    workbook.finish(created)
+    workbook.save_to_buffer()
 }
 
-/// A workbook that is being made.
-struct Workbook {
-    sheets: Vec<Worksheet>,
-    formats: Formats,
+/// Cells with a format of numbers.
+fn numbers(format: &str) -> Format {
+    Format::new().set_num_format(format)
 }
 
-struct Formats {
-    heading: Format,
-    money: Format,
-    total: Format,
-    total_money: Format,
-    price: Format,
-    count: Format,
-    number: Format,
-    date: Format,
-    time: Format,
+/// A figure as a number with its format; absent where it is none that a sheet holds.
+fn number(figure: &Value) -> Option<(f64, &'static str)> {
+    Some(match figure {
+        Value::Count(count) => (*count as f64, "#,##0"),
+        Value::Share(share) => (rounded(*share)?, DECIMALS),
+        Value::Quantity(number) => (number.round_dp(6).to_f64()?, DECIMALS),
+        Value::Money(amount) | Value::Whole(amount) => (amount.rounded().amount().to_f64()?, CENTS),
+        Value::Price(price) | Value::Rate(price, _) => {
+            (price.amount().round_dp(6).to_f64()?, "#,##0.00####")
+        }
+        Value::Number(value, _)
+        | Value::Seconds(value)
+        | Value::Millionths(value)
+        | Value::Percent(value) => (Some(*value).filter(|value| value.is_finite())?, DECIMALS),
+        _ => return None,
+    })
 }
 
-impl Formats {
-    fn new() -> Self {
-        let of = |format: &str| Format::new().set_num_format(format);
-        let total = || Format::new().set_bold().set_border_top(FormatBorder::Thin);
-        Self {
-            heading: Format::new().set_bold(),
-            money: of("#,##0.00"),
-            total: total(),
-            total_money: total().set_num_format("#,##0.00"),
-            price: of("#,##0.00####"),
-            count: of("#,##0"),
-            number: of("0.00##"),
-            date: of("yyyy-mm-dd"),
-            time: of("yyyy-mm-dd hh:mm"),
+/// A sheet of a flat table: a header that stays in sight, rows with a filter, and a line of
+/// totals for each currency.
+fn sheet(table: &Table) -> Result<Worksheet, XlsxError> {
+    let mut sheet = Worksheet::new();
+    sheet.set_name(table.key)?;
+    let heading = Format::new().set_bold();
+    let Table { columns, rows, .. } = table;
+    for (col, column) in (0..).zip(columns) {
+        sheet.write_string_with_format(0, col, column.path.as_ref(), &heading)?;
+    }
+    for (row, cells) in (1..).zip(rows) {
+        for (col, cell) in (0..).zip(cells) {
+            write(&mut sheet, (row, col), cell)?;
         }
     }
-
-    /// A figure as a number with its format; absent where it is none that a sheet holds.
-    fn number(&self, figure: &Value) -> (Option<f64>, &Format) {
-        match figure {
-            Value::Count(count) => (Some(*count as f64), &self.count),
-            Value::Share(share) => (rounded(*share), &self.number),
-            Value::Quantity(number) => (number.round_dp(6).to_f64(), &self.number),
-            Value::Money(amount) | Value::Whole(amount) => {
-                (amount.rounded().amount().to_f64(), &self.money)
-            }
-            Value::Price(price) | Value::Rate(price, _) => {
-                (price.amount().round_dp(6).to_f64(), &self.price)
-            }
-            Value::Number(value, _)
-            | Value::Seconds(value)
-            | Value::Millionths(value)
-            | Value::Percent(value) => {
-                (Some(*value).filter(|value| value.is_finite()), &self.number)
-            }
-            _ => (None, &self.number),
-        }
-    }
+    let last_col = u16::try_from(columns.len().saturating_sub(1)).unwrap_or(u16::MAX);
+    sheet.autofilter(0, 0, rows_of(table), last_col)?;
+    sheet.set_freeze_panes(1, 0)?;
+    set_widths(&mut sheet, table)?;
+    write_totals(&mut sheet, table)?;
+    Ok(sheet)
 }
 
-impl Workbook {
-    /// Adds a flat table behind the others: a header that stays in sight, rows with a filter,
-    /// and a line of totals for each currency.
-    fn add(&mut self, table: &Table) -> Result<(), XlsxError> {
-        let mut sheet = Worksheet::new();
-        sheet.set_name(table.key)?;
-        let Table { columns, rows, .. } = table;
-        for (col, column) in (0..).zip(columns) {
-            sheet.write_string_with_format(0, col, column.path.as_ref(), &self.formats.heading)?;
-        }
-        for (row, cells) in (1..).zip(rows) {
-            for (col, cell) in (0..).zip(cells) {
-                self.write(&mut sheet, (row, col), cell)?;
-            }
-        }
-        let last_row = rows_of(table);
-        let last_col = u16::try_from(columns.len().saturating_sub(1)).unwrap_or(u16::MAX);
-        sheet.autofilter(0, 0, last_row, last_col)?;
-        sheet.set_freeze_panes(1, 0)?;
-        set_widths(&mut sheet, table)?;
-        self.write_totals(&mut sheet, table)?;
-        self.sheets.push(sheet);
-        Ok(())
+/// A sheet of lines with a name, a value, its currency and a note.
+fn first_sheet(lines: &[(String, Value, &str)]) -> Result<Worksheet, XlsxError> {
+    let mut sheet = Worksheet::new();
+    sheet.set_name(FIRST)?;
+    for (col, (title, width)) in
+        (0..).zip([("figure", 34), ("value", 22), (CURRENCY, 10), ("note", 70)])
+    {
+        sheet.write_string_with_format(0, col, title, &Format::new().set_bold())?;
+        sheet.set_column_width(col, width)?;
     }
+    for (row, (name, value, note)) in (1..).zip(lines) {
+        sheet.write_string(row, 0, name)?;
+        write(&mut sheet, (row, 1), value)?;
+        if let Some(amount) = value.amount() {
+            sheet.write_string(row, 2, amount.currency().code())?;
+        }
+        sheet.write_string(row, 3, cell_text(note))?;
+    }
+    sheet.set_freeze_panes(1, 0)?;
+    Ok(sheet)
+}
 
-    /// Adds a sheet of lines with a name, a value, its currency and a note.
-    fn add_first(&mut self, lines: &[(String, Value, &str)]) -> Result<(), XlsxError> {
-        let mut sheet = Worksheet::new();
-        sheet.set_name(FIRST)?;
-        for (col, title) in (0..).zip(["figure", "value", CURRENCY, "note"]) {
-            sheet.write_string_with_format(0, col, title, &self.formats.heading)?;
+fn write(sheet: &mut Worksheet, (row, col): (u32, u16), figure: &Value) -> Result<(), XlsxError> {
+    match figure {
+        Value::Absent | Value::Record(_) | Value::Rows(_) => return Ok(()),
+        Value::Signed(value) => return write(sheet, (row, col), value),
+        // Never a formula, whatever it begins with.
+        Value::Text(text) => sheet.write_string(row, col, cell_text(text)),
+        Value::Texts(texts) => sheet.write_string(row, col, cell_text(&texts.join("; "))),
+        Value::List(_) | Value::Map(_) => {
+            sheet.write_string(row, col, cell_text(&super::csv::cell(figure)))
         }
-        for (row, (name, value, note)) in (1..).zip(lines) {
-            sheet.write_string(row, 0, name)?;
-            self.write(&mut sheet, (row, 1), value)?;
-            if let Some(amount) = value.amount() {
-                sheet.write_string(row, 2, amount.currency().code())?;
+        Value::Flag(flag) => sheet.write_boolean(row, col, *flag),
+        Value::Time(at) => {
+            let at = at.to_zoned(TimeZone::UTC).datetime();
+            sheet.write_datetime_with_format(row, col, at, &numbers("yyyy-mm-dd hh:mm"))
+        }
+        Value::Date(day) => {
+            sheet.write_datetime_with_format(row, col, *day, &numbers("yyyy-mm-dd"))
+        }
+        figure => match number(figure) {
+            Some((number, format)) => {
+                sheet.write_number_with_format(row, col, number, &numbers(format))
             }
-            sheet.write_string(row, 3, cell_text(note))?;
-        }
-        for (col, width) in (0..).zip([34, 22, 10, 70]) {
-            sheet.set_column_width(col, width)?;
-        }
-        sheet.set_freeze_panes(1, 0)?;
-        self.sheets.push(sheet);
-        Ok(())
+            None => return Ok(()),
+        },
     }
+    .map(|_| ())
+}
 
-    /// The bytes of the file, which are the same for the same sheets and time.
-    ///
-    /// # Errors
-    /// When they cannot be packed, which memory always can.
-    fn finish(self, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
-        let mut workbook = rust_xlsxwriter::Workbook::new();
-        let created = created.to_zoned(TimeZone::UTC).datetime();
-        workbook.set_properties(&DocProperties::new().set_creation_datetime(&created));
-        for sheet in self.sheets {
-            workbook.push_worksheet(sheet);
+/// A line for each currency in which the table has an amount that adds up.
+fn write_totals(sheet: &mut Worksheet, table: &Table) -> Result<(), XlsxError> {
+    let keys = table.columns.iter().map(|column| column.path.as_ref());
+    let columns: BTreeMap<&str, u16> = keys.zip(0..).collect();
+    let Some(named) = columns.get(CURRENCY) else { return Ok(()) };
+    let summed = table.summed.iter();
+    let summed: Vec<u16> = summed.filter_map(|key| columns.get(key).copied()).collect();
+    let amounts = |col: u16| {
+        table.rows.iter().filter_map(move |row| match row.get(usize::from(col)) {
+            Some(Value::Money(amount)) => Some(amount.rounded()),
+            _ => None,
+        })
+    };
+    let summed_amounts = summed.iter().flat_map(|col| amounts(*col));
+    let currencies: BTreeSet<Currency> = summed_amounts.map(Money::currency).collect();
+    let total = Format::new().set_bold().set_border_top(FormatBorder::Thin);
+    let total_money = total.clone().set_num_format(CENTS);
+    let last = rows_of(table);
+    // A line is left free, so that a filter does not take a total for a row.
+    for (row, currency) in (last + 2..).zip(currencies) {
+        sheet.write_string_with_format(row, 0, "Total", &total)?;
+        sheet.write_string_with_format(row, *named, currency.code(), &total)?;
+        let name = column_number_to_name;
+        let criteria = format!("${0}$2:${0}${1}", name(*named), last + 1);
+        let wanted = row_col_to_cell(row, *named);
+        for col in &summed {
+            let own = amounts(*col).filter(|amount| amount.currency() == currency);
+            let amount: Decimal = own.map(Money::amount).sum();
+            let range = format!("{0}2:{0}{1}", name(*col), last + 1);
+            // With its result, for readers that do not compute.
+            let formula = Formula::new(format!("=SUMIF({criteria},{wanted},{range})"))
+                .set_result(amount.normalize().to_string());
+            sheet.write_formula_with_format(row, *col, formula, &total_money)?;
         }
-        workbook.save_to_buffer()
     }
-
-    fn write(
-        &self,
-        sheet: &mut Worksheet,
-        (row, col): (u32, u16),
-        figure: &Value,
-    ) -> Result<(), XlsxError> {
-        let formats = &self.formats;
-        let written = match figure {
-            Value::Absent | Value::Record(_) | Value::Rows(_) => return Ok(()),
-            Value::Signed(value) => return self.write(sheet, (row, col), value),
-            // Never a formula, whatever it begins with.
-            Value::Text(text) => sheet.write_string(row, col, cell_text(text)),
-            Value::Texts(texts) => sheet.write_string(row, col, cell_text(&texts.join("; "))),
-            Value::List(_) | Value::Map(_) => {
-                sheet.write_string(row, col, cell_text(&super::csv::cell(figure)))
-            }
-            Value::Flag(flag) => sheet.write_boolean(row, col, *flag),
-            Value::Time(at) => {
-                let at = at.to_zoned(TimeZone::UTC).datetime();
-                sheet.write_datetime_with_format(row, col, at, &formats.time)
-            }
-            Value::Date(day) => sheet.write_datetime_with_format(row, col, *day, &formats.date),
-            figure => match formats.number(figure) {
-                (Some(number), format) => sheet.write_number_with_format(row, col, number, format),
-                (None, _) => return Ok(()),
-            },
-        };
-        written.map(|_| ())
-    }
-
-    /// A line for each currency in which the table has an amount that adds up.
-    fn write_totals(&self, sheet: &mut Worksheet, table: &Table) -> Result<(), XlsxError> {
-        let keys = table.columns.iter().map(|column| column.path.as_ref());
-        let columns: BTreeMap<&str, u16> = keys.zip(0..).collect();
-        let Some(named) = columns.get(CURRENCY) else { return Ok(()) };
-        let summed = table.summed.iter();
-        let summed: Vec<u16> = summed.filter_map(|key| columns.get(key).copied()).collect();
-        let amounts = |col: u16| {
-            table.rows.iter().filter_map(move |row| match row.get(usize::from(col)) {
-                Some(Value::Money(amount)) => Some(amount.rounded()),
-                _ => None,
-            })
-        };
-        let summed_amounts = summed.iter().flat_map(|col| amounts(*col));
-        let currencies: BTreeSet<Currency> = summed_amounts.map(Money::currency).collect();
-        let last = rows_of(table);
-        // A line is left free, so that a filter does not take a total for a row.
-        for (row, currency) in (last + 2..).zip(currencies) {
-            let formats = &self.formats;
-            sheet.write_string_with_format(row, 0, "Total", &formats.total)?;
-            sheet.write_string_with_format(row, *named, currency.code(), &formats.total)?;
-            let name = column_number_to_name;
-            let criteria = format!("${0}$2:${0}${1}", name(*named), last + 1);
-            let wanted = row_col_to_cell(row, *named);
-            for col in &summed {
-                let own = amounts(*col).filter(|amount| amount.currency() == currency);
-                let amount: Decimal = own.map(Money::amount).sum();
-                let range = format!("{0}2:{0}{1}", name(*col), last + 1);
-                // With its result, for readers that do not compute.
-                let formula = Formula::new(format!("=SUMIF({criteria},{wanted},{range})"))
-                    .set_result(amount.normalize().to_string());
-                sheet.write_formula_with_format(row, *col, formula, &formats.total_money)?;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// How many rows a table has, which is also the place of the last one under the header.
