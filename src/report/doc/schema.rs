@@ -1,6 +1,6 @@
 //! The JSON schema of a document, by its columns.
 
-use super::parts::{lists, parts, record};
+use super::parts::{gaps_table, lists, parts, record};
 use super::{Doc, Head, Kind, Table};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::text::json_document;
@@ -62,19 +62,13 @@ fn form(doc: &Doc) -> Json {
         add(place, key, rows(table), !table.is_optional);
     }
     if doc.gaps.is_some() {
-        let words = ["what", "where", "reason", "hint"];
-        let mut gap = json!({ "type": "object", "required": words, "properties": {
-            "cause": { "type": ["string", "null"], "description": "The name of its cause; null where an estate states its reason in its own words." },
-        } });
-        for word in words {
-            gap["properties"][word] = json!({ "type": "string" });
+        let mut gaps =
+            rows(&Table { title: "What could not be read.".to_owned(), ..gaps_table(&[]) });
+        // The cause was added within a schema version.
+        if let Some(required) = gaps["items"]["required"].as_array_mut() {
+            required.pop();
         }
-        add(
-            &mut form,
-            "gaps",
-            json!({ "type": "array", "items": gap, "description": "What could not be read." }),
-            true,
-        );
+        add(&mut form, "gaps", gaps, true);
     }
     for part in parts(doc) {
         add(&mut form, part.key, rows(&part), doc.is_answer());
