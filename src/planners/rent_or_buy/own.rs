@@ -99,41 +99,6 @@ pub struct Part {
 }
 
 impl Own {
-    /// Its value; absent for the price of the rented machine.
-    pub fn get(&self, input: Input) -> Option<Decimal> {
-        Some(match input {
-            Input::Purchase => self.purchase,
-            Input::Spares => self.spares_percent,
-            Input::Residual => self.residual_percent,
-            Input::Watts => self.watts,
-            Input::Pue => self.pue,
-            Input::Electricity => self.electricity,
-            Input::Rack => self.rack_monthly,
-            Input::StaffHours => self.staff_hours,
-            Input::StaffHourly => self.staff_hourly,
-            Input::Capital => self.capital_percent,
-            Input::Utilization => self.utilization_percent,
-            Input::Rent => return None,
-        })
-    }
-
-    pub(super) fn set(&mut self, input: Input, value: Decimal) {
-        match input {
-            Input::Purchase => self.purchase = value,
-            Input::Spares => self.spares_percent = value,
-            Input::Residual => self.residual_percent = value,
-            Input::Watts => self.watts = value,
-            Input::Pue => self.pue = value,
-            Input::Electricity => self.electricity = value,
-            Input::Rack => self.rack_monthly = value,
-            Input::StaffHours => self.staff_hours = value,
-            Input::StaffHourly => self.staff_hourly = value,
-            Input::Capital => self.capital_percent = value,
-            Input::Utilization => self.utilization_percent = value,
-            Input::Rent => {}
-        }
-    }
-
     /// Months of the term.
     pub fn months(&self) -> u32 {
         12 * u32::from(self.years)
@@ -178,31 +143,21 @@ impl Own {
 
     pub(super) fn parts(&self) -> Vec<Part> {
         let months = Decimal::from(self.months());
-        let once = |name: &'static str, amount: Decimal| Part {
+        let part = |name, once: Decimal, monthly: Decimal| Part {
             name,
-            once: amount,
-            monthly: Decimal::ZERO,
-            total: amount,
+            once,
+            monthly,
+            total: once + monthly * months,
         };
-        let monthly = |name: &'static str, amount: Decimal| Part {
-            name,
-            once: Decimal::ZERO,
-            monthly: amount,
-            total: amount * months,
-        };
+        let zero = Decimal::ZERO;
         vec![
-            once("purchase", cents(self.purchase)),
-            once("spares", self.spares()),
-            monthly("electricity", self.power_monthly()),
-            monthly("rack", cents(self.rack_monthly)),
-            monthly("staff", self.staff_monthly()),
-            monthly("capital", self.capital_monthly()),
-            Part {
-                name: "residual",
-                once: Decimal::ZERO,
-                monthly: Decimal::ZERO,
-                total: -self.residual(),
-            },
+            part("purchase", cents(self.purchase), zero),
+            part("spares", self.spares(), zero),
+            part("electricity", zero, self.power_monthly()),
+            part("rack", zero, cents(self.rack_monthly)),
+            part("staff", zero, self.staff_monthly()),
+            part("capital", zero, self.capital_monthly()),
+            Part { total: -self.residual(), ..part("residual", zero, zero) },
         ]
     }
 
@@ -248,41 +203,58 @@ pub(super) fn usd(amount: Decimal) -> Money {
 /// The largest amount and the largest draw that are computed.
 const MOST: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
 
-named_enum! {
-    /// What the month rests on.
-    Input {
-        Purchase = "purchase price",
-        Spares = "spares",
-        Residual = "residual value",
-        Watts = "mean draw",
-        Pue = "PUE",
-        Electricity = "electricity price",
-        Rack = "rack",
-        StaffHours = "staff hours",
-        StaffHourly = "staff cost per hour",
-        Capital = "cost of capital",
-        Utilization = "utilization",
-        Rent = "price of the rented machine",
-    }
-}
-
-impl Input {
-    /// The values that it can have.
-    pub(super) fn range(self) -> (Decimal, Decimal) {
-        match self {
-            Self::Pue => (Decimal::ONE, Decimal::TEN),
-            Self::Spares | Self::Residual | Self::Capital | Self::Utilization => {
-                (Decimal::ZERO, Decimal::ONE_HUNDRED)
+/// A row for each input of an own server: its field, and the largest and the smallest value that
+/// it can have.
+macro_rules! inputs {
+    ($($input:ident = $name:literal, $field:ident, $least:ident, $most:expr;)*) => {
+        named_enum! {
+            /// What the month rests on.
+            Input {
+                $($input = $name,)*
+                Rent = "price of the rented machine",
             }
-            Self::Purchase
-            | Self::Watts
-            | Self::Electricity
-            | Self::Rack
-            | Self::StaffHours
-            | Self::StaffHourly
-            | Self::Rent => (Decimal::ZERO, MOST),
         }
-    }
+
+        impl Input {
+            /// The values that it can have.
+            pub(super) fn range(self) -> (Decimal, Decimal) {
+                match self {
+                    $(Self::$input => (Decimal::$least, $most),)*
+                    Self::Rent => (Decimal::ZERO, MOST),
+                }
+            }
+        }
+
+        impl Own {
+            /// Its value; absent for the price of the rented machine.
+            pub fn get(&self, input: Input) -> Option<Decimal> {
+                match input {
+                    $(Input::$input => Some(self.$field),)*
+                    Input::Rent => None,
+                }
+            }
+
+            fn set(&mut self, input: Input, value: Decimal) {
+                match input {
+                    $(Input::$input => self.$field = value,)*
+                    Input::Rent => {}
+                }
+            }
+        }
+    };
+}
+inputs! {
+    Purchase = "purchase price", purchase, ZERO, MOST;
+    Spares = "spares", spares_percent, ZERO, Decimal::ONE_HUNDRED;
+    Residual = "residual value", residual_percent, ZERO, Decimal::ONE_HUNDRED;
+    Watts = "mean draw", watts, ZERO, MOST;
+    Pue = "PUE", pue, ONE, Decimal::TEN;
+    Electricity = "electricity price", electricity, ZERO, MOST;
+    Rack = "rack", rack_monthly, ZERO, MOST;
+    StaffHours = "staff hours", staff_hours, ZERO, MOST;
+    StaffHourly = "staff cost per hour", staff_hourly, ZERO, MOST;
+    Capital = "cost of capital", capital_percent, ZERO, Decimal::ONE_HUNDRED;
+    Utilization = "utilization", utilization_percent, ZERO, Decimal::ONE_HUNDRED;
 }
 
 /// How far each input is turned down and up, percent.
