@@ -2,7 +2,7 @@
 
 use super::args::{DocFormat, EstateArgs, time};
 use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, hint, hinted, refusal, refused};
+use super::exit::{ExitCode, Failure, Outcome, hint, refusal, refused};
 use super::numbers::within;
 use super::planner_flags::estate_flags;
 use super::planner_offers::{check_launchable, has_commitments};
@@ -18,8 +18,8 @@ use crate::domain::{
     shell_word,
 };
 use crate::planners::autoscale::{
-    Autoscale, AutoscaleRequest, AutoscaleSubject, Demand, Held, InstancePrices, PolicyError,
-    ScalingPolicy, ScheduleWindow, SpotShare, Trigger, autoscale,
+    Autoscale, AutoscaleRequest, AutoscaleSubject, Demand, Held, InstancePrices, ScalingPolicy,
+    ScheduleWindow, SpotShare, Trigger, autoscale,
 };
 use crate::profiling::BusyGpus;
 use crate::report::autoscale_answer;
@@ -287,10 +287,7 @@ fn replayed(args: &AutoscaleArgs, settings: &SettingsFile, record: Record) -> Ou
         least_interruptions_per_day: policy.spot_interruptions_per_day,
         hours_per_month: policy.hours_per_month,
     };
-    autoscale(request).map_err(|error| hinted! { error;
-        PolicyError::MinAboveMax { min, .. } | PolicyError::WindowAboveMax { min, .. } => "pass `--max {min}`, or a lower minimum";
-        PolicyError::NoInstance => "pass `--max 1` or more";
-    })
+    Ok(autoscale(request)?)
 }
 
 fn scaling_policy(args: &AutoscaleArgs, policy: &Policy, record: &Record) -> ScalingPolicy {

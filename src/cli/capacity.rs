@@ -1,7 +1,7 @@
 //! `gpucost capacity`: how many GPUs a rate of requests needs.
 
 use super::capacity_args::CapacityArgs;
-use super::capacity_measured::{Measured, invalid, uncounted};
+use super::capacity_measured::{Measured, invalid};
 use super::exit::{Failure, Outcome, refusal};
 use super::model_args::typed;
 use super::planning::Planning;
@@ -78,7 +78,7 @@ fn counted(path: &Path, args: &CapacityArgs) -> Outcome<RequestCounts> {
     ))?;
     // The flag has at most eleven days.
     let period = args.request_period.map(|seconds| (seconds * 1_000.0).round() as i64);
-    RequestCounts::new(&shown(path), counts, (period, args.request_peak)).map_err(uncounted)
+    Ok(RequestCounts::new(&shown(path), counts, (period, args.request_peak))?)
 }
 
 fn service<'a>(

@@ -4,15 +4,15 @@
 use super::capacity_args::{BatchArgs, CapacityArgs};
 use super::capacity_curve::MeasuredCurve;
 use super::capacity_measured::{audited, check_estate};
-use super::exit::{Failure, Outcome, hint, hinted, refusal};
+use super::exit::{Failure, Outcome, hint, refusal};
 use super::model_args::{MemoryArgs, ModelArgs, with_less};
 use super::planning::Planning;
 use super::{Io, known_prices, output};
 use crate::analysis::{Audit, Question, RunningWorkload, running_workload};
 use crate::catalog::shape;
 use crate::domain::{InstanceShape, Policy, PriceKey, shell_word};
-use crate::planners::batching::{BatchingError, BatchingRequest, Machine, batching};
-use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
+use crate::planners::batching::{BatchingRequest, Machine, batching};
+use crate::planners::curve::{CurvePoint, ThroughputCurve};
 use crate::planners::model::Dtype;
 use crate::planners::serving::{Load, ServedModel, ServingRefusal};
 use crate::report::batching_answer;
@@ -85,10 +85,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Outcome {
         },
         hours_per_month: settings.policy.hours_per_month,
     };
-    let answer = batching(request).map_err(|error| hinted! { error;
-        BatchingError::Many => "pass a lower `--rate`";
-        BatchingError::Objective { shortest_seconds, .. } => "pass a shorter `--max-wait`, or `--objective {:.0}ms`", (shortest_seconds * 1e3).ceil();
-    })?;
+    let answer = batching(request)?;
     let today = running.as_ref().map(RunningWorkload::today);
     let doc = batching_answer(&answer, &throughput.source, throughput.server, today.as_ref());
     let code = planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)?;
@@ -118,7 +115,7 @@ fn throughput(
     if let Some((points, source)) = of_gpu.or_else(|| (!args.curve.is_empty()).then(stated)) {
         let gpus = on.and_then(|shape| shape.gpu.as_ref());
         return Ok(Throughput {
-            curve: ThroughputCurve::new(points).map_err(no_curve)?,
+            curve: ThroughputCurve::new(points)?,
             source,
             server: ("GPU", "GPUs"),
             servers: gpus.map_or(1, |gpu| gpu.share.visible_devices().into()),
@@ -130,7 +127,7 @@ fn throughput(
     };
     let points = computed_curve(args, shape, policy)?;
     Ok(Throughput {
-        curve: ThroughputCurve::new(points).map_err(no_curve)?,
+        curve: ThroughputCurve::new(points)?,
         source: "computed as by gpucost select".to_owned(),
         server: ("instance", "instances"),
         servers: 1,
@@ -194,12 +191,4 @@ fn does_not_fit(
     };
     let (name, dtype) = (&shape.instance_type, served.dtype);
     refusal!("{name} does not hold the model in {dtype}: {reason}"; "{hint}")
-}
-
-fn no_curve(error: CurveError) -> Failure {
-    hinted! { error;
-        CurveError::Falls { before, .. } => "leave out what is beyond batch {}", before.batch;
-        CurveError::Order { .. } => "sort the points by batch, each once";
-        _ => "measure batches of several sizes, and pass them as in `--curve 1:35,8:210,32:520`";
-    }
 }

@@ -15,8 +15,8 @@ use crate::domain::{
     RecordedWork, Risk, WorkloadKind, shown,
 };
 use crate::planners::capacity::{
-    CapacityError, CountsError, Recording, RequestCounts, ServiceTimes, Throughput,
-    ThroughputBasis, Utilized, WorkOf,
+    CapacityError, Recording, RequestCounts, ServiceTimes, Throughput, ThroughputBasis, Utilized,
+    WorkOf,
 };
 use crate::profiling::RunProfile;
 use crate::savings::is_launchable;
@@ -101,7 +101,7 @@ fn served(
 ) -> Outcome<f64> {
     match (args.served_rate, counts) {
         (None, Some(counts)) => {
-            counts.mean_within(from.as_millisecond(), to.as_millisecond(), of).map_err(uncounted)
+            Ok(counts.mean_within(from.as_millisecond(), to.as_millisecond(), of)?)
         }
         (stated, _) => stated.ok_or_else(|| Failure::input("measured GPUs need `--served-rate`")),
     }
@@ -359,15 +359,6 @@ fn one_with(
              types with those are {}", names.join(", "))),
         _ => Err(refusal!("no type with `--gpu {gpu}` has a price in the region";
             "`gpucost pricing` lists the GPUs with their types and regions")),
-    }
-}
-
-/// Why counts say nothing of a rate, with what to do about it.
-pub(super) fn uncounted(error: CountsError) -> Failure {
-    hinted! { error;
-        CountsError::OnePeriod { .. } | CountsError::OffGrid { .. } => "pass the period that they were asked for, such as `--request-period 60s`";
-        CountsError::NoRequests { .. } => "pass `--request-peak max`, or counts of a busier time";
-        CountsError::NoneWithin { .. } => "ask for the same time, or pass the rate as `--served-rate`";
     }
 }
 

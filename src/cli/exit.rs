@@ -2,6 +2,7 @@
 
 use super::Io;
 use crate::domain::safe;
+use crate::planners::NoAnswer;
 use std::error::Error;
 use std::{fmt, io};
 
@@ -84,6 +85,13 @@ pub(super) use refused;
 
 /// What a command, or a part of one, comes to.
 pub(super) type Outcome<T = ExitCode> = Result<T, Failure>;
+
+impl From<NoAnswer> for Failure {
+    fn from(error: NoAnswer) -> Self {
+        let hint = error.hint.clone();
+        Self::new(ExitCode::Input, error).with_hint(hint)
+    }
+}
 
 impl Failure {
     /// An error with its code. A disk without room is nobody's input, whatever was being done.

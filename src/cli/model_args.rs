@@ -1,10 +1,10 @@
 //! Flags that describe a language model and what is served with it.
 
 use super::choices::flags;
-use super::exit::{Failure, Outcome, hint, hinted, refusal};
+use super::exit::{Outcome, hint, refusal};
 use super::numbers::{above_zero, within};
 use crate::domain::Policy;
-use crate::planners::model::{Dtype, Model, ModelError, ModelQuery};
+use crate::planners::model::{Dtype, Model, ModelQuery};
 use crate::planners::serving::{Load, Nearest, ServingTerms};
 use std::collections::BTreeSet;
 
@@ -111,7 +111,7 @@ impl ModelArgs {
             kv_heads: self.kv_heads,
             head_dim: self.head_dim,
         };
-        query.model().map_err(refused)
+        Ok(query.model()?)
     }
 
     /// The flags that were passed.
@@ -196,18 +196,6 @@ pub(super) fn with_less(nearest: &Nearest) -> String {
     hint! { nearest;
         Nearest::Fewer { dtype, instance_type, sequences } => "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`";
         Nearest::Smaller { dtype, instance_type } => "{instance_type} holds it in {dtype}: pass `--dtype {dtype}`";
-    }
-}
-
-fn refused(error: ModelError) -> Failure {
-    hinted! { error;
-        ModelError::Nothing => "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`";
-        ModelError::Name { nearest, .. } if nearest.is_empty() => "pass its size with `--params`; docs/planners/select.md lists the published models";
-        ModelError::Name { nearest, .. } => "did you mean {}?", nearest.join(", ");
-        ModelError::Shape { nearest, .. } => "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {} has {}, {}, {} and {}", nearest.name, nearest.layers, nearest.heads, nearest.kv_heads, nearest.head_dim;
-        ModelError::Active { params, .. } => "pass at most `--active-params {params}`";
-        ModelError::Attention { .. } => "`--kv-heads` is num_key_value_heads of the config.json of the model, `--head-dim` its head_dim";
-        ModelError::Heads { heads, .. } => "pass at most `--kv-heads {heads}`, or `--heads` with num_attention_heads of the config.json of the model";
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::{DocFormat, EstateArgs, time};
 use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
+use super::exit::{ExitCode, Failure, Outcome, refusal};
 use super::numbers::within;
 use super::planning::Planning;
 use super::scope::regions;
@@ -10,8 +10,8 @@ use super::{Io, estate, known_prices, output, sampled};
 use crate::analysis::{GpuFilter, Question, SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
-use crate::domain::{Currency, GpuModel, GpuOffer, JobRequest, PriceBook, shell_word, shown};
-use crate::planners::schedule::{Host, Job, ScheduleError, ScheduleRequest, schedule_jobs};
+use crate::domain::{Currency, GpuModel, GpuOffer, JobRequest, PriceBook, shown};
+use crate::planners::schedule::{Host, Job, ScheduleRequest, schedule_jobs};
 use crate::profiling::RunProfile;
 use crate::report::place_answer;
 use crate::savings::Checkpointing;
@@ -104,7 +104,7 @@ pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Outcome {
         (None, None) => (sampled_runs(args, settings, begin)?, BTreeMap::new()),
     };
     let request = request(args, settings, (wanted, begin), (estate.as_ref(), &prices), io)?;
-    let schedule = schedule_jobs(request).map_err(refused)?;
+    let schedule = schedule_jobs(request)?;
     let rentals = schedule.request.needs.iter().flat_map(|need| &need.rentals);
     let oldest = rentals.filter_map(|rental| Some(rental.quote.as_ref()?.seen_on)).min();
     let code = planning.print(&place_answer(&schedule, &unplaced), oldest, now, io)?;
@@ -295,15 +295,4 @@ fn filter(wanted: &Wanted, regions: &[String], prices: &Prices<'_>) -> Outcome<G
     let question = Question { gpu: Some(filter.clone()), ..Question::of_aws(Vec::new(), regions) };
     known_prices::refuse_unknown(&question, prices)?;
     Ok(filter)
-}
-
-fn refused(error: ScheduleError) -> Failure {
-    hinted! { error;
-        ScheduleError::NoJobs => "pass a list of jobs with `--jobs FILE`";
-        ScheduleError::TooMany { .. } => "divide the list";
-        ScheduleError::AfterDeadline { nearest: Some(nearest), .. } => "the nearest deadline that it can meet is {nearest}";
-        ScheduleError::AfterDeadline { nearest: None, .. } => "give it fewer hours";
-        ScheduleError::NoMachine { need, .. } => "`gpucost pricing --gpu {} --region all` shows where it is sold: pass `--region`", shell_word(need);
-        ScheduleError::AboveLimit { gpus, .. } => "pass `--max-gpus {gpus}` or more";
-    }
 }

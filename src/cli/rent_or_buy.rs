@@ -2,7 +2,7 @@
 
 use super::args::{hourly_price, not_negative, positive};
 use super::choices::flags;
-use super::exit::{Failure, Outcome, hinted, refusal, refused};
+use super::exit::{Outcome, refusal, refused};
 use super::planner_flags::AnswerArgs;
 use super::planning::Planning;
 use super::workload_args::WorkloadArgs;
@@ -13,7 +13,7 @@ use crate::domain::{
     Currency, GpuOffer, GpuShare, InstanceShape, PriceBook, PurchaseOption, counted, shown,
 };
 use crate::planners::paying::Paying;
-use crate::planners::rent_or_buy::{BadOwn, Input, Own, Rental, rent_or_buy};
+use crate::planners::rent_or_buy::{Input, Own, Rental, rent_or_buy};
 use crate::profiling::RunProfile;
 use crate::report::rent_or_buy_answer;
 use rust_decimal::Decimal;
@@ -115,7 +115,7 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Outcome {
     };
     let oldest = known.found.iter().filter_map(|rental| rental.seen_on).min();
     let rented = with_own_price(paid(args, today).as_ref(), machine, gpus, known.found);
-    let comparison = rent_or_buy(own, rented).map_err(refused)?;
+    let comparison = rent_or_buy(own, rented)?;
     let fleet = today.map(|workload| (workload.name.as_str(), workload.instances));
     let code = planning.print(&rent_or_buy_answer(&comparison, fleet), oldest, io.now, io)?;
     let mut said = format!("compared {}", counted(comparison.rentals.len(), "price", "prices"));
@@ -137,17 +137,6 @@ fn machine(name: &str) -> Outcome<Machine> {
         GpuShare::Fraction(part) => Err(refusal!(
             "{} has {part} of a GPU, and servers have whole ones", shape.instance_type;
             "pass a type with whole GPUs; `gpucost pricing` lists them")),
-    }
-}
-
-fn refused(error: BadOwn) -> Failure {
-    hinted! { error;
-        BadOwn::OutOfRange { input: Input::Pue, .. } => "PUE is the power of the facility over that of the server: `--pue 1.54` is average";
-        BadOwn::OutOfRange { .. } => "pass a percentage from 0 to 100, or a smaller amount";
-        BadOwn::Purchase(_) => "pass the price of the server with `--purchase`";
-        BadOwn::NoGpu => "pass `--gpus`, or a type with whole GPUs";
-        BadOwn::Years(_) => "pass a term with `--years`, such as 4";
-        BadOwn::NoRental => "pass `--on-demand-hourly`, or a region with a price: `gpucost pricing TYPE --region all`";
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::{DocFormat, EstateArgs, RiskChoice, valid};
 use super::choices::flags;
-use super::exit::{ExitCode, Failure, Outcome, hinted, refusal};
+use super::exit::{ExitCode, Failure, Outcome, refusal};
 use super::planner_flags::estate_flags;
 use super::planner_offers::has_commitments;
 use super::planning::Planning;
@@ -18,8 +18,8 @@ use crate::domain::{
     with_article,
 };
 use crate::planners::share::{
-    Isolation, MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType,
-    Today, plan_sharing,
+    Isolation, MOST_TENANTS, Origin, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
+    plan_sharing,
 };
 use crate::report::share_answer;
 use crate::savings::is_launchable;
@@ -163,7 +163,7 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Outcome {
     let count = request.tenants.len() as u64;
     let origin = |flag: Option<&String>| flag.map_or(request.otherwise, |_| Origin::Flag);
     let machines = request.seen.as_ref().map(|(machines, _, _)| machines);
-    let on = SharedOn::of(&request.shape).map_err(refused)?;
+    let on = SharedOn::of(&request.shape)?;
     let plan = plan_sharing(ShareQuestion {
         smaller: smaller_types(&on, &key, &prices),
         on,
@@ -182,7 +182,7 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Outcome {
     });
     let seen = request.seen.as_ref();
     let workloads = seen.map_or_else(Vec::new, |(machines, audit, _)| machines.workloads(audit));
-    let answer = share_answer(&plan.map_err(refused)?, &request.skipped, &workloads);
+    let answer = share_answer(&plan?, &request.skipped, &workloads);
     let code = planning.print(&answer, seen_on, request.now, io)?;
     if let Some((_, audit, instances)) = seen {
         return Ok(output::close("analyzed", (*instances, 0), &audit.gaps, &args.estate, io));
@@ -365,18 +365,6 @@ fn none_found(place: &str, skipped: &[NoTenant]) -> Failure {
     Failure::new(ExitCode::Nothing, error).with_hint(
         "state tenants by hand, such as `gpucost share --type p4d.24xlarge --tenant chat:10GiB:33%`",
     )
-}
-
-/// Why nothing was planned, with the nearest that can be.
-fn refused(error: ShareError) -> Failure {
-    hinted! { error;
-        ShareError::LargerThanCard { nearest: Some(nearest), .. } => "the smallest card that holds it is that of `--type {nearest}`";
-        ShareError::LargerThanCard { nearest: None, .. } => "no card holds it: divide the model over several GPUs, which cannot share";
-        ShareError::TooMany { .. } => "narrow them with `--tag` or `--region`, or divide the file";
-        ShareError::SameName { .. } => "give each tenant a name of its own";
-        ShareError::NoTenants => "state tenants with `--tenant` or `--tenants`";
-        ShareError::NoWholeGpu { .. } | ShareError::NotNvidia { .. } | ShareError::MemoryUnknown { .. } => "`gpucost pricing --gpu A100` lists types whose GPUs can be shared";
-    }
 }
 
 /// The tenants of flags and files, and what of a profile is none.

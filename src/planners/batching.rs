@@ -2,6 +2,7 @@
 //! has waited long enough. While a server works, requests collect for its next batch, so
 //! batches grow with the load up to their limit.
 
+use super::NoAnswer;
 use super::curve::ThroughputCurve;
 use crate::domain::{HourlyRate, Money};
 use rust_decimal::Decimal;
@@ -95,22 +96,11 @@ impl Batching {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum BatchingError {
-    #[error("more than 100,000 servers would be needed")]
-    Many,
-    #[error(
-        "no batch answers within {:.1} ms: the shortest is {:.1} ms, at batch {limit}",
-        objective_seconds * 1e3, shortest_seconds * 1e3
-    )]
-    Objective { objective_seconds: f64, shortest_seconds: f64, limit: u32 },
-}
-
 /// What each limit on the batch leads to, and the cheapest that holds the objective.
 ///
 /// # Errors
-/// [`BatchingError`] when no number of servers or no limit does.
-pub fn batching(request: BatchingRequest) -> Result<Batching, BatchingError> {
+/// When no number of servers or no limit does.
+pub fn batching(request: BatchingRequest) -> Result<Batching, NoAnswer> {
     let choices: Vec<BatchChoice> =
         limits(&request.curve).into_iter().filter_map(|limit| choice(&request, limit)).collect();
     let objective = request.objective_seconds.unwrap_or(f64::INFINITY);
@@ -132,15 +122,16 @@ fn microseconds(choice: &BatchChoice) -> u64 {
     (choice.longest_seconds() * 1e6).round() as u64
 }
 
-fn missed(choices: &[BatchChoice], objective_seconds: f64) -> BatchingError {
-    let shortest = choices
-        .iter()
-        .min_by(|left, right| left.longest_seconds().total_cmp(&right.longest_seconds()));
-    shortest.map_or(BatchingError::Many, |choice| BatchingError::Objective {
-        objective_seconds,
-        shortest_seconds: choice.longest_seconds(),
-        limit: choice.limit,
-    })
+fn missed(choices: &[BatchChoice], objective_seconds: f64) -> NoAnswer {
+    let times = choices.iter().map(|choice| (choice.longest_seconds(), choice.limit));
+    let Some((shortest, limit)) = times.min_by(|left, right| left.0.total_cmp(&right.0)) else {
+        return no_answer! { "more than 100,000 servers would be needed"; "pass a lower `--rate`" };
+    };
+    let [objective, shortest] = [objective_seconds, shortest].map(|seconds| seconds * 1e3);
+    no_answer! {
+        "no batch answers within {objective:.1} ms: the shortest is {shortest:.1} ms, at batch {limit}";
+        "pass a shorter `--max-wait`, or `--objective {:.0}ms`", shortest.ceil()
+    }
 }
 
 /// One, the batches of the curve, and the powers of two below its end.

@@ -1,11 +1,16 @@
 //! How many items a second a server does by the size of its batches.
 
+use super::NoAnswer;
+
 /// Points that a curve may have.
 const MOST_POINTS: usize = 100;
 /// Items that a batch may have.
 const MOST_ITEMS: u32 = 1_000_000;
 /// Items a second that can be meant.
 const MOST_PER_SECOND: f64 = 1e9;
+/// What to do where points are no curve.
+const MEASURE: &str =
+    "measure batches of several sizes, and pass them as in `--curve 1:35,8:210,32:520`";
 
 /// Throughput at one size of batches.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,56 +23,30 @@ pub struct CurvePoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThroughputCurve(Vec<CurvePoint>);
 
-/// Why points are no curve.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum CurveError {
-    #[error("a throughput curve needs at least two points, and has {0}")]
-    Few(usize),
-    #[error("a throughput curve has at most 100 points, and this one {0}")]
-    Many(usize),
-    #[error("a batch of {0} is not between 1 and 1,000,000")]
-    Batch(u32),
-    #[error(
-        "the throughput at batch {batch} is not above 0 and at most 1,000,000,000 items per second"
-    )]
-    Throughput { batch: u32, items_per_second: f64 },
-    #[error("batch {batch} follows batch {before}: batches must ascend")]
-    Order { batch: u32, before: u32 },
-    #[error(
-        "throughput falls from {} at batch {} to {} at batch {}",
-        before.items_per_second, before.batch, point.items_per_second, point.batch
-    )]
-    Falls { point: CurvePoint, before: CurvePoint },
-}
-
 impl ThroughputCurve {
     /// A curve of points in order of batch.
     ///
     /// # Errors
-    /// [`CurveError`] with the point that is in the way.
-    pub fn new(points: Vec<CurvePoint>) -> Result<Self, CurveError> {
-        match points.len() {
-            few @ (0 | 1) => return Err(CurveError::Few(few)),
-            many if many > MOST_POINTS => return Err(CurveError::Many(many)),
-            _ => {}
+    /// With the point that is in the way.
+    pub fn new(points: Vec<CurvePoint>) -> Result<Self, NoAnswer> {
+        let number = points.len();
+        refuse! {
+            number < 2 => "a throughput curve needs at least two points, and has {number}"; "{MEASURE}";
+            number > MOST_POINTS => "a throughput curve has at most 100 points, and this one {number}"; "{MEASURE}";
         }
-        for point in &points {
-            let (batch, items_per_second) = (point.batch, point.items_per_second);
-            if !(1..=MOST_ITEMS).contains(&batch) {
-                return Err(CurveError::Batch(batch));
-            }
-            if !(items_per_second > 0.0 && items_per_second <= MOST_PER_SECOND) {
-                return Err(CurveError::Throughput { batch, items_per_second });
+        for &CurvePoint { batch, items_per_second } in &points {
+            let is_meant = items_per_second > 0.0 && items_per_second <= MOST_PER_SECOND;
+            refuse! {
+                !(1..=MOST_ITEMS).contains(&batch) => "a batch of {batch} is not between 1 and 1,000,000"; "{MEASURE}";
+                !is_meant => "the throughput at batch {batch} is not above 0 and at most 1,000,000,000 items per second"; "{MEASURE}";
             }
         }
         for pair in points.windows(2) {
-            let (before, point) = (pair[0], pair[1]);
-            if point.batch <= before.batch {
-                let (batch, before) = (point.batch, before.batch);
-                return Err(CurveError::Order { batch, before });
-            }
-            if point.items_per_second < before.items_per_second {
-                return Err(CurveError::Falls { point, before });
+            let CurvePoint { batch: before, items_per_second: high } = pair[0];
+            let CurvePoint { batch, items_per_second: low } = pair[1];
+            refuse! {
+                batch <= before => "batch {batch} follows batch {before}: batches must ascend"; "sort the points by batch, each once";
+                low < high => "throughput falls from {high} at batch {before} to {low} at batch {batch}"; "leave out what is beyond batch {before}";
             }
         }
         Ok(Self(points))
@@ -109,7 +88,7 @@ impl ThroughputCurve {
 mod tests {
     use super::*;
 
-    fn curve(points: &[(u32, f64)]) -> Result<ThroughputCurve, CurveError> {
+    fn curve(points: &[(u32, f64)]) -> Result<ThroughputCurve, NoAnswer> {
         let points =
             points.iter().map(|&(batch, items_per_second)| CurvePoint { batch, items_per_second });
         ThroughputCurve::new(points.collect())

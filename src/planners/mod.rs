@@ -3,6 +3,34 @@
 //! on is in its input, and every candidate that is refused has its reason. Nothing here is
 //! part of the plan of an audit.
 
+/// Why a question has no answer, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct NoAnswer {
+    message: String,
+    pub hint: String,
+}
+
+/// A question without an answer: why in words, then what to do about it.
+macro_rules! no_answer {
+    ($message:literal $(, $value:expr)*; $hint:literal $(, $part:expr)*) => {
+        $crate::planners::NoAnswer {
+            message: format!($message $(, $value)*),
+            hint: format!($hint $(, $part)*),
+        }
+    };
+}
+
+/// Ends a function where a question has no answer, a row for each condition: why in words, then
+/// what to do about it.
+macro_rules! refuse {
+    ($($condition:expr => $message:literal $(, $value:expr)*; $hint:literal $(, $part:expr)*;)+) => {$(
+        if $condition {
+            return Err(no_answer!($message $(, $value)*; $hint $(, $part)*));
+        }
+    )+};
+}
+
 pub mod autoscale;
 pub mod batching;
 pub mod capacity;

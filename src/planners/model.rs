@@ -1,5 +1,6 @@
 //! Language models: how many parameters they have, and the shape of their attention.
 
+use super::NoAnswer;
 use crate::domain::{named_enum, nearest_names, plain_name};
 
 named_enum! {
@@ -144,35 +145,20 @@ pub struct Model {
     pub shape_of: Option<&'static str>,
 }
 
-/// Why a model cannot be computed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ModelError {
-    #[error("no model and no number of parameters is given")]
-    Nothing,
-    #[error("no published model `{name}` is known")]
-    Name { name: String, nearest: Vec<String> },
-    #[error("no published model is near {params} parameters; the nearest is {}", nearest.name)]
-    Shape { params: u64, nearest: Published },
-    #[error("{active} active parameters are more than all {params}")]
-    Active { active: u64, params: u64 },
-    #[error(
-        "keys and values of {layers} layers with {kv_heads} heads of {head_dim} need at least \
-         {needed} parameters; the model has {params}"
-    )]
-    Attention { layers: u32, kv_heads: u32, head_dim: u32, needed: u64, params: u64 },
-    #[error("{kv_heads} heads of keys and values are more than {heads} heads of queries")]
-    Heads { heads: u32, kv_heads: u32 },
-}
-
 impl ModelQuery {
     /// The model with every figure.
     ///
     /// # Errors
-    /// [`ModelError`] when it is not known enough, or cannot exist.
-    pub fn model(&self) -> Result<Model, ModelError> {
+    /// When it is not known enough, or cannot exist.
+    pub fn model(&self) -> Result<Model, NoAnswer> {
         let named = self.name.as_deref().map(published).transpose()?;
         let params = named.map(|published| published.params).or(self.params);
-        let params = params.ok_or(ModelError::Nothing)?;
+        let params = params.ok_or_else(|| {
+            no_answer! {
+                "no model and no number of parameters is given";
+                "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`"
+            }
+        })?;
         let is_mixture = self.active_params.is_some();
         let nearest = named.unwrap_or_else(|| nearest_in_size(params, is_mixture));
         let near = named.or_else(|| is_near(params, nearest.params).then_some(nearest));
@@ -187,7 +173,13 @@ impl ModelQuery {
                 kv_heads.unwrap_or(near.kv_heads),
                 head_dim.unwrap_or(near.head_dim),
             ],
-            (None, _) => return Err(ModelError::Shape { params, nearest }),
+            (None, _) => {
+                let Published { name, layers, heads, kv_heads, head_dim, .. } = nearest;
+                return Err(no_answer! {
+                    "no published model is near {params} parameters; the nearest is {name}";
+                    "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {name} has {layers}, {heads}, {kv_heads} and {head_dim}"
+                });
+            }
         };
         let [layers, heads, kv_heads, head_dim] = shape;
         let active = named.map(|published| published.active_params);
@@ -206,12 +198,18 @@ impl ModelQuery {
     }
 }
 
-fn published(name: &str) -> Result<Published, ModelError> {
-    let answer =
-        PUBLISHED.into_iter().find(|published| plain_name(published.name) == plain_name(name));
-    answer.ok_or_else(|| ModelError::Name {
-        name: name.to_owned(),
-        nearest: nearest_names(name, PUBLISHED.iter().map(|published| published.name)),
+fn published(name: &str) -> Result<Published, NoAnswer> {
+    let known = |published: &Published| plain_name(published.name) == plain_name(name);
+    PUBLISHED.into_iter().find(known).ok_or_else(|| {
+        let nearest = nearest_names(name, PUBLISHED.iter().map(|published| published.name));
+        let hint = match nearest.join(", ").as_str() {
+            "" => {
+                "pass its size with `--params`; docs/planners/select.md lists the published models"
+                    .to_owned()
+            }
+            nearest => format!("did you mean {nearest}?"),
+        };
+        no_answer! { "no published model `{name}` is known"; "{hint}" }
     })
 }
 
@@ -248,25 +246,15 @@ pub fn parameters(count: u64) -> String {
 impl Model {
     /// The same model, unless it cannot exist. A layer projects a hidden state that is at
     /// least as wide as its keys to keys and to values.
-    fn checked(self) -> Result<Self, ModelError> {
-        let (active, params) = (self.active_params, self.params);
-        if active > params {
-            return Err(ModelError::Active { active, params });
-        }
-        let width = u64::from(self.kv_heads).saturating_mul(u64::from(self.head_dim));
-        let layers = u64::from(self.layers);
-        let needed = layers.saturating_mul(2).saturating_mul(width.saturating_mul(width));
-        if needed > params {
-            return Err(ModelError::Attention {
-                layers: self.layers,
-                kv_heads: self.kv_heads,
-                head_dim: self.head_dim,
-                needed,
-                params,
-            });
-        }
-        if self.kv_heads > self.heads {
-            return Err(ModelError::Heads { heads: self.heads, kv_heads: self.kv_heads });
+    fn checked(self) -> Result<Self, NoAnswer> {
+        let Self { params, active_params: active, layers, heads, kv_heads, head_dim, .. } = self;
+        let width = u64::from(kv_heads).saturating_mul(u64::from(head_dim));
+        let layers_of_two = u64::from(layers).saturating_mul(2);
+        let needed = layers_of_two.saturating_mul(width.saturating_mul(width));
+        refuse! {
+            active > params => "{active} active parameters are more than all {params}"; "pass at most `--active-params {params}`";
+            needed > params => "keys and values of {layers} layers with {kv_heads} heads of {head_dim} need at least {needed} parameters; the model has {params}"; "`--kv-heads` is num_key_value_heads of the config.json of the model, `--head-dim` its head_dim";
+            kv_heads > heads => "{kv_heads} heads of keys and values are more than {heads} heads of queries"; "pass at most `--kv-heads {heads}`, or `--heads` with num_attention_heads of the config.json of the model";
         }
         Ok(self)
     }
@@ -461,30 +449,31 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_with_the_nearest() {
-        let error = of(1_500_000_000_000).model().expect_err("far");
-        assert!(
-            matches!(error, ModelError::Shape { nearest, .. } if nearest.name == "llama-3.1-405b")
-        );
+        let refused = |query: ModelQuery| query.model().expect_err("refused").to_string();
+        let far =
+            "no published model is near 1500000000000 parameters; the nearest is llama-3.1-405b";
+        assert_eq!(refused(of(1_500_000_000_000)), far);
         let misspelled =
             ModelQuery { name: Some("lama-3.1-70b".to_owned()), ..ModelQuery::default() };
-        let Err(ModelError::Name { nearest, .. }) = misspelled.model() else {
-            panic!("no such model");
-        };
-        assert_eq!(nearest[0], "llama-3.1-70b");
-        let wide = ModelQuery { kv_heads: Some(1_024), ..of(7_000_000_000) };
-        assert!(matches!(wide.model(), Err(ModelError::Attention { .. })));
+        let hint = misspelled.model().expect_err("no such model").hint;
+        assert!(hint.starts_with("did you mean llama-3.1-70b"), "{hint}");
+        let wide = refused(ModelQuery { kv_heads: Some(1_024), ..of(7_000_000_000) });
+        assert!(wide.starts_with("keys and values of 32 layers with 1024 heads"), "{wide}");
         // The nearest, mistral-7b, has 32 heads of queries.
         let many = ModelQuery { kv_heads: Some(64), head_dim: Some(64), ..of(7_000_000_000) };
-        assert_eq!(many.model(), Err(ModelError::Heads { heads: 32, kv_heads: 64 }));
+        let heads = "64 heads of keys and values are more than 32 heads of queries";
+        assert_eq!(refused(many), heads);
         let without_heads = ModelQuery {
             layers: Some(160),
             kv_heads: Some(16),
             head_dim: Some(128),
             ..of(1_500_000_000_000)
         };
-        assert!(matches!(without_heads.model(), Err(ModelError::Shape { .. })));
+        assert_eq!(refused(without_heads), far);
         let active = ModelQuery { active_params: Some(50_000_000_000), ..of(47_000_000_000) };
-        assert!(matches!(active.model(), Err(ModelError::Active { .. })));
-        assert_eq!(ModelQuery::default().model(), Err(ModelError::Nothing));
+        let more = "50000000000 active parameters are more than all 47000000000";
+        assert_eq!(refused(active), more);
+        let nothing = "no model and no number of parameters is given";
+        assert_eq!(refused(ModelQuery::default()), nothing);
     }
 }

@@ -6,9 +6,10 @@ mod policy;
 mod replay;
 
 pub use demand::{Demand, DemandError, Held, HeldModels, KnownPeriod, MOST_PERIODS};
-pub use policy::{PolicyError, ScalingPolicy, ScheduleWindow, SpotShare, Trigger};
+pub use policy::{ScalingPolicy, ScheduleWindow, SpotShare, Trigger};
 pub use replay::Replay;
 
+use super::NoAnswer;
 use crate::domain::{
     HOUR_SECONDS, InterruptionBand, Money, PriceQuote, PurchaseOption, WorkloadKind,
 };
@@ -144,7 +145,7 @@ fn accepts(replay: &Replay, most_percent: f64) -> bool {
 ///
 /// # Errors
 /// When its limits contradict each other.
-pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, PolicyError> {
+pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, NoAnswer> {
     request.policy.check()?;
     let (demand, gpus) = (&request.demand, request.gpus_per_instance);
     let of =

@@ -1,5 +1,6 @@
 //! What decides how many instances run.
 
+use crate::planners::NoAnswer;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -132,32 +133,21 @@ pub struct ScalingPolicy {
     pub spot: SpotShare,
 }
 
-/// Why a policy cannot be replayed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    #[error("a minimum of {min} instances is above the maximum of {max}")]
-    MinAboveMax { min: u32, max: u32 },
-    #[error("a window with {min} instances is above the maximum of {max}")]
-    WindowAboveMax { min: u32, max: u32 },
-    #[error("a maximum of no instances")]
-    NoInstance,
-}
-
 impl ScalingPolicy {
     /// # Errors
     /// When its limits contradict each other.
-    pub fn check(&self) -> Result<(), PolicyError> {
-        let (min, max) = (self.min, self.max);
-        if max == 0 {
-            return Err(PolicyError::NoInstance);
+    pub fn check(&self) -> Result<(), NoAnswer> {
+        let Self { min, max, .. } = *self;
+        refuse! {
+            max == 0 => "a maximum of no instances"; "pass `--max 1` or more";
+            min > max => "a minimum of {min} instances is above the maximum of {max}"; "pass `--max {min}`, or a lower minimum";
         }
-        if min > max {
-            return Err(PolicyError::MinAboveMax { min, max });
+        for ScheduleWindow { min, .. } in &self.windows {
+            refuse! {
+                *min > max => "a window with {min} instances is above the maximum of {max}"; "pass `--max {min}`, or a lower minimum";
+            }
         }
-        match self.windows.iter().find(|window| window.min > max) {
-            Some(window) => Err(PolicyError::WindowAboveMax { min: window.min, max }),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// So many instances at an instant, within the limits.

@@ -372,10 +372,11 @@ fn windows_are_read_and_checked() {
     assert!(night.contains("mon@20:00-24:00=1"), "{night}");
     let mut limits = policy(60.0);
     (limits.min, limits.max) = (4, 3);
-    assert_eq!(limits.check(), Err(PolicyError::MinAboveMax { min: 4, max: 3 }));
+    let why = |limits: &ScalingPolicy| limits.check().expect_err("refused").to_string();
+    assert_eq!(why(&limits), "a minimum of 4 instances is above the maximum of 3");
     (limits.min, limits.windows) = (1, vec![week]);
     limits.max = 2;
-    assert_eq!(limits.check(), Err(PolicyError::WindowAboveMax { min: 3, max: 2 }));
+    assert_eq!(why(&limits), "a window with 3 instances is above the maximum of 2");
     limits.max = 0;
-    assert_eq!(limits.check(), Err(PolicyError::NoInstance));
+    assert_eq!(why(&limits), "a maximum of no instances");
 }

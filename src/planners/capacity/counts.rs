@@ -1,6 +1,7 @@
 //! Requests that were counted by period, and the rate that GPUs are planned for.
 
 use crate::domain::{CountedRequests, named_enum};
+use crate::planners::NoAnswer;
 
 named_enum! {
     /// Which of the counted periods the GPUs have to serve.
@@ -31,23 +32,9 @@ pub struct RequestCounts {
     counts: Vec<CountedRequests>,
 }
 
-/// Why counts say nothing of a rate.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum CountsError {
-    #[error("{name} has one count, and nothing says how long its period is")]
-    OnePeriod { name: String },
-    #[error(
-        "{name}: a count is {after_seconds} s after the one before it, which is not a multiple of \
-         the period of {period_seconds} s"
-    )]
-    OffGrid { name: String, after_seconds: f64, period_seconds: f64 },
-    #[error("{name}: {peak} of its counts is 0")]
-    NoRequests { name: String, peak: PeakOf },
-    #[error("{name} has no period within {of}")]
-    NoneWithin { name: String, of: String },
-}
-
 const MILLISECONDS: f64 = 1e3;
+/// What to do where the period is not known.
+const STATE: &str = "pass the period that they were asked for, such as `--request-period 60s`";
 
 impl RequestCounts {
     /// Counts in order of time. The period is the shortest time between two of them where
@@ -60,22 +47,23 @@ impl RequestCounts {
         name: &str,
         counts: Vec<CountedRequests>,
         (period, peak): (Option<i64>, PeakOf),
-    ) -> Result<Self, CountsError> {
+    ) -> Result<Self, NoAnswer> {
         let name = name.to_owned();
         let times = counts.iter().map(|count| count.at_milliseconds);
         let gaps = times.clone().zip(times.skip(1));
         let gaps: Vec<i64> = gaps.map(|(before, after)| after - before).collect();
         let period = period.or_else(|| gaps.iter().copied().min());
-        let Some(period) = period.filter(|period| *period > 0) else {
-            return Err(CountsError::OnePeriod { name });
-        };
+        let period = period.filter(|period| *period > 0).ok_or_else(|| {
+            no_answer! {
+                "{name} has one count, and nothing says how long its period is"; "{STATE}"
+            }
+        })?;
         let period_seconds = period as f64 / MILLISECONDS;
-        if let Some(gap) = gaps.iter().find(|gap| *gap % period != 0) {
-            return Err(CountsError::OffGrid {
-                name,
-                after_seconds: *gap as f64 / MILLISECONDS,
-                period_seconds,
-            });
+        for gap in &gaps {
+            let after = *gap as f64 / MILLISECONDS;
+            refuse! {
+                gap % period != 0 => "{name}: a count is {after} s after the one before it, which is not a multiple of the period of {period_seconds} s"; "{STATE}";
+            }
         }
         let of_all = gaps.iter().map(|gap| gap / period - 1).sum::<i64>();
         let mut sorted: Vec<f64> = counts.iter().map(|count| count.requests).collect();
@@ -86,8 +74,8 @@ impl RequestCounts {
             PeakOf::P99 => nearest_rank(&sorted),
             PeakOf::Max => max,
         };
-        if requests <= 0.0 {
-            return Err(CountsError::NoRequests { name, peak });
+        refuse! {
+            requests <= 0.0 => "{name}: {peak} of its counts is 0"; "pass `--request-peak max`, or counts of a busier time";
         }
         Ok(Self {
             name,
@@ -106,7 +94,7 @@ impl RequestCounts {
     ///
     /// # Errors
     /// When no count is in it.
-    pub fn mean_within(&self, from: i64, to: i64, of: &str) -> Result<f64, CountsError> {
+    pub fn mean_within(&self, from: i64, to: i64, of: &str) -> Result<f64, NoAnswer> {
         let within = self.counts.iter();
         let within = within.filter(|count| (from..=to).contains(&count.at_milliseconds));
         let (mut requests, mut periods) = (0.0, 0_u64);
@@ -114,8 +102,9 @@ impl RequestCounts {
             requests += count.requests;
             periods += 1;
         }
-        if periods == 0 {
-            return Err(CountsError::NoneWithin { name: self.name.clone(), of: of.to_owned() });
+        let name = &self.name;
+        refuse! {
+            periods == 0 => "{name} has no period within {of}"; "ask for the same time, or pass the rate as `--served-rate`";
         }
         Ok(requests / (periods as f64 * self.period_seconds))
     }

@@ -10,7 +10,7 @@ mod terms;
 mod tests;
 mod types;
 
-pub use counts::{CountsError, PeakOf, RequestCounts};
+pub use counts::{PeakOf, RequestCounts};
 pub use load::{Demand, Latency, Load, MOST_IN_FLIGHT, Need, Service};
 pub use queue::Queue;
 pub use replay::{Recording, WorkOf};

@@ -9,24 +9,10 @@ mod own;
 
 pub use own::{Input, MOST_YEARS, Own, Part, Rental, Sensitivity, TURN_PERCENT};
 
+use super::NoAnswer;
 use crate::domain::Money;
 use own::usd;
 use rust_decimal::Decimal;
-
-/// Why an own server cannot be computed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadOwn {
-    #[error("{input} is {value}: expected a number from {least} to {most}")]
-    OutOfRange { input: Input, value: Decimal, least: Decimal, most: Decimal },
-    #[error("the purchase price is {0}: expected an amount above zero")]
-    Purchase(Decimal),
-    #[error("the server has no GPU")]
-    NoGpu,
-    #[error("the term is {0} years: expected 1 to {most}", most = MOST_YEARS)]
-    Years(u8),
-    #[error("no price of a rented machine to compare with")]
-    NoRental,
-}
 
 /// A rental beside the own server.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +72,7 @@ impl RentOrBuy {
 ///
 /// # Errors
 /// An input that no server has, or nothing to compare with.
-pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> {
+pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, NoAnswer> {
     check(&own)?;
     let least_gpus = least_gpus(&own, &rentals);
     let mut priced: Vec<PricedRental> =
@@ -100,7 +86,10 @@ pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> 
     let asked =
         of_asked.min_by_key(|(_, rental)| rental.rental.paying).map_or(0, |(place, _)| place);
     let (Some(reference), Some(cheapest)) = (priced.get(asked), priced.first()) else {
-        return Err(BadOwn::NoRental);
+        return Err(no_answer! {
+            "no price of a rented machine to compare with";
+            "pass `--on-demand-hourly`, or a region with a price: `gpucost pricing TYPE --region all`"
+        });
     };
     let sensitivity = own::sensitivity(&own, &reference.rental, &cheapest.rental);
     Ok(RentOrBuy {
@@ -117,21 +106,24 @@ pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> 
     })
 }
 
-fn check(own: &Own) -> Result<(), BadOwn> {
-    if own.gpus == 0 {
-        return Err(BadOwn::NoGpu);
+fn check(own: &Own) -> Result<(), NoAnswer> {
+    let Own { gpus, purchase, years, .. } = *own;
+    refuse! {
+        gpus == 0 => "the server has no GPU"; "pass `--gpus`, or a type with whole GPUs";
+        purchase <= Decimal::ZERO => "the purchase price is {purchase}: expected an amount above zero"; "pass the price of the server with `--purchase`";
+        !(1..=MOST_YEARS).contains(&years) => "the term is {years} years: expected 1 to {MOST_YEARS}"; "pass a term with `--years`, such as 4";
     }
-    if own.purchase <= Decimal::ZERO {
-        return Err(BadOwn::Purchase(own.purchase));
-    }
-    if !(1..=MOST_YEARS).contains(&own.years) {
-        return Err(BadOwn::Years(own.years));
-    }
-    for input in Input::ALL.iter().copied() {
-        let Some(value) = own.get(input) else { continue };
+    for input in Input::ALL {
+        let Some(value) = own.get(*input) else { continue };
         let (least, most) = input.range();
-        if value < least || value > most {
-            return Err(BadOwn::OutOfRange { input, value, least, most });
+        let hint = match input {
+            Input::Pue => {
+                "PUE is the power of the facility over that of the server: `--pue 1.54` is average"
+            }
+            _ => "pass a percentage from 0 to 100, or a smaller amount",
+        };
+        refuse! {
+            value < least || value > most => "{input} is {value}: expected a number from {least} to {most}"; "{hint}";
         }
     }
     Ok(())

@@ -10,8 +10,9 @@ mod risk;
 pub use free::{FreeGpus, Span};
 pub use place::Spot;
 pub use plan::{JobPlan, MOST_MISS_PERCENT, Placement, Where};
-pub use question::{Host, Job, Need, Rental, ScheduleError, ScheduleRequest};
+pub use question::{Host, Job, Need, Rental, ScheduleRequest};
 
+use super::NoAnswer;
 use crate::domain::MOST_JOBS;
 use place::Options;
 
@@ -35,18 +36,16 @@ pub struct JobSchedule {
 /// # Errors
 /// When there are none or too many, when one cannot run anywhere, or ends after its
 /// deadline even if it starts at once.
-pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, ScheduleError> {
-    if request.jobs.is_empty() {
-        return Err(ScheduleError::NoJobs);
-    }
-    if request.jobs.len() > MOST_JOBS {
-        return Err(ScheduleError::TooMany { jobs: request.jobs.len() });
+pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, NoAnswer> {
+    let jobs = request.jobs.len();
+    refuse! {
+        jobs == 0 => "no jobs"; "pass a list of jobs with `--jobs FILE`";
+        jobs > MOST_JOBS => "{jobs} jobs; at most {MOST_JOBS} are placed at a time"; "divide the list";
     }
     let options = Options::of(&request)?;
     let planned = plan::by_deadline(&request, &options);
     let first_come = plan::first_come(&request, &options)?;
-    let best =
-        (request.jobs.len() <= MOST_EXACT_JOBS).then(|| plan::best(&request, &options, &planned));
+    let best = (jobs <= MOST_EXACT_JOBS).then(|| plan::best(&request, &options, &planned));
     Ok(JobSchedule { request, planned, first_come, best })
 }
 

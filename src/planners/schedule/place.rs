@@ -1,8 +1,9 @@
 //! Where a job can run, and what that costs.
 
-use super::question::{Job, Rental, ScheduleError, ScheduleRequest};
+use super::question::{Job, Rental, ScheduleRequest, no_machine};
 use super::risk::SpotRisk;
 use crate::domain::{HOUR_SECONDS, InterruptionBand};
+use crate::planners::NoAnswer;
 use crate::savings::Interruptions;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -56,7 +57,7 @@ pub(super) struct Options {
 impl Options {
     /// # Errors
     /// When a job cannot run anywhere or not before its deadline.
-    pub fn of(request: &ScheduleRequest) -> Result<Self, ScheduleError> {
+    pub fn of(request: &ScheduleRequest) -> Result<Self, NoAnswer> {
         let mut shortlists: BTreeMap<(usize, u32), Shortlist> = BTreeMap::new();
         let mut rentings = Vec::with_capacity(request.jobs.len());
         for job in &request.jobs {
@@ -80,34 +81,29 @@ impl Options {
     }
 }
 
-fn check_deadline(job: &Job) -> Result<(), ScheduleError> {
+fn check_deadline(job: &Job) -> Result<(), NoAnswer> {
     let end = job.release.saturating_add(job.seconds);
-    if job.deadline.is_none_or(|deadline| end <= deadline) {
-        return Ok(());
+    let (name, hours) = (&job.name, job.seconds as f64 / HOUR_SECONDS as f64);
+    let nearest = Timestamp::from_second(end).map_or_else(
+        |_| "give it fewer hours".to_owned(),
+        |nearest| format!("the nearest deadline that it can meet is {nearest}"),
+    );
+    refuse! {
+        job.deadline.is_some_and(|deadline| end > deadline) => "the job `{name}` takes {hours:.2} h and misses its deadline even if it starts at once"; "{nearest}";
     }
-    Err(ScheduleError::AfterDeadline {
-        job: job.name.clone(),
-        hours: job.seconds as f64 / HOUR_SECONDS as f64,
-        nearest: Timestamp::from_second(end).ok(),
-    })
+    Ok(())
 }
 
 /// Every job can run on demand: what idle hours leave runs there.
-fn check_rentings(
-    request: &ScheduleRequest,
-    job: &Job,
-    own: &[Renting],
-) -> Result<(), ScheduleError> {
+fn check_rentings(request: &ScheduleRequest, job: &Job, own: &[Renting]) -> Result<(), NoAnswer> {
     let least = own.iter().filter(|renting| renting.spot.is_none());
-    let Some(least) = least.map(|renting| renting.gpus).min() else {
-        return Err(ScheduleError::no_machine(request, job));
-    };
-    match request.most_gpus {
-        Some(most) if least > most => {
-            Err(ScheduleError::AboveLimit { job: job.name.clone(), gpus: least, most })
-        }
-        _ => Ok(()),
+    let gpus = least.map(|renting| renting.gpus).min();
+    let gpus = gpus.ok_or_else(|| no_machine(request, job))?;
+    let (name, most) = (&job.name, request.most_gpus.unwrap_or(u32::MAX));
+    refuse! {
+        gpus > most => "the job `{name}` takes {gpus} GPUs of rented machines, above the limit of {most}"; "pass `--max-gpus {gpus}` or more";
     }
+    Ok(())
 }
 
 /// One machine that has all GPUs; several of the largest only where none has.

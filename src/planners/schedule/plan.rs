@@ -2,7 +2,8 @@
 
 use super::free::{FreeGpus, Span};
 use super::place::{Options, Renting, Spot, transfer};
-use super::question::{Job, ScheduleError, ScheduleRequest};
+use super::question::{Job, ScheduleRequest, no_machine};
+use crate::planners::NoAnswer;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -257,7 +258,7 @@ pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPl
 pub(super) fn first_come(
     request: &ScheduleRequest,
     options: &Options,
-) -> Result<JobPlan, ScheduleError> {
+) -> Result<JobPlan, NoAnswer> {
     let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| (request.jobs[*index].release, *index));
     let mut left = Left::all(request, options);
@@ -274,7 +275,7 @@ pub(super) fn first_come(
             (Reverse(is_there), renting.total(), renting.rental)
         });
         let placed = chosen.and_then(|renting| left.rented(index, renting, from));
-        let placed = placed.ok_or_else(|| ScheduleError::no_machine(request, job))?;
+        let placed = placed.ok_or_else(|| no_machine(request, job))?;
         left.take(&placed);
         from = placed.start();
         placements.push(placed);

@@ -1,9 +1,9 @@
 //! What is asked: jobs, and where they can run; and why they cannot be placed.
 
 use super::free::FreeGpus;
-use crate::domain::{Currency, HourlyRate, InterruptionBand, MOST_JOBS, PriceQuote};
+use crate::domain::{Currency, HourlyRate, InterruptionBand, PriceQuote, shell_word};
+use crate::planners::NoAnswer;
 use crate::savings::Checkpointing;
-use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -83,43 +83,13 @@ pub struct Need {
     pub other_currencies: BTreeMap<Currency, usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ScheduleError {
-    #[error("no jobs")]
-    NoJobs,
-    #[error("{jobs} jobs; at most {MOST_JOBS} are placed at a time")]
-    TooMany { jobs: usize },
-    #[error("the job `{job}` takes {hours:.2} h and misses its deadline even if it starts at once")]
-    AfterDeadline {
-        job: String,
-        hours: f64,
-        /// The nearest deadline that it can meet.
-        nearest: Option<Timestamp>,
-    },
-    #[error(
-        "no priced machine has the GPUs of the job `{job}`: {gpus} × {need}{}",
-        elsewhere(*left_out)
-    )]
-    NoMachine {
-        job: String,
-        gpus: u32,
-        need: String,
-        /// Machines in their regions that are priced in other currencies.
-        left_out: usize,
-    },
-    #[error("the job `{job}` takes {gpus} GPUs of rented machines, above the limit of {most}")]
-    AboveLimit { job: String, gpus: u32, most: u32 },
-}
-
-impl ScheduleError {
-    pub(super) fn no_machine(request: &ScheduleRequest, job: &Job) -> Self {
-        let need = &request.needs[job.need];
-        Self::NoMachine {
-            job: job.name.clone(),
-            gpus: job.gpus,
-            need: need.name.clone(),
-            left_out: need.other_currencies.values().sum(),
-        }
+/// No priced machine has the GPUs of a job.
+pub(super) fn no_machine(request: &ScheduleRequest, job: &Job) -> NoAnswer {
+    let Job { name, gpus, .. } = job;
+    let Need { name: need, other_currencies, .. } = &request.needs[job.need];
+    no_answer! {
+        "no priced machine has the GPUs of the job `{name}`: {gpus} × {need}{}", elsewhere(other_currencies.values().sum());
+        "`gpucost pricing --gpu {} --region all` shows where it is sold: pass `--region`", shell_word(need)
     }
 }
 

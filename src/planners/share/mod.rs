@@ -6,10 +6,9 @@ mod plan;
 mod question;
 
 pub use lots::{CardMode, Fragments, Lot, PackedCard};
-pub use plan::{Method, MethodOutcome, NoMethod, Packing, SharePlan, SmallerFleet, plan_sharing};
+pub use plan::{Method, MethodOutcome, Packing, SharePlan, SmallerFleet, plan_sharing};
 pub use question::{
-    Isolation, MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType,
-    Today,
+    Isolation, MOST_TENANTS, Origin, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
 };
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The ways to share that tenants allow, what each takes, and the one that costs least.
 
 use super::lots::{PackedCard, Waiting};
-use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion, SmallerType, Today};
+use super::{CardMode, Isolation, Lot, ShareQuestion, SmallerType, Today};
 use crate::catalog::MigProfile;
-use crate::domain::{GpuModel, HourlyRate, Money, named_enum};
+use crate::domain::{HourlyRate, Money, named_enum};
+use crate::planners::NoAnswer;
 use crate::savings::{most_without_room, slices_of, total_slices};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -20,19 +21,6 @@ named_enum! {
         /// Every tenant in turn with others of its owner.
         TimeSlicing = "time-slicing",
     }
-}
-
-/// Why a way to share is out.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum NoMethod {
-    #[error("{model} does not support MIG")]
-    NoMig { model: GpuModel },
-    #[error("tenant `{name}` is {isolation}, which needs {needs}")]
-    NeedsMore { name: String, isolation: Isolation, needs: &'static str },
-    #[error("the peak of tenant `{name}` is unknown")]
-    PeakUnknown { name: String },
-    #[error("all tenants are {isolation}")]
-    OneClass { isolation: Isolation },
 }
 
 /// What sharing in one way takes.
@@ -68,7 +56,8 @@ impl Packing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodOutcome {
     pub method: Method,
-    pub outcome: Result<Packing, NoMethod>,
+    /// What it takes, or why it is out.
+    pub outcome: Result<Packing, String>,
 }
 
 /// A packing on a type with fewer cards.
@@ -152,10 +141,10 @@ impl SharePlan {
 ///
 /// # Errors
 /// Where the question has no answer.
-pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, ShareError> {
+pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, NoAnswer> {
     question.check()?;
     let slices = slices_of(&question.on.offer)
-        .map_err(|_| NoMethod::NoMig { model: question.on.offer.model.clone() });
+        .map_err(|_| format!("{} does not support MIG", question.on.offer.model));
     let profiles: &[MigProfile] = slices.as_deref().unwrap_or_default();
     let outcomes = Method::ALL.iter().map(|method| MethodOutcome {
         method: *method,
@@ -185,8 +174,8 @@ type Lots = BTreeMap<(CardMode, Option<String>), Vec<usize>>;
 fn lots(
     method: Method,
     question: &ShareQuestion,
-    slices: &Result<Vec<MigProfile>, NoMethod>,
-) -> Result<Lots, NoMethod> {
+    slices: &Result<Vec<MigProfile>, String>,
+) -> Result<Lots, String> {
     let everyone = || 0..question.tenants.len();
     match method {
         Method::Mig => match slices {
@@ -199,7 +188,7 @@ fn lots(
             let classes = question.tenants.iter().map(|tenant| tenant.isolation);
             let (least, most) = (classes.clone().min(), classes.max());
             if let Some(isolation) = least.filter(|least| Some(*least) == most) {
-                return Err(NoMethod::OneClass { isolation });
+                return Err(format!("all tenants are {isolation}"));
             }
             let isolated = match slices {
                 Ok(_) => CardMode::Mig,
@@ -227,19 +216,15 @@ fn by_owner(
     question: &ShareQuestion,
     mode: CardMode,
     isolation: Isolation,
-) -> Result<Lots, NoMethod> {
+) -> Result<Lots, String> {
     let mut lots = Lots::new();
     for (index, tenant) in question.tenants.iter().enumerate() {
-        let name = tenant.name.clone();
-        if tenant.isolation != isolation {
-            return Err(NoMethod::NeedsMore {
-                name,
-                isolation: tenant.isolation,
-                needs: needs(tenant.isolation),
-            });
+        let (name, own) = (&tenant.name, tenant.isolation);
+        if own != isolation {
+            return Err(format!("tenant `{name}` is {own}, which needs {}", needs(own)));
         }
         if tenant.peak_percent.is_none() {
-            return Err(NoMethod::PeakUnknown { name });
+            return Err(format!("the peak of tenant `{name}` is unknown"));
         }
         let lot = lots.entry((mode, tenant.owner.clone())).or_default();
         lot.push(index);

@@ -2,6 +2,7 @@
 
 use crate::catalog::shapes;
 use crate::domain::{GpuOffer, GpuShare, HourlyRate, InstanceShape, PriceQuote, named_enum};
+use crate::planners::NoAnswer;
 use crate::savings::reported_vram_mib;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,55 +113,26 @@ pub struct ShareQuestion {
     pub tenants: Vec<ShareTenant>,
 }
 
-/// Why nothing can be planned.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ShareError {
-    #[error("{instance_type} has no whole GPU to share")]
-    NoWholeGpu { instance_type: String },
-    #[error("{instance_type} has {model}: MIG, MPS and time-slicing are of NVIDIA GPUs")]
-    NotNvidia { instance_type: String, model: String },
-    #[error("the memory of the GPUs of {instance_type} is not in the catalog")]
-    MemoryUnknown { instance_type: String },
-    #[error("no tenant to place")]
-    NoTenants,
-    #[error("{tenants} tenants are more than the {MOST_TENANTS} that are packed at once")]
-    TooMany { tenants: usize },
-    #[error("two tenants are named `{name}`")]
-    SameName { name: String },
-    #[error(
-        "tenant `{name}` holds {vram_mib:.0} MiB, and a GPU of {instance_type} ({model}) has \
-         {card_mib:.0} MiB"
-    )]
-    LargerThanCard {
-        name: String,
-        vram_mib: f64,
-        model: String,
-        instance_type: String,
-        card_mib: f64,
-        /// The type with the smallest card that holds it with headroom; absent where no
-        /// card does.
-        nearest: Option<String>,
-    },
-}
-
 impl SharedOn {
     /// The cards of a type.
     ///
     /// # Errors
     /// Where they cannot be shared, or their memory is not known.
-    pub fn of(shape: &InstanceShape) -> Result<Self, ShareError> {
-        let instance_type = shape.instance_type.clone();
-        let Some((offer, cards)) = whole_gpus(shape) else {
-            return Err(ShareError::NoWholeGpu { instance_type });
+    pub fn of(shape: &InstanceShape) -> Result<Self, NoAnswer> {
+        let bad = |why: &str| {
+            no_answer! { "{why}"; "`gpucost pricing --gpu A100` lists types whose GPUs can be shared" }
         };
+        let name = &shape.instance_type;
+        let (offer, cards) =
+            whole_gpus(shape).ok_or_else(|| bad(&format!("{name} has no whole GPU to share")))?;
+        let model = offer.model.name();
         if offer.model.vendor() != Some("NVIDIA") {
-            let model = offer.model.name().to_owned();
-            return Err(ShareError::NotNvidia { instance_type, model });
+            let only = "MIG, MPS and time-slicing are of NVIDIA GPUs";
+            return Err(bad(&format!("{name} has {model}: {only}")));
         }
-        let Some(card_mib) = card_mib(offer) else {
-            return Err(ShareError::MemoryUnknown { instance_type });
-        };
-        Ok(Self { instance_type, offer: offer.clone(), cards, card_mib })
+        let unknown = || bad(&format!("the memory of the GPUs of {name} is not in the catalog"));
+        let card_mib = card_mib(offer).ok_or_else(unknown)?;
+        Ok(Self { instance_type: name.clone(), offer: offer.clone(), cards, card_mib })
     }
 }
 
@@ -183,29 +155,23 @@ impl ShareQuestion {
     }
 
     /// Whether it can be answered.
-    pub(super) fn check(&self) -> Result<(), ShareError> {
-        if self.tenants.is_empty() {
-            return Err(ShareError::NoTenants);
+    pub(super) fn check(&self) -> Result<(), NoAnswer> {
+        let (number, mut names) = (self.tenants.len(), BTreeSet::new());
+        refuse! {
+            number == 0 => "no tenant to place"; "state tenants with `--tenant` or `--tenants`";
+            number > MOST_TENANTS => "{number} tenants are more than the {MOST_TENANTS} that are packed at once"; "narrow them with `--tag` or `--region`, or divide the file";
         }
-        if self.tenants.len() > MOST_TENANTS {
-            let tenants = self.tenants.len();
-            return Err(ShareError::TooMany { tenants });
-        }
-        let mut names = BTreeSet::new();
+        let SharedOn { instance_type, offer, card_mib, .. } = &self.on;
         for tenant in &self.tenants {
-            let name = tenant.name.clone();
-            if !names.insert(&tenant.name) {
-                return Err(ShareError::SameName { name });
-            }
-            if tenant.vram_peak_mib > self.on.card_mib {
-                return Err(ShareError::LargerThanCard {
-                    name,
-                    vram_mib: tenant.vram_peak_mib,
-                    model: self.on.offer.model.name().to_owned(),
-                    instance_type: self.on.instance_type.clone(),
-                    card_mib: self.on.card_mib,
-                    nearest: nearest_type(self.vram_needed_mib(tenant)),
-                });
+            let ShareTenant { name, vram_peak_mib, .. } = tenant;
+            let nearest = || match nearest_type(self.vram_needed_mib(tenant)) {
+                Some(name) => format!("the smallest card that holds it is that of `--type {name}`"),
+                None => "no card holds it: divide the model over several GPUs, which cannot share"
+                    .to_owned(),
+            };
+            refuse! {
+                !names.insert(name) => "two tenants are named `{name}`"; "give each tenant a name of its own";
+                vram_peak_mib > card_mib => "tenant `{name}` holds {vram_peak_mib:.0} MiB, and a GPU of {instance_type} ({}) has {card_mib:.0} MiB", offer.model.name(); "{}", nearest();
             }
         }
         Ok(())
