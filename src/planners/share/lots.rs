@@ -90,42 +90,50 @@ impl<'a> Waiting<'a> {
         (mode, owner): (CardMode, Option<String>),
         members: Vec<usize>,
     ) -> Self {
-        let loads = Loads::new(&question.tenants);
-        let need = |tenant: &usize| Tenant {
-            vram_needed_mib: question.vram_needed_mib(&question.tenants[*tenant]),
+        let tenants = members.iter().map(|member| &question.tenants[*member]);
+        let needs = tenants.map(|tenant| Tenant {
+            vram_needed_mib: question.vram_needed_mib(tenant),
             // An unknown peak limits no slice: memory alone places that tenant, and the headline
             // says so. Cards without walls take none of unknown peak.
-            peak_percent: loads.peak(*tenant).unwrap_or(0.0),
-        };
-        let needs: Vec<Tenant> = members.iter().map(need).collect();
+            peak_percent: tenant.peak_percent.unwrap_or(0.0),
+        });
+        let needs: Vec<Tenant> = needs.collect();
         let smallest = |need: &Tenant| match mode {
             CardMode::Mig => allowed_slices(need, profiles).first().copied(),
             CardMode::Mps | CardMode::TimeSlicing | CardMode::Whole => None,
         };
-        Self {
-            smallest: needs.iter().map(smallest).collect(),
-            question,
-            profiles,
-            mode,
-            owner,
-            members,
-            needs,
-        }
+        let smallest = needs.iter().map(smallest).collect();
+        Self { question, profiles, mode, owner, members, needs, smallest }
     }
 
-    fn loads(&self) -> Loads<'a> {
-        Loads::new(&self.question.tenants)
+    fn tenant(&self, place: usize) -> &'a ShareTenant {
+        &self.question.tenants[self.members[place]]
     }
 
-    /// Indices into the tenants of the question.
-    fn tenants(&self, places: impl IntoIterator<Item = usize>) -> Vec<usize> {
-        places.into_iter().map(|place| self.members[place]).collect()
+    /// The sum of the separate peaks that are known, percent.
+    fn separate(&self, places: &[usize]) -> f64 {
+        places.iter().map(|place| self.needs[*place].peak_percent).sum()
     }
 
-    /// Whether the peaks of some and of one more stay within the target.
+    /// The largest sum of an hour, percent. A tenant whose hours are not known has its peak
+    /// in each of them; one whose peak is not known adds nothing.
+    fn together(&self, places: &[usize]) -> f64 {
+        let hours = places.iter().map(|place| self.tenant(*place).hours.len()).max();
+        let peak = |place: usize, hour: usize| {
+            let own = self.tenant(place).hours.get(hour).copied();
+            own.unwrap_or(self.needs[place].peak_percent)
+        };
+        let sums = (0..hours.unwrap_or(0))
+            .map(|hour| places.iter().map(|place| peak(*place, hour)).sum::<f64>());
+        sums.reduce(f64::max).unwrap_or(f64::INFINITY).min(self.separate(places))
+    }
+
+    /// Whether the peaks of some and of one more stay within the target at any time.
     fn meet(&self, on_card: impl Iterator<Item = usize>, next: usize) -> bool {
-        let tenants = self.tenants(on_card.chain([next]));
-        self.loads().meet(&tenants)
+        let places: Vec<usize> = on_card.chain([next]).collect();
+        // Sums by the hour are never above the sum of the peaks, which is quick.
+        self.separate(&places) <= SHARED_TARGET_PERCENT
+            || self.together(&places) <= SHARED_TARGET_PERCENT
     }
 
     /// Processes that a card may have.
@@ -139,23 +147,16 @@ impl<'a> Waiting<'a> {
 
     pub(super) fn pack(self) -> Lot {
         let greedy = self.greedy();
-        let volume = self.volume().min(greedy.len());
-        let (placed, least_cards) = if self.members.len() <= MOST_EXACT {
-            match fewest_cards(&self, &self.order(), (volume, greedy.len())) {
-                Fewest::Cards(cards) => {
-                    let cards: Placed = cards.iter().map(|card| self.arranged(card)).collect();
-                    let least = cards.len();
-                    (cards, least)
-                }
-                Fewest::NoFewer => {
-                    let least = greedy.len();
-                    (greedy, least)
-                }
-                Fewest::Unfinished => (greedy, volume),
-            }
-        } else {
-            (greedy, volume)
-        };
+        let (least, known) = (self.volume().min(greedy.len()), greedy.len());
+        let order = self.order();
+        let mut search = Search { rules: &self, order, least, best: None, known, steps: 0 };
+        let is_exact = self.members.len() <= MOST_EXACT
+            // The card of each tenant that was placed, in order.
+            && search.place(&mut Vec::new(), &mut Vec::new());
+        let best = search.best.filter(|_| is_exact);
+        let placed: Placed =
+            best.map_or(greedy, |cards| cards.iter().map(|card| self.arranged(card)).collect());
+        let least_cards = if is_exact { placed.len() } else { least };
         let mut cards: Vec<PackedCard> = placed.into_iter().map(|card| self.card(card)).collect();
         let mut mode = self.mode;
         if mode != CardMode::Mig && cards.iter().all(|card| card.tenants.len() == 1) {
@@ -229,8 +230,7 @@ impl<'a> Waiting<'a> {
                 memory += u64::from(profile.placement_size);
             }
         }
-        let together = self.loads().together(&self.tenants(shared.iter().copied()));
-        let mut least = at_least(together, SHARED_TARGET_PERCENT);
+        let mut least = at_least(self.together(&shared), SHARED_TARGET_PERCENT);
         if self.mode == CardMode::Mig {
             let slices = u64::from(total_slices(self.profiles).max(1));
             let memory_slices = u64::from(memory_slices(self.profiles).max(1));
@@ -245,31 +245,21 @@ impl<'a> Waiting<'a> {
 
     /// The tenants of a card of the search, with slices where it has any.
     fn arranged(&self, card: &[usize]) -> Vec<Slice> {
-        let profiles: Option<Vec<&MigProfile>> =
-            card.iter().map(|place| self.smallest[*place]).collect();
-        let starts = profiles.as_ref().and_then(|profiles| {
-            let total = total_slices(self.profiles);
-            place_together(profiles, total)
-        });
-        let placements: Vec<Option<(MigProfile, u8)>> = profiles.zip(starts).map_or_else(
-            || vec![None; card.len()],
-            |(profiles, starts)| {
-                let pairs = profiles.into_iter().zip(starts);
-                pairs.map(|(profile, start)| Some((profile.clone(), start))).collect()
-            },
-        );
-        let pairs = card.iter().zip(placements);
-        pairs.map(|(tenant, placement)| Slice { tenant: *tenant, placement }).collect()
+        let profiles = card.iter().map(|place| self.smallest[*place]);
+        let profiles = profiles.collect::<Option<Vec<&MigProfile>>>().unwrap_or_default();
+        let starts = place_together(&profiles, total_slices(self.profiles)).unwrap_or_default();
+        let slice = |(place, tenant): (usize, &usize)| {
+            let placement = profiles.get(place).zip(starts.get(place));
+            let placement = placement.map(|(profile, start)| ((*profile).clone(), *start));
+            Slice { tenant: *tenant, placement }
+        };
+        card.iter().enumerate().map(slice).collect()
     }
 
     /// A card with what its tenants ask of it.
     fn card(&self, mut placed: Vec<Slice>) -> PackedCard {
         placed.sort_by_key(|slice| (slice.placement.as_ref().map(|(_, at)| *at), slice.tenant));
-        let vram_needed_mib =
-            placed.iter().map(|slice| self.needs[slice.tenant].vram_needed_mib).sum();
-        for slice in &mut placed {
-            slice.tenant = self.members[slice.tenant];
-        }
+        let places: Vec<usize> = placed.iter().map(|slice| slice.tenant).collect();
         let placements = placed.iter().map(|slice| slice.placement.as_ref());
         let used: Option<Vec<(&MigProfile, u8)>> =
             placements.map(|placement| placement.map(|(profile, at)| (profile, *at))).collect();
@@ -281,14 +271,15 @@ impl<'a> Waiting<'a> {
             CardMode::Mig if fragments.is_none() => CardMode::Whole,
             mode => mode,
         };
-        let tenants: Vec<usize> = placed.iter().map(|slice| slice.tenant).collect();
-        let loads = self.loads();
-        let are_known = loads.are_known(&tenants);
+        for slice in &mut placed {
+            slice.tenant = self.members[slice.tenant];
+        }
+        let are_known = places.iter().all(|place| self.tenant(*place).peak_percent.is_some());
         PackedCard {
             mode,
-            peak_percent: are_known.then(|| loads.together(&tenants)),
-            separate_percent: are_known.then(|| loads.separate(&tenants)),
-            vram_needed_mib,
+            peak_percent: are_known.then(|| self.together(&places)),
+            separate_percent: are_known.then(|| self.separate(&places)),
+            vram_needed_mib: places.iter().map(|place| self.needs[*place].vram_needed_mib).sum(),
             fragments,
             tenants: placed,
         }
@@ -313,10 +304,9 @@ impl<'a> Waiting<'a> {
 
     /// Whether two tenants are the same in everything that is asked of them.
     fn are_alike(&self, one: usize, other: usize) -> bool {
-        let hours = |place: usize| &self.question.tenants[self.members[place]].hours;
         self.smallest[one] == self.smallest[other]
             && self.needs[one] == self.needs[other]
-            && hours(one) == hours(other)
+            && self.tenant(one).hours == self.tenant(other).hours
     }
 }
 
@@ -372,56 +362,6 @@ impl Fragments {
     }
 }
 
-/// The peaks of tenants, by hour where all of them are known by hour.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Loads<'a>(&'a [ShareTenant]);
-
-impl<'a> Loads<'a> {
-    pub(super) fn new(tenants: &'a [ShareTenant]) -> Self {
-        Self(tenants)
-    }
-
-    /// The peak of one, percent; absent where it is not known.
-    pub(super) fn peak(self, tenant: usize) -> Option<f64> {
-        self.0[tenant].peak_percent
-    }
-
-    /// Whether the peak of every one is known.
-    pub(super) fn are_known(self, tenants: &[usize]) -> bool {
-        let mut places = tenants.iter();
-        places.all(|tenant| self.peak(*tenant).is_some())
-    }
-
-    /// The sum of the separate peaks that are known, percent.
-    pub(super) fn separate(self, tenants: &[usize]) -> f64 {
-        tenants.iter().filter_map(|tenant| self.peak(*tenant)).sum()
-    }
-
-    /// The largest sum of an hour, percent. A tenant whose hours are not known has its peak
-    /// in each of them; one whose peak is not known adds nothing.
-    pub(super) fn together(self, tenants: &[usize]) -> f64 {
-        let separate = self.separate(tenants);
-        let known = tenants.iter().map(|tenant| self.0[*tenant].hours.len());
-        let hours = known.max().unwrap_or(0);
-        let sum_of = |hour: usize| -> f64 {
-            let peaks = tenants.iter().filter_map(|tenant| {
-                let own = self.0[*tenant].hours.get(hour);
-                own.copied().or_else(|| self.peak(*tenant))
-            });
-            peaks.sum()
-        };
-        let largest = (0..hours).map(sum_of).reduce(f64::max);
-        largest.map_or(separate, |largest| largest.min(separate))
-    }
-
-    /// Whether the peaks of tenants stay within the target at any time.
-    pub(super) fn meet(self, tenants: &[usize]) -> bool {
-        // Sums by the hour are never above the sum of the peaks, which is quick.
-        self.separate(tenants) <= SHARED_TARGET_PERCENT
-            || self.together(tenants) <= SHARED_TARGET_PERCENT
-    }
-}
-
 /// Tenants up to which the search is exact.
 const MOST_EXACT: usize = 12;
 
@@ -429,42 +369,17 @@ const MOST_EXACT: usize = 12;
 /// groups (the twelfth Bell number), of which bounds leave a small part.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// What a search found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Fewest {
-    /// The fewest cards, with who is on each.
-    Cards(Vec<Vec<usize>>),
-    /// None that takes fewer than were known.
-    NoFewer,
-    /// It was given up.
-    Unfinished,
-}
-
+/// Searches for fewer cards than are known.
 struct Search<'a> {
     rules: &'a Waiting<'a>,
-    order: &'a [usize],
+    /// The largest first.
+    order: Vec<usize>,
     /// No packing takes fewer.
     least: usize,
     best: Option<Vec<Vec<usize>>>,
     /// Packings of so many cards and more are of no use.
     known: usize,
     steps: u64,
-}
-
-/// Searches for fewer cards than `known` for tenants in an order, the largest first. No
-/// packing takes fewer than `least`.
-fn fewest_cards(rules: &Waiting<'_>, order: &[usize], (least, known): (usize, usize)) -> Fewest {
-    if known <= least {
-        return Fewest::NoFewer;
-    }
-    let mut search = Search { rules, order, least, best: None, known, steps: 0 };
-    // The card of each tenant that was placed, in order.
-    let is_finished = search.place(&mut Vec::new(), &mut Vec::new());
-    match (search.best, is_finished) {
-        (_, false) => Fewest::Unfinished,
-        (Some(cards), true) => Fewest::Cards(cards),
-        (None, true) => Fewest::NoFewer,
-    }
 }
 
 impl Search<'_> {

@@ -1,7 +1,7 @@
 //! The ways to share that tenants allow, what each takes, and the one that costs least.
 
 use super::lots::{PackedCard, Waiting};
-use super::{CardMode, Isolation, Lot, ShareQuestion, SmallerType, Today};
+use super::{CardMode, Isolation, Lot, ShareQuestion, ShareTenant, SmallerType, Today};
 use crate::catalog::MigProfile;
 use crate::domain::{HourlyRate, Money, named_enum};
 use crate::planners::NoAnswer;
@@ -176,12 +176,11 @@ fn lots(
     question: &ShareQuestion,
     slices: &Result<Vec<MigProfile>, String>,
 ) -> Result<Lots, String> {
-    let everyone = || 0..question.tenants.len();
     match method {
-        Method::Mig => match slices {
-            Ok(_) => Ok(Lots::from([((CardMode::Mig, None), everyone().collect())])),
-            Err(error) => Err(error.clone()),
-        },
+        Method::Mig => {
+            slices.as_ref().map_err(Clone::clone)?;
+            Ok(grouped(question, |_| (CardMode::Mig, None)))
+        }
         Method::Mps => by_owner(question, CardMode::Mps, Isolation::Trusted),
         Method::TimeSlicing => by_owner(question, CardMode::TimeSlicing, Isolation::Development),
         Method::ByClass => {
@@ -190,25 +189,25 @@ fn lots(
             if let Some(isolation) = least.filter(|least| Some(*least) == most) {
                 return Err(format!("all tenants are {isolation}"));
             }
-            let isolated = match slices {
-                Ok(_) => CardMode::Mig,
-                Err(_) => CardMode::Whole,
-            };
-            let mut lots = Lots::new();
-            for index in everyone() {
-                let tenant = &question.tenants[index];
-                let mode = match (tenant.isolation, tenant.peak_percent) {
-                    (Isolation::Production, _) | (_, None) => isolated,
-                    (Isolation::Trusted, Some(_)) => CardMode::Mps,
-                    (Isolation::Development, Some(_)) => CardMode::TimeSlicing,
-                };
-                let has_walls = mode == isolated;
-                let owner = tenant.owner.clone().filter(|_| !has_walls);
-                lots.entry((mode, owner)).or_default().push(index);
-            }
-            Ok(lots)
+            let isolated = if slices.is_ok() { CardMode::Mig } else { CardMode::Whole };
+            Ok(grouped(question, |tenant| match (tenant.isolation, tenant.peak_percent) {
+                (Isolation::Production, _) | (_, None) => (isolated, None),
+                (Isolation::Trusted, Some(_)) => (CardMode::Mps, tenant.owner.clone()),
+                (Isolation::Development, Some(_)) => (CardMode::TimeSlicing, tenant.owner.clone()),
+            }))
         }
     }
+}
+
+fn grouped(
+    question: &ShareQuestion,
+    kind: impl Fn(&ShareTenant) -> (CardMode, Option<String>),
+) -> Lots {
+    let mut lots = Lots::new();
+    for (index, tenant) in question.tenants.iter().enumerate() {
+        lots.entry(kind(tenant)).or_default().push(index);
+    }
+    lots
 }
 
 /// All tenants in one mode without walls, each with those of its owner.
@@ -217,19 +216,15 @@ fn by_owner(
     mode: CardMode,
     isolation: Isolation,
 ) -> Result<Lots, String> {
-    let mut lots = Lots::new();
-    for (index, tenant) in question.tenants.iter().enumerate() {
-        let (name, own) = (&tenant.name, tenant.isolation);
-        if own != isolation {
-            return Err(format!("tenant `{name}` is {own}, which needs {}", needs(own)));
+    for ShareTenant { name, isolation: own, peak_percent, .. } in &question.tenants {
+        if *own != isolation {
+            return Err(format!("tenant `{name}` is {own}, which needs {}", needs(*own)));
         }
-        if tenant.peak_percent.is_none() {
+        if peak_percent.is_none() {
             return Err(format!("the peak of tenant `{name}` is unknown"));
         }
-        let lot = lots.entry((mode, tenant.owner.clone())).or_default();
-        lot.push(index);
     }
-    Ok(lots)
+    Ok(grouped(question, |tenant| (mode, tenant.owner.clone())))
 }
 
 /// What a class may share by.
@@ -264,12 +259,8 @@ fn packing(question: &ShareQuestion, lots: Vec<Lot>) -> Packing {
 fn with_whole_cards_together(question: &ShareQuestion, lots: Vec<Lot>) -> Vec<Lot> {
     let (whole, mut lots): (Vec<Lot>, Vec<Lot>) =
         lots.into_iter().partition(|lot| lot.mode == CardMode::Whole);
-    let mut least_cards = 0;
-    let mut cards = Vec::new();
-    for lot in whole {
-        least_cards += lot.least_cards;
-        cards.extend(lot.cards);
-    }
+    let least_cards = whole.iter().map(|lot| lot.least_cards).sum();
+    let cards: Vec<PackedCard> = whole.into_iter().flat_map(|lot| lot.cards).collect();
     if !cards.is_empty() {
         lots.push(Lot {
             mode: CardMode::Whole,
@@ -294,13 +285,8 @@ fn cost_of(question: &ShareQuestion, rate: HourlyRate, instances: usize) -> Mone
 }
 
 fn today_monthly(question: &ShareQuestion) -> Option<Money> {
-    let mut sum: Option<Money> = None;
-    for (count, rate) in question.today.as_ref()?.instances.values() {
-        let cost = cost_of(question, (*rate)?, *count);
-        sum = Some(match sum {
-            Some(sum) => sum.checked_add(cost).ok()?,
-            None => cost,
-        });
-    }
-    sum
+    let instances = question.today.as_ref()?.instances.values();
+    let mut costs = instances.map(|(count, rate)| Some(cost_of(question, (*rate)?, *count)));
+    let first = costs.next()??;
+    costs.try_fold(first, |sum, cost| sum.checked_add(cost?).ok())
 }
