@@ -117,40 +117,36 @@ impl Load<'_> {
         slowdown: f64,
         within: Between,
     ) -> Result<(u64, Latency), CapacityError> {
-        let planned = self.planned_per_second();
-        let batch = u64::from(gpu.batch);
-        match self.demand {
+        let (planned, batch) = (self.planned_per_second(), u64::from(gpu.batch));
+        let (floor_seconds, held) = match self.demand {
             Demand::Random => {
                 let times = self.service_times;
                 let floor_seconds = objective.floor_seconds(gpu.service_seconds, times);
-                let below = CapacityError::below_floor(objective, floor_seconds);
-                if objective.seconds < floor_seconds {
-                    return Err(below);
-                }
-                let most = MOST_IN_FLIGHT.saturating_mul(2);
-                let servers = within.least.saturating_mul(batch)..=most;
-                let (gpus, queue) =
-                    fewest(planned, gpu, (objective, times), servers).ok_or(below)?;
-                let latency = Latency {
-                    seconds: queue.sojourn_exceeded_by(objective.late_share(), times),
-                    floor_seconds,
-                    waiting_share: queue.waiting_share(),
-                };
-                Ok((gpus, latency))
+                let servers = within.least.saturating_mul(batch)..=MOST_IN_FLIGHT.saturating_mul(2);
+                let is_possible = objective.seconds >= floor_seconds;
+                let queue = is_possible.then(|| fewest(planned, gpu, (objective, times), servers));
+                let held = queue.flatten().map(|(gpus, queue)| {
+                    let seconds = queue.sojourn_exceeded_by(objective.late_share(), times);
+                    (gpus, (seconds, queue.waiting_share()))
+                });
+                (floor_seconds, held)
             }
             Demand::Recorded(recording) => {
                 let replay =
                     Replay { recording, stretch: recording.per_second / planned, slowdown };
-                let floor_seconds = replay.floor_seconds(objective);
-                let gpus = replay
-                    .fewest(within, batch, objective)
-                    .ok_or_else(|| CapacityError::below_floor(objective, floor_seconds))?;
-                let servers = usize::try_from(gpus * batch).unwrap_or(usize::MAX);
-                let (seconds, waiting_share) = replay.latency(servers, objective);
-                let latency = Latency { seconds, floor_seconds, waiting_share };
-                Ok((gpus, latency))
+                let held = replay.fewest(within, batch, objective).map(|gpus| {
+                    let servers = usize::try_from(gpus * batch).unwrap_or(usize::MAX);
+                    (gpus, replay.latency(servers, objective))
+                });
+                (replay.floor_seconds(objective), held)
             }
-        }
+        };
+        let (gpus, (seconds, waiting_share)) = held.ok_or(CapacityError::BelowFloor {
+            percentile: objective.percentile,
+            objective_seconds: objective.seconds,
+            floor_seconds,
+        })?;
+        Ok((gpus, Latency { seconds, floor_seconds, waiting_share }))
     }
 
     fn check(&self) -> Result<(), CapacityError> {

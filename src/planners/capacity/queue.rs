@@ -24,12 +24,8 @@ pub struct Queue {
 impl Queue {
     /// The queue of a number of servers; `None` where they do not keep up.
     pub fn new(arrivals_per_second: f64, service_seconds: f64, servers: u64) -> Option<Self> {
-        let mut growing = Growing::new(arrivals_per_second, service_seconds);
-        let mut last = None;
-        for _ in 0..servers {
-            last = growing.one_more();
-        }
-        last
+        let place = usize::try_from(servers.checked_sub(1)?).ok()?;
+        queues(arrivals_per_second, service_seconds).nth(place)?
     }
 
     /// Share of the requests that wait, 0–1.
@@ -85,34 +81,20 @@ impl Queue {
     }
 }
 
-/// The same load on more and more servers.
-struct Growing {
-    arrivals_per_second: f64,
-    service_seconds: f64,
-    servers: u64,
-    /// Erlang's first formula.
-    blocked_share: f64,
-}
-
-impl Growing {
-    fn new(arrivals_per_second: f64, service_seconds: f64) -> Self {
-        Self { arrivals_per_second, service_seconds, servers: 0, blocked_share: 1.0 }
-    }
-
-    fn one_more(&mut self) -> Option<Queue> {
-        self.servers += 1;
-        let servers = self.servers as f64;
-        let load = self.arrivals_per_second * self.service_seconds;
-        let lost = load * self.blocked_share;
-        self.blocked_share = lost / (servers + lost);
-        let blocked = self.blocked_share;
-        (load < servers).then(|| Queue {
-            servers: self.servers,
-            arrivals_per_second: self.arrivals_per_second,
-            service_seconds: self.service_seconds,
-            waiting_share: blocked / (1.0 - load / servers * (1.0 - blocked)),
-        })
-    }
+/// The queues of one server, of two and so on; absent where they do not keep up.
+fn queues(arrivals_per_second: f64, service_seconds: f64) -> impl Iterator<Item = Option<Queue>> {
+    let load = arrivals_per_second * service_seconds;
+    // Erlang's first formula.
+    let blocked = (1_u64..).scan(1.0, move |blocked, servers| {
+        let lost = load * *blocked;
+        *blocked = lost / (servers as f64 + lost);
+        Some((servers, *blocked))
+    });
+    blocked.map(move |(servers, blocked)| {
+        let waiting_share = blocked / (1.0 - load / servers as f64 * (1.0 - blocked));
+        let queue = Queue { servers, arrivals_per_second, service_seconds, waiting_share };
+        (load < servers as f64).then_some(queue)
+    })
 }
 
 /// The fewest GPUs of so many servers that hold an objective, with their queue; `None` where
@@ -124,14 +106,12 @@ pub(super) fn fewest(
     within: RangeInclusive<u64>,
 ) -> Option<(u64, Queue)> {
     let batch = u64::from(gpu.batch);
-    let mut growing = Growing::new(arrivals_per_second, gpu.service_seconds);
-    for servers in 1..=*within.end() {
-        let queue = growing.one_more().filter(|_| within.contains(&servers));
-        let Some(queue) = queue else { continue };
-        let is_whole = servers.is_multiple_of(batch);
-        if is_whole && queue.sojourn_tail(objective.seconds, times) <= objective.late_share() {
-            return Some((servers / batch, queue));
-        }
-    }
-    None
+    let most = usize::try_from(*within.end()).unwrap_or(usize::MAX);
+    let mut queues = queues(arrivals_per_second, gpu.service_seconds).take(most).flatten();
+    let queue = queues.find(|queue| {
+        within.contains(&queue.servers)
+            && queue.servers.is_multiple_of(batch)
+            && queue.sojourn_tail(objective.seconds, times) <= objective.late_share()
+    })?;
+    Some((queue.servers / batch, queue))
 }

@@ -184,13 +184,3 @@ pub enum CapacityError {
     #[error("{survive} of {zones} zones lost leaves no zone")]
     NoZoneLeft { zones: u32, survive: u32 },
 }
-
-impl CapacityError {
-    pub(super) fn below_floor(objective: Objective, floor_seconds: f64) -> Self {
-        Self::BelowFloor {
-            percentile: objective.percentile,
-            objective_seconds: objective.seconds,
-            floor_seconds,
-        }
-    }
-}
