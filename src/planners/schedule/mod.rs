@@ -14,7 +14,6 @@ pub use question::{Host, Job, Need, Rental, ScheduleRequest};
 
 use super::NoAnswer;
 use crate::domain::MOST_JOBS;
-use place::Options;
 
 /// Jobs for which every order is tried.
 pub const MOST_EXACT_JOBS: usize = 7;
@@ -42,10 +41,10 @@ pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, NoAnswer> 
         jobs == 0 => "no jobs"; "pass a list of jobs with `--jobs FILE`";
         jobs > MOST_JOBS => "{jobs} jobs; at most {MOST_JOBS} are placed at a time"; "divide the list";
     }
-    let options = Options::of(&request)?;
-    let planned = plan::by_deadline(&request, &options);
-    let first_come = plan::first_come(&request, &options)?;
-    let best = (jobs <= MOST_EXACT_JOBS).then(|| plan::best(&request, &options, &planned));
+    let rentings = place::rentings(&request)?;
+    let planned = plan::by_deadline(&request, &rentings);
+    let first_come = plan::first_come(&request, &rentings)?;
+    let best = (jobs <= MOST_EXACT_JOBS).then(|| plan::best(&request, &rentings, &planned));
     Ok(JobSchedule { request, planned, first_come, best })
 }
 

@@ -48,37 +48,26 @@ impl Renting {
 /// Rentals and their number, the cheapest of each region on demand and as spot.
 type Shortlist = Vec<(usize, u32)>;
 
-/// Where each job can run.
-pub(super) struct Options {
-    /// In order of the jobs, the cheapest first.
-    pub rentings: Vec<Vec<Renting>>,
-}
-
-impl Options {
-    /// # Errors
-    /// When a job cannot run anywhere or not before its deadline.
-    pub fn of(request: &ScheduleRequest) -> Result<Self, NoAnswer> {
-        let mut shortlists: BTreeMap<(usize, u32), Shortlist> = BTreeMap::new();
-        let mut rentings = Vec::with_capacity(request.jobs.len());
-        for job in &request.jobs {
-            check_deadline(job)?;
-            let key = (job.need, job.gpus);
-            let shortlist = shortlists.entry(key);
-            let shortlist = shortlist.or_insert_with(|| shortlist_of(request, key));
-            let mut own: Vec<Renting> = shortlist
-                .iter()
-                .filter_map(|(rental, machines)| renting(request, job, *rental, *machines))
-                .collect();
-            check_rentings(request, job, &own)?;
-            let most = request.most_gpus.unwrap_or(u32::MAX);
-            own.retain(|renting| renting.gpus <= most);
-            own.sort_by_key(|renting| {
-                (renting.total(), renting.seconds, renting.gpus, renting.rental)
-            });
-            rentings.push(own);
-        }
-        Ok(Self { rentings })
-    }
+/// Where each job can run, in order of the jobs, the cheapest first.
+///
+/// # Errors
+/// When a job cannot run anywhere or not before its deadline.
+pub(super) fn rentings(request: &ScheduleRequest) -> Result<Vec<Vec<Renting>>, NoAnswer> {
+    let mut shortlists: BTreeMap<(usize, u32), Shortlist> = BTreeMap::new();
+    let of_job = |job: &Job| {
+        check_deadline(job)?;
+        let key = (job.need, job.gpus);
+        let shortlist = shortlists.entry(key).or_insert_with(|| shortlist_of(request, key));
+        let rentings = shortlist.iter();
+        let rentings =
+            rentings.filter_map(|(rental, machines)| renting(request, job, *rental, *machines));
+        let mut own: Vec<Renting> = rentings.collect();
+        check_rentings(request, job, &own)?;
+        own.retain(|renting| renting.gpus <= request.most_gpus.unwrap_or(u32::MAX));
+        own.sort_by_key(|renting| (renting.total(), renting.seconds, renting.gpus, renting.rental));
+        Ok(own)
+    };
+    request.jobs.iter().map(of_job).collect()
 }
 
 fn check_deadline(job: &Job) -> Result<(), NoAnswer> {

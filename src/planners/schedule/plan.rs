@@ -1,7 +1,7 @@
 //! Plans: which job runs where and when.
 
 use super::free::{FreeGpus, Span};
-use super::place::{Options, Renting, Spot, transfer};
+use super::place::{Renting, Spot, transfer};
 use super::question::{Job, ScheduleRequest, no_machine};
 use crate::planners::NoAnswer;
 use rust_decimal::Decimal;
@@ -114,16 +114,17 @@ impl JobPlan {
 #[derive(Clone)]
 pub(super) struct Left<'a> {
     pub request: &'a ScheduleRequest,
-    options: &'a Options,
+    /// Of each job.
+    rentings: &'a [Vec<Renting>],
     hosts: Vec<FreeGpus>,
     rented: Option<FreeGpus>,
 }
 
 impl<'a> Left<'a> {
-    pub fn all(request: &'a ScheduleRequest, options: &'a Options) -> Self {
+    pub fn all(request: &'a ScheduleRequest, rentings: &'a [Vec<Renting>]) -> Self {
         Self {
             request,
-            options,
+            rentings,
             hosts: request.hosts.iter().map(|host| host.free.clone()).collect(),
             rented: request.most_gpus.map(FreeGpus::always),
         }
@@ -153,32 +154,32 @@ impl<'a> Left<'a> {
         })
     }
 
-    /// A job on rented machines, not before a second.
-    fn rented(&self, index: usize, renting: &Renting, from: i64) -> Option<Placement> {
+    /// When rented machines are free from a second on.
+    fn start(&self, renting: &Renting, from: i64) -> Option<i64> {
+        match &self.rented {
+            Some(free) => free.earliest(from, renting.seconds, renting.gpus),
+            None => Some(from),
+        }
+    }
+
+    /// A job on rented machines from a second on.
+    fn rented(&self, index: usize, renting: &Renting, start: i64) -> Placement {
         let job = &self.request.jobs[index];
-        let from = from.max(job.release);
-        let start = match &self.rented {
-            Some(free) => free.earliest(from, renting.seconds, renting.gpus)?,
-            None => from,
-        };
         let spans = vec![(start, start.saturating_add(renting.seconds))];
         let miss = renting.risk.zip(job.deadline);
         let miss = miss
             .map(|(risk, deadline)| risk.takes_longer_than(deadline.saturating_sub(start) as f64));
         let is_risky = miss.is_some_and(|miss| miss * 100.0 > MOST_MISS_PERCENT);
-        Some(Placement {
+        let Renting { rental, machines, spot, cost, transfer, .. } = *renting;
+        Placement {
             job: index,
-            place: Where::Rental {
-                rental: renting.rental,
-                machines: renting.machines,
-                spot: renting.spot,
-            },
+            place: Where::Rental { rental, machines, spot },
             miss,
             is_late: is_risky || is_late(job, &spans),
             spans,
-            cost: renting.cost,
-            transfer: renting.transfer,
-        })
+            cost,
+            transfer,
+        }
     }
 
     pub fn take(&mut self, placement: &Placement) {
@@ -207,16 +208,11 @@ impl<'a> Left<'a> {
         let on_hosts = hosts.filter_map(|host| self.on_host(index, *host));
         // Where one starts depends on its GPUs and its length alone.
         let mut starts: BTreeMap<(u32, i64), Option<i64>> = BTreeMap::new();
-        let rentings = self.options.rentings[index].iter();
+        let rentings = self.rentings[index].iter();
         let rented = rentings.filter_map(|renting| {
-            let start = starts.entry((renting.gpus, renting.seconds)).or_insert_with(|| {
-                let free = self.rented.as_ref();
-                free.map_or(Some(job.release), |free| {
-                    free.earliest(job.release, renting.seconds, renting.gpus)
-                })
-            });
-            let start = (*start)?;
-            self.rented(index, renting, start)
+            let start = starts.entry((renting.gpus, renting.seconds));
+            let start = *start.or_insert_with(|| self.start(renting, job.release));
+            Some(self.rented(index, renting, start?))
         });
         on_hosts.chain(rented).collect()
     }
@@ -229,13 +225,13 @@ fn is_late(job: &Job, spans: &[Span]) -> bool {
 
 /// List scheduling: the earliest deadline first, jobs without one last, then in the order
 /// in which they come; each where it is cheapest in time, else where it ends first.
-pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPlan {
+pub(super) fn by_deadline(request: &ScheduleRequest, rentings: &[Vec<Renting>]) -> JobPlan {
     let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| {
         let job = &request.jobs[*index];
         (job.deadline.unwrap_or(i64::MAX), job.release, *index)
     });
-    let mut left = Left::all(request, options);
+    let mut left = Left::all(request, rentings);
     let mut placements = Vec::with_capacity(order.len());
     for index in order {
         let ways = left.ways(index);
@@ -257,24 +253,25 @@ pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPl
 /// When a job finds no machine on demand.
 pub(super) fn first_come(
     request: &ScheduleRequest,
-    options: &Options,
+    rentings: &[Vec<Renting>],
 ) -> Result<JobPlan, NoAnswer> {
     let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| (request.jobs[*index].release, *index));
-    let mut left = Left::all(request, options);
+    let mut left = Left::all(request, rentings);
     let mut placements = Vec::with_capacity(order.len());
     let mut from = i64::MIN;
     for index in order {
         let job = &request.jobs[index];
         let rentals = &request.needs[job.need].rentals;
         let region = job.data_region.as_ref().unwrap_or(&request.home_region);
-        let on_demand = options.rentings[index].iter();
+        let on_demand = rentings[index].iter();
         let on_demand = on_demand.filter(|renting| renting.spot.is_none());
         let chosen = on_demand.min_by_key(|renting| {
             let is_there = rentals[renting.rental].region == *region;
             (Reverse(is_there), renting.total(), renting.rental)
         });
-        let placed = chosen.and_then(|renting| left.rented(index, renting, from));
+        let start = |renting: &Renting| left.start(renting, from.max(job.release));
+        let placed = chosen.and_then(|renting| Some(left.rented(index, renting, start(renting)?)));
         let placed = placed.ok_or_else(|| no_machine(request, job))?;
         left.take(&placed);
         from = placed.start();
@@ -291,10 +288,10 @@ const MOST_TRIALS: u32 = 100_000;
 /// as early as it can, reach the best of all plans in one of their orders.
 pub(super) fn best(
     request: &ScheduleRequest,
-    options: &Options,
+    rentings: &[Vec<Renting>],
     known: &JobPlan,
 ) -> (JobPlan, bool) {
-    let left = Left::all(request, options);
+    let left = Left::all(request, rentings);
     let cheapest = |job| left.ways(job).iter().map(Placement::total).min().unwrap_or_default();
     let cheapest = (0..request.jobs.len()).map(cheapest).collect();
     let mut search = Search { cheapest, best: known.clone(), trials: 0 };
