@@ -40,21 +40,24 @@ impl Dtype {
     }
 }
 
-/// The figures of a published model, from the `config.json` beside its weights on
-/// Hugging Face, read on 2026-11-23. Parameters are counted from the same file.
+/// A model whose memory and speed can be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Published {
-    pub name: &'static str,
+pub struct Model {
+    /// The published model that it is.
+    pub name: Option<&'static str>,
     pub params: u64,
     /// Of them, those that one token uses; all in a dense model.
     pub active_params: u64,
-    /// Of all, those of the input and output embeddings.
+    /// Of all, those of the input and output embeddings. Zero where no published model is near:
+    /// then all weights count as quantized.
     pub embedding_params: u64,
     pub layers: u32,
     /// Heads of queries.
     pub heads: u32,
     pub kv_heads: u32,
     pub head_dim: u32,
+    /// The published model that stands for what was not given.
+    pub shape_of: Option<&'static str>,
 }
 
 /// Layers, heads of queries, heads of keys and values, and the dimension of a head.
@@ -65,9 +68,9 @@ const fn dense(
     params: u64,
     embedding_params: u64,
     [layers, heads, kv_heads, head_dim]: Shape,
-) -> Published {
-    Published {
-        name,
+) -> Model {
+    Model {
+        name: Some(name),
         params,
         active_params: params,
         embedding_params,
@@ -75,6 +78,7 @@ const fn dense(
         heads,
         kv_heads,
         head_dim,
+        shape_of: None,
     }
 }
 
@@ -83,12 +87,13 @@ const fn mixture(
     [params, active_params]: [u64; 2],
     embedding_params: u64,
     shape: Shape,
-) -> Published {
-    Published { active_params, ..dense(name, params, embedding_params, shape) }
+) -> Model {
+    Model { active_params, ..dense(name, params, embedding_params, shape) }
 }
 
-/// Published models, by maker and size.
-pub const PUBLISHED: [Published; 17] = [
+/// Published models, by maker and size, from the `config.json` beside their weights on Hugging
+/// Face, read on 2026-11-23. Parameters are counted from the same file.
+const PUBLISHED: [Model; 17] = [
     dense("llama-2-7b", 6_738_415_616, 262_144_000, [32, 32, 32, 128]),
     dense("llama-2-13b", 13_015_864_320, 327_680_000, [40, 40, 40, 128]),
     dense("llama-2-70b", 68_976_648_192, 524_288_000, [80, 64, 8, 128]),
@@ -127,24 +132,6 @@ pub struct ModelQuery {
     pub head_dim: Option<u32>,
 }
 
-/// A model whose memory and speed can be computed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
-    /// The published model that was named.
-    pub name: Option<&'static str>,
-    pub params: u64,
-    pub active_params: u64,
-    /// Zero where no published model is near: then all weights count as quantized.
-    pub embedding_params: u64,
-    pub layers: u32,
-    /// Heads of queries.
-    pub heads: u32,
-    pub kv_heads: u32,
-    pub head_dim: u32,
-    /// The published model that stands for what was not given.
-    pub shape_of: Option<&'static str>,
-}
-
 impl ModelQuery {
     /// The model with every figure.
     ///
@@ -161,30 +148,23 @@ impl ModelQuery {
         })?;
         let is_mixture = self.active_params.is_some();
         let nearest = named.unwrap_or_else(|| nearest_in_size(params, is_mixture));
-        let near = named.or_else(|| is_near(params, nearest.params).then_some(nearest));
+        let ratio = params as f64 / nearest.params as f64;
+        let is_near = (1.0 / NEAR..=NEAR).contains(&ratio);
+        let near = named.or_else(|| is_near.then_some(nearest));
         let known = [self.layers, self.heads, self.kv_heads, self.head_dim];
-        let shape = match (near, known) {
-            (_, [Some(layers), Some(heads), Some(kv_heads), Some(head_dim)]) => {
-                [layers, heads, kv_heads, head_dim]
-            }
-            (Some(near), [layers, heads, kv_heads, head_dim]) => [
-                layers.unwrap_or(near.layers),
-                heads.unwrap_or(near.heads),
-                kv_heads.unwrap_or(near.kv_heads),
-                head_dim.unwrap_or(near.head_dim),
-            ],
-            (None, _) => {
-                let Published { name, layers, heads, kv_heads, head_dim, .. } = nearest;
-                return Err(no_answer! {
-                    "no published model is near {params} parameters; the nearest is {name}";
-                    "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {name} has {layers}, {heads}, {kv_heads} and {head_dim}"
-                });
-            }
+        let of_near = near.map_or([None; 4], |near| near.shape().map(Some));
+        let shape = std::array::from_fn(|place| known[place].or(of_near[place]));
+        let [Some(layers), Some(heads), Some(kv_heads), Some(head_dim)] = shape else {
+            let (name, [layers, heads, kv_heads, head_dim]) =
+                (nearest.name.unwrap_or_default(), nearest.shape());
+            return Err(no_answer! {
+                "no published model is near {params} parameters; the nearest is {name}";
+                "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {name} has {layers}, {heads}, {kv_heads} and {head_dim}"
+            });
         };
-        let [layers, heads, kv_heads, head_dim] = shape;
         let active = named.map(|published| published.active_params);
         let model = Model {
-            name: named.map(|published| published.name),
+            name: named.and_then(|published| published.name),
             params,
             active_params: self.active_params.or(active).unwrap_or(params),
             embedding_params: near.map_or(0, |near| near.embedding_params).min(params),
@@ -192,16 +172,17 @@ impl ModelQuery {
             heads,
             kv_heads,
             head_dim,
-            shape_of: near.filter(|_| known.contains(&None)).map(|near| near.name),
+            shape_of: near.filter(|_| known.contains(&None)).and_then(|near| near.name),
         };
         model.checked()
     }
 }
 
-fn published(name: &str) -> Result<Published, NoAnswer> {
-    let known = |published: &Published| plain_name(published.name) == plain_name(name);
+fn published(name: &str) -> Result<Model, NoAnswer> {
+    let is_name = |known: &str| plain_name(known) == plain_name(name);
+    let known = |published: &Model| published.name.is_some_and(is_name);
     PUBLISHED.into_iter().find(known).ok_or_else(|| {
-        let nearest = nearest_names(name, PUBLISHED.iter().map(|published| published.name));
+        let nearest = nearest_names(name, PUBLISHED.iter().filter_map(|published| published.name));
         let hint = match nearest.join(", ").as_str() {
             "" => {
                 "pass its size with `--params`; docs/planners/select.md lists the published models"
@@ -214,23 +195,13 @@ fn published(name: &str) -> Result<Published, NoAnswer> {
 }
 
 /// The published model of the same kind that is nearest in size, by ratio.
-fn nearest_in_size(params: u64, is_mixture: bool) -> Published {
-    let distance = |published: &Published| (params as f64 / published.params as f64).ln().abs();
-    let mut of_kind = PUBLISHED
+fn nearest_in_size(params: u64, is_mixture: bool) -> Model {
+    let distance = |published: &Model| (params as f64 / published.params as f64).ln().abs();
+    let of_kind = PUBLISHED
         .into_iter()
         .filter(|published| (published.active_params < published.params) == is_mixture);
-    let first = of_kind.next().unwrap_or(PUBLISHED[0]);
-    of_kind.fold(
-        first,
-        |best, published| {
-            if distance(&published) < distance(&best) { published } else { best }
-        },
-    )
-}
-
-fn is_near(params: u64, known: u64) -> bool {
-    let ratio = params as f64 / known as f64;
-    (1.0 / NEAR..=NEAR).contains(&ratio)
+    let nearest = of_kind.min_by(|left, right| distance(left).total_cmp(&distance(right)));
+    nearest.unwrap_or(PUBLISHED[0])
 }
 
 /// A number of parameters as models are named, such as `70b`.
@@ -244,6 +215,10 @@ pub fn parameters(count: u64) -> String {
 }
 
 impl Model {
+    fn shape(&self) -> Shape {
+        [self.layers, self.heads, self.kv_heads, self.head_dim]
+    }
+
     /// The same model, unless it cannot exist. A layer projects a hidden state that is at
     /// least as wide as its keys to keys and to values.
     fn checked(self) -> Result<Self, NoAnswer> {
