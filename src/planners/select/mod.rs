@@ -16,7 +16,6 @@ use crate::domain::{
 use crate::savings::reported_vram_mib;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// What may be spent, in dollars; absent: without a limit.
@@ -113,10 +112,6 @@ impl OfferedType {
     fn place(&self) -> (&str, Option<&str>) {
         (&self.shape.instance_type, self.region.as_deref())
     }
-
-    fn on_demand_amount(&self) -> Option<Decimal> {
-        Some(self.on_demand.as_ref()?.rate.amount())
-    }
 }
 
 /// A type that does the work.
@@ -187,32 +182,20 @@ impl Selection {
 
     /// Reasons with how many types they keep out, nearest first.
     pub fn reasons(&self) -> Vec<ReasonCount<'_>> {
-        let mut reasons: Vec<ReasonCount<'_>> = Vec::new();
-        for refused in &self.refused {
-            match reasons.last_mut() {
-                Some(last) if last.nearest.reason.name() == refused.reason.name() => {
-                    last.count += 1
-                }
-                _ => reasons.push(ReasonCount { count: 1, nearest: refused }),
-            }
-        }
-        reasons
+        let alike = |one: &RefusedType, next: &RefusedType| one.reason.name() == next.reason.name();
+        let reasons = self.refused.chunk_by(alike);
+        reasons.map(|group| ReasonCount { count: group.len(), nearest: &group[0] }).collect()
     }
 }
 
 /// Ranks the types that do the work, and says of every other why it is out.
-pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
-    let mut fits = Vec::new();
-    let mut refused = Vec::new();
-    for offer in offered {
-        match wanted.judge(&offer) {
-            Ok(evaluation) => {
-                let evaluation = evaluation.into_iter();
-                fits.extend(
-                    evaluation.map(|evaluation| wanted.selected(offer.clone(), evaluation)),
-                );
-            }
-            Err(reason) => refused.push(RefusedType { offered: offer, reason }),
+pub fn select(wanted: Wanted, offers: Vec<OfferedType>) -> Selection {
+    let (mut fits, mut refused) = (Vec::new(), Vec::new());
+    for offered in offers {
+        match wanted.judge(&offered) {
+            Ok(evaluations) => fits
+                .extend(evaluations.into_iter().map(|each| wanted.selected(offered.clone(), each))),
+            Err(reason) => refused.push(RefusedType { offered, reason }),
         }
     }
     fits.sort_by(|left, right| {
@@ -224,25 +207,19 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
         };
         key(left).cmp(&key(right)).then_with(|| left.offered.place().cmp(&right.offered.place()))
     });
-    refused.sort_by(nearer);
+    refused.sort_by(|left, right| {
+        let key = |refused: &RefusedType| {
+            let price = refused.offered.on_demand.as_ref().map(|quote| quote.rate.amount());
+            (price.is_none(), price)
+        };
+        let by_place = || left.offered.place().cmp(&right.offered.place());
+        left.reason.nearer(&right.reason).then(key(left).cmp(&key(right))).then_with(by_place)
+    });
     Selection { wanted, fits, refused }
 }
 
-fn nearer(left: &RefusedType, right: &RefusedType) -> Ordering {
-    let price = |refused: &RefusedType| refused.offered.on_demand_amount();
-    left.reason
-        .nearer(&right.reason)
-        .then_with(|| price(left).is_none().cmp(&price(right).is_none()))
-        .then_with(|| price(left).cmp(&price(right)))
-        .then_with(|| left.offered.place().cmp(&right.offered.place()))
-}
-
-/// What speaks for a type.
-struct TypeEvaluation {
-    paying: Paying,
-    rate: HourlyRate,
-    layout: Option<Layout>,
-}
+/// What speaks for a type: the way to pay for it, its rate, and how it holds a model.
+type Evaluation = (Paying, HourlyRate, Option<Layout>);
 
 impl Wanted {
     /// The model in the preferred type of numbers; absent for other work.
@@ -252,7 +229,7 @@ impl Wanted {
 
     /// What speaks for a type, once for each type of numbers in which it holds the model; or
     /// against it, in the one that comes nearest.
-    fn judge(&self, offered: &OfferedType) -> Result<Vec<TypeEvaluation>, Refusal> {
+    fn judge(&self, offered: &OfferedType) -> Result<Vec<Evaluation>, Refusal> {
         if self.models.is_empty() {
             return Ok(vec![self.judge_in(offered, None)?]);
         }
@@ -275,7 +252,7 @@ impl Wanted {
         &self,
         offered: &OfferedType,
         served: Option<&ServedModel>,
-    ) -> Result<TypeEvaluation, Refusal> {
+    ) -> Result<Evaluation, Refusal> {
         let mut layout = None;
         if offered.is_cpu() {
             // A model is computed on GPUs alone.
@@ -292,15 +269,13 @@ impl Wanted {
             self.ask_accelerator(offered)?;
             self.ask_architecture(offered.shape)?;
             layout = self.ask_gpus(offered.shape, served)?;
-            Self::ask_memory(offered.shape, self.memory_mib)?;
-            if let Some(needed) = self.vcpu {
-                Self::ask_vcpu(offered.shape, needed)?;
-            }
-            Self::ask_launchable(offered.shape)?;
+            ask_memory(offered.shape, self.memory_mib)?;
+            ask_vcpu(offered.shape, self.vcpu)?;
+            ask_launchable(offered.shape)?;
         }
         let (paying, rate) = self.pay(offered)?;
         self.ask_budget(paying, rate)?;
-        Ok(TypeEvaluation { paying, rate, layout })
+        Ok((paying, rate, layout))
     }
 
     /// Asks whether the vCPUs and the memory of the host do the whole work.
@@ -309,8 +284,8 @@ impl Wanted {
         let gpus = f64::from(self.gpus.map_or(1, GpuShare::visible_devices));
         let of_gpus = self.vram_mib.map(|each| each * gpus);
         let held = [of_gpus, self.vram_total_mib, self.memory_mib];
-        Self::ask_memory(shape, held.into_iter().flatten().reduce(f64::max))?;
-        Self::ask_vcpu(shape, self.vcpu.map_or(needed, |any| any.max(needed)))
+        ask_memory(shape, held.into_iter().flatten().reduce(f64::max))?;
+        ask_vcpu(shape, Some(self.vcpu.map_or(needed, |any| any.max(needed))))
     }
 
     fn ask_accelerator(&self, offered: &OfferedType) -> Result<(), Refusal> {
@@ -363,42 +338,15 @@ impl Wanted {
     fn ask_vram(&self, gpu: &GpuOffer) -> Result<(), Refusal> {
         let each_mib =
             reported_vram_mib(gpu).ok_or(Refusal::Unknown { fact: "driver-reported memory" })?;
-        if let Some(needed_mib) = self.vram_mib
-            && (each_mib as f64) < needed_mib
-        {
-            return Err(Refusal::Vram { needed_mib, usable_mib: each_mib });
-        }
+        enough(self.vram_mib, each_mib as f64, |needed_mib| Refusal::Vram {
+            needed_mib,
+            usable_mib: each_mib,
+        })?;
         let usable_mib = each_mib * u64::from(gpu.share.visible_devices());
-        match self.vram_total_mib {
-            Some(needed_mib) if (usable_mib as f64) < needed_mib => {
-                Err(Refusal::VramTotal { needed_mib, usable_mib })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn ask_memory(shape: &InstanceShape, needed_mib: Option<f64>) -> Result<(), Refusal> {
-        match needed_mib {
-            Some(needed_mib) if (shape.memory_mib as f64) < needed_mib => {
-                Err(Refusal::Memory { needed_mib, there_mib: shape.memory_mib })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn ask_vcpu(shape: &InstanceShape, needed: f64) -> Result<(), Refusal> {
-        if f64::from(shape.vcpu) < needed {
-            return Err(Refusal::Vcpu { needed, there: shape.vcpu });
-        }
-        Ok(())
-    }
-
-    fn ask_launchable(shape: &InstanceShape) -> Result<(), Refusal> {
-        match family(shape.family()).and_then(|facts| facts.launchable) {
-            Some(true) => Ok(()),
-            Some(false) => Err(Refusal::NotLaunchable),
-            None => Err(Refusal::Unknown { fact: "launch availability" }),
-        }
+        enough(self.vram_total_mib, usable_mib as f64, |needed_mib| Refusal::VramTotal {
+            needed_mib,
+            usable_mib,
+        })
     }
 
     /// The way to pay that was asked for; else spot where it suits, else on-demand.
@@ -430,13 +378,11 @@ impl Wanted {
             let over = amount - limit.filter(|limit| amount > *limit)?;
             Some(Money::new(over, Currency::Usd))
         };
-        if let Some(over) = over(rate.amount(), hourly) {
-            return Err(Refusal::OverHourly { over });
-        }
         let month = self.monthly(paying, rate).amount();
-        match over(month, monthly) {
-            Some(over) => Err(Refusal::OverMonthly { over }),
-            None => Ok(()),
+        match (over(rate.amount(), hourly), over(month, monthly)) {
+            (Some(over), _) => Err(Refusal::OverHourly { over }),
+            (_, Some(over)) => Err(Refusal::OverMonthly { over }),
+            _ => Ok(()),
         }
     }
 
@@ -449,8 +395,7 @@ impl Wanted {
         rate.times_hours(self.billed_hours(paying)).rounded()
     }
 
-    fn selected(&self, offered: OfferedType, evaluation: TypeEvaluation) -> SelectedType {
-        let TypeEvaluation { paying, rate, layout } = evaluation;
+    fn selected(&self, offered: OfferedType, (paying, rate, layout): Evaluation) -> SelectedType {
         let monthly = self.monthly(paying, rate);
         let today = self.today.as_ref();
         let today = today.filter(|today| self.models.is_empty() && !today.is_committed);
@@ -477,6 +422,33 @@ impl Wanted {
             paying,
             rate,
         }
+    }
+}
+
+/// Whether there is as much as is needed.
+fn enough(
+    needed: Option<f64>,
+    there: f64,
+    refusal: impl FnOnce(f64) -> Refusal,
+) -> Result<(), Refusal> {
+    needed.filter(|needed| there < *needed).map_or(Ok(()), |needed| Err(refusal(needed)))
+}
+
+fn ask_memory(shape: &InstanceShape, needed_mib: Option<f64>) -> Result<(), Refusal> {
+    let there_mib = shape.memory_mib;
+    enough(needed_mib, there_mib as f64, |needed_mib| Refusal::Memory { needed_mib, there_mib })
+}
+
+fn ask_vcpu(shape: &InstanceShape, needed: Option<f64>) -> Result<(), Refusal> {
+    let there = shape.vcpu;
+    enough(needed, there.into(), |needed| Refusal::Vcpu { needed, there })
+}
+
+fn ask_launchable(shape: &InstanceShape) -> Result<(), Refusal> {
+    match family(shape.family()).and_then(|facts| facts.launchable) {
+        Some(true) => Ok(()),
+        Some(false) => Err(Refusal::NotLaunchable),
+        None => Err(Refusal::Unknown { fact: "launch availability" }),
     }
 }
 

@@ -77,18 +77,14 @@ impl Refusal {
         self.name_and_rank().0
     }
 
-    /// How near it came: higher is nearer.
-    fn rank(&self) -> u8 {
-        self.name_and_rank().1
-    }
-
     /// The one that came nearer first: the later reason, then what misses by less.
     pub(super) fn nearer(&self, other: &Self) -> Ordering {
         let missing = |refusal: &Self| refusal.shortfall().unwrap_or_default();
-        let by_rank = other.rank().cmp(&self.rank());
+        let by_rank = other.name_and_rank().1.cmp(&self.name_and_rank().1);
         by_rank.then_with(|| missing(self).total_cmp(&missing(other)))
     }
 
+    /// Its name, and how near it came: higher is nearer.
     fn name_and_rank(&self) -> (&'static str, u8) {
         match self {
             Self::NoGpu => ("no-gpu", 0),
