@@ -107,6 +107,9 @@ pub fn batching(request: BatchingRequest) -> Result<Batching, NoAnswer> {
     let holding = choices.iter().enumerate();
     let holding = holding.filter(|(_, choice)| choice.longest_seconds() <= objective);
     let best = holding.min_by(|(_, left), (_, right)| {
+        // Times so coarse that equal ones are equal however they were computed; a cast cuts at
+        // the largest number.
+        let microseconds = |choice: &BatchChoice| (choice.longest_seconds() * 1e6).round() as u64;
         let size = |choice: &BatchChoice| (choice.machines, choice.servers, microseconds(choice));
         // A batch that may grow takes bursts at the same cost.
         let by_load = || left.load.total_cmp(&right.load);
@@ -114,12 +117,6 @@ pub fn batching(request: BatchingRequest) -> Result<Batching, NoAnswer> {
     });
     let Some((best, _)) = best else { return Err(missed(&choices, objective)) };
     Ok(Batching { request, choices, best })
-}
-
-/// The longest time, so coarse that equal ones are equal however they were computed.
-fn microseconds(choice: &BatchChoice) -> u64 {
-    // A cast cuts at the largest number.
-    (choice.longest_seconds() * 1e6).round() as u64
 }
 
 fn missed(choices: &[BatchChoice], objective_seconds: f64) -> NoAnswer {
@@ -136,7 +133,7 @@ fn missed(choices: &[BatchChoice], objective_seconds: f64) -> NoAnswer {
 
 /// One, the batches of the curve, and the powers of two below its end.
 fn limits(curve: &ThroughputCurve) -> BTreeSet<u32> {
-    let most = curve.largest_batch();
+    let most = curve.points().last().map_or(1, |point| point.batch);
     let powers = (0..u32::BITS).map(|power| 1 << power);
     let points = curve.points().iter().map(|point| point.batch);
     powers.take_while(|power| *power <= most).chain(points).collect()

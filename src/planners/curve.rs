@@ -56,10 +56,6 @@ impl ThroughputCurve {
         &self.0
     }
 
-    pub fn largest_batch(&self) -> u32 {
-        self.0.last().map_or(1, |point| point.batch)
-    }
-
     /// Seconds that a batch takes. Between two points, time grows evenly with the batch;
     /// below the first, a batch takes as long as the first; above the last, as many batches
     /// of the last follow each other.

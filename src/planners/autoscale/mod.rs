@@ -131,14 +131,10 @@ impl Autoscale {
 
     /// Whether a replay leaves no more than what is accepted.
     pub fn is_accepted(&self, replay: &Replay) -> bool {
-        accepts(replay, self.request.max_unserved_percent)
+        let most = self.request.max_unserved_percent + 1e-9;
+        // Where nothing was asked for, nothing waited.
+        replay.unserved_percent().is_none_or(|percent| percent <= most)
     }
-}
-
-/// Where nothing was asked for, nothing waited.
-fn accepts(replay: &Replay, most_percent: f64) -> bool {
-    let unserved = replay.unserved_percent();
-    unserved.is_none_or(|percent| percent <= most_percent + 1e-9)
 }
 
 /// Replays a policy.

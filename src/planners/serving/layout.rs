@@ -2,7 +2,7 @@
 //! GPU or on several that are linked.
 
 use crate::catalog::{GpuSpec, whole_device_spec};
-use crate::domain::{GpuModel, GpuOffer, GpuShare, HourlyRate, InstanceShape, MIB, Money};
+use crate::domain::{GpuModel, GpuShare, HourlyRate, InstanceShape, MIB, Money};
 use crate::planners::model::{Dtype, Model};
 use crate::planners::roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
 use crate::savings::reported_vram_mib;
@@ -53,7 +53,12 @@ impl Card {
         let in_16_bits = in_16_bits.ok_or_else(|| unknown("throughput"))?;
         let (tflops, computes) = speed(spec, in_16_bits, dtype)?;
         let bandwidth = spec.memory_bandwidth_gbps;
-        let part = part_of(offer).ok_or_else(|| unknown("share of a GPU"))?;
+        // Bandwidth and throughput are shared by the parts of a GPU.
+        let part = match offer.share {
+            GpuShare::Whole(_) => Some(1.0),
+            GpuShare::Fraction(part) => part.to_f64(),
+        };
+        let part = part.ok_or_else(|| unknown("share of a GPU"))?;
         Ok(Self {
             model: offer.model.clone(),
             gpus: offer.share.visible_devices(),
@@ -63,14 +68,6 @@ impl Card {
             computes,
             has_nvlink: spec.nvlink_gbps.is_some_and(|link| link > 0.0),
         })
-    }
-}
-
-/// Bandwidth and throughput are shared by the parts of a GPU.
-fn part_of(offer: &GpuOffer) -> Option<f64> {
-    match offer.share {
-        GpuShare::Whole(_) => Some(1.0),
-        GpuShare::Fraction(part) => part.to_f64(),
     }
 }
 
@@ -206,7 +203,9 @@ impl ServedModel {
         {
             return Some(Nearest::Fewer { dtype: self.dtype, instance_type, sequences: holds });
         }
-        let mut smaller = smaller_than(self.dtype.bytes());
+        // The largest first.
+        let dtypes = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
+        let mut smaller = dtypes.filter(|dtype| dtype.bytes() < self.dtype.bytes());
         let dtype = smaller.find(|dtype| {
             let served = Self { dtype: *dtype, ..self.clone() };
             served.on(shape).is_ok()
@@ -386,10 +385,4 @@ impl Layouts<'_> {
             weights_fit: self.needed_mib(gpus, 0) <= self.card.usable_mib as f64,
         }
     }
-}
-
-/// Types of numbers below so many bytes, the largest first.
-fn smaller_than(bytes: f64) -> impl Iterator<Item = Dtype> {
-    let dtypes = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
-    dtypes.filter(move |dtype| dtype.bytes() < bytes)
 }
