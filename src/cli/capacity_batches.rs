@@ -5,7 +5,7 @@ use super::capacity_args::{BatchArgs, CapacityArgs};
 use super::capacity_curve::MeasuredCurve;
 use super::capacity_measured::{audited, check_estate};
 use super::exit::{Failure, Outcome, hint, refusal};
-use super::model_args::{MemoryArgs, ModelArgs, with_less};
+use super::model_args::{MemoryArgs, ModelArgs};
 use super::planning::Planning;
 use super::{Io, known_prices, output};
 use crate::analysis::{Audit, Question, RunningWorkload, running_workload};
@@ -185,7 +185,7 @@ fn does_not_fit(
         (None, params) => format!("--params {}", params.unwrap_or_default()),
     };
     let hint = hint! { (served.nearest_on(shape), reason);
-        (Some(nearest), _) => "{}", with_less(&nearest);
+        (Some(nearest), _) => "{nearest}";
         (None, ServingRefusal::Memory { weights_fit: true, .. }) => "pass fewer `--input-tokens` or `--output-tokens`, or a smaller model";
         (None, _) => "pass another `--type`; `gpucost select {of_model}` lists the types that hold the model";
     };

@@ -1,11 +1,11 @@
 //! Flags that describe a language model and what is served with it.
 
 use super::choices::flags;
-use super::exit::{Outcome, hint, refusal};
+use super::exit::{Outcome, refusal};
 use super::numbers::{above_zero, within};
 use crate::domain::Policy;
 use crate::planners::model::{Dtype, Model, ModelQuery};
-use crate::planners::serving::{Load, Nearest, ServingTerms};
+use crate::planners::serving::{Load, ServingTerms};
 use std::collections::BTreeSet;
 
 /// Parameters that a model may have.
@@ -188,14 +188,6 @@ impl MemoryArgs {
     /// The flags that were passed.
     pub(super) fn passed(&self) -> BTreeSet<&'static str> {
         passed! { self; kv_dtype context input_tokens output_tokens concurrency utilization runtime_gib headroom efficiency }
-    }
-}
-
-/// What to pass to come to what is nearest.
-pub(super) fn with_less(nearest: &Nearest) -> String {
-    hint! { nearest;
-        Nearest::Fewer { dtype, instance_type, sequences } => "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`";
-        Nearest::Smaller { dtype, instance_type } => "{instance_type} holds it in {dtype}: pass `--dtype {dtype}`";
     }
 }
 

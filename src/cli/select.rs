@@ -1,7 +1,7 @@
 //! `gpucost select`: which type to rent.
 
 use super::exit::{ExitCode, Outcome, hint, refusal};
-use super::model_args::{typed, with_less};
+use super::model_args::typed;
 use super::planning::Planning;
 use super::select_args::SelectArgs;
 use super::{Io, known_prices, output, sampled};
@@ -10,7 +10,7 @@ use crate::config::SettingsFile;
 use crate::domain::{GpuShare, Policy, WorkloadKind, counted, shown};
 use crate::planners::model::Dtype;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
-use crate::planners::serving::{MeasuredMemory, Nearest, ServedModel, ServingRefusal};
+use crate::planners::serving::{MeasuredMemory, ServedModel, ServingRefusal, with_fewer};
 use crate::profiling::RunProfile;
 use crate::report::select_answer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ fn hint(selection: &Selection) -> String {
         models.find(is_out)?.nearest_on(refused.offered.shape)
     });
     if let Some(nearest) = most_held(selection).or(of_model) {
-        return with_less(&nearest);
+        return nearest;
     }
     hint! { nearest.map(|refused| &refused.reason);
         Some(Refusal::Currency) => "budgets are in dollars: omit the budget, or pass a `--region` with prices in dollars";
@@ -73,7 +73,7 @@ fn hint(selection: &Selection) -> String {
 }
 
 /// The type that holds the model with the most sequences, where that is too few of them.
-fn most_held(selection: &Selection) -> Option<Nearest> {
+fn most_held(selection: &Selection) -> Option<String> {
     let held = selection.refused.iter().filter_map(|refused| match refused.reason {
         Refusal::Model { dtype, reason: ServingRefusal::Memory { holds, .. }, .. } => {
             Some((holds, dtype, refused))
@@ -83,11 +83,7 @@ fn most_held(selection: &Selection) -> Option<Nearest> {
     let held = held.filter(|(holds, ..)| *holds > 0);
     // Of equal ones, the nearest.
     let (sequences, dtype, refused) = held.rev().max_by_key(|(holds, ..)| *holds)?;
-    Some(Nearest::Fewer {
-        dtype,
-        instance_type: refused.offered.shape.instance_type.clone(),
-        sequences,
-    })
+    Some(with_fewer(&refused.offered.shape.instance_type, dtype, sequences))
 }
 
 fn nothing(selection: &Selection) -> String {

@@ -18,7 +18,7 @@ pub use terms::{
     CapacityError, Fleet, MOST_ZONES, Objective, ServiceTimes, Throughput, ThroughputBasis,
     Utilized, Zones,
 };
-pub use types::{Candidate, Fits, FleetCost, Refusal, Types};
+pub use types::{Candidate, Fits, FleetCost, Types};
 
 /// The question, with all that its answer rests on.
 #[derive(Debug, Clone)]

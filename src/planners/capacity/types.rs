@@ -3,10 +3,8 @@
 use super::replay::Between;
 use super::{CapacityError, Fleet, Need, Service};
 use crate::catalog::Prices;
-use crate::domain::{GpuOffer, InstanceShape, Money, PriceKey, PriceQuote};
-use crate::savings::{
-    Bound, Ratio, RatioBasis, Rejection, gpu_ratio, is_launchable, usable_vram_mib,
-};
+use crate::domain::{GpuOffer, InstanceShape, Money, PriceKey, PriceQuote, counted};
+use crate::savings::{Bound, Ratio, RatioBasis, gpu_ratio, is_launchable, usable_vram_mib};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -37,7 +35,8 @@ pub struct Types<'a> {
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub shape: InstanceShape,
-    pub fits: Result<Fits, Refusal>,
+    /// What it takes, or why it will not do.
+    pub fits: Result<Fits, String>,
 }
 
 /// A load on a type.
@@ -72,25 +71,6 @@ pub struct FleetCost {
     pub per_million_tokens: Option<Money>,
 }
 
-/// Why a type will not do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Refusal {
-    NoGpu,
-    /// Another maker's drivers and libraries.
-    Vendor,
-    /// What runs on the measured type is built for its CPU.
-    Architecture,
-    NotLaunchable,
-    Vram {
-        needed_mib: f64,
-        usable_mib: u64,
-    },
-    /// A fact is not known, in the words of right-sizing.
-    Unknown(Rejection),
-    /// No number of its GPUs holds the objective, or too many would.
-    Load(CapacityError),
-}
-
 impl Types<'_> {
     /// The measured type and the others, in the order of their answer.
     pub(super) fn candidates(&self, service: &Service<'_>, need: Need) -> Vec<Candidate> {
@@ -114,25 +94,28 @@ impl Types<'_> {
         candidates
     }
 
-    fn fits(&self, shape: &InstanceShape, needs: &mut Needs<'_, '_>) -> Result<Fits, Refusal> {
-        let today = self.measured.gpu.as_ref().ok_or(Refusal::NoGpu)?;
-        let offer = shape.gpu.as_ref().ok_or(Refusal::NoGpu)?;
+    fn fits(&self, shape: &InstanceShape, needs: &mut Needs<'_, '_>) -> Result<Fits, String> {
+        let gpus = self.measured.gpu.as_ref().zip(shape.gpu.as_ref());
+        let (today, offer) = gpus.ok_or("it has no GPU")?;
         let key = self.key.with_type(&shape.instance_type);
         if offer.model.vendor() != today.model.vendor() {
-            return Err(Refusal::Vendor);
+            return Err("another maker's drivers and libraries".to_owned());
         }
-        let measured = self.measured.architecture;
-        if measured.is_some_and(|today| {
-            shape.architecture.is_some_and(|architecture| architecture != today)
-        }) {
-            return Err(Refusal::Architecture);
+        let architectures = self.measured.architecture.zip(shape.architecture);
+        if architectures.is_some_and(|(today, architecture)| today != architecture) {
+            return Err("different CPU architecture".to_owned());
         }
         if !is_launchable(&key) {
-            return Err(Refusal::NotLaunchable);
+            return Err("it can no longer be launched".to_owned());
         }
         self.holds_memory(today, offer)?;
-        let ratio = gpu_ratio(today, offer, self.bound).map_err(Refusal::Unknown)?;
-        let need = needs.at(ratio.value).map_err(Refusal::Load)?;
+        let ratio = gpu_ratio(today, offer, self.bound).map_err(|why| why.to_string())?;
+        let need = needs.at(ratio.value).map_err(|error| match error {
+            CapacityError::BelowFloor { percentile, floor_seconds, .. } => {
+                format!("p{percentile} is {floor_seconds:.3} s without any wait")
+            }
+            error => error.to_string(),
+        })?;
         let service = needs.service;
         let gpus = u64::from(offer.share.visible_devices());
         let fleet = Fleet::of(need.gpus, service.zones, gpus);
@@ -147,14 +130,16 @@ impl Types<'_> {
         })
     }
 
-    fn holds_memory(&self, today: &GpuOffer, offer: &GpuOffer) -> Result<(), Refusal> {
+    fn holds_memory(&self, today: &GpuOffer, offer: &GpuOffer) -> Result<(), String> {
         let Some(peak_mib) = self.vram_peak_mib else { return Ok(()) };
-        let usable_mib = usable_vram_mib(today, offer).map_err(Refusal::Unknown)?;
+        let usable_mib = usable_vram_mib(today, offer).map_err(|why| why.to_string())?;
         let needed_mib = peak_mib * self.vram_headroom;
         if needed_mib <= usable_mib as f64 {
             return Ok(());
         }
-        Err(Refusal::Vram { needed_mib, usable_mib })
+        let needed = counted(needed_mib.ceil() as u64, "MiB", "MiB");
+        let usable = counted(usable_mib, "MiB", "MiB");
+        Err(format!("{needed} of VRAM needed with headroom, {usable} usable"))
     }
 }
 

@@ -194,14 +194,11 @@ impl ServedModel {
         layouts.fastest()
     }
 
-    /// With what less a type would hold it that does not.
-    pub fn nearest_on(&self, shape: &InstanceShape) -> Option<Nearest> {
+    /// With what less a type would hold it that does not, and how to ask for that.
+    pub fn nearest_on(&self, shape: &InstanceShape) -> Option<String> {
         let refused = self.on(shape).err()?;
-        let instance_type = shape.instance_type.clone();
-        if let ServingRefusal::Memory { holds, .. } = refused
-            && holds > 0
-        {
-            return Some(Nearest::Fewer { dtype: self.dtype, instance_type, sequences: holds });
+        if let ServingRefusal::Memory { holds: holds @ 1.., .. } = refused {
+            return Some(with_fewer(&shape.instance_type, self.dtype, holds));
         }
         // The largest first.
         let dtypes = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
@@ -210,17 +207,13 @@ impl ServedModel {
             let served = Self { dtype: *dtype, ..self.clone() };
             served.on(shape).is_ok()
         })?;
-        Some(Nearest::Smaller { dtype, instance_type })
+        Some(format!("{} holds it in {dtype}: pass `--dtype {dtype}`", shape.instance_type))
     }
 }
 
-/// What comes nearest where nothing fits.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Nearest {
-    /// A type holds the model with fewer sequences.
-    Fewer { dtype: Dtype, instance_type: String, sequences: u64 },
-    /// A type holds it in smaller numbers.
-    Smaller { dtype: Dtype, instance_type: String },
+/// How to ask for fewer sequences of a model, which a type holds.
+pub fn with_fewer(instance_type: &str, dtype: Dtype, sequences: u64) -> String {
+    format!("{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`")
 }
 
 /// The ways to spread copies of a model over the GPUs of a type.

@@ -3,7 +3,7 @@
 mod layout;
 
 pub use layout::{
-    Card, Computes, Layout, Load, Nearest, ServedModel, ServingRefusal, ServingTerms,
+    Card, Computes, Layout, Load, ServedModel, ServingRefusal, ServingTerms, with_fewer,
 };
 
 use self::layout::Layouts;

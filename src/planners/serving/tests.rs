@@ -209,15 +209,11 @@ fn where_a_type_does_not_hold_it_the_nearest_is_reported() {
     };
     assert_eq!(
         nearest("llama-3.1-8b", Dtype::Fp16, "g6e.xlarge", 21),
-        Some(Nearest::Fewer {
-            dtype: Dtype::Fp16,
-            instance_type: "g6e.xlarge".to_owned(),
-            sequences: 20,
-        })
+        Some("g6e.xlarge holds 20 in fp16: pass `--concurrency 20`".to_owned())
     );
     assert_eq!(
         nearest("llama-3.1-70b", Dtype::Fp16, "g7e.2xlarge", 1),
-        Some(Nearest::Smaller { dtype: Dtype::Fp8, instance_type: "g7e.2xlarge".to_owned() })
+        Some("g7e.2xlarge holds it in fp8: pass `--dtype fp8`".to_owned())
     );
     assert_eq!(nearest("llama-3.1-405b", Dtype::Int4, "g4dn.xlarge", 1), None);
 }

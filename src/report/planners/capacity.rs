@@ -2,8 +2,7 @@
 
 use crate::domain::{Provider, shell_word};
 use crate::planners::capacity::{
-    Candidate, Capacity, CapacityError, Demand, Fits, Fleet, Load, Refusal, ServiceTimes,
-    ThroughputBasis,
+    Candidate, Capacity, Demand, Fits, Fleet, Load, ServiceTimes, ThroughputBasis,
 };
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{count, counted, unit_price};
@@ -28,9 +27,9 @@ columns! {
         opt price "cost_per_million_tokens", "1M tokens", Narrow(0), row.1.cost.and_then(|cost| cost.per_million_tokens);
     }
 
-    fn refused<'a>(row: (&'a str, &'a Refusal)) {
+    fn refused<'a>(row: (&'a str, &'a String)) {
         text "instance_type", "type", Narrow(0), row.0.to_owned();
-        text "reason", "reason", Narrow(0), refusal(row.1);
+        text "reason", "reason", Narrow(0), row.1.clone();
     }
 }
 
@@ -202,24 +201,6 @@ fn tables(plan: &Capacity<'_>) -> Vec<Table> {
     rows! {
         Table::of("fleets", "FLEETS", noun, fleets(), fits.chain(alone));
         if !refused.rows.is_empty() => refused;
-    }
-}
-
-fn refusal(why: &Refusal) -> String {
-    match why {
-        Refusal::NoGpu => "it has no GPU".to_owned(),
-        Refusal::Vendor => "another maker's drivers and libraries".to_owned(),
-        Refusal::Architecture => "different CPU architecture".to_owned(),
-        Refusal::NotLaunchable => "it can no longer be launched".to_owned(),
-        Refusal::Vram { needed_mib, usable_mib } => {
-            let (needed, usable) = (count(needed_mib.ceil() as u64), count(*usable_mib));
-            format!("{needed} MiB of VRAM needed with headroom, {usable} MiB usable")
-        }
-        Refusal::Unknown(rejection) => rejection.to_string(),
-        Refusal::Load(CapacityError::BelowFloor { percentile, floor_seconds, .. }) => {
-            format!("p{percentile} is {floor_seconds:.3} s without any wait")
-        }
-        Refusal::Load(error) => error.to_string(),
     }
 }
 
