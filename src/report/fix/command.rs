@@ -1,19 +1,10 @@
-//! Commands as words, which are quoted where they are printed.
+//! Commands, of which each word is quoted as a shell reads it.
 
 use crate::domain::shell_word;
-use crate::report::shared::text::joined;
 use serde_json::Value;
 
 /// How the AWS CLI marks a value that it reads from a file or an address.
 const READ_ELSEWHERE: [&str; 4] = ["file://", "fileb://", "http://", "https://"];
-
-/// A part of a word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    /// What an earlier command printed, by the name of its variable.
-    Kept(&'static str),
-}
 
 /// A value from outside: one word of a command, or one for each of several.
 pub(super) trait Words {
@@ -39,7 +30,8 @@ impl<T: ToString> Words for Vec<T> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Command {
-    words: Vec<Vec<Piece>>,
+    /// As a shell reads them.
+    words: Vec<String>,
     /// Whether a value from outside would not be taken as a value.
     is_refused: bool,
 }
@@ -60,21 +52,21 @@ impl Command {
             rest = after.trim_start();
             if word == "{}" {
                 for value in values.next().unwrap_or_default() {
-                    command.value(value);
+                    command.value(&value);
                 }
             } else if word.contains("{}") {
-                command.value(filled(word, &mut values));
+                command.value(&filled(word, &mut values));
             } else {
-                command.words.push(pieces(word));
+                command.words.push(own_word(word));
             }
         }
         command
     }
 
-    fn value(&mut self, value: String) {
+    fn value(&mut self, value: &str) {
         let is_elsewhere = READ_ELSEWHERE.iter().any(|mark| value.starts_with(mark));
         self.is_refused |= value.is_empty() || value.starts_with('-') || is_elsewhere;
-        self.words.push(vec![Piece::Text(value)]);
+        self.words.push(shell_word(value));
     }
 
     /// Whether a value from outside would be taken as a flag or a file.
@@ -84,14 +76,7 @@ impl Command {
 
     /// As it is typed, on one line.
     pub(super) fn text(&self) -> String {
-        let word = |pieces: &Vec<Piece>| -> String {
-            let shown = pieces.iter().map(|piece| match piece {
-                Piece::Text(text) => shell_word(text),
-                Piece::Kept(name) => format!("\"${name}\""),
-            });
-            shown.collect()
-        };
-        joined(self.words.iter().map(word), " ")
+        self.words.join(" ")
     }
 }
 
@@ -106,18 +91,17 @@ fn filled(word: &str, values: &mut impl Iterator<Item = Vec<String>>) -> String 
     filled
 }
 
-/// A word of our own with its variables.
-fn pieces(word: &'static str) -> Vec<Piece> {
+/// A word of our own with its variables: what an earlier command printed.
+fn own_word(word: &str) -> String {
+    let quoted = |text: &str| if text.is_empty() { String::new() } else { shell_word(text) };
     let mut parts = word.split('$');
-    let text = parts.next().unwrap_or_default();
-    let mut pieces = vec![Piece::Text(text.to_owned())];
+    let mut shown = quoted(parts.next().unwrap_or_default());
     for part in parts {
         let is_name = |c: char| c.is_ascii_uppercase() || c == '_';
         let (name, text) = part.split_at(part.find(|c| !is_name(c)).unwrap_or(part.len()));
-        pieces.extend([Piece::Kept(name), Piece::Text(text.to_owned())]);
+        shown += &format!("\"${name}\"{}", quoted(text));
     }
-    pieces.retain(|piece| *piece != Piece::Text(String::new()));
-    pieces
+    shown
 }
 
 #[cfg(test)]

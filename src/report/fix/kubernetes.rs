@@ -2,10 +2,10 @@
 
 use super::checks::{erased_store, on_instances, still_idle};
 use super::procedure::{Procedure, Step, step, steps};
-use super::yaml::yaml;
 use crate::analysis::{MemberFix, WorkloadFix};
 use crate::domain::{Node, Owner, PoolMaker};
 use crate::report::doc::Printed;
+use crate::report::shared::text::json_escaped;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -88,7 +88,7 @@ pub(super) fn moved(fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
         let purpose = format!(
             "the requirement on the type in the NodePool {pool}; keep its other requirements"
         );
-        let text = yaml(&node_pool(pool, &to.instance_type));
+        let text = node_pool(pool, &to.instance_type);
         procedure.files.push(Printed::new(format!("nodepool-{}.yaml", number + 1), purpose, text));
     }
     for (namespace, owner) in &fix.owners {
@@ -98,16 +98,15 @@ pub(super) fn moved(fix: &WorkloadFix<'_>, procedure: &mut Procedure) {
     }
 }
 
-/// What a NodePool says about the type of its nodes.
-pub(super) fn node_pool(pool: &str, instance_type: &str) -> Value {
-    json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": pool},
-        "spec": {"template": {"spec": {"requirements": [
-            {"key": TYPE_LABEL, "operator": "In", "values": [instance_type]},
-        ]}}},
-    })
+/// What a NodePool says about the type of its nodes. YAML reads texts as JSON quotes them.
+fn node_pool(pool: &str, instance_type: &str) -> String {
+    let quoted = |text| json_escaped(Value::from(text).to_string());
+    format!(
+        include_str!("nodepool.yaml"),
+        pool = quoted(pool),
+        label = TYPE_LABEL,
+        instance_type = quoted(instance_type)
+    )
 }
 
 fn selected(namespace: &str, owner: &Owner, instance_type: &str) -> Step {
@@ -124,4 +123,17 @@ pub(super) fn patched(namespace: &str, owner: &Owner, pod: &Value, what: &str) -
     let patch = json!({"spec": {"template": {"spec": pod}}});
     let kind_word = kind.to_lowercase();
     step! { typed "the pods of {kind} {name}: {what}", "kubectl patch {} {} --namespace {} --patch {}", kind_word, name, namespace, patch }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::node_pool;
+
+    #[test]
+    fn no_name_leaves_its_quotes() {
+        let text = node_pool("a\"\n# b: {c}\u{85}\u{2028}", "no");
+        let name = "metadata:\n  name: \"a\\\"\\n# b: {c}\\u0085\\u2028\"\nspec:\n";
+        assert!(text.contains(name), "{text}");
+        assert!(text.ends_with("          values: [\"no\"]\n"), "{text}");
+    }
 }

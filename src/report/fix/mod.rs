@@ -15,7 +15,6 @@ mod schedule;
 mod script;
 mod share;
 mod terraform;
-mod yaml;
 
 pub use self::doc::{FixView, fix_doc, fix_schema};
 pub use self::markdown::fix_markdown;

@@ -14,14 +14,14 @@ pub(super) enum StepKind {
     /// The same for work that the steps interrupt.
     Disruptive,
     /// Reads something that a person evaluates.
-    Read(Command),
+    Read,
     /// Reads something that must be this.
-    Expect(Command, String),
-    Run(Command),
+    Expect(String),
+    Run,
     /// The same, and what it prints is stored in a variable.
-    Keep(&'static str, Command),
+    Keep(&'static str),
     /// A command that a person types: on a GPU host, or once its variables are known.
-    Typed(Command),
+    Typed,
 }
 
 /// A step: its kind, its words with what they name, and its command as a template of
@@ -33,18 +33,15 @@ macro_rules! step {
     };
     ($kind:ident $([$with:expr])? $about:literal, $template:expr $(, $value:expr)*) => {{
         let command = $crate::report::fix::command::Command::of($template, &[$(&$value),*]);
-        let kind = $crate::report::fix::procedure::step!(@kind $kind command $(, $with)?);
-        $crate::report::fix::procedure::Step::new(std::fmt::format(format_args!($about)), kind)
+        let kind = $crate::report::fix::procedure::step!(@kind $kind $($with)?);
+        let step = $crate::report::fix::procedure::Step::new(std::fmt::format(format_args!($about)), kind);
+        $crate::report::fix::procedure::Step { command: Some(command), ..step }
     }};
-    (@kind read $command:ident) => { $crate::report::fix::procedure::StepKind::Read($command) };
-    (@kind run $command:ident) => { $crate::report::fix::procedure::StepKind::Run($command) };
-    (@kind typed $command:ident) => { $crate::report::fix::procedure::StepKind::Typed($command) };
-    (@kind expect $command:ident, $text:expr) => {
-        $crate::report::fix::procedure::StepKind::Expect($command, ToString::to_string(&$text))
-    };
-    (@kind keep $command:ident, $name:expr) => {
-        $crate::report::fix::procedure::StepKind::Keep($name, $command)
-    };
+    (@kind read) => { $crate::report::fix::procedure::StepKind::Read };
+    (@kind run) => { $crate::report::fix::procedure::StepKind::Run };
+    (@kind typed) => { $crate::report::fix::procedure::StepKind::Typed };
+    (@kind expect $text:expr) => { $crate::report::fix::procedure::StepKind::Expect(ToString::to_string(&$text)) };
+    (@kind keep $name:expr) => { $crate::report::fix::procedure::StepKind::Keep($name) };
 }
 pub(super) use step;
 
@@ -60,6 +57,7 @@ pub(super) use steps;
 pub(super) struct Step {
     pub(super) about: String,
     pub(super) kind: StepKind,
+    pub(super) command: Option<Command>,
 }
 
 impl Step {
@@ -68,33 +66,22 @@ impl Step {
     }
 
     pub(super) fn new(about: impl Into<String>, kind: StepKind) -> Self {
-        Self { about: about.into(), kind }
-    }
-
-    pub(super) fn command(&self) -> Option<&Command> {
-        match &self.kind {
-            StepKind::Manual | StepKind::Destructive | StepKind::Disruptive => None,
-            StepKind::Read(command)
-            | StepKind::Expect(command, _)
-            | StepKind::Run(command)
-            | StepKind::Keep(_, command)
-            | StepKind::Typed(command) => Some(command),
-        }
+        Self { about: about.into(), kind, command: None }
     }
 
     /// What its command must print for the next step to be run.
     pub(super) fn expected(&self) -> Option<&str> {
-        if let StepKind::Expect(_, expected) = &self.kind { Some(expected) } else { None }
+        if let StepKind::Expect(expected) = &self.kind { Some(expected) } else { None }
     }
 
     /// The variable that holds what its command prints.
     pub(super) fn variable(&self) -> Option<&'static str> {
-        if let StepKind::Keep(name, _) = self.kind { Some(name) } else { None }
+        if let StepKind::Keep(name) = self.kind { Some(name) } else { None }
     }
 
     /// Its command as a person types it.
     pub(super) fn typed_line(&self) -> Option<String> {
-        let command = self.command()?.text();
+        let command = self.command.as_ref()?.text();
         Some(match self.variable() {
             Some(name) => format!("{name}=$({command})"),
             None => command,
@@ -114,7 +101,7 @@ impl Step {
                 "manual; the script goes on with `--interrupt-work` only: ",
                 "it interrupts work: the script needs --interrupt-work for it",
             ),
-            StepKind::Typed(_) => {
+            StepKind::Typed => {
                 ("to type: ", "it runs on a host, or needs values that a person sets")
             }
             _ => return ("", None),
@@ -166,7 +153,7 @@ impl Procedure {
         let mut lines = Vec::new();
         for (part, steps, why) in parts {
             for step in steps {
-                let reads = matches!(step.kind, StepKind::Read(_) | StepKind::Expect(..));
+                let reads = matches!(step.kind, StepKind::Read | StepKind::Expect(_));
                 let own = step.why_manual().filter(|_| part != "watch");
                 let kind = if part == "change" && reads { "check" } else { part };
                 lines.push(Line { number: lines.len() + 1, kind, step, why_manual: own.or(why) });
@@ -203,7 +190,7 @@ impl Procedure {
         let has = |is: fn(&StepKind) -> bool| self.steps.iter().any(|step| is(&step.kind));
         if self.steps.is_empty() || has(|kind| matches!(kind, StepKind::Manual)) {
             Some("a person decides or does a step of it")
-        } else if has(|kind| matches!(kind, StepKind::Typed(_))) {
+        } else if has(|kind| matches!(kind, StepKind::Typed)) {
             Some("a step of it runs on a host, or needs values that a person sets")
         } else {
             None
@@ -225,11 +212,11 @@ impl Procedure {
     pub(super) fn checked(mut self) -> Self {
         let lists = [&mut self.before, &mut self.steps, &mut self.back];
         let steps: Vec<&mut Step> = lists.into_iter().flatten().collect();
-        if !steps.iter().filter_map(|step| step.command()).any(Command::is_refused) {
+        if !steps.iter().filter_map(|step| step.command.as_ref()).any(Command::is_refused) {
             return self;
         }
         for step in steps {
-            step.kind = StepKind::Manual;
+            (step.kind, step.command) = (StepKind::Manual, None);
         }
         self.before.insert(0, step! { manual "a name here begins with `-`, is empty, or is the address of a file, which commands would read as something else" });
         self

@@ -81,19 +81,22 @@ pub(super) fn alone(fix: &WorkloadFix<'_>) -> Option<Procedure> {
         .before
         .push(step! { manual "check that the work begins by itself when an instance starts" });
     procedure.before.extend(erased_store(workload));
-    let role = Role::of(fix, first);
-    role.create(&mut procedure);
+    // What makes names its own: the first instance.
+    let id = first.member.id.native().chars();
+    let suffix = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(30);
+    let suffix: String = suffix.collect();
+    let role = format!("gpucost-schedule-{suffix}");
+    create(fix, &role, &mut procedure.steps);
     for edge in edges(schedule) {
         for (part, some) in fix.members.chunks(MOST_IDS).enumerate() {
-            let name = format!("{}-{}-{}", edge.name(), part + 1, role.suffix);
-            procedure.steps.push(role.schedule(&edge, &name, some));
+            let name = format!("{}-{}-{suffix}", edge.name(), part + 1);
+            procedure.steps.push(scheduled(fix, &role, (&edge, &name), some));
             procedure.back.push(step! { run "delete the schedule", "aws scheduler delete-schedule --region {} --name {}", region, name });
         }
     }
     for some in fix.members.chunks(MOST_IDS) {
         procedure.back.push(step! { run "start them, if they are off", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some) });
     }
-    let role = role.name();
     steps! { procedure.back;
         run "delete what the role may do", "aws iam delete-role-policy --role-name {} --policy-name start-and-stop", role;
         run "delete the role", "aws iam delete-role --role-name {}", role;
@@ -101,73 +104,52 @@ pub(super) fn alone(fix: &WorkloadFix<'_>) -> Option<Procedure> {
     Some(procedure)
 }
 
-/// What EventBridge Scheduler acts as: it may start and stop these instances, nothing else.
-struct Role<'a> {
-    region: &'a str,
-    account: &'a str,
-    /// What makes names its own: the first instance.
-    suffix: String,
-    resources: Vec<String>,
+/// Creates what EventBridge Scheduler acts as: it may start and stop these instances, nothing else.
+fn create(fix: &WorkloadFix<'_>, role: &str, list: &mut Vec<Step>) {
+    let key = &fix.audited.workload.key;
+    let (region, account) = (&key.region, &key.account);
+    let arn = |id| format!("arn:{}:ec2:{region}:{account}:instance/{id}", partition(region));
+    let resources: Vec<String> = ids(&fix.members).into_iter().map(arn).collect();
+    let trust = json!({
+        "Version": "2012-10-17",
+        "Statement": [{
+            "Effect": "Allow",
+            "Principal": {"Service": "scheduler.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+            "Condition": {"StringEquals": {"aws:SourceAccount": account}},
+        }],
+    });
+    let rights = json!({
+        "Version": "2012-10-17",
+        "Statement": [{
+            "Effect": "Allow",
+            "Action": ["ec2:StartInstances", "ec2:StopInstances"],
+            "Resource": resources,
+        }],
+    });
+    steps! { list;
+        run "a role for EventBridge Scheduler", "aws iam create-role --role-name {} --assume-role-policy-document {}", role, trust;
+        run "it may start and stop these instances, nothing else", "aws iam put-role-policy --role-name {} --policy-name start-and-stop --policy-document {}", role, rights;
+        run "wait until IAM knows it everywhere", "sleep 20";
+    }
 }
 
-impl<'a> Role<'a> {
-    fn of(fix: &'a WorkloadFix<'_>, first: &MemberFix<'_>) -> Self {
-        let key = &fix.audited.workload.key;
-        let id = first.member.id.native().chars();
-        let (region, account) = (&key.region, &key.account);
-        let arn = |id| format!("arn:{}:ec2:{region}:{account}:instance/{id}", partition(region));
-        let suffix = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(30).collect();
-        let resources = ids(&fix.members).into_iter().map(arn).collect();
-        Self { region, account, suffix, resources }
-    }
-
-    fn name(&self) -> String {
-        format!("gpucost-schedule-{}", self.suffix)
-    }
-
-    fn arn(&self) -> String {
-        format!("arn:{}:iam::{}:role/{}", partition(self.region), self.account, self.name())
-    }
-
-    fn create(&self, procedure: &mut Procedure) {
-        let trust = json!({
-            "Version": "2012-10-17",
-            "Statement": [{
-                "Effect": "Allow",
-                "Principal": {"Service": "scheduler.amazonaws.com"},
-                "Action": "sts:AssumeRole",
-                "Condition": {"StringEquals": {"aws:SourceAccount": self.account}},
-            }],
-        });
-        let rights = json!({
-            "Version": "2012-10-17",
-            "Statement": [{
-                "Effect": "Allow",
-                "Action": ["ec2:StartInstances", "ec2:StopInstances"],
-                "Resource": self.resources,
-            }],
-        });
-        let role = self.name();
-        steps! { procedure.steps;
-            run "a role for EventBridge Scheduler", "aws iam create-role --role-name {} --assume-role-policy-document {}", role, trust;
-            run "it may start and stop these instances, nothing else", "aws iam put-role-policy --role-name {} --policy-name start-and-stop --policy-document {}", role, rights;
-            run "wait until IAM knows it everywhere", "sleep 20";
-        }
-    }
-
-    fn schedule(&self, edge: &Edge<'_>, name: &str, some: &[MemberFix<'_>]) -> Step {
-        let operation = if edge.is_off { "stopInstances" } else { "startInstances" };
-        let target = json!({
-            "Arn": format!(
-                "arn:{}:scheduler:::aws-sdk:ec2:{operation}",
-                partition(self.region)
-            ),
-            "RoleArn": self.arn(),
-            "Input": json!({"InstanceIds": ids(some)}).to_string(),
-        });
-        let (named, about) = (instances(some.len()), edge.about());
-        step! { run "{named}: {about}", "aws scheduler create-schedule --region {} --name {} --schedule-expression {} --schedule-expression-timezone {} --flexible-time-window Mode=OFF --target {}", self.region, name, edge.expression(), edge.zone, target }
-    }
+fn scheduled(
+    fix: &WorkloadFix<'_>,
+    role: &str,
+    (edge, name): (&Edge<'_>, &str),
+    some: &[MemberFix<'_>],
+) -> Step {
+    let key = &fix.audited.workload.key;
+    let (region, partition) = (&key.region, partition(&key.region));
+    let operation = if edge.is_off { "stopInstances" } else { "startInstances" };
+    let target = json!({
+        "Arn": format!("arn:{partition}:scheduler:::aws-sdk:ec2:{operation}"),
+        "RoleArn": format!("arn:{partition}:iam::{}:role/{role}", key.account),
+        "Input": json!({"InstanceIds": ids(some)}).to_string(),
+    });
+    let (named, about) = (instances(some.len()), edge.about());
+    step! { run "{named}: {about}", "aws scheduler create-schedule --region {} --name {} --schedule-expression {} --schedule-expression-timezone {} --flexible-time-window Mode=OFF --target {}", region, name, edge.expression(), edge.zone, target }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `fix --format script`: a script that prints every command, and runs them only with `--yes`.
 
 use super::checks::{VALID_DAYS, valid_until};
+use super::command::Command;
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{Step, StepKind};
 use crate::report::shared::text::{minute, safe, shell_word, written};
@@ -39,7 +40,7 @@ fn action(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
     }
     for step in procedure.before.iter().chain(&procedure.steps) {
         writeln!(out, "note {}", word(&step.about))?;
-        match step.command() {
+        match &step.command {
             Some(command) if is_manual => comment("  ", &command.text(), out)?,
             None if is_manual => {}
             _ => run(step, out)?,
@@ -47,7 +48,7 @@ fn action(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
     }
     for step in &procedure.back {
         comment("way back: ", &step.about, out)?;
-        if let Some(command) = step.command() {
+        if let Some(command) = &step.command {
             comment("  ", &command.text(), out)?;
         }
     }
@@ -57,18 +58,15 @@ fn action(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
 }
 
 fn run(step: &Step, out: &mut String) -> std::fmt::Result {
+    let command = step.command.as_ref().map(Command::text).unwrap_or_default();
     match &step.kind {
         StepKind::Manual => Ok(()),
         StepKind::Destructive => writeln!(out, "erases"),
         StepKind::Disruptive => writeln!(out, "interrupts"),
-        StepKind::Read(command) | StepKind::Run(command) => {
-            writeln!(out, "run {}", command.text())
-        }
-        StepKind::Expect(command, expected) => {
-            writeln!(out, "expect {} {}", word(expected), command.text())
-        }
-        StepKind::Keep(name, command) => writeln!(out, "keep {name} {}", command.text()),
-        StepKind::Typed(command) => comment("", &command.text(), out),
+        StepKind::Read | StepKind::Run => writeln!(out, "run {command}"),
+        StepKind::Expect(expected) => writeln!(out, "expect {} {command}", word(expected)),
+        StepKind::Keep(name) => writeln!(out, "keep {name} {command}"),
+        StepKind::Typed => comment("", &command, out),
     }
 }
 

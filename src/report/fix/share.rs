@@ -3,13 +3,12 @@
 use super::checks::on_instances;
 use super::kubernetes::patched;
 use super::procedure::{Procedure, step, steps};
-use super::yaml::yaml;
 use crate::analysis::WorkloadFix;
 use crate::report::doc::Printed;
 use crate::report::shared::gaps::tally;
 use crate::report::shared::text::joined;
 use crate::savings::{SharedCard, Sharing, SharingMode};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// How many instances of each profile a card has.
@@ -41,7 +40,7 @@ fn mig(fix: &WorkloadFix<'_>, sharing: &Sharing, per_instance: usize, procedure:
     let slices_of_each = "the slices of each instance, for nvidia-mig-parted and the GPU operator";
     let same = "the same without nvidia-mig-parted, on each host";
     procedure.files.extend([
-        Printed::new("mig-parted.yaml", slices_of_each, yaml(&mig_parted(&instances))),
+        Printed::new("mig-parted.yaml", slices_of_each, mig_parted(&instances)),
         Printed::new("nvidia-smi.txt", same, nvidia_smi(&instances)),
     ]);
     for number in 1..=instances.len() {
@@ -71,26 +70,36 @@ fn slices(card: &SharedCard) -> Slices<'_> {
     tally(card.placements().map(|(profile, _)| profile.name.as_str()))
 }
 
-/// A configuration for each instance: cards with the same slices together.
-fn mig_parted(instances: &[&[SharedCard]]) -> Value {
-    let mut configs = Map::new();
-    for (index, cards) in instances.iter().enumerate() {
-        let mut alike: BTreeMap<Slices<'_>, Vec<usize>> = BTreeMap::new();
-        for (device, card) in cards.iter().enumerate() {
-            alike.entry(slices(card)).or_default().push(device);
-        }
-        let mut of_cards: Vec<(Slices<'_>, Vec<usize>)> = alike.into_iter().collect();
-        of_cards.sort_by(|left, right| left.1.cmp(&right.1));
-        let entries = of_cards.into_iter().map(|(slices, devices)| {
-            if slices.is_empty() {
-                json!({"devices": devices, "mig-enabled": false})
-            } else {
-                json!({"devices": devices, "mig-enabled": true, "mig-devices": slices})
-            }
-        });
-        configs.insert(format!("gpucost-{}", index + 1), entries.collect());
+/// A configuration for each instance.
+fn mig_parted(instances: &[&[SharedCard]]) -> String {
+    let configs = (1..).zip(instances).map(|(number, cards)| (format!("gpucost-{number}"), cards));
+    let mut text = "mig-configs:\n".to_owned();
+    for (name, cards) in configs.collect::<BTreeMap<_, _>>() {
+        text += &format!("  {name}:\n{}", configuration(cards));
     }
-    json!({"version": "v1", "mig-configs": configs})
+    text + "version: \"v1\"\n"
+}
+
+/// Cards with the same slices together.
+fn configuration(cards: &[SharedCard]) -> String {
+    let mut alike: BTreeMap<Slices<'_>, Vec<usize>> = BTreeMap::new();
+    for (device, card) in cards.iter().enumerate() {
+        alike.entry(slices(card)).or_default().push(device);
+    }
+    let mut alike: Vec<(Slices<'_>, Vec<usize>)> = alike.into_iter().collect();
+    alike.sort_by(|left, right| left.1.cmp(&right.1));
+    let mut text = String::new();
+    for (slices, devices) in alike {
+        text += &format!("    - devices: {devices:?}\n");
+        if !slices.is_empty() {
+            text += "      mig-devices:\n";
+        }
+        for (profile, number) in &slices {
+            text += &format!("        \"{profile}\": {number}\n");
+        }
+        text += &format!("      mig-enabled: {}\n", !slices.is_empty());
+    }
+    text
 }
 
 /// The commands of each host, slices at the places where the packing has them.
