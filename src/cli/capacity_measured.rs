@@ -127,8 +127,7 @@ impl Measured {
     ) -> Outcome<Self> {
         let of_rate = |per_second: f64| Throughput::of_rate(per_second, args.batch);
         let utilization = |measured: Utilized, served_per_second: f64| {
-            let per_second = measured.per_second(served_per_second);
-            let per_second = per_second.map_err(|error| invalid(error, args))?;
+            let per_second = measured.per_second(served_per_second)?;
             let basis = ThroughputBasis::Utilization { measured, served_per_second };
             Ok::<_, Failure>((basis, of_rate(per_second)))
         };
@@ -190,8 +189,8 @@ impl Measured {
             }
             _ => WorkOf::Each(gpu.service_seconds),
         };
-        let recording = args.arrivals.as_ref().map(|_| Recording::new(requests, work)).transpose();
-        let recording = recording.map_err(|error| invalid(error, args))?;
+        let recording =
+            args.arrivals.as_ref().map(|_| Recording::new(requests, work)).transpose()?;
         if let Some(recording) = &recording {
             gpu.service_seconds = recording.mean_service_seconds;
         }
@@ -371,13 +370,12 @@ pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
         }
         _ => "",
     };
-    hinted! { error;
-        CapacityError::BelowFloor { floor_seconds, .. } => "pass `--objective` above {floor_seconds:.6}s, or make requests faster: a smaller batch, a faster GPU, fewer tokens{spread}";
-        CapacityError::TooMany { .. } => "check `--rate` and the time of a request: rate × time is what is in flight";
-        CapacityError::NoRate => "record requests over some time, or pass `--rate` without `--arrivals`";
-        CapacityError::NoWork => "add the column to every line, or pass `--per-gpu` or `--latency`";
-        CapacityError::NeverBusy(_) => "measure while requests are served";
-        CapacityError::NoZoneLeft { .. } => "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`";
-        CapacityError::NotAboveZero { .. } => "check the numbers that were passed";
+    match error {
+        CapacityError::Other(error) => error.into(),
+        CapacityError::BelowFloor { floor_seconds, .. } => {
+            let faster = "make requests faster: a smaller batch, a faster GPU, fewer tokens";
+            let hint = format!("pass `--objective` above {floor_seconds:.6}s, or {faster}{spread}");
+            Failure::new(ExitCode::Input, error).with_hint(hint)
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::queue::fewest;
 use super::replay::{Between, Replay};
 use super::{CapacityError, Objective, Recording, ServiceTimes, Throughput, Zones};
+use crate::planners::NoAnswer;
 use rust_decimal::Decimal;
 
 /// Requests in flight at the same time, over all GPUs, that are evaluated.
@@ -86,13 +87,10 @@ impl Load<'_> {
         slowdown: f64,
         within: Between,
     ) -> Result<Need, CapacityError> {
-        self.check()?;
         let gpu = Throughput { service_seconds: self.gpu.service_seconds * slowdown, ..self.gpu };
         let planned = self.planned_per_second();
         let in_flight = planned * gpu.service_seconds;
-        if in_flight.is_nan() || in_flight > MOST_IN_FLIGHT as f64 {
-            return Err(CapacityError::TooMany { in_flight, most: MOST_IN_FLIGHT });
-        }
+        self.check(in_flight)?;
         let gpus_by_rate = whole(planned / self.usable_per_second(gpu));
         let (gpus, latency) = match self.objective {
             None => (gpus_by_rate, None),
@@ -149,7 +147,7 @@ impl Load<'_> {
         Ok((gpus, Latency { seconds, floor_seconds, waiting_share }))
     }
 
-    fn check(&self) -> Result<(), CapacityError> {
+    fn check(&self, in_flight: f64) -> Result<(), NoAnswer> {
         let positive = [
             ("the rate of requests", self.per_second),
             ("the time of a request on a GPU", self.gpu.service_seconds),
@@ -157,14 +155,16 @@ impl Load<'_> {
             ("the target utilization", self.target_percent),
         ];
         let objective = self.objective.map(|objective| ("the objective", objective.seconds));
-        for (what, value) in positive.into_iter().chain(objective) {
-            if !value.is_finite() || value <= 0.0 {
-                return Err(CapacityError::NotAboveZero { what, value });
+        let positive = positive.into_iter().chain(objective);
+        let figures = positive.map(|(what, value)| (what, value, value <= 0.0));
+        let headroom = self.headroom_percent;
+        for (what, value, is_low) in figures.chain([("the headroom", headroom, headroom < 0.0)]) {
+            refuse! {
+                is_low || !value.is_finite() => "{what} is {value}: expected a number above zero"; "check the numbers that were passed";
             }
         }
-        let headroom = self.headroom_percent;
-        if !headroom.is_finite() || headroom < 0.0 {
-            return Err(CapacityError::NotAboveZero { what: "the headroom", value: headroom });
+        refuse! {
+            in_flight.is_nan() || in_flight > MOST_IN_FLIGHT as f64 => "{in_flight:.0} requests in flight at the same time: at most {MOST_IN_FLIGHT} are evaluated"; "check `--rate` and the time of a request: rate × time is what is in flight";
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Recorded requests, replayed on a number of GPUs.
 
-use super::{CapacityError, Objective};
+use super::Objective;
 use crate::domain::{RecordedRequest, RecordedWork};
+use crate::planners::NoAnswer;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -67,11 +68,12 @@ impl Recording {
     /// # Errors
     /// When they are fewer than two or all at one instant, so that they have no rate, or
     /// when one does not state the work that its time follows from.
-    pub fn new(requests: &[RecordedRequest], work: WorkOf) -> Result<Self, CapacityError> {
-        let first = requests.first().ok_or(CapacityError::NoRate)?.at_seconds;
-        let last = requests.last().ok_or(CapacityError::NoRate)?.at_seconds;
-        if last <= first {
-            return Err(CapacityError::NoRate);
+    pub fn new(requests: &[RecordedRequest], work: WorkOf) -> Result<Self, NoAnswer> {
+        let times = requests.first().zip(requests.last());
+        let (first, last) =
+            times.map_or((0.0, 0.0), |(first, last)| (first.at_seconds, last.at_seconds));
+        refuse! {
+            last <= first => "the recorded requests are at one instant, so that they have no rate"; "record requests over some time, or pass `--rate` without `--arrivals`";
         }
         let arrival = |request: &RecordedRequest| {
             Some(Arrival {
@@ -80,7 +82,12 @@ impl Recording {
             })
         };
         let arrivals: Option<Vec<Arrival>> = requests.iter().map(arrival).collect();
-        let arrivals = arrivals.ok_or(CapacityError::NoWork)?;
+        let arrivals = arrivals.ok_or_else(|| {
+            no_answer! {
+                "a recorded request does not state the work that its time follows from";
+                "add the column to every line, or pass `--per-gpu` or `--latency`"
+            }
+        })?;
         let number = requests.len() as f64;
         let seconds: f64 = arrivals.iter().map(|recorded| recorded.service_seconds).sum();
         let tokens = |request: &RecordedRequest| match request.work {

@@ -1,6 +1,8 @@
 //! What latency a service has to keep, what one GPU serves, GPUs as instances in zones, and
 //! questions without an answer.
 
+use crate::planners::NoAnswer;
+
 /// How long GPUs work on requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceTimes {
@@ -74,13 +76,12 @@ impl Utilized {
     ///
     /// # Errors
     /// When no GPU was busy.
-    pub fn per_second(&self, served_per_second: f64) -> Result<f64, CapacityError> {
-        let busy = self.busy_gpus();
-        if busy > 0.0 {
-            Ok(served_per_second / busy)
-        } else {
-            Err(CapacityError::NeverBusy(self.name.clone()))
+    pub fn per_second(&self, served_per_second: f64) -> Result<f64, NoAnswer> {
+        let (name, busy) = (&self.name, self.busy_gpus());
+        refuse! {
+            busy <= 0.0 || busy.is_nan() => "no GPU of {name} was busy, so that its throughput is not known"; "measure while requests are served";
         }
+        Ok(served_per_second / busy)
     }
 
     /// GPUs that were busy, on average.
@@ -117,12 +118,12 @@ pub struct Zones {
 }
 
 impl Zones {
-    pub(super) fn check(self) -> Result<(), CapacityError> {
-        if self.count > self.survive {
-            Ok(())
-        } else {
-            Err(CapacityError::NoZoneLeft { zones: self.count, survive: self.survive })
+    pub(super) fn check(self) -> Result<(), NoAnswer> {
+        let Self { count, survive } = self;
+        refuse! {
+            count <= survive => "{survive} of {count} zones lost leaves no zone"; "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`";
         }
+        Ok(())
     }
 
     /// Zones that are left.
@@ -165,22 +166,12 @@ impl Fleet {
 /// Why a question has no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CapacityError {
-    #[error("{what} is {value}: expected a number above zero")]
-    NotAboveZero { what: &'static str, value: f64 },
-    #[error("{in_flight:.0} requests in flight at the same time: at most {most} are evaluated")]
-    TooMany { in_flight: f64, most: u64 },
     /// No number of GPUs holds the objective.
     #[error(
         "p{percentile} of {objective_seconds} s cannot be met by any number of GPUs: a request \
          takes {floor_seconds:.6} s at p{percentile} without any wait"
     )]
     BelowFloor { percentile: f64, objective_seconds: f64, floor_seconds: f64 },
-    #[error("the recorded requests are at one instant, so that they have no rate")]
-    NoRate,
-    #[error("a recorded request does not state the work that its time follows from")]
-    NoWork,
-    #[error("no GPU of {0} was busy, so that its throughput is not known")]
-    NeverBusy(String),
-    #[error("{survive} of {zones} zones lost leaves no zone")]
-    NoZoneLeft { zones: u32, survive: u32 },
+    #[error(transparent)]
+    Other(#[from] NoAnswer),
 }
