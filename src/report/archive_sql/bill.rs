@@ -49,15 +49,18 @@ pub struct BillLines {
 /// The hours of resources. Amounts are decimals with twelve places, each beside the number of
 /// lines that state it: a difference of two has room in 38 digits, and so has a sum.
 pub fn bill_statement(lines: &BillLines) -> String {
-    let dialect = lines.dialect;
     let mut hours = block(BILL, "hours").to_owned();
     for part in ["line", "otherwise"] {
         hours = hours.replace(&format!("{{{part}}}"), lines.format.part(part));
     }
+    filled(lines, &lines.dialect.worded(&expanded(&hours, BILL)))
+}
+
+fn filled(lines: &BillLines, text: &str) -> String {
     fill(
-        &dialect.worded(&expanded(&hours, BILL)),
+        text,
         &[
-            ("period", &dialect.date("b.first_day")),
+            ("period", &lines.dialect.date("b.first_day")),
             ("columns", &lines.columns()),
             ("lines", &lines.from),
             ("counted", lines.format.part("counted")),
@@ -68,14 +71,7 @@ pub fn bill_statement(lines: &BillLines) -> String {
 /// How many lines there are (`n`), and how many are added up (`counted`): all but copies of
 /// instances that are divided among pods.
 pub fn lines_statement(lines: &BillLines) -> String {
-    fill(
-        block(CHECKS, "lines"),
-        &[
-            ("columns", &lines.columns()),
-            ("lines", &lines.from),
-            ("counted", lines.format.part("counted")),
-        ],
-    )
+    filled(lines, block(CHECKS, "lines"))
 }
 
 /// The check of a bill, and the statement of its hours.

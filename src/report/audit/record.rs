@@ -109,14 +109,11 @@ columns! {
 }
 
 /// Every origin, also those without a price.
-fn origins(audit: &Audit) -> Vec<(String, Value)> {
+fn origins(audit: &Audit) -> impl Iterator<Item = (String, Value)> {
     let numbers = audit.prices.by_origin();
-    let origins = PriceOrigin::ALL.iter();
-    origins
-        .map(|origin| {
-            (origin.name().to_owned(), Value::Count(numbers.get(origin).copied().unwrap_or(0)))
-        })
-        .collect()
+    PriceOrigin::ALL.iter().map(move |origin| {
+        (origin.name().to_owned(), Value::Count(numbers.get(origin).copied().unwrap_or(0)))
+    })
 }
 
 /// A class without workloads costs nothing.

@@ -104,15 +104,15 @@ fn list(
     for row in rows {
         html!(page, "<tr>");
         for (place, (cell, (_, is_figure))) in row.iter().zip(columns).enumerate() {
-            if place == 0 {
-                html!(page, "<th scope=\"row\">", cut(cell, NAME), "</th>");
-            } else if *is_figure {
-                html!(page, "<td class=\"n\">", cut(cell, NAME), "</td>");
-            } else if cell.contains(' ') {
-                html!(page, "<td class=\"words\">", cut(cell, SENTENCE), "</td>");
-            } else {
-                html!(page, "<td>", cut(cell, SENTENCE), "</td>");
-            }
+            let (open, close, most) = match is_figure {
+                _ if place == 0 => ("<th scope=\"row\">", "</th>", NAME),
+                true => ("<td class=\"n\">", "</td>", NAME),
+                false if cell.contains(' ') => ("<td class=\"words\">", "</td>", SENTENCE),
+                false => ("<td>", "</td>", SENTENCE),
+            };
+            page.markup(open);
+            page.text(&cut(cell, most));
+            page.markup(close);
         }
         html!(page, "</tr>\n");
     }

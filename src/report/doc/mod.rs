@@ -33,6 +33,7 @@ pub use workbook::doc_xlsx;
 
 use crate::domain::{Gap, Money};
 use crate::report::shared::gaps::{alike, places};
+use crate::report::shared::view::sum;
 use std::borrow::Cow;
 
 /// A document. Text in it may hold names from outside: each format makes them safe.
@@ -311,12 +312,10 @@ impl Table {
     fn worth_behind(&self, shown: usize) -> Option<Money> {
         let key = self.summed.first()?;
         let place = self.columns.iter().position(|head| head.path == *key)?;
-        let mut amounts = self.rows.get(shown..)?.iter().filter_map(|row| match row.get(place) {
+        sum(self.rows.get(shown..)?.iter().map(|row| match row.get(place) {
             Some(Value::Money(amount) | Value::Whole(amount)) => Some(*amount),
             _ => None,
-        });
-        let first = amounts.next()?;
-        amounts.try_fold(first, |sum, part| sum.checked_add(part).ok())
+        }))
     }
 
     /// Tables without records and rows inside of rows, for screens: where a row has some, the table is a

@@ -61,9 +61,10 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
     if style.lists_members() {
         sketches(&doc.plots, style, out)?;
     }
-    list("CAVEATS", doc.caveats.iter().cloned(), style, out)?;
-    let missing = doc.missing.iter().map(|gap| format!("{}: {}", gap.what, gap.remedy));
-    list("MISSING DATA", missing, style, out)?;
+    // Gaps have a section with their hints.
+    for (title, sentences) in doc.remarks().into_iter().take(2) {
+        list(&title.to_uppercase(), &sentences, style, out)?;
+    }
     gap_section(doc.gaps.as_deref().unwrap_or_default(), style, out)?;
     for file in &doc.files {
         printed(file, style, out)?;
@@ -250,19 +251,13 @@ fn notes(
     writeln!(out)
 }
 
-fn list(
-    title: &str,
-    items: impl Iterator<Item = String>,
-    style: TableStyle,
-    out: &mut String,
-) -> std::fmt::Result {
-    let mut items = items.peekable();
-    if items.peek().is_none() {
+fn list(title: &str, items: &[String], style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if items.is_empty() {
         return Ok(());
     }
     writeln!(out, "{}", style.heading(title))?;
     for item in items {
-        let item = fit(&item, LONGEST_SENTENCE);
+        let item = fit(item, LONGEST_SENTENCE);
         for (index, line) in (0..).zip(wrap(&item, style.width.saturating_sub(4))) {
             writeln!(out, "  {}{line}", if index == 0 { "" } else { "  " })?;
         }

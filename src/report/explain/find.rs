@@ -61,11 +61,10 @@ fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<
     let unused = || audit.unused.iter().find(|commitment| commitment.id == id);
     let known = known.map(|finding| explained(audit, finding));
     let known = known.or_else(|| used().map(Explained::Commitment));
-    if let Some(known) = known.or_else(|| unused().map(Explained::Unused)) {
-        return Some(Ok(known));
-    }
-    if let Some(answer) = workload(id) {
-        return Some(answer.map(Explained::Workload));
+    let known = known.or_else(|| unused().map(Explained::Unused)).map(Ok);
+    let known = known.or_else(|| Some(workload(id)?.map(Explained::Workload)));
+    if known.is_some() {
+        return known;
     }
     let is_about = |finding: &Finding, name: &str| {
         let subject = finding.workload();
@@ -81,17 +80,15 @@ fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<
             || workloads
                 .any(|audited| audited.workload.name == name && audited.workload.id() == subject)
     };
-    if let Some((rule, name)) = id.split_once(':') {
+    let by_rule = id.split_once(':').and_then(|(rule, name)| {
         let of_rule = |finding: &Finding| {
             finding.rule() == rule && (has_name(finding, name) || is_about(finding, name))
         };
-        let answer = finding(audit, of_rule, NotFound::Ambiguous);
-        if answer.is_some() {
-            return answer;
-        }
-    }
-    let answer = finding(audit, |finding| is_about(finding, id), NotFound::Several);
-    answer.or_else(|| Some(workload(id.strip_prefix(PLAN)?)?.map(Explained::Plan)))
+        finding(audit, of_rule, NotFound::Ambiguous)
+    });
+    by_rule
+        .or_else(|| finding(audit, |finding| is_about(finding, id), NotFound::Several))
+        .or_else(|| Some(workload(id.strip_prefix(PLAN)?)?.map(Explained::Plan)))
 }
 
 /// The only one of some things with their IDs; `None` of none, and `several` of more IDs.
