@@ -209,38 +209,30 @@ impl<'a> Waiting<'a> {
     /// The cards that the volume of the tenants alone takes.
     fn volume(&self) -> usize {
         let card_mib = self.question.on.card_mib;
-        let (mut alone, mut shared) = (0, Vec::new());
-        let (mut compute, mut memory, mut vram_mib) = (0_u64, 0_u64, 0.0);
-        for (place, need) in self.needs.iter().enumerate() {
-            let fits = match self.mode {
-                CardMode::Mig => self.smallest[place].is_some(),
-                CardMode::Mps | CardMode::TimeSlicing => {
-                    need.vram_needed_mib <= card_mib && need.peak_percent <= SHARED_TARGET_PERCENT
-                }
-                CardMode::Whole => false,
-            };
-            if !fits {
-                alone += 1;
-                continue;
+        let shared = (0..self.needs.len()).filter(|place| match self.mode {
+            CardMode::Mig => self.smallest[*place].is_some(),
+            CardMode::Mps | CardMode::TimeSlicing => {
+                let Tenant { vram_needed_mib, peak_percent } = self.needs[*place];
+                vram_needed_mib <= card_mib && peak_percent <= SHARED_TARGET_PERCENT
             }
-            shared.push(place);
-            vram_mib += need.vram_needed_mib;
-            if let Some(profile) = self.smallest[place] {
-                compute += u64::from(profile.compute_slices);
-                memory += u64::from(profile.placement_size);
-            }
-        }
-        let mut least = at_least(self.together(&shared), SHARED_TARGET_PERCENT);
-        if self.mode == CardMode::Mig {
-            let slices = u64::from(total_slices(self.profiles).max(1));
-            let memory_slices = u64::from(memory_slices(self.profiles).max(1));
-            least = least
-                .max(compute.div_ceil(slices) as usize)
-                .max(memory.div_ceil(memory_slices) as usize);
+            CardMode::Whole => false,
+        });
+        let shared: Vec<usize> = shared.collect();
+        let of_room = if self.mode == CardMode::Mig {
+            let profiles = || shared.iter().filter_map(|place| self.smallest[*place]);
+            let compute: usize = profiles().map(|slice| usize::from(slice.compute_slices)).sum();
+            let memory: usize = profiles().map(|slice| usize::from(slice.placement_size)).sum();
+            let [slices, memory_slices] =
+                [total_slices(self.profiles), memory_slices(self.profiles)]
+                    .map(|of_card| usize::from(of_card.max(1)));
+            compute.div_ceil(slices).max(memory.div_ceil(memory_slices))
         } else {
-            least = least.max(at_least(vram_mib, card_mib)).max(shared.len().div_ceil(self.most()));
-        }
-        alone + least.max(usize::from(!shared.is_empty()))
+            let vram_mib: f64 = shared.iter().map(|place| self.needs[*place].vram_needed_mib).sum();
+            at_least(vram_mib, card_mib).max(shared.len().div_ceil(self.most()))
+        };
+        let of_load = at_least(self.together(&shared), SHARED_TARGET_PERCENT);
+        let least = of_room.max(of_load).max(usize::from(!shared.is_empty()));
+        self.needs.len() - shared.len() + least
     }
 
     /// The tenants of a card of the search, with slices where it has any.

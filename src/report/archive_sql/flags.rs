@@ -21,24 +21,24 @@ pub fn point_columns(
             return Err(format!("`--columns` names {key} twice"));
         }
     }
-    let named_column =
-        |key: &str| pairs.iter().find(|(known, _)| *known == key).map(|(_, column)| column.clone());
-    let named = |key: &str| match named_column(key) {
-        Some(column) if column.is_empty() => Err(format!("`--columns` has no column for {key}")),
-        Some(column) => Ok(column),
-        None => Ok(key.to_owned()),
+    let column = |key: &str| {
+        let pair = pairs.iter().find(|(known, _)| *known == key);
+        pair.map(|(_, column)| column.clone())
     };
-    let text = |key: &str, same: &str| match named_column(key) {
-        Some(column) if !column.is_empty() => Key::Column(column),
-        _ => Key::Text(same.to_owned()),
+    let named = |key: &str| match column(key).unwrap_or_else(|| key.to_owned()) {
+        name if name.is_empty() => Err(format!("`--columns` has no column for {key}")),
+        name => Ok(name),
+    };
+    let text = |key: &str, same: &str| {
+        let column = column(key).filter(|column| !column.is_empty());
+        column.map_or_else(|| Key::Text(same.to_owned()), Key::Column)
     };
     Ok(PointColumns {
         account: text("account", account),
         region: text("region", region),
         instance: named("instance")?,
         // `gpu=` says that there is none.
-        gpu: named_column("gpu")
-            .map_or(Some("gpu".to_owned()), |column| (!column.is_empty()).then_some(column)),
+        gpu: named("gpu").ok(),
         metric: named("metric")?,
         time: named("ts")?,
         value: named("value")?,

@@ -34,9 +34,9 @@ impl Serialize for Document<'_> {
         fields.write(&mut map)?;
         // Every answer has these; another document, those that say something.
         let is_said = |is_empty: bool| doc.is_answer() || !is_empty;
-        for part in parts(doc) {
-            if is_said(part.rows.is_empty()) {
-                map.serialize_entry(part.key, &Rows(&part.columns, &part.rows))?;
+        for (head, rows) in parts(doc).iter().map(Table::field) {
+            if is_said(rows.is_empty()) {
+                map.serialize_entry(&head.path, &Cell(&head, &rows))?;
             }
         }
         for (key, _, texts) in lists(doc) {
@@ -45,8 +45,8 @@ impl Serialize for Document<'_> {
             }
         }
         if let Some(gaps) = &doc.gaps {
-            let table = gaps_table(gaps);
-            map.serialize_entry(table.key, &Rows(&table.columns, &table.rows))?;
+            let (head, rows) = gaps_table(gaps).field();
+            map.serialize_entry(&head.path, &Cell(&head, &rows))?;
         }
         map.end()
     }
@@ -151,16 +151,10 @@ impl Serialize for Cell<'_> {
             (Kind::Record(heads), Value::Record(values)) => {
                 Fields::of(heads, values).serialize(serializer)
             }
-            (Kind::Rows(heads), Value::Rows(rows)) => Rows(heads, rows).serialize(serializer),
+            (Kind::Rows(heads), Value::Rows(rows)) => {
+                serializer.collect_seq(rows.iter().map(|row| Fields::of(heads, row)))
+            }
             (_, value) => View(value).serialize(serializer),
         }
-    }
-}
-
-struct Rows<'a>(&'a [Head], &'a [Vec<Value>]);
-
-impl Serialize for Rows<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.1.iter().map(|row| Fields::of(self.0, row)))
     }
 }

@@ -93,19 +93,14 @@ pub(super) fn still_idle(
         let idle = step! { expect [format!("0 {gpus}")] "{id}: hours since the audit with GPU activity, and GPUs that have reported since", "aws cloudwatch get-metric-data --region {} --metric-data-queries {} --start-time {} --end-time {} --query '[length(MetricDataResults[].Values[] | [?@ >= `1`]), length(MetricDataResults[?Values])]' --output text", region, queries, as_of.to_string(), until.to_string() };
         // CloudWatch knows three hours and nothing else, and may include 50 minutes more.
         let reporting = step! { expect [gpus] "{id}: GPUs that have reported in the last hours, up to four", "aws cloudwatch list-metrics --region {} --metric-name {} --dimensions Name=InstanceId,Value={} --recently-active PT3H --query length(Metrics) --output text", region, ACTIVITY, id };
-        let usage = workload.usage.iter().find(|usage| usage.instance == member.member.id);
-        [idle, reporting, no_other_use(workload, member, usage, as_of)]
+        [idle, reporting, no_other_use(workload, member, as_of)]
     };
     Some(members.iter().flat_map(of_one).collect())
 }
 
 /// The signs of use beside the GPU must be no stronger than in the audit.
-fn no_other_use(
-    workload: &Workload,
-    member: &MemberFix<'_>,
-    usage: Option<&InstanceUsage>,
-    as_of: Timestamp,
-) -> Step {
+fn no_other_use(workload: &Workload, member: &MemberFix<'_>, as_of: Timestamp) -> Step {
+    let usage = workload.usage.iter().find(|usage| usage.instance == member.member.id);
     let id = member.member.id.native();
     let more_than = |seen: Option<f64>, idle: f64, scale: f64| match seen {
         Some(seen) if seen >= idle => format!("?@ > `{}`", seen * scale),

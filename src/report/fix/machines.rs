@@ -189,18 +189,14 @@ pub(super) fn on_spot(fix: &WorkloadFix<'_>) -> Procedure {
         manual "check that the job writes checkpoints and starts from the last one";
     }
     for member in &fix.members {
-        replaced_by_spot(region, instance_type, member, &mut procedure);
+        replaced_by_spot(fix, member, &mut procedure);
     }
     procedure
 }
 
 /// How a spot instance takes the place of one on demand, with its data, role and key.
-fn replaced_by_spot(
-    region: &str,
-    instance_type: &str,
-    member: &MemberFix<'_>,
-    procedure: &mut Procedure,
-) {
+fn replaced_by_spot(fix: &WorkloadFix<'_>, member: &MemberFix<'_>, procedure: &mut Procedure) {
+    let (region, instance_type) = (&fix.audited.workload.key.region, fix.instance_type);
     let id = member.member.id.native();
     let market = json!({
         "MarketType": "spot",
