@@ -363,12 +363,10 @@ fn one_with(
 
 /// An error with what to do about it.
 pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
-    let is_random = args.arrivals.is_none();
-    let spread = match args.service_times {
-        ServiceTimes::Exponential if is_random => {
-            "; if requests all take about the same time, pass `--service-times fixed`"
-        }
-        _ => "",
+    let is_spread = args.arrivals.is_none() && args.service_times == ServiceTimes::Exponential;
+    let spread = match is_spread {
+        true => "; if requests all take about the same time, pass `--service-times fixed`",
+        false => "",
     };
     match error {
         CapacityError::Other(error) => error.into(),

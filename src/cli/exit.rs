@@ -2,7 +2,7 @@
 
 use super::Io;
 use crate::domain::safe;
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use std::error::Error;
 use std::{fmt, io};
 
@@ -86,8 +86,8 @@ pub(super) use refused;
 /// What a command, or a part of one, comes to.
 pub(super) type Outcome<T = ExitCode> = Result<T, Failure>;
 
-impl From<NoAnswer> for Failure {
-    fn from(error: NoAnswer) -> Self {
+impl From<NoResult> for Failure {
+    fn from(error: NoResult) -> Self {
         let hint = error.hint.clone();
         Self::new(ExitCode::Input, error).with_hint(hint)
     }

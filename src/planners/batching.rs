@@ -2,7 +2,7 @@
 //! has waited long enough. While a server works, requests collect for its next batch, so
 //! batches grow with the load up to their limit.
 
-use super::NoAnswer;
+use super::NoResult;
 use super::curve::ThroughputCurve;
 use crate::domain::{HourlyRate, Money};
 use rust_decimal::Decimal;
@@ -100,7 +100,7 @@ impl Batching {
 ///
 /// # Errors
 /// When no number of servers or no limit does.
-pub fn batching(request: BatchingRequest) -> Result<Batching, NoAnswer> {
+pub fn batching(request: BatchingRequest) -> Result<Batching, NoResult> {
     let choices: Vec<BatchChoice> =
         limits(&request.curve).into_iter().filter_map(|limit| choice(&request, limit)).collect();
     let objective = request.objective_seconds.unwrap_or(f64::INFINITY);
@@ -119,13 +119,13 @@ pub fn batching(request: BatchingRequest) -> Result<Batching, NoAnswer> {
     Ok(Batching { request, choices, best })
 }
 
-fn missed(choices: &[BatchChoice], objective_seconds: f64) -> NoAnswer {
+fn missed(choices: &[BatchChoice], objective_seconds: f64) -> NoResult {
     let times = choices.iter().map(|choice| (choice.longest_seconds(), choice.limit));
     let Some((shortest, limit)) = times.min_by(|left, right| left.0.total_cmp(&right.0)) else {
-        return no_answer! { "more than 100,000 servers would be needed"; "pass a lower `--rate`" };
+        return no_result! { "more than 100,000 servers would be needed"; "pass a lower `--rate`" };
     };
     let [objective, shortest] = [objective_seconds, shortest].map(|seconds| seconds * 1e3);
-    no_answer! {
+    no_result! {
         "no batch answers within {objective:.1} ms: the shortest is {shortest:.1} ms, at batch {limit}";
         "pass a shorter `--max-wait`, or `--objective {:.0}ms`", shortest.ceil()
     }

@@ -1,6 +1,6 @@
 //! How many items a second a server does by the size of its batches.
 
-use super::NoAnswer;
+use super::NoResult;
 
 /// Points that a curve may have.
 const MOST_POINTS: usize = 100;
@@ -28,7 +28,7 @@ impl ThroughputCurve {
     ///
     /// # Errors
     /// With the point that is in the way.
-    pub fn new(points: Vec<CurvePoint>) -> Result<Self, NoAnswer> {
+    pub fn new(points: Vec<CurvePoint>) -> Result<Self, NoResult> {
         let number = points.len();
         refuse! {
             number < 2 => "a throughput curve needs at least two points, and has {number}"; "{MEASURE}";
@@ -84,7 +84,7 @@ impl ThroughputCurve {
 mod tests {
     use super::*;
 
-    fn curve(points: &[(u32, f64)]) -> Result<ThroughputCurve, NoAnswer> {
+    fn curve(points: &[(u32, f64)]) -> Result<ThroughputCurve, NoResult> {
         let points =
             points.iter().map(|&(batch, items_per_second)| CurvePoint { batch, items_per_second });
         ThroughputCurve::new(points.collect())

@@ -3,30 +3,30 @@
 //! on is in its input, and every candidate that is refused has its reason. Nothing here is
 //! part of the plan of an audit.
 
-/// Why a question has no answer, and what to do about it.
+/// Why a planner has no result, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct NoAnswer {
+pub struct NoResult {
     message: String,
     pub hint: String,
 }
 
-/// A question without an answer: why in words, then what to do about it.
-macro_rules! no_answer {
+/// A planner without a result: why in words, then what to do about it.
+macro_rules! no_result {
     ($message:literal $(, $value:expr)*; $hint:literal $(, $part:expr)*) => {
-        $crate::planners::NoAnswer {
+        $crate::planners::NoResult {
             message: format!($message $(, $value)*),
             hint: format!($hint $(, $part)*),
         }
     };
 }
 
-/// Ends a function where a question has no answer, a row for each condition: why in words, then
+/// Ends a function where a planner has no result, a row for each condition: why in words, then
 /// what to do about it.
 macro_rules! refuse {
     ($($condition:expr => $message:literal $(, $value:expr)*; $hint:literal $(, $part:expr)*;)+) => {$(
         if $condition {
-            return Err(no_answer!($message $(, $value)*; $hint $(, $part)*));
+            return Err(no_result!($message $(, $value)*; $hint $(, $part)*));
         }
     )+};
 }

@@ -1,6 +1,6 @@
 //! Language models: how many parameters they have, and the shape of their attention.
 
-use super::NoAnswer;
+use super::NoResult;
 use crate::domain::{named_enum, nearest_names, plain_name};
 
 named_enum! {
@@ -137,11 +137,11 @@ impl ModelQuery {
     ///
     /// # Errors
     /// When it is not known enough, or cannot exist.
-    pub fn model(&self) -> Result<Model, NoAnswer> {
+    pub fn model(&self) -> Result<Model, NoResult> {
         let named = self.name.as_deref().map(published).transpose()?;
         let params = named.map(|published| published.params).or(self.params);
         let params = params.ok_or_else(|| {
-            no_answer! {
+            no_result! {
                 "no model and no number of parameters is given";
                 "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`"
             }
@@ -157,7 +157,7 @@ impl ModelQuery {
         let [Some(layers), Some(heads), Some(kv_heads), Some(head_dim)] = shape else {
             let (name, [layers, heads, kv_heads, head_dim]) =
                 (nearest.name.unwrap_or_default(), nearest.shape());
-            return Err(no_answer! {
+            return Err(no_result! {
                 "no published model is near {params} parameters; the nearest is {name}";
                 "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {name} has {layers}, {heads}, {kv_heads} and {head_dim}"
             });
@@ -178,7 +178,7 @@ impl ModelQuery {
     }
 }
 
-fn published(name: &str) -> Result<Model, NoAnswer> {
+fn published(name: &str) -> Result<Model, NoResult> {
     let is_name = |known: &str| plain_name(known) == plain_name(name);
     let known = |published: &Model| published.name.is_some_and(is_name);
     PUBLISHED.into_iter().find(known).ok_or_else(|| {
@@ -190,7 +190,7 @@ fn published(name: &str) -> Result<Model, NoAnswer> {
             }
             nearest => format!("did you mean {nearest}?"),
         };
-        no_answer! { "no published model `{name}` is known"; "{hint}" }
+        no_result! { "no published model `{name}` is known"; "{hint}" }
     })
 }
 
@@ -221,7 +221,7 @@ impl Model {
 
     /// The same model, unless it cannot exist. A layer projects a hidden state that is at
     /// least as wide as its keys to keys and to values.
-    fn checked(self) -> Result<Self, NoAnswer> {
+    fn checked(self) -> Result<Self, NoResult> {
         let Self { params, active_params: active, layers, heads, kv_heads, head_dim, .. } = self;
         let width = u64::from(kv_heads).saturating_mul(u64::from(head_dim));
         let layers_of_two = u64::from(layers).saturating_mul(2);

@@ -4,7 +4,7 @@
 use crate::support::data::shared;
 use gpucost::catalog::bundled_quote;
 use gpucost::domain::PriceKey;
-use gpucost::planners::NoAnswer;
+use gpucost::planners::NoResult;
 use gpucost::planners::batching::{BatchingRequest, Machine, batching};
 use gpucost::planners::curve::{CurvePoint, ThroughputCurve};
 use gpucost::planners::model::{Dtype, ModelQuery};
@@ -31,7 +31,7 @@ fn series(folder: &Path) -> Series {
     measured
 }
 
-fn curve(steps: &BTreeMap<u32, f64>) -> Result<ThroughputCurve, NoAnswer> {
+fn curve(steps: &BTreeMap<u32, f64>) -> Result<ThroughputCurve, NoResult> {
     let points = steps.iter().map(|(&batch, seconds)| CurvePoint {
         batch,
         items_per_second: f64::from(batch) / seconds,

@@ -9,7 +9,7 @@ pub use demand::{Demand, DemandError, Held, HeldModels, KnownPeriod, MOST_PERIOD
 pub use policy::{ScalingPolicy, ScheduleWindow, SpotShare, Trigger};
 pub use replay::Replay;
 
-use super::NoAnswer;
+use super::NoResult;
 use crate::domain::{
     HOUR_SECONDS, InterruptionBand, Money, PriceQuote, PurchaseOption, WorkloadKind,
 };
@@ -141,7 +141,7 @@ impl Autoscale {
 ///
 /// # Errors
 /// When its limits contradict each other.
-pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, NoAnswer> {
+pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, NoResult> {
     request.policy.check()?;
     let (demand, gpus) = (&request.demand, request.gpus_per_instance);
     let of =

@@ -1,6 +1,6 @@
 //! What decides how many instances run.
 
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -136,7 +136,7 @@ pub struct ScalingPolicy {
 impl ScalingPolicy {
     /// # Errors
     /// When its limits contradict each other.
-    pub fn check(&self) -> Result<(), NoAnswer> {
+    pub fn check(&self) -> Result<(), NoResult> {
         let Self { min, max, .. } = *self;
         refuse! {
             max == 0 => "a maximum of no instances"; "pass `--max 1` or more";

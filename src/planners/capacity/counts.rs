@@ -1,7 +1,7 @@
 //! Requests that were counted by period, and the rate that GPUs are planned for.
 
 use crate::domain::{CountedRequests, named_enum};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 
 named_enum! {
     /// Which of the counted periods the GPUs have to serve.
@@ -34,7 +34,8 @@ pub struct RequestCounts {
 
 const MILLISECONDS: f64 = 1e3;
 /// What to do where the period is not known.
-const STATE: &str = "pass the period that they were asked for, such as `--request-period 60s`";
+const STATE_PERIOD: &str =
+    "pass the period that they were asked for, such as `--request-period 60s`";
 
 impl RequestCounts {
     /// Counts in order of time. The period is the shortest time between two of them where
@@ -47,22 +48,22 @@ impl RequestCounts {
         name: &str,
         counts: Vec<CountedRequests>,
         (period, peak): (Option<i64>, PeakOf),
-    ) -> Result<Self, NoAnswer> {
+    ) -> Result<Self, NoResult> {
         let name = name.to_owned();
         let times = counts.iter().map(|count| count.at_milliseconds);
         let gaps = times.clone().zip(times.skip(1));
         let gaps: Vec<i64> = gaps.map(|(before, after)| after - before).collect();
         let period = period.or_else(|| gaps.iter().copied().min());
         let period = period.filter(|period| *period > 0).ok_or_else(|| {
-            no_answer! {
-                "{name} has one count, and nothing says how long its period is"; "{STATE}"
+            no_result! {
+                "{name} has one count, and nothing says how long its period is"; "{STATE_PERIOD}"
             }
         })?;
         let period_seconds = period as f64 / MILLISECONDS;
         for gap in &gaps {
             let after = *gap as f64 / MILLISECONDS;
             refuse! {
-                gap % period != 0 => "{name}: a count is {after} s after the one before it, which is not a multiple of the period of {period_seconds} s"; "{STATE}";
+                gap % period != 0 => "{name}: a count is {after} s after the one before it, which is not a multiple of the period of {period_seconds} s"; "{STATE_PERIOD}";
             }
         }
         let of_all = gaps.iter().map(|gap| gap / period - 1).sum::<i64>();
@@ -94,7 +95,7 @@ impl RequestCounts {
     ///
     /// # Errors
     /// When no count is in it.
-    pub fn mean_within(&self, from: i64, to: i64, of: &str) -> Result<f64, NoAnswer> {
+    pub fn mean_within(&self, from: i64, to: i64, of: &str) -> Result<f64, NoResult> {
         let within = self.counts.iter();
         let within = within.filter(|count| (from..=to).contains(&count.at_milliseconds));
         let (mut requests, mut periods) = (0.0, 0_u64);

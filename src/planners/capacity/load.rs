@@ -3,7 +3,7 @@
 use super::queue::fewest;
 use super::replay::{Between, Replay};
 use super::{CapacityError, Objective, Recording, ServiceTimes, Throughput, Zones};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use rust_decimal::Decimal;
 
 /// Requests in flight at the same time, over all GPUs, that are evaluated.
@@ -147,7 +147,7 @@ impl Load<'_> {
         Ok((gpus, Latency { seconds, floor_seconds, waiting_share }))
     }
 
-    fn check(&self, in_flight: f64) -> Result<(), NoAnswer> {
+    fn check(&self, in_flight: f64) -> Result<(), NoResult> {
         let positive = [
             ("the rate of requests", self.per_second),
             ("the time of a request on a GPU", self.gpu.service_seconds),

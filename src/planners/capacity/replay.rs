@@ -2,7 +2,7 @@
 
 use super::Objective;
 use crate::domain::{RecordedRequest, RecordedWork};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -68,7 +68,7 @@ impl Recording {
     /// # Errors
     /// When they are fewer than two or all at one instant, so that they have no rate, or
     /// when one does not state the work that its time follows from.
-    pub fn new(requests: &[RecordedRequest], work: WorkOf) -> Result<Self, NoAnswer> {
+    pub fn new(requests: &[RecordedRequest], work: WorkOf) -> Result<Self, NoResult> {
         let times = requests.first().zip(requests.last());
         let (first, last) =
             times.map_or((0.0, 0.0), |(first, last)| (first.at_seconds, last.at_seconds));
@@ -83,7 +83,7 @@ impl Recording {
         };
         let arrivals: Option<Vec<Arrival>> = requests.iter().map(arrival).collect();
         let arrivals = arrivals.ok_or_else(|| {
-            no_answer! {
+            no_result! {
                 "a recorded request does not state the work that its time follows from";
                 "add the column to every line, or pass `--per-gpu` or `--latency`"
             }

@@ -1,7 +1,7 @@
 //! What latency a service has to keep, what one GPU serves, GPUs as instances in zones, and
 //! questions without an answer.
 
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 
 /// How long GPUs work on requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Utilized {
     ///
     /// # Errors
     /// When no GPU was busy.
-    pub fn per_second(&self, served_per_second: f64) -> Result<f64, NoAnswer> {
+    pub fn per_second(&self, served_per_second: f64) -> Result<f64, NoResult> {
         let (name, busy) = (&self.name, self.busy_gpus());
         refuse! {
             busy <= 0.0 || busy.is_nan() => "no GPU of {name} was busy, so that its throughput is not known"; "measure while requests are served";
@@ -118,7 +118,7 @@ pub struct Zones {
 }
 
 impl Zones {
-    pub(super) fn check(self) -> Result<(), NoAnswer> {
+    pub(super) fn check(self) -> Result<(), NoResult> {
         let Self { count, survive } = self;
         refuse! {
             count <= survive => "{survive} of {count} zones lost leaves no zone"; "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`";
@@ -173,5 +173,5 @@ pub enum CapacityError {
     )]
     BelowFloor { percentile: f64, objective_seconds: f64, floor_seconds: f64 },
     #[error(transparent)]
-    Other(#[from] NoAnswer),
+    Other(#[from] NoResult),
 }

@@ -9,7 +9,7 @@ mod own;
 
 pub use own::{Input, MOST_YEARS, Own, Part, Rental, Sensitivity, TURN_PERCENT};
 
-use super::NoAnswer;
+use super::NoResult;
 use crate::domain::Money;
 use own::usd;
 use rust_decimal::Decimal;
@@ -72,7 +72,7 @@ impl RentOrBuy {
 ///
 /// # Errors
 /// An input that no server has, or nothing to compare with.
-pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, NoAnswer> {
+pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, NoResult> {
     check(&own)?;
     let least_gpus = least_gpus(&own, &rentals);
     let mut priced: Vec<PricedRental> =
@@ -86,7 +86,7 @@ pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, NoAnswer
     let asked =
         of_asked.min_by_key(|(_, rental)| rental.rental.paying).map_or(0, |(place, _)| place);
     let (Some(reference), Some(cheapest)) = (priced.get(asked), priced.first()) else {
-        return Err(no_answer! {
+        return Err(no_result! {
             "no price of a rented machine to compare with";
             "pass `--on-demand-hourly`, or a region with a price: `gpucost pricing TYPE --region all`"
         });
@@ -106,7 +106,7 @@ pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, NoAnswer
     })
 }
 
-fn check(own: &Own) -> Result<(), NoAnswer> {
+fn check(own: &Own) -> Result<(), NoResult> {
     let Own { gpus, purchase, years, .. } = *own;
     refuse! {
         gpus == 0 => "the server has no GPU"; "pass `--gpus`, or a type with whole GPUs";

@@ -12,7 +12,7 @@ pub use place::Spot;
 pub use plan::{JobPlan, MOST_MISS_PERCENT, Placement, Where};
 pub use question::{Host, Job, Need, Rental, ScheduleRequest};
 
-use super::NoAnswer;
+use super::NoResult;
 use crate::domain::MOST_JOBS;
 
 /// Jobs for which every order is tried.
@@ -35,7 +35,7 @@ pub struct JobSchedule {
 /// # Errors
 /// When there are none or too many, when one cannot run anywhere, or ends after its
 /// deadline even if it starts at once.
-pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, NoAnswer> {
+pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, NoResult> {
     let jobs = request.jobs.len();
     refuse! {
         jobs == 0 => "no jobs"; "pass a list of jobs with `--jobs FILE`";

@@ -3,7 +3,7 @@
 use super::question::{Job, Rental, ScheduleRequest, no_machine};
 use super::risk::SpotRisk;
 use crate::domain::{HOUR_SECONDS, InterruptionBand};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use crate::savings::Interruptions;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -52,7 +52,7 @@ type Shortlist = Vec<(usize, u32)>;
 ///
 /// # Errors
 /// When a job cannot run anywhere or not before its deadline.
-pub(super) fn rentings(request: &ScheduleRequest) -> Result<Vec<Vec<Renting>>, NoAnswer> {
+pub(super) fn rentings(request: &ScheduleRequest) -> Result<Vec<Vec<Renting>>, NoResult> {
     let mut shortlists: BTreeMap<(usize, u32), Shortlist> = BTreeMap::new();
     let of_job = |job: &Job| {
         check_deadline(job)?;
@@ -70,7 +70,7 @@ pub(super) fn rentings(request: &ScheduleRequest) -> Result<Vec<Vec<Renting>>, N
     request.jobs.iter().map(of_job).collect()
 }
 
-fn check_deadline(job: &Job) -> Result<(), NoAnswer> {
+fn check_deadline(job: &Job) -> Result<(), NoResult> {
     let end = job.release.saturating_add(job.seconds);
     let (name, hours) = (&job.name, job.seconds as f64 / HOUR_SECONDS as f64);
     let nearest = Timestamp::from_second(end).map_or_else(
@@ -84,7 +84,7 @@ fn check_deadline(job: &Job) -> Result<(), NoAnswer> {
 }
 
 /// Every job can run on demand: what idle hours leave runs there.
-fn check_rentings(request: &ScheduleRequest, job: &Job, own: &[Renting]) -> Result<(), NoAnswer> {
+fn check_rentings(request: &ScheduleRequest, job: &Job, own: &[Renting]) -> Result<(), NoResult> {
     let least = own.iter().filter(|renting| renting.spot.is_none());
     let gpus = least.map(|renting| renting.gpus).min();
     let gpus = gpus.ok_or_else(|| no_machine(request, job))?;

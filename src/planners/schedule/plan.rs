@@ -3,7 +3,7 @@
 use super::free::{FreeGpus, Span};
 use super::place::{Renting, Spot, transfer};
 use super::question::{Job, ScheduleRequest, no_machine};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -254,7 +254,7 @@ pub(super) fn by_deadline(request: &ScheduleRequest, rentings: &[Vec<Renting>]) 
 pub(super) fn first_come(
     request: &ScheduleRequest,
     rentings: &[Vec<Renting>],
-) -> Result<JobPlan, NoAnswer> {
+) -> Result<JobPlan, NoResult> {
     let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| (request.jobs[*index].release, *index));
     let mut left = Left::all(request, rentings);

@@ -2,7 +2,7 @@
 
 use super::free::FreeGpus;
 use crate::domain::{Currency, HourlyRate, InterruptionBand, PriceQuote, shell_word};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use crate::savings::Checkpointing;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -84,10 +84,10 @@ pub struct Need {
 }
 
 /// No priced machine has the GPUs of a job.
-pub(super) fn no_machine(request: &ScheduleRequest, job: &Job) -> NoAnswer {
+pub(super) fn no_machine(request: &ScheduleRequest, job: &Job) -> NoResult {
     let Job { name, gpus, .. } = job;
     let Need { name: need, other_currencies, .. } = &request.needs[job.need];
-    no_answer! {
+    no_result! {
         "no priced machine has the GPUs of the job `{name}`: {gpus} × {need}{}", elsewhere(other_currencies.values().sum());
         "`gpucost pricing --gpu {} --region all` shows where it is sold: pass `--region`", shell_word(need)
     }

@@ -4,7 +4,7 @@ use super::lots::{PackedCard, Waiting};
 use super::{CardMode, Isolation, Lot, ShareQuestion, ShareTenant, SmallerType, Today};
 use crate::catalog::MigProfile;
 use crate::domain::{HourlyRate, Money, named_enum};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use crate::savings::{most_without_room, slices_of, total_slices};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ impl SharePlan {
 ///
 /// # Errors
 /// Where the question has no answer.
-pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, NoAnswer> {
+pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, NoResult> {
     question.check()?;
     let slices = slices_of(&question.on.offer)
         .map_err(|_| format!("{} does not support MIG", question.on.offer.model));

@@ -2,7 +2,7 @@
 
 use crate::catalog::shapes;
 use crate::domain::{GpuOffer, GpuShare, HourlyRate, InstanceShape, PriceQuote, named_enum};
-use crate::planners::NoAnswer;
+use crate::planners::NoResult;
 use crate::savings::reported_vram_mib;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,9 +118,9 @@ impl SharedOn {
     ///
     /// # Errors
     /// Where they cannot be shared, or their memory is not known.
-    pub fn of(shape: &InstanceShape) -> Result<Self, NoAnswer> {
+    pub fn of(shape: &InstanceShape) -> Result<Self, NoResult> {
         let bad = |why: &str| {
-            no_answer! { "{why}"; "`gpucost pricing --gpu A100` lists types whose GPUs can be shared" }
+            no_result! { "{why}"; "`gpucost pricing --gpu A100` lists types whose GPUs can be shared" }
         };
         let name = &shape.instance_type;
         let (offer, cards) =
@@ -155,7 +155,7 @@ impl ShareQuestion {
     }
 
     /// Whether it can be answered.
-    pub(super) fn check(&self) -> Result<(), NoAnswer> {
+    pub(super) fn check(&self) -> Result<(), NoResult> {
         let (number, mut names) = (self.tenants.len(), BTreeSet::new());
         refuse! {
             number == 0 => "no tenant to place"; "state tenants with `--tenant` or `--tenants`";
@@ -187,10 +187,8 @@ fn nearest_type(needed_mib: f64) -> Option<String> {
         let is_nvidia = offer.model.vendor() == Some("NVIDIA");
         is_nvidia.then_some((card_mib, cards, &shape.instance_type))
     });
-    let order = |left: &(f64, u16, &String), right: &(f64, u16, &String)| {
-        let by_memory = left.0.total_cmp(&right.0);
-        by_memory.then_with(|| (left.1, left.2).cmp(&(right.1, right.2)))
-    };
-    let (_, _, name) = fits.min_by(order)?;
-    Some(name.clone())
+    let least = fits.min_by(|left, right| {
+        left.0.total_cmp(&right.0).then_with(|| (left.1, left.2).cmp(&(right.1, right.2)))
+    });
+    least.map(|(.., name)| name.clone())
 }

@@ -114,7 +114,7 @@ fn warnings_are_kept_up_to_a_number() {
 }
 
 #[test]
-fn what_is_no_answer_of_this_api_is_told_from_what_is_malformed() {
+fn what_is_no_result_of_this_api_is_told_from_what_is_malformed() {
     let why = |body: &str| read::<SeriesData>(body.as_bytes()).err();
     for foreign in ["", " <!DOCTYPE html>", "null", "[]", "{}", r#"{"message":"no"}"#] {
         assert_eq!(why(foreign), Some(Unread::Foreign), "{foreign}");

@@ -62,7 +62,7 @@ fn rows_are_read_in_the_forms_of_exports() {
 }
 
 #[test]
-fn what_is_no_answer_says_why() {
+fn what_is_no_result_says_why() {
     let metric = |rest: &str| format!("{{\"MetricDataResults\": [{{\"Id\": \"m\", {rest}}}]}}");
     let matrix = |kind: &str, result: &str| {
         format!(
