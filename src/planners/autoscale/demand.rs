@@ -69,13 +69,12 @@ impl Demand {
             gpus.push(last);
         }
         let ran: Option<Vec<u32>> = periods.iter().map(|period| period.instances).collect();
-        let is_saturated = |period: &KnownPeriod, instances: u32| {
-            let up = f64::from(instances) * f64::from(gpus_per_instance);
-            up > 0.0 && known(period).is_some_and(|busy| busy >= up * SATURATED_SHARE)
-        };
         let saturated = |ran: &Vec<u32>| {
-            let pairs = periods.iter().zip(ran);
-            pairs.filter(|(period, ran)| is_saturated(period, **ran)).count()
+            let saturated = periods.iter().zip(ran).filter(|(period, instances)| {
+                let up = f64::from(**instances) * f64::from(gpus_per_instance);
+                up > 0.0 && known(period).is_some_and(|busy| busy >= up * SATURATED_SHARE)
+            });
+            saturated.count()
         };
         Ok(Self {
             start,

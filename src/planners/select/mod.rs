@@ -233,17 +233,12 @@ impl Wanted {
         if self.models.is_empty() {
             return Ok(vec![self.judge_in(offered, None)?]);
         }
-        let (mut held, mut refused) = (Vec::new(), Vec::new());
-        for served in &self.models {
-            match self.judge_in(offered, Some(served)) {
-                Ok(evaluation) => held.push(evaluation),
-                Err(reason) => refused.push(reason),
-            }
-        }
-        let nearest = refused.into_iter().min_by(Refusal::nearer);
+        let results = self.models.iter().map(|served| self.judge_in(offered, Some(served)));
+        let (held, refused): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
+        let nearest = refused.into_iter().filter_map(Result::err).min_by(Refusal::nearer);
         match nearest.filter(|_| held.is_empty()) {
             Some(reason) => Err(reason),
-            None => Ok(held),
+            None => Ok(held.into_iter().flatten().collect()),
         }
     }
 
